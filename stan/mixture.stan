@@ -1,0 +1,104 @@
+// Finite normal mixture regression (Savitsky, Williams and Hu 2022, appendix B), the component marginalised:
+// y = t(x) ~ sum_k pi_k Normal(Z * beta_k, sigma_k), t = log or asinh; zeros may have a probability of their own.
+//
+// Coordinates: for fixed responsibilities and sigma the conditional posterior of beta_k given its prior
+// covariance is normal, with precision A_k + inverse(Sigma_beta). beta_k is written as its mean plus its factor
+// times u_k, so that u_k is nearly standard normal whether the component is well determined by the data (then
+// this is the centred form) or empty (then the non-centred one). A_k and A_k * b_k come from an EM estimate: they
+// choose coordinates only, the Jacobian is in the target, and the posterior does not depend on them.
+//
+// sigma is bounded below: with tied values the printed prior would give an improper posterior.
+functions {
+  #include functions/censoring.stan
+  #include functions/zero_part.stan
+  // log sum_k pi_k Normal(y | z * beta_k, sigma_k) of each record, without log(sqrt(2 * pi)).
+  vector log_mixture(matrix response_and_design, matrix beta, vector sigma, vector log_pi) {
+    int n = rows(response_and_design);
+    int n_components = cols(beta);
+    vector[n] found;
+    row_vector[n_components] inverse_sigma = (1 ./ sigma)';
+    // One matrix product gives every standardised residual.
+    matrix[n, n_components] terms = rep_matrix((log_pi - log(sigma))', n)
+      - 0.5 * square(response_and_design
+                     * append_row(inverse_sigma, diag_post_multiply(beta, inverse_sigma)));
+    for (i in 1 : n) {
+      found[i] = log_sum_exp(terms[i]);
+    }
+    return found;
+  }
+}
+data {
+  int<lower=1> n_components;
+  int<lower=1> k;                         // columns of the design, the intercept included
+  array[n_components] matrix[k, k] precision;  // A_k: what the data say of beta_k
+  matrix[k, n_components] shift;          // A_k * b_k
+  int<lower=1, upper=n_components> reference;  // a large component: pi is written relative to its share
+  // Distinct pairs of value and design row, and their sum of alpha; under censoring, of weight too.
+  int<lower=0> n_distinct;
+  matrix[n_distinct, k + 1] response_and_design;  // y, -z
+  vector<lower=0>[n_distinct] distinct_weight;    // sum of alpha; alpha under censoring
+  // Censored likelihood (n_censored = n_distinct, or 0: switched off).
+  int<lower=0> n_censored;
+  vector[n_censored] censored_constant;   // alpha * the parameter-free part of the log density
+  vector<lower=0>[n_censored] censored_count;  // records that share value, row and weight
+  array[n_censored] int<lower=1> censored_row; // their row of the zero part
+  real<lower=0> censor_bound;             // epsilon / 2, in nats
+  #include functions/zero_part_data.stan
+  // Prior: pi ~ Dirichlet(a / K), a ~ Gamma(5, 5); beta_k ~ MVN(0, diag(s) Omega diag(s)), s and sigma_k ~
+  // half-Student-t(3, 0, prior_scale), Omega uniform.
+  real<lower=0> sigma_lower;
+  real<lower=0> prior_scale;
+  real<lower=0> zero_scale;
+}
+parameters {
+  real<lower=0> a;
+  vector[n_components - 1] log_ratio;     // log(pi_j / pi_reference): an empty component moves no other
+  matrix[k, n_components] u;
+  vector<lower=sigma_lower>[n_components] sigma;
+  vector<lower=0>[k] s;
+  cholesky_factor_corr[k] L;
+  vector[zero_k] v;
+}
+transformed parameters {
+  vector[n_components] log_pi = log_softmax(append_row(
+    append_row(log_ratio[1 : reference - 1], 0), log_ratio[reference : n_components - 1]));
+  vector[n_components] pi_k = exp(log_pi);
+  matrix[k, n_components] beta;
+  vector[zero_k] gamma = zero_center + zero_basis * v;
+  real log_prior_beta = 0;                // with the Jacobian of u -> beta
+  {
+    matrix[k, k] factor = diag_pre_multiply(s, L);
+    matrix[k, k] prior_precision = chol2inv(factor);
+    for (j in 1 : n_components) {
+      matrix[k, k] C = cholesky_decompose(precision[j] + prior_precision);
+      beta[ : , j] = mdivide_right_tri_low((mdivide_left_tri_low(C, shift[ : , j]) + u[ : , j])', C)';
+      log_prior_beta -= sum(log(diagonal(C))) + sum(log(diagonal(factor)))
+                        + 0.5 * quad_form(prior_precision, beta[ : , j]);
+    }
+  }
+}
+model {
+  a ~ gamma(5, 5);                        // of shape 1, empty shares run to exp(-100): slow, and no use
+  // Dirichlet(a / K), with the Jacobian of log_ratio -> pi, the product of pi
+  target += lgamma(a) - n_components * lgamma(a / n_components) + a / n_components * sum(log_pi);
+  sigma ~ student_t(3, 0, prior_scale);
+  s ~ student_t(3, 0, prior_scale);
+  L ~ lkj_corr_cholesky(1);
+  target += log_prior_beta + zero_part_prior(gamma, zero_scale);
+  {
+    vector[n_distinct] terms = distinct_weight .* log_mixture(response_and_design, beta, sigma, log_pi);
+    vector[n_zero_rows] logit_zero = zero_row_center + zero_rows * v;
+    if (n_censored + n_zero_censored == 0) {
+      target += sum(terms) + dot_product(zero_weight, log_inv_logit(logit_zero))
+                + dot_product(nonzero_weight, log1m_inv_logit(logit_zero));
+    } else {
+      terms += censored_constant;
+      if (zero_k > 0) {
+        terms += distinct_weight .* log1m_inv_logit(logit_zero)[censored_row];
+      }
+      target += censored_sum(terms, censored_count, censor_bound)
+                + censored_sum(zero_censored_weight .* log_inv_logit(logit_zero)[zero_censored_row],
+                               zero_censored_count, censor_bound);
+    }
+  }
+}

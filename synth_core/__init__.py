@@ -1,0 +1,1 @@
+"""Bayesian pseudo posterior mechanisms: private synthetic data and what it costs."""

@@ -1,0 +1,257 @@
+"""A private, size-limited cache on disk, keyed by content.
+
+Entries are NumPy archives (no pickle), written to a temporary name and renamed, so a
+reader sees a whole entry or none; a damaged one counts as absent. A lock file per key lets
+several processes that want the same entry compute it once. Directories are 0700, files 0600.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import functools
+import hashlib
+import json
+import math
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from synth_core import limits
+from synth_core.errors import InputError
+
+Entry = dict[str, Any]  # arrays, and one JSON value per other key
+
+PACKAGE = Path(__file__).parent
+_PRUNE_EVERY = 50
+
+
+def cache_root() -> Path:
+    """The user's private cache directory (SYNTH_CACHE_DIR, else XDG), created 0700."""
+    base = os.environ.get("SYNTH_CACHE_DIR")
+    root = (
+        Path(base)
+        if base
+        else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "synth_core"
+    )
+    root.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return root
+
+
+@contextlib.contextmanager
+def file_lock(path: Path, wait: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Hold an advisory lock; `wait` is called while another process holds it, and may raise."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                wait()
+                time.sleep(0.01)
+        yield
+    finally:
+        os.close(handle)
+
+
+@functools.cache
+def code_version() -> str:
+    """Hash of everything whose change may change a result: a part of every key."""
+    digest = hashlib.sha256()
+    for path in sorted(PACKAGE.rglob("*.py")):
+        relative = path.relative_to(PACKAGE)
+        if relative.parts[0] not in {
+            "figures",
+            "toolchain",
+            "ui",
+            "cli",
+            "release",
+            "studies",  # what runs in a replicate is in replicate.py
+            "backend",
+            "reporting.py",
+            "jobs.py",
+            "lanes.py",
+            "tasks.py",
+        }:
+            digest.update(str(relative).encode() + path.read_bytes())
+    for path in sorted((PACKAGE.parent / "stan").rglob("*.stan")):
+        digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def content_key(**parts: Any) -> str:
+    """A sha256 over canonical JSON of the parts; arrays count by dtype, shape and bytes."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, np.ndarray):
+            array = np.ascontiguousarray(value)
+            digest = hashlib.sha256(array.view(np.uint8).data if array.size else b"")
+            return ["array", str(array.dtype), list(array.shape), digest.hexdigest()]
+        if isinstance(value, np.generic):
+            return value.item()
+        raise TypeError(f"cannot key on {type(value).__name__}")
+
+    text = json.dumps(parts | {"code": code_version()}, sort_keys=True, default=plain)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+class Cache:
+    """Entries under one directory."""
+
+    def __init__(
+        self, directory: Path, max_bytes: int = limits.CACHE_BYTES, max_days: float = limits.CACHE_DAYS
+    ):
+        self.directory = directory
+        self.max_bytes = max_bytes
+        self.max_days = max_days
+        self._puts = 0
+
+    def _path(self, key: str) -> Path:
+        return self.directory / key[:2] / f"{key}.npz"
+
+    def get(self, key: str) -> Entry | None:
+        """The entry, or None if it is absent or damaged."""
+        path = self._path(key)
+        try:
+            with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
+                entry: Entry = {name: archive[name] for name in archive.files}
+            values = json.loads(bytes(entry.pop("__json__")).decode())
+            os.utime(path)
+            return entry | values
+        except FileNotFoundError:
+            return None
+        except Exception:  # damaged: the readers of zip, NumPy and JSON raise many kinds
+            with contextlib.suppress(OSError):
+                path.unlink()
+            return None
+
+    def put(self, key: str, entry: Entry) -> None:
+        """Store an entry of arrays and JSON values; a full disk leaves it out silently."""
+        arrays = {k: v for k, v in entry.items() if isinstance(v, np.ndarray)}
+        values = {k: v for k, v in entry.items() if k not in arrays}
+        encoded = np.frombuffer(json.dumps(values).encode(), dtype=np.uint8)
+        path = self._path(key)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+            try:
+                with os.fdopen(handle, "wb") as stream:
+                    np.savez(stream, __json__=encoded, **arrays)
+                os.replace(temporary, path)
+            except BaseException:
+                Path(temporary).unlink(missing_ok=True)
+                raise
+        except OSError:
+            return  # a cache that cannot be written costs time, not results
+        self._puts += 1
+        if self._puts % _PRUNE_EVERY == 1:
+            self.prune()
+
+    def get_or_compute(
+        self, key: str, compute: Callable[[], Entry], wait: Callable[[], None] = lambda: None
+    ) -> tuple[Entry, bool]:
+        """The entry and whether it was cached; computed once however many processes ask."""
+        entry = self.get(key)
+        if entry is not None:
+            return entry, True
+        try:
+            lock = file_lock(self.directory / "locks" / key[:16], wait)
+            lock.__enter__()
+        except OSError:  # read-only cache: compute without it
+            return compute(), False
+        try:
+            entry = self.get(key)
+            if entry is not None:
+                return entry, True
+            entry = compute()
+            self.put(key, entry)
+            return entry, False
+        finally:
+            lock.__exit__(None, None, None)
+
+    def _files(self) -> list[tuple[float, int, Path]]:
+        found = []
+        for path in self.directory.glob("??/*"):
+            try:
+                status = path.stat()
+                found.append((status.st_mtime, status.st_size, path))
+            except OSError:
+                continue
+        return sorted(found)
+
+    def size(self) -> int:
+        """Bytes on disk."""
+        return sum(size for _, size, _ in self._files())
+
+    def prune(self) -> None:
+        """Delete what was not used within the age limit, then the longest unused until the size limit holds."""
+        files = self._files()
+        total = sum(size for _, size, _ in files)
+        oldest = time.time() - self.max_days * 24 * 3600
+        for used, size, path in files:
+            if total <= self.max_bytes and used >= oldest:
+                break
+            path.unlink(missing_ok=True)
+            total -= size
+
+    def purge(self) -> None:
+        """Delete every entry."""
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+class MemoryCache(Cache):
+    """Entries of one process, kept while the object lives: for work whose steps nobody asks for again."""
+
+    def __init__(self) -> None:
+        super().__init__(Path(os.devnull))
+        self._entries: dict[str, Entry] = {}
+
+    def get(self, key: str) -> Entry | None:
+        return self._entries.get(key)
+
+    def put(self, key: str, entry: Entry) -> None:
+        self._entries[key] = entry
+
+    def get_or_compute(
+        self, key: str, compute: Callable[[], Entry], wait: Callable[[], None] = lambda: None
+    ) -> tuple[Entry, bool]:
+        found = self._entries.get(key)
+        if found is None:
+            found = self._entries[key] = compute()
+            return found, False
+        return found, True
+
+    def size(self) -> int:
+        return 0
+
+    def purge(self) -> None:
+        self._entries.clear()
+
+
+def results_cache() -> Cache:
+    """The cache of fits and results (SYNTH_RESULTS_DIR, else in the cache directory).
+
+    An entry that nobody used for SYNTH_CACHE_DAYS days is deleted.
+
+    Raises
+    ------
+    InputError
+        If SYNTH_CACHE_DAYS is no positive number.
+    """
+    directory = os.environ.get("SYNTH_RESULTS_DIR")
+    text = os.environ.get("SYNTH_CACHE_DAYS") or str(limits.CACHE_DAYS)
+    try:
+        days = float(text)
+    except ValueError:
+        days = math.nan
+    if not days > 0:
+        raise InputError("SYNTH_CACHE_DAYS must be a number of days above 0.")
+    return Cache(Path(directory) if directory else cache_root() / "results", max_days=days)

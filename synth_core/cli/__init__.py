@@ -1,0 +1,41 @@
+"""The same path without a browser: `python -m synth_core COMMAND ...`, one file a command."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from synth_core.cli import compare, ledger, maintain, map, program, release, runs, study, tune
+from synth_core.errors import Cancelled, FitError, InputError
+
+# Each adds its sub-commands to the parser.
+COMMANDS = (maintain, compare, map, tune, study, program, release, ledger, runs)
+EXIT_BAD_INPUT = 2
+EXIT_FAILED = 1
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> Any:  # one clear line instead of the whole usage
+        raise InputError(f"{message} (see {self.prog} --help)")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="python -m synth_core", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True, parser_class=_Parser)
+    for module in COMMANDS:
+        module.add(commands)
+    return parser
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line; returns the exit status."""
+    try:
+        args = _parser().parse_args(argv)
+        return int(args.run(args))
+    except InputError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return EXIT_BAD_INPUT
+    except (FitError, Cancelled) as error:
+        print(f"failed: {error}", file=sys.stderr)
+        return EXIT_FAILED

@@ -1,0 +1,179 @@
+"""`map`: sweep settings, and print risk against utility with the frontier of every guarantee."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import Any
+
+from synth_core import limits
+from synth_core.cli.compare import add_options, open_comparison
+from synth_core.comparison import Comparison
+from synth_core.errors import FitError, InputError
+from synth_core.explore.measures import percentile_of
+from synth_core.explore.point import PREDICTIVE, run_point
+from synth_core.explore.refine import refined
+from synth_core.explore.sweep import KNOBS, Planned, Sweep, duration, estimate, plan, read_sweep
+from synth_core.explore.wording import (
+    FRONTIER_RULE,
+    band_text,
+    frontier_points,
+    guarantee_label,
+    knobs_text,
+    points_csv,
+)
+from synth_core.points import HISTOGRAM
+
+DEFAULT = (Sweep("scale", 0.2, 2.0, 7), Sweep("epsilon", 1.0, 10.0, 7))
+
+
+def add(commands: Any) -> None:
+    """Add the sub-command."""
+    command = commands.add_parser("map", help="sweep settings: epsilon against utility, and the frontier")
+    add_options(command, ["unweighted", "weighted", "exponential"])
+    add_sweep(command)
+    command.add_argument(
+        "--measure",
+        default="ecdf_max",
+        help="utility as an error: ecdf_max, ecdf_avg, mean, median, or a percentile such as q90",
+    )
+    command.add_argument(
+        "--predictive",
+        type=int,
+        default=PREDICTIVE,
+        help="synthetic data sets that a point is measured on (fewer for large tables)",
+    )
+    command.add_argument(
+        "--refine", type=int, default=0, metavar="ROUNDS", help="rounds of more points around the frontier"
+    )
+    command.add_argument("--format", choices=("table", "json", "csv"), default="table")
+    command.set_defaults(run=run_map)
+
+
+def add_sweep(command: argparse.ArgumentParser) -> None:
+    """The option that names settings to sweep."""
+    command.add_argument(
+        "--sweep",
+        action="append",
+        type=str,
+        metavar="NAME=FROM:TO:STEPS",
+        help=f"of {', '.join(KNOBS)}; may be given several times, for example --sweep scale=0.2:1.6:8",
+    )
+
+
+def say(text: str) -> None:
+    """Tell how far it is, where it does not disturb the output."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def run_map(args: argparse.Namespace) -> int:
+    """Compute the points one after another and print them; what was computed before is cached."""
+    percentile = percentile_of(args.measure)
+    extra = () if percentile is None else (percentile,)
+    low, high = limits.PREDICTIVE
+    if not low <= args.predictive <= high:
+        raise InputError(f"--predictive must lie between {low} and {high:,} (given: {args.predictive}).")
+    sweeps = list(DEFAULT) if args.sweep is None else [read_sweep(text) for text in args.sweep]
+    comparison, keys = open_comparison(args)
+    settings = comparison.settings.model_copy(update={"match_epsilon": None})
+    if HISTOGRAM in keys and settings.bounds is None:
+        raise InputError("The histogram needs declared bounds of the sensitive variable (--bounds L U).")
+    if args.refine < 0:
+        raise InputError(f"--refine must be 0 or more (given: {args.refine}).")
+    n_rows = len(comparison.table.frame)
+    estimate(keys, settings, sweeps, n_rows)  # refuses too many points, with their cost
+    points = plan(comparison.table.fingerprint, keys, settings, sweeps, comparison.reference_fingerprint)
+    cost = estimate(keys, settings, sweeps, n_rows)[1]
+    say(f"{len(points)} points, at most about {duration(cost)}; points computed before take no time")
+    found = _run(comparison, points, args.predictive, extra)
+    for _ in range(args.refine):
+        more = refined(
+            comparison.table.fingerprint,
+            [planned for planned, _ in found],
+            _best([point for _, point in found], args.measure),
+            comparison.reference_fingerprint,
+        )
+        say(f"refining: {len(more)} more points")
+        found += _run(comparison, more, args.predictive, extra)
+    if not found:
+        raise FitError("No point of the map could be computed.")
+    shown = sorted((point for _, point in found), key=lambda p: (keys.index(p["mechanism"]), p["epsilon"]))
+    best = _best(shown, args.measure)
+    if args.format == "json":
+        print(json.dumps(_json(shown, best, args.measure), indent=2, ensure_ascii=False))
+    elif args.format == "csv":
+        named = ("ecdf_max", "ecdf_avg", "mean", "q15", "median", "q90", args.measure)
+        print(points_csv(shown, tuple(dict.fromkeys(named))), end="")
+    else:
+        _print(shown, best, args.measure)
+    return 0
+
+
+def _run(
+    comparison: Comparison, points: list[Planned], predictive: int, extra: tuple[float, ...]
+) -> list[tuple[Planned, dict[str, Any]]]:
+    """Compute points; one bad corner of the grid does not lose the others."""
+    found = []
+    for i, planned in enumerate(points, start=1):
+        changes = planned.settings.model_dump(include={*planned.knobs, "match_epsilon"})
+        said = f"{i} of {len(points)}: {planned.mechanism}, {knobs_text(planned.knobs)}"
+        try:
+            point = run_point(comparison.under(**changes), planned.mechanism, predictive, extra)
+        except (InputError, FitError) as error:
+            say(f"{said}: {error}")
+            continue
+        found.append((planned, point.summary()))
+        say(said)
+    return found
+
+
+def _best(points: list[dict[str, Any]], measure: str) -> list[bool]:
+    """Which points lie on a frontier."""
+    numbered = [p | {"id": i} for i, p in enumerate(points)]
+    best = {p["id"] for kept in frontier_points(numbered, measure).values() for p in kept}
+    return [i in best for i in range(len(points))]
+
+
+def _json(points: list[dict[str, Any]], best: list[bool], measure: str) -> dict[str, Any]:
+    """The documented JSON of a map; a number that is not finite becomes null."""
+    return {
+        "measure": measure,
+        "predictive_data_sets": points[0]["n_predictive"],
+        "density_scale": points[0]["density_scale"],
+        "frontier": FRONTIER_RULE,
+        "points": [
+            {
+                "mechanism": p["mechanism"],
+                "settings": p["knobs"],
+                "epsilon": p["epsilon"],
+                "guarantee": guarantee_label(p),
+                "epsilon_replace": p["epsilon_replace"],
+                "lipschitz_bound": p["lipschitz_bound"],
+                "utility": dict(zip(("q05", "median", "q95"), map(finite, p["bands"][measure]), strict=True)),
+                "on_frontier": on_frontier,
+                "problems": p["problems"],
+            }
+            for p, on_frontier in zip(points, best, strict=True)
+        ],
+    }
+
+
+def finite(value: float) -> float | None:
+    """JSON has no number for what is not finite."""
+    return value if abs(value) < float("inf") else None
+
+
+def _print(points: list[dict[str, Any]], best: list[bool], measure: str) -> None:
+    rows = [["mechanism", "settings", "ε", "guarantee", f"{measure}, median (5–95 %)", "frontier"]]
+    for p, on_frontier in zip(points, best, strict=True):
+        mark = "yes" if on_frontier else "not converged" if p["problems"] else ""
+        rows.append(
+            [p["mechanism"], knobs_text(p["knobs"]), f"{p['epsilon']:.3f}", guarantee_label(p),
+             band_text(p, measure), mark]
+        )  # fmt: skip
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    for row in rows:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    print(f"Bands over {points[0]['n_predictive']} synthetic data sets of each fit; {FRONTIER_RULE}.")
+    print("ε bounds the effect of removing one record, per released data set.")

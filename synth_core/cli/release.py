@@ -1,0 +1,172 @@
+"""`plan` and `apply`: decide once, then release month after month without looking again."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from synth_core import limits
+from synth_core.cli.compare import (
+    add_data,
+    add_mechanisms,
+    add_sampling,
+    compare_settings,
+    load_reference,
+    record_run,
+)
+from synth_core.cli.data import load_data
+from synth_core.errors import InputError
+from synth_core.points import find_mechanism
+from synth_core.release.gate import OVERRIDABLE, Check
+from synth_core.release.plan import TUNED_ON, read_plan
+
+
+def add(commands: Any) -> None:
+    """Add the sub-commands."""
+    plan = commands.add_parser("plan", help="tune on one table and write a release plan")
+    add_data(plan)
+    add_mechanisms(plan)
+    add_sampling(plan)
+    option = plan.add_argument
+    option("--mechanism", required=True, metavar="NAME", help="the one to release with")
+    option("--tuned-on", required=True, choices=tuple(TUNED_ON), help="what kind of table DATA is")
+    option(
+        "--series", required=True, metavar="NAME", help="name of the table over its periods, in the ledger"
+    )
+    option("--reason", required=True, help="why these settings, in words")
+    option("--decided-by", required=True, metavar="WHO")
+    option("--limit", type=float, metavar="EPS", help="of the sum over all releases of the series")
+    option(
+        "--target-epsilon",
+        type=float,
+        metavar="EPS",
+        help="of a mechanism whose ε is measured; without it: what is measured here, with a factor of safety",
+    )
+    option("--decimals", type=int, help="round synthetic values")
+    option("--clamp", action="store_true", help="move synthetic values beyond the declared bounds to them")
+    option("--keep-order", action="store_true", help="do not shuffle the rows")
+    option("--out", required=True, metavar="PLAN.json")
+    plan.set_defaults(run=run_plan)
+
+    apply = commands.add_parser("apply", help="release a table by a plan")
+    option = apply.add_argument
+    option("plan", metavar="PLAN.json")
+    option("data", metavar="DATA")
+    option("--out", metavar="DIR", help="where both archives go; not needed with --dry-run")
+    option("--series", default="", metavar="NAME", help="instead of the plan's")
+    option("--limit", type=float, metavar="EPS", help="of a series that has none yet")
+    option("--release", default="first", metavar="LABEL", help="tells two releases from one table apart")
+    option(
+        "--override",
+        nargs=2,
+        action="append",
+        default=[],
+        metavar=("CHECK", "REASON"),
+        help=f"release although a check failed: {', '.join(sorted(OVERRIDABLE))}; both reports show the reason",
+    )
+    option("--dry-run", action="store_true", help="stop after the gate; nothing is charged")
+    option("--recompute", action="store_true", help="draw a released data set again and compare")
+    option("--rows", type=int, help="records of a simulated example")
+    option("--data-seed", type=int, default=1, help="seed of a simulated example")
+    apply.set_defaults(run=run_apply)
+
+
+def run_plan(args: argparse.Namespace) -> int:
+    """Run the mechanism on the tuning table and write the plan and its risk map."""
+    from synth_core.cache import results_cache
+    from synth_core.comparison import Comparison
+    from synth_core.release.planning import Decision, make_plan, save_plan
+
+    out = Path(args.out)
+    if out.suffix != ".json":
+        raise InputError("A plan's file ends in .json.")
+    if not out.absolute().parent.is_dir():
+        raise InputError(f"There is no directory {out.parent}.")
+    point = find_mechanism(args.mechanism)
+    settings = compare_settings(args)
+    comparison = Comparison(
+        load_data(args.data, args.rows, args.data_seed),
+        settings,
+        results_cache(),
+        reference=load_reference(settings, args.data_seed),
+    )
+    result = comparison.run(point.key)
+    record_run(comparison, result)
+    decision = Decision(
+        series=args.series,
+        reason=args.reason,
+        decided_by=args.decided_by,
+        tuned_on=args.tuned_on,
+        limit=args.limit,
+        target_epsilon=args.target_epsilon,
+        shuffle=not args.keep_order,
+        decimals=args.decimals,
+        clamp=args.clamp,
+    )
+    plan, content = make_plan(comparison, result, decision)
+    save_plan(plan, content, out)
+    print(
+        f"Plan {out}: {plan.point.label}, {point.guarantee.label}, target ε = {plan.target_epsilon:g} a data set"
+    )
+    if plan.frozen is not None:
+        print(f"Risk map, INTERNAL, keep it beside the plan: {plan.frozen.sha256}.riskmap.npz")
+    for problem in result.problems:
+        print(f"! the fit on the tuning table has not converged: {problem}")
+    if plan.warning:
+        print(f"! tuned on {TUNED_ON[plan.tuned_on.kind]}: {plan.warning}")
+    return 0
+
+
+def run_apply(args: argparse.Namespace) -> int:
+    """Release a table: gate, ledger, both archives."""
+    from synth_core.release.frozen import find_map
+    from synth_core.release.releasing import CHECKED, REFUSED, REPEATED, publish, release
+    from synth_core.release.run import Request
+    from synth_core.release.state import plans_directory
+
+    if args.out is None and not args.dry_run:
+        raise InputError("--out is needed: where shall both archives go?")
+    overrides = dict(args.override)
+    if len(overrides) != len(args.override):
+        raise InputError("A check is overridden twice.")
+    if args.limit is not None and not limits.TOTAL_EPSILON[0] <= args.limit <= limits.TOTAL_EPSILON[1]:
+        raise InputError(
+            f"--limit must lie between {limits.TOTAL_EPSILON[0]:g} and {limits.TOTAL_EPSILON[1]:g}."
+        )
+    plan = read_plan(args.plan)
+    content = find_map(plan, [Path(args.plan).parent, plans_directory()])
+    request = Request(
+        plan=plan,
+        risk_map=content,
+        table=load_data(args.data, args.rows, args.data_seed),
+        series=args.series,
+        label=args.release,
+        limit=args.limit,
+        overrides=overrides,
+        dry_run=args.dry_run,
+        recompute=args.recompute,
+    )
+    outcome = release(request)
+    for check in outcome.checks:
+        print_check(check)
+    if outcome.state == REFUSED:
+        failed = [c for c in outcome.checks if c.status == "failed"]
+        raise InputError("The gate refused the release: " + "; ".join(f"{c.key}: {c.advice}" for c in failed))
+    if outcome.state == CHECKED:
+        print("The gate would let this release pass. Nothing was written or charged.")
+        return 0
+    if outcome.state == REPEATED:
+        again = "drawn again and found the same" if args.recompute else "the same archives again"
+        print(f"This release was made before: {again}; nothing more is charged.")
+    for path in publish(outcome, Path(args.out)):
+        print(path)
+    print(f"Release {outcome.number} of {request.name}: ε = {outcome.epsilon:g} charged")
+    return 0
+
+
+def print_check(check: Check) -> None:
+    """One line of the gate. For the analyst: the finding may be confidential."""
+    print(f"{check.status:>10}  {check.title}: {check.finding}")
+    if check.advice:
+        print(f"{'':>10}  {check.advice}")

@@ -1,0 +1,170 @@
+"""`study`: Monte Carlo studies, the papers' and those of databases like a table of the user's."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+from synth_core.cli.data import chosen_columns, load_data
+from synth_core.errors import Cancelled, InputError
+from synth_core.models import MODELS
+from synth_core.settings import make_settings
+from synth_core.studies import baseline
+from synth_core.studies.engine import ConsoleProgress, run_study
+from synth_core.studies.plan import Study, check
+from synth_core.studies.presets import PRESETS, build
+from synth_core.studies.report import FORMATS, Report, render
+
+LIKE = "like"
+DEFAULT_LIKE = 100
+MAX_POINTS = 10_000
+
+
+def add(commands: Any) -> None:
+    """Add the sub-command."""
+    study = commands.add_parser("study", help="Monte Carlo studies: the papers', or databases like yours")
+    one = study.add_argument
+    one("name", metavar="NAME", help=f"{', '.join(PRESETS)}; or like, with a table")
+    one("table", metavar="DATA", nargs="?", help="for like: a file, or example:NAME")
+    one("--replicates", type=int, metavar="R", help="simulated databases (default: as the paper)")
+    one("--seed", type=int, default=1)
+    one("--data", metavar="PATH", help="the file that a study of the papers' own data needs")
+    one("--jobs", type=int, metavar="N", help="processes (default: one per core; 0: none)")
+    one("--baseline", type=int, metavar="K", help="time the papers' per-record form on K replicates too")
+    one("--format", choices=FORMATS, default="table")
+    one("--out", metavar="PATH", help="write the report to a file")
+    _add_like(study)
+    study.set_defaults(run=run)
+
+
+def _add_like(study: argparse.ArgumentParser) -> None:
+    group = study.add_argument_group("like: databases simulated from the model fitted to DATA")
+    one = group.add_argument
+    one("--outcome", help="the sensitive variable")
+    one("--predictors", nargs="*", help="non-sensitive columns, kept as they are")
+    one("--categorical", nargs="*", help="numeric predictors that are categories")
+    one("--model", help=f"one of {', '.join(MODELS)}")
+    one("--bounds", type=float, nargs=2, metavar=("L", "U"), help="declared bounds of the outcome")
+    one("--mechanism", nargs="+", metavar="NAME", help="default: unweighted weighted weighted_e censored")
+    one("--epsilon", type=float, nargs="+", help="targets; default 5")
+    one("--scale", type=float, nargs="+", help="c of the weights; default 1")
+    one("--shift", type=float, help="g of the weights; default 0")
+    one("--rows", type=int, nargs="+", metavar="N", help="sizes of the databases; default the table's")
+
+
+_LIKE_OPTIONS = (
+    "outcome",
+    "predictors",
+    "categorical",
+    "model",
+    "bounds",
+    "mechanism",
+    "epsilon",
+    "scale",
+    "shift",
+    "rows",
+)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run a study and write its table; Ctrl-C and a request to end leave no process behind."""
+    ended = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        return _run(args)
+    except KeyboardInterrupt:
+        raise Cancelled("stopped; the same command goes on from what was finished") from None
+    finally:
+        signal.signal(signal.SIGTERM, ended)
+
+
+def _run(args: argparse.Namespace) -> int:
+    from synth_core.backend import open_backend
+    from synth_core.cache import results_cache
+    from synth_core.replicate import ready
+
+    destination = _destination(args.out)
+    if args.replicates is not None and args.replicates < 1:
+        raise InputError(
+            f"--replicates must be at least 1 (given: {args.replicates}); without any there is nothing to report."
+        )
+    study, compare = _like(args) if args.name == LIKE else _preset(args)
+    replicates = args.replicates or study.replicates
+    check(study, replicates, args.seed)
+    if args.baseline is not None:
+        baseline.check(study, args.baseline, replicates)
+        baseline.prepare()
+    timed = ""
+    with open_backend(args.jobs, ready) as backend:
+        print(f"{study.title}: R = {replicates} on {backend.description}", file=sys.stderr)
+        outcome = run_study(
+            study, replicates, args.seed, backend, results_cache(), ConsoleProgress(study.name)
+        )
+        if args.baseline is not None:
+            print("timing the per-record form …", file=sys.stderr, flush=True)
+            timed = baseline.measure(outcome, backend, args.baseline)
+    text = render(Report(outcome, compare(outcome), timed), args.format)
+    if destination is None:
+        print(text)
+    else:
+        handle = os.open(destination, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text + "\n")
+        print(f"written to {destination}", file=sys.stderr)
+    return 0
+
+
+def _destination(out: str | None) -> Path | None:
+    if out is None:
+        return None
+    path = Path(out)
+    if path.is_dir() or not path.parent.is_dir():
+        raise InputError(f"--out must name a file in a directory that exists (given: {out}).")
+    return path
+
+
+def _preset(args: argparse.Namespace) -> tuple[Study, Any]:
+    given = [f"--{name}" for name in _LIKE_OPTIONS if getattr(args, name) is not None]
+    if args.table is not None:
+        given.insert(0, f"the table {args.table}")
+    if given and args.name in PRESETS:
+        raise InputError(
+            f"The study {args.name} is the paper's design; {', '.join(given)} belongs to: study like DATA."
+        )
+    preset, study = build(args.name, args.data, load_data)
+    return study, preset.compare
+
+
+def _like(args: argparse.Namespace) -> tuple[Study, Any]:
+    from synth_core.cache import results_cache
+    from synth_core.comparison import Comparison
+    from synth_core.studies.like import compare_like, local_bounds, study_like
+
+    if args.table is None:
+        raise InputError("Which table? study like FILE --outcome COLUMN, or study like example:NAME")
+    example, outcome, predictors = chosen_columns(args.table, args.outcome, args.predictors)
+    epsilons, scales = args.epsilon or [5.0], args.scale or [1.0]
+    settings = make_settings(
+        outcome=outcome,
+        predictors=predictors,
+        categorical=tuple(args.categorical or ()),
+        model=args.model or (example.model if example else "lognormal"),
+        bounds=tuple(args.bounds) if args.bounds else (example.bounds if example else None),
+        shift=args.shift or 0.0,
+        seed=args.seed,
+    )
+    for epsilon, scale in ((e, c) for e in epsilons for c in scales):
+        make_settings(**(settings.model_dump() | {"epsilon": epsilon, "scale": scale}))
+    mechanisms = args.mechanism or ["unweighted", "weighted", "weighted_e", "censored"]
+    points = len(mechanisms) * len(epsilons) * len(scales) * len(args.rows or [1])
+    if points > MAX_POINTS:
+        raise InputError(f"{points:,} combinations were asked for; at most {MAX_POINTS:,} can be shown.")
+    comparison = Comparison(load_data(args.table), settings, results_cache())
+    rows, replicates = args.rows or [], args.replicates or DEFAULT_LIKE
+    study = study_like(comparison, mechanisms, epsilons, scales, rows, replicates)
+    check(study, replicates, args.seed)  # before the table's own fits are made
+    local = local_bounds(comparison, study)
+    return study, lambda outcome: compare_like(outcome, local)

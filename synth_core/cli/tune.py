@@ -1,0 +1,131 @@
+"""`tune`: from a target to settings: a stated accuracy with the least epsilon, or a given epsilon."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from synth_core import limits
+from synth_core.cli.compare import add_options, open_comparison
+from synth_core.cli.map import add_sweep, finite, say
+from synth_core.errors import InputError
+from synth_core.explore.measures import Target, read_target
+from synth_core.explore.sweep import read_sweep
+from synth_core.explore.targets import EpsilonTarget
+from synth_core.explore.tuning import expected_fits, tune, variants_for
+from synth_core.explore.wording import (
+    DATA_DEPENDENT,
+    answer_text,
+    best_answers,
+    guarantee_label,
+    sure_text,
+    verdict,
+)
+from synth_core.points import find_mechanism
+
+
+def add(commands: Any) -> None:
+    """Add the sub-command."""
+    command = commands.add_parser(
+        "tune", help="find the settings that reach an accuracy with the least epsilon, or a given epsilon"
+    )
+    add_options(command, ["weighted", "exponential"])
+    add_sweep(command)
+    command.add_argument(
+        "--target",
+        required=True,
+        help="ecdf_max<=0.05, q90<=2%%, mean<=1%%, epsilon=4, or epsilon=MECHANISM: the epsilon that this "
+        "one has as it is set",
+    )
+    command.add_argument(
+        "--share",
+        type=float,
+        default=0.9,
+        help="share of synthetic data sets in which an accuracy is to be reached",
+    )
+    command.add_argument(
+        "--by", default="ecdf_max", metavar="MEASURE", help="what decides among settings of the same epsilon"
+    )
+    command.add_argument("--format", choices=("table", "json"), default="table")
+    command.set_defaults(run=run_tune)
+
+
+def read_goal(text: str, share: float, by: str) -> Target | EpsilonTarget:
+    """A target as written on the command line."""
+    name, equals, value = (part.strip() for part in text.partition("="))
+    if name != "epsilon" or not equals:
+        return read_target(text, share)
+    try:
+        number = float(value)
+    except ValueError:
+        return EpsilonTarget(None, by, find_mechanism(value).key)
+    return EpsilonTarget(number, by)
+
+
+def run_tune(args: argparse.Namespace) -> int:
+    """Tune each mechanism by itself and print the answers, the best of each guarantee first."""
+    target = read_goal(args.target, args.share, args.by)
+    sweeps = [read_sweep(text) for text in args.sweep or ()]
+    comparison, keys = open_comparison(args)
+    comparison = comparison.under(match_epsilon=None)
+    searches = {key: variants_for(key, comparison.settings, sweeps) for key in keys}
+    count = sum(len(variants) for variants in searches.values())
+    if count > limits.MAX_SEARCHES:
+        raise InputError(
+            f"This asks for {count:,} searches, about {count * expected_fits(target):,} refits; at most "
+            f"{limits.MAX_SEARCHES} are made at once. Sweep fewer settings."
+        )
+    answers = []
+    for key, variants in searches.items():
+        say(f"{find_mechanism(key).label}: {len(variants)} searches of about {expected_fits(target)} refits")
+        answers.append(tune(comparison, key, target, variants).as_dict())
+    if args.format == "json":
+        print(json.dumps(_json(answers, target), indent=2, ensure_ascii=False))
+        return 0
+    print(verdict(answers, target))
+    for answer in answers:
+        print(f"  {answer_text(answer)}")
+        if answer["point"] is not None and (sure := sure_text(answer)):
+            print(f"    {sure}")
+    print(DATA_DEPENDENT)
+    return 0
+
+
+def _json(answers: list[dict[str, Any]], target: Target | EpsilonTarget) -> dict[str, Any]:
+    """The documented JSON of an inverse tuning."""
+    return {
+        "verdict": verdict(answers, target),
+        "best": [a["mechanism"] for a in best_answers(answers, target)],
+        "answers": [
+            {
+                "mechanism": a["mechanism"],
+                "reached": a["point"] is not None,
+                "why_not": a["why"] or None,
+                "settings": a["point"]["knobs"] if a["point"] else None,
+                "epsilon": a["point"]["epsilon"] if a["point"] else None,
+                "guarantee": guarantee_label(a["point"]) if a["point"] else None,
+                "epsilon_wanted": a["wanted"],
+                "utility": {
+                    "measure": target.measure,
+                    **dict(
+                        zip(
+                            ("q05", "median", "q95"),
+                            map(finite, a["point"]["bands"][target.measure]),
+                            strict=True,
+                        )
+                    ),
+                }
+                if a["point"]
+                else None,
+                "share_meeting_target": a["share"],
+                "share_interval_95": a["interval"],
+                "fresh_data_sets": a["n"],
+                "epsilon_over_seeds": a["epsilon_seeds"],
+                "below": a["below"],
+                "refits": a["refits"],
+            }
+            for a in answers
+        ],
+        "note": DATA_DEPENDENT,
+    }

@@ -1,0 +1,1 @@
+"""Arrays to figures: plain plotly dictionaries, no Streamlit."""

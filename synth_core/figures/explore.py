@@ -1,0 +1,236 @@
+"""The risk-utility map: epsilon against error, bands, a frontier for each guarantee."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from synth_core.explore.measures import is_relative, measure_label, value_text
+from synth_core.explore.wording import (
+    FRONTIER_RULE,
+    band_text,
+    epsilon_text,
+    finite,
+    frontier_points,
+    guarantee_label,
+    knobs_text,
+    neighbour_text,
+)
+from synth_core.figures.palette import color, transparent
+from synth_core.figures.parts import TEXT, Figure, axis, figure, table
+from synth_core.points import find_mechanism
+
+Point = dict[str, Any]  # a point's summary, with its "id"
+
+SYMBOLS = {  # by guarantee; the legend says which
+    "none": "x",
+    "asymptotic": "circle",
+    "averaged": "triangle-up",
+    "truncated": "triangle-down",
+    "censored": "square",
+    "censored_weighted": "square",
+    "histogram": "square",
+    "data_derived": "diamond",
+}
+LINES = ("solid", "dash", "dot", "dashdot")
+HEIGHT = 560
+WIDE = 8.0  # largest over smallest beyond which an axis is logarithmic
+PICK = "pick:"  # marks what a click on a point sends
+
+
+def nice(value: float, up: bool) -> float:
+    """The nearest of 1, 1.5, 2, 3, 5, 7 times a power of ten, outwards: axes then move rarely."""
+    power = 10.0 ** math.floor(math.log10(value))
+    steps = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0)
+    if up:
+        return next((s for s in steps if s * power >= value * 0.999), 10.0) * power
+    return next((s for s in reversed(steps) if s * power <= value * 1.001), 1.0) * power
+
+
+def _span(values: list[float], cap: float = math.inf) -> tuple[dict[str, Any], float]:
+    """An axis range that holds the values, and its upper end; logarithmic where they are wide."""
+    positive = [v for v in values if v > 0]
+    if not positive:
+        return {"range": [0, 1]}, 1.0
+    high = nice(min(max(positive), cap) * 1.06, up=True)
+    low = min(positive)
+    if high > WIDE * low:
+        low = nice(max(low, high / 1e4) * 0.95, up=False)
+        ticks = [s * 10.0**e for e in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+                 for s in (1, 2, 5)]  # fmt: skip
+        ticks = [t for t in ticks if low * 0.999 <= t <= high * 1.001]
+        return {"type": "log", "range": [math.log10(low), math.log10(high)], "tickvals": ticks}, high
+    return {"type": "linear", "range": [0, high]}, high
+
+
+def _hover(point: Point, measure: str) -> str:
+    lines = [
+        f"<b>{find_mechanism(point['mechanism']).label}</b>",
+        f"{epsilon_text(point)}, {neighbour_text(point)}",
+        knobs_text(point["knobs"]),
+        f"{measure_label(measure)}: {band_text(point, measure)}",
+    ]
+    if point["problems"]:
+        lines.append("has not converged: not for use")
+    return "<br>".join(lines) + "<extra></extra>"
+
+
+def _trace(name: str, points: list[Point], measure: str, top: float, picked: str | None) -> dict[str, Any]:
+    percent = 100.0 if is_relative(measure) else 1.0
+    look = color(name)
+    bands = [[percent * v for v in p["bands"][measure]] for p in points]
+    middle = [min(b[1], top) for b in bands]  # off the scale: drawn at the edge
+    label = find_mechanism(name).label
+    if points[0]["guarantee"] == "none":  # it has no frontier whose entry could name its shape
+        label += f" ({guarantee_label(points[0])})"
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": label,
+        "x": [p["epsilon"] for p in points],
+        "y": middle,
+        "error_y": {
+            "type": "data",
+            "symmetric": False,
+            "array": [max(b[2] - m, 0.0) for b, m in zip(bands, middle, strict=True)],
+            "arrayminus": [max(m - b[0], 0.0) for b, m in zip(bands, middle, strict=True)],
+            "color": transparent(look, 0.6),
+            "thickness": 1.5,
+            "width": 3,
+        },
+        "customdata": [PICK + p["id"] for p in points],
+        "marker": {
+            "symbol": [SYMBOLS[p["guarantee"]] + ("-open" if p["problems"] else "") for p in points],
+            "size": [15 if p["id"] == picked else 10 for p in points],
+            "color": look,
+            "opacity": 1,
+            "line": {"color": TEXT, "width": [2.5 if p["id"] == picked else 0.5 for p in points]},
+        },
+        "hovertemplate": [_hover(p, measure) for p in points],
+        "cliponaxis": False,
+    }
+
+
+def _legends(n_frontiers: int, n_mechanisms: int) -> dict[str, Any]:
+    """Shapes by guarantee in one legend, colours by mechanism in another under it; room for both."""
+    row, bottom, gap = 23, 50, 8
+    lower, upper = math.ceil(n_mechanisms / 3), math.ceil(n_frontiers / 3)
+    top = gap + row * (lower + upper) + 8
+    inside = HEIGHT - top - bottom
+    look = {"orientation": "h", "x": 0, "xanchor": "left", "yanchor": "bottom", "itemsizing": "constant",
+            "bgcolor": "rgba(0,0,0,0)"}  # fmt: skip
+    return {
+        "showlegend": True,
+        "legend": look | {"y": 1 + gap / inside},
+        "legend2": look | {"y": 1 + (gap + row * lower) / inside},
+        "margin": {"l": 64, "r": 18, "t": top, "b": bottom},
+    }
+
+
+def map_figure(
+    points: list[Point],
+    measure: str,
+    at_most: float | None = None,
+    answers: tuple[Point, ...] = (),
+    picked: str | None = None,
+) -> Figure:
+    """Every finished point, with its band; frontiers; the target as a line, answers ringed.
+
+    Parameters
+    ----------
+    points : list of dict
+        Summaries, each with an "id" that a click sends back.
+    at_most : float, optional
+        The target of the measure.
+    answers : tuple of dict
+        Points that inverse tuning found.
+    """
+    percent = 100.0 if is_relative(measure) else 1.0
+    drawn = [p for p in points if all(finite(v) for v in p["bands"][measure]) and p["epsilon"] > 0]
+    sound = [p for p in drawn if not p["problems"]] or drawn
+    x_axis, _ = _span([p["epsilon"] for p in [*drawn, *answers]])
+    targets = [] if at_most is None else [percent * at_most]
+    y_axis, top = _span(
+        [percent * v for p in [*sound, *answers] for v in p["bands"][measure][1:2]] + targets,
+        cap=percent * (1.5 if is_relative(measure) else 1.0),
+    )
+    traces: list[dict[str, Any]] = []
+    best = frontier_points(drawn, measure)
+    for i, (name, kept) in enumerate(sorted(best.items())):
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "lines+markers",  # the legend then shows which shape is which guarantee
+                "name": f"{name}: frontier",
+                "x": [p["epsilon"] for p in kept],
+                "y": [percent * p["bands"][measure][1] for p in kept],
+                "line": {"color": TEXT, "width": 2, "dash": LINES[i % len(LINES)], "shape": "hv"},
+                "marker": {"symbol": SYMBOLS[kept[0]["guarantee"]], "size": 8, "color": TEXT},
+                "opacity": 0.8,
+                "hoverinfo": "skip",
+                "legend": "legend2",
+            }
+        )
+    order = list(dict.fromkeys(p["mechanism"] for p in drawn))
+    for name in order:
+        mine = sorted((p for p in drawn if p["mechanism"] == name), key=lambda p: p["epsilon"])
+        traces.append(_trace(name, mine, measure, top, picked))
+    if answers:
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "name": "Answer of inverse tuning",
+                "x": [p["epsilon"] for p in answers],
+                "y": [min(percent * p["bands"][measure][1], top) for p in answers],
+                "customdata": [PICK + p["id"] for p in answers],
+                "marker": {"symbol": "star", "size": 17, "color": [color(p["mechanism"]) for p in answers],
+                           "line": {"color": TEXT, "width": 1.5}},
+                "hovertemplate": ["Inverse tuning<br>" + _hover(p, measure) for p in answers],
+            }
+        )  # fmt: skip
+    unit = " (%)" if is_relative(measure) else " (share)" if measure == "ecdf_max" else ""
+    logs = [", log scale" if a.get("type") == "log" else "" for a in (x_axis, y_axis)]
+    name = measure_label(measure).replace("the distribution functions", "distributions")
+    layout: dict[str, Any] = {
+        "xaxis": axis(f"Privacy loss ε of one data set{logs[0]} (smaller is more private)", **x_axis),
+        "yaxis": axis(f"{name}{unit}{logs[1]}", **y_axis),
+        **_legends(len(best), len(order) + bool(answers)),
+        "hoverlabel": {"align": "left"},
+    }  # fmt: skip
+    for side in ("xaxis", "yaxis"):
+        layout[side]["title"]["font"] = {"size": 14}
+    if targets:
+        layout["shapes"] = [
+            {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": targets[0], "y1": targets[0],
+             "line": {"color": TEXT, "width": 1, "dash": "dot"}}
+        ]  # fmt: skip
+        layout["annotations"] = [
+            {"xref": "paper", "x": 1, "xanchor": "right", "yanchor": "bottom", "showarrow": False,
+             "y": math.log10(targets[0]) if y_axis.get("type") == "log" else targets[0],
+             "text": f"target {value_text(measure, targets[0] / percent)}"}
+        ]  # fmt: skip
+    on_frontier = {p["id"] for kept in best.values() for p in kept}
+    rows = [
+        [find_mechanism(p["mechanism"]).label, knobs_text(p["knobs"]), f"{p['epsilon']:.3f}",
+         guarantee_label(p), band_text(p, measure), "yes" if p["id"] in on_frontier else "",
+         "no" if p["problems"] else "yes"]
+        for p in sorted(drawn, key=lambda p: (order.index(p["mechanism"]), p["epsilon"]))
+    ]  # fmt: skip
+    n = drawn[0]["n_predictive"] if drawn else 0
+    made = figure(
+        "map",
+        "Risk and utility: where the frontier lies",
+        f"Lower left is better. A bar holds 90 % of {n} synthetic data sets drawn from one exact fit. Shape tells "
+        f"the guarantee; {FRONTIER_RULE}.",
+        traces,
+        layout,
+        table(["Mechanism", "Settings", "ε", "Guarantee", "Error", "Frontier", "Converged"], rows),
+        "; ".join(
+            f"{name}: " + ", ".join(
+                f"ε {p['epsilon']:.2f} error {value_text(measure, p['bands'][measure][1])}" for p in kept
+            )
+            for name, kept in best.items()
+        ) or "No points yet.",
+    )  # fmt: skip
+    return made | {"height": HEIGHT}

@@ -1,0 +1,57 @@
+"""Violins of a Monte Carlo study: one measure over the simulated databases, point by point."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+from synth_core.figures.palette import PALETTE
+from synth_core.figures.parts import TEXT, Figure, axis, figure, statistic_label, table, violin
+
+MEASURES = {
+    "lipschitz_bound": "Lipschitz bound Δ (nats)",
+    "ecdf_max": "Largest difference of distribution functions",
+    "ecdf_avg": "Average squared difference of distribution functions",
+    "n_truncated": "Records truncated",
+    "n_censored": "Records censored",
+}
+
+
+def measure_label(measure: str) -> str:
+    """A measure in words."""
+    return MEASURES.get(measure) or f"{statistic_label(measure)} of the synthetic values"
+
+
+def study_figure(violins: list[dict[str, Any]], measure: str) -> Figure:
+    """All violins of one measure, cases side by side."""
+    labels = list(dict.fromkeys(v["label"] for v in violins))
+    cases = list(dict.fromkeys(v["case"] for v in violins))
+    look = {label: TEXT if label == "Data" else PALETTE[i % len(PALETTE)] for i, label in enumerate(labels)}
+    traces, ticks, names, rows = [], [], [], []
+    for place, v in enumerate(violins):
+        five = v["five"]
+        words = f"{v['label']}, {v['case']}" if len(cases) > 1 else v["label"]
+        hover = escape(f"{words}: median {five['median']:.4g}, {five['min']:.4g} to {five['max']:.4g}")
+        shade = look[v["label"]]
+        traces.append(violin(place, v["density"], "#888888" if shade == TEXT else shade, hover))
+        traces.append({
+            "type": "scatter", "mode": "lines+markers", "x": [place] * 3,
+            "y": [five["q25"], five["median"], five["q75"]], "line": {"color": shade, "width": 2},
+            "marker": {"color": shade, "size": [1, 8, 1]}, "hoverinfo": "skip",
+        })  # fmt: skip
+        ticks.append(place)
+        names.append(escape(words))
+        rows.append(
+            [v["case"], v["label"], *(f"{five[k]:.5g}" for k in ("min", "q25", "median", "q75", "max"))]
+        )
+    return figure(
+        f"study-{measure}",
+        measure_label(measure),
+        "Width shows how many simulated databases have a value; the dot is the median, the bar the middle half.",
+        traces,
+        {"yaxis": axis(measure_label(measure)),
+         "xaxis": {"tickvals": ticks, "ticktext": names, "showgrid": False, "zeroline": False, "automargin": True,
+                   "range": [-0.7, len(violins) - 0.3], "tickangle": 0 if len(violins) < 5 else -35}},
+        table(["Case", "Mechanism", "Minimum", "First quartile", "Median", "Third quartile", "Maximum"], rows),
+        "; ".join(f"{row[1]}, {row[0]}: median {row[4]}" for row in rows[:8]),
+    )  # fmt: skip

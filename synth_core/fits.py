@@ -1,0 +1,261 @@
+"""Fits, bounds and range probabilities of one table under one set of settings, all cached."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from synth_core.bounds import Bounds, Rows, lipschitz_bounds
+from synth_core.cache import Cache, content_key
+from synth_core.contract import require_contract
+from synth_core.design import Selection, select
+from synth_core.errors import InputError
+from synth_core.models import Model, build_model
+from synth_core.ranges import intervals
+from synth_core.sampling import Posterior, Sampler, sample
+from synth_core.settings import MODEL_OPTIONS, Settings
+from synth_core.table import Table
+
+Array = NDArray[np.float64]
+Progress = Callable[[str, float], None]  # what is being done, share done; may raise Cancelled
+
+SLOW_RECORDS = 20_000  # a censored fit needs every record
+RESTART_WARMUP = 300  # of a fit that starts from the unweighted one's draws, metric and step size
+_DATA = {"outcome", "predictors", "categorical", "model"} | MODEL_OPTIONS
+
+
+@dataclass(frozen=True)
+class _Fit:
+    key: str
+    data: dict[str, Any]
+    sampler: Sampler
+    previous: dict[str, Array]  # where the chains start
+
+
+class Fits:
+    """What can be computed of a table: pseudo posteriors, their bounds, range probabilities.
+
+    Everything is cached by content, so that mechanisms, sessions and processes share it.
+    """
+
+    def __init__(self, table: Table, settings: Settings, cache: Cache, progress: Progress):
+        self.table = table
+        self.settings = settings
+        self.cache = cache
+        self.progress = progress
+        self.tail_from: float | None = None  # where the tail's range starts, if frozen elsewhere
+
+    def under(self, settings: Settings, progress: Progress | None = None) -> Fits:
+        """The same table and columns under other settings; the records are not read again."""
+        other = Fits(self.table, settings, self.cache, progress or self.progress)
+        same_model = settings.model_options == self.settings.model_options
+        kept = {"selection", "tail_from"} | ({"model"} if same_model else set())
+        other.__dict__.update({k: v for k, v in self.__dict__.items() if k in kept})
+        return other
+
+    @cached_property
+    def selection(self) -> Selection:
+        s = self.settings
+        return select(self.table, s.outcome, s.predictors, s.categorical)
+
+    @cached_property
+    def model(self) -> Model:
+        s = self.settings
+        model = build_model(s.model, self.selection.records, **s.model_options)
+        require_contract(model, self.cache, self.progress)
+        return model
+
+    def slow(self, censor: float | None) -> bool:
+        """Whether a fit is worth a preview while it runs."""
+        return self.model.slow or (censor is not None and self.model.records.n > SLOW_RECORDS)
+
+    def posterior(
+        self, alpha: Array, censor: float | None = None, text: str = "fitting"
+    ) -> tuple[Posterior, str]:
+        """The pseudo posterior under weights `alpha`, and its key. Cached by the Stan data.
+
+        Parameters
+        ----------
+        alpha : array of shape (n_records,)
+        censor : float, optional
+            epsilon / 2, in nats; None is the plain pseudo likelihood.
+        """
+        fit = self._fit(alpha, censor)
+        model = self.model
+        entry, _ = self.cache.get_or_compute(
+            fit.key,
+            lambda: sample(
+                model.program,
+                fit.data,
+                model.parameters,
+                fit.sampler,
+                lambda share: self.progress(text, share),
+                model.start(alpha, fit.sampler.chains, fit.sampler.seed, fit.previous or None),
+                model.restart_parameters,
+                model.monitors,
+            ).to_entry(),
+            self._wait,
+        )
+        return Posterior.from_entry(entry), fit.key
+
+    def _fit(self, alpha: Array, censor: float | None) -> _Fit:
+        """What a fit is made of, and its key."""
+        model = self.model
+        data = model.stan_data(alpha, censor)
+        sampler = replace(self.settings.sampler, adapt_delta=model.adapt_delta)
+        previous, origin = {}, ""
+        if model.slow and (censor is not None or not (alpha == 1).all()):
+            # Always the unweighted fit, not whatever the cache holds: the same seed, the same numbers.
+            unweighted, origin = self.unweighted()
+            previous, sampler = (
+                unweighted.restart,
+                replace(sampler, warmup=min(sampler.warmup, RESTART_WARMUP)),
+            )
+        key = content_key(
+            kind="fit", program=model.program, data=data, sampler=asdict(sampler), origin=origin
+        )
+        return _Fit(key, data, sampler, previous)
+
+    def unweighted_key(self) -> str:
+        """Key of the unweighted fit, finished or not."""
+        return self._fit(np.ones(self.model.records.n), None).key
+
+    def is_cached(self, alpha: Array, censor: float | None) -> bool:
+        """Whether this fit need not be sampled."""
+        return self.cache.get(self._fit(alpha, censor).key) is not None
+
+    def unweighted(self, text: str = "fitting Unweighted") -> tuple[Posterior, str]:
+        """The posterior with all weights 1."""
+        return self.posterior(np.ones(self.model.records.n), text=text)
+
+    def unweighted_bounds(self) -> Bounds:
+        """f_i and Delta of the unweighted fit."""
+        posterior, key = self.unweighted()
+        return self.bounds(posterior, key, np.ones(self.model.records.n))
+
+    def intervals(self) -> Array:
+        """The sensitive range of every record, of shape (n_records, 2)."""
+        s = self.settings
+        found = intervals(self.model.records.outcome, s.range, s.tail, s.brackets, self.tail_from)
+        width = found[:, 1] - found[:, 0]
+        if self.model.discrete:
+            lower, upper = self.model.whole_ends(*found.T)
+            width = upper - lower
+        alone = ~(width > 0)
+        if alone.any():
+            raise InputError(
+                f"The sensitive range of {alone.sum():,} records holds their own value alone (first in row "
+                f"{int(np.argmax(alone)) + 1} of the complete rows): nothing about it would be protected. Widen the "
+                f"range, or use brackets."
+            )
+        return found
+
+    def outside(self, frozen: tuple[Posterior, str, Model] | None = None) -> Array:
+        """lambda_i: the probability that a synthetic value leaves the record's range.
+
+        The model's cdf averaged over the unweighted draws, so without simulation noise
+        (Range, section 2; the paper simulates 1,000 values).
+
+        Parameters
+        ----------
+        frozen : (posterior, its key, this table's records in its design), optional
+            Unweighted draws of another table; None takes this table's own.
+        """
+        n, ranges = self.model.records.n, self.intervals()
+        posterior, fit_key, evaluated = frozen or (*self.unweighted(), self.model)
+        key = content_key(kind="outside", fit=fit_key, intervals=ranges, records=self.records_key())
+
+        def compute() -> dict[str, Any]:
+            inside = np.empty(n)
+            step = max(1, self.model.block_elements // posterior.n_draws)
+            for start in range(0, n, step):
+                rows = slice(start, min(start + step, n))
+                mass = evaluated.interval_mass(posterior.draws, *ranges[rows].T, rows)
+                inside[rows] = mass.mean(axis=0)
+                self.progress("averaging over the sensitive ranges", start / n)
+            return {"outside": np.clip(1.0 - inside, 0.0, 1.0)}
+
+        entry, _ = self.cache.get_or_compute(key, compute, self._wait)
+        return entry["outside"]
+
+    def bounds(
+        self,
+        posterior: Posterior,
+        fit_key: str,
+        multiplier: Array,
+        truncated: bool = False,
+        model: Model | None = None,
+        transformed_by: str = "",
+    ) -> Bounds:
+        """Lipschitz bounds of a fit at its own draws. Cached by fit, records and weights.
+
+        Parameters
+        ----------
+        multiplier : array of shape (n_records,)
+            What each log-likelihood is multiplied by: alpha, or (1 - lambda) * alpha.
+        truncated : bool
+            Read them by the range-truncated standard (Range, section 3): the log-likelihood
+            minus the log mass of the record's range, both under the weight. The printed form
+            of Eq. 15 leaves the mass unweighted; the setting `printed_truncation` chooses it.
+        model : Model, optional
+            This table's records in the design of another table (a frozen risk map's).
+        transformed_by : str
+            The fingerprint of that table. The fit's key does not tell: tables that differ by a
+            shift of a predictor give the same fit and different transforms.
+        """
+        evaluated = model or self.model
+        n = evaluated.records.n
+        ranges = self.intervals() if truncated else None
+        printed = truncated and self.settings.printed_truncation
+        key = content_key(
+            kind="bounds",
+            fit=fit_key,
+            records=self.records_key(),
+            weights=multiplier,
+            intervals=ranges,
+            printed=printed,
+            transformed_by=transformed_by,
+        )
+
+        def log_lik(rows: Rows) -> Array:
+            terms = evaluated.log_lik(posterior.draws, rows)
+            if ranges is None:
+                return terms
+            mass = evaluated.interval_mass(posterior.draws, *ranges[rows].T, rows)
+            empty = ~(mass > 0).all(axis=0)
+            if empty.any():
+                row = int(np.arange(n)[rows][np.argmax(empty)]) + 1
+                raise InputError(
+                    f"The sensitive range of row {row} of the complete rows has no probability under "
+                    f"the model; widen the range."
+                )
+            if printed:
+                terms = np.where(multiplier[rows] == 0, 0.0, multiplier[rows] * terms)
+            return terms - np.log(mass)
+
+        def compute() -> dict[str, Any]:
+            plain = printed or bool((multiplier == 1).all())
+            found = lipschitz_bounds(
+                log_lik,
+                n,
+                posterior.n_draws,
+                None if plain else multiplier,
+                lambda share: self.progress("computing bounds", share),
+                evaluated.block_elements,
+            )
+            return {k: getattr(found, k) for k in found.__dataclass_fields__}
+
+        entry, _ = self.cache.get_or_compute(key, compute, self._wait)
+        return Bounds(**entry)
+
+    def records_key(self) -> Any:
+        """What the log-likelihoods depend on, besides the draws."""
+        return [self.table.fingerprint, self.settings.model_dump(include=_DATA)]
+
+    def _wait(self) -> None:
+        self.progress("waiting for the same computation elsewhere", 0.0)

@@ -1,0 +1,55 @@
+"""Bounds of every number a user may set, in one place; the property tests draw from them."""
+
+MIN_ROWS = 10
+MAX_ROWS = 20_000_000
+MAX_COLUMNS = 5_000
+MAX_LEVELS = 100
+MAX_DESIGN_COLUMNS = 200
+MAX_UPLOAD_MB = 200
+MAX_UNPACKED_MB = 4_000
+MAX_UNPACKED_XLSX_MB = 1_000  # of XML, which takes many times its size in memory
+
+SCALE = (0.0, 2.0)  # c of alpha = c * (1 - risk) + g
+SHIFT = (-1.0, 1.0)  # g
+EPSILON = (0.01, 1_000.0)
+MAX_RADIUS = 10.0
+TOLERANCE = (1e-4, 0.2)  # of a solved Lipschitz bound, relative
+CHAINS = (1, 8)
+DRAWS = (100, 20_000)
+WARMUP = (100, 20_000)
+SEED = (0, 2**31 - 1)
+DATASETS = (1, 100)
+PREDICTIVE = (20, 2_000)  # predictive data sets that a point of the map is measured on
+STEPS = (1, 200)  # of one knob of a sweep
+MAX_SWEEP_POINTS = 1_000
+MAX_SEARCHES = 200  # inverse tunings of one request
+COMPONENTS = (1, 12)  # of a mixture
+PRIOR_SCALE = (0.01, 100.0)
+
+# Convergence asked of a fit before its numbers are shown unmarked (Vehtari et al. 2021).
+MAX_RHAT = 1.01
+MIN_ESS_PER_CHAIN = 100
+MAX_DIVERGENCE_SHARE = 0.001
+MAX_KHAT = 0.7  # of a preview by importance sampling (Vehtari et al. 2024)
+
+MAX_PROGRAM_BYTES = 64 * 1024  # of an own Stan program
+MAX_OWN_ROWS = 20_000  # its log-likelihoods come as text from a process of its own
+OWN_SECONDS = 3_600  # processor time of one fit by an own program
+OWN_CHECK_SECONDS = 30  # and of one step of its check
+OWN_COMPILE_SECONDS = 300
+OWN_MEMORY_MB = 4_096
+
+# Files and texts of releases.
+MAX_PLAN_BYTES = 1024**2
+MAX_SETTINGS_BYTES = 256 * 1024
+MAX_RISK_MAP_BYTES = 512 * 1024**2
+REASON_LENGTH = 4_000
+NAME_LENGTH = 64
+DECIMALS = (0, 12)
+SAFETY = (1.0, 2.0)
+TOTAL_EPSILON = (0.01, 100_000.0)
+MAX_GROWTH = 0.05  # of Delta over the second half of the draws, relative
+COPY_ALPHA = 1e-4  # how seldom the copy tests may refuse an honest data set
+
+CACHE_BYTES = 2 * 1024**3
+CACHE_DAYS = 30  # that an entry is kept without being used

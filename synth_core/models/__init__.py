@@ -1,0 +1,48 @@
+"""Synthesizer families, one file each, and the registry that names them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from synth_core.errors import InputError
+from synth_core.models.base import Draws, Model, Options, Records, Start
+from synth_core.models.beta import Beta
+from synth_core.models.beta_regression import BetaRegression
+from synth_core.models.counts import NegativeBinomial, Poisson
+from synth_core.models.lognormal import Lognormal
+from synth_core.models.mixture import Mixture
+from synth_core.models.own import OwnProgram
+from synth_core.models.two_part import TwoPart
+
+# The analyst's own program stands outside: it is no family until its source is given.
+MODELS: dict[str, type[Model]] = {
+    model.name: model
+    for model in (Lognormal, TwoPart, Mixture, Beta, BetaRegression, Poisson, NegativeBinomial)
+}
+
+
+def family(name: str) -> type[Model]:
+    """The family of that name, the analyst's own included."""
+    return OwnProgram if name == OwnProgram.name else MODELS[name]
+
+
+def build_model(
+    name: str,
+    records: Records,
+    bounds: tuple[float, float] | None = None,
+    unit: float = 1.0,
+    **more: Any,
+) -> Model:
+    """Bind the family `name`, or an own program, to a table's records; raises InputError if they do not fit it.
+
+    Parameters
+    ----------
+    bounds, unit, more
+        The fields of `Options`.
+    """
+    if name != OwnProgram.name and name not in MODELS:
+        raise InputError(f"There is no model '{name}'; there are: {', '.join(MODELS)}.")
+    return family(name)(records, Options(bounds, unit, **more))
+
+
+__all__ = ["MODELS", "Draws", "Model", "Options", "OwnProgram", "Records", "Start", "build_model", "family"]

@@ -1,0 +1,178 @@
+"""What every synthesizer family gives, and the records it is given."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from synth_core.bounds import BLOCK_ELEMENTS, Rows
+
+Array = NDArray[np.float64]
+Draws = dict[str, Array]
+
+
+@dataclass(frozen=True)
+class Records:
+    """The sensitive outcome and the non-sensitive design, complete and finite.
+
+    Attributes
+    ----------
+    outcome : array of shape (n_records,)
+        x, in the analyst's unit.
+    design : array of shape (n_records, n_columns)
+        z: a column of ones, then predictor columns centred and scaled by their own mean and
+        standard deviation (predictors are not sensitive and are kept as they are).
+    design_names : tuple of str
+    """
+
+    outcome: Array
+    design: Array
+    design_names: tuple[str, ...]
+
+    @property
+    def n(self) -> int:
+        return self.outcome.shape[0]
+
+    @cached_property
+    def distinct_design(self) -> tuple[Array, NDArray[np.int64]]:
+        """Distinct rows of the design, and for each record the index of its row."""
+        if self.design.shape[1] == 1:
+            return self.design[:1], np.zeros(self.n, dtype=np.int64)
+        rows, index = np.unique(self.design, axis=0, return_inverse=True)
+        return rows, index.ravel()
+
+    def linear_predictor(self, coefficients: Array, rows: Rows) -> tuple[Array, NDArray[np.int64]]:
+        """z' beta at the distinct design rows that `rows` use, and for each of `rows` its place among them.
+
+        Parameters
+        ----------
+        coefficients : array of shape (n_draws, n_columns)
+
+        Returns
+        -------
+        arrays of shapes (n_draws, n_used) and (n_rows,)
+        """
+        distinct, row_of = self.distinct_design
+        used, index = np.unique(row_of[rows], return_inverse=True)
+        return coefficients @ distinct[used].T, index
+
+
+@dataclass(frozen=True)
+class Options:
+    """What an analyst may choose of a model; each family says in `uses` which of them it knows.
+
+    Attributes
+    ----------
+    bounds : declared (lower, upper) of the outcome, in the analyst's unit
+    unit : unit in which the density is taken, in the table's unit
+    transformation, offset, asinh_scale : of a normal model, see `Transformation`
+    components : K of a mixture
+    zero_part : whether zeros have a probability of their own
+    prior_scale : multiplies the scales of the priors: 1 is the family's own, larger is vaguer
+    program : source of the analyst's own Stan program
+    """
+
+    bounds: tuple[float, float] | None = None
+    unit: float = 1.0
+    transformation: str = "log"
+    offset: float = 0.0
+    asinh_scale: float = 1.0
+    components: int = 5
+    zero_part: bool = False
+    prior_scale: float = 1.0
+    program: str | None = None
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where the chains of a slow model begin: values by chain, diagonal inverse metric, step size."""
+
+    inits: tuple[Draws, ...]
+    inv_metric: Array
+    step_size: float
+
+
+class Model(ABC):
+    """A synthesizer family bound to its options and to one table's records.
+
+    `log_lik` is always unweighted, in nats, on the density scale that `density_scale` says.
+    """
+
+    name: ClassVar[str]
+    label: ClassVar[str]
+    program: ClassVar[str]  # file in stan/
+    needs_bounds: ClassVar[bool] = False
+    uses_predictors: ClassVar[bool] = True
+    uses: ClassVar[frozenset[str]] = frozenset()  # options beyond the prior's scale
+    discrete: ClassVar[bool] = False
+    block_elements: ClassVar[int] = BLOCK_ELEMENTS  # draws x records that log_lik is best asked for at once
+    slow: ClassVar[bool] = False  # refits start from the unweighted fit, and a preview is shown meanwhile
+    parameters: tuple[str, ...]  # Stan variables that log_lik, cdf and predict need
+    adapt_delta: ClassVar[float] = 0.8
+    restart_parameters: tuple[str, ...] = ()  # what a later fit needs to start from this one
+
+    def __init__(self, records: Records, options: Options):
+        self.records = records
+        self.options = options
+
+    @property
+    @abstractmethod
+    def density_scale(self) -> str:
+        """The scale on which the density is taken, in words: Delta and epsilon depend on it."""
+
+    @abstractmethod
+    def stan_data(self, weights: Array, censor_bound: float | None = None) -> dict[str, Any]:
+        """Data of the Stan program for weights alpha of shape (n_records,).
+
+        `censor_bound` is epsilon / 2 in nats, or None for the plain pseudo likelihood.
+        """
+
+    @abstractmethod
+    def log_lik(self, draws: Draws, rows: Rows) -> Array:
+        """log p(x_i | theta_s) of shape (n_draws, n_rows)."""
+
+    @abstractmethod
+    def cdf(self, draws: Draws, values: Array, rows: Rows) -> Array:
+        """Pr(X <= value_i | theta_s, z_i) of shape (n_draws, n_rows)."""
+
+    @staticmethod
+    def whole_ends(lower: Array, upper: Array) -> tuple[Array, Array]:
+        """The whole numbers at the ends of intervals; 0.55 * 100 counts as 55, whatever its last bit."""
+        slack = 1e-9
+        return (
+            np.ceil(lower - slack * np.maximum(1.0, np.abs(np.where(np.isinf(lower), 0.0, lower)))),
+            np.floor(upper + slack * np.maximum(1.0, np.abs(np.where(np.isinf(upper), 0.0, upper)))),
+        )
+
+    def interval_mass(self, draws: Draws, lower: Array, upper: Array, rows: Rows) -> Array:
+        """Pr(lower_i <= X <= upper_i | theta_s, z_i) of shape (n_draws, n_rows), ends included."""
+        return np.maximum(self.cdf(draws, upper, rows) - self.cdf(draws, lower, rows), 0.0)
+
+    @abstractmethod
+    def predict(self, draw: Draws, rng: np.random.Generator) -> Array:
+        """One synthetic outcome for every record, of shape (n_records,).
+
+        `draw` holds one draw: arrays without the leading axis.
+        """
+
+    def start(self, weights: Array, chains: int, seed: int, previous: Draws | None = None) -> Start | None:
+        """Where a slow model's chains begin; None leaves it to Stan.
+
+        Parameters
+        ----------
+        previous : dict, optional
+            Of a fit to start from: last draws of `restart_parameters` by chain, "inv_metric", "step_size".
+        """
+        return None
+
+    def monitors(self, draws: Draws) -> Array | None:
+        """Quantities of shape (n_draws, n_quantities) by which convergence is judged.
+
+        None: the parameters themselves, which needs them to be identified.
+        """
+        return None

@@ -1,0 +1,121 @@
+"""Beta synthesizer on (0, 1) or on declared bounds (Hu, Williams and Savitsky, Supp. 1)."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from synth_core.bounds import Rows
+from synth_core.errors import InputError
+from synth_core.models.base import Array, Draws, Model, Options, Records
+
+LAMBDA_LOWER, LAMBDA_SHAPE = 0.1, 1.5
+
+
+class BetaFamily(Model):
+    """What beta models share: a value scaled into (0, 1) by declared bounds, (a, b) by draw and record."""
+
+    needs_bounds = True
+    uses = frozenset({"bounds"})
+
+    def __init__(self, records: Records, options: Options):
+        super().__init__(records, options)
+        self.bounds = options.bounds or (0.0, 1.0)
+        lower, upper = self.bounds
+        scaled = (records.outcome - lower) / (upper - lower)
+        outside = ~((scaled > 0) & (scaled < 1))
+        if outside.any():
+            raise InputError(
+                f"The {self.label} model needs every value strictly between the declared bounds "
+                f"{lower:g} and {upper:g}; {outside.sum():,} of {records.n:,} values are not. "
+                f"Declare wider bounds, or choose another model."
+            )
+        self.log_x, self.log1m_x = np.log(scaled), np.log1p(-scaled)
+
+    @property
+    def density_scale(self) -> str:
+        lower, upper = self.bounds
+        return f"density of the value scaled to (0, 1) by the bounds {lower:g} and {upper:g}"
+
+    @abstractmethod
+    def shapes(self, draws: Draws, rows: Rows) -> tuple[Array, Array]:
+        """a and b, broadcastable to (n_draws, n_rows)."""
+
+    def _scaled(self, values: Array) -> Array:
+        lower, upper = self.bounds
+        return np.clip((values - lower) / (upper - lower), 0.0, 1.0)
+
+    def cdf(self, draws: Draws, values: Array, rows: Rows) -> Array:
+        return special.betainc(*self.shapes(draws, rows), self._scaled(values))
+
+    def interval_mass(self, draws: Draws, lower: Array, upper: Array, rows: Rows) -> Array:
+        a, b = self.shapes(draws, rows)
+        low, high = self._scaled(lower), self._scaled(upper)
+        # From the nearer tail: a difference of two numbers close to 1 has no digits left.
+        right = low > np.mean(a / (a + b), axis=0)
+        mass = np.empty(np.broadcast_shapes(a.shape, low.shape))
+        for where, distribution in ((~right, special.betainc), (right, special.betaincc)):
+            ab = (each if each.shape[1] == 1 else each[:, where] for each in (a, b))
+            ends = distribution(*(p := tuple(ab)), high[where]) - distribution(*p, low[where])
+            mass[:, where] = np.abs(ends)
+        return mass
+
+    def _draw(self, a: Array, b: Array, rng: np.random.Generator) -> Array:
+        lower, upper = self.bounds
+        scaled = np.clip(rng.beta(a, b, self.records.n), np.finfo(float).tiny, 1 - 2**-53)
+        return lower + (upper - lower) * scaled
+
+
+class Beta(BetaFamily):
+    """x scaled into (0, 1) by declared bounds ~ Beta(lambda * phi, lambda * (1 - phi)).
+
+    Priors: phi ~ U(0, 1), lambda ~ Pareto(0.1, 1.5). Predictors are kept but not used.
+    """
+
+    name = "beta"
+    label = "Beta"
+    program = "beta.stan"
+    uses_predictors = False
+    parameters = ("a", "b")
+
+    def __init__(self, records: Records, options: Options):
+        super().__init__(records, options)
+        # log_lik = features @ (a - 1, b - 1, -log B(a, b)): an exponential family
+        self.features = np.column_stack([self.log_x, self.log1m_x, np.ones(records.n)])
+
+    def stan_data(self, weights: Array, censor_bound: float | None = None) -> dict[str, Any]:
+        totals = weights @ self.features
+        data: dict[str, Any] = {
+            "weight_sum": totals[2],
+            "weighted_log_x": totals[0],
+            "weighted_log1m_x": totals[1],
+            "n_censored": 0,
+            "censored_features": np.empty((0, 3)),
+            "censored_count": np.empty(0),
+            "censor_bound": 0.0,
+            "lambda_lower": LAMBDA_LOWER,
+            "lambda_shape": LAMBDA_SHAPE / self.options.prior_scale,
+        }
+        if censor_bound is not None:
+            terms, count = np.unique(self.features * weights[:, None], axis=0, return_counts=True)
+            data |= {
+                "n_censored": len(count),
+                "censored_features": terms,
+                "censored_count": count.astype(float),
+                "censor_bound": censor_bound,
+            }
+        return data
+
+    def log_lik(self, draws: Draws, rows: Rows) -> Array:
+        a, b = draws["a"], draws["b"]
+        coefficients = np.column_stack([a - 1.0, b - 1.0, -special.betaln(a, b)])
+        return coefficients @ self.features[rows].T
+
+    def shapes(self, draws: Draws, rows: Rows) -> tuple[Array, Array]:
+        return draws["a"][:, None], draws["b"][:, None]
+
+    def predict(self, draw: Draws, rng: np.random.Generator) -> Array:
+        return self._draw(draw["a"], draw["b"], rng)

@@ -1,0 +1,236 @@
+"""Finite normal mixture regression (Savitsky, Williams and Hu 2022, appendix B)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from typing import Any
+
+import numpy as np
+from scipy import linalg, special
+
+from synth_core.bounds import BLOCK_ELEMENTS, Rows
+from synth_core.models.base import Array, Draws, Options, Records, Start
+from synth_core.models.em import MAX_RECORDS, MixtureEstimate, fit_mixture, refine
+from synth_core.models.lognormal import LOG_ROOT_2PI, normal_mass
+from synth_core.models.two_part import TwoPart
+from synth_core.models.zero_part import empty_zero_part
+
+SIGMA_LOWER = 0.2
+MONITORED_RECORDS = 400
+_estimates: OrderedDict[bytes, MixtureEstimate] = OrderedDict()  # of unweighted fits, by content
+
+
+class Mixture(TwoPart):
+    """t(x) ~ sum_k pi_k Normal(z' beta_k, sigma_k), K over-determined and sparse; zeros optionally apart.
+
+    Priors: pi ~ Dirichlet(a / K), a ~ Gamma(5, 5), beta_k ~ MVN(0, diag(s) Omega diag(s)), s_j and sigma_k ~
+    half-Student-t(3, 0, 1), Omega ~ LKJ(1). The component is marginalised and nothing that is reported
+    depends on labels. sigma_k >= 0.2: tied values would otherwise make the posterior improper, and a component
+    that sits on a heap of equal incomes copies them.
+    """
+
+    name = "mixture"
+    label = "Normal mixture regression"
+    program = "mixture.stan"
+    uses = frozenset({"unit", "transformation", "offset", "asinh_scale", "components", "zero_part"})
+    slow = True
+    adapt_delta = 0.95
+    restart_parameters = ("a", "log_ratio", "beta", "sigma", "s", "L", "v")
+
+    def __init__(self, records: Records, options: Options):
+        super().__init__(records, options)
+        self.n_components = options.components
+        self.parameters = ("pi_k", "beta", "sigma", *(("gamma",) if self.zero_part else ()))
+
+    def _has_zero_part(self, options: Options) -> bool:
+        return options.zero_part
+
+    def stan_data(self, weights: Array, censor_bound: float | None = None) -> dict[str, Any]:
+        design, response = self.records.design[self.normal], self.response[self.normal]
+        group = self.records.distinct_design[1][self.normal]
+        alpha = weights[self.normal]
+        censored = censor_bound is not None
+        keys = np.column_stack([response, group, *([alpha] if censored else [])])
+        _, first, index, count = np.unique(
+            keys, axis=0, return_index=True, return_inverse=True, return_counts=True
+        )
+        total = alpha[first] if censored else np.bincount(index.ravel(), alpha, len(first))
+        precision, shift = self._coordinates(weights)
+        empty = np.empty(0)
+        data = empty_zero_part() | {
+            "n_components": self.n_components,
+            "k": design.shape[1],
+            "precision": precision,
+            "shift": shift,
+            "reference": self._reference() + 1,
+            "n_distinct": len(first),
+            "response_and_design": np.column_stack([response, -design])[first],
+            "distinct_weight": total,
+            "n_censored": 0,
+            "censored_constant": empty,
+            "censored_count": empty,
+            "censored_row": empty.astype(int),
+            "censor_bound": 0.0,
+            "sigma_lower": SIGMA_LOWER,
+            "prior_scale": self.options.prior_scale,
+        }
+        if censored:
+            data |= {
+                "n_censored": len(first),
+                "censored_constant": total * (self.log_slope[self.normal][first] - LOG_ROOT_2PI),
+                "censored_count": count.astype(float),
+                "censored_row": group[first] + 1,
+                "censor_bound": censor_bound,
+            }
+        if self.zero_part is not None:
+            data |= self.zero_part.stan_data(weights, censored)
+        return data
+
+    def _some(self) -> Array:
+        """The records of the normal part that coordinates are taken from: enough, and evenly spread."""
+        normal = np.arange(self.records.n)[self.normal]
+        return normal[np.linspace(0, len(normal) - 1, min(len(normal), MAX_RECORDS)).astype(int)]
+
+    def _unweighted_estimate(self) -> MixtureEstimate:
+        """EM of the unweighted fit, kept per process: it costs seconds."""
+        some = self._some()
+        design, response = self.records.design[some], self.response[some]
+        key = hashlib.sha256(
+            np.column_stack([design, response]).tobytes() + bytes([self.n_components])
+        ).digest()
+        if key not in _estimates:
+            rng = np.random.default_rng(0)  # coordinates only: no draw depends on it
+            _estimates[key] = fit_mixture(
+                design, response, np.ones(len(some)), self.n_components, SIGMA_LOWER, rng
+            )
+            while len(_estimates) > 4:
+                _estimates.popitem(last=False)
+        return _estimates[key]
+
+    def _reference(self) -> int:
+        return int(np.argmax(self._unweighted_estimate().shares))
+
+    def _estimate(self, weights: Array) -> MixtureEstimate:
+        """EM under these weights, from the unweighted estimate, so that components keep their labels."""
+        some = self._some()
+        return refine(self.records.design[some], self.response[some], weights[some],
+                      self._unweighted_estimate(), SIGMA_LOWER)  # fmt: skip
+
+    def _coordinates(self, weights: Array) -> tuple[Array, Array]:
+        """A_k of shape (K, k, k) and A_k b_k of shape (k, K)."""
+        estimate, some = self._estimate(weights), self._some()
+        design = self.records.design[some]
+        scale = weights[self.normal].sum() / max(weights[some].sum(), 1e-9)
+        mass = (scale * weights[some])[:, None] * estimate.responsibilities
+        precision = np.stack(
+            [(design * mass[:, [j]]).T @ design / estimate.sigma[j] ** 2 for j in range(self.n_components)]
+        )
+        return precision, np.einsum("jab,bj->aj", precision, estimate.beta)
+
+    def start(self, weights: Array, chains: int, seed: int, previous: Draws | None = None) -> Start:
+        """Near an EM estimate; or at the last draws of a `previous` fit, with its metric and step size."""
+        precision, shift = self._coordinates(weights)
+        if previous is not None:
+            inits = []
+            for chain in range(chains):
+                values = {"v": np.empty(0)} | {
+                    name: previous[name][chain] for name in self.restart_parameters
+                }
+                beta = values.pop("beta")
+                values["u"] = self._standardise(beta, values["s"], values["L"], precision, shift)
+                inits.append(values)
+            return Start(tuple(inits), previous["inv_metric"], float(previous["step_size"]))
+        estimate = self._estimate(weights)
+        k, n_components = estimate.beta.shape
+        zero_k = k if self.zero_part is not None else 0
+        reference = self._reference()
+        inits = []
+        for chain in range(chains):
+            rng = np.random.default_rng([seed, 41, chain])
+            shares = estimate.shares * np.exp(0.2 * rng.standard_normal(n_components))
+            inits.append(
+                {
+                    "a": 1.0,
+                    "log_ratio": np.delete(np.log(shares / shares[reference]), reference),
+                    "u": rng.standard_normal((k, n_components)),
+                    "sigma": np.maximum(estimate.sigma * np.exp(0.1 * rng.standard_normal(n_components)),
+                                        1.1 * SIGMA_LOWER),
+                    "s": np.sqrt((estimate.beta**2).mean(axis=1)) + 0.05,
+                    "L": np.eye(k),
+                    "v": rng.standard_normal(zero_k),
+                }
+            )  # fmt: skip
+        records = np.maximum(estimate.shares * weights[self.normal].sum(), 1.0)
+        inv_metric = np.concatenate([
+            [0.2], 1 / np.delete(records, reference), np.ones(k * n_components), 0.5 / records,
+            np.full(k, 0.25), np.full(k * (k - 1) // 2, 0.3), np.ones(zero_k),
+        ])  # fmt: skip
+        return Start(tuple(inits), inv_metric, 0.1)
+
+    @staticmethod
+    def _standardise(beta: Array, s: Array, factor: Array, precision: Array, shift: Array) -> Array:
+        """u of the Stan program for given beta of shape (k, K)."""
+        prior_factor = linalg.solve_triangular(s[:, None] * factor, np.eye(len(s)), lower=True)
+        prior_precision = prior_factor.T @ prior_factor
+        u = np.empty_like(beta)
+        for j in range(beta.shape[1]):
+            c = linalg.cholesky(precision[j] + prior_precision, lower=True)
+            u[:, j] = c.T @ beta[:, j] - linalg.solve_triangular(c, shift[:, j], lower=True)
+        return u
+
+    def monitors(self, draws: Draws) -> Array:
+        """Label-free quantities: total log-likelihood, and predictive probabilities at nine values."""
+        n, n_draws = self.records.n, len(draws["sigma"])
+        total = np.zeros(n_draws)
+        step = max(1, BLOCK_ELEMENTS // n_draws)
+        for begin in range(0, n, step):
+            total += self.log_lik(draws, slice(begin, begin + step)).sum(axis=1)
+        some = np.unique(np.linspace(0, n - 1, min(n, MONITORED_RECORDS)).astype(int))
+        values = np.quantile(self.records.outcome, np.arange(1, 10) / 10)
+        shares = [self.cdf(draws, np.full(len(some), value), some).mean(axis=1) for value in values]
+        return np.column_stack([total, *shares])
+
+    def _residuals(self, draws: Draws, response: Array, rows: Rows, component: int) -> Array:
+        """(y - z' beta_k) / sigma_k of shape (n_draws, n_rows); `response` has shape (n_rows,)."""
+        sigma = draws["sigma"][:, component, None]
+        coefficients = np.hstack([-draws["beta"][:, :, component], np.ones_like(sigma)]) / sigma
+        return coefficients @ np.column_stack([self.records.design[rows], response]).T
+
+    def log_density(self, draws: Draws, rows: Rows) -> Array:
+        with np.errstate(divide="ignore"):
+            constant = np.log(draws["pi_k"]) - np.log(draws["sigma"]) - LOG_ROOT_2PI
+        terms = np.stack([
+            constant[:, [j]] - 0.5 * self._residuals(draws, self.response[rows], rows, j) ** 2
+            for j in range(self.n_components)
+        ])  # fmt: skip
+        top = terms.max(axis=0)
+        terms -= top
+        np.exp(terms, out=terms)
+        return top + np.log(terms.sum(axis=0)) + self.log_slope[rows]
+
+    def distribution(self, draws: Draws, values: Array, rows: Rows) -> Array:
+        y = self.transformation.forward(values)
+        return sum(
+            draws["pi_k"][:, [j]] * special.ndtr(self._open(draws, y, rows, j))
+            for j in range(self.n_components)
+        )
+
+    def mass(self, draws: Draws, lower: Array, upper: Array, rows: Rows) -> Array:
+        ends = [self.transformation.forward(each) for each in (lower, upper)]
+        return sum(
+            draws["pi_k"][:, [j]] * normal_mass(*(self._open(draws, y, rows, j) for y in ends))
+            for j in range(self.n_components)
+        )
+
+    def _open(self, draws: Draws, response: Array, rows: Rows, component: int) -> Array:
+        """Residuals of ends that may be infinite."""
+        finite = np.isfinite(response)
+        found = self._residuals(draws, np.where(finite, response, 0.0), rows, component)
+        return np.where(finite, found, response)
+
+    def response_draw(self, draw: Draws, rng: np.random.Generator) -> Array:
+        shares = np.cumsum(draw["pi_k"])
+        component = np.minimum(np.searchsorted(shares, rng.random(self.records.n)), self.n_components - 1)
+        mean = np.take_along_axis(self.records.design @ draw["beta"], component[:, None], axis=1)[:, 0]
+        return mean + draw["sigma"][component] * rng.standard_normal(self.records.n)

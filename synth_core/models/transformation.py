@@ -1,0 +1,72 @@
+"""The scale on which a normal model lives: logarithm, shifted logarithm, or inverse hyperbolic sine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from synth_core.errors import InputError
+
+Array = NDArray[np.float64]
+
+TRANSFORMATIONS = {
+    "log": "Logarithm, after adding the offset",
+    "asinh": "Inverse hyperbolic sine, for values of both signs",
+}
+
+
+@dataclass(frozen=True)
+class Transformation:
+    """y = log((x + offset) / unit), or y = asinh(x / asinh_scale).
+
+    asinh is about linear within `asinh_scale` of zero and about a signed logarithm beyond, so that
+    zeros and losses need no special case (Burbidge, Magee and Robb 1988).
+
+    `unit` is the unit in which the density of x is taken; on the logarithm it shifts y, on asinh it
+    only moves the density.
+    """
+
+    kind: str = "log"
+    unit: float = 1.0
+    offset: float = 0.0
+    asinh_scale: float = 1.0
+
+    def forward(self, values: Array) -> Array:
+        """y of values; -inf at and below the end of the logarithm's support."""
+        if self.kind == "asinh":
+            return np.arcsinh(values / self.asinh_scale)
+        with np.errstate(divide="ignore"):
+            return np.log(np.maximum(values + self.offset, 0.0) / self.unit)
+
+    def inverse(self, transformed: Array) -> Array:
+        """x of y."""
+        if self.kind == "asinh":
+            return self.asinh_scale * np.sinh(transformed)
+        return self.unit * np.exp(transformed) - self.offset
+
+    def log_slope(self, values: Array) -> Array:
+        """log of dy / d(x / unit): what turns a density of y into one of x per unit."""
+        if self.kind == "asinh":
+            return np.log(self.unit / self.asinh_scale) - 0.5 * np.log1p((values / self.asinh_scale) ** 2)
+        return -self.forward(values)
+
+    def check(self, values: Array, rows: NDArray[np.int64], total: int, label: str) -> None:
+        """Refuse values outside the support, naming how many and the first row."""
+        bad = ~(values + self.offset > 0) if self.kind == "log" else np.zeros(len(values), dtype=bool)
+        if bad.any():
+            offset = f" even after adding {self.offset:g}" if self.offset else ""
+            raise InputError(
+                f"The {label} model takes logarithms, and {bad.sum():,} of {total:,} values are zero or "
+                f"negative{offset} (first in row {int(rows[np.argmax(bad)]) + 1} of the complete rows). Give an "
+                f"offset, take the inverse hyperbolic sine, choose a model with a separate part for zeros, or "
+                f"remove these rows."
+            )
+
+    @property
+    def words(self) -> str:
+        """How y is made, in words; empty for the plain logarithm."""
+        if self.kind == "asinh":
+            return f"modelled on the inverse hyperbolic sine of the value over {self.asinh_scale:g}"
+        return f"modelled on the logarithm of the value plus {self.offset:g}" if self.offset else ""

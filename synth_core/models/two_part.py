@@ -1,0 +1,75 @@
+"""Two-part regression: a zero with a probability of its own, else a normal on a transformed scale."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from synth_core.bounds import Rows
+from synth_core.models.base import Array, Draws, Options, Records
+from synth_core.models.lognormal import Lognormal
+from synth_core.models.transformation import Transformation
+from synth_core.models.zero_part import ZeroPart
+
+
+class TwoPart(Lognormal):
+    """x = 0 with probability p(z); otherwise t(x) ~ Normal(z' beta, sigma), t = log or asinh (Duan et al. 1983).
+
+    For incomes with zeros and, on asinh, losses. A record of value zero contributes log p, a probability;
+    any other log(1 - p) plus a log density per unit. Priors: those of the lognormal model and of `ZeroPart`.
+    """
+
+    name = "two_part"
+    label = "Two-part regression"
+    uses = frozenset({"unit", "transformation", "offset", "asinh_scale"})
+    parameters = ("beta", "sigma", "gamma")
+
+    def __init__(self, records: Records, options: Options):
+        self.zero_part = ZeroPart(records, options.prior_scale) if self._has_zero_part(options) else None
+        super().__init__(records, options)
+
+    def _has_zero_part(self, options: Options) -> bool:
+        return True
+
+    def _transformation(self, options: Options) -> Transformation:
+        return Transformation(options.transformation, options.unit, options.offset, options.asinh_scale)
+
+    def _normal_records(self) -> Rows:
+        return slice(None) if self.zero_part is None else np.flatnonzero(~self.zero_part.is_zero)
+
+    @property
+    def density_scale(self) -> str:
+        zeros = "" if self.zero_part is None else "probability of a zero, otherwise "
+        return zeros + super().density_scale
+
+    def stan_data(self, weights: Array, censor_bound: float | None = None) -> dict[str, Any]:
+        data = super().stan_data(weights, censor_bound)
+        if self.zero_part is not None:
+            data |= self.zero_part.stan_data(weights, censor_bound is not None)
+        return data
+
+    def log_lik(self, draws: Draws, rows: Rows) -> Array:
+        density = self.log_density(draws, rows)
+        if self.zero_part is None:
+            return density
+        zero, other = self.zero_part.log_probabilities(draws, rows)
+        return np.where(self.zero_part.is_zero[rows], zero, other + density)
+
+    def cdf(self, draws: Draws, values: Array, rows: Rows) -> Array:
+        below = self.distribution(draws, values, rows)
+        if self.zero_part is None:
+            return below
+        zero, other = (np.exp(p) for p in self.zero_part.log_probabilities(draws, rows))
+        return zero * (values >= 0) + other * below
+
+    def interval_mass(self, draws: Draws, lower: Array, upper: Array, rows: Rows) -> Array:
+        mass = self.mass(draws, lower, upper, rows)
+        if self.zero_part is None:
+            return mass
+        zero, other = (np.exp(p) for p in self.zero_part.log_probabilities(draws, rows))
+        return zero * ((lower <= 0) & (upper >= 0)) + other * mass
+
+    def predict(self, draw: Draws, rng: np.random.Generator) -> Array:
+        values = super().predict(draw, rng)
+        return values if self.zero_part is None else np.where(self.zero_part.predict(draw, rng), 0.0, values)

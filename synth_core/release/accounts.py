@@ -1,0 +1,115 @@
+"""What a chain of ledger entries adds up to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+GENESIS = "0" * 64
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the ledger. `kind` is limit, reserve, raise, commit or cancel.
+
+    `epsilon` is what the line adds to the sum: m * epsilon when reserved, negative when cancelled.
+    """
+
+    series: str
+    number: int
+    kind: str
+    time: str
+    epsilon: float
+    release: str  # id of the release, "" for a limit
+    details: dict[str, Any]
+    hash: str
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """A charge taken, the secret that the data set is drawn with, and when it was taken."""
+
+    id: str
+    secret: int
+    time: str
+    epsilon: float  # charged so far
+    state: str  # reserved, committed or cancelled
+    commit: dict[str, Any]  # what was written, if committed
+
+
+@dataclass(frozen=True)
+class Balance:
+    """Sum by sequential composition of one series; `limit` is None before one is set."""
+
+    series: str
+    limit: float | None
+    committed: float
+    reserved: float
+    strict: float  # the part of the sum under a strict guarantee
+    releases: int
+    head: str
+
+    @property
+    def spent(self) -> float:
+        return self.committed + self.reserved
+
+    @property
+    def left(self) -> float | None:
+        return None if self.limit is None else self.limit - self.spent
+
+
+@dataclass(frozen=True)
+class Place:
+    """The number of a release within its series; sum and limit when it was last reserved."""
+
+    number: int
+    total: float
+    limit: float
+
+
+def balance_of(series: str, entries: list[Entry]) -> Balance:
+    """The sum of a series by sequential composition."""
+    limit, strict = None, 0.0
+    states: dict[str, str] = {}
+    sums: dict[str, float] = {}
+    for entry in entries:
+        if entry.kind == "limit":
+            limit = float(entry.details["limit"])
+            continue
+        sums[entry.release] = sums.get(entry.release, 0.0) + entry.epsilon
+        strict += entry.epsilon if entry.details.get("strict") else 0.0
+        states[entry.release] = entry.kind
+    committed = sum(e for r, e in sums.items() if states[r] == "commit")
+    return Balance(
+        series,
+        limit,
+        committed,
+        max(0.0, sum(sums.values()) - committed),
+        strict,
+        sum(kind == "commit" for kind in states.values()),
+        entries[-1].hash if entries else GENESIS,
+    )
+
+
+def next_number(entries: list[Entry]) -> int:
+    """The number of a release to be reserved now: one more than of those that still count."""
+    numbers: dict[str, int] = {}
+    for entry in entries:
+        if entry.kind == "reserve":
+            numbers[entry.release] = int(entry.details["number"])
+        elif entry.kind == "cancel":
+            numbers.pop(entry.release, None)
+    return 1 + max(numbers.values(), default=0)
+
+
+def place_of(release: str, entries: list[Entry]) -> Place:
+    """Where a release stood when it was last reserved."""
+    number, total, limit, found = 0, 0.0, 0.0, Place(0, 0.0, 0.0)
+    for entry in entries:
+        if entry.kind == "limit":
+            limit = float(entry.details["limit"])
+        total += entry.epsilon
+        if entry.release == release and entry.kind in ("reserve", "raise"):
+            number = int(entry.details.get("number", number))
+            found = Place(number, total, limit)
+    return found

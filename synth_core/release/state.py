@@ -1,0 +1,104 @@
+"""Where releases are remembered: a private directory, and SQLite files that only its owner reads."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+from synth_core.errors import FitError
+
+BUSY_SECONDS = 30.0
+
+
+class StateError(FitError):
+    """What the program remembers is damaged, edited or out of reach. The message says what to do."""
+
+
+def state_root() -> Path:
+    """The state directory (SYNTH_STATE_DIR, else XDG's data directory), created 0700."""
+    base = os.environ.get("SYNTH_STATE_DIR")
+    shared = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    root = Path(base) if base else Path(shared) / "synth_core"
+    try:
+        root.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise StateError(
+            f"The state directory cannot be made: {error.strerror}. Set SYNTH_STATE_DIR."
+        ) from None
+    return root
+
+
+def private_directory(*parts: str) -> Path:
+    """A directory under the state directory, 0700."""
+    path = state_root()
+    for part in parts:
+        path = path / part
+        path.mkdir(exist_ok=True, mode=0o700)
+    return path
+
+
+def plans_directory() -> Path:
+    """Where the app keeps plans and risk maps."""
+    return private_directory("plans")
+
+
+def open_database(path: Path, schema: str) -> sqlite3.Connection:
+    """Open or create a database of mode 0600; every commit reaches the disk before it returns.
+
+    Raises
+    ------
+    StateError
+        If the file is damaged or cannot be opened.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # its journals take over this mode
+        connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+        connection.row_factory = sqlite3.Row
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA trusted_schema = OFF")
+        connection.executescript(schema)
+    except (sqlite3.Error, OSError) as error:
+        raise StateError(_explain(path, error)) from None
+    return connection
+
+
+@contextlib.contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Take the write lock first, so that what is read stays true until it is written.
+
+    Raises
+    ------
+    StateError
+        If the database is damaged, full or locked for too long.
+    """
+    path = Path(connection.execute("PRAGMA database_list").fetchone()["file"])
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+        connection.execute("COMMIT")
+    except sqlite3.Error as error:
+        raise StateError(_explain(path, error)) from None
+
+
+def _explain(path: Path, error: Exception) -> str:
+    reason = "another program holds it" if "locked" in str(error) else "it is damaged or cannot be written"
+    if "append-only" in str(error):
+        reason = "it is append-only"
+    return f"The file {path.name} in the state directory cannot be used: {reason}. Restore it from a backup."
+
+
+def fsync_directory(path: Path) -> None:
+    """Make renames in a directory durable."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

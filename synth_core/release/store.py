@@ -1,0 +1,174 @@
+"""Finished runs: settings, fingerprints, seed, versions, numbers, guarantee. Never raw records.
+
+The numbers are computed from confidential data, so the file is private (0600), and every owner
+(a browser, a signed-in user, the command line) sees its own runs only.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from synth_core.comparison import Comparison
+from synth_core.errors import InputError
+from synth_core.keys import result_key
+from synth_core.release.planning import now
+from synth_core.release.report import versions
+from synth_core.release.state import open_database, state_root, transaction
+from synth_core.release.texts import words
+from synth_core.result import Result
+from synth_core.summaries import summarise
+
+COMMAND_LINE = "command line"
+UNNAMED_KEPT = 500  # of an owner; named ones stay until they are deleted
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS runs (
+  id TEXT PRIMARY KEY, owner TEXT NOT NULL, key TEXT NOT NULL, time TEXT NOT NULL,
+  name TEXT NOT NULL DEFAULT '', note TEXT NOT NULL DEFAULT '',
+  data TEXT NOT NULL, mechanism TEXT NOT NULL, settings TEXT NOT NULL,
+  numbers TEXT NOT NULL, guarantee TEXT NOT NULL, versions TEXT NOT NULL,
+  UNIQUE (owner, key)) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS by_owner ON runs (owner, time);
+"""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One finished run. `data` holds the table's name, fingerprint, rows and risk reference."""
+
+    id: str
+    time: str
+    name: str
+    note: str
+    data: dict[str, Any]
+    mechanism: str
+    settings: dict[str, Any]
+    numbers: dict[str, Any]
+    guarantee: str
+    versions: dict[str, str]
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {k: _finite(v) for k, v in value.items()}
+    return [_finite(v) for v in value] if isinstance(value, list | tuple) else value
+
+
+class RunStore:
+    """The runs of one owner; safe between processes."""
+
+    def __init__(self, owner: str = COMMAND_LINE, path: Path | None = None):
+        self.owner = owner
+        self._db = open_database(path or state_root() / "runs.sqlite", _SCHEMA)
+
+    def close(self) -> None:
+        self._db.close()
+
+    def record(
+        self,
+        key: str,
+        data: dict[str, Any],
+        mechanism: str,
+        settings: dict[str, Any],
+        numbers: dict[str, Any],
+        guarantee: str,
+    ) -> None:
+        """Keep a finished run; the same run (by its result's key) is kept once.
+
+        Parameters
+        ----------
+        numbers : dict of plain numbers, strings and flat dicts of them; no arrays.
+        """
+        texts = [json.dumps(_finite(part), sort_keys=True) for part in (data, settings, numbers, versions())]
+        with transaction(self._db):
+            self._db.execute(
+                "INSERT INTO runs (id, owner, key, time, data, mechanism, settings, numbers, guarantee, versions) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (owner, key) DO UPDATE SET time = excluded.time",
+                (secrets.token_hex(4), self.owner, key, now(), texts[0], mechanism, texts[1], texts[2], guarantee,
+                 texts[3]),
+            )  # fmt: skip
+            self._db.execute(
+                "DELETE FROM runs WHERE id IN (SELECT id FROM runs WHERE owner = ? AND name = '' AND note = '' "
+                "ORDER BY time DESC LIMIT -1 OFFSET ?)",
+                (self.owner, UNNAMED_KEPT),
+            )
+
+    def runs(self) -> list[Run]:
+        """All runs of the owner, the newest first."""
+        rows = self._db.execute("SELECT * FROM runs WHERE owner = ? ORDER BY time DESC, id", (self.owner,))
+        return [_run(row) for row in rows]
+
+    def find(self, run: str) -> Run:
+        """A run of the owner by its id or name; raises InputError, whoever else may have it."""
+        rows = self._db.execute(
+            "SELECT * FROM runs WHERE owner = ? AND (id = ? OR (name = ? AND name != ''))",
+            (self.owner, run, run),
+        ).fetchall()
+        if len(rows) != 1:
+            raise InputError(
+                "There is no such run." if not rows else "Several runs have this name: use the id."
+            )
+        return _run(rows[0])
+
+    def describe(self, run: str, name: str | None = None, note: str | None = None) -> None:
+        """Give a run a name, or a note."""
+        found = self.find(run)
+        for column, text in (("name", name), ("note", note)):
+            if text is not None:
+                if text:
+                    words(text, f"The {column}")
+                with transaction(self._db):
+                    self._db.execute(f"UPDATE runs SET {column} = ? WHERE id = ?", (text[:200], found.id))
+
+    def delete(self, run: str) -> None:
+        """Forget a run. What was released from it stays in the ledger."""
+        found = self.find(run)
+        with transaction(self._db):
+            self._db.execute("DELETE FROM runs WHERE id = ?", (found.id,))
+
+
+def _run(row: Any) -> Run:
+    parts = {name: json.loads(row[name]) for name in ("data", "settings", "numbers", "versions")}
+    plain = {name: row[name] for name in ("id", "time", "name", "note", "mechanism", "guarantee")}
+    return Run(**plain, **parts)
+
+
+def run_record(comparison: Comparison, result: Result) -> tuple[Any, ...]:
+    """What `record` keeps of a finished run."""
+    s, table = comparison.settings, comparison.table
+    key = result_key(table.fingerprint, s, result.point, comparison.reference_fingerprint)
+    data = {
+        "name": table.name,
+        "fingerprint": table.fingerprint,
+        "rows": table.rows,
+        "reference": comparison.reference_fingerprint,
+    }
+    numbers = numbers_of(summarise(result, comparison.model.records.outcome))
+    return key, data, result.mechanism, s.model_dump(mode="json"), numbers, result.guarantee.label
+
+
+def numbers_of(summary: dict[str, Any]) -> dict[str, Any]:
+    """The plain numbers of a result's summary: no curves, no values of single records."""
+    kept = ("lipschitz_bound", "epsilon", "epsilon_replace", "n_records", "n_datasets", "n_truncated", "n_censored",
+            "match_risk", "ecdf_max", "ecdf_avg", "overlap", "seconds", "tuned")  # fmt: skip
+    statistics = {f"relative error of the {s['name']}": s["relative_error"] for s in summary["statistics"]}
+    return {k: summary[k] for k in kept} | {"converged": not summary["problems"]} | statistics
+
+
+def compare_runs(first: Run, second: Run) -> list[tuple[str, Any, Any]]:
+    """What differs between two runs: settings and numbers, by name."""
+    rows: list[tuple[str, Any, Any]] = []
+    pairs = (("mechanism", first.mechanism, second.mechanism), ("data", first.data, second.data))
+    rows += [(name, a, b) for name, a, b in pairs if a != b]
+    for a, b in ((first.settings, second.settings), (first.numbers, second.numbers)):
+        for name in {**a, **b}:
+            if name != "seconds" and a.get(name) != b.get(name):
+                rows.append((name, a.get(name), b.get(name)))
+    return rows

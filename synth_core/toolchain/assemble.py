@@ -1,0 +1,121 @@
+"""A CmdStan-compatible toolchain from the package registry alone.
+
+The wheel `httpstan` carries Stan's and Math's headers, Boost, Eigen, Sundials, TBB and a
+native stanc. `driver.cpp` adds CmdStan's command line, `model.mk` its makefile.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+from synth_core.errors import FitError
+
+HERE = Path(__file__).parent
+HTTPSTAN_VERSION = "4.17.0"
+STAN_VERSION = "2.39.0"
+# One wheel serves every Python: its extension module is not used.
+WHEEL_PYTHON = "3.12"
+WHEEL_SHA256 = "7f73e29a415718ddc45e4703c0253a9d4adc6a21aa7110ccf36821a0f94202cd"
+
+
+def assembled_name() -> str:
+    """The directory's name: the version, and a key of the sources that it is made of."""
+    digest = hashlib.sha256(HTTPSTAN_VERSION.encode())
+    for name in ("driver.cpp", "model.mk"):
+        digest.update((HERE / name).read_bytes())
+    return f"cmdstan-{STAN_VERSION}-registry-{digest.hexdigest()[:10]}"
+
+
+def _download(directory: Path) -> Path:
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--no-deps",
+        "--disable-pip-version-check",
+        "--only-binary=:all:",
+        "--python-version",
+        WHEEL_PYTHON,
+        "--platform",
+        "manylinux2014_x86_64",
+        f"httpstan=={HTTPSTAN_VERSION}",
+        "--dest",
+        str(directory),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    wheels = list(directory.glob("*.whl"))
+    if done.returncode or not wheels:
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        raise FitError(
+            f"pip could not download httpstan {HTTPSTAN_VERSION}, which carries Stan: "
+            f"{last}. Check that the package registry (or its mirror) is reachable."
+        )
+    if hashlib.sha256(wheels[0].read_bytes()).hexdigest() != WHEEL_SHA256:
+        raise FitError(
+            f"The downloaded httpstan {HTTPSTAN_VERSION} is not the file that was "
+            f"tested (its sha256 differs); it was not used."
+        )
+    return wheels[0]
+
+
+def assemble(directory: Path, report: Callable[[str], None] = lambda text: None) -> Path:
+    """Build the toolchain under `directory` and return its path (about a minute, once).
+
+    Raises
+    ------
+    FitError
+        On an unsupported platform, or if a download or a compilation fails.
+    """
+    if platform.system() != "Linux" or platform.machine() != "x86_64":
+        raise FitError(
+            "CmdStan was not found, and it can be assembled from the package registry "
+            "on Linux x86-64 only. Install CmdStan and set CMDSTAN to its directory."
+        )
+    target = directory / assembled_name()
+    if (target / "makefile").is_file():
+        return target
+    shutil.rmtree(target, ignore_errors=True)  # an interrupted build
+    (target / "bin").mkdir(parents=True, mode=0o700)
+    with tempfile.TemporaryDirectory(dir=directory) as scratch:
+        report(f"downloading Stan {STAN_VERSION} from the package registry (35 MB)")
+        wheel = _download(Path(scratch))
+        report("unpacking")
+        with zipfile.ZipFile(wheel) as archive:
+            wanted = [
+                name
+                for name in archive.namelist()
+                if name.startswith(("httpstan/include/", "httpstan/lib/")) or name == "httpstan/stanc"
+            ]
+            archive.extractall(scratch, wanted)
+        source = Path(scratch) / "httpstan"
+        shutil.move(source / "include", target / "include")
+        shutil.move(source / "lib", target / "lib")
+        shutil.move(source / "stanc", target / "bin" / "stanc")
+    os.chmod(target / "bin" / "stanc", 0o700)
+    shutil.copy(HERE / "driver.cpp", target)
+    makefile = (HERE / "model.mk").read_text().replace("@VERSION@", STAN_VERSION)
+    # The makefile is put in place last: without it the toolchain does not count as present.
+    (target / "unfinished.mk").write_text(makefile)
+    report("compiling what all models share (about 40 s)")
+    done = subprocess.run(
+        ["make", "-f", "unfinished.mk", f"-j{os.cpu_count() or 1}", "build"],
+        cwd=target,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise FitError("The C++ compiler failed on the Stan driver:\n" + done.stderr[-2000:])
+    os.replace(target / "unfinished.mk", target / "makefile")
+    return target

@@ -1,0 +1,89 @@
+"""Results table and figures as one component: one message, one redraw, no remount."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from synth_core.ui.server import ASSETS
+
+HERE = Path(__file__).parent
+
+
+@functools.cache
+def _component() -> Callable[..., Any]:
+    return st.components.v2.component(
+        "synth_board",
+        html='<div class="board"></div>',
+        css=(HERE / "board.css").read_text(),
+        js=(HERE / "board.js").read_text(),
+        isolate_styles=False,  # plotly.js puts its styles into the page
+    )
+
+
+def _finite(value: Any) -> Any:
+    """JSON knows no infinities: they become null, which plotly leaves out."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {k: _finite(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(v) for v in value]
+    return value
+
+
+def _clicked(answer: Any) -> int | str | None:
+    what = answer.get("clicked")
+    return int(what) if isinstance(what, float) else what
+
+
+def board(
+    results: list[dict[str, Any]],
+    figures: list[dict[str, Any]],
+    version: str,
+    stale: bool,
+    on_click: Callable[[int | str], None] | None = None,
+) -> int | str | None:
+    """Show the results table, if there are results, and the figures.
+
+    Parameters
+    ----------
+    version : str
+        Changes whenever the contents do; with the same version only `stale` is applied.
+    stale : bool
+        Dim the picture: a newer one is being computed.
+    on_click : callable, optional
+        Called with what was clicked before the script runs, so that the run shows it already.
+
+    Returns
+    -------
+    int, str or None
+        What was just clicked: the whole number (a record, counted from 1) or the text after
+        "pick:" that the clicked dot carries in its customdata.
+    """
+
+    def clicked() -> None:
+        what = _clicked(st.session_state["board"])
+        if what is not None and on_click is not None:
+            on_click(what)
+
+    base = (st.get_option("server.baseUrlPath") or "").strip("/")
+    answer = _component()(
+        key="board",
+        data=_finite(
+            {
+                "results": results,
+                "figures": figures,
+                "version": version,
+                "stale": stale,
+                "plotly": f"/{base}/{ASSETS}/plotly.min.js".replace("//", "/"),
+            }
+        ),
+        on_clicked_change=clicked,
+    )
+    return _clicked(answer)

@@ -1,0 +1,270 @@
+"""The release desk: from the choices to a plan, a gated table, two archives. What pages/release.py calls."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from synth_core.errors import InputError
+from synth_core.examples import EXAMPLES, load_example, other_half
+from synth_core.points import find_mechanism
+from synth_core.release.frozen import SUFFIX, find_map, load_map, store_map
+from synth_core.release.gate import FAIL, Check
+from synth_core.release.ledger import Ledger
+from synth_core.release.plan import Plan, parse_plan
+from synth_core.release.planning import Decision
+from synth_core.release.run import Request
+from synth_core.release.state import plans_directory
+from synth_core.release.texts import slug, words
+from synth_core.table import Table, read_table
+from synth_core.tasks import Job, Task, plan_task, release_task
+from synth_core.ui import session
+from synth_core.ui.server import manager
+
+POLL_SECONDS = 0.5
+
+
+def state() -> dict[str, Any]:
+    """What this browser has on its desk: plan, table, task, outcome."""
+    return session.current().release
+
+
+def _owner() -> str:
+    return f"{session.owner()}:release"
+
+
+# -- tasks ---------------------------------------------------------------------------------------
+
+
+def start(task: Task, what: str) -> None:
+    """Put a task under way; its answer is taken by `poll`."""
+    desk = state()
+    desk["task"], desk["what"] = task, what
+    desk.pop("error", None)
+    manager().forget(_owner(), [])  # what was cancelled before may run when it is asked for again
+
+
+def _job() -> Job | None:
+    task = state().get("task")
+    return None if task is None else manager().submit(_owner(), [task])[0]
+
+
+def poll() -> bool:
+    """Show what is under way, and take its answer; True while it runs."""
+    job = _job()
+    if job is None:
+        return False
+    job.finished.wait(0.2)
+    if not job.finished.is_set():
+        st.fragment(_progress, run_every=POLL_SECONDS)(job)
+        return True
+    desk = state()
+    what = desk.pop("what")
+    del desk["task"]
+    if job.state == "done":
+        _take(what, job.summary or {})
+    elif job.state == "failed":
+        desk["error"] = job.error
+        manager().forget(_owner(), [job])
+    return False
+
+
+def _progress(job: Job) -> None:
+    manager().touch([job])
+    if job.finished.is_set():
+        st.rerun()
+    left, right = st.columns([8, 1], vertical_alignment="center")
+    text, share = job.progress()
+    left.progress(min(max(share, 0.0), 1.0), text=f"{text} …")
+    if right.button("Cancel", key="cancel_release", width="stretch"):
+        manager().cancel(_owner())
+        state().pop("task", None)
+        st.rerun()
+
+
+def _take(what: str, answer: dict[str, Any]) -> None:
+    desk = state()
+    if what == "plan":
+        desk["plan"], desk["problems"] = parse_plan(answer["plan"].encode()), answer["problems"]
+        for name in ("table", "outcome"):
+            desk.pop(name, None)
+    else:
+        desk["outcome"] = answer
+
+
+# -- plan ----------------------------------------------------------------------------------------
+
+
+def kinds() -> list[str]:
+    """What the table in use may be called as a tuning table; a confidential one is never public."""
+    table = session.current().table
+    if table.confidential:
+        return ["historical", "confidential"]
+    example = EXAMPLES.get(table.name.removeprefix("example:").partition(",")[0])
+    first = "simulated" if example is not None and example.simulate else "public"
+    return [first, "simulated" if first == "public" else "public", "historical", "confidential"]
+
+
+def make_plan() -> None:
+    """Button callback: start planning with what the form says now (a text may have come with the click)."""
+    form, browser = current_form(), session.current()
+    bounded = browser.choices["bounds"] is not None
+    decision = Decision(
+        series=slug(form["series"], "The name of the series"),
+        reason=words(form["reason"], "The reason"),
+        decided_by=words(form["who"], "The name of who decided"),
+        tuned_on=form["tuned_on"],
+        limit=form["limit"],
+        target_epsilon=None if strict(form["mechanism"]) else form["target"],
+        shuffle=form["shuffle"],
+        decimals=form["decimals"],
+        clamp=form["clamp"] and bounded,
+    )
+    task = plan_task(browser.table, session.settings(), form["mechanism"], decision, browser.reference)
+    start(task, "plan")
+
+
+def current_form() -> dict[str, Any]:
+    """The values of the form's widgets, by name."""
+    return {k.removeprefix("plan_"): v for k, v in st.session_state.items() if str(k).startswith("plan_")}
+
+
+def strict(mechanism: str) -> bool:
+    """Whether a mechanism keeps its own epsilon by construction."""
+    return find_mechanism(mechanism).guarantee.strength == 2
+
+
+def open_plan(plan_file: Any, map_file: Any) -> None:
+    """Button callback: take a plan from its file, and its risk map if it was given."""
+    plan = parse_plan(plan_file.getvalue())
+    if plan.frozen is not None:
+        if map_file is not None:
+            content = map_file.getvalue()
+            load_map(plan, content)  # the right one, and sound
+            store_map(content, plans_directory())
+        find_map(plan, [plans_directory()])
+    desk = state()
+    desk.clear()
+    desk["plan"], desk["problems"] = plan, []
+
+
+def plan_files(plan: Plan) -> list[tuple[str, str, bytes]]:
+    """Label, file name and bytes of what belongs to a plan."""
+    files = [("Plan (JSON, internal)", f"{plan.series}-plan.json", (plan.canonical() + "\n").encode())]
+    content = find_map(plan, [plans_directory()])
+    if content is not None and plan.frozen is not None:
+        files.append(("Its risk map (internal)", f"{plan.frozen.sha256}{SUFFIX}", content))
+    return files
+
+
+def forget_plan() -> None:
+    """Button callback: clear the desk."""
+    state().clear()
+
+
+# -- table ---------------------------------------------------------------------------------------
+
+
+def half() -> Table | None:
+    """The other half of the example in use."""
+    return other_half(session.current().table)
+
+
+def simulates() -> str | None:
+    """The key of the simulated example in use, of which another period can be drawn."""
+    name = session.current().table.name.removeprefix("example:")
+    example = EXAMPLES.get(name)
+    return name if example is not None and example.simulate else None
+
+
+def take_table(kind: str, upload: Any = None, seed: int = 1) -> None:
+    """Button callback: put the table to be released on the desk."""
+    desk = state()
+    if kind == "half":
+        table = half()
+    elif kind == "simulated":
+        table = load_example(simulates() or "", session.current().table.rows, seed)
+    elif kind == "current":
+        table = session.current().table
+    else:
+        table = read_table(upload.getvalue(), upload.name)
+    if table is None:
+        raise InputError("The table in use is no half of an example any more.")
+    desk["table"] = table
+    desk.pop("outcome", None)
+
+
+# -- release -------------------------------------------------------------------------------------
+
+
+def ask(dry_run: bool) -> None:
+    """Button callback: the gate alone, or the release."""
+    desk = state()
+    plan: Plan = desk["plan"]
+    outcome = desk.get("outcome") or {"checks": ()}
+    overrides = {}
+    for check in outcome["checks"]:
+        reason = st.session_state.get(f"override_{check.key}", "").strip()
+        if check.status == FAIL and check.overridable and reason:
+            overrides[check.key] = words(reason, f"The reason for overriding '{check.title}'")
+    request = Request(
+        plan,
+        find_map(plan, [plans_directory()]),
+        desk["table"],
+        label=slug(st.session_state["release_label"], "The label of the release"),
+        overrides=overrides,
+        dry_run=dry_run,
+    )
+    start(release_task(request, secrets.token_hex(4)), "release")
+
+
+def stand_in_the_way(checks: tuple[Check, ...]) -> list[Check]:
+    """Failed checks without a reason to override them."""
+    return [
+        c
+        for c in checks
+        if c.status == FAIL and not (c.overridable and st.session_state.get(f"override_{c.key}", "").strip())
+    ]
+
+
+def archives() -> list[tuple[str, bytes]]:
+    """Name and bytes of what was written, the releasable one first."""
+    outcome = state()["outcome"]
+    return [(name, Path(path).read_bytes()) for name, path in outcome["archives"].items()]
+
+
+def ledger_view(series: str) -> tuple[Any, list[dict[str, Any]]]:
+    """Balance and entries of one series."""
+    ledger = Ledger()
+    try:
+        rows = [
+            {
+                "No": e.number,
+                "Time": e.time,
+                "What": e.kind,
+                "ε": e.epsilon,
+                "Guarantee": e.details.get("guarantee", ""),
+                "m": e.details.get("m"),
+                "Release": e.release,
+                "Reason": str(e.details.get("reason") or e.details.get("because") or ""),
+                "Hash": e.hash[:12],
+            }
+            for e in ledger.entries(series)
+        ]
+        return ledger.balance(series), rows
+    finally:
+        ledger.close()
+
+
+def change_limit(series: str) -> None:
+    """Button callback: set the limit of a series, with a reason."""
+    reason = words(st.session_state["new_limit_reason"], "The reason")
+    who = words(st.session_state["new_limit_who"], "The name of who decided")
+    ledger = Ledger()
+    try:
+        ledger.set_limit(series, st.session_state["new_limit"], reason, who)
+    finally:
+        ledger.close()

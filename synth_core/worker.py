@@ -1,0 +1,189 @@
+"""What runs inside a background process: one job at a time, never Streamlit.
+
+The same `run_job` serves every backend. Progress goes out through a small file, a request
+to cancel comes in through one; both live in the job's own directory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from collections import OrderedDict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from synth_core.errors import Cancelled, FitError, InputError
+from synth_core.guard import working_in
+from synth_core.result import Result
+from synth_core.table import Table
+
+if TYPE_CHECKING:
+    from synth_core.comparison import Comparison
+
+_TABLES_KEPT = 4
+_REPORT_SECONDS = 0.1
+
+_tables: OrderedDict[str, Table] = OrderedDict()
+
+
+class _Reporter:
+    """Writes progress at most ten times a second and raises when the job is cancelled."""
+
+    def __init__(self, directory: Path):
+        self._directory = directory
+        self._written = 0.0
+        self._text = ""
+
+    def __call__(self, text: str, share: float) -> None:
+        if (self._directory / "cancel").exists():
+            raise Cancelled("cancelled")
+        now = time.monotonic()
+        if text == self._text and now - self._written < _REPORT_SECONDS:
+            return  # a new step is always told: it may be silent for long
+        self._written, self._text = now, text
+        _write(self._directory / "status.json", {"text": text, "share": share})
+
+
+def _write(path: Path, value: dict[str, Any]) -> None:
+    """Whole or not at all; a courtesy to who watches, so a full disk does not stop a fit."""
+    temporary = path.with_suffix(".tmp")
+    with contextlib.suppress(OSError):
+        temporary.write_text(json.dumps(value))
+        os.replace(temporary, path)
+
+
+def _summary(comparison: Comparison, result: Result) -> dict[str, Any]:
+    from synth_core.summaries import summarise
+
+    return summarise(result, comparison.model.records.outcome) | {
+        "density_scale": comparison.model.density_scale,
+        "rows_dropped": comparison.selection.dropped,
+        "cached": result.cached,
+    }
+
+
+def _mechanism(comparison: Comparison, spec: dict[str, Any]) -> dict[str, Any]:
+    return _summary(comparison, comparison.run(spec["mechanism"]))
+
+
+def _point(comparison: Comparison, spec: dict[str, Any]) -> dict[str, Any]:
+    from synth_core.explore.point import run_point
+
+    return run_point(comparison, spec["mechanism"], extra=tuple(spec["extra"])).summary()
+
+
+def _tune(comparison: Comparison, spec: dict[str, Any]) -> dict[str, Any]:
+    from synth_core.explore.targets import read_spec
+    from synth_core.explore.tuning import tune
+
+    return tune(comparison, spec["mechanism"], read_spec(spec["target"]), tuple(spec["variants"])).as_dict()
+
+
+def _plan(comparison: Comparison, spec: dict[str, Any]) -> dict[str, Any]:
+    from synth_core.release.planning import Decision, make_plan, save_plan
+    from synth_core.release.state import plans_directory
+
+    result = comparison.run(spec["mechanism"])
+    plan, content = make_plan(comparison, result, Decision(**spec["decision"]))
+    save_plan(plan, content, plans_directory() / f"{plan.digest}.json")
+    return {"plan": plan.canonical(), "problems": list(result.problems)}
+
+
+def _release(comparison: Comparison, spec: dict[str, Any]) -> dict[str, Any]:
+    from synth_core.release.releasing import release
+    from synth_core.release.run import Request
+
+    outcome = release(Request(table=comparison.table, **spec["request"]), comparison.progress)
+    return {k: getattr(outcome, k) for k in outcome.__dataclass_fields__}
+
+
+def _contract(comparison: Comparison, spec: dict[str, Any]) -> dict[str, Any]:
+    from synth_core.contract import check_table
+
+    c = comparison
+    return check_table(c.table, c.settings, c.cache, c.progress).to_entry()
+
+
+def _check(comparison: Comparison, spec: dict[str, Any]) -> dict[str, Any]:
+    from synth_core.model_check import run_check
+
+    return run_check(comparison, spec["column"], spec["level"])
+
+
+def _sensitivity(comparison: Comparison, spec: dict[str, Any]) -> dict[str, Any]:
+    from synth_core.model_check import run_sensitivity
+
+    return run_sensitivity(comparison, spec["mechanism"], tuple(spec["factors"]))
+
+
+def _study(comparison: Comparison, spec: dict[str, Any]) -> dict[str, Any]:
+    from synth_core.studies.online import Asked, run_in_app
+
+    return run_in_app(comparison, Asked(**spec["asked"]))
+
+
+_ANSWERS = {
+    "study": _study,
+    "check": _check,
+    "sensitivity": _sensitivity,
+    "mechanism": _mechanism,
+    "point": _point,
+    "tune": _tune,
+    "plan": _plan,
+    "release": _release,
+    "contract": _contract,
+}
+
+
+def run_job(spec: dict[str, Any], directory: str, tables: list[Table]) -> dict[str, Any]:
+    """Answer one task: run a mechanism, measure a point of a map, tune a mechanism, plan, release,
+    check a model or an own program.
+
+    Parameters
+    ----------
+    spec : dict
+        "kind" (a key of `_ANSWERS`), "fingerprint", "settings" (as `Settings.model_dump`),
+        "mechanism", "reference" (a fingerprint or None), and what the kind needs.
+    directory : str
+        The job's own directory, private to the user.
+    tables : list of Table
+        Those that this process was not given before.
+
+    Returns
+    -------
+    dict with one key: "summary"; or "needs_tables"; or "input_error", "fit_error", "cancelled".
+    """
+    from synth_core.cache import results_cache
+    from synth_core.comparison import Comparison
+    from synth_core.settings import Settings
+
+    for table in tables:
+        _tables[table.fingerprint] = table
+    needed = [f for f in (spec["fingerprint"], spec["reference"]) if f is not None]
+    if not all(fingerprint in _tables for fingerprint in needed):
+        return {"needs_tables": True}
+    for fingerprint in needed:
+        _tables.move_to_end(fingerprint)
+    while len(_tables) > _TABLES_KEPT:
+        _tables.popitem(last=False)
+
+    place = Path(directory)
+    try:
+        with working_in(place):
+            comparison = Comparison(
+                _tables[spec["fingerprint"]],
+                Settings(**spec["settings"]),
+                results_cache(),
+                _Reporter(place),
+                None if spec["reference"] is None else _tables[spec["reference"]],
+                lambda result: _write(place / "preview.json", _summary(comparison, result)),
+            )
+            return {"summary": _ANSWERS[spec["kind"]](comparison, spec)}
+    except InputError as error:
+        return {"input_error": str(error)}
+    except FitError as error:
+        return {"fit_error": str(error)}
+    except Cancelled:
+        return {"cancelled": True}

@@ -1,0 +1,145 @@
+"""A real server and a real Chromium. Without Chromium these tests are skipped, and say so."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import PYTHON, ROOT
+
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+class Server:
+    """`streamlit run app.py` on a free port, with a results cache of its own."""
+
+    def __init__(self, results: str, *options: str, **environment: str):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.log = tempfile.NamedTemporaryFile("w+", suffix=".log")  # noqa: SIM115
+        self.process = subprocess.Popen(
+            [PYTHON, "-m", "streamlit", "run", "app.py", "--server.port", str(self.port), *options],
+            cwd=ROOT,
+            env=os.environ | {"SYNTH_RESULTS_DIR": results} | environment,
+            stdout=self.log,
+            stderr=subprocess.STDOUT,
+        )
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                urllib.request.urlopen(self.url + "/_stcore/health", timeout=1)
+                return
+            except OSError:
+                assert time.monotonic() < deadline, "the app did not start"
+                time.sleep(0.1)
+
+    def stop(self) -> float:
+        """Ask it to end; return the seconds that took."""
+        started = time.monotonic()
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(30)
+        self.log.close()
+        return time.monotonic() - started
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    if CHROMIUM is None:
+        pytest.skip("Chromium not found: browser tests skipped. sudo apt-get install -y chromium")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def server(chromium, tmp_path_factory):
+    server = Server(str(tmp_path_factory.mktemp("browser-results")))
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def new_page(chromium, server):
+    """Open a page in a browser of its own; fails on a console error or a foreign request."""
+    contexts, problems = [], []
+
+    def open_page(path="/", theme="light"):
+        context = chromium.new_context(viewport={"width": 1440, "height": 900}, color_scheme=theme)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(30_000)
+        local = (server.url, "data:", "blob:")
+        page.on("request", lambda r: r.url.startswith(local) or problems.append(r.url))
+        page.on(
+            "console",
+            lambda m: (
+                m.type == "error" and "404" not in m.text and "413" not in m.text and problems.append(m.text)
+            ),
+        )
+        page.goto(server.url + path)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert not problems, problems
+
+
+def settled(page):
+    """Wait until no script runs: what a test then clicks or types is not replaced under its hands."""
+    page.wait_for_timeout(150)
+    page.wait_for_function(
+        """() => { const app = document.querySelector('[data-testid=stApp]');
+        return app && app.dataset.testScriptState === 'notRunning'
+          && app.dataset.testConnectionState === 'CONNECTED'; }""",
+        timeout=60_000,
+    )
+    page.wait_for_timeout(100)
+
+
+def upload(page, file):
+    """On the Data page: choose a file, and use it."""
+    settled(page)
+    page.get_by_role("tab", name="Your file").click()
+    page.get_by_test_id("stTabs").locator("input[type=file]").set_input_files(file)
+    settled(page)
+    page.get_by_role("button", name="Use this file").click()
+    settled(page)
+
+
+def painted(page, old=None):
+    """Wait for a fresh picture (another one than `old`) and return its version."""
+    page.wait_for_function(
+        """old => { const b = document.querySelector('.board');
+        return b && b.dataset.painted && b.dataset.painted !== old && !b.classList.contains('stale'); }""",
+        arg=old,
+        timeout=60_000,
+    )
+    return page.locator(".board").get_attribute("data-painted")
+
+
+def fixture_file(name: str, content: bytes, directory: Path) -> Path:
+    path = directory / name
+    path.write_bytes(content)
+    return path

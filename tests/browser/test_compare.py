@@ -1,0 +1,226 @@
+"""The main job in a real browser: load, drag, see exact refits; survive reloads; keep apart."""
+
+import json
+import subprocess
+
+import pytest
+
+from tests.browser.conftest import Server, painted, settled, upload
+from tests.conftest import PYTHON, ROOT
+
+pytestmark = [pytest.mark.browser, pytest.mark.stan]
+
+SHAPES = """() => [...document.querySelectorAll('.board .plot')].map(p =>
+  JSON.stringify(p.data.map(t => [t.x, t.y])))"""
+
+
+def epsilons(page):
+    return [float(t.split()[0]) for t in page.locator(".board td.epsilon").all_inner_texts()]
+
+
+def slider(page, index=0):
+    return page.locator("input[type=range]").nth(index)
+
+
+def test_a_newcomer_sees_the_example_fitted_without_a_click(new_page):
+    page = new_page()
+    painted(page)
+    assert page.get_by_text("example:401ksubs").is_visible()
+    unweighted, weighted = epsilons(page)
+    assert weighted < unweighted
+    badges = page.locator(".board .badge").all_inner_texts()
+    assert badges == ["no guarantee", "asymptotic DP"]
+    assert page.locator(".board .card").count() == 4
+    assert page.locator(".board .tag").all_inner_texts() == ["internal"] * 4
+    # the answer is visible without scrolling, and nothing sticks out
+    box = page.locator(".board").bounding_box()
+    assert box["y"] + box["height"] <= 900
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    labels = [p.get_attribute("aria-label") for p in page.locator(".board .plot").all()]
+    assert all(len(label) > 40 for label in labels)
+
+
+def test_dragging_c_changes_delta_and_all_four_figures_in_place(new_page):
+    page = new_page()
+    version = painted(page)
+    page.evaluate("document.querySelectorAll('.board .plot').forEach((p, i) => p.mark = i)")
+    before, epsilon = page.evaluate(SHAPES), epsilons(page)
+    slider(page).focus()
+    slider(page).press("ArrowLeft")
+    painted(page, version)
+    after = page.evaluate(SHAPES)
+    assert len(before) == 4
+    assert all(a != b for a, b in zip(before, after, strict=True))
+    assert epsilons(page)[0] == epsilon[0]  # c does not move the unweighted synthesizer
+    assert epsilons(page)[1] < epsilon[1]
+    assert page.get_by_label("Scale c, as a number").input_value() == "0.95"
+    marks = page.evaluate("[...document.querySelectorAll('.board .plot')].map(p => p.mark)")
+    assert marks == [0, 1, 2, 3]  # the same nodes: nothing was remounted, nothing flashed
+
+
+def test_zoom_is_kept_while_values_change(new_page):
+    page = new_page()
+    version = painted(page)
+    plot = page.locator('[data-figure="ecdf"] .plot')
+    area = plot.locator(".nsewdrag").first.bounding_box()
+    page.mouse.move(area["x"] + 60, area["y"] + 30)
+    page.mouse.down()
+    page.mouse.move(area["x"] + 260, area["y"] + 120, steps=5)
+    page.mouse.up()
+    read = "() => document.querySelector('[data-figure=ecdf] .plot').layout.xaxis.range"
+    page.wait_for_function(read.replace(".range", ".autorange !== true"))
+    zoomed = page.evaluate(read)
+    slider(page).focus()
+    slider(page).press("ArrowLeft")
+    painted(page, version)
+    assert page.evaluate(read) == zoomed
+
+
+def test_a_number_can_be_typed_and_the_slider_follows(new_page):
+    page = new_page()
+    version = painted(page)
+    box = page.get_by_label("Scale c, as a number")
+    box.fill("0.5")
+    box.press("Enter")
+    painted(page, version)
+    assert slider(page).input_value() == "0.5"
+
+
+def test_choices_survive_a_page_switch_and_a_reload(new_page):
+    page = new_page()
+    version = painted(page)
+    box = page.get_by_label("Shift g, as a number")
+    box.fill("0.25")
+    box.press("Enter")
+    painted(page, version)
+    chosen = epsilons(page)
+    settled(page)
+    page.get_by_role("link", name="Data", exact=True).click()
+    page.get_by_text("1 · Table").wait_for()
+    settled(page)
+    page.get_by_role("link", name="Compare", exact=True).first.click()
+    painted(page)
+    assert page.get_by_label("Shift g, as a number").input_value() == "0.25"
+    page.reload()
+    painted(page)
+    assert page.get_by_label("Shift g, as a number").input_value() == "0.25"
+    assert epsilons(page) == chosen
+
+
+def test_browsers_do_not_see_each_others_tables(new_page, tmp_path):
+    first, second = new_page("/data"), new_page()
+    rows = "\n".join(f"{1 + i * 0.37},{i % 3}" for i in range(200))
+    file = tmp_path / "mine.csv"
+    file.write_text("pay,grade\n" + rows)
+    upload(first, file)
+    first.get_by_text("Variables of mine").wait_for()
+    first.get_by_role("link", name="Compare", exact=True).first.click()
+    painted(first)
+    assert first.get_by_text("mine.csv (CONFIDENTIAL)").is_visible()
+    painted(second)
+    second.reload()
+    painted(second)
+    assert second.get_by_text("example:401ksubs").is_visible()
+    first.reload()
+    painted(first)
+    assert first.get_by_text("mine.csv (CONFIDENTIAL)").is_visible()
+
+
+def test_the_same_numbers_as_the_command_line(new_page):
+    page = new_page()
+    painted(page)
+    done = subprocess.run(
+        [PYTHON, "-m", "synth_core", "compare", "example:401ksubs", "--format", "json"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+    )
+    expected = [round(r["epsilon"], 2) for r in json.loads(done.stdout)["results"]]
+    assert epsilons(page) == expected
+
+
+def test_a_long_refit_shows_progress_and_can_be_cancelled(new_page):
+    page = new_page()
+    painted(page)
+    page.get_by_text("Sampling", exact=True).click()
+    draws = page.get_by_label("Draws per chain")
+    draws.fill("20000")
+    draws.press("Enter")
+    page.get_by_text("Refitting:").wait_for()
+    assert "stale" in page.locator(".board").get_attribute("class")
+    assert page.locator(".board .card").count() == 4  # the last finished picture stays
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_text("Cancelled.").wait_for()
+    draws = page.get_by_label("Draws per chain")
+    draws.fill("1000")
+    draws.press("Enter")
+    page.wait_for_function("() => !document.querySelector('.board').classList.contains('stale')")
+
+
+def test_each_figure_has_its_table(new_page):
+    page = new_page(theme="dark")
+    painted(page)
+    card = page.locator('[data-figure="quantiles"]')
+    card.locator("button.show").click()
+    cells = card.locator("td").all_inner_texts()
+    assert "90th percentile" in cells
+    card.locator("button.show").click()
+    assert card.locator(".plot").is_visible()
+    buttons = card.locator(".modebar-btn").evaluate_all("all => all.map(b => b.dataset.title)")
+    assert 0 < len(buttons) <= 4
+    assert not [b for b in buttons if "hare" in b or "loud" in b]  # nothing that sends data away
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("empty.csv", b"", "is empty"),
+        ("binary.csv", b"\x00\x01\x02" * 100, "not text"),
+        ("broken.parquet", b"PAR1 nonsense", "could not be read"),
+        ("twice.csv", b"a,a\n1,2\n", "more than once"),
+    ],
+)
+def test_a_bad_file_is_refused_in_words_and_the_app_goes_on(new_page, tmp_path, name, content, message):
+    page = new_page("/data")
+    file = tmp_path / name
+    file.write_bytes(content)
+    upload(page, file)
+    page.get_by_text(message).wait_for()
+    page.get_by_role("link", name="Compare", exact=True).first.click()
+    painted(page)
+
+
+def test_zeros_under_the_logarithm_are_explained(new_page, tmp_path):
+    page = new_page("/data")
+    file = tmp_path / "zeros.csv"
+    file.write_text("pay\n" + "\n".join(str(i + 0.5) for i in range(50)) + "\n0\n-3\n")
+    upload(page, file)
+    page.get_by_text("2 of 52 values are zero or negative").wait_for()
+    page.get_by_role("link", name="Compare", exact=True).first.click()
+    page.get_by_text("2 of 52 values are zero or negative").wait_for()
+
+
+def test_an_upload_beyond_the_limit_is_refused(new_page, tmp_path):
+    page = new_page("/data")
+    file = tmp_path / "huge.csv"
+    with file.open("wb") as stream:
+        stream.truncate(300 * 1024**2)
+    settled(page)
+    page.get_by_role("tab", name="Your file").click()
+    page.get_by_test_id("stTabs").locator("input[type=file]").set_input_files(file)
+    page.get_by_text("200MB or smaller").or_(page.get_by_text("must be 200")).first.wait_for()
+
+
+def test_first_visit_of_a_new_server_may_be_any_page_and_it_stops_at_once(chromium, tmp_path):
+    server = Server(str(tmp_path))
+    context = chromium.new_context()
+    try:
+        page = context.new_page()
+        page.goto(server.url + "/data")
+        page.get_by_text("1 · Table").wait_for()
+        assert page.get_by_role("link", name="Compare", exact=True).first.is_visible()
+    finally:
+        context.close()
+        seconds = server.stop()
+    assert seconds < 5

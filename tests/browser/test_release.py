@@ -1,0 +1,150 @@
+"""From 401ksubs to two archives in a real browser; finished runs, settings, undo."""
+
+import io
+import re
+import zipfile
+
+import pytest
+
+from tests.browser.conftest import painted, settled
+
+pytestmark = [pytest.mark.browser, pytest.mark.stan]
+
+
+def open_page(page, name):
+    page.get_by_role("navigation").get_by_text(name, exact=True).click()
+    settled(page)
+
+
+def saved(page, button):
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name=button).click()
+    with open(waiting.value.path(), "rb") as stream:
+        return waiting.value.suggested_filename, stream.read()
+
+
+def plan_on_the_first_half(page, series):
+    settled(page)
+    page.get_by_text("First half", exact=True).click()
+    settled(page)
+    page.get_by_role("button", name="Use this example").click()
+    settled(page)
+    page.get_by_text("401ksubs, half 1").first.wait_for()
+    page.goto(page.url.replace("/data", "/release"))
+    settled(page)
+    for label, text in (
+        ("Series", series),
+        ("Why these settings", "tuned on <b>half</b> [one](javascript:alert(1))"),
+        ("Who decided", "A. Analyst"),
+    ):
+        page.get_by_role("textbox", name=label).fill(text)
+    page.get_by_role("spinbutton", name="Target ε").fill("25")
+    page.get_by_role("spinbutton", name="Target ε").press("Tab")
+    settled(page)
+    page.get_by_role("button", name="Make the plan").click()
+    page.get_by_role("button", name="Another plan").wait_for(timeout=60_000)
+    settled(page)
+
+
+def test_from_the_example_to_two_archives(new_page):
+    page = new_page("/data")
+    plan_on_the_first_half(page, "browser-income")
+    assert page.get_by_text("tuned on <b>half</b> [one](javascript:alert(1))").is_visible()  # as text
+    name, plan = saved(page, "Plan (JSON, internal)")
+    assert name == "browser-income-plan.json"
+    assert b'"target_epsilon": 25.0' in plan
+    page.get_by_role("button", name="Take the other half").click()
+    settled(page)
+    release = page.get_by_role("button", name="Release", exact=True)
+    assert release.is_disabled()  # the gate first
+    page.get_by_role("button", name="Check", exact=True).click()
+    page.get_by_text("No copies of confidential records").wait_for(timeout=60_000)
+    settled(page)
+    release.click()
+    page.get_by_role("button", name="May leave").wait_for(timeout=60_000)
+    settled(page)
+    assert page.get_by_text("ε = 25 charged").is_visible()
+    name, content = saved(page, "May leave")
+    assert name == "browser-income-001-releasable.zip"
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        lines = archive.read("browser-income-001/synthetic_1.csv").decode().splitlines()
+    assert lines[0] == "inc,age,marr,male,fsize,e401k"
+    assert len(lines) == 4639
+    assert saved(page, "INTERNAL, stays")[0] == "browser-income-001-INTERNAL.zip"
+    assert page.get_by_test_id("stMetricValue").all_inner_texts() == ["1", "25", "50", "25"]
+    page.reload()  # the desk survives
+    page.get_by_role("button", name="May leave").wait_for(timeout=60_000)
+    settled(page)
+    page.get_by_role("button", name="Release", exact=True).click()
+    page.get_by_text("nothing more was charged").wait_for(timeout=60_000)
+    stranger = new_page("/release")  # another browser sees neither plan, archives nor runs
+    stranger.get_by_role("button", name="Make the plan").wait_for()
+    assert stranger.get_by_role("button", name="May leave").count() == 0
+    stranger.get_by_role("tab", name="Finished runs").click()
+    stranger.get_by_text("None yet").wait_for()
+
+
+def test_a_cancelled_plan_can_be_made_when_asked_again(new_page):
+    page = new_page("/data")
+    settled(page)
+    page.get_by_role("button", name="Use this example").click()
+    settled(page)
+    page.goto(page.url.replace("/data", "/release"))
+    settled(page)
+    for label, text in (("Series", "again"), ("Why these settings", "test"), ("Who decided", "me")):
+        page.get_by_role("textbox", name=label).fill(text)
+        page.get_by_role("textbox", name=label).press("Tab")
+        settled(page)
+    make = page.get_by_role("button", name="Make the plan")
+    make.click()
+    cancel, made = page.get_by_role("button", name="Cancel"), page.get_by_role("button", name="Another plan")
+    cancel.or_(made).wait_for()
+    if cancel.is_visible():
+        cancel.click()
+        settled(page)
+        make.click()
+    made.wait_for(timeout=60_000)
+
+
+def test_a_hostile_plan_is_refused_in_words(new_page, tmp_path):
+    page = new_page("/release")
+    settled(page)
+    page.get_by_role("tab", name="Open a plan").click()
+    path = tmp_path / "plan.json"
+    path.write_text('{"format": "synth-core-plan", "version": 1, "<img src=x onerror=alert(1)>": 1}')
+    page.locator("input[type=file]").first.set_input_files(path)
+    settled(page)
+    page.get_by_role("button", name="Use this plan").click()
+    settled(page)
+    message = page.get_by_test_id("stAlert").first
+    assert "plan" in message.inner_text()
+    assert page.locator("img[src=x]").count() == 0
+
+
+def test_runs_are_kept_and_settings_undone_and_shared(new_page):
+    page = new_page()
+    version = painted(page)
+    number = page.get_by_label("Scale c, as a number")
+    slider = page.locator("input[type=range]").first
+    for _ in range(2):
+        slider.focus()
+        slider.press("ArrowLeft")
+        version = painted(page, version)
+    assert number.input_value() == "0.90"
+    page.get_by_role("button", name="Save, open, share settings").click()
+    link = page.get_by_test_id("stCode").inner_text().strip()
+    page.keyboard.press("Escape")
+    for expected in ("0.95", "1.00"):
+        page.get_by_role("button", name=re.compile("^.*Undo")).click()
+        version = painted(page, version)
+        assert number.input_value() == expected
+    page.goto(link)
+    page.get_by_role("button", name="Use them").click()
+    painted(page, version)
+    settled(page)
+    assert number.input_value() == "0.90"
+    open_page(page, "Release")
+    page.get_by_role("tab", name="Finished runs").click()
+    page.get_by_role("button", name="Use these settings again").wait_for()
+    chosen = page.get_by_role("combobox", name="Finished run").input_value()
+    assert re.match(r"(Unw|W)eighted, ε = \d", chosen)

@@ -1,0 +1,101 @@
+"""What users and files do wrong, in a real browser: nothing is lost, nothing leaks."""
+
+import os
+
+import pytest
+
+from tests.browser.conftest import painted, settled, upload
+
+pytestmark = [pytest.mark.browser, pytest.mark.stan]
+
+
+def test_a_cleared_box_gets_its_value_back(new_page):
+    page = new_page()
+    version = painted(page)
+    box = page.get_by_label("Scale c, as a number")
+    box.fill("0.7")
+    box.press("Enter")
+    painted(page, version)
+    box.fill("")
+    box.press("Enter")
+    page.wait_for_function(
+        "() => document.querySelector('[aria-label=\"Scale c, as a number\"]').value === '0.70'"
+    )
+    assert page.locator("input[type=range]").first.input_value() == "0.7"
+
+
+def test_names_from_a_file_are_only_names(new_page, tmp_path):
+    """new_page fails on any request that leaves the server."""
+    page = new_page("/data")
+    name = "![x](http://evil.example/p.png)<img src=http://evil.example/q.png>"
+    file = tmp_path / "odd.csv"
+    file.write_text(f'"{name}",z\n' + "\n".join(f"{i}.5,{i % 4}" for i in range(1, 80)))
+    upload(page, file)
+    page.get_by_text("Ready:").wait_for()
+    page.get_by_role("link", name="Compare", exact=True).first.click()
+    painted(page)
+    assert page.locator("img[src*=evil]").count() == 0
+    page.get_by_role("link", name="Data", exact=True).click()
+    page.get_by_role("combobox", name="Sensitive variable").wait_for()
+
+
+def test_tabs_of_one_browser_keep_in_step(new_page):
+    first = new_page()
+    version = painted(first)
+    second = first.context.new_page()
+    second.goto(first.url)
+    painted(second)
+    box = first.get_by_label("Scale c, as a number")
+    box.fill("0.5")
+    box.press("Enter")
+    painted(first, version)
+    second.get_by_label("Shift g, as a number").fill("0.1")
+    second.get_by_label("Shift g, as a number").press("Enter")
+    second.wait_for_function(
+        "() => document.querySelector('[aria-label=\"Scale c, as a number\"]').value === '0.50'"
+    )
+
+
+def test_an_upload_reaches_no_disk(new_page, server, tmp_path):
+    page = new_page("/data")
+    settled(page)
+    file = tmp_path / "big.csv"
+    file.write_text("pay,grade\n" + "\n".join(f"{i}.25,{i % 7}" for i in range(400_000)))
+    assert file.stat().st_size > 3 * 1024**2
+    page.get_by_role("tab", name="Your file").click()
+    page.get_by_test_id("stTabs").locator("input[type=file]").set_input_files(file)
+    seen = set()
+    for _ in range(40):
+        for fd in os.listdir(f"/proc/{server.process.pid}/fd"):
+            try:
+                target = os.readlink(f"/proc/{server.process.pid}/fd/{fd}")
+            except OSError:
+                continue
+            if "(deleted)" in target and "/tmp" in target:
+                seen.add(target)
+        page.wait_for_timeout(50)
+    page.get_by_role("button", name="Use this file").wait_for()
+    assert not seen
+
+
+def test_an_infinite_error_does_not_blank_the_board(new_page, tmp_path):
+    page = new_page("/data")
+    file = tmp_path / "zero.csv"
+    half = [i / 100 + 0.003 for i in range(1, 60)]
+    file.write_text("x\n" + "\n".join(f"{v}" for v in [*half, 0.0, *(-v for v in half)]))
+    upload(page, file)
+    page.get_by_text("Variables of zero").wait_for()
+    settled(page)
+    page.get_by_label("Model", exact=True).click()
+    page.get_by_role("option", name="Beta", exact=True).click()
+    page.get_by_text("needs declared bounds").wait_for()
+    settled(page)
+    for bound, value in (("lower", "-1"), ("upper", "1")):
+        box = page.get_by_label(f"Declared {bound} bound")
+        box.fill(value)
+        box.press("Enter")
+        settled(page)
+    page.get_by_text("Ready: 119").wait_for()
+    page.get_by_role("link", name="Compare", exact=True).first.click()
+    painted(page)
+    assert page.locator(".board .card").count() == 4

@@ -1,0 +1,50 @@
+"""Shared fixtures. Results go to a temporary directory; the toolchain is the user's own."""
+
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from synth_core.cache import Cache
+from synth_core.models import Records
+
+ROOT = Path(__file__).parent.parent
+SHARED_DATA = ROOT.parent / "shared" / "data"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def private_results(tmp_path_factory):
+    """No test reads or writes the user's cached results."""
+    directory = tmp_path_factory.mktemp("results")
+    os.environ["SYNTH_RESULTS_DIR"] = str(directory)
+    os.environ["SYNTH_STATE_DIR"] = str(tmp_path_factory.mktemp("state"))
+    return directory
+
+
+@pytest.fixture
+def cache(tmp_path) -> Cache:
+    return Cache(tmp_path / "cache")
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(20261120)
+
+
+def records_of(outcome, design=None) -> Records:
+    outcome = np.asarray(outcome, dtype=float)
+    if design is None:
+        design = np.ones((len(outcome), 1))
+    return Records(outcome, np.asarray(design, float), tuple(f"z{i}" for i in range(design.shape[1])))
+
+
+def shared_file(name: str) -> Path:
+    path = SHARED_DATA / name
+    if not path.is_file():
+        pytest.skip(f"{name} is not beside the project (../shared/data): real-data check skipped")
+    return path
+
+
+PYTHON = sys.executable
