@@ -26,6 +26,13 @@ FLAGS = [
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 
 
+def pytest_collection_modifyitems(items):
+    """In CI a browser test that failed is run once more (and listed as RERUN): a starved machine is not a fault."""
+    for item in items:
+        if os.environ.get("CI") and item.get_closest_marker("browser"):
+            item.add_marker(pytest.mark.flaky(reruns=1))
+
+
 class Server:
     """`streamlit run app.py` on a free port, with a results cache of its own."""
 
@@ -64,8 +71,9 @@ class Server:
 def chromium():
     if CHROMIUM is None:
         pytest.skip("Chromium not found: browser tests skipped. sudo apt-get install -y chromium")
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=30_000)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield browser
@@ -116,6 +124,17 @@ def settled(page):
         timeout=60_000,
     )
     page.wait_for_timeout(100)
+
+
+def follow(page, name):
+    """Go to another page by its link, and wait until the one before has left the document."""
+    link = page.get_by_role("link", name=name, exact=True).first
+    address = page.url
+    same = link.evaluate("(a, here) => new URL(a.href).pathname === new URL(here).pathname", address)
+    link.click()
+    if not same:
+        page.wait_for_url(lambda url: url != address)
+    settled(page)
 
 
 def upload(page, file):

@@ -1,6 +1,7 @@
 """axe on every page in both themes, every control by keyboard, every figure with text and table."""
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.conftest import painted, settled
 
@@ -78,8 +79,8 @@ def check_figures(page):
     for button, key in zip(page.locator(".board button.show").all(), ("Enter", "Space"), strict=False):
         button.focus()
         button.press(key)
-    assert page.locator(".board .data").first.is_visible()
-    assert page.locator(".board .data").nth(1).is_visible()
+    expect(page.locator(".board .data").first).to_be_visible()
+    expect(page.locator(".board .data").nth(1)).to_be_visible()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -4,8 +4,9 @@ import json
 import subprocess
 
 import pytest
+from playwright.sync_api import expect
 
-from tests.browser.conftest import Server, painted, settled, upload
+from tests.browser.conftest import Server, follow, painted, settled, upload
 from tests.conftest import PYTHON, ROOT
 
 pytestmark = [pytest.mark.browser, pytest.mark.stan]
@@ -25,13 +26,13 @@ def slider(page, index=0):
 def test_a_newcomer_sees_the_example_fitted_without_a_click(new_page):
     page = new_page()
     painted(page)
-    assert page.get_by_text("example:401ksubs").is_visible()
+    expect(page.get_by_text("example:401ksubs")).to_be_visible()
     unweighted, weighted = epsilons(page)
     assert weighted < unweighted
     badges = page.locator(".board .badge").all_inner_texts()
     assert badges == ["no guarantee", "asymptotic DP"]
-    assert page.locator(".board .card").count() == 4
-    assert page.locator(".board .tag").all_inner_texts() == ["internal"] * 4
+    expect(page.locator(".board .card")).to_have_count(4)
+    expect(page.locator(".board .tag")).to_have_text(["internal"] * 4)
     # the answer is visible without scrolling, and nothing sticks out
     box = page.locator(".board").bounding_box()
     assert box["y"] + box["height"] <= 900
@@ -53,7 +54,7 @@ def test_dragging_c_changes_delta_and_all_four_figures_in_place(new_page):
     assert all(a != b for a, b in zip(before, after, strict=True))
     assert epsilons(page)[0] == epsilon[0]  # c does not move the unweighted synthesizer
     assert epsilons(page)[1] < epsilon[1]
-    assert page.get_by_label("Scale c, as a number").input_value() == "0.95"
+    expect(page.get_by_label("Scale c, as a number")).to_have_value("0.95")
     marks = page.evaluate("[...document.querySelectorAll('.board .plot')].map(p => p.mark)")
     assert marks == [0, 1, 2, 3]  # the same nodes: nothing was remounted, nothing flashed
 
@@ -83,7 +84,7 @@ def test_a_number_can_be_typed_and_the_slider_follows(new_page):
     box.fill("0.5")
     box.press("Enter")
     painted(page, version)
-    assert slider(page).input_value() == "0.5"
+    expect(slider(page)).to_have_value("0.5")
 
 
 def test_choices_survive_a_page_switch_and_a_reload(new_page):
@@ -95,15 +96,15 @@ def test_choices_survive_a_page_switch_and_a_reload(new_page):
     painted(page, version)
     chosen = epsilons(page)
     settled(page)
-    page.get_by_role("link", name="Data", exact=True).click()
+    follow(page, "Data")
     page.get_by_text("1 · Table").wait_for()
     settled(page)
-    page.get_by_role("link", name="Compare", exact=True).first.click()
+    follow(page, "Compare")
     painted(page)
-    assert page.get_by_label("Shift g, as a number").input_value() == "0.25"
+    expect(page.get_by_label("Shift g, as a number")).to_have_value("0.25")
     page.reload()
     painted(page)
-    assert page.get_by_label("Shift g, as a number").input_value() == "0.25"
+    expect(page.get_by_label("Shift g, as a number")).to_have_value("0.25")
     assert epsilons(page) == chosen
 
 
@@ -114,16 +115,16 @@ def test_browsers_do_not_see_each_others_tables(new_page, tmp_path):
     file.write_text("pay,grade\n" + rows)
     upload(first, file)
     first.get_by_text("Variables of mine").wait_for()
-    first.get_by_role("link", name="Compare", exact=True).first.click()
+    follow(first, "Compare")
     painted(first)
-    assert first.get_by_text("mine.csv (CONFIDENTIAL)").is_visible()
+    expect(first.get_by_text("mine.csv (CONFIDENTIAL)")).to_be_visible()
     painted(second)
     second.reload()
     painted(second)
-    assert second.get_by_text("example:401ksubs").is_visible()
+    expect(second.get_by_text("example:401ksubs")).to_be_visible()
     first.reload()
     painted(first)
-    assert first.get_by_text("mine.csv (CONFIDENTIAL)").is_visible()
+    expect(first.get_by_text("mine.csv (CONFIDENTIAL)")).to_be_visible()
 
 
 def test_the_same_numbers_as_the_command_line(new_page):
@@ -149,7 +150,7 @@ def test_a_long_refit_shows_progress_and_can_be_cancelled(new_page):
     draws.press("Enter")
     page.get_by_text("Refitting:").wait_for()
     assert "stale" in page.locator(".board").get_attribute("class")
-    assert page.locator(".board .card").count() == 4  # the last finished picture stays
+    expect(page.locator(".board .card")).to_have_count(4)  # the last finished picture stays
     page.get_by_role("button", name="Cancel").click()
     page.get_by_text("Cancelled.").wait_for()
     draws = page.get_by_label("Draws per chain")
@@ -166,7 +167,7 @@ def test_each_figure_has_its_table(new_page):
     cells = card.locator("td").all_inner_texts()
     assert "90th percentile" in cells
     card.locator("button.show").click()
-    assert card.locator(".plot").is_visible()
+    expect(card.locator(".plot")).to_be_visible()
     buttons = card.locator(".modebar-btn").evaluate_all("all => all.map(b => b.dataset.title)")
     assert 0 < len(buttons) <= 4
     assert not [b for b in buttons if "hare" in b or "loud" in b]  # nothing that sends data away
@@ -187,7 +188,7 @@ def test_a_bad_file_is_refused_in_words_and_the_app_goes_on(new_page, tmp_path, 
     file.write_bytes(content)
     upload(page, file)
     page.get_by_text(message).wait_for()
-    page.get_by_role("link", name="Compare", exact=True).first.click()
+    follow(page, "Compare")
     painted(page)
 
 
@@ -197,7 +198,7 @@ def test_zeros_under_the_logarithm_are_explained(new_page, tmp_path):
     file.write_text("pay\n" + "\n".join(str(i + 0.5) for i in range(50)) + "\n0\n-3\n")
     upload(page, file)
     page.get_by_text("2 of 52 values are zero or negative").wait_for()
-    page.get_by_role("link", name="Compare", exact=True).first.click()
+    follow(page, "Compare")
     page.get_by_text("2 of 52 values are zero or negative").wait_for()
 
 
@@ -219,7 +220,7 @@ def test_first_visit_of_a_new_server_may_be_any_page_and_it_stops_at_once(chromi
         page = context.new_page()
         page.goto(server.url + "/data")
         page.get_by_text("1 · Table").wait_for()
-        assert page.get_by_role("link", name="Compare", exact=True).first.is_visible()
+        expect(page.get_by_role("link", name="Compare", exact=True).first).to_be_visible()
     finally:
         context.close()
         seconds = server.stop()

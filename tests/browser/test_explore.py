@@ -3,8 +3,9 @@
 import csv
 
 import pytest
+from playwright.sync_api import expect
 
-from tests.browser.conftest import painted, settled
+from tests.browser.conftest import follow, painted, settled
 from tests.browser.test_mechanisms import use_beta
 
 pytestmark = [pytest.mark.browser, pytest.mark.stan]
@@ -21,7 +22,7 @@ def explore_beta(page, steps=None):
     """A small table and the page Explore, with few steps or with those it starts from."""
     use_beta(page, 200)
     settled(page)
-    page.get_by_role("link", name="Explore", exact=True).first.click()
+    follow(page, "Explore")
     page.get_by_role("button", name="Fill the map").wait_for()
     settled(page)
     for i in (0, 1) if steps else ():  # c and the target epsilon
@@ -52,8 +53,8 @@ def test_a_map_fills_a_target_is_reached_and_a_point_goes_to_compare(new_page):
     # The same node from the first point to the last: nothing was mounted anew, so nothing flashed.
     assert page.locator('[data-figure="map"] .plot').get_attribute("data-mine") == "kept"
     assert 10 <= dots(page).count() <= 20  # a frontier marks its points once more
-    assert page.get_by_text("asymptotic DP: frontier").is_visible()
-    assert page.get_by_text("Unweighted (no guarantee)").is_visible()
+    expect(page.get_by_text("asymptotic DP: frontier")).to_be_visible()
+    expect(page.get_by_text("Unweighted (no guarantee)")).to_be_visible()
     with page.expect_download() as download:
         page.get_by_role("button", name="Points as CSV (internal)").click()
     with open(download.value.path()) as stream:
@@ -96,7 +97,7 @@ def test_a_map_fills_a_target_is_reached_and_a_point_goes_to_compare(new_page):
     painted(page)
     there = page.locator(".board td.epsilon").all_inner_texts()
     assert any(abs(float(text) - float(epsilon)) < 0.006 for text in there), (epsilon, there)
-    page.get_by_role("link", name="Explore", exact=True).first.click()
+    follow(page, "Explore")
     page.get_by_text("fresh data sets meet it").wait_for()  # the map and the answer are still there
     painted(page)
     assert dots(page).count() >= 10
@@ -107,7 +108,7 @@ def test_bad_settings_are_said_and_a_stopped_map_goes_on(new_page):
     explore_beta(page)
     number(page, "to", 0.05)
     page.get_by_text("is larger than to").wait_for()
-    assert page.get_by_role("button", name="Fill the map").count() == 0
+    expect(page.get_by_role("button", name="Fill the map")).to_have_count(0)
     number(page, "to", 1.9)
     page.get_by_role("button", name="Fill the map: 40 points").click()
     page.get_by_text("of 40 points").first.wait_for()

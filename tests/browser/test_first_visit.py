@@ -1,8 +1,9 @@
 """The tour moves nothing and stays away once dismissed; the demonstration says what it is; sign-in first."""
 
 import pytest
+from playwright.sync_api import expect
 
-from tests.browser.conftest import Server, painted, settled
+from tests.browser.conftest import Server, follow, painted, settled
 
 pytestmark = [pytest.mark.browser, pytest.mark.stan]
 
@@ -27,7 +28,7 @@ def test_the_tour_is_a_keyboard_walk_that_moves_nothing_and_does_not_come_back(n
     assert page.locator(".board").bounding_box() == place
     page.reload()
     page.get_by_role("button", name="Tour", exact=True).wait_for()
-    assert page.get_by_role("button", name="Take the tour").count() == 0
+    expect(page.get_by_role("button", name="Take the tour")).to_have_count(0)
 
 
 def test_the_demonstration_is_announced_on_every_page_until_another_table_comes(new_page):
@@ -43,9 +44,9 @@ def test_the_demonstration_is_announced_on_every_page_until_another_table_comes(
     settled(page)
     page.keyboard.press("Escape")
     for name in ("Release", "Data"):
-        page.get_by_role("link", name=name, exact=True).click()
+        follow(page, name)
         settled(page)
-        assert page.get_by_text(NOTICE).is_visible()
+        expect(page.get_by_text(NOTICE)).to_be_visible()
     page.get_by_role("button", name="Use this example").click()
     page.get_by_text(NOTICE).wait_for(state="detached")
 
@@ -64,8 +65,8 @@ def test_where_a_login_is_configured_no_page_is_shown_before_it(chromium, tmp_pa
             page.goto(server.url + path)
             page.get_by_role("button", name="Sign in").wait_for()
             settled(page)
-            assert page.get_by_text("401ksubs").count() == 0
-            assert page.get_by_role("link", name="Release").count() == 0
+            expect(page.get_by_text("401ksubs")).to_have_count(0)
+            expect(page.get_by_role("link", name="Release")).to_have_count(0)
     finally:
         context.close()
         server.stop()

@@ -3,8 +3,9 @@
 import csv
 
 import pytest
+from playwright.sync_api import expect
 
-from tests.browser.conftest import painted, settled
+from tests.browser.conftest import follow, painted, settled
 
 pytestmark = [pytest.mark.browser, pytest.mark.stan]
 
@@ -23,7 +24,7 @@ def use_beta(page, rows=400):
     page.get_by_text("Variables of example:beta").wait_for()
     page.get_by_text(f"{rows:,} complete rows").wait_for()
     settled(page)
-    page.get_by_role("link", name="Compare", exact=True).first.click()
+    follow(page, "Compare")
     return painted(page)
 
 
@@ -43,14 +44,16 @@ def add(page, *names):
 
 
 def rows(page):
-    return page.locator(".board .headline tbody th").all_inner_texts()
+    return page.locator(".board .headline tbody th")
 
 
 def test_mechanisms_are_added_sorted_explained_and_inspected(new_page):
     page = new_page("/data")
     use_beta(page)
     add(page, "Weighted-e", "Censored", "Range-averaged", "Histogram")
-    assert rows(page) == ["Unweighted", "Weighted", "Weighted-e", "Censored", "Range-averaged", "Histogram"]
+    expect(rows(page)).to_have_text(
+        ["Unweighted", "Weighted", "Weighted-e", "Censored", "Range-averaged", "Histogram"]
+    )
     badges = page.locator(".board .badge").all_inner_texts()
     assert badges[3] == badges[5] == "ε-DP"
     assert badges[4] == "range-averaged asymptotic DP"
@@ -58,7 +61,7 @@ def test_mechanisms_are_added_sorted_explained_and_inspected(new_page):
     assert page.locator(".board td.rank1").count() >= 4
     page.locator(".board .badge").nth(3).click()
     page.get_by_text("No table and no record can exceed ε").wait_for()
-    assert page.get_by_text("What an intruder believes").nth(3).is_visible()
+    expect(page.get_by_text("What an intruder believes").nth(3)).to_be_visible()
     page.get_by_role("button", name="ECDF maximum").click()
     values = [float(v) for v in page.locator(".board td.ecdf_max").all_inner_texts()]
     assert values == sorted(values)
@@ -101,20 +104,20 @@ def test_a_point_that_no_paper_names_can_be_composed(new_page):
     page.wait_for_function(
         "() => document.querySelectorAll('.board td.epsilon').length === 3", timeout=60_000
     )
-    assert rows(page)[-1] == "CW, censored"
+    expect(rows(page).last).to_have_text("CW, censored")
     page.reload()
     painted(page)
-    assert rows(page)[-1] == "CW, censored"
+    expect(rows(page).last).to_have_text("CW, censored")
 
 
 def test_sensitive_ranges_page(new_page):
     page = new_page("/data")
     use_beta(page)
     settled(page)
-    page.get_by_role("link", name="Sensitive ranges", exact=True).first.click()
+    follow(page, "Sensitive ranges")
     version = painted(page)
-    assert rows(page) == ["Weighted", "Range-averaged", "Range-truncated"]
-    assert page.locator('[data-figure="outside"]').is_visible()
+    expect(rows(page)).to_have_text(["Weighted", "Range-averaged", "Range-truncated"])
+    expect(page.locator('[data-figure="outside"]')).to_be_visible()
     before = page.locator(".board td.epsilon").all_inner_texts()
     box = page.get_by_label("To b × value, as a number")
     box.fill("1.2")
@@ -138,7 +141,7 @@ def test_a_histogram_without_bounds_says_so_and_the_others_stay(new_page):
     page.get_by_role("option", name="Histogram", exact=True).click()
     page.keyboard.press("Escape")
     page.get_by_text("The histogram needs declared bounds of the sensitive variable").first.wait_for()
-    assert page.locator(".board .card").count() == 4
+    expect(page.locator(".board .card")).to_have_count(4)
     assert "stale" not in page.locator(".board").get_attribute("class")
 
 
@@ -155,7 +158,7 @@ def test_a_risk_map_frozen_on_another_table(new_page):
     page.get_by_role("button", name="Freeze on the simulated table").click()
     page.get_by_text("Frozen on").wait_for()
     settled(page)
-    page.get_by_role("link", name="Compare", exact=True).first.click()
+    follow(page, "Compare")
     painted(page)
     page.locator(".board .badge").nth(1).click()
     page.get_by_text("a risk map frozen on example:beta").wait_for()

@@ -1,28 +1,23 @@
 """Model check and Studies in a real browser."""
 
 import pytest
+from playwright.sync_api import expect
 
-from tests.browser.conftest import painted, settled
+from tests.browser.conftest import follow, painted, settled
 from tests.browser.test_mechanisms import use_beta
 
 pytestmark = [pytest.mark.browser, pytest.mark.stan]
-
-
-def open_page(page, name):
-    page.get_by_role("link", name=name, exact=True).first.click()
-    page.wait_for_url(f"**/{name.lower().replace(' ', '_')}")
-    settled(page)
 
 
 def test_model_check_by_category_and_prior_sensitivity(new_page):
     page = new_page("/data")
     use_beta(page, 200)
     settled(page)
-    open_page(page, "Model check")
+    follow(page, "Model check")
     first = painted(page)
-    assert page.get_by_text("200 records").is_visible()
+    expect(page.get_by_text("200 records")).to_be_visible()
     for title in ("Predicted and observed shares", "Distribution functions", "Residuals"):
-        assert page.get_by_text(title).first.is_visible()
+        expect(page.get_by_text(title).first).to_be_visible()
     page.get_by_text("Sensitivity to the priors").click()
     page.get_by_text("the priors speak louder than the data").wait_for(timeout=60_000)
     assert painted(page) == first  # the figures stayed
@@ -32,7 +27,7 @@ def test_a_study_of_databases_like_mine(new_page):
     page = new_page("/data")
     use_beta(page, 200)
     settled(page)
-    open_page(page, "Studies")
+    follow(page, "Studies")
     box = page.get_by_role("spinbutton", name="Simulated databases R")
     box.fill("3")
     box.press("Enter")
@@ -40,7 +35,7 @@ def test_a_study_of_databases_like_mine(new_page):
     page.get_by_role("button", name="Run the study").click()
     page.get_by_text("R = 3, seed 1").wait_for(timeout=60_000)
     painted(page)
-    assert page.locator('[data-figure="study-lipschitz_bound"]').is_visible()
+    expect(page.locator('[data-figure="study-lipschitz_bound"]')).to_be_visible()
     sizes = page.get_by_role("textbox", name="Numbers of records")
     sizes.fill("many")
     sizes.press("Enter")

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from playwright.sync_api import expect
 
-from tests.browser.conftest import Server, painted, settled, upload
+from tests.browser.conftest import Server, follow, painted, settled, upload
 from tests.own_programs import BROKEN, EXAMPLES, GAMMA
 
 pytestmark = [pytest.mark.browser, pytest.mark.stan]
@@ -32,7 +33,7 @@ def pay(tmp_path):
 
 
 def open_program(page, source):
-    page.get_by_role("link", name="Own program", exact=True).first.click()
+    follow(page, "Own program")
     page.get_by_role("button", name="Check and use").wait_for()
     settled(page)
     page.get_by_role("textbox", name="Stan program").fill(source)
@@ -49,8 +50,6 @@ def few_draws(page):
 
 
 def test_a_worked_example_becomes_the_model(new_page, pay):
-    from playwright.sync_api import expect
-
     page = new_page("/data")
     upload(page, pay)
     open_program(page, "data {")
@@ -65,15 +64,15 @@ def test_a_worked_example_becomes_the_model(new_page, pay):
     page.get_by_text("The program keeps the contract and is the model now").wait_for(timeout=180_000)
     page.get_by_text("doubles the data part of the log target").wait_for()
     settled(page)
-    page.get_by_role("link", name="Data", exact=True).first.click()
+    follow(page, "Data")
     page.get_by_text("by an own program").wait_for()
     settled(page)
-    page.get_by_role("link", name="Compare", exact=True).first.click()
+    follow(page, "Compare")
     painted(page)
     page.reload()
     painted(page)
     page.get_by_text("by an own program").wait_for()
-    page.get_by_role("link", name="Own program", exact=True).first.click()
+    follow(page, "Own program")
     page.get_by_role("button", name="Check and use").wait_for()
     settled(page)
     expect(page.get_by_role("textbox", name="Stan program")).to_have_value(GAMMA)
@@ -87,7 +86,7 @@ def test_a_server_that_others_can_reach_refuses(chromium, tmp_path_factory):
         page = chromium.new_context().new_page()
         page.goto(shared.url + "/own_program")
         page.get_by_text("This server can be reached by others").wait_for(timeout=30_000)
-        assert page.get_by_role("button", name="Check and use").count() == 0
+        expect(page.get_by_role("button", name="Check and use")).to_have_count(0)
         page.context.close()
     finally:
         shared.stop()
@@ -107,7 +106,7 @@ def test_all_twelve_mechanisms_run_with_a_worked_example(new_page, pay, name):
     open_program(page, EXAMPLES[name])
     page.get_by_text("The program keeps the contract and is the model now").wait_for()
     settled(page)
-    page.get_by_role("link", name="Compare", exact=True).first.click()
+    follow(page, "Compare")
     painted(page)
     few_draws(page)
     box = page.get_by_role("combobox", name="Mechanisms")
@@ -134,12 +133,12 @@ def test_an_endless_program_is_cancelled_and_the_app_goes_on(new_page, pay):
     page.get_by_role("button", name="Cancel", exact=True).click()
     page.get_by_text("Cancelled.").wait_for()
     settled(page)
-    page.get_by_role("link", name="Compare", exact=True).first.click()
+    follow(page, "Compare")
     painted(page)
     open_program(page, BROKEN["infinite loop"][0] + "\n")
     page.get_by_text("The own program stopped: it used more than").wait_for()
     open_program(page, BROKEN["memory hog"][0])
     page.get_by_text("The own program stopped: it asked for more than 4 GiB").wait_for()
     settled(page)
-    page.get_by_role("link", name="Compare", exact=True).first.click()
+    follow(page, "Compare")
     painted(page)

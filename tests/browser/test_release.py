@@ -5,6 +5,7 @@ import re
 import zipfile
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.conftest import painted, settled
 
@@ -49,21 +50,21 @@ def plan_on_the_first_half(page, series):
 def test_from_the_example_to_two_archives(new_page):
     page = new_page("/data")
     plan_on_the_first_half(page, "browser-income")
-    assert page.get_by_text("tuned on <b>half</b> [one](javascript:alert(1))").is_visible()  # as text
+    expect(page.get_by_text("tuned on <b>half</b> [one](javascript:alert(1))")).to_be_visible()  # as text
     name, plan = saved(page, "Plan (JSON, internal)")
     assert name == "browser-income-plan.json"
     assert b'"target_epsilon": 25.0' in plan
     page.get_by_role("button", name="Take the other half").click()
     settled(page)
     release = page.get_by_role("button", name="Release", exact=True)
-    assert release.is_disabled()  # the gate first
+    expect(release).to_be_disabled()  # the gate first
     page.get_by_role("button", name="Check", exact=True).click()
     page.get_by_text("No copies of confidential records").wait_for(timeout=60_000)
     settled(page)
     release.click()
     page.get_by_role("button", name="May leave").wait_for(timeout=60_000)
     settled(page)
-    assert page.get_by_text("ε = 25 charged").is_visible()
+    expect(page.get_by_text("ε = 25 charged")).to_be_visible()
     name, content = saved(page, "May leave")
     assert name == "browser-income-001-releasable.zip"
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -71,7 +72,7 @@ def test_from_the_example_to_two_archives(new_page):
     assert lines[0] == "inc,age,marr,male,fsize,e401k"
     assert len(lines) == 4639
     assert saved(page, "INTERNAL, stays")[0] == "browser-income-001-INTERNAL.zip"
-    assert page.get_by_test_id("stMetricValue").all_inner_texts() == ["1", "25", "50", "25"]
+    expect(page.get_by_test_id("stMetricValue")).to_have_text(["1", "25", "50", "25"])
     page.reload()  # the desk survives
     page.get_by_role("button", name="May leave").wait_for(timeout=60_000)
     settled(page)
@@ -79,7 +80,7 @@ def test_from_the_example_to_two_archives(new_page):
     page.get_by_text("nothing more was charged").wait_for(timeout=60_000)
     stranger = new_page("/release")  # another browser sees neither plan, archives nor runs
     stranger.get_by_role("button", name="Make the plan").wait_for()
-    assert stranger.get_by_role("button", name="May leave").count() == 0
+    expect(stranger.get_by_role("button", name="May leave")).to_have_count(0)
     stranger.get_by_role("tab", name="Finished runs").click()
     stranger.get_by_text("None yet").wait_for()
 
@@ -118,7 +119,7 @@ def test_a_hostile_plan_is_refused_in_words(new_page, tmp_path):
     settled(page)
     message = page.get_by_test_id("stAlert").first
     assert "plan" in message.inner_text()
-    assert page.locator("img[src=x]").count() == 0
+    expect(page.locator("img[src=x]")).to_have_count(0)
 
 
 def test_runs_are_kept_and_settings_undone_and_shared(new_page):
@@ -130,19 +131,19 @@ def test_runs_are_kept_and_settings_undone_and_shared(new_page):
         slider.focus()
         slider.press("ArrowLeft")
         version = painted(page, version)
-    assert number.input_value() == "0.90"
+    expect(number).to_have_value("0.90")
     page.get_by_role("button", name="Save, open, share settings").click()
     link = page.get_by_test_id("stCode").inner_text().strip()
     page.keyboard.press("Escape")
     for expected in ("0.95", "1.00"):
         page.get_by_role("button", name=re.compile("^.*Undo")).click()
         version = painted(page, version)
-        assert number.input_value() == expected
+        expect(number).to_have_value(expected)
     page.goto(link)
     page.get_by_role("button", name="Use them").click()
     painted(page, version)
     settled(page)
-    assert number.input_value() == "0.90"
+    expect(number).to_have_value("0.90")
     open_page(page, "Release")
     page.get_by_role("tab", name="Finished runs").click()
     page.get_by_role("button", name="Use these settings again").wait_for()

@@ -3,8 +3,9 @@
 import os
 
 import pytest
+from playwright.sync_api import expect
 
-from tests.browser.conftest import painted, settled, upload
+from tests.browser.conftest import follow, painted, settled, upload
 
 pytestmark = [pytest.mark.browser, pytest.mark.stan]
 
@@ -21,7 +22,7 @@ def test_a_cleared_box_gets_its_value_back(new_page):
     page.wait_for_function(
         "() => document.querySelector('[aria-label=\"Scale c, as a number\"]').value === '0.70'"
     )
-    assert page.locator("input[type=range]").first.input_value() == "0.7"
+    expect(page.locator("input[type=range]").first).to_have_value("0.7")
 
 
 def test_names_from_a_file_are_only_names(new_page, tmp_path):
@@ -32,10 +33,10 @@ def test_names_from_a_file_are_only_names(new_page, tmp_path):
     file.write_text(f'"{name}",z\n' + "\n".join(f"{i}.5,{i % 4}" for i in range(1, 80)))
     upload(page, file)
     page.get_by_text("Ready:").wait_for()
-    page.get_by_role("link", name="Compare", exact=True).first.click()
+    follow(page, "Compare")
     painted(page)
-    assert page.locator("img[src*=evil]").count() == 0
-    page.get_by_role("link", name="Data", exact=True).click()
+    expect(page.locator("img[src*=evil]")).to_have_count(0)
+    follow(page, "Data")
     page.get_by_role("combobox", name="Sensitive variable").wait_for()
 
 
@@ -96,6 +97,6 @@ def test_an_infinite_error_does_not_blank_the_board(new_page, tmp_path):
         box.press("Enter")
         settled(page)
     page.get_by_text("Ready: 119").wait_for()
-    page.get_by_role("link", name="Compare", exact=True).first.click()
+    follow(page, "Compare")
     painted(page)
-    assert page.locator(".board .card").count() == 4
+    expect(page.locator(".board .card")).to_have_count(4)
