@@ -43,3 +43,20 @@ def blocks(page: Path) -> list[Block]:
         )
         for match in _BLOCK.finditer(text)
     ]
+
+
+SPAN = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+# An indented block that looks like a shell's, and so escapes the tests of commands.
+HIDDEN = re.compile(
+    r"^ {4,}(?:[A-Z_]+=\S+ )*(?:\.venv/bin/\S+|python3?|pip|make|docker|git|curl|sudo|export) ", re.M
+)
+
+
+def shell_blocks() -> list[Block]:
+    """Every block of commands of every page."""
+    return [block for page in PAGES for block in blocks(page) if block.language in SHELL]
+
+
+def prose(page: Path) -> str:
+    """A page without its fenced blocks."""
+    return re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.M | re.S)
