@@ -172,3 +172,12 @@ def test_the_blocks_of_a_page_are_read_as_written(tmp_path):
     text = page.read_text()
     for block in blocks(page):
         assert text.splitlines()[block.line] == block.text.splitlines()[0]
+
+
+def test_make_app_starts_what_the_browser_tests_start():
+    shown = subprocess.run(
+        ["make", "--dry-run", "app"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    assert ".venv/bin/python -m streamlit run app.py --server.port 8501" in shown
+    server = (ROOT / "tests" / "browser" / "conftest.py").read_text()
+    assert '[PYTHON, "-m", "streamlit", "run", "app.py", "--server.port", str(self.port), *options]' in server
