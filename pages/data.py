@@ -128,7 +128,8 @@ def model_options(uses: frozenset[str]) -> None:
                    "knowledge of the variable.")  # fmt: skip
         if "asinh_scale" in uses and browser.choices["transformation"] == "asinh":
             amount("Scale of the asinh", "asinh_scale",
-                   "About linear within this distance of zero, about a signed logarithm beyond.", 1e-12)  # fmt: skip
+                   "About linear within this distance of zero, about a signed logarithm beyond. Best a round "
+                   "number near a typical value: heaps of small values then do not stand out.", 1e-12)  # fmt: skip
         if "components" in uses:
             whole_number("Components K", "components", limits.COMPONENTS, 1,
                          "More than are needed: superfluous components empty themselves.")  # fmt: skip

@@ -4,7 +4,7 @@
 // Coordinates: for fixed responsibilities and sigma the conditional posterior of beta_k given its prior
 // covariance is normal, with precision A_k + inverse(Sigma_beta). beta_k is written as its mean plus its factor
 // times u_k, so that u_k is nearly standard normal whether the component is well determined by the data (then
-// this is the centred form) or empty (then the non-centred one). A_k and A_k * b_k come from an EM estimate: they
+// this is the centred form) or empty (then the non-centred one). A_k and A_k * b_k come from a pilot run: they
 // choose coordinates only, the Jacobian is in the target, and the posterior does not depend on them.
 //
 // sigma is bounded below: with tied values the printed prior would give an improper posterior.

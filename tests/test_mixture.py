@@ -3,10 +3,14 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from synth_core.comparison import Comparison
+from synth_core.models.em import fit_mixture, memberships
+from synth_core.models.pilot import run_pilot
 from synth_core.settings import make_settings
-from synth_core.table import Table
+from synth_core.table import Table, open_table
+from tests.conftest import shared_file
 
 
 @pytest.mark.stan
@@ -52,3 +56,44 @@ def test_one_component_is_a_lognormal_regression(cache, rng):
     error = a.std(0) * np.sqrt(2 / 200)
     assert (np.abs(a.mean(0) - b.mean(0)) < 5 * error + 0.002).all()
     np.testing.assert_allclose(a.std(0), b.std(0), rtol=0.25)
+
+
+def test_a_pilot_run_empties_what_is_superfluous():
+    """Two regressions, five components: a share of 0.7 and one of 0.3 on other slopes, the rest near zero."""
+    rng = np.random.default_rng(5)
+    design = np.column_stack([np.ones(1500), rng.normal(size=1500)])
+    first = rng.random(1500) < 0.7
+    response = np.where(first, design @ [2.0, 0.5], design @ [-1.0, -0.5])
+    response += np.where(first, 0.5, 0.8) * rng.normal(size=1500)
+    start = fit_mixture(design, response, np.ones(1500), 5, 0.2, np.random.default_rng(0))
+    pilot = run_pilot(design, response, start, 0.2, 1.0, np.random.default_rng(1))
+    shares = np.sort(pilot.responsibilities.mean(axis=0))[::-1]
+    assert np.sort(start.shares)[2] > 0.01  # EM alone occupies more than two
+    np.testing.assert_allclose(shares[:2], [0.7, 0.3], atol=4 * np.sqrt(0.21 / 1500))
+    assert shares[2:].sum() < 0.01
+    largest = np.argsort(pilot.responsibilities.mean(axis=0))[::-1][:2]
+    for state in pilot.states:
+        np.testing.assert_allclose(state.beta[:, largest].T, [[2.0, 0.5], [-1.0, -0.5]], atol=0.25)
+        np.testing.assert_allclose(state.sigma[largest], [0.5, 0.8], atol=0.15)
+
+
+def test_memberships_against_a_loop(rng):
+    design, response = np.column_stack([np.ones(20), rng.normal(size=20)]), rng.normal(size=20)
+    shares, beta, sigma = np.array([0.5, 0.3, 0.2]), rng.normal(size=(2, 3)), np.array([0.4, 1.0, 2.0])
+    found, log_terms = memberships(design, response, shares, beta, sigma)
+    for i in range(20):
+        parts = [shares[k] * stats.norm.pdf(response[i], design[i] @ beta[:, k], sigma[k]) for k in range(3)]
+        np.testing.assert_allclose(found[i], np.array(parts) / sum(parts))
+        assert log_terms[i] - 0.5 * np.log(2 * np.pi) == pytest.approx(np.log(sum(parts)))
+
+
+@pytest.mark.slow
+@pytest.mark.stan
+def test_consumer_expenditure_converges(cache):
+    """5,633 incomes with heaps, six categorical predictors, 23 columns, K = 5; minutes."""
+    table = open_table(str(shared_file("ce_2014q1_rpms010.csv.gz")))
+    predictors = ("BLS_URBN", "SMSASTAT", "SEX_REF", "EDUC_REF", "FAM_TYPE", "CUTENURE")
+    settings = make_settings(outcome="FINCBTAX", predictors=predictors, categorical=predictors, model="mixture",
+                             zero_part=True, transformation="asinh", asinh_scale=30_000.0, components=5)  # fmt: skip
+    result = Comparison(table, settings, cache).run("unweighted")
+    assert result.diagnostics.problems == ()

@@ -65,7 +65,8 @@ def add_data(compare: argparse.ArgumentParser) -> None:
     add("--unit", type=float, default=1.0, help="unit in which the density is taken, in the table's unit")
     add("--transformation", choices=tuple(TRANSFORMATIONS), default="log", help="of two_part and mixture")
     add("--offset", type=float, default=0.0, help="added to the outcome before the logarithm")
-    add("--asinh-scale", type=float, default=1.0, help="about linear within it, a signed logarithm beyond")
+    add("--asinh-scale", type=float, default=1.0,
+        help="about linear within it, a signed logarithm beyond; best near a typical value")  # fmt: skip
     add("--components", type=int, default=5, help="K of the mixture, more than are needed")
     add("--zero-part", action="store_true", help="mixture: zeros have a probability of their own")
     add("--prior-scale", type=float, default=1.0, help="multiplies the scales of the priors")

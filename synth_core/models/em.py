@@ -1,4 +1,4 @@
-"""Weighted EM for a normal mixture regression: where a sampler starts, never what it samples."""
+"""Weighted EM for a normal mixture regression: where a pilot run starts."""
 
 from __future__ import annotations
 
@@ -55,11 +55,15 @@ def fit_mixture(
     return _iterate(design, response, weights, best.responsibilities, sigma_lower, ITERATIONS)
 
 
-def refine(
-    design: Array, response: Array, weights: Array, start: MixtureEstimate, sigma_lower: float
-) -> MixtureEstimate:
-    """A few EM steps under other weights: components keep their labels."""
-    return _iterate(design, response, weights, start.responsibilities, sigma_lower, ITERATIONS // 5)
+def memberships(
+    design: Array, response: Array, shares: Array, beta: Array, sigma: Array
+) -> tuple[Array, Array]:
+    """Responsibilities of shape (n, K) and log sum_k pi_k N(y | z' beta_k, sigma_k), up to a constant."""
+    terms = np.log(shares / sigma) - 0.5 * ((response[:, None] - design @ beta) / sigma) ** 2
+    top = terms.max(axis=1, keepdims=True)
+    exponential = np.exp(terms - top)
+    total = exponential.sum(axis=1, keepdims=True)
+    return exponential / total, (top + np.log(total))[:, 0]
 
 
 def _iterate(
@@ -79,12 +83,8 @@ def _iterate(
             rss = float(mass[:, j] @ (response - design @ beta[:, j]) ** 2)
             sigma[j] = max(np.sqrt((rss + RIDGE) / (totals[j] + 1.0)), 1.2 * sigma_lower)
         shares = (totals + 1.0 / n_components) / (totals.sum() + 1.0)
-        terms = np.log(shares / sigma) - 0.5 * ((response[:, None] - design @ beta) / sigma) ** 2
-        top = terms.max(axis=1, keepdims=True)
-        exponential = np.exp(terms - top)
-        total = exponential.sum(axis=1, keepdims=True)
-        responsibilities = exponential / total
-        log_lik = float(weights @ (top + np.log(total))[:, 0])
+        responsibilities, log_terms = memberships(design, response, shares, beta, sigma)
+        log_lik = float(weights @ log_terms)
         if log_lik - last < 1e-3:
             break
         last = log_lik

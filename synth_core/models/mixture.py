@@ -11,14 +11,15 @@ from scipy import linalg, special
 
 from synth_core.bounds import BLOCK_ELEMENTS, Rows
 from synth_core.models.base import Array, Draws, Options, Records, Start
-from synth_core.models.em import MAX_RECORDS, MixtureEstimate, fit_mixture, refine
+from synth_core.models.em import MAX_RECORDS, fit_mixture
 from synth_core.models.lognormal import LOG_ROOT_2PI, normal_mass
+from synth_core.models.pilot import Pilot, run_pilot
 from synth_core.models.two_part import TwoPart
 from synth_core.models.zero_part import empty_zero_part
 
 SIGMA_LOWER = 0.2
 MONITORED_RECORDS = 400
-_estimates: OrderedDict[bytes, MixtureEstimate] = OrderedDict()  # of unweighted fits, by content
+_pilots: OrderedDict[bytes, Pilot] = OrderedDict()  # of unweighted fits, by content
 
 
 class Mixture(TwoPart):
@@ -92,44 +93,36 @@ class Mixture(TwoPart):
         normal = np.arange(self.records.n)[self.normal]
         return normal[np.linspace(0, len(normal) - 1, min(len(normal), MAX_RECORDS)).astype(int)]
 
-    def _unweighted_estimate(self) -> MixtureEstimate:
-        """EM of the unweighted fit, kept per process: it costs seconds."""
+    def _pilot(self) -> Pilot:
+        """Of the unweighted fit, kept per process: it costs seconds. Other weights keep its labels."""
         some = self._some()
         design, response = self.records.design[some], self.response[some]
+        scale = self.options.prior_scale
         key = hashlib.sha256(
-            np.column_stack([design, response]).tobytes() + bytes([self.n_components])
+            np.column_stack([design, response]).tobytes() + repr((self.n_components, scale)).encode()
         ).digest()
-        if key not in _estimates:
+        if key not in _pilots:
             rng = np.random.default_rng(0)  # coordinates only: no draw depends on it
-            _estimates[key] = fit_mixture(
-                design, response, np.ones(len(some)), self.n_components, SIGMA_LOWER, rng
-            )
-            while len(_estimates) > 4:
-                _estimates.popitem(last=False)
-        return _estimates[key]
+            start = fit_mixture(design, response, np.ones(len(some)), self.n_components, SIGMA_LOWER, rng)
+            _pilots[key] = run_pilot(design, response, start, SIGMA_LOWER, scale, rng)
+            while len(_pilots) > 4:
+                _pilots.popitem(last=False)
+        return _pilots[key]
 
     def _reference(self) -> int:
-        return int(np.argmax(self._unweighted_estimate().shares))
-
-    def _estimate(self, weights: Array) -> MixtureEstimate:
-        """EM under these weights, from the unweighted estimate, so that components keep their labels."""
-        some = self._some()
-        return refine(self.records.design[some], self.response[some], weights[some],
-                      self._unweighted_estimate(), SIGMA_LOWER)  # fmt: skip
+        return int(np.argmax(self._pilot().responsibilities.mean(axis=0)))
 
     def _coordinates(self, weights: Array) -> tuple[Array, Array]:
         """A_k of shape (K, k, k) and A_k b_k of shape (k, K)."""
-        estimate, some = self._estimate(weights), self._some()
-        design = self.records.design[some]
+        pilot, some = self._pilot(), self._some()
+        design, response = self.records.design[some], self.response[some]
         scale = weights[self.normal].sum() / max(weights[some].sum(), 1e-9)
-        mass = (scale * weights[some])[:, None] * estimate.responsibilities
-        precision = np.stack(
-            [(design * mass[:, [j]]).T @ design / estimate.sigma[j] ** 2 for j in range(self.n_components)]
-        )
-        return precision, np.einsum("jab,bj->aj", precision, estimate.beta)
+        mass = (scale * weights[some])[:, None] * pilot.responsibilities / pilot.sigma**2
+        precision = np.stack([(design * each[:, None]).T @ design for each in mass.T])
+        return precision, design.T @ (mass * response[:, None])
 
     def start(self, weights: Array, chains: int, seed: int, previous: Draws | None = None) -> Start:
-        """Near an EM estimate; or at the last draws of a `previous` fit, with its metric and step size."""
+        """At draws of the pilot run; or at the last draws of a `previous` fit, with its metric and step size."""
         precision, shift = self._coordinates(weights)
         if previous is not None:
             inits = []
@@ -141,30 +134,29 @@ class Mixture(TwoPart):
                 values["u"] = self._standardise(beta, values["s"], values["L"], precision, shift)
                 inits.append(values)
             return Start(tuple(inits), previous["inv_metric"], float(previous["step_size"]))
-        estimate = self._estimate(weights)
-        k, n_components = estimate.beta.shape
+        pilot, reference = self._pilot(), self._reference()
+        k, n_components = pilot.states[0].beta.shape
         zero_k = k if self.zero_part is not None else 0
-        reference = self._reference()
         inits = []
         for chain in range(chains):
-            rng = np.random.default_rng([seed, 41, chain])
-            shares = estimate.shares * np.exp(0.2 * rng.standard_normal(n_components))
+            rng, state = np.random.default_rng([seed, 41, chain]), pilot.states[chain % len(pilot.states)]
             inits.append(
                 {
-                    "a": 1.0,
-                    "log_ratio": np.delete(np.log(shares / shares[reference]), reference),
-                    "u": rng.standard_normal((k, n_components)),
-                    "sigma": np.maximum(estimate.sigma * np.exp(0.1 * rng.standard_normal(n_components)),
-                                        1.1 * SIGMA_LOWER),
-                    "s": np.sqrt((estimate.beta**2).mean(axis=1)) + 0.05,
+                    "a": state.a,
+                    "log_ratio": np.delete(np.log(state.shares / state.shares[reference]), reference),
+                    "u": self._standardise(state.beta, state.s, np.eye(k), precision, shift),
+                    "sigma": np.maximum(state.sigma, 1.02 * SIGMA_LOWER),
+                    "s": state.s,
                     "L": np.eye(k),
                     "v": rng.standard_normal(zero_k),
                 }
-            )  # fmt: skip
-        records = np.maximum(estimate.shares * weights[self.normal].sum(), 1.0)
+            )
+        records = np.maximum(pilot.responsibilities.mean(axis=0) * weights[self.normal].sum(), 0.2)
+        room = pilot.sigma / (pilot.sigma - 0.9 * SIGMA_LOWER)  # sigma is sampled as log(sigma - lower bound)
         inv_metric = np.concatenate([
-            [0.2], 1 / np.delete(records, reference), np.ones(k * n_components), 0.5 / records,
-            np.full(k, 0.25), np.full(k * (k - 1) // 2, 0.3), np.ones(zero_k),
+            [0.2], 1 / np.delete(records, reference), np.ones(k * n_components),
+            np.minimum(0.5 * room**2 / records, 1.0), np.full(k, 0.25), np.full(k * (k - 1) // 2, 0.3),
+            np.ones(zero_k),
         ])  # fmt: skip
         return Start(tuple(inits), inv_metric, 0.1)
 

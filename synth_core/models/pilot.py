@@ -1,0 +1,156 @@
+"""A pilot run of a normal mixture regression: where a sampler starts and in which coordinates, never what
+it samples.
+
+A Gibbs sampler with the components as latent data (Diebolt and Robert 1994). It moves records between
+components, so it finds which components the posterior occupies; an estimate by EM alone occupies all of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg, special
+
+from synth_core.models.em import MixtureEstimate, memberships
+
+Array = NDArray[np.float64]
+
+SWEEPS, KEPT, STATES = 1000, 200, 4
+DEGREES = 3.0  # of the half-Student-t priors
+CONCENTRATION = (5.0, 5.0)  # shape and rate of a
+
+
+@dataclass(frozen=True)
+class State:
+    """One draw: a, shares (K,), beta (k, K), sigma (K,), s (k,)."""
+
+    a: float
+    shares: Array
+    beta: Array
+    sigma: Array
+    s: Array
+
+
+@dataclass(frozen=True)
+class Pilot:
+    """Over the last sweeps: mean responsibilities (n, K) and sigma (K,), and draws that lie apart."""
+
+    responsibilities: Array
+    sigma: Array
+    states: tuple[State, ...]
+
+
+def run_pilot(
+    design: Array,
+    response: Array,
+    start: MixtureEstimate,
+    sigma_lower: float,
+    prior_scale: float,
+    rng: np.random.Generator,
+) -> Pilot:
+    """Gibbs sweeps of the unweighted posterior, with uncorrelated coefficients a priori.
+
+    Parameters
+    ----------
+    design : array of shape (n, k)
+    response : array of shape (n,)
+    start : MixtureEstimate
+        Of these records.
+    sigma_lower, prior_scale : float
+        Lower bound of sigma_k; scale of the half-t priors of s_j and sigma_k.
+    """
+    n, k = design.shape
+    n_components = start.responsibilities.shape[1]
+    sigma, s, a = np.maximum(start.sigma, 1.05 * sigma_lower), np.full(k, prior_scale), 1.0
+    component = _drawn(start.responsibilities, rng)
+    mean, mean_sigma, states = np.zeros((n, n_components)), np.zeros(n_components), []
+    for sweep in range(1, SWEEPS + 1):
+        records = np.bincount(component, minlength=n_components)
+        shares = np.maximum(rng.dirichlet(a / n_components + records), 1e-300)
+        beta = np.empty((k, n_components))
+        for j in range(n_components):
+            rows = component == j
+            beta[:, j] = _coefficients(design[rows], response[rows], sigma[j], s, rng)
+            rss = float(((response[rows] - design[rows] @ beta[:, j]) ** 2).sum())
+            sigma[j] = _spread(sigma[j], rss, records[j], sigma_lower, prior_scale, rng)
+        s = _prior_spread(s, (beta**2).sum(axis=1), n_components, prior_scale, rng)
+        a = _concentration(a, np.log(shares), rng)
+        responsibilities, _ = memberships(design, response, shares, beta, sigma)
+        component = _drawn(responsibilities, rng)
+        left = SWEEPS - sweep
+        if left < KEPT:
+            mean += responsibilities / KEPT
+            mean_sigma += sigma / KEPT
+            if left % (KEPT // STATES) == 0:
+                states.append(State(a, shares, beta, sigma.copy(), s.copy()))
+    return Pilot(mean, mean_sigma, tuple(states))
+
+
+def _drawn(responsibilities: Array, rng: np.random.Generator) -> NDArray[np.intp]:
+    """A component of each record."""
+    ends = np.cumsum(responsibilities, axis=1)
+    found = (ends < rng.random((len(ends), 1)) * ends[:, -1:]).sum(axis=1)
+    return np.minimum(found, ends.shape[1] - 1)
+
+
+def _coefficients(design: Array, response: Array, sigma: float, s: Array, rng: np.random.Generator) -> Array:
+    """beta_k given its records: normal."""
+    factor = linalg.cholesky(design.T @ design / sigma**2 + np.diag(s**-2.0), lower=True)
+    mean = linalg.cho_solve((factor, True), design.T @ response / sigma**2)
+    return mean + linalg.solve_triangular(factor, rng.standard_normal(len(s)), lower=True, trans="T")
+
+
+def _spread(
+    sigma: float, rss: float, records: int, lower: float, prior_scale: float, rng: np.random.Generator
+) -> float:
+    """sigma_k given its records: a few Metropolis steps on the log scale."""
+
+    def log_density(value: float) -> float:
+        return (1 - records) * np.log(value) - 0.5 * rss / value**2 + _half_t(value, prior_scale)
+
+    step = min(1.0, 2.0 / np.sqrt(2 * records + 1))
+    for _ in range(4):
+        proposed = sigma * np.exp(step * rng.standard_normal())
+        log_ratio = log_density(proposed) - log_density(sigma)
+        if proposed > lower and np.log(rng.random()) < log_ratio:
+            sigma = proposed
+    return sigma
+
+
+def _prior_spread(
+    s: Array, squares: Array, n_components: int, prior_scale: float, rng: np.random.Generator
+) -> Array:
+    """s given the coefficients, `squares` being their sums of squares over components."""
+
+    def log_density(value: Array) -> Array:
+        return (1 - n_components) * np.log(value) - 0.5 * squares / value**2 + _half_t(value, prior_scale)
+
+    for _ in range(3):
+        proposed = s * np.exp(0.5 * rng.standard_normal(len(s)))
+        s = np.where(np.log(rng.random(len(s))) < log_density(proposed) - log_density(s), proposed, s)
+    return s
+
+
+def _concentration(a: float, log_shares: Array, rng: np.random.Generator) -> float:
+    """a given the shares."""
+    n_components, (shape, rate) = len(log_shares), CONCENTRATION
+
+    def log_density(value: float) -> float:
+        each = value / n_components
+        return (
+            special.gammaln(value) - n_components * special.gammaln(each) + each * log_shares.sum()
+            + shape * np.log(value) - rate * value
+        )  # fmt: skip
+
+    for _ in range(3):
+        proposed = a * np.exp(0.5 * rng.standard_normal())
+        if np.log(rng.random()) < log_density(proposed) - log_density(a):
+            a = proposed
+    return a
+
+
+def _half_t(value: Array | float, scale: float) -> Array | float:
+    """Log density of a half-Student-t, up to a constant."""
+    return -0.5 * (DEGREES + 1) * np.log1p((value / scale) ** 2 / DEGREES)
