@@ -1,18 +1,19 @@
 # make app    set up what is missing, then serve the app on http://127.0.0.1:8501
 # make test   set up what is missing, then run the tests
 # make setup  set up only;  make bench  measure;  make lint  check style;  make clean  remove .venv
+# make docs   the API reference, from the docstrings, into build/api;  make screenshot  the README's picture
 PORT ?= 8501
 VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
   $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 
-.PHONY: app test test-all setup bench lint clean check
+.PHONY: app test test-all setup bench lint docs screenshot clean check
 .DEFAULT_GOAL := help
 .PHONY: help
 
 help:
-	@sed -n '1,3s/^# //p' Makefile
+	@sed -n '1,4s/^# //p' Makefile
 
 app: setup
 	@$(BIN)/python -m streamlit run app.py --server.port $(PORT)
@@ -28,6 +29,18 @@ bench: setup $(VENV)/dev.stamp
 
 lint: $(VENV)/dev.stamp
 	@$(BIN)/ruff check .
+
+# Of a package with __all__ pdoc leaves out the modules that it does not list: they are named beside it.
+UNLISTED = $(foreach package,$(dir $(shell grep -l '^__all__' synth_core/*/__init__.py)),\
+  $(filter-out %/__init__.py,$(wildcard $(package)*.py)))
+DOCUMENTED = synth_core $(subst /,.,$(UNLISTED:.py=))
+
+docs: $(VENV)/dev.stamp
+	@$(BIN)/python -W error -m pdoc --docformat numpy --output-directory build/api $(DOCUMENTED)
+	@echo "Open build/api/index.html"
+
+screenshot: setup $(VENV)/dev.stamp
+	@$(BIN)/python -m benchmarks.screenshot
 
 setup: check $(VENV)/run.stamp
 	@$(BIN)/python -m synth_core setup

@@ -37,6 +37,7 @@ if __name__ == "__main__":  # a browser session runs this file as a script
             st.Page("pages/explore.py", title="Explore", icon=":material/scatter_plot:", url_path="explore"),
             st.Page("pages/studies.py", title="Studies", icon=":material/science:", url_path="studies"),
             st.Page("pages/release.py", title="Release", icon=":material/outbox:", url_path="release"),
+            st.Page("pages/methods.py", title="Methods", icon=":material/menu_book:", url_path="methods"),
         ],
         position="top",
     )

@@ -10,11 +10,11 @@ from synth_core.points import (
     ADJUSTMENTS,
     LIKELIHOODS,
     MECHANISMS,
-    SCHEMES,
     STANDARDS,
     compose,
     find_mechanism,
 )
+from synth_core.schemes import SCHEMES
 from synth_core.ui import live, session
 from synth_core.ui.inspector import inspect_record, results_csv
 from synth_core.ui.presets import presets_menu
@@ -36,7 +36,7 @@ def choose_mechanisms() -> list[str]:
         help="The synthesizers of the papers, and those composed below.",
     )
     with st.popover("Compose another", width="stretch"):
-        scheme = st.selectbox("Weights", list(SCHEMES), index=2, format_func=SCHEMES.get)
+        scheme = st.selectbox("Weights", list(SCHEMES), index=2, format_func=lambda s: SCHEMES[s].label)
         adjustments = st.multiselect("Adjustments", list(ADJUSTMENTS), format_func=ADJUSTMENTS.get)
         likelihood = st.selectbox("Likelihood", list(LIKELIHOODS), index=1, format_func=LIKELIHOODS.get)
         standard = st.selectbox("Privacy standard", list(STANDARDS), format_func=STANDARDS.get)

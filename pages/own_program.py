@@ -1,12 +1,10 @@
 """Own program: bring a Stan program, check that it keeps the contract, use it as a model."""
 
-from pathlib import Path
-
 import streamlit as st
 
 from synth_core.ui import own_check, own_programs, session
+from synth_core.ui.guide import DOCS, page_text
 
-DOCS = Path(__file__).parents[1] / "docs"
 EXAMPLES = {
     "template.stan": "Template (normal regression)",
     "gamma_regression.stan": "Gamma regression",
@@ -36,7 +34,7 @@ def take_upload(upload) -> None:
 
 def contract() -> None:
     """The documentation, without its title."""
-    st.markdown((DOCS / "own-program.md").read_text().partition("\n")[2])
+    st.markdown(page_text("own-program.md").partition("\n")[2])
 
 
 def choose_source(off: bool) -> str:

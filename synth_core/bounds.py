@@ -70,7 +70,7 @@ def lipschitz_bounds(
     check: Callable[[float], None] = lambda share: None,
     block_elements: int = BLOCK_ELEMENTS,
 ) -> Bounds:
-    """Running maxima of |alpha_i * log p(x_i | theta_s)| (PPM, section 3, step 6).
+    """Running maxima of |alpha_i * log p(x_i | theta_s)| (PPM, section 3, step 2c).
 
     Parameters
     ----------

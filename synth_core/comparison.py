@@ -237,15 +237,15 @@ class Comparison:
         plain = self.under(match_epsilon=None)
 
         def evaluate(x: float) -> Result:
-            if mechanism.scheme == "scalar":
+            if mechanism.single_weight:
                 return plain._sampled(mechanism, scalar=x)
             return plain.under(scale=x)._sampled(mechanism)
 
-        upper = 1.0 if mechanism.scheme == "scalar" else limits.SCALE[1]
+        upper = 1.0 if mechanism.single_weight else limits.SCALE[1]
         result, found = brought_to(
             evaluate, target, f"of {other.label}", mechanism, upper, self.settings.reweight_tolerance
         )
-        name = "scalar" if mechanism.scheme == "scalar" else "scale"
+        name = "scalar" if mechanism.single_weight else "scale"
         return replace(result, tuned=result.tuned | solved(name, found))
 
     def _rng(self, *stream: int) -> np.random.Generator:

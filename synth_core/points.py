@@ -10,13 +10,8 @@ from functools import cached_property
 
 from synth_core.errors import InputError
 from synth_core.guarantees import GUARANTEES, Guarantee
+from synth_core.schemes import SCHEMES
 
-SCHEMES = {
-    "none": "No weights",
-    "likelihood": "Likelihood weights (LW)",
-    "count": "Count weights (CW)",
-    "scalar": "One scalar weight (EM)",
-}
 ADJUSTMENTS = {
     "truncation": "Truncation at ε/2 (Weighted-e)",
     "reweighting": "Re-weighting to maximum efficiency",
@@ -74,19 +69,11 @@ class Mechanism:
     def tuning(self) -> frozenset[str]:
         """The settings that move this mechanism; results do not depend on the others."""
         names: set[str] = set()
-        if self.scheme in ("likelihood", "count"):
-            names |= {"scale", "shift"}
-        if self.scheme == "likelihood":
-            names |= {"risk_map", "risk_threshold"}
-        if self.scheme == "count":
-            names |= {"radius"}
+        if self.scheme != HISTOGRAM:
+            names |= SCHEMES[self.scheme].settings
         if self.weighted:
             names |= {"risk_reference"}
-        if (
-            self.scheme in ("scalar", HISTOGRAM)
-            or "truncation" in self.adjustments
-            or self.likelihood == "censored"
-        ):
+        if self.scheme == HISTOGRAM or "truncation" in self.adjustments or self.likelihood == "censored":
             names |= {"epsilon"}
         if "reweighting" in self.adjustments:
             names |= {"reweight_tolerance"}
@@ -103,7 +90,12 @@ class Mechanism:
     @property
     def weighted(self) -> bool:
         """Whether weights other than 1 enter."""
-        return self.scheme in ("likelihood", "count", "scalar") or bool(self.adjustments)
+        return self.scheme not in ("none", HISTOGRAM) or bool(self.adjustments)
+
+    @property
+    def single_weight(self) -> bool:
+        """Whether one number weights every record."""
+        return self.scheme != HISTOGRAM and SCHEMES[self.scheme].single
 
     @property
     def tunable(self) -> bool:
@@ -159,7 +151,7 @@ def compose(
             "Re-weighting raises weights below 1, and without a scheme all weights "
             "are 1: there is nothing to raise."
         )
-    if scheme == "scalar" and "truncation" in ordered:
+    if SCHEMES[scheme].single and "truncation" in ordered:
         raise InputError(
             "No guarantee is known for truncating a scalar weight: it is the same "
             "for every record by definition."
@@ -169,7 +161,7 @@ def compose(
         if point == (scheme, ordered, likelihood, standard):
             return mechanism
     key = "+".join((scheme, *ordered))
-    label = {"none": "No weights", "likelihood": "LW", "count": "CW", "scalar": "EM"}[scheme]
+    label = SCHEMES[scheme].short
     label += "".join({"truncation": "-e", "reweighting": " final"}[a] for a in ordered)
     if likelihood != "plain":
         key, label = f"{key}/censored", f"{label}, censored"

@@ -8,6 +8,7 @@ and 2).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from synth_core.errors import InputError
 from synth_core.fits import Fits
 from synth_core.points import Mechanism
 from synth_core.riskmap import FrozenReweighting, RiskMap
+from synth_core.schemes import SCHEMES
 from synth_core.solve import Solution, solve_increasing
 
 Array = NDArray[np.float64]
@@ -31,13 +33,34 @@ class Alpha:
     tuned: dict[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
 class Risk:
-    """f_i of shape (n_records,) in nats; the frozen span of f, or None; Delta unweighted."""
+    """The evidence of a scheme (`schemes.Evidence`), on the table itself or on a frozen map."""
 
-    max_abs_log_lik: Array
-    span: tuple[float, float] | None
-    lipschitz_bound: float
+    def __init__(self, fits: Fits, frozen: RiskMap | None):
+        self._fits, self._frozen = fits, frozen
+
+    @property
+    def outcome(self) -> Array:
+        return self._fits.model.records.outcome
+
+    @property
+    def counted(self) -> Array:
+        return self.outcome if self._frozen is None else self._frozen.outcome
+
+    @cached_property
+    def max_abs_log_lik(self) -> Array:
+        if self._frozen is None:
+            return self._fits.unweighted_bounds().lipschitz_bounds
+        return self._frozen.max_abs_log_lik(self._fits)
+
+    @property
+    def span(self) -> tuple[float, float] | None:
+        return None if self._frozen is None else self._frozen.span
+
+    @property
+    def lipschitz_bound(self) -> float:
+        whose = self._fits.unweighted_bounds() if self._frozen is None else self._frozen
+        return whose.lipschitz_bound
 
 
 def weights_of(
@@ -50,31 +73,28 @@ def weights_of(
     frozen : RiskMap, optional
         None makes the weights from the current table.
     scalar : float, optional
-        Replaces EM's own weight.
+        Replaces the weight of a scheme that has a single one.
     """
     s, n = fits.settings, fits.model.records.n
+    scheme, risk = SCHEMES[mechanism.scheme], Risk(fits, frozen)
+    chosen = {name: getattr(s, name) for name in scheme.settings}
     tuned: dict[str, float] = {}
-    if mechanism.scheme == "none":
+    if scheme.alpha is None:
         alpha = np.ones(n)
-    elif mechanism.scheme == "count":
-        counted = None if frozen is None else frozen.outcome
-        risk = weights.isolation_risk(fits.model.records.outcome, s.radius, counted)
-        alpha = weights.count_weights(risk, s.scale, s.shift)
-    elif mechanism.scheme == "likelihood":
-        f = risk_of(fits, frozen)
-        alpha = weights.likelihood_weights(
-            f.max_abs_log_lik, s.scale, s.shift, s.risk_map, s.risk_threshold, f.span
-        )
-    else:
+    elif scheme.single:
         if scalar is None and frozen is not None:
             scalar = frozen.scalar
         if scalar is None:
-            scalar = weights.scalar_weight(s.epsilon / 2, risk_of(fits, frozen).lipschitz_bound)
+            scalar = scheme.alpha(risk, **chosen)
         alpha, tuned["scalar"] = np.full(n, scalar), scalar
+    else:
+        alpha = scheme.alpha(risk, **chosen)
+        if alpha.shape != (n,) or not ((alpha >= 0) & (alpha <= 1)).all():
+            raise ValueError(f"the scheme '{mechanism.scheme}' must give each record a weight in [0, 1]")
     truncated = 0
     if "truncation" in mechanism.adjustments:
         before = np.count_nonzero(alpha)
-        alpha = weights.truncate(alpha, risk_of(fits, frozen).max_abs_log_lik, s.epsilon / 2)
+        alpha = weights.truncate(alpha, risk.max_abs_log_lik, s.epsilon / 2)
         truncated = int(before - np.count_nonzero(alpha))
     if "reweighting" in mechanism.adjustments:
         if frozen is not None and frozen.reweighting is not None:
@@ -84,14 +104,6 @@ def weights_of(
             alpha, found = _reweighted(alpha, fits)
             tuned |= solved("k", found)
     return Alpha(alpha, truncated, tuned)
-
-
-def risk_of(fits: Fits, frozen: RiskMap | None) -> Risk:
-    """The risk of every record, on its own table or on the frozen map."""
-    if frozen is None:
-        bounds = fits.unweighted_bounds()
-        return Risk(bounds.lipschitz_bounds, None, bounds.lipschitz_bound)
-    return Risk(frozen.max_abs_log_lik(fits), frozen.span, frozen.lipschitz_bound)
 
 
 def _reweighted_by(alpha: Array, fits: Fits, frozen: RiskMap, how: FrozenReweighting) -> Array:

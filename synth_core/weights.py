@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 
 
 def relative_risk(max_abs_log_lik: Array, span: tuple[float, float] | None = None) -> Array:
-    """Rescale the unweighted bounds f_i to [0, 1] (PPM, section 3, step 3).
+    """Rescale the unweighted bounds f_i to [0, 1] (PPM, section 3, step 1c).
 
     Parameters
     ----------

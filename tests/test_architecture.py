@@ -12,6 +12,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 # Lower layers first: a file imports its own layer or lower ones.
 LAYERS = [
     {"errors", "limits", "weights", "bounds", "utility", "guarantees", "risk", "solve"},
+    {"schemes"},
     {
         "cache",
         "readers",

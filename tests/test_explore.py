@@ -17,7 +17,15 @@ from synth_core.explore.measures import Ruler, Target, measure_label, percentile
 from synth_core.explore.point import predictive_count, run_point, settings_at
 from synth_core.explore.refine import refined
 from synth_core.explore.search import TOLERANCE, Trial, clopper_pearson, smallest
-from synth_core.explore.sweep import Sweep, duration, estimate, plan, read_sweep, spread_out
+from synth_core.explore.sweep import (
+    Sweep,
+    duration,
+    estimate,
+    plan,
+    read_sweep,
+    seconds_per_point,
+    spread_out,
+)
 from synth_core.explore.wording import frontier_points, knobs_text, points_csv
 from synth_core.figures.explore import map_figure
 from synth_core.keys import result_key
@@ -350,6 +358,11 @@ def test_the_figure_tells_guarantees_apart():
     lines = points_csv(points, ("ecdf_max",)).splitlines()
     assert len(lines) == 7
     assert lines[1].startswith("unweighted,no guarantee,20.0")
+
+
+def test_the_cost_of_an_own_program_is_estimated_too():
+    own = make_settings(outcome="x", model="own", program="data {}")
+    assert seconds_per_point(find_mechanism("weighted"), own, 1000) > 0
 
 
 def test_limits_cover_the_default_map():

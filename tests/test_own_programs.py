@@ -10,7 +10,8 @@ from scipy import stats
 
 from synth_core import limits
 from synth_core.cache import Cache
-from synth_core.cli import main
+from synth_core.cli import _parser, main
+from synth_core.cli.compare import compare_settings
 from synth_core.contract import check_contract, check_table
 from synth_core.errors import Cancelled, FitError, InputError
 from synth_core.fits import Fits
@@ -410,3 +411,14 @@ def test_an_own_lognormal_is_the_built_in_one(rng, cache, censor):
     ratio = my_bounds / their_bounds
     assert abs(np.median(ratio) - 1) < 0.05
     assert abs(my_bounds.max() / their_bounds.max() - 1) < 0.15
+
+
+def test_the_command_line_passes_a_program_on(monkeypatch):
+    monkeypatch.setenv("SYNTH_OWN_PROGRAMS", "1")
+    path = str(ROOT / "docs" / "own" / "student_t.stan")
+    for command in ("compare", "map", "tune"):
+        more = ["--target", "epsilon=4"] if command == "tune" else []
+        args = _parser().parse_args([command, "example:401ksubs", "--program", path, *more])
+        settings = compare_settings(args)
+        assert settings.model == "own"
+        assert "student_t" in settings.program

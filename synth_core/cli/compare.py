@@ -143,7 +143,7 @@ def compare_settings(args: argparse.Namespace) -> Settings:
     """Settings from the command line, an example's own where the user gave none."""
     example, outcome, predictors = chosen_columns(args.data, args.outcome, args.predictors)
     same = (
-        *MODEL_OPTIONS - {"bounds"},
+        *MODEL_OPTIONS - {"bounds", "program"},
         "scale",
         "shift",
         "epsilon",

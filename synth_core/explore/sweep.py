@@ -18,7 +18,7 @@ from synth_core import limits
 from synth_core.errors import InputError
 from synth_core.explore.point import knobs_of, settings_at
 from synth_core.keys import result_key
-from synth_core.models import MODELS
+from synth_core.models import family
 from synth_core.points import HISTOGRAM, Mechanism, find_mechanism
 from synth_core.settings import Settings
 
@@ -157,7 +157,7 @@ def seconds_per_point(mechanism: Mechanism, settings: Settings, n_records: int) 
     draws = settings.chains * settings.draws
     work = draws * n_records / 1e7  # ten million log-likelihoods
     cost = 0.3 + 0.4 * work
-    if mechanism.likelihood == "censored" or MODELS[settings.model].slow:
+    if mechanism.likelihood == "censored" or family(settings.model).slow:
         cost += 3.0 * settings.chains * (settings.draws + settings.warmup) * n_records / 1e7
     if mechanism.standard != "whole":
         cost += 1.5 * work

@@ -30,6 +30,7 @@ from synth_core.ranges import tail_start
 from synth_core.release.plan import Plan
 from synth_core.riskmap import FrozenReweighting, RiskMap, map_of
 from synth_core.sampling import Diagnostics, Posterior
+from synth_core.schemes import SCHEMES
 from synth_core.weighting import weights_of
 
 SUFFIX = ".riskmap.npz"
@@ -57,7 +58,7 @@ def freeze(comparison: Comparison, mechanism: Mechanism, tuned: dict[str, float]
     tail_from = chosen.tail_from
     if mechanism.standard != "whole" and s.tail is not None and s.brackets is None and tail_from is None:
         tail_from = tail_start(fits.model.records.outcome, s.tail[0])
-    counts = mechanism.scheme == "count"
+    counts = SCHEMES[mechanism.scheme].counts
     return replace(
         chosen,
         outcome=np.sort(chosen.outcome) if counts else np.empty(0),

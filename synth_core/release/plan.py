@@ -126,8 +126,10 @@ class Plan(_Closed):
         if self.frozen is not None:
             if ("reweighting" in point.adjustments) != (self.frozen.k is not None):
                 raise ValueError("k belongs to re-weighting, and to it alone")
-            if (point.scheme == "scalar") != (self.frozen.scalar is not None):
-                raise ValueError("the scalar weight belongs to EM, and to it alone")
+            if point.single_weight != (self.frozen.scalar is not None):
+                raise ValueError(
+                    "a scalar weight belongs to a scheme of one weight, such as EM, and to it alone"
+                )
         if self.strict and self.target_epsilon != s.epsilon:
             raise ValueError("the target of a strict mechanism is its own epsilon")
         if self.clamp and s.bounds is None:

@@ -88,7 +88,7 @@ def make_plan(comparison: Comparison, result: Result, decision: Decision) -> tup
         frozen = {
             "sha256": hashlib.sha256(content).hexdigest(),
             "k": result.tuned.get("k") if "reweighting" in point.adjustments else None,
-            "scalar": result.tuned.get("scalar") if point.scheme == "scalar" else None,
+            "scalar": result.tuned.get("scalar") if point.single_weight else None,
         }
     values = {
         "format": FORMAT,

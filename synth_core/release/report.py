@@ -22,7 +22,7 @@ from markupsafe import Markup
 from synth_core.comparison import Comparison
 from synth_core.guarantees import Guarantee, belief_after, explain
 from synth_core.models import family
-from synth_core.points import ADJUSTMENTS, HISTOGRAM, LIKELIHOODS, SCHEMES, STANDARDS
+from synth_core.points import ADJUSTMENTS, HISTOGRAM, LIKELIHOODS, STANDARDS
 from synth_core.release import charts
 from synth_core.release.accounts import Place
 from synth_core.release.bundle import dictionary_rows
@@ -31,6 +31,7 @@ from synth_core.release.gate import Check
 from synth_core.release.plan import TUNED_ON, Plan
 from synth_core.release.schema import data_fingerprint
 from synth_core.result import Result
+from synth_core.schemes import SCHEMES
 from synth_core.summaries import density, ecdf_points, five_numbers
 
 PACKAGES = ("numpy", "scipy", "pandas", "cmdstanpy", "opendp", "pyarrow")
@@ -59,7 +60,7 @@ def _mechanism_words(plan: Plan) -> list[str]:
     point = plan.point
     if point.scheme == HISTOGRAM:
         return ["Perturbed histogram: counts in bins with Laplace noise, values uniform within a bin"]
-    found = [SCHEMES[point.scheme], *(ADJUSTMENTS[a] for a in point.adjustments)]
+    found = [SCHEMES[point.scheme].label, *(ADJUSTMENTS[a] for a in point.adjustments)]
     found.append(LIKELIHOODS[point.likelihood])
     if point.standard != "whole":
         found.append(STANDARDS[point.standard])

@@ -9,7 +9,17 @@ axe_package = pytest.importorskip("axe_playwright_python.sync_playwright", reaso
 
 pytestmark = [pytest.mark.browser, pytest.mark.stan]
 
-PAGES = ("/", "/data", "/own_program", "/model_check", "/ranges", "/explore", "/studies", "/release")
+PAGES = (
+    "/",
+    "/data",
+    "/own_program",
+    "/model_check",
+    "/ranges",
+    "/explore",
+    "/studies",
+    "/release",
+    "/methods",
+)
 WITH_FIGURES = {"/", "/model_check", "/ranges"}
 GRAVE = {"serious", "critical"}
 
