@@ -35,7 +35,7 @@ LAYERS = [
     {"release"},
     {"figures", "replicate", "guard"},
     {"backend"},
-    {"studies"},
+    {"studies", "audit"},
     {"worker", "tasks"},
     {"jobs", "lanes"},
     {"cli", "ui"},
