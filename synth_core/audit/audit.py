@@ -234,7 +234,7 @@ def _line(
 ) -> Line:
     result = comparison.run(mechanism.key)
     weighted = None if mechanism.scheme == HISTOGRAM else comparison.weighted(mechanism)
-    tried = neighbours(comparison, mechanism, result, weighted, relation)
+    tried = neighbours(comparison, result, weighted, relation)
     best: tuple[Any, ...] | None = None
     findings, problems, ratio = [], list(result.problems), 0.0
     for neighbour in tried:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from synth_core import weights
 from synth_core.comparison import Comparison, Weighted
-from synth_core.points import HISTOGRAM, Mechanism
+from synth_core.points import Mechanism
 from synth_core.release.frozen import freeze
 from synth_core.release.plan import needs_map
 from synth_core.result import Result
@@ -47,25 +47,52 @@ class Neighbour:
     table: Table
 
 
-def worst_records(comparison: Comparison, mechanism: Mechanism, result: Result) -> dict[int, str]:
+def worst_records(comparison: Comparison, result: Result, weighted: Weighted | None) -> dict[int, str]:
     """Rows that an audit tries, with the reason.
 
-    The record with the largest bound is what epsilon is read from. Weights and censoring leave small
-    bounds to the records that they protect, so the record that stood out most before is tried too: were
-    the protection missing, it would show there. The histogram treats all records alike: the largest
-    value stands for them.
+    The record with the largest bound is what epsilon is read from; the one whose term varies most over the
+    draws is what moves the posterior, since a constant cancels. Weights and censoring leave little of both to
+    the records that they protect, so the one that stood out most before is tried too: were the protection
+    missing, it would show there. The histogram treats all records alike: the largest value stands for them.
     """
-    if mechanism.scheme == HISTOGRAM:
+    if weighted is None:
         return {int(np.argmax(comparison.selection.records.outcome)): "largest value"}
+    spread = term_spread(comparison, weighted)
+    largest = result.lipschitz_bounds >= result.lipschitz_bounds.max() * (1 - 1e-9)  # clamped bounds tie
     risk = comparison.fits.unweighted_bounds().lipschitz_bounds
-    found = {int(np.argmax(result.lipschitz_bounds)): "largest Δ of a record"}
-    most = int(np.argmax(np.where(np.isfinite(risk), risk, np.inf)))
-    found[most] = "both" if most in found else "largest Δ of a record when nothing is weighted"
+    found: dict[int, str] = {}
+    for score, why in (
+        (np.where(largest, spread, -1.0), "largest Δ of a record"),
+        (spread, "largest effect on the posterior"),
+        (np.where(np.isfinite(risk), risk, np.inf), "largest Δ of a record if nothing were weighted"),
+    ):
+        row = int(np.argmax(score))
+        found[row] = f"{found[row]}; {why}" if row in found else why
     return found
 
 
+def term_spread(comparison: Comparison, weighted: Weighted) -> Array:
+    """How far every record's term varies over the refit's draws, of shape (n_records,), in nats."""
+    draws, model = _some_draws(comparison, weighted), comparison.model
+    n_draws = len(next(iter(draws.values())))
+    spread, step = np.empty(model.records.n), max(1, model.block_elements // n_draws)
+    for start in range(0, model.records.n, step):
+        rows = slice(start, min(start + step, model.records.n))
+        terms = term(model.log_lik(draws, rows), weighted.alpha[rows], weighted.censor)
+        with np.errstate(invalid="ignore"):
+            spread[rows] = np.ptp(terms, axis=0)
+        comparison.progress("choosing records", start / model.records.n)
+    return np.where(np.isfinite(spread), spread, np.inf)
+
+
+def _some_draws(comparison: Comparison, weighted: Weighted) -> dict[str, Array]:
+    posterior, _ = comparison.fits.posterior(weighted.alpha, weighted.censor)
+    picked = np.linspace(0, posterior.n_draws - 1, min(DRAWS, posterior.n_draws)).astype(int)
+    return {name: each[picked] for name, each in posterior.draws.items()}
+
+
 def neighbours(
-    comparison: Comparison, mechanism: Mechanism, result: Result, weighted: Weighted | None, relation: str
+    comparison: Comparison, result: Result, weighted: Weighted | None, relation: str
 ) -> list[Neighbour]:
     """The neighbouring tables of one relation.
 
@@ -77,7 +104,7 @@ def neighbours(
         The weights that gave it; None for the histogram.
     """
     found = []
-    for row, why in worst_records(comparison, mechanism, result).items():
+    for row, why in worst_records(comparison, result, weighted).items():
         value = None
         if relation == REPLACED:
             if weighted is None:
@@ -110,9 +137,7 @@ def worst_alternative(comparison: Comparison, weighted: Weighted, result: Result
     gives it, with everything that a map can hold frozen on this table.
     """
     values = alternatives(comparison, weighted.mechanism, row)
-    posterior, _ = comparison.fits.posterior(weighted.alpha, weighted.censor)
-    picked = np.linspace(0, posterior.n_draws - 1, min(DRAWS, posterior.n_draws)).astype(int)
-    draws = {name: each[picked] for name, each in posterior.draws.items()}
+    draws = _some_draws(comparison, weighted)
     tried = _tried(comparison, row, values)
     alpha = _alpha_of(tried, comparison, weighted.mechanism, result.tuned)
     terms = term(tried.model.log_lik(draws, slice(None)), alpha, weighted.censor)
