@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from synth_core.audit.audit import Audit
+from synth_core.audit.audit import NONE, Audit
 from synth_core.audit.verdict import VIOLATED, removed
 from synth_core.release.bundle import csv_bytes
 
@@ -68,14 +68,17 @@ def _cell(value: Any) -> str:
 
 
 def notes(audit: Audit) -> list[str]:
-    """The reasons behind the verdicts, each once, with the lines it stands for."""
-    found: dict[str, list[str]] = {}
+    """The reasons behind the verdicts, each once, after the lines that it stands for."""
+    found: dict[tuple[str, str], dict[str, list[str]]] = {}
     for line in audit.lines:
         if line.why:
-            found.setdefault(f"{line.verdict}: {line.why}", []).append(
-                f"{line.label} ({line.weights}, {line.relation})"
-            )
-    return [f"{text} [{'; '.join(dict.fromkeys(who))}]" for text, who in found.items()]
+            who = line.label if line.weights == NONE else f"{line.label} (weights: {line.weights})"
+            found.setdefault((line.verdict, line.why), {}).setdefault(who, []).append(line.relation)
+    texts = []
+    for (verdict, why), lines in found.items():
+        who = "; ".join(f"{name}, {' and '.join(relations)}" for name, relations in lines.items())
+        texts.append(f"{who}: {verdict}. {why}")
+    return texts
 
 
 def render(audit: Audit, form: str) -> str:
