@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -225,7 +226,7 @@ def _kept_line(
         lambda: {"line": asdict(_line(comparison, mechanism, source, relation, asked, error))},
         lambda: comparison.progress("waiting for the same audit elsewhere", 0.0),
     )
-    values = dict(entry["line"])
+    values = json.loads(json.dumps(entry["line"]))  # the same whether it was kept or not
     return Line(**values | {"runs": tuple(values["runs"]), "thinned": tuple(values["thinned"])})
 
 

@@ -255,18 +255,20 @@ def histogram_pair(
     counts = [np.histogram(values, edges)[0] for values in outcomes]
     found = []
     for i, values in enumerate(outcomes):
-        noisy: list[NDArray[np.int64]] = []
+        drawn = np.empty((0, int(rule)), dtype=np.int64)
 
-        def noise(exact: NDArray[np.int64], epsilon: float, kept=noisy) -> NDArray[np.int64]:
-            kept.append(comparison.noise(exact, epsilon))
-            return kept[-1]
-
-        def sets(values=values, i=i, noise=noise) -> Iterator[Array]:
+        def sets(values=values, i=i) -> Iterator[Array]:
+            nonlocal drawn
             rng = np.random.default_rng([s.seed, 63, i])
             step = max(1, min(BATCH // n, 500))
             for start in range(0, runs, step):
+                # The noise of every bin is drawn by itself: of many runs at once it is the same law.
+                count = min(step, runs - start)
+                noisy = comparison.noise(np.tile(counts[i], count), s.epsilon).reshape(count, -1)
+                drawn = np.concatenate([drawn, noisy])
+                each = iter(noisy)
                 batch = histogram.synthesize(
-                    values, s.bounds, s.epsilon, rule, min(step, runs - start), rng, noise
+                    values, s.bounds, s.epsilon, rule, count, rng, lambda exact, epsilon, e=each: next(e)
                 )
                 comparison.progress(
                     f"{mechanism.label}: {'the neighbour' if i else 'the table'}", start / runs
@@ -274,7 +276,6 @@ def histogram_pair(
                 yield batch[:, : len(outcomes[1])]
 
         released = synthetic_statistics(sets(), runs, neighbour, comparison)
-        drawn = np.array(noisy)
         ratio = (s.epsilon / 2) * (np.abs(drawn - counts[1]) - np.abs(drawn - counts[0])).sum(axis=1)
         changed = np.flatnonzero(counts[0] != counts[1])
         bins = {f"noisy count of bin {j + 1}": drawn[:, j].astype(float) for j in changed}

@@ -118,10 +118,10 @@ def _audit(args: argparse.Namespace) -> Audit:
             raise InputError(
                 "Two tables are named; an audit takes one, or a plan, a run or settings before it."
             )
-        args.data = subject
+        args.data, table = subject, _table(args, subject)
         settings = compare_settings(args)
         reference = load_reference(settings, args.data_seed)
-        comparison = Comparison(_table(args, subject), settings, cache, reference=reference)
+        comparison = Comparison(table, settings, cache, reference=reference)
         asked = replace(asked, mechanisms=tuple(args.mechanism or ["weighted"]))
     keys = tuple(MECHANISMS) if asked.mechanisms == ("all",) else asked.mechanisms
     asked = replace(asked, mechanisms=tuple(dict.fromkeys(find_mechanism(key).key for key in keys)))

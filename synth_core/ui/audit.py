@@ -44,7 +44,9 @@ def _form(plan: Plan | None) -> None:
     subjects.append("compare")
     a, b, c, d = st.columns([3, 3, 2, 2], vertical_alignment="bottom")
     names = {"plan": "The plan above, with its frozen map", "compare": "Mechanisms of the page Compare"}
-    subject = a.selectbox("What is audited", subjects, format_func=names.get, key="audit_subject")
+    subject = a.selectbox(
+        "What is audited", subjects, format_func=names.get, key=f"audit_subject_{len(subjects)}"
+    )
     if subject == "plan" and plan is not None:
         chosen = b.text_input("Mechanism", plan.point.label, disabled=True, key=f"audit_of_{plan.digest[:8]}")
     else:
