@@ -21,7 +21,7 @@ from synth_core.audit.neighbours import (
     worst_alternative,
     worst_records,
 )
-from synth_core.audit.verdict import BEYOND, CONSISTENT, NOT_JUDGED, VIOLATED
+from synth_core.audit.verdict import BEYOND, CONSISTENT, EXCEEDED, NOT_JUDGED, VIOLATED
 from synth_core.cache import Cache, MemoryCache
 from synth_core.comparison import Comparison
 from synth_core.errors import Cancelled, InputError
@@ -255,8 +255,8 @@ def test_weights_from_the_table_and_from_the_map_are_both_audited(monkeypatch):
         ("current table", REMOVED), ("current table", REPLACED),
     ]  # fmt: skip
     assert {line.verdict for line in audit.lines[:2]} == {BEYOND}
-    assert {line.verdict for line in audit.lines[2:]} == {VIOLATED}
-    assert "only asymptotically" in audit.lines[2].why and "risk reference" in audit.lines[2].why
+    assert {line.verdict for line in audit.lines[2:]} == {EXCEEDED}
+    assert "only asymptotically" in audit.lines[2].why and "Freeze the risk map" in audit.lines[2].why
     assert audit.error == pytest.approx(0.05 / 4)
 
 

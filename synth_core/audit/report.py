@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from synth_core.audit.audit import NONE, Audit
-from synth_core.audit.verdict import VIOLATED, removed
+from synth_core.audit.verdict import EXCEEDED, VIOLATED, removed
 from synth_core.release.bundle import csv_bytes
 
 FORMATS = ("table", "json", "csv", "markdown")
@@ -32,7 +32,7 @@ def heading(audit: Audit) -> list[str]:
         f"{asked.runs:,} runs of each mechanism on each of two neighbouring tables, seed {audit.seed}; "
         + (f"δ = {asked.delta:g}; " if asked.delta else "")
         + f"all lower bounds hold together with confidence {asked.confidence:.0%}: if every claim is true, the "
-        f"probability of any “{VIOLATED}” is at most {alarm}.",
+        f"probability of any “{VIOLATED}” or “{EXCEEDED}” is at most {alarm}.",
     ]
     return [INTERNAL, *lines] if audit.confidential else lines
 

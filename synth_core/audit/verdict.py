@@ -8,6 +8,7 @@ from synth_core.points import HISTOGRAM, Mechanism
 
 CONSISTENT = "consistent with the claim"
 VIOLATED = "claim violated"
+EXCEEDED = "local claim exceeded"
 BEYOND = "beyond this audit"
 NOT_JUDGED = "not judged"
 
@@ -15,6 +16,10 @@ ASYMPTOTIC = "The claim is local: it is measured on this table and holds for a n
 CURRENT_WEIGHTS = (
     "The weights come from the table itself, so a neighbour has other weights for all records; that is covered only "
     "asymptotically."
+)
+CURRENT_PART = (
+    "Re-weighting or range averaging reads the table itself, though the risk map is frozen, so a neighbour has other "
+    "weights for all records; that is covered only asymptotically."
 )
 
 
@@ -41,14 +46,15 @@ def judge(
     reads_current : bool
         Whether the weights read the current table even under a frozen map.
     """
-    local = mechanism.weighted and (source == "current table" or reads_current)
+    from_table = mechanism.weighted and source == "current table"
+    local = mechanism.weighted and (from_table or reads_current)
     notes = []
     if guarantee.strength == 1:
         notes.append(ASYMPTOTIC)
     elif guarantee.strength == 0:
         notes.append("Nothing is claimed: ε = 2Δ is what was measured on this table.")
     if local:
-        notes.append(CURRENT_WEIGHTS)
+        notes.append(CURRENT_WEIGHTS if from_table else CURRENT_PART)
     if problems:
         return NOT_JUDGED, f"A fit has not converged: {problems[0]}."
     unclaimed = _not_claimed(mechanism, relation)
@@ -56,15 +62,16 @@ def judge(
         return NOT_JUDGED, unclaimed
     if epsilon_lower > claimed:
         if guarantee.strength == 2 and not local:
-            notes.insert(
-                0,
-                "The mechanism does not do what it claims: do not release with it before the cause is found.",
+            said = (
+                "The mechanism does not do what it claims: do not release with it before the cause is found."
             )
         else:
-            notes.insert(0, "The number shown does not hold between these neighbours: do not promise it.")
-            if local:
-                notes.append("Freeze the risk map on another table (a risk reference).")
-        return VIOLATED, " ".join(notes)
+            said = "The number shown does not hold between these neighbours: do not promise it."
+        remedy = (
+            "Freeze the risk map on another table." if from_table else "A release plan freezes that part too."
+        )
+        verdict = VIOLATED if guarantee.strength and not local else EXCEEDED
+        return verdict, " ".join([said, *notes, *([remedy] if local else [])])
     if claimed >= detectable:
         return BEYOND, " ".join(
             ["With so many runs no audit could have refuted a claim as large as this.", *notes]

@@ -10,7 +10,7 @@ import streamlit as st
 from synth_core import limits
 from synth_core.audit.audit import Asked
 from synth_core.audit.report import MEANING
-from synth_core.audit.verdict import BEYOND, CONSISTENT, NOT_JUDGED, VIOLATED
+from synth_core.audit.verdict import BEYOND, CONSISTENT, EXCEEDED, NOT_JUDGED, VIOLATED
 from synth_core.errors import InputError
 from synth_core.points import find_mechanism
 from synth_core.release.audited import parse_audit
@@ -21,7 +21,7 @@ from synth_core.ui.server import manager
 from synth_core.ui.session import plain
 
 KIND, POLL_SECONDS = "audit", 0.6
-SIGNS = {CONSISTENT: "✓", VIOLATED: "✗", BEYOND: "?", NOT_JUDGED: "–"}
+SIGNS = {CONSISTENT: "✓", VIOLATED: "✗", EXCEEDED: "✗", BEYOND: "?", NOT_JUDGED: "–"}
 
 
 def audit_panel(plan: Plan | None) -> None:
@@ -132,17 +132,21 @@ def _show(run: background.Run, plan: Plan | None) -> None:
 
 
 def _verdict(rows: list[dict[str, Any]]) -> None:
-    bad = [row for row in rows if row["Verdict"] == VIOLATED]
+    def named(verdict: str) -> str:
+        found = [f"{r['Mechanism']} (weights: {r['Weights from']})" for r in rows if r["Verdict"] == verdict]
+        return plain(", ".join(dict.fromkeys(found)))
+
     count = sum(row["Verdict"] == CONSISTENT for row in rows)
-    if bad:
-        names = ", ".join(
-            dict.fromkeys(f"{row['Mechanism']} (weights: {row['Weights from']})" for row in bad)
-        )
-        st.error(
-            f"The audit refutes a claim: {plain(names)}. The reason is below the table.",
-            icon=":material/gpp_bad:",
-        )
-    elif count == len(rows):
+    violated, exceeded = named(VIOLATED), named(EXCEEDED)
+    if violated:
+        st.error(f"The audit refutes a claim: {violated}. The reasons are below the table.",
+                 icon=":material/gpp_bad:")  # fmt: skip
+    if exceeded:
+        st.warning(f"A local ε does not hold between these neighbours: {exceeded}. The reasons are below the table.",
+                   icon=":material/warning:")  # fmt: skip
+    if violated or exceeded:
+        return
+    if count == len(rows):
         st.success("No claim is refuted.", icon=":material/verified_user:")
     else:
         st.info(f"No claim is refuted, but only {count} of {len(rows)} could have been: see the verdicts.",
