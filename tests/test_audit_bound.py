@@ -64,6 +64,32 @@ def test_a_true_epsilon_is_rarely_exceeded_and_nearly_reached(rng):
     assert 0.85 < np.median(found) < 1.0
 
 
+def test_the_runs_that_choose_an_event_do_not_count_it(rng):
+    first, second = {"x": rng.normal(size=601)}, {"x": rng.normal(0.3, 1, 500)}
+    for found in measure(first, second, 0.05):
+        both = [first["x"], second["x"]]
+        chosen = choose("x", both[0][:301], both[1][:250], 0.05 / 2, 0.0, found.likelier_on_first)
+        assert found.event == chosen
+        late = [both[0][301:], both[1][250:]]
+        order = late if found.likelier_on_first else late[::-1]
+        inside = [(v >= chosen.threshold) if chosen.above else (v <= chosen.threshold) for v in order]
+        assert found.counts == tuple(int(v.sum()) for v in inside)
+        assert found.runs == tuple(len(v) for v in order)
+        limits = [stats.binomtest(c, n).proportion_ci(1 - 0.05 / 2, "exact")
+                  for c, n in zip(found.counts, found.runs, strict=True)]  # fmt: skip
+        assert found.epsilon_lower == pytest.approx(max(0.0, math.log(limits[0].low / limits[1].high)))
+
+
+def test_two_equal_tables_rarely_look_different(rng):
+    """In at most the error asked for, here 0.2, and 3 Monte Carlo errors."""
+    repeats, error = 100, 0.2
+    alarms = 0
+    for _ in range(repeats):
+        first, second = ({"a": rng.normal(size=600), "b": rng.normal(size=600)} for _ in range(2))
+        alarms += any(f.epsilon_lower > 0 for f in measure(first, second, error))
+    assert alarms / repeats <= error + 3 * math.sqrt(error * (1 - error) / repeats)
+
+
 def test_delta_is_taken_off_the_likelier_probability():
     """A mechanism that reveals the record with probability 0.02 keeps (0, 0.02), and no pure epsilon."""
     rng = np.random.default_rng(5)

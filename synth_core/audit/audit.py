@@ -170,12 +170,7 @@ def run_audit(comparison: Comparison, asked: Asked, plan: str = "") -> Audit:
     error = (1 - asked.confidence) / len(todo)
     lines = []
     for i, (mechanism, source, under, relation) in enumerate(todo):
-
-        def tell(text: str, share: float, i: int = i) -> None:
-            comparison.progress(
-                f"{i + 1} of {len(todo)} · {text}", (i + min(max(share, 0.0), 1.0)) / len(todo)
-            )
-
+        tell = _Steps(comparison.progress, i, len(todo))
         lines.append(_kept_line(under.reporting(tell), mechanism, source, relation, asked, error))
     table, model = comparison.table, comparison.model
     return Audit(
@@ -191,6 +186,20 @@ def run_audit(comparison: Comparison, asked: Asked, plan: str = "") -> Audit:
         plan=plan,
         lines=tuple(lines),
     )
+
+
+class _Steps:
+    """Progress of one line: how many steps it takes is not known, so each covers a part of what is left."""
+
+    def __init__(self, progress: Progress, line: int, lines: int):
+        self._progress, self._line, self._lines = progress, line, lines
+        self._text, self._left = "", 1.0
+
+    def __call__(self, text: str, share: float) -> None:
+        if text != self._text:
+            self._text, self._left = text, self._left * 0.93
+        done = (self._line + 1.0 - self._left) / self._lines
+        self._progress(f"{self._line + 1} of {self._lines} · {text}", done)
 
 
 def _sources(comparison: Comparison, mechanism: Mechanism, asked: Asked) -> Iterator[tuple[str, Comparison]]:
