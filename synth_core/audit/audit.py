@@ -16,6 +16,7 @@ from synth_core.audit.verdict import judge
 from synth_core.cache import content_key
 from synth_core.comparison import Comparison
 from synth_core.errors import InputError
+from synth_core.fits import Progress
 from synth_core.models import OwnProgram
 from synth_core.points import HISTOGRAM, Mechanism, find_mechanism
 from synth_core.release.audited import FORMAT
