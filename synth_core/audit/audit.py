@@ -247,7 +247,9 @@ def _line(
     weighted = None if mechanism.scheme == HISTOGRAM else comparison.weighted(mechanism)
     tried = neighbours(comparison, result, weighted, relation)
     best: tuple[Any, ...] | None = None
-    findings, problems, ratio = [], list(result.problems), 0.0
+    findings, ratio = [], 0.0
+    # A claim that is promised does not depend on how well its own fit converged; a measured one does.
+    problems = list(result.problems) if result.epsilon_promised is None else []
     for neighbour in tried:
         other = comparison.on(neighbour.table)
         if weighted is None:
