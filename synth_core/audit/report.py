@@ -31,7 +31,7 @@ def heading(audit: Audit) -> list[str]:
         f"{audit.density_scale}",
         f"{asked.runs:,} runs of each mechanism on each of two neighbouring tables, seed {audit.seed}; "
         + (f"δ = {asked.delta:g}; " if asked.delta else "")
-        + f"all lower bounds hold together with confidence {asked.confidence:.0%}: if every claim is true, the "
+        + f"all lower bounds hold together with confidence {100 * asked.confidence:g} %: if every claim is true, the "
         f"probability of any “{VIOLATED}” or “{EXCEEDED}” is at most {alarm}.",
     ]
     return [INTERNAL, *lines] if audit.confidential else lines

@@ -149,8 +149,10 @@ def _verdict(rows: list[dict[str, Any]]) -> None:
     if count == len(rows):
         st.success("No claim is refuted.", icon=":material/verified_user:")
     else:
-        st.info(f"No claim is refuted, but only {count} of {len(rows)} could have been: see the verdicts.",
-                icon=":material/info:")  # fmt: skip
+        could = f"only {count} of {len(rows)} lines" if count else "none of them"
+        st.info(
+            f"No claim is refuted, but {could} could have been: see the verdicts.", icon=":material/info:"
+        )
 
 
 def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
