@@ -9,6 +9,7 @@ from synth_core.points import find_mechanism
 from synth_core.readers import SUFFIXES
 from synth_core.release.plan import TUNED_ON, WARNINGS
 from synth_core.ui import desk, session
+from synth_core.ui.audit import audit_panel
 from synth_core.ui.runs import runs_panel
 from synth_core.ui.session import plain
 
@@ -237,3 +238,5 @@ if outcome is not None:
 if plan is not None:
     st.subheader(f"Ledger of {plain(plan.series)}")
     show_ledger(plan.series)
+st.subheader("Privacy audit")
+audit_panel(plan)

@@ -37,7 +37,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class _Weighted:
+class Weighted:
     """A mechanism with its weights: what is known of it before the refit."""
 
     mechanism: Mechanism
@@ -87,7 +87,7 @@ class Comparison:
         self._reference = reference
         self._entropy = entropy
         self.show_preview = show_preview
-        self._noise = noise
+        self.noise = noise
         self.fits = Fits(table, settings, cache, progress)
         if isinstance(reference, RiskMap):
             self.fits.tail_from = reference.tail_from
@@ -111,13 +111,32 @@ class Comparison:
         """The same table under other settings of the mechanisms."""
         return self._again(self.settings.model_copy(update=changes), self.progress)
 
+    def from_current(self) -> Comparison:
+        """The same table with weights from itself, whatever the risk reference."""
+        if self._reference is None:
+            return self
+        settings = self.settings.model_copy(update={"risk_reference": "current"})
+        return Comparison(self.table, settings, self.cache, self.progress,
+                          entropy=self._entropy, noise=self.noise)  # fmt: skip
+
     def reporting(self, progress: Progress) -> Comparison:
         """The same comparison, telling its progress to another."""
         return self._again(self.settings, progress)
 
+    def on(self, table: Table) -> Comparison:
+        """The same settings, risk map and noise on another table, in this one's design.
+
+        How predictors are centred and scaled is held: they are not sensitive.
+        """
+        other = Comparison(table, self.settings, self.cache, self.progress, self._reference,
+                           entropy=self._entropy, noise=self.noise)  # fmt: skip
+        other.fits.tail_from = self.fits.tail_from
+        other.fits.transform = self.selection.transform
+        return other
+
     def _again(self, settings: Settings, progress: Progress) -> Comparison:
         other = Comparison(self.table, settings, self.cache, progress, self._reference,
-                           entropy=self._entropy, noise=self._noise)  # fmt: skip
+                           entropy=self._entropy, noise=self.noise)  # fmt: skip
         other.fits = self.fits.under(settings, progress)
         return other
 
@@ -149,7 +168,14 @@ class Comparison:
             result = self._sampled(mechanism)
         return replace(result, seconds=time.perf_counter() - started)
 
-    def _sampled(self, mechanism: Mechanism, scalar: float | None = None) -> Result:
+    def weighted(self, mechanism: Mechanism, scalar: float | None = None) -> Weighted:
+        """The weights of a mechanism's refit and of its bounds, and whether its terms are clamped.
+
+        Parameters
+        ----------
+        scalar : float, optional
+            Replaces EM's own weight.
+        """
         fits = self.fits
         chosen = weights_of(mechanism, fits, self.frozen if mechanism.weighted else None, scalar)
         alpha, multiplier, outside = chosen.weights, chosen.weights, np.empty(0)
@@ -159,7 +185,11 @@ class Comparison:
             outside = self._reference.outside(fits) if closed else fits.outside()
             multiplier = (1.0 - outside) * alpha
             alpha = weights.range_averaged_weights(alpha, outside)
-        weighted = _Weighted(mechanism, chosen, alpha, multiplier, outside, censor)
+        return Weighted(mechanism, chosen, alpha, multiplier, outside, censor)
+
+    def _sampled(self, mechanism: Mechanism, scalar: float | None = None) -> Result:
+        fits, weighted = self.fits, self.weighted(mechanism, scalar)
+        alpha, censor = weighted.alpha, weighted.censor
         slow = fits.slow(censor) and not fits.is_cached(alpha, censor)
         approximate = preview(fits, alpha, censor) if slow and self.show_preview else None
         if approximate is not None and self.show_preview is not None:
@@ -170,7 +200,7 @@ class Comparison:
             remember(fits, fit_key, alpha, censor)
         return self._assess(weighted, posterior, fit_key)
 
-    def _assess(self, weighted: _Weighted, posterior: Posterior, fit_key: str) -> Result:
+    def _assess(self, weighted: Weighted, posterior: Posterior, fit_key: str) -> Result:
         """Bounds, synthetic data and utility of a mechanism under its posterior."""
         mechanism, chosen, censor = weighted.mechanism, weighted.chosen, weighted.censor
         bounds = self.fits.bounds(posterior, fit_key, weighted.multiplier, mechanism.standard == "truncated")
@@ -206,7 +236,7 @@ class Comparison:
         def compute() -> dict[str, Any]:
             self.progress("adding noise to the histogram", 0.0)
             rng = self._rng(31)
-            sets = histogram.synthesize(outcome, s.bounds, s.epsilon, s.bins, s.datasets, rng, self._noise)
+            sets = histogram.synthesize(outcome, s.bounds, s.epsilon, s.bins, s.datasets, rng, self.noise)
             return {"synthetic": sets}
 
         synthetic = self.cache.get_or_compute(key, compute)[0]["synthetic"]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from synth_core.bounds import Bounds, Rows, lipschitz_bounds
 from synth_core.cache import Cache, content_key
 from synth_core.contract import require_contract
-from synth_core.design import Selection, select
+from synth_core.design import DesignTransform, Selection, select
 from synth_core.errors import InputError
 from synth_core.models import Model, build_model
 from synth_core.ranges import intervals
@@ -49,19 +49,20 @@ class Fits:
         self.cache = cache
         self.progress = progress
         self.tail_from: float | None = None  # where the tail's range starts, if frozen elsewhere
+        self.transform: DesignTransform | None = None  # of the predictors, if another table's is held
 
     def under(self, settings: Settings, progress: Progress | None = None) -> Fits:
         """The same table and columns under other settings; the records are not read again."""
         other = Fits(self.table, settings, self.cache, progress or self.progress)
         same_model = settings.model_options == self.settings.model_options
-        kept = {"selection", "tail_from"} | ({"model"} if same_model else set())
+        kept = {"selection", "tail_from", "transform"} | ({"model"} if same_model else set())
         other.__dict__.update({k: v for k, v in self.__dict__.items() if k in kept})
         return other
 
     @cached_property
     def selection(self) -> Selection:
         s = self.settings
-        return select(self.table, s.outcome, s.predictors, s.categorical)
+        return select(self.table, s.outcome, s.predictors, s.categorical, self.transform)
 
     @cached_property
     def model(self) -> Model:
@@ -255,7 +256,8 @@ class Fits:
 
     def records_key(self) -> Any:
         """What the log-likelihoods depend on, besides the draws."""
-        return [self.table.fingerprint, self.settings.model_dump(include=_DATA)]
+        held = None if self.transform is None else [self.transform.center, self.transform.scale]
+        return [self.table.fingerprint, self.settings.model_dump(include=_DATA), held]
 
     def _wait(self) -> None:
         self.progress("waiting for the same computation elsewhere", 0.0)

@@ -268,3 +268,19 @@ def diagnose(
         chains=chains.shape[1],
         draws=n_draws,
     )
+
+
+def effective_size(chains: np.ndarray) -> float:
+    """The smaller of the bulk and tail effective sample sizes of one quantity; its count if it is constant.
+
+    Parameters
+    ----------
+    chains : array of shape (n_chains, n_draws)
+    """
+    from arviz_stats.base import array_stats
+
+    if np.ptp(chains) == 0:
+        return float(chains.size)
+    axes = {"chain_axis": -2, "draw_axis": -1}
+    tail = array_stats.ess(chains, method="tail", prob=(0.05, 0.95), **axes)
+    return float(min(array_stats.ess(chains, method="bulk", **axes), tail))

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from synth_core.audit.audit import Asked as AuditAsked
 from synth_core.cache import content_key
 from synth_core.explore.measures import Target
 from synth_core.explore.point import PREDICTIVE, point_key
@@ -20,6 +21,7 @@ from synth_core.explore.sweep import Planned
 from synth_core.explore.targets import EpsilonTarget
 from synth_core.keys import TUNING, result_key
 from synth_core.points import find_mechanism
+from synth_core.release.plan import Plan
 from synth_core.release.planning import Decision
 from synth_core.release.run import Request
 from synth_core.settings import Settings
@@ -201,3 +203,18 @@ def study_task(table: Table, settings: Settings, asked: Asked) -> Task:
     """A Monte Carlo study, in the background."""
     kept = settings.model_copy(update={"risk_reference": "current", "match_epsilon": None})
     return _task(_spec("study", table, kept, "", None) | {"asked": asdict(asked)}, (table,), background=True)
+
+
+def audit_task(
+    table: Table,
+    settings: Settings,
+    asked: AuditAsked,
+    reference: Table | None = None,
+    plan: Plan | None = None,
+) -> Task:
+    """A privacy audit of mechanisms, or of a release plan, in the background."""
+    spec = _spec("audit", table, settings, "", reference) | {
+        "asked": asdict(asked),
+        "plan": None if plan is None else plan.canonical(),
+    }
+    return _task(spec, _tables(table, reference), background=True)

@@ -124,7 +124,14 @@ def _study(comparison: Comparison, spec: dict[str, Any]) -> dict[str, Any]:
     return run_in_app(comparison, Asked(**spec["asked"]))
 
 
+def _audit(comparison: Comparison, spec: dict[str, Any]) -> dict[str, Any]:
+    from synth_core.audit.online import run_in_app
+
+    return run_in_app(comparison, spec["asked"], spec["plan"])
+
+
 _ANSWERS = {
+    "audit": _audit,
     "study": _study,
     "check": _check,
     "sensitivity": _sensitivity,

@@ -36,7 +36,7 @@ LAYERS = [
     {"release"},
     {"figures", "replicate", "guard"},
     {"backend"},
-    {"studies"},
+    {"studies", "audit"},
     {"worker", "tasks"},
     {"jobs", "lanes"},
     {"cli", "ui"},

@@ -36,7 +36,7 @@ CANNOT = {
 ELSEWHERE = {
     "docs/extending.md": "tests/test_extending.py runs them, on a copy of the project that has the examples"
 }
-SLOW = [r"synth_core (study|map|tune|apply|check-program)\b"]
+SLOW = [r"synth_core (study|map|tune|apply|audit|check-program)\b"]
 LINKED = (
     "synth_core",
     "stan",

@@ -6,11 +6,11 @@ import argparse
 import sys
 from typing import Any
 
-from synth_core.cli import compare, ledger, maintain, map, program, release, runs, study, tune
+from synth_core.cli import audit, compare, ledger, maintain, map, program, release, runs, study, tune
 from synth_core.errors import Cancelled, FitError, InputError
 
 # Each adds its sub-commands to the parser.
-COMMANDS = (maintain, compare, map, tune, study, program, release, ledger, runs)
+COMMANDS = (maintain, compare, map, tune, study, program, audit, release, ledger, runs)
 EXIT_BAD_INPUT = 2
 EXIT_FAILED = 1
 

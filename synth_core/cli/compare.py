@@ -54,8 +54,13 @@ def add_options(command: argparse.ArgumentParser, mechanisms: list[str]) -> None
 
 def add_data(compare: argparse.ArgumentParser) -> None:
     """Arguments that name a table and what is used of it."""
+    compare.add_argument("data", help=f"a file, or example:NAME with NAME in {', '.join(EXAMPLES)}")
+    add_columns(compare)
+
+
+def add_columns(compare: argparse.ArgumentParser) -> None:
+    """Arguments that say what is used of a table, and by which model."""
     add = compare.add_argument
-    add("data", help=f"a file, or example:NAME with NAME in {', '.join(EXAMPLES)}")
     add("--outcome", help="the sensitive variable")
     add("--predictors", nargs="*", help="non-sensitive columns, kept as they are")
     add("--categorical", nargs="*", default=[], help="numeric predictors that are categories")

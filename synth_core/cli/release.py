@@ -18,8 +18,10 @@ from synth_core.cli.compare import (
 from synth_core.cli.data import load_data
 from synth_core.errors import InputError
 from synth_core.points import find_mechanism
+from synth_core.release.audited import parse_audit
 from synth_core.release.gate import OVERRIDABLE, Check
-from synth_core.release.plan import TUNED_ON, read_plan
+from synth_core.release.plan import TUNED_ON, Plan, read_plan
+from synth_core.release.texts import read_limited
 
 
 def add(commands: Any) -> None:
@@ -66,6 +68,7 @@ def add(commands: Any) -> None:
         help=f"release although a check failed: {', '.join(sorted(OVERRIDABLE))}; both reports show the reason",
     )
     option("--dry-run", action="store_true", help="stop after the gate; nothing is charged")
+    option("--audit", metavar="FILE.json", help="an audit of this plan, for the public report (see `audit`)")
     option("--recompute", action="store_true", help="draw a released data set again and compare")
     option("--rows", type=int, help="records of a simulated example")
     option("--data-seed", type=int, default=1, help="seed of a simulated example")
@@ -146,6 +149,7 @@ def run_apply(args: argparse.Namespace) -> int:
         overrides=overrides,
         dry_run=args.dry_run,
         recompute=args.recompute,
+        audit=_audit(args.audit, plan),
     )
     outcome = release(request)
     for check in outcome.checks:
@@ -163,6 +167,14 @@ def run_apply(args: argparse.Namespace) -> int:
         print(path)
     print(f"Release {outcome.number} of {request.name}: ε = {outcome.epsilon:g} charged")
     return 0
+
+
+def _audit(path: str | None, plan: Plan) -> str:
+    """What the public report may hold of an audit's file."""
+    if path is None:
+        return ""
+    content = read_limited(Path(path), limits.MAX_PLAN_BYTES, "audit")
+    return parse_audit(content, plan).text()
 
 
 def print_check(check: Check) -> None:

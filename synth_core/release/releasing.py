@@ -20,6 +20,7 @@ from synth_core.cache import file_lock
 from synth_core.errors import FitError, InputError
 from synth_core.fits import Progress
 from synth_core.release import bundle, gate
+from synth_core.release.audited import parse_audit
 from synth_core.release.frozen import load_map
 from synth_core.release.ledger import Ledger, Reservation
 from synth_core.release.run import Request, Run, working_directory
@@ -57,6 +58,8 @@ def release(request: Request, progress: Progress = lambda text, share: None) -> 
     slug(request.label, "The label of the release")
     gate.check_overrides(request.overrides)
     check_schema(request.plan, request.table)
+    if request.audit:
+        parse_audit(request.audit.encode(), request.plan)
     frozen = None if request.plan.frozen is None else load_map(request.plan, request.risk_map or b"")
     lock = private_directory("locks") / request.id
     with file_lock(lock, lambda: progress("waiting for the same release elsewhere", 0.0)):
@@ -103,7 +106,8 @@ def _release(request: Request, frozen: Any, ledger: Ledger, progress: Progress) 
         bundle.write_directory(target, archives)
         sums = {name: hashlib.sha256(content).hexdigest() for name, content in archives.items()}
         overridden = {c.key: c.reason for c in checks if c.status == gate.OVERRIDDEN}
-        ledger.commit(series, request.id, run.numbers | {"archives": sums, "overridden": overridden})
+        kept = {"archives": sums, "overridden": overridden, "audit": request.audit}
+        ledger.commit(series, request.id, run.numbers | kept)
     except BaseException as error:
         known = ledger.reservation(series, request.id)
         if known is not None and known.state == "reserved":
@@ -154,7 +158,8 @@ def _repeat(request: Request, frozen: Any, ledger: Ledger, known: Reservation, p
             raise InputError(
                 "The noise of a histogram has no seed, so it cannot be drawn again; the archives are kept."
             )
-        request = replace(request, overrides=known.commit["overridden"])
+        before = known.commit
+        request = replace(request, overrides=before["overridden"], audit=before.get("audit", ""))
         archives = Run(request, frozen, ledger, known, progress).archives()
         shutil.rmtree(working_directory(request.id), ignore_errors=True)
         for name, content in archives.items():

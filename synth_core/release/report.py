@@ -25,6 +25,7 @@ from synth_core.models import family
 from synth_core.points import ADJUSTMENTS, HISTOGRAM, LIKELIHOODS, STANDARDS
 from synth_core.release import charts
 from synth_core.release.accounts import Place
+from synth_core.release.audited import Audited
 from synth_core.release.bundle import dictionary_rows
 from synth_core.release.dataset import Synthetic
 from synth_core.release.gate import Check
@@ -107,6 +108,7 @@ def public_report(
     place: Place,
     time: str,
     density_scale: str,
+    audit: Audited | None = None,
 ) -> bytes:
     """What may leave: what was done, the guarantee in plain words, the synthetic data described.
 
@@ -120,6 +122,8 @@ def public_report(
         The number of the release, and sum and limit of the series with it.
     density_scale : str
         The declared scale that ε depends on, in words.
+    audit : Audited, optional
+        A privacy audit of the plan on a public or simulated table.
     """
     histogram = plan.point.scheme == HISTOGRAM
     replaced = epsilon if histogram else 2 * epsilon  # a priori: the measured figure is internal
@@ -174,6 +178,7 @@ def public_report(
             )
         ),
         "checks": checks,
+        "audit": audit,
         "files": files,
         "dictionary": dictionary_rows(plan),
         "versions": versions(),

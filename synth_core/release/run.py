@@ -19,6 +19,7 @@ from synth_core.comparison import Comparison
 from synth_core.fits import Progress
 from synth_core.release import bundle, gate, report
 from synth_core.release.accounts import Reservation
+from synth_core.release.audited import parse_audit
 from synth_core.release.dataset import Synthetic, synthetic_data
 from synth_core.release.frozen import SUFFIX
 from synth_core.release.ledger import Ledger
@@ -35,7 +36,8 @@ from synth_core.table import Table
 class Request:
     """What is asked for.
 
-    `label` tells two releases of one plan from one table apart; `dry_run` stops after the gate.
+    `label` tells two releases of one plan from one table apart; `dry_run` stops after the gate;
+    `audit` is what the public report holds of a privacy audit (`Audited.text`), or empty.
     """
 
     plan: Plan
@@ -47,6 +49,7 @@ class Request:
     overrides: dict[str, str] = field(default_factory=dict)
     dry_run: bool = False
     recompute: bool = False  # draw a released data set again and compare
+    audit: str = ""
 
     @property
     def name(self) -> str:
@@ -159,6 +162,7 @@ class Run:
             place,
             self.reserved.time,
             self.comparison.model.density_scale,
+            parse_audit(request.audit.encode(), plan) if request.audit else None,
         )
         heads = [e.hash for e in entries if e.release == request.id and e.kind == "reserve"]
         earlier = [

@@ -89,7 +89,7 @@ def _take(what: str, answer: dict[str, Any]) -> None:
     desk = state()
     if what == "plan":
         desk["plan"], desk["problems"] = parse_plan(answer["plan"].encode()), answer["problems"]
-        for name in ("table", "outcome"):
+        for name in ("table", "outcome", "audit"):
             desk.pop(name, None)
     else:
         desk["outcome"] = answer
@@ -217,6 +217,7 @@ def ask(dry_run: bool) -> None:
         label=slug(st.session_state["release_label"], "The label of the release"),
         overrides=overrides,
         dry_run=dry_run,
+        audit=desk.get("audit", ""),
     )
     start(release_task(request, secrets.token_hex(4)), "release")
 

@@ -1,0 +1,182 @@
+"""`audit`: run mechanisms many times on neighbouring tables, and hold what shows against the claim."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from synth_core import limits
+from synth_core.audit.audit import Asked, Audit, run_audit
+from synth_core.audit.report import FORMATS, render
+from synth_core.audit.subjects import of_plan, of_run
+from synth_core.cli.compare import (
+    add_columns,
+    add_mechanisms,
+    add_sampling,
+    compare_settings,
+    load_reference,
+)
+from synth_core.cli.data import load_data
+from synth_core.comparison import Comparison
+from synth_core.errors import InputError
+from synth_core.points import MECHANISMS, find_mechanism
+from synth_core.release import settings_file
+from synth_core.release.frozen import find_map
+from synth_core.release.plan import FORMAT as PLAN_FORMAT
+from synth_core.release.plan import parse_plan
+from synth_core.release.state import plans_directory
+from synth_core.release.store import Run, RunStore
+from synth_core.release.texts import parse_object, printable, read_limited
+from synth_core.table import Table
+
+DEFAULTS = Asked(())
+
+
+def add(commands: Any) -> None:
+    """Add the sub-command."""
+    audit = commands.add_parser(
+        "audit", help="measure a lower bound of ε on neighbouring tables, beside the claim"
+    )
+    option = audit.add_argument
+    option(
+        "subject",
+        metavar="PLAN|RUN|SETTINGS|DATA",
+        help="a release plan (.json), a finished run (id or name), saved settings (.json), or a table with the "
+        "options of compare",
+    )
+    option(
+        "data", nargs="?", metavar="DATA", help="the table, where the first is none: a file, or example:NAME"
+    )
+    option("--runs", type=int, default=DEFAULTS.runs, help="on each of two tables (default: %(default)s)")
+    option(
+        "--confidence", type=float, default=DEFAULTS.confidence, help="of all lines (default: %(default)s)"
+    )
+    option("--delta", type=float, default=DEFAULTS.delta, help="of (ε, δ) (default: 0)")
+    option(
+        "--public",
+        action="store_true",
+        help="DATA is public or simulated, so that the public report may hold the result",
+    )
+    option("--format", choices=FORMATS, default="table")
+    option("--out", metavar="PATH", help="write the result to a file")
+    option(
+        "--mechanism", nargs="+", metavar="NAME", help="with a table (default: weighted) or saved settings"
+    )
+    add_columns(audit)
+    add_mechanisms(audit)
+    add_sampling(audit)
+    audit.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Audit what the arguments name and print the table."""
+    destination = None if args.out is None else Path(args.out)
+    if destination is not None and (destination.is_dir() or not destination.absolute().parent.is_dir()):
+        raise InputError(f"--out must name a file in a directory that exists (given: {printable(args.out)}).")
+    audit = _audit(args)
+    text = render(audit, args.format)
+    if destination is None:
+        print(text)
+        return 0
+    handle = os.open(destination, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8") as stream:
+        stream.write(text + "\n")
+    print(f"written to {destination}", file=sys.stderr)
+    return 0
+
+
+def _audit(args: argparse.Namespace) -> Audit:
+    from synth_core.cache import results_cache
+
+    asked = replace(DEFAULTS, runs=args.runs, confidence=args.confidence, delta=args.delta)
+    subject, cache = args.subject, results_cache()
+    kind, content = _kind(subject)
+    if kind == "plan":
+        plan = parse_plan(content)
+        risk_map = find_map(plan, [Path(subject).parent, plans_directory()])
+        comparison, asked = of_plan(
+            plan, risk_map, _table(args, args.data), cache, _Progress(), asked, args.seed
+        )
+        return run_audit(comparison, asked, plan.digest)
+    if kind == "run":
+        found = RunStore().find(subject)
+        reference = load_reference_of(found, args.data_seed)
+        comparison, asked = of_run(found, _run_table(args, found), cache, reference, asked)
+    elif kind == "settings":
+        file = settings_file.from_bytes(content)
+        settings = file.settings.model_copy(update={"risk_reference": args.risk_reference})
+        reference = load_reference(settings, args.data_seed)
+        comparison = Comparison(_table(args, args.data), settings, cache, reference=reference)
+        asked = replace(asked, mechanisms=tuple(args.mechanism or file.mechanisms))
+    else:
+        if args.data is not None:
+            raise InputError(
+                "Two tables are named; an audit takes one, or a plan, a run or settings before it."
+            )
+        args.data, table = subject, _table(args, subject)
+        settings = compare_settings(args)
+        reference = load_reference(settings, args.data_seed)
+        comparison = Comparison(table, settings, cache, reference=reference)
+        asked = replace(asked, mechanisms=tuple(args.mechanism or ["weighted"]))
+    keys = tuple(MECHANISMS) if asked.mechanisms == ("all",) else asked.mechanisms
+    asked = replace(asked, mechanisms=tuple(dict.fromkeys(find_mechanism(key).key for key in keys)))
+    return run_audit(comparison.reporting(_Progress()), asked)
+
+
+def _kind(subject: str) -> tuple[str, bytes]:
+    """Whether the first argument is a plan, settings, a table or a run; the bytes of a JSON file."""
+    path = Path(subject)
+    if subject.startswith("example:"):
+        return "table", b""
+    if path.suffix.lower() == ".json":
+        content = read_limited(path, limits.MAX_PLAN_BYTES, "plan or settings file")
+        found = parse_object(content, limits.MAX_PLAN_BYTES, "plan or settings file").get("format")
+        if found not in (PLAN_FORMAT, settings_file.FORMAT):
+            raise InputError("The file is neither a release plan nor settings of this program.")
+        return ("plan" if found == PLAN_FORMAT else "settings"), content
+    if path.is_file() or path.suffix:
+        return "table", b""
+    return "run", b""
+
+
+def _table(args: argparse.Namespace, data: str | None) -> Table:
+    if data is None:
+        raise InputError("On which table? Name it after the plan, run or settings: a file, or example:NAME.")
+    table = load_data(data, args.rows, args.data_seed)
+    return replace(table, confidential=False) if args.public else table
+
+
+def _run_table(args: argparse.Namespace, found: Run) -> Table:
+    """The run's table: named, or the example that it was made on."""
+    if args.data is None and found.data["name"].startswith("example:"):
+        args.rows = args.rows or found.data["rows"]
+        return _table(args, found.data["name"].partition(",")[0])
+    return _table(args, args.data)
+
+
+def load_reference_of(found: Run, data_seed: int) -> Any:
+    """What the run's risk map was frozen on."""
+    from synth_core.audit.subjects import run_settings
+
+    return load_reference(run_settings(found), data_seed)
+
+
+class _Progress:
+    """A line on standard error: where it is, at most once in two seconds on a terminal, every ten else."""
+
+    def __init__(self) -> None:
+        self._terminal, self._last = sys.stderr.isatty(), time.monotonic()
+
+    def __call__(self, text: str, share: float) -> None:
+        now = time.monotonic()
+        if now - self._last < (2.0 if self._terminal else 10.0):
+            return
+        self._last = now
+        line = f"audit: {share:.0%}, {text}"
+        print(f"\r\033[K{line}" if self._terminal else line, end="" if self._terminal else "\n",
+              file=sys.stderr, flush=True)  # fmt: skip

@@ -1,0 +1,83 @@
+"""The privacy audit on the page Release, in a real browser."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import follow, settled
+
+pytestmark = [pytest.mark.browser, pytest.mark.stan]
+
+
+def use_beta(page, rows):
+    """On the page Data: a simulated table of few records."""
+    settled(page)
+    page.get_by_role("combobox", name="Example").click()
+    page.get_by_role("option", name="Simulated: Beta(0.5, 3)").click()
+    settled(page)
+    number = page.get_by_role("spinbutton", name="Records")
+    number.fill(str(rows))
+    number.press("Tab")
+    settled(page)
+    page.get_by_role("button", name="Use this example").click()
+    settled(page)
+    page.get_by_text(re.compile(f"example:beta.*{rows}|{rows} rows")).first.wait_for()
+
+
+def ask(page, runs):
+    number = page.get_by_role("spinbutton", name="Runs on each table")
+    number.fill(str(runs))
+    number.press("Tab")
+    settled(page)
+    page.get_by_role("button", name="Run the audit").click()
+
+
+def test_an_audit_runs_is_stopped_continued_and_saved(new_page):
+    page = new_page("/data")
+    use_beta(page, 80)
+    follow(page, "Release")
+    ask(page, 20_000)
+    stop = page.get_by_role("button", name="Stop")
+    stop.click()
+    expect(page.get_by_text("Stopped; finished lines are kept.")).to_be_visible()
+    settled(page)
+    page.get_by_role("button", name="Remove Weighted").click()
+    settled(page)
+    ask(page, 1_000)
+    expect(page.get_by_text("An audit can refute a claim, never prove it")).to_be_visible(timeout=120_000)
+    settled(page)
+    expect(page.get_by_text(re.compile("No claim is refuted")).first).to_be_visible()
+    page.get_by_text("How it was done, and why each verdict").click()
+    expect(page.get_by_text(re.compile("80 records; Beta"))).to_be_visible()
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Audit as CSV").click()
+    assert waiting.value.suggested_filename == "audit-public-table.csv"
+    with open(waiting.value.path(), encoding="utf-8") as stream:
+        text = stream.read()
+    assert text.count("Unweighted,none,one record") == 2
+
+
+def test_a_plan_is_audited_for_its_public_report(new_page):
+    page = new_page("/data")
+    use_beta(page, 70)
+    follow(page, "Release")
+    for label, text in (
+        ("Series", "audited"),
+        ("Why these settings", "a test"),
+        ("Who decided", "A. Analyst"),
+    ):
+        page.get_by_role("textbox", name=label).fill(text)
+    page.get_by_role("textbox", name="Who decided").press("Tab")
+    settled(page)
+    page.get_by_role("button", name="Make the plan").click()
+    page.get_by_role("button", name="Another plan").wait_for(timeout=60_000)
+    settled(page)
+    expect(page.get_by_role("combobox", name="What is audited")).to_have_value(re.compile("The plan above"))
+    ask(page, 1_000)
+    box = page.get_by_role("checkbox", name="Put this audit into the public report")
+    page.get_by_text("An audit can refute a claim, never prove it").wait_for(timeout=120_000)
+    settled(page)
+    page.get_by_text("Put this audit into the public report").click()
+    settled(page)
+    expect(box).to_be_checked()
