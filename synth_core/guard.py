@@ -54,7 +54,10 @@ def _watch(parent: int) -> None:
 
 
 def warm_up() -> bool:
-    """Import what the first fit needs, so that the first slider does not pay for it."""
+    """Import what the first fit needs, so that the first slider does not pay for it.
+
+    Without a toolchain a worker still answers from the cache; the first fit says what is missing.
+    """
     import arviz_stats.base  # noqa: F401
     import cmdstanpy  # noqa: F401
     import formulaic  # noqa: F401
@@ -62,6 +65,8 @@ def warm_up() -> bool:
     import synth_core.comparison
     import synth_core.explore.tuning
     import synth_core.toolchain
+    from synth_core.errors import FitError
 
-    synth_core.toolchain.ensure_cmdstan()
+    with contextlib.suppress(FitError):
+        synth_core.toolchain.ensure_cmdstan()
     return True

@@ -11,9 +11,10 @@ PACKAGE = ROOT / "synth_core"
 FILES = sorted(PACKAGE.rglob("*.py"))
 # Lower layers first: a file imports its own layer or lower ones.
 LAYERS = [
-    {"errors", "limits", "weights", "bounds", "utility", "guarantees", "risk", "solve"},
+    {"errors", "limits", "storage", "weights", "bounds", "utility", "guarantees", "risk", "solve"},
     {
         "cache",
+        "working",
         "readers",
         "table",
         "models",
@@ -24,7 +25,7 @@ LAYERS = [
         "histogram",
         "points",
     },
-    {"sampling", "settings"},
+    {"sampling", "settings", "stopped"},
     {"contract_steps"},
     {"contract"},
     {"fits", "result", "keys"},
