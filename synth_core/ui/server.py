@@ -154,3 +154,5 @@ def prepare_session() -> None:
 
     session.take_over()
     background.keep_alive()
+    if problem := manager().storage_problem:
+        st.warning(f"{problem} Until then results are shown and not kept.", icon=":material/hard_drive:")

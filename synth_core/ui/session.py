@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from synth_core import storage
 from synth_core.cache import results_cache
 from synth_core.design import select
-from synth_core.errors import InputError
+from synth_core.errors import FitError, InputError
 from synth_core.examples import half_of, load_example
 from synth_core.keys import result_key
 from synth_core.models import OwnProgram, family
@@ -170,8 +171,10 @@ def attempt(place: str, action: Callable[..., None], *args: Any) -> None:
     """
     try:
         action(*args)
-    except InputError as error:
+    except (InputError, FitError) as error:
         st.session_state[f"message_{place}"] = str(error)
+    except OSError as error:
+        st.session_state[f"message_{place}"] = storage.explain(error, "A file of this server")
 
 
 def show_message(place: str) -> None:
