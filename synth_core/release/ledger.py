@@ -79,7 +79,9 @@ class Ledger:
         )
         for expected, row in enumerate(rows, start=1):
             genuine = self._sign(series, expected, str(row["body"]), before)
-            if row["number"] != expected or not hmac.compare_digest(genuine, str(row["hash"])):
+            if row["number"] != expected or not hmac.compare_digest(
+                genuine.encode(), str(row["hash"]).encode()
+            ):
                 raise StateError(_tampered(series, f"entry {expected} was changed or is missing"))
             body = json.loads(row["body"])
             found.append(Entry(series, expected, hash=genuine, **body))
