@@ -213,6 +213,8 @@ def choose(name: str, *widgets: str, index: int | None = None) -> None:
 
     A number box that was cleared gets its stored value back.
     """
+    if widgets[0] not in st.session_state:
+        return  # an undo or another table came with the same run, and forgot it: that is the later word
     value = st.session_state[widgets[0]]
     browser = current()
     stored = browser.choices[name]
@@ -229,6 +231,8 @@ def choose(name: str, *widgets: str, index: int | None = None) -> None:
 
 def choose_bound(name: str, widget: str) -> None:
     """Widget callback of a declared bound; both are needed, and either can be withdrawn."""
+    if widget not in st.session_state:
+        return  # as in `choose`
     choices = current().choices
     choices[f"bound_{name}"] = st.session_state[widget]
     pair = [choices["bound_lower"], choices["bound_upper"]]

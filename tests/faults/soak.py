@@ -122,7 +122,7 @@ class Walk:
                 browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
                 page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
                 page.set_default_timeout(WAIT)
-                page.on("console", lambda m: m.type == "error" and self.error(f"console: {m.text[:300]}"))
+                page.on("console", lambda m: self.console(m.type, m.text))
                 page.on("pageerror", lambda e: self.error(f"script: {str(e)[:300]}"))
                 page.on("response", lambda r: r.status >= 500 and self.error(f"{r.status}: {r.url}"))
                 page.goto(self.url, timeout=60_000)
@@ -146,6 +146,10 @@ class Walk:
                 browser.close()
         except Exception as error:
             self.error(f"the walk ended: {type(error).__name__}: {str(error)[:300]}")
+
+    def console(self, kind: str, text: str) -> None:
+        if kind == "error" and "404" not in text:  # Streamlit looks for its own files below a page's address first
+            self.error(f"console: {text[:300]}")
 
     def error(self, text: str) -> None:
         with self._lock:
