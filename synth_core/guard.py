@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -35,6 +36,8 @@ def start(parent: int) -> None:
     """
     os.setsid()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C belongs to the server
+    if "TMPDIR" in os.environ:  # Python would go to another place, silently, when this one is full
+        tempfile.tempdir = os.environ["TMPDIR"]
     threading.Thread(target=_watch, args=(parent,), daemon=True).start()
 
 

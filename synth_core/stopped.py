@@ -12,7 +12,6 @@ from synth_core import storage
 from synth_core.toolchain import limited
 
 KILLED_AGAIN = 2  # times that a fit runs again whose sampler the system killed
-_CUT_SHORT = "the sampler's output ends early"
 _TAIL_BYTES, _ROOM_BYTES = 4096, 64 * 1024
 
 
@@ -22,13 +21,17 @@ def no_room(error: OSError) -> str:
     return "The sampler stopped. " + storage.explain(error, where, "name another directory in TMPDIR")
 
 
+def _is_whole(file: Path) -> bool:
+    """Whether a sampler wrote its output to the end; on a disk that filled, its last number may be cut."""
+    with file.open("rb") as stream:
+        stream.seek(max(0, file.stat().st_size - _TAIL_BYTES))
+        return b"(Total)" in stream.read()
+
+
 def require_whole(files: list[str]) -> None:
-    """Refuse a sampler's output that ends early, as on a disk that filled: its last number may be cut."""
-    for name in files:
-        with open(name, "rb") as stream:
-            stream.seek(max(0, Path(name).stat().st_size - _TAIL_BYTES))
-            if b"(Total)" not in stream.read():
-                raise ValueError(_CUT_SHORT)
+    """Refuse a sampler's output that ends early; raises ValueError."""
+    if not all(_is_whole(Path(name)) for name in files):
+        raise ValueError("the sampler's output ends early")
 
 
 def _return_codes(text: str) -> list[int]:
@@ -65,7 +68,9 @@ def explain(error: Exception, scratch: Path) -> str:
             "the cache directory (~/.cache/synth_core, or SYNTH_CACHE_DIR) and run it again: it is made anew."
         )
     full = OSError(errno.ENOSPC, "No space left on device")
-    if "No space left" in text or _CUT_SHORT in text or not _has_room(scratch):
+    ended_well = not any(_return_codes(text))  # and yet its output is not all there
+    cut = ended_well and not all(_is_whole(path) for path in scratch.glob("*.csv"))
+    if cut or "No space left" in text or not _has_room(scratch):
         return no_room(full)
     if "Initialization failed" in text or "Rejecting initial value" in text:
         reason = "no starting point with a finite likelihood was found"

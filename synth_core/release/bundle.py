@@ -152,7 +152,7 @@ def write_directory(target: Path, files: dict[str, bytes]) -> None:
         fsync_directory(target.parent)
     except OSError as error:
         shutil.rmtree(partial, ignore_errors=True)
-        raise FitError(storage.explain(error, f"The bundle in {target.parent}")) from None
+        raise FitError(storage.explain(error, "The state directory, where releases are kept,")) from None
 
 
 def write_file(target: Path, content: bytes) -> None:

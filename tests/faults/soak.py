@@ -148,7 +148,9 @@ class Walk:
             self.error(f"the walk ended: {type(error).__name__}: {str(error)[:300]}")
 
     def console(self, kind: str, text: str) -> None:
-        if kind == "error" and "404" not in text:  # Streamlit looks for its own files below a page's address first
+        if (
+            kind == "error" and "404" not in text
+        ):  # Streamlit looks for its own files below a page's address first
             self.error(f"console: {text[:300]}")
 
     def error(self, text: str) -> None:
