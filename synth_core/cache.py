@@ -141,10 +141,12 @@ class Cache:
         try:
             with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
                 entry: Entry = {name: archive[name] for name in archive.files}
-            values = json.loads(bytes(entry.pop("__json__")).decode())
+            text = json.loads(bytes(entry.pop("__json__")).decode())
+            if sorted(entry) != text["arrays"]:  # a damaged index may hide an array
+                raise ValueError("arrays are missing")
             with contextlib.suppress(OSError):  # a read-only disk; its age is then not known better
                 os.utime(path)
-            return entry | values
+            return entry | text["values"]
         except (OSError, MemoryError):  # absent, or this process cannot read it now: it stays
             return None
         except Exception:  # damaged: the readers of zip, NumPy and JSON raise many kinds
@@ -159,7 +161,8 @@ class Cache:
         """
         arrays = {k: v for k, v in entry.items() if isinstance(v, np.ndarray)}
         values = {k: v for k, v in entry.items() if k not in arrays}
-        encoded = np.frombuffer(json.dumps(values).encode(), dtype=np.uint8)
+        text = json.dumps({"arrays": sorted(arrays), "values": values})
+        encoded = np.frombuffer(text.encode(), dtype=np.uint8)
         path = self._path(key)
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
