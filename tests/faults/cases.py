@@ -412,6 +412,24 @@ def two_apps(activity: str) -> Callable[[Scene], None]:
     return run
 
 
+def app_and_command(scene: Scene) -> None:
+    """The app and a command ask one cache at once: the command's numbers are the app's."""
+    options = ["--draws", "1000", "--warmup", "500", "--seed", "11", "--bounds", "0", "1", "--format", "json"]
+    names = ["weighted", "censored", "censored_weighted", "count_weighted"]
+    with scene.app() as manager:
+        command = subprocess.Popen(
+            [sys.executable, "-m", "synth_core", "compare", "example:beta", "--rows", "300", "--mechanism", *names,
+             *options], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        found = finish(scene, manager, scene.tasks("comparison"))
+        told = json.loads(command.communicate(timeout=240)[0])
+    scene.log.struck += 1
+    check(scene, "comparison", found)
+    for mine, theirs in zip(found, told["results"], strict=True):
+        for name in ("lipschitz_bound", "epsilon", "n_censored"):
+            scene.log.same(theirs[name], mine[name])
+
+
 def entries(scene: Scene) -> list[Path]:
     """The files of the cache."""
     return sorted(scene.results.glob("??/*.npz"))
@@ -439,4 +457,5 @@ CASES = [
     Case("no toolchain", "comparison", no_toolchain, True),
     Case("toolchain comes back", "comparison", toolchain_comes_back),
     *(Case("two apps, one cache", a, two_apps(a)) for a in ACTIVITIES),
+    Case("app and command, one cache", "comparison", app_and_command),
 ]

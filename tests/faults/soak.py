@@ -82,6 +82,7 @@ class Report:
             [
                 f"minutes {self.minutes:.1f}; actions {self.actions.total():,} ({done}); "
                 f"controls that had gone: {self.missed.total():,}",
+                *(f"  {count:3d} x {name}" for name, count in self.missed.most_common(8)),
                 f"memory of the server: {server[0]:.0f} MiB at first, {server[-1]:.0f} at the end, "
                 f"{max(server):.0f} at most, {self.growth() / mib:+.0f} from its warm state",
                 f"memory with workers and samplers: {tree[0]:.0f}, {tree[-1]:.0f}, {max(tree):.0f} MiB; "
