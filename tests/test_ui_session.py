@@ -1,5 +1,6 @@
 """Two things at once in one browser: a click that overtakes a typed number, and two tabs."""
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 
@@ -28,3 +29,21 @@ def test_an_undo_with_a_number_that_was_just_typed():
     at.run(timeout=30)
     assert not at.exception
     assert at.markdown[0].value == "epsilon is 5.0"  # the undo is the later word
+
+
+def test_a_run_that_a_newer_one_overtook_starts_anew(monkeypatch):
+    from synth_core.ui import server
+
+    class Page:
+        def __init__(self, words):
+            self.words = words
+
+        def run(self):
+            raise RuntimeError(self.words)
+
+    again = []
+    monkeypatch.setattr(server.st, "rerun", lambda: again.append(1))
+    server.run(Page("dictionary changed size during iteration"))
+    assert again == [1]
+    with pytest.raises(RuntimeError, match="another"):
+        server.run(Page("another fault"))

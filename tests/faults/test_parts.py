@@ -5,6 +5,7 @@ import hashlib
 import json
 import shutil
 import signal
+import sqlite3
 import threading
 from pathlib import Path
 
@@ -12,9 +13,15 @@ import psutil
 import pytest
 
 from synth_core import sampling, stopped, storage
+from synth_core.cache import Cache
+from synth_core.cli import main
 from synth_core.errors import Cancelled, FitError
 from synth_core.jobs import JobManager
 from synth_core.models import build_model
+from synth_core.release import heads
+from synth_core.release.ledger import Ledger
+from synth_core.release.state import StateError, read, transaction
+from synth_core.release.store import RunStore
 from synth_core.sampling import Sampler, sample
 from synth_core.tasks import Task
 from synth_core.toolchain import assemble, programs
@@ -209,3 +216,103 @@ def test_a_process_has_files_of_its_own_and_clears_those_of_killed_ones(tmp_path
     monkeypatch.setenv("TMPDIR", str(tmp_path / "gone"))
     with pytest.raises(FitError, match="TMPDIR"):
         working_directory("synth-test")
+
+
+# -- what the program remembers --------------------------------------------------------------------
+
+
+class Refusing:
+    """A database that fails as SQLite does."""
+
+    def __init__(self, code, words="no"):
+        self.error = sqlite3.OperationalError(words)
+        self.error.sqlite_errorname = code
+
+    def execute(self, query, values=()):
+        if query.startswith("PRAGMA database_list"):
+            return type("Rows", (), {"fetchone": lambda self: {"file": "/x/runs.sqlite"}})()
+        if query == "ROLLBACK":  # SQLite has rolled back already
+            raise sqlite3.OperationalError("cannot rollback - no transaction is active")
+        if query == "BEGIN IMMEDIATE":
+            return None
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("SQLITE_FULL", r"the disk is full\. Free some space"),
+        ("SQLITE_READONLY", r"may not write there\. Make it writable"),
+        ("SQLITE_CANTOPEN", "Make it writable"),
+        ("SQLITE_IOERR_WRITE", "Check the disk"),
+        ("SQLITE_BUSY", "another program holds it"),
+        ("SQLITE_CORRUPT", r"damaged\. Restore it from a backup.*move it away"),
+        ("SQLITE_NOTADB", "damaged"),
+    ],
+)
+def test_a_database_says_why_and_what_to_do(code, words):
+    with pytest.raises(StateError, match=words), transaction(Refusing(code)):
+        Refusing(code).execute("INSERT")
+    with pytest.raises(StateError, match=words):
+        read(Refusing(code), "SELECT 1")
+
+
+def test_a_changed_number_of_a_finished_run_is_never_shown(tmp_path):
+    path = tmp_path / "runs.sqlite"
+    store = RunStore(path=path)
+    data = {"name": "t", "fingerprint": "f", "rows": 3}
+    for key in ("a", "b"):
+        store.record(key, data, "weighted", {"seed": 1}, {"epsilon": 5.25}, "local")
+    first, second = store.runs()
+    store.describe(first.id, name="a name", note="a note")  # allowed
+    database = sqlite3.connect(path)
+    database.execute("UPDATE runs SET numbers = replace(numbers, '5.25', '1.25') WHERE id = ?", (second.id,))
+    database.commit()
+    assert [(run.id, run.name) for run in store.runs()] == [(first.id, "a name")]
+    assert store.damaged == 1
+    with pytest.raises(StateError, match="run it again"):
+        store.find(second.id)
+    database.execute("ALTER TABLE runs DROP COLUMN checksum")  # as an earlier version left it
+    database.commit()
+    database.close()
+    store.close()
+    store = RunStore(path=path)
+    assert len(store.runs()) == 2
+    store.record("c", data, "weighted", {"seed": 1}, {"epsilon": 5.25}, "local")
+    assert len(store.runs()) == 3
+    store.close()
+
+
+def test_no_room_for_the_note_of_the_ledgers_head(tmp_path, monkeypatch):
+    """The charge is in the chain already; the note may lag, and the next entry catches up."""
+    ledger = Ledger(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(heads.os, "replace", lambda *_: (_ for _ in ()).throw(OSError(errno.ENOSPC, "full")))
+        with pytest.raises(StateError, match="the disk is full"):
+            ledger.set_limit("s", 10.0, "test", "me")
+    assert not list(tmp_path.glob("*.tmp"))
+    assert ledger.balance("s").limit == 10.0
+    ledger.set_limit("s", 20.0, "test", "me")
+    assert ledger.verify() == {"s": 2}
+    ledger.close()
+
+
+def test_purge_does_not_claim_what_it_could_not_do(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("SYNTH_RESULTS_DIR", str(tmp_path / "results"))
+    monkeypatch.setenv("SYNTH_STATE_DIR", str(tmp_path / "state"))
+    Cache(tmp_path / "results").put("a" * 64, {"n": 1})
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "rmtree", lambda *_, **__: None)
+        assert main(["purge"]) == 1
+    assert "could not be deleted" in capsys.readouterr().err
+    assert main(["purge"]) == 0
+
+
+def test_a_command_tells_a_full_disk_in_words(monkeypatch, capsys):
+    from synth_core.cli import compare
+
+    monkeypatch.setattr(
+        compare, "open_comparison", lambda args: (_ for _ in ()).throw(OSError(errno.ENOSPC, "No space"))
+    )
+    assert main(["compare", "example:beta"]) == 1
+    assert "the disk is full. Free some space" in capsys.readouterr().err
