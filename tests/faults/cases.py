@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 from synth_core.cache import cache_root
 from synth_core.cli import main
 from synth_core.errors import FitError
@@ -126,6 +128,24 @@ def killed_command(scene: Scene) -> None:
         assert not left, left  # the next command clears what a killed one could not
         shutil.rmtree(scene.results)
         scene.log.same(again, start(subprocess.PIPE).communicate()[0].decode())
+
+
+def killed_app(scene: Scene) -> None:
+    """kill -9 of the whole app: its workers and samplers go with it, the next one clears up and goes on."""
+    for goal in (1, 3):
+        other = other_app(scene, "map", TMPDIR=str(scene.directory))
+        eventually(lambda g=goal, o=other: len(entries(scene)) >= g or o.poll() is not None, "no entry", 120)
+        family = psutil.Process(other.pid).children(recursive=True)
+        assert family
+        scene.log.struck += kill(other.pid)
+        other.communicate()
+        eventually(lambda f=family: not any(p.is_running() and p.status() != "zombie" for p in f), "orphans")
+    kept = {path.name for path in entries(scene)}
+    assert kept
+    with scene.app(TMPDIR=str(scene.directory)) as manager:
+        assert [p for p in scene.directory.glob("synth-jobs-*")] == [manager.directory]
+        check(scene, "map", finish(scene, manager, scene.tasks("map")))
+    assert kept <= {path.name for path in entries(scene)}
 
 
 # -- disks -----------------------------------------------------------------------------------------
@@ -386,18 +406,23 @@ if __name__ == "__main__":
 """
 
 
+def other_app(scene: Scene, activity: str, **values: str) -> subprocess.Popen:
+    """An app in a process of its own, on the same directories."""
+    script = scene.directory / "other.py"
+    script.write_text(OTHER_APP)
+    return subprocess.Popen(
+        [sys.executable, str(script), str(scene.directory), activity],
+        cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)} | values, stdout=subprocess.PIPE,
+    )  # fmt: skip
+
+
 def two_apps(activity: str) -> Callable[[Scene], None]:
     """Two apps ask one cache for the same work at once: both get it, and each part is computed once."""
 
     def run(scene: Scene) -> None:
         if activity == "release":
             scene.request()
-        script = scene.directory / "other.py"
-        script.write_text(OTHER_APP)
-        other = subprocess.Popen(
-            [sys.executable, str(script), str(scene.directory), activity],
-            cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE,
-        )  # fmt: skip
+        other = other_app(scene, activity)
         with scene.app(1) as manager:
             mine = finish(scene, manager, scene.tasks(activity))
         theirs = json.loads(other.communicate(timeout=240)[0])
@@ -447,6 +472,7 @@ CASES = [
     *(Case("workers killed", a, kills(a, workers, 5)) for a in ACTIVITIES),
     *(Case("samplers killed", a, kills(a, samplers_of, 5)) for a in ACTIVITIES),
     Case("command killed", "study", killed_command),
+    Case("app killed", "map", killed_app),
     *(Case("results disk full", a, full_results(a)) for a in WORK),
     *(Case("working disk full", a, full_working(a)) for a in ("comparison", "map", "release")),
     Case("state disk full", "release", full_state),

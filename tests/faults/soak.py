@@ -86,8 +86,16 @@ class Report:
 class Walk:
     """One browser's random walk."""
 
-    def __init__(self, url: str, seed: int, directory: Path, report: Report, lock: threading.Lock):
-        self.url, self.rng, self.report, self._lock = url, random.Random(seed), report, lock
+    def __init__(
+        self,
+        url: str,
+        seed: int,
+        directory: Path,
+        report: Report,
+        lock: threading.Lock,
+        say: Callable[[str], None],
+    ):
+        self.url, self.rng, self.report, self._lock, self._say = url, random.Random(seed), report, lock, say
         self.name = f"browser {seed}"
         self.file = directory / f"table-{seed}.csv"
         self.steps: list[tuple[int, str, Callable[[Any], None]]] = [
@@ -144,8 +152,10 @@ class Walk:
             self.error(f"console: {text[:300]}")
 
     def error(self, text: str) -> None:
+        found = f"{time.strftime('%H:%M:%S')} {self.name}: {text}"
         with self._lock:
-            self.report.errors.append(f"{time.strftime('%H:%M:%S')} {self.name}: {text}")
+            self.report.errors.append(found)
+        self._say(found)
 
     # -- what a user does ------------------------------------------------------------------------
 
@@ -289,8 +299,10 @@ def soak(minutes: float, browsers: int, seed: int, say: Callable[[str], None] = 
         try:
             watch = Watch(server.process.pid, report, say)
             started = time.monotonic()
-            walks = [Walk(server.url, 100 * seed + i, directory, report, lock) for i in range(browsers)]
-            threads = [threading.Thread(target=w.run, args=(started + 60 * minutes,)) for w in walks]
+            walks = [Walk(server.url, 100 * seed + i, directory, report, lock, say) for i in range(browsers)]
+            threads = [
+                threading.Thread(target=w.run, args=(started + 60 * minutes,), daemon=True) for w in walks
+            ]
             for thread in threads:
                 thread.start()
             while any(thread.is_alive() for thread in threads):
