@@ -132,11 +132,12 @@ def killed_command(scene: Scene) -> None:
 
 def killed_app(scene: Scene) -> None:
     """kill -9 of the whole app: its workers and samplers go with it, the next one clears up and goes on."""
-    for goal in (1, 3):
+    for _ in range(2):
+        before = len(entries(scene))
         other = other_app(scene, "map", TMPDIR=str(scene.directory))
-        eventually(lambda g=goal, o=other: len(entries(scene)) >= g or o.poll() is not None, "no entry", 120)
+        eventually(lambda o=other: psutil.Process(o.pid).children(), "no worker", 180)
+        eventually(lambda n=before, o=other: len(entries(scene)) > n or o.poll() is not None, "no entry", 120)
         family = psutil.Process(other.pid).children(recursive=True)
-        assert family
         scene.log.struck += kill(other.pid)
         other.communicate()
         eventually(lambda f=family: not any(p.is_running() and p.status() != "zombie" for p in f), "orphans")
