@@ -42,6 +42,7 @@ def slow_intervals(x, relative, tail):
     return np.array(found)
 
 
+@settings(deadline=None)
 @given(values, factors, st.none() | st.tuples(st.floats(1, 99), st.floats(0, 0.9), st.floats(1.1, 9)))
 def test_intervals(x, relative, tail):
     np.testing.assert_allclose(
@@ -49,6 +50,7 @@ def test_intervals(x, relative, tail):
     )
 
 
+@settings(deadline=None)
 @given(values, st.lists(st.integers(-30, 30), min_size=2, max_size=8, unique=True))
 def test_brackets(x, cuts):
     edges = [-40.0, *sorted(map(float, cuts)), 40.0]
@@ -115,6 +117,7 @@ def test_range_bounds_against_the_definition(seed, n, n_draws, truncated, printe
     assert found.lipschitz_bound == found.lipschitz_bounds.max()
 
 
+@settings(deadline=None)
 @given(
     arrays(float, st.integers(2, 30), elements=st.floats(-1e6, 1e6)),
     st.floats(0.5, 99.5),

@@ -1,7 +1,15 @@
 """Two things at once in one browser: a click that overtakes a typed number, and two tabs."""
 
+import sys
+
 import pytest
 from streamlit.testing.v1 import AppTest
+
+
+@pytest.fixture(autouse=True)
+def main_module(monkeypatch):
+    """AppTest leaves its script as `__main__`, which processes that are spawned later would run."""
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
 
 
 def page():

@@ -469,7 +469,9 @@ def used(disk: Path) -> int:
 WORK = ("comparison", "map", "study")  # all but a release, which has a cache of its own
 
 CASES = [
-    Case("workers and samplers killed", "map", kills("map", workers_and_samplers, 4), quick=True),
+    Case(
+        "workers and samplers killed", "comparison", kills("comparison", workers_and_samplers, 4), quick=True
+    ),
     *(Case("workers killed", a, kills(a, workers, 5)) for a in ACTIVITIES),
     *(Case("samplers killed", a, kills(a, samplers_of, 5)) for a in ACTIVITIES),
     Case("command killed", "study", killed_command),

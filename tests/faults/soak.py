@@ -112,7 +112,7 @@ class Walk:
             (1, "model check", lambda page: self.link(page, "Model check")),
         ]
 
-    def run(self, until: float) -> None:
+    def run(self, seconds: float) -> None:
         from playwright.sync_api import Error, sync_playwright
 
         try:
@@ -126,7 +126,8 @@ class Walk:
                 page.goto(self.url, timeout=60_000)
                 painted(page)
                 weights, names, actions = zip(*self.steps, strict=True)
-                while time.monotonic() < until:
+                until = time.monotonic() + seconds
+                while True:
                     i = self.rng.choices(range(len(actions)), weights)[0]
                     try:
                         actions[i](page)
@@ -139,6 +140,8 @@ class Walk:
                     with contextlib.suppress(Error):  # a page that is just loaded anew
                         for text in page.evaluate(TROUBLE):
                             self.error(text[:300])
+                    if time.monotonic() > until:
+                        break
                 page.goto(self.url, timeout=60_000)  # it is alive, and still answers a slider
                 settled(page)
                 browser.close()
@@ -300,9 +303,7 @@ def soak(minutes: float, browsers: int, seed: int, say: Callable[[str], None] = 
             watch = Watch(server.process.pid, report, say)
             started = time.monotonic()
             walks = [Walk(server.url, 100 * seed + i, directory, report, lock, say) for i in range(browsers)]
-            threads = [
-                threading.Thread(target=w.run, args=(started + 60 * minutes,), daemon=True) for w in walks
-            ]
+            threads = [threading.Thread(target=w.run, args=(60 * minutes,), daemon=True) for w in walks]
             for thread in threads:
                 thread.start()
             while any(thread.is_alive() for thread in threads):
