@@ -26,7 +26,7 @@ from tests.browser.conftest import CHROMIUM, FLAGS, Server, painted, settled
 PAGES = ("Data", "Model check", "Sensitive ranges", "Compare", "Explore", "Studies", "Release")
 WARM_MINUTES = 5  # until then workers import, caches fill
 GROWTH_BYTES = 400 * 1024**2  # the results that a server keeps in memory: jobs.FINISHED_KEPT of up to 0.8 MiB
-WAIT = 4_000  # ms for a control to be there; a page that changes under a user's hand is no error
+WAIT = 6_000  # ms for a control to be there; a page that changes under a user's hand is no error
 TROUBLE = """() => {
   const of = id => [...document.querySelectorAll(`[data-testid=${id}]`)].map(e => e.innerText);
   return of('stAlert').filter(t => /Something went wrong|Traceback|Please report/.test(t))
@@ -165,6 +165,11 @@ class Walk:
     def link(self, page: Any, name: str) -> None:
         page.get_by_role("link", name=name, exact=True).first.click()
 
+    def open(self, page: Any, name: str) -> None:
+        """Go to a page and let it come to rest, as one does who has something to do there."""
+        self.link(page, name)
+        settled(page)
+
     def page(self, page: Any) -> None:
         self.link(page, self.rng.choice(PAGES))
 
@@ -192,7 +197,7 @@ class Walk:
         box.press("Enter")
 
     def mechanism(self, page: Any) -> None:
-        self.link(page, "Compare")
+        self.open(page, "Compare")
         box = page.get_by_role("combobox", name="Mechanisms")
         box.click()
         options = page.get_by_role("option")
@@ -210,7 +215,7 @@ class Walk:
                 return button.first.click()
 
     def map(self, page: Any) -> None:
-        self.link(page, "Explore")
+        self.open(page, "Explore")
         steps = page.get_by_label("steps", exact=True)
         steps.first.wait_for()
         for i in range(min(2, steps.count())):
@@ -223,7 +228,7 @@ class Walk:
         page.reload(timeout=60_000)
 
     def example(self, page: Any) -> None:
-        self.link(page, "Data")
+        self.open(page, "Data")
         page.get_by_role("tab", name="Example").first.click()
         page.get_by_role("combobox", name="Example").click()
         page.get_by_role("option").nth(self.rng.randrange(4)).click()
@@ -241,7 +246,7 @@ class Walk:
         if self.rng.random() < 0.2:
             lines.insert(1, "not a number,x")
         self.file.write_text("pay,grade\n" + "\n".join(lines))
-        self.link(page, "Data")
+        self.open(page, "Data")
         page.get_by_role("tab", name="Your file").click()
         page.get_by_test_id("stTabs").locator("input[type=file]").set_input_files(self.file)
         page.get_by_role("button", name="Use this file").click()
