@@ -328,7 +328,6 @@ def corrupt_ledger(scene: Scene) -> None:
         )
         ledger.commit("s", f"r{i}", {"archives": {}, "overridden": {}})
     wanted = ledger.entries("s")
-    secrets = [ledger.reservation("s", f"r{i}").secret for i in range(6)]
     ledger.close()
     path = directory / "ledger.sqlite"
     sound = path.read_bytes()
@@ -345,7 +344,6 @@ def corrupt_ledger(scene: Scene) -> None:
                 ledger.verify()
                 scene.log.same([e.hash for e in ledger.entries("s")], [e.hash for e in wanted])
                 assert ledger.balance("s").spent == 12.0
-                del secrets[6:]
             finally:
                 ledger.close()
         except FitError as error:

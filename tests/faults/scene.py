@@ -49,7 +49,6 @@ class Log:
 
     struck: int = 0
     compared: int = 0
-    computed_again: int = 0
     messages: set[str] = field(default_factory=set)
 
     def say(self, message: str) -> None:
