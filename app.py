@@ -42,7 +42,7 @@ if __name__ == "__main__":  # a browser session runs this file as a script
         position="top",
     )
     tour.show()
-    page.run()
+    server.run(page)
 else:  # the web server imports it
     app = st.App(
         __file__,

@@ -9,4 +9,5 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 from synth_core.cli import main  # noqa: E402
 
-raise SystemExit(main())
+if __name__ == "__main__":
+    raise SystemExit(main(own_files=True))

@@ -12,6 +12,7 @@ import fcntl
 import functools
 import hashlib
 import json
+import logging
 import math
 import os
 import shutil
@@ -23,24 +24,37 @@ from typing import Any
 
 import numpy as np
 
-from synth_core import limits
-from synth_core.errors import InputError
+from synth_core import limits, storage
+from synth_core.errors import FitError, InputError
 
 Entry = dict[str, Any]  # arrays, and one JSON value per other key
 
 PACKAGE = Path(__file__).parent
 _PRUNE_EVERY = 50
+_HALF_WRITTEN_SECONDS = 3600  # after which a temporary file's writer was killed
+_log = logging.getLogger(__name__)
 
 
 def cache_root() -> Path:
-    """The user's private cache directory (SYNTH_CACHE_DIR, else XDG), created 0700."""
+    """The user's private cache directory (SYNTH_CACHE_DIR, else XDG), created 0700.
+
+    Raises
+    ------
+    FitError
+        If it cannot be created.
+    """
     base = os.environ.get("SYNTH_CACHE_DIR")
     root = (
         Path(base)
         if base
         else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "synth_core"
     )
-    root.mkdir(parents=True, exist_ok=True, mode=0o700)
+    try:
+        root.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise FitError(
+            storage.explain(error, "The cache directory", "name another one in SYNTH_CACHE_DIR")
+        ) from None
     return root
 
 
@@ -77,6 +91,9 @@ def code_version() -> str:
             "studies",  # what runs in a replicate is in replicate.py
             "backend",
             "reporting.py",
+            "storage.py",
+            "stopped.py",
+            "working.py",
             "jobs.py",
             "lanes.py",
             "tasks.py",
@@ -112,21 +129,25 @@ class Cache:
         self.directory = directory
         self.max_bytes = max_bytes
         self.max_days = max_days
+        self.problem: str | None = None  # why the last entry could not be stored; "" if it was
         self._puts = 0
 
     def _path(self, key: str) -> Path:
         return self.directory / key[:2] / f"{key}.npz"
 
     def get(self, key: str) -> Entry | None:
-        """The entry, or None if it is absent or damaged."""
+        """The entry, or None if it is absent, damaged or out of reach."""
         path = self._path(key)
         try:
             with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
                 entry: Entry = {name: archive[name] for name in archive.files}
-            values = json.loads(bytes(entry.pop("__json__")).decode())
-            os.utime(path)
-            return entry | values
-        except FileNotFoundError:
+            text = json.loads(bytes(entry.pop("__json__")).decode())
+            if sorted(entry) != text["arrays"]:  # a damaged index may hide an array
+                raise ValueError("arrays are missing")
+            with contextlib.suppress(OSError):  # a read-only disk; its age is then not known better
+                os.utime(path)
+            return entry | text["values"]
+        except (OSError, MemoryError):  # absent, or this process cannot read it now: it stays
             return None
         except Exception:  # damaged: the readers of zip, NumPy and JSON raise many kinds
             with contextlib.suppress(OSError):
@@ -134,10 +155,14 @@ class Cache:
             return None
 
     def put(self, key: str, entry: Entry) -> None:
-        """Store an entry of arrays and JSON values; a full disk leaves it out silently."""
+        """Store an entry of arrays and JSON values, whole or not at all.
+
+        A cache that cannot be written costs time, not results: `problem` and the log tell.
+        """
         arrays = {k: v for k, v in entry.items() if isinstance(v, np.ndarray)}
         values = {k: v for k, v in entry.items() if k not in arrays}
-        encoded = np.frombuffer(json.dumps(values).encode(), dtype=np.uint8)
+        text = json.dumps({"arrays": sorted(arrays), "values": values})
+        encoded = np.frombuffer(text.encode(), dtype=np.uint8)
         path = self._path(key)
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -149,11 +174,18 @@ class Cache:
             except BaseException:
                 Path(temporary).unlink(missing_ok=True)
                 raise
-        except OSError:
-            return  # a cache that cannot be written costs time, not results
+        except OSError as error:
+            self._tell(storage.explain(error, "The cache", "name another place in SYNTH_RESULTS_DIR"))
+            return
+        self.problem = ""
         self._puts += 1
         if self._puts % _PRUNE_EVERY == 1:
             self.prune()
+
+    def _tell(self, problem: str) -> None:
+        if problem != self.problem:  # once, not with every entry
+            _log.warning("%s Until then results are shown and not kept.", problem)
+        self.problem = problem
 
     def get_or_compute(
         self, key: str, compute: Callable[[], Entry], wait: Callable[[], None] = lambda: None
@@ -165,8 +197,10 @@ class Cache:
         try:
             lock = file_lock(self.directory / "locks" / key[:16], wait)
             lock.__enter__()
-        except OSError:  # read-only cache: compute without it
-            return compute(), False
+        except OSError:  # no lock: computed perhaps twice, and stored where that is possible
+            entry = compute()
+            self.put(key, entry)
+            return entry, False
         try:
             entry = self.get(key)
             if entry is not None:
@@ -193,14 +227,20 @@ class Cache:
 
     def prune(self) -> None:
         """Delete what was not used within the age limit, then the longest unused until the size limit holds."""
+        now = time.time()
+        oldest = now - self.max_days * 24 * 3600
         files = self._files()
         total = sum(size for _, size, _ in files)
-        oldest = time.time() - self.max_days * 24 * 3600
         for used, size, path in files:
-            if total <= self.max_bytes and used >= oldest:
-                break
-            path.unlink(missing_ok=True)
-            total -= size
+            torn = path.suffix == ".tmp" and now - used > _HALF_WRITTEN_SECONDS
+            if torn or total > self.max_bytes or used < oldest:
+                with contextlib.suppress(OSError):
+                    path.unlink()
+                total -= size
+        for lock in (self.directory / "locks").glob("*"):
+            with contextlib.suppress(OSError):  # of one in use: two processes may compute the same
+                if lock.stat().st_mtime < oldest:
+                    lock.unlink()
 
     def purge(self) -> None:
         """Delete every entry."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -35,6 +36,8 @@ def start(parent: int) -> None:
     """
     os.setsid()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C belongs to the server
+    if "TMPDIR" in os.environ:  # Python would go to another place, silently, when this one is full
+        tempfile.tempdir = os.environ["TMPDIR"]
     threading.Thread(target=_watch, args=(parent,), daemon=True).start()
 
 
@@ -54,7 +57,10 @@ def _watch(parent: int) -> None:
 
 
 def warm_up() -> bool:
-    """Import what the first fit needs, so that the first slider does not pay for it."""
+    """Import what the first fit needs, so that the first slider does not pay for it.
+
+    Without a toolchain a worker still answers from the cache; the first fit says what is missing.
+    """
     import arviz_stats.base  # noqa: F401
     import cmdstanpy  # noqa: F401
     import formulaic  # noqa: F401
@@ -62,6 +68,8 @@ def warm_up() -> bool:
     import synth_core.comparison
     import synth_core.explore.tuning
     import synth_core.toolchain
+    from synth_core.errors import FitError
 
-    synth_core.toolchain.ensure_cmdstan()
+    with contextlib.suppress(FitError):
+        synth_core.toolchain.ensure_cmdstan()
     return True

@@ -18,11 +18,12 @@ from collections import OrderedDict, deque
 from collections.abc import Sequence
 from typing import Any
 
-from synth_core.backend.processes import working_directory
+from synth_core import storage
 from synth_core.lanes import Lane
 from synth_core.settings import Settings
 from synth_core.table import Table
 from synth_core.tasks import Job, Task, cancelled_job, mechanism_task
+from synth_core.working import working_directory
 
 MAX_RETRIES = 2
 FINISHED_KEPT = 512
@@ -42,6 +43,7 @@ class JobManager:
         self._wanted: dict[str, set[str]] = {}
         self._stopped: dict[str, set[str]] = {}  # what an owner cancelled, until it runs it again
         self.closed = False
+        self.storage_problem = ""  # why results are shown and not kept
         self._counter = 0
         self._lanes = [Lane(self, i) for i in range(self.n_lanes)]
         self._housekeeper = threading.Thread(target=self._sweep, daemon=True)
@@ -186,9 +188,8 @@ class JobManager:
                 for queue in (self._queue, self._background):
                     while queue:
                         job = queue.popleft()
-                        if job.state == "queued":
+                        if job.state == "queued" and self._given_directory(job):
                             job.state = "running"
-                            job.directory.mkdir(mode=0o700, exist_ok=True)
                             return job
                 if self.closed:
                     return None
@@ -196,9 +197,21 @@ class JobManager:
                 self._condition.wait()
                 self._idle -= 1
 
+    def _given_directory(self, job: Job) -> bool:
+        """Make the job's directory; where there is no room for one the job has failed, not the lane."""
+        try:
+            self.directory.mkdir(mode=0o700, exist_ok=True)  # a system may clear it under a running server
+            job.directory.mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            job.state = "failed"
+            job.error = storage.explain(error, "The directory of working files (/dev/shm, or TMPDIR)")
+            job.end()
+        return job.state == "queued"
+
     def finish(self, job: Job, answer: dict[str, Any]) -> None:
         """Record a worker's answer."""
         with self._condition:
+            self.storage_problem = answer.get("storage", self.storage_problem)
             if job.finished.is_set():
                 return
             if "summary" in answer:

@@ -6,7 +6,7 @@ import shutil
 import threading
 from typing import TYPE_CHECKING, Any
 
-from synth_core import worker
+from synth_core import storage, worker
 from synth_core.backend.base import WorkerLost
 from synth_core.backend.processes import WorkerProcess
 from synth_core.errors import FitError
@@ -50,6 +50,9 @@ class Lane:
                 self._manager.retry(job)
             except FitError as error:  # no toolchain: the advice is in the message
                 self._manager.finish(job, {"fit_error": str(error)})
+            except OSError as error:
+                words = storage.explain(error, "The directory of working files (/dev/shm, or TMPDIR)")
+                self._manager.finish(job, {"fit_error": words})
             except Exception as error:  # a fault of ours: reported, never a traceback on screen
                 self._manager.finish(
                     job,

@@ -119,9 +119,11 @@ def numbers(result: Result) -> Numbers:
 def ready() -> str | None:
     """What a worker lacks, in words; None when it can run tasks."""
     from synth_core import guard
+    from synth_core.toolchain import ensure_cmdstan
 
     try:
         guard.warm_up()
+        ensure_cmdstan()
     except (FitError, InputError) as error:
         return str(error)
     except ModuleNotFoundError as error:

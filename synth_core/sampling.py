@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from synth_core import limits
+from synth_core import limits, stopped
 from synth_core.errors import Cancelled, FitError
 from synth_core.models.base import Start
-from synth_core.toolchain import compile_program, limited
+from synth_core.toolchain import compile_program
 
 Progress = Callable[[float], None]  # share done in [0, 1]; raises Cancelled to stop
 _ITERATION = re.compile(r"Chain \[(\d+)\].*Iteration:\s*(\d+)\s*/\s*(\d+)")
@@ -151,52 +151,71 @@ def sample(
 
     cmdstanpy.disable_logging()  # its messages quote paths and go to the console
     executable = compile_program(program)
-    model = cmdstanpy.CmdStanModel(exe_file=str(executable))
-    scratch = tempfile.mkdtemp(prefix="synth-fit-")  # 0700; deleted below whatever happens
+    arguments = {
+        "data": dict(data),
+        "chains": sampler.chains,
+        "parallel_chains": sampler.chains,
+        "iter_warmup": sampler.warmup,
+        "iter_sampling": sampler.draws,
+        "seed": sampler.seed,
+        "adapt_delta": sampler.adapt_delta,
+        "refresh": max(1, (sampler.warmup + sampler.draws) // 20),
+        **_started(start, sampler.chains),
+    }
     started = time.perf_counter()
-    console = _ConsoleProgress(sampler.chains, progress)
+    left = stopped.KILLED_AGAIN
+    while True:
+        console = _ConsoleProgress(sampler.chains, progress)
+        scratch = _scratch()
+        try:
+            with contextlib.redirect_stdout(console):
+                fit = cmdstanpy.CmdStanModel(exe_file=str(executable)).sample(
+                    **arguments,
+                    show_progress=False,
+                    show_console=True,
+                    sig_figs=17,
+                    output_dir=str(scratch),
+                    timeout=None,
+                )
+            progress(1.0)
+            stopped.require_whole(fit.runset.csv_files)
+            draws = {name: np.ascontiguousarray(fit.stan_variable(name)) for name in parameters}
+            chains = fit.draws(concat_chains=False)  # (draws, chains, columns)
+            diagnostics = diagnose(chains, fit.column_names, parameters, monitors(draws))
+            restart = _restart_of(fit, sampler, restart_parameters) if restart_parameters else {}
+            return Posterior(draws, diagnostics, time.perf_counter() - started, restart)
+        except Cancelled:
+            raise
+        except (RuntimeError, ValueError, OSError) as error:
+            progress(1.0)  # a cancelled fit fails because its processes were ended: say cancelled
+            if not (left and stopped.was_killed(str(error))):
+                raise FitError(stopped.explain(error, scratch)) from None
+            left -= 1  # the same seed: the same draws
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _scratch() -> Path:
+    """A new directory for one fit, 0700; it holds the data as long as the fit runs."""
     try:
-        with contextlib.redirect_stdout(console):
-            fit = model.sample(
-                data=dict(data),
-                chains=sampler.chains,
-                parallel_chains=sampler.chains,
-                iter_warmup=sampler.warmup,
-                iter_sampling=sampler.draws,
-                seed=sampler.seed,
-                adapt_delta=sampler.adapt_delta,
-                **_started(start, sampler.chains),
-                show_progress=False,
-                show_console=True,
-                refresh=max(1, (sampler.warmup + sampler.draws) // 20),
-                sig_figs=17,
-                output_dir=scratch,
-                timeout=None,
-            )
-        progress(1.0)
-        draws = {name: np.ascontiguousarray(fit.stan_variable(name)) for name in parameters}
-        chains = fit.draws(concat_chains=False)  # (draws, chains, columns)
-        diagnostics = diagnose(chains, fit.column_names, parameters, monitors(draws))
-        restart = {}
-        if restart_parameters:
-            last = [(chain + 1) * sampler.draws - 1 for chain in range(sampler.chains)]
-            known = fit.metadata.stan_vars  # a variable without elements is not written
-            restart = {
-                name: fit.stan_variable(name)[last] if name in known else np.empty((sampler.chains, 0))
-                for name in restart_parameters
-            }
-            restart |= {
-                "inv_metric": np.mean(fit.metric, axis=0),
-                "step_size": np.array(np.mean(fit.step_size)),
-            }
-    except Cancelled:
-        raise
-    except (RuntimeError, ValueError, OSError) as error:
-        progress(1.0)  # a cancelled fit fails because its processes were ended: say cancelled
-        raise FitError(_explain(error, Path(scratch))) from None
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-    return Posterior(draws, diagnostics, time.perf_counter() - started, restart)
+        Path(tempfile.gettempdir()).mkdir(mode=0o700, exist_ok=True)  # a system may clear it meanwhile
+        return Path(tempfile.mkdtemp(prefix="synth-fit-"))
+    except OSError as error:
+        raise FitError(stopped.no_room(error)) from None
+
+
+def _restart_of(fit: Any, sampler: Sampler, names: tuple[str, ...]) -> dict[str, np.ndarray]:
+    """Where a later fit may start: the last draws of every chain, metric and step size."""
+    last = [(chain + 1) * sampler.draws - 1 for chain in range(sampler.chains)]
+    known = fit.metadata.stan_vars  # a variable without elements is not written
+    found = {
+        name: fit.stan_variable(name)[last] if name in known else np.empty((sampler.chains, 0))
+        for name in names
+    }
+    return found | {
+        "inv_metric": np.mean(fit.metric, axis=0),
+        "step_size": np.array(np.mean(fit.step_size)),
+    }
 
 
 def _started(start: Start | None, chains: int) -> dict[str, Any]:
@@ -206,23 +225,6 @@ def _started(start: Start | None, chains: int) -> dict[str, Any]:
     inits = [{name: np.asarray(value).tolist() for name, value in each.items()} for each in start.inits]
     metric = [{"inv_metric": start.inv_metric.tolist()}] * chains
     return {"inits": inits, "metric": metric, "step_size": start.step_size}
-
-
-def _explain(error: Exception, console: Path) -> str:
-    text = str(error)
-    limit = limited.reason(text, console)
-    if limit is not None:
-        return f"The own program stopped: {limit}."
-    if "Initialization failed" in text or "Rejecting initial value" in text:
-        reason = "no starting point with a finite likelihood was found"
-    elif "No space left" in text:
-        reason = "the disk is full"
-    else:  # Stan's own words may quote data, so they are not passed on
-        reason = "its process ended with an error"
-    return (
-        f"The sampler stopped: {reason}. Try other settings of the mechanism, another seed "
-        f"or a longer warm-up."
-    )
 
 
 def diagnose(

@@ -14,6 +14,7 @@ from collections import OrderedDict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from synth_core import storage
 from synth_core.errors import Cancelled, FitError, InputError
 from synth_core.guard import working_in
 from synth_core.result import Result
@@ -160,7 +161,8 @@ def run_job(spec: dict[str, Any], directory: str, tables: list[Table]) -> dict[s
 
     Returns
     -------
-    dict with one key: "summary"; or "needs_tables"; or "input_error", "fit_error", "cancelled".
+    dict with one key: "summary"; or "needs_tables"; or "input_error", "fit_error", "cancelled". Beside a
+    summary, "storage" says why the result could not be kept, or is empty if it was.
     """
     from synth_core.cache import results_cache
     from synth_core.comparison import Comparison
@@ -187,10 +189,14 @@ def run_job(spec: dict[str, Any], directory: str, tables: list[Table]) -> dict[s
                 None if spec["reference"] is None else _tables[spec["reference"]],
                 lambda result: _write(place / "preview.json", _summary(comparison, result)),
             )
-            return {"summary": _ANSWERS[spec["kind"]](comparison, spec)}
+            answer = {"summary": _ANSWERS[spec["kind"]](comparison, spec)}
+            tried = comparison.cache.problem
+            return answer if tried is None else answer | {"storage": tried}
     except InputError as error:
         return {"input_error": str(error)}
     except FitError as error:
         return {"fit_error": str(error)}
     except Cancelled:
         return {"cancelled": True}
+    except OSError as error:
+        return {"fit_error": storage.explain(error, "The directory of results, plans or working files")}

@@ -11,10 +11,11 @@ PACKAGE = ROOT / "synth_core"
 FILES = sorted(PACKAGE.rglob("*.py"))
 # Lower layers first: a file imports its own layer or lower ones.
 LAYERS = [
-    {"errors", "limits", "weights", "bounds", "utility", "guarantees", "risk", "solve"},
+    {"errors", "limits", "storage", "weights", "bounds", "utility", "guarantees", "risk", "solve"},
     {"schemes"},
     {
         "cache",
+        "working",
         "readers",
         "table",
         "models",
@@ -25,7 +26,7 @@ LAYERS = [
         "histogram",
         "points",
     },
-    {"sampling", "settings"},
+    {"sampling", "settings", "stopped"},
     {"contract_steps"},
     {"contract"},
     {"fits", "result", "keys"},

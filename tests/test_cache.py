@@ -130,3 +130,60 @@ def test_keys_follow_content():
     with pytest.raises(TypeError):
         content_key(x=object())
     assert json.dumps(content_key(x=1))
+
+
+def test_no_flipped_bit_is_ever_believed(cache):
+    """Every byte of an entry, damaged one at a time: what is read is what was stored, or nothing."""
+    stored = {"a": np.arange(6.0), "n": 3, "text": "µ"}
+    cache.put(KEY, stored)
+    path = cache._path(KEY)
+    sound, absent = path.read_bytes(), 0
+    for i in range(len(sound)):
+        damaged = bytearray(sound)
+        damaged[i] ^= 1 << (i % 8)
+        path.write_bytes(damaged)
+        found = cache.get(KEY)
+        absent += found is None
+        if found is not None:
+            np.testing.assert_array_equal(found.pop("a"), stored["a"])
+            assert found == {"n": 3, "text": "µ"}
+    assert absent > len(sound) / 2
+
+
+def test_an_entry_that_cannot_be_read_now_is_not_thrown_away(cache, monkeypatch):
+    cache.put(KEY, {"a": np.ones(2)})
+    for error in (OSError(24, "Too many open files"), MemoryError()):
+        with monkeypatch.context() as patch:
+            patch.setattr(np, "load", lambda *_, error=error, **__: (_ for _ in ()).throw(error))
+            assert cache.get(KEY) is None
+        assert cache.get(KEY) is not None
+    with monkeypatch.context() as patch:  # a read-only disk: used, though its age cannot be renewed
+        patch.setattr(os, "utime", lambda *_: (_ for _ in ()).throw(OSError(30, "Read-only file system")))
+        assert cache.get(KEY) is not None
+
+
+def test_what_cannot_be_stored_is_said_once_with_what_to_do(tmp_path, caplog):
+    (tmp_path / "file").write_text("")
+    cache = Cache(tmp_path / "file" / "below")
+    for i in range(3):
+        cache.get_or_compute(content_key(i=i), lambda: {"a": np.ones(2)})
+    assert len(caplog.records) == 1
+    assert "SYNTH_RESULTS_DIR" in caplog.text and "shown and not kept" in caplog.text
+    cache.directory = tmp_path / "elsewhere"
+    cache.get_or_compute(KEY, lambda: {"a": np.ones(2)})
+    assert cache.problem == ""
+
+
+def test_what_killed_writers_left_is_cleared(cache):
+    cache.put(KEY, {"a": np.ones(2)})
+    torn, fresh = (cache._path(KEY).parent / name for name in ("torn.tmp", "fresh.tmp"))
+    for path in (torn, fresh):
+        path.write_bytes(b"half")
+    os.utime(torn, (time.time() - 7200, time.time() - 7200))
+    (cache.directory / "locks").mkdir()
+    old = cache.directory / "locks" / "old"
+    old.touch()
+    os.utime(old, (1, 1))
+    cache.prune()
+    assert fresh.exists() and not torn.exists() and not old.exists()
+    assert cache.get(KEY) is not None

@@ -24,6 +24,7 @@ CANNOT = {
     r"make app\b": "serves until it is stopped; tests/browser starts the same server and waits for its pages",
     r"make (test|test-all)\b": "runs these tests",
     r"make (setup|clean)\b": "installs, or removes, what these tests run in; CI starts with the former",
+    r"\S*python -m tests\.faults\b": "mounts disks and kills processes for minutes; tests/faults runs each part",
     r"make bench\b": "measures for minutes, and says nothing on a busy machine",
     r"make lint\b": "CI runs it after the tests",
     r"make docs\b": "tests/test_api_reference.py runs what it runs",

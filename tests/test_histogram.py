@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 
 from synth_core.errors import InputError
-from synth_core.histogram import bin_count, noisy_counts, synthesize
+from synth_core.histogram import bin_count, noisy_counts, seeded_counts, synthesize
 
 
 def test_bin_rules():
@@ -52,3 +52,62 @@ def test_bounds_must_be_declared_and_cover(rng):
         synthesize(rng.random(50), None, 1.0, "log", 1, rng)
     with pytest.raises(InputError, match="cut off"):
         synthesize(rng.random(50), (0.0, 0.5), 1.0, "log", 1, rng)
+
+
+def goodness_of_fit(noise, epsilon):
+    """Chi-square p-value of integer noise against the discrete Laplace law of scale 2/epsilon, tails in one cell."""
+    law, n = stats.dlaplace(epsilon / 2), len(noise)
+    edge = 0
+    while n * law.sf(edge + 1) > 10:
+        edge += 1
+    cells = np.arange(-edge, edge + 1)
+    observed = [*((noise == k).sum() for k in cells), (noise < -edge).sum(), (noise > edge).sum()]
+    expected = n * np.array([*law.pmf(cells), law.cdf(-edge - 1), law.sf(edge)])
+    return stats.chisquare(observed, expected * n / expected.sum()).pvalue
+
+
+DRAWS, LEVEL = 20_000, 1e-6  # opendp's noise cannot be seeded: the level is how often an honest run fails
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
+def test_noise_of_every_bin_is_right_and_bins_are_independent(epsilon):
+    """Over the budgets in use, with bins of very different counts; no bin's noise tells another's."""
+    counts = np.tile([0, 1, 50, 10_000], DRAWS // 4)
+    noise = noisy_counts(counts, epsilon) - counts
+    assert goodness_of_fit(noise, epsilon) > LEVEL
+    for each in (0, 1, 50, 10_000):
+        assert goodness_of_fit(noise[counts == each], epsilon) > LEVEL
+    assert stats.pearsonr(noise[:-1], noise[1:]).pvalue > LEVEL
+    signs = (noise > 0).sum(), (noise < 0).sum()
+    assert stats.binomtest(int(signs[0]), int(sum(signs))).pvalue > LEVEL
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 8.0])
+def test_the_seeded_noise_of_studies_has_the_same_law(epsilon):
+    noise = seeded_counts((7, 51))(np.zeros(DRAWS, dtype=np.int64), epsilon)
+    assert goodness_of_fit(noise, epsilon) > LEVEL
+    two = noisy_counts(np.zeros(DRAWS, dtype=np.int64), epsilon)
+    assert stats.ks_2samp(noise, two).pvalue > LEVEL
+
+
+def test_the_same_test_sees_noise_of_half_the_scale_and_rounded_normal_noise(rng):
+    half = noisy_counts(np.zeros(DRAWS, dtype=np.int64), 2.0)
+    assert goodness_of_fit(half, 1.0) < LEVEL
+    normal = np.rint(rng.normal(0, stats.dlaplace(0.5).std(), DRAWS)).astype(int)
+    assert goodness_of_fit(normal, 1.0) < LEVEL
+
+
+def test_every_data_set_gets_noise_of_its_own(rng):
+    """With the multinomial draw taken out (its counts follow the noise), two sets share nothing but the data."""
+    seen = []
+
+    def spy(counts, epsilon):
+        seen.append(noisy_counts(counts, epsilon) - counts)
+        return counts + seen[-1]
+
+    synthesize(rng.random(2000), (0.0, 1.0), 0.5, "1000", 3, rng, spy)
+    assert len(seen) == 3
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        assert not np.array_equal(seen[i], seen[j])
+        assert stats.pearsonr(seen[i], seen[j]).pvalue > LEVEL
+    assert goodness_of_fit(np.concatenate(seen), 0.5) > LEVEL

@@ -145,7 +145,7 @@ def test_nothing_is_kept_of_finished_jobs(manager):
 
 
 def test_working_files_of_a_killed_server_are_removed():
-    from synth_core.backend.processes import working_directory
+    from synth_core.working import working_directory
 
     first = working_directory("synth-jobs")
     stale = first.with_name(first.name.replace(f"-{os.getpid()}-", "-999999999-"))

@@ -6,8 +6,9 @@ import os
 from collections.abc import Callable
 
 from synth_core.backend.base import Answer, Backend, Failure, SerialBackend
-from synth_core.backend.processes import LokyBackend, working_directory
+from synth_core.backend.processes import LokyBackend
 from synth_core.errors import InputError
+from synth_core.working import working_directory
 
 SCHEDULER = "SYNTH_DASK_SCHEDULER"
 MAX_WORKERS = 256

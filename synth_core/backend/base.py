@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from synth_core import storage
 from synth_core.errors import Cancelled, FitError, InputError
 
 AGAIN = 2  # times that a task runs again when its worker died
@@ -51,6 +52,8 @@ def failure_of(error: BaseException) -> Failure:
     """An exception as an answer; one that is a fault of ours shows its kind only."""
     if isinstance(error, (InputError, FitError, Cancelled)):
         return Failure(str(error), isinstance(error, InputError))
+    if isinstance(error, OSError):
+        return Failure(storage.explain(error, "The directory of working files (/dev/shm, or TMPDIR)"))
     cause: BaseException | None = error  # a cluster wraps what it could not read
     while cause is not None and not isinstance(cause, ModuleNotFoundError):
         cause = cause.__cause__

@@ -10,7 +10,6 @@ import os
 import queue
 import shutil
 import signal
-import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -25,24 +24,7 @@ from joblib.externals.loky.process_executor import (
 from synth_core import guard
 from synth_core.backend.base import AGAIN, Answer, Failure, WorkerLost, failure_of
 
-MIN_SHARED_BYTES = 1024**3
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-
-
-def working_directory(prefix: str) -> Path:
-    """A private directory, in memory where there is room: a sampler's input then reaches no disk.
-
-    Directories of the same prefix whose process was killed are removed first.
-    """
-    shared_memory = Path("/dev/shm")
-    roomy = os.access(shared_memory, os.W_OK) and shutil.disk_usage(shared_memory).free > MIN_SHARED_BYTES
-    base = shared_memory if roomy else Path(tempfile.gettempdir())
-    for old in base.glob(f"{prefix}-*-*"):
-        pid = old.name.removeprefix(f"{prefix}-").split("-")[0]
-        with contextlib.suppress(OSError):
-            if pid.isdigit() and old.stat().st_uid == os.getuid() and not Path(f"/proc/{pid}").exists():
-                shutil.rmtree(old, ignore_errors=True)
-    return Path(tempfile.mkdtemp(prefix=f"{prefix}-{os.getpid()}-", dir=base))
 
 
 class WorkerProcess:

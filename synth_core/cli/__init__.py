@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 from typing import Any
 
+from synth_core import storage
 from synth_core.cli import audit, compare, ledger, maintain, map, program, release, runs, study, tune
 from synth_core.errors import Cancelled, FitError, InputError
+from synth_core.working import temporary_files
 
 # Each adds its sub-commands to the parser.
 COMMANDS = (maintain, compare, map, tune, study, program, audit, release, ledger, runs)
@@ -28,14 +31,24 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Run the command line; returns the exit status."""
+def main(argv: list[str] | None = None, own_files: bool = False) -> int:
+    """Run the command line; returns the exit status.
+
+    Parameters
+    ----------
+    own_files : bool
+        For a process that does nothing else: its temporary files go where a later one clears them.
+    """
     try:
         args = _parser().parse_args(argv)
-        return int(args.run(args))
+        with temporary_files() if own_files else contextlib.nullcontext():
+            return int(args.run(args))
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)
         return EXIT_BAD_INPUT
     except (FitError, Cancelled) as error:
         print(f"failed: {error}", file=sys.stderr)
+        return EXIT_FAILED
+    except OSError as error:
+        print(f"failed: {storage.explain(error, 'A file or a directory')}", file=sys.stderr)
         return EXIT_FAILED

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from synth_core.errors import FitError
 from synth_core.models import MODELS
 
 
@@ -40,6 +41,11 @@ def run_purge(args: argparse.Namespace) -> int:
     cache = results_cache()
     size = cache.size()
     cache.purge()
+    if left := cache.size():
+        raise FitError(
+            f"{left / 1024**2:.1f} MiB of cached results could not be deleted: make the directory writable, or delete "
+            "it by hand."
+        )
     if args.programs:
         forget_all()
     print(f"Deleted {size / 1024**2:.1f} MiB of cached fits and results.")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from dataclasses import asdict
 from typing import Any
 
-from synth_core.release.store import RunStore, compare_runs
+from synth_core.release.store import DAMAGED, RunStore, compare_runs
 from synth_core.release.texts import printable
 
 
@@ -36,12 +37,15 @@ def add(commands: Any) -> None:
 
 def run_list(args: argparse.Namespace) -> int:
     """One line a run."""
-    for run in RunStore().runs():
+    store = RunStore()
+    for run in store.runs():
         name = f"  {printable(run.name)}" if run.name else ""
         epsilon = run.numbers.get("epsilon")
         shown = "–" if epsilon is None else f"{epsilon:.3f}"
         print(f"{run.id}  {run.time}  {run.mechanism:<22} ε = {shown:<8} {run.guarantee:<16} "
               f"{printable(run.data['name'])}: {printable(run.settings['outcome'])}{name}")  # fmt: skip
+    if store.damaged:
+        print(f"note: what was kept of {store.damaged:,} more {DAMAGED}", file=sys.stderr)
     return 0
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from synth_core import storage
 from synth_core.errors import FitError
 from synth_core.release.dataset import Synthetic
 from synth_core.release.plan import Plan
@@ -151,7 +152,7 @@ def write_directory(target: Path, files: dict[str, bytes]) -> None:
         fsync_directory(target.parent)
     except OSError as error:
         shutil.rmtree(partial, ignore_errors=True)
-        raise FitError(f"The bundle cannot be written to {target.parent}: {error.strerror}.") from None
+        raise FitError(storage.explain(error, "The state directory, where releases are kept,")) from None
 
 
 def write_file(target: Path, content: bytes) -> None:
@@ -169,4 +170,4 @@ def write_file(target: Path, content: bytes) -> None:
         fsync_directory(target.parent)
     except OSError as error:
         partial.unlink(missing_ok=True)
-        raise FitError(f"{target.name} cannot be written to {target.parent}: {error.strerror}.") from None
+        raise FitError(storage.explain(error, f"{target.name} in {target.parent}")) from None

@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from synth_core import storage
 from synth_core.release.state import StateError
 
 
@@ -55,18 +56,21 @@ class Heads:
         return list(self._load())
 
     def write(self, series: str, number: int, head: str) -> None:
-        """Note the newest hash; called under the database's write lock."""
+        """Note the newest hash, under the database's write lock; raises StateError if it cannot be written."""
         heads = self._load() | {series: [number, head]}
-        handle, temporary = tempfile.mkstemp(dir=self._directory, suffix=".tmp")
         try:
-            with os.fdopen(handle, "w") as stream:
-                json.dump(heads, stream)
-                stream.flush()
-                os.fsync(stream.fileno())
-            os.replace(temporary, self._file)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+            handle, temporary = tempfile.mkstemp(dir=self._directory, suffix=".tmp")
+            try:
+                with os.fdopen(handle, "w") as stream:
+                    json.dump(heads, stream)
+                    stream.flush()
+                    os.fsync(stream.fileno())
+                os.replace(temporary, self._file)
+            except BaseException:
+                Path(temporary).unlink(missing_ok=True)
+                raise
+        except OSError as error:
+            raise StateError(storage.explain(error, "The ledger's file of heads")) from None
 
     def _load(self) -> dict[str, Any]:
         try:

@@ -32,7 +32,7 @@ from synth_core.release.accounts import (
 )
 from synth_core.release.heads import Heads
 from synth_core.release.planning import now
-from synth_core.release.state import StateError, open_database, private_directory, transaction
+from synth_core.release.state import StateError, open_database, private_directory, read, transaction
 
 ROUNDING = 1e-9  # a sum of decimals may miss a limit by its last bits
 
@@ -68,18 +68,20 @@ class Ledger:
 
     def series(self) -> list[str]:
         """Names of all series."""
-        rows = self._db.execute("SELECT DISTINCT series FROM entries ORDER BY series")
+        rows = read(self._db, "SELECT DISTINCT series FROM entries ORDER BY series")
         return [row["series"] for row in rows]
 
     def entries(self, series: str) -> list[Entry]:
         """All entries of a series, verified; raises StateError if the chain does not hold."""
         found, before = [], GENESIS
-        rows = self._db.execute(
-            "SELECT number, body, hash FROM entries WHERE series = ? ORDER BY number", (series,)
-        ).fetchall()
+        rows = read(
+            self._db, "SELECT number, body, hash FROM entries WHERE series = ? ORDER BY number", (series,)
+        )
         for expected, row in enumerate(rows, start=1):
-            genuine = self._sign(series, expected, row["body"], before)
-            if row["number"] != expected or not hmac.compare_digest(genuine, str(row["hash"])):
+            genuine = self._sign(series, expected, str(row["body"]), before)
+            if row["number"] != expected or not hmac.compare_digest(
+                genuine.encode(), str(row["hash"]).encode()
+            ):
                 raise StateError(_tampered(series, f"entry {expected} was changed or is missing"))
             body = json.loads(row["body"])
             found.append(Entry(series, expected, hash=genuine, **body))
@@ -109,13 +111,17 @@ class Ledger:
         mine = [e for e in self.entries(series) if e.release == release]
         if not mine:
             return None
-        row = self._db.execute("SELECT secret FROM secrets WHERE id = ?", (release,)).fetchone()
-        if row is None:
+        rows = read(self._db, "SELECT secret FROM secrets WHERE id = ?", (release,))
+        if not rows:
             raise StateError(_tampered(series, "the secret of a release is missing"))
+        try:
+            secret = int(rows[0]["secret"], 16)
+        except (TypeError, ValueError):
+            raise StateError(_tampered(series, "the secret of a release is damaged")) from None
         state = {"commit": "committed", "cancel": "cancelled"}.get(mine[-1].kind, "reserved")
         return Reservation(
             release,
-            int(row["secret"], 16),
+            secret,
             [e.time for e in mine if e.kind == "reserve"][-1],
             sum(e.epsilon for e in mine),
             state,

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+from synth_core import storage
 from synth_core.errors import FitError
 
 BUSY_SECONDS = 30.0
@@ -26,17 +29,20 @@ def state_root() -> Path:
         root.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise StateError(
-            f"The state directory cannot be made: {error.strerror}. Set SYNTH_STATE_DIR."
+            storage.explain(error, "The state directory", "name another one in SYNTH_STATE_DIR")
         ) from None
     return root
 
 
 def private_directory(*parts: str) -> Path:
-    """A directory under the state directory, 0700."""
+    """A directory under the state directory, 0700; raises StateError if it cannot be made."""
     path = state_root()
     for part in parts:
         path = path / part
-        path.mkdir(exist_ok=True, mode=0o700)
+        try:
+            path.mkdir(exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise StateError(storage.explain(error, "The state directory")) from None
     return path
 
 
@@ -75,24 +81,56 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
     StateError
         If the database is damaged, full or locked for too long.
     """
-    path = Path(connection.execute("PRAGMA database_list").fetchone()["file"])
     try:
         connection.execute("BEGIN IMMEDIATE")
         try:
             yield
         except BaseException:
-            connection.execute("ROLLBACK")
+            with contextlib.suppress(sqlite3.Error):  # SQLite has done it already after some errors
+                connection.execute("ROLLBACK")
             raise
         connection.execute("COMMIT")
     except sqlite3.Error as error:
-        raise StateError(_explain(path, error)) from None
+        with contextlib.suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise StateError(_explain(_file_of(connection), error)) from None
+
+
+def read(connection: sqlite3.Connection, query: str, values: tuple[Any, ...] = ()) -> list[sqlite3.Row]:
+    """All rows of a query; raises StateError if the database cannot be read."""
+    try:
+        return connection.execute(query, values).fetchall()
+    except sqlite3.Error as error:
+        raise StateError(_explain(_file_of(connection), error)) from None
+
+
+def _file_of(connection: sqlite3.Connection) -> Path:
+    try:
+        return Path(connection.execute("PRAGMA database_list").fetchone()["file"])
+    except sqlite3.Error:
+        return Path("of the database")
 
 
 def _explain(path: Path, error: Exception) -> str:
-    reason = "another program holds it" if "locked" in str(error) else "it is damaged or cannot be written"
+    """What happened to a database, and what to do: only damage needs a backup."""
+    file = f"The file {path.name} in the state directory"
+    if isinstance(error, OSError):
+        return storage.explain(error, file)
+    code = getattr(error, "sqlite_errorname", "") or ""
+    if code.startswith("SQLITE_FULL"):
+        return storage.explain(OSError(errno.ENOSPC, ""), file)
+    if code.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN")):
+        return storage.explain(OSError(errno.EACCES, ""), file)
+    if code.startswith("SQLITE_IOERR"):
+        return storage.explain(OSError(errno.EIO, ""), file)
     if "append-only" in str(error):
-        reason = "it is append-only"
-    return f"The file {path.name} in the state directory cannot be used: {reason}. Restore it from a backup."
+        return f"{file} is append-only: what was entered stays."
+    if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return f"{file} cannot be used: another program holds it. Run it again when that has finished."
+    forget = (
+        " If there is none, move it away: finished runs are then listed anew." if path.stem == "runs" else ""
+    )
+    return f"{file} cannot be used: it is damaged. Restore it from a backup.{forget}"
 
 
 def fsync_directory(path: Path) -> None:

@@ -6,6 +6,7 @@ The numbers are computed from confidential data, so the file is private (0600), 
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import secrets
@@ -18,12 +19,14 @@ from synth_core.errors import InputError
 from synth_core.keys import result_key
 from synth_core.release.planning import now
 from synth_core.release.report import versions
-from synth_core.release.state import open_database, state_root, transaction
+from synth_core.release.state import StateError, open_database, read, state_root, transaction
 from synth_core.release.texts import words
 from synth_core.result import Result
 from synth_core.summaries import summarise
 
 COMMAND_LINE = "command line"
+DAMAGED = "is damaged and not shown. Restore runs.sqlite from a backup, or run it again."
+_CHECKED = ("id", "owner", "key", "data", "mechanism", "settings", "numbers", "guarantee", "versions")
 UNNAMED_KEPT = 500  # of an owner; named ones stay until they are deleted
 
 _SCHEMA = """
@@ -32,7 +35,7 @@ CREATE TABLE IF NOT EXISTS runs (
   name TEXT NOT NULL DEFAULT '', note TEXT NOT NULL DEFAULT '',
   data TEXT NOT NULL, mechanism TEXT NOT NULL, settings TEXT NOT NULL,
   numbers TEXT NOT NULL, guarantee TEXT NOT NULL, versions TEXT NOT NULL,
-  UNIQUE (owner, key)) WITHOUT ROWID;
+  checksum TEXT NOT NULL DEFAULT '', UNIQUE (owner, key)) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS by_owner ON runs (owner, time);
 """
 
@@ -62,11 +65,20 @@ def _finite(value: Any) -> Any:
 
 
 class RunStore:
-    """The runs of one owner; safe between processes."""
+    """The runs of one owner; safe between processes.
+
+    SQLite notices damage of its structure only, so every run carries a checksum of what it says:
+    one that does not hold is never shown, and `damaged` counts those that the last list left out.
+    """
 
     def __init__(self, owner: str = COMMAND_LINE, path: Path | None = None):
         self.owner = owner
+        self.damaged = 0
         self._db = open_database(path or state_root() / "runs.sqlite", _SCHEMA)
+        columns = [row["name"] for row in read(self._db, "PRAGMA table_info(runs)")]
+        if "checksum" not in columns:  # of an earlier version
+            with transaction(self._db):
+                self._db.execute("ALTER TABLE runs ADD COLUMN checksum TEXT NOT NULL DEFAULT ''")
 
     def close(self) -> None:
         self._db.close()
@@ -87,13 +99,15 @@ class RunStore:
         numbers : dict of plain numbers, strings and flat dicts of them; no arrays.
         """
         texts = [json.dumps(_finite(part), sort_keys=True) for part in (data, settings, numbers, versions())]
+        kept = dict(zip(_CHECKED, (secrets.token_hex(4), self.owner, key, texts[0], mechanism, *texts[1:3],
+                                   guarantee, texts[3]), strict=True))  # fmt: skip
+        kept |= {"time": now(), "checksum": _checksum(kept)}
         with transaction(self._db):
             self._db.execute(
-                "INSERT INTO runs (id, owner, key, time, data, mechanism, settings, numbers, guarantee, versions) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (owner, key) DO UPDATE SET time = excluded.time",
-                (secrets.token_hex(4), self.owner, key, now(), texts[0], mechanism, texts[1], texts[2], guarantee,
-                 texts[3]),
-            )  # fmt: skip
+                f"INSERT INTO runs ({', '.join(kept)}) VALUES ({', '.join('?' * len(kept))}) "
+                "ON CONFLICT (owner, key) DO UPDATE SET time = excluded.time",
+                tuple(kept.values()),
+            )
             self._db.execute(
                 "DELETE FROM runs WHERE id IN (SELECT id FROM runs WHERE owner = ? AND name = '' AND note = '' "
                 "ORDER BY time DESC LIMIT -1 OFFSET ?)",
@@ -102,19 +116,24 @@ class RunStore:
 
     def runs(self) -> list[Run]:
         """All runs of the owner, the newest first."""
-        rows = self._db.execute("SELECT * FROM runs WHERE owner = ? ORDER BY time DESC, id", (self.owner,))
-        return [_run(row) for row in rows]
+        rows = read(self._db, "SELECT * FROM runs WHERE owner = ? ORDER BY time DESC, id", (self.owner,))
+        sound = [row for row in rows if _sound(row)]
+        self.damaged = len(rows) - len(sound)
+        return [_run(row) for row in sound]
 
     def find(self, run: str) -> Run:
         """A run of the owner by its id or name; raises InputError, whoever else may have it."""
-        rows = self._db.execute(
+        rows = read(
+            self._db,
             "SELECT * FROM runs WHERE owner = ? AND (id = ? OR (name = ? AND name != ''))",
             (self.owner, run, run),
-        ).fetchall()
+        )
         if len(rows) != 1:
             raise InputError(
                 "There is no such run." if not rows else "Several runs have this name: use the id."
             )
+        if not _sound(rows[0]):
+            raise StateError(f"What was kept of this run {DAMAGED}")
         return _run(rows[0])
 
     def describe(self, run: str, name: str | None = None, note: str | None = None) -> None:
@@ -132,6 +151,15 @@ class RunStore:
         found = self.find(run)
         with transaction(self._db):
             self._db.execute("DELETE FROM runs WHERE id = ?", (found.id,))
+
+
+def _checksum(row: Any) -> str:
+    """Of what never changes of a run; a name and a note may."""
+    return hashlib.sha256(json.dumps([str(row[name]) for name in _CHECKED]).encode()).hexdigest()
+
+
+def _sound(row: Any) -> bool:
+    return row["checksum"] in ("", _checksum(row))  # empty: kept by an earlier version
 
 
 def _run(row: Any) -> Run:

@@ -103,6 +103,8 @@ def run_study(
             cache.put(keys[i], answer.value)
             progress.step()
     except KeyboardInterrupt:
+        if cache.problem:  # which was told already
+            raise Cancelled("stopped; what was finished could not be stored") from None
         raise Cancelled(
             f"stopped; {len(entries):,} of {len(wanted):,} replicates are stored, and the same command goes on "
             f"from there"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import shlex
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+from synth_core import storage
 from synth_core.errors import FitError
 
 HERE = Path(__file__).parent
@@ -33,6 +35,21 @@ def assembled_name() -> str:
     for name in ("driver.cpp", "model.mk"):
         digest.update((HERE / name).read_bytes())
     return f"cmdstan-{STAN_VERSION}-registry-{digest.hexdigest()[:10]}"
+
+
+def compiler() -> str:
+    """The C++ compiler's command (CXX, else g++)."""
+    return os.environ.get("CXX") or "g++"
+
+
+def require_tools() -> None:
+    """Refuse to build anything without make and a compiler; raises FitError naming the packages."""
+    missing = [name for name in ("make", compiler()) if shutil.which(shlex.split(name)[0]) is None]
+    if missing:
+        raise FitError(
+            f"Stan programs cannot be compiled here: {' and '.join(missing)} not found. Install what is missing (on "
+            "Debian or Ubuntu: sudo apt-get install -y g++ make), then run it again."
+        )
 
 
 def _download(directory: Path) -> Path:
@@ -85,6 +102,18 @@ def assemble(directory: Path, report: Callable[[str], None] = lambda text: None)
     target = directory / assembled_name()
     if (target / "makefile").is_file():
         return target
+    require_tools()
+    try:
+        return _build(target, report)
+    except OSError as error:
+        shutil.rmtree(target, ignore_errors=True)
+        raise FitError(
+            storage.explain(error, "The Stan toolchain", "name another cache directory in SYNTH_CACHE_DIR")
+        ) from None
+
+
+def _build(target: Path, report: Callable[[str], None]) -> Path:
+    directory = target.parent
     shutil.rmtree(target, ignore_errors=True)  # an interrupted build
     (target / "bin").mkdir(parents=True, mode=0o700)
     with tempfile.TemporaryDirectory(dir=directory) as scratch:

@@ -8,6 +8,7 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 
+from synth_core import storage
 from synth_core.cache import cache_root, file_lock
 from synth_core.errors import FitError
 from synth_core.toolchain.assemble import assemble, assembled_name
@@ -15,6 +16,7 @@ from synth_core.toolchain.assemble import assemble, assembled_name
 Report = Callable[[str], None]
 
 GITHUB_SECONDS = 3.0
+_ELSEWHERE = "name another cache directory in SYNTH_CACHE_DIR"
 
 
 def _usable(path: Path) -> bool:
@@ -58,6 +60,14 @@ def _install_official(report: Report) -> Path | None:
     return find_cmdstan()
 
 
+def _get_cmdstan(report: Report) -> Path | None:
+    with file_lock(cache_root() / "toolchain.lock"):
+        found = find_cmdstan()
+        if found is None and os.environ.get("SYNTH_TOOLCHAIN") != "registry" and _github_answers():
+            found = _install_official(report)
+        return found or assemble(cache_root() / "toolchain", report)
+
+
 def ensure_cmdstan(report: Report = lambda text: None) -> Path:
     """Return CmdStan's directory, installing or assembling one first if there is none.
 
@@ -73,12 +83,12 @@ def ensure_cmdstan(report: Report = lambda text: None) -> Path:
     """
     found = find_cmdstan()
     if found is None:
-        with file_lock(cache_root() / "toolchain.lock"):
-            found = find_cmdstan()
-            if found is None and os.environ.get("SYNTH_TOOLCHAIN") != "registry" and _github_answers():
-                found = _install_official(report)
-            if found is None:
-                found = assemble(cache_root() / "toolchain", report)
+        try:
+            found = _get_cmdstan(report)
+        except OSError as error:
+            raise FitError(
+                "Stan is not installed here. " + storage.explain(error, "The cache directory", _ELSEWHERE)
+            ) from None
     if found is None:
         raise FitError("No CmdStan could be found, installed or assembled.")
     os.environ["CMDSTAN"] = str(found)

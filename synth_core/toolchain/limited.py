@@ -168,12 +168,12 @@ def build(
     for program in programs:
         _require_approved(program)
     from synth_core.toolchain.find import ensure_cmdstan
-    from synth_core.toolchain.programs import executable_path
+    from synth_core.toolchain.programs import executable_path, is_sound
 
     targets = [executable_path(program, ensure_cmdstan()) for program in programs]
     running = [
         (target, _compile(program)) for program, target in zip(programs, targets, strict=True)
-        if not target.is_file()
+        if not is_sound(target)
     ]  # fmt: skip
     started = time.monotonic()
     try:

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import tempfile
 from functools import cache
 from pathlib import Path
 
+from synth_core import storage
 from synth_core.cache import cache_root, file_lock
 from synth_core.errors import FitError
 from synth_core.toolchain import limited
+from synth_core.toolchain.assemble import compiler, require_tools
 from synth_core.toolchain.find import ensure_cmdstan
 
 STAN_DIRECTORY = Path(__file__).parents[2] / "stan"
+_NOTE = "built.json"  # beside an executable: its checksum, and what it was made of
 _INCLUDE = re.compile(r"^\s*#include\s+[<\"]?([^>\"\s]+)[>\"]?\s*$", re.MULTILINE)
 
 
@@ -33,24 +39,68 @@ def _with_includes(program: Path, include_directory: Path) -> list[Path]:
 
 
 @cache
-def _toolchain_identity(cmdstan: Path) -> str:
-    """CmdStan's version and place (executables link against it), and the compiler."""
-    compiler = subprocess.run(
-        [os.environ.get("CXX", "g++"), "--version"], capture_output=True, text=True, check=False
-    ).stdout.split("\n")[0]
-    digest = hashlib.sha256(f"{cmdstan}\n{compiler}\n".encode())
-    for name in ("makefile", "make/local"):
-        if (cmdstan / name).is_file():
-            digest.update((cmdstan / name).read_bytes())
+def _version(command: str) -> str:
+    done = subprocess.run([*shlex.split(command), "--version"], capture_output=True, text=True, check=False)
+    return done.stdout.split("\n")[0]
+
+
+def _compiler_version() -> str:
+    """The first line the compiler says of itself; empty without one, until there is one."""
+    return _version(compiler()) if shutil.which(shlex.split(compiler())[0]) else ""
+
+
+def _made_of(program: Path, cmdstan: Path) -> str:
+    """Digest of a program, its includes and CmdStan (executables link against its place)."""
+    digest = hashlib.sha256(str(cmdstan).encode())
+    for path in (cmdstan / "makefile", cmdstan / "make" / "local"):
+        if path.is_file():
+            digest.update(path.read_bytes())
+    for path in _with_includes(program, program.parent):
+        digest.update(path.read_bytes())
     return digest.hexdigest()
 
 
 def executable_path(program: Path, cmdstan: Path) -> Path:
-    """Where the executable of a Stan program belongs: keyed by program, includes, toolchain."""
-    digest = hashlib.sha256(_toolchain_identity(cmdstan).encode())
+    """Where the executable of a Stan program belongs: keyed by program, includes, toolchain, compiler."""
+    identity = hashlib.sha256(f"{cmdstan}\n{_compiler_version()}\n".encode())
+    for name in ("makefile", "make/local"):
+        if (cmdstan / name).is_file():
+            identity.update((cmdstan / name).read_bytes())
+    digest = hashlib.sha256(identity.hexdigest().encode())
     for path in _with_includes(program, program.parent):
         digest.update(path.read_bytes())
     return cache_root() / "models" / f"{program.stem}-{digest.hexdigest()[:16]}" / program.stem
+
+
+@cache
+def _checksum(path: Path, size: int, modified: int) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def is_sound(executable: Path) -> bool:
+    """Whether an executable is there, and is what the compiler wrote.
+
+    A damaged program may run and give wrong numbers. One without a note beside it is of an
+    earlier version of this program, and is taken as it is.
+    """
+    try:
+        status = executable.stat()
+        note = json.loads((executable.parent / _NOTE).read_text())
+        return bool(note["sha256"] == _checksum(executable, status.st_size, status.st_mtime_ns))
+    except FileNotFoundError:
+        return executable.is_file()
+    except (OSError, ValueError, TypeError, KeyError):
+        return False
+
+
+def _built_elsewhen(program: Path, cmdstan: Path) -> Path | None:
+    """Without a compiler: a sound executable of the same sources by any compiler."""
+    for note in (cache_root() / "models").glob(f"{program.stem}-*/{_NOTE}"):
+        executable = note.parent / program.stem
+        with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
+            if json.loads(note.read_text())["made_of"] == _made_of(program, cmdstan) and is_sound(executable):
+                return executable
+    return None
 
 
 def compile_program(program: str | Path) -> Path:
@@ -83,13 +133,26 @@ def build_program(source: Path) -> Path:
     """
     cmdstan = ensure_cmdstan()
     target = executable_path(source, cmdstan)
-    if target.is_file():
+    if is_sound(target):
         return target
+    if not _compiler_version() and (other := _built_elsewhen(source, cmdstan)):
+        return other
+    require_tools()
+    try:
+        return _build(source, cmdstan, target)
+    except OSError as error:
+        raise FitError(
+            f"The Stan program {source.name} could not be compiled. "
+            + storage.explain(error, "The cache directory", "name another one in SYNTH_CACHE_DIR")
+        ) from None
+
+
+def _build(source: Path, cmdstan: Path, target: Path) -> Path:
     import cmdstanpy
 
     cmdstanpy.disable_logging()
     with file_lock(target.parent.parent / f"{target.parent.name}.lock"):
-        if target.is_file():
+        if is_sound(target):
             return target
         build = Path(tempfile.mkdtemp(dir=target.parent.parent, prefix="build-"))
         try:
@@ -103,6 +166,9 @@ def build_program(source: Path) -> Path:
                 )
             except (ValueError, RuntimeError) as error:
                 raise FitError(f"The Stan program {source.name} did not compile:\n{error}") from None
+            checksum = hashlib.sha256((build / target.name).read_bytes()).hexdigest()
+            note = {"sha256": checksum, "made_of": _made_of(source, cmdstan)}
+            (build / _NOTE).write_text(json.dumps(note))
             shutil.rmtree(target.parent, ignore_errors=True)
             os.replace(build, target.parent)
         finally:

@@ -65,7 +65,7 @@ def current(kind: str) -> Run | None:
         return None
     if run.tasks[0].spec["fingerprint"] != browser.table.fingerprint:
         manager().drop(_owner(kind))
-        del browser.runs[kind]
+        browser.runs.pop(kind, None)  # another tab may have come first
         return None
     manager().touch(run.jobs)
     return run
@@ -86,7 +86,9 @@ def stop(kind: str) -> None:
 
 def resume(kind: str) -> None:
     """Run again what was stopped or failed; what had finished comes from the cache."""
-    run = session.current().runs[kind]
+    run = session.current().runs.get(kind)
+    if run is None:  # another tab has chosen another table
+        return
     manager().forget(_owner(kind), run.jobs)
     start(kind, run.tasks, **run.about)
 

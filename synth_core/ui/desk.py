@@ -62,8 +62,9 @@ def poll() -> bool:
         st.fragment(_progress, run_every=POLL_SECONDS)(job)
         return True
     desk = state()
-    what = desk.pop("what")
-    del desk["task"]
+    what, task = desk.pop("what", None), desk.pop("task", None)
+    if what is None or task is None:  # another tab has taken the answer
+        return False
     if job.state == "done":
         _take(what, job.summary or {})
     elif job.state == "failed":

@@ -11,7 +11,7 @@ import streamlit as st
 
 from synth_core.points import find_mechanism
 from synth_core.release.state import StateError
-from synth_core.release.store import Run, RunStore, compare_runs, numbers_of
+from synth_core.release.store import DAMAGED, Run, RunStore, compare_runs, numbers_of
 from synth_core.settings import Settings
 from synth_core.tasks import Job
 from synth_core.ui import session
@@ -80,8 +80,14 @@ def _delete(run: Run) -> None:
 
 def runs_panel() -> None:
     """Choose a finished run: use its settings again, name it, note something, compare, delete."""
-    with _store() as store:
-        found = store.runs()
+    try:
+        with _store() as store:
+            found, damaged = store.runs(), store.damaged
+    except StateError as error:
+        st.error(session.plain(str(error)), icon=":material/error:")
+        return
+    if damaged:
+        st.warning(f"What was kept of {damaged:,} runs {DAMAGED}", icon=":material/error:")
     if in_demo():  # runs of other tables may be of confidential ones
         found = [r for r in found if r.data["fingerprint"] == session.current().table.fingerprint]
     if not found:

@@ -139,6 +139,19 @@ def hide_error(error: Exception) -> bool:
     return True
 
 
+def run(page: Any) -> None:
+    """Run a page; one that was overtaken by a newer run of its session starts anew.
+
+    Streamlit lets both work on one session state for a moment, which then changes under the older one's hands.
+    """
+    try:
+        page.run()
+    except RuntimeError as error:
+        if "changed size during iteration" not in str(error):
+            raise
+        st.rerun()
+
+
 def require_login() -> None:
     """Where a sign-in is configured, show nothing else before it: no table, no run, no ledger."""
     if not own_programs.asks_for_login() or st.user.is_logged_in:
@@ -154,3 +167,5 @@ def prepare_session() -> None:
 
     session.take_over()
     background.keep_alive()
+    if problem := manager().storage_problem:
+        st.warning(f"{problem} Until then results are shown and not kept.", icon=":material/hard_drive:")

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from synth_core import storage
 from synth_core.cache import results_cache
 from synth_core.design import select
-from synth_core.errors import InputError
+from synth_core.errors import FitError, InputError
 from synth_core.examples import half_of, load_example
 from synth_core.keys import result_key
 from synth_core.models import OwnProgram, family
@@ -170,8 +171,10 @@ def attempt(place: str, action: Callable[..., None], *args: Any) -> None:
     """
     try:
         action(*args)
-    except InputError as error:
+    except (InputError, FitError) as error:
         st.session_state[f"message_{place}"] = str(error)
+    except OSError as error:
+        st.session_state[f"message_{place}"] = storage.explain(error, "A file of this server")
 
 
 def show_message(place: str) -> None:
@@ -210,6 +213,8 @@ def choose(name: str, *widgets: str, index: int | None = None) -> None:
 
     A number box that was cleared gets its stored value back.
     """
+    if widgets[0] not in st.session_state:
+        return  # an undo or another table came with the same run, and forgot it: that is the later word
     value = st.session_state[widgets[0]]
     browser = current()
     stored = browser.choices[name]
@@ -226,6 +231,8 @@ def choose(name: str, *widgets: str, index: int | None = None) -> None:
 
 def choose_bound(name: str, widget: str) -> None:
     """Widget callback of a declared bound; both are needed, and either can be withdrawn."""
+    if widget not in st.session_state:
+        return  # as in `choose`
     choices = current().choices
     choices[f"bound_{name}"] = st.session_state[widget]
     pair = [choices["bound_lower"], choices["bound_upper"]]

@@ -1,0 +1,50 @@
+"""What a user sees of a fault, and that the app goes on: in a real browser, on a disk that fills."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Server, chromium, painted, settled  # noqa: F401
+from tests.faults.scene import remount, small_disk
+
+pytestmark = [pytest.mark.browser, pytest.mark.stan, pytest.mark.slow]
+
+
+def move(page, value):
+    version = page.locator(".board").get_attribute("data-painted")
+    box = page.get_by_label("Scale c, as a number")
+    box.fill(value)
+    box.press("Enter")
+    painted(page, version)
+    settled(page)
+
+
+@pytest.mark.parametrize(("options", "back", "words"), [("size=8k", "size=64m", "the disk is full"),
+                                                        ("ro", "rw", "it is read-only")])  # fmt: skip
+def test_results_that_cannot_be_kept_are_shown_and_said(chromium, tmp_path, options, back, words):  # noqa: F811
+    with small_disk(tmp_path / "results", "64m") as disk:
+        server = Server(str(disk), SYNTH_STATE_DIR=str(tmp_path / "state"))
+        try:
+            page = chromium.new_page()
+            page.set_default_timeout(30_000)
+            if options != "ro":
+                remount(disk, options)
+                page.goto(server.url)
+            else:
+                page.goto(server.url)
+                painted(page)
+                settled(page)
+                remount(disk, options)
+            painted(page)
+            settled(page)
+            move(page, "0.7")
+            move(page, "0.6")
+            notice = page.get_by_text(words)
+            expect(notice).to_be_visible()
+            expect(notice).to_contain_text("shown and not kept")
+            remount(disk, back)
+            move(page, "0.5")
+            move(page, "0.4")
+            expect(notice).to_have_count(0)
+            page.close()
+        finally:
+            server.stop()
