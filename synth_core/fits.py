@@ -15,6 +15,7 @@ from synth_core.cache import Cache, content_key
 from synth_core.contract import require_contract
 from synth_core.design import Selection, select
 from synth_core.errors import InputError
+from synth_core.extremes import bounds_by_extremes
 from synth_core.models import Model, build_model
 from synth_core.ranges import intervals
 from synth_core.sampling import Posterior, Sampler, sample
@@ -222,11 +223,12 @@ class Fits:
             transformed_by=transformed_by,
         )
 
-        def log_lik(rows: Rows) -> Array:
-            terms = evaluated.log_lik(posterior.draws, rows)
+        def log_lik(some: Rows, rows: Rows) -> Array:
+            draws = {name: values[some] for name, values in posterior.draws.items()}
+            terms = evaluated.log_lik(draws, rows)
             if ranges is None:
                 return terms
-            mass = evaluated.interval_mass(posterior.draws, *ranges[rows].T, rows)
+            mass = evaluated.interval_mass(draws, *ranges[rows].T, rows)
             empty = ~(mass > 0).all(axis=0)
             if empty.any():
                 row = int(np.arange(n)[rows][np.argmax(empty)]) + 1
@@ -239,15 +241,20 @@ class Fits:
             return terms - np.log(mass)
 
         def compute() -> dict[str, Any]:
-            plain = printed or bool((multiplier == 1).all())
-            found = lipschitz_bounds(
-                log_lik,
-                n,
-                posterior.n_draws,
-                None if plain else multiplier,
-                lambda share: self.progress("computing bounds", share),
-                evaluated.block_elements,
-            )
+            weights = None if printed or bool((multiplier == 1).all()) else multiplier
+            more: dict[str, Any] = {
+                "check": lambda share: self.progress("computing bounds", share),
+                "block_elements": evaluated.block_elements,
+            }
+            if printed or not evaluated.exact_again:
+                found = lipschitz_bounds(
+                    lambda rows: log_lik(slice(None), rows), n, posterior.n_draws, weights, **more
+                )
+            else:
+                family = evaluated.family(posterior.draws) if ranges is None else None
+                found = bounds_by_extremes(
+                    log_lik, n, posterior.n_draws, weights, evaluated.alike, family, **more
+                )
             return {k: getattr(found, k) for k in found.__dataclass_fields__}
 
         entry, _ = self.cache.get_or_compute(key, compute, self._wait)

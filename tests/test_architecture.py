@@ -11,7 +11,7 @@ PACKAGE = ROOT / "synth_core"
 FILES = sorted(PACKAGE.rglob("*.py"))
 # Lower layers first: a file imports its own layer or lower ones.
 LAYERS = [
-    {"errors", "limits", "weights", "bounds", "utility", "guarantees", "risk", "solve"},
+    {"errors", "limits", "weights", "bounds", "extremes", "utility", "guarantees", "risk", "solve"},
     {
         "cache",
         "readers",
