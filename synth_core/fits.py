@@ -51,9 +51,11 @@ class Fits:
         self.progress = progress
         self.tail_from: float | None = None  # where the tail's range starts, if frozen elsewhere
 
-    def under(self, settings: Settings, progress: Progress | None = None) -> Fits:
+    def under(
+        self, settings: Settings, progress: Progress | None = None, cache: Cache | None = None
+    ) -> Fits:
         """The same table and columns under other settings; the records are not read again."""
-        other = Fits(self.table, settings, self.cache, progress or self.progress)
+        other = Fits(self.table, settings, cache or self.cache, progress or self.progress)
         same_model = settings.model_options == self.settings.model_options
         kept = {"selection", "tail_from"} | ({"model"} if same_model else set())
         other.__dict__.update({k: v for k, v in self.__dict__.items() if k in kept})
