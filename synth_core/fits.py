@@ -51,9 +51,7 @@ class Fits:
         self.progress = progress
         self.tail_from: float | None = None  # where the tail's range starts, if frozen elsewhere
 
-    def under(
-        self, settings: Settings, progress: Progress | None = None, cache: Cache | None = None
-    ) -> Fits:
+    def under(self, settings: Settings, progress: Progress | None = None, cache: Cache | None = None) -> Fits:
         """The same table and columns under other settings; the records are not read again."""
         other = Fits(self.table, settings, cache or self.cache, progress or self.progress)
         same_model = settings.model_options == self.settings.model_options

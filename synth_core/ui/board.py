@@ -42,6 +42,12 @@ def _clicked(answer: Any) -> int | str | None:
     return int(what) if isinstance(what, float) else what
 
 
+def forget_if_unmounted() -> None:
+    """Called before every run of the script: after one without the board, the browser has no picture."""
+    if not st.session_state.pop("board_rendered", False):
+        st.session_state.pop("board_sent", None)
+
+
 def board(
     results: list[dict[str, Any]],
     figures: list[dict[str, Any]],
@@ -50,6 +56,9 @@ def board(
     on_click: Callable[[int | str], None] | None = None,
 ) -> int | str | None:
     """Show the results table, if there are results, and the figures.
+
+    A picture is sent once: while the browser has it, only its version goes out. A browser that lacks it
+    after all (a message can be overtaken by the next run's) asks, and gets it.
 
     Parameters
     ----------
@@ -72,18 +81,25 @@ def board(
         if what is not None and on_click is not None:
             on_click(what)
 
+    def asked() -> None:
+        st.session_state.pop("board_sent", None)
+
+    contents = (
+        {} if st.session_state.get("board_sent") == version else {"results": results, "figures": figures}
+    )
+    st.session_state["board_sent"], st.session_state["board_rendered"] = version, True
     base = (st.get_option("server.baseUrlPath") or "").strip("/")
     answer = _component()(
         key="board",
         data=_finite(
-            {
-                "results": results,
-                "figures": figures,
+            contents
+            | {
                 "version": version,
                 "stale": stale,
                 "plotly": f"/{base}/{ASSETS}/plotly.min.js".replace("//", "/"),
             }
         ),
         on_clicked_change=clicked,
+        on_lacks_change=asked,
     )
     return _clicked(answer)

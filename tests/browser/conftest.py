@@ -36,14 +36,14 @@ def pytest_collection_modifyitems(items):
 class Server:
     """`streamlit run app.py` on a free port, with a results cache of its own."""
 
-    def __init__(self, results: str, *options: str, **environment: str):
+    def __init__(self, results: str, *options: str, app: str = "app.py", **environment: str):
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
         self.log = tempfile.NamedTemporaryFile("w+", suffix=".log")  # noqa: SIM115
         self.process = subprocess.Popen(
-            [PYTHON, "-m", "streamlit", "run", "app.py", "--server.port", str(self.port), *options],
+            [PYTHON, "-m", "streamlit", "run", app, "--server.port", str(self.port), *options],
             cwd=ROOT,
             env=os.environ | {"SYNTH_RESULTS_DIR": results} | environment,
             stdout=self.log,
