@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 import tempfile
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import psutil
 
 from synth_core.cache import Cache
@@ -18,13 +21,19 @@ from synth_core.settings import make_settings
 from synth_core.table import Table
 
 
-def median_seconds(work: Callable[[], Any], runs: int) -> tuple[float, Any]:
-    """Median wall time and the last answer."""
+def median_seconds(
+    work: Callable[[], Any], runs: int, clock: Callable[[], float] = time.perf_counter
+) -> tuple[float, Any]:
+    """Median time and the last answer.
+
+    `clock` is wall time; `time.process_time` for what one thread computes here: others on the machine
+    change it little.
+    """
     times, answer = [], None
     for _ in range(runs):
-        started = time.perf_counter()
+        started = clock()
         answer = work()
-        times.append(time.perf_counter() - started)
+        times.append(clock() - started)
     return statistics.median(times), answer
 
 
@@ -78,3 +87,40 @@ class TreeMemory:
         except psutil.Error:
             return
         self._peak = max(self._peak, total)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One measured path.
+
+    `seconds` is wall time, or processor time where `note` says so; `processor` is the processor time of
+    the whole process tree. `ratio` is how many times longer the naive form takes; `to_floor` the time beside the floor's; both
+    measured in the same run. `memory` is in GiB.
+    """
+
+    path: str
+    seconds: float | None
+    ratio: float | None = None
+    to_floor: float | None = None
+    memory: float | None = None
+    processor: float | None = None
+    note: str = ""
+
+
+def calibration() -> float:
+    """Processor seconds of a fixed piece of work, a product of matrices and a loop of Python: the speed of the machine now."""
+    a = np.random.default_rng(1).random((300, 300))
+
+    def work() -> float:
+        b = a
+        for _ in range(20):
+            b = a @ b
+            b /= np.abs(b).max()
+        return float(sum(i * i % 7 for i in range(200_000)))
+
+    return median_seconds(work, 9, time.process_time)[0]
+
+
+def tree_processor() -> float:
+    """Processor seconds of this process and of its children that have ended."""
+    return sum(os.times()[:4])
