@@ -94,8 +94,8 @@ class Line:
     """One measured path.
 
     `seconds` is wall time, or processor time where `note` says so; `processor` is the processor time of
-    the whole process tree. `ratio` is how many times longer the naive form takes; `to_floor` the time beside the floor's; both
-    measured in the same run. `memory` is in GiB.
+    the whole process tree. `ratio` is how many times longer the naive form takes, `to_floor` the time
+    beside the floor's, both measured in the same run. `memory` is in GiB.
     """
 
     path: str
@@ -108,7 +108,7 @@ class Line:
 
 
 def calibration() -> float:
-    """Processor seconds of a fixed piece of work, a product of matrices and a loop of Python: the speed of the machine now."""
+    """Processor seconds of a fixed piece of work: how fast the machine is now."""
     a = np.random.default_rng(1).random((300, 300))
 
     def work() -> float:

@@ -13,6 +13,7 @@ import streamlit as st
 from synth_core.ui.server import ASSETS
 
 HERE = Path(__file__).parent
+DIGITS = 6
 
 
 @functools.cache
@@ -26,14 +27,14 @@ def _component() -> Callable[..., Any]:
     )
 
 
-def _finite(value: Any) -> Any:
-    """JSON knows no infinities: they become null, which plotly leaves out."""
+def _on_screen(value: Any) -> Any:
+    """Six digits, more than a screen shows, in half the bytes; infinities, which JSON lacks, become null."""
     if isinstance(value, float):
-        return value if math.isfinite(value) else None
+        return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None
     if isinstance(value, dict):
-        return {k: _finite(v) for k, v in value.items()}
+        return {k: _on_screen(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(v) for v in value]
+        return [_on_screen(v) for v in value]
     return value
 
 
@@ -91,7 +92,7 @@ def board(
     base = (st.get_option("server.baseUrlPath") or "").strip("/")
     answer = _component()(
         key="board",
-        data=_finite(
+        data=_on_screen(
             contents
             | {
                 "version": version,

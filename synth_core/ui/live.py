@@ -22,7 +22,7 @@ from synth_core.ui.server import manager
 
 QUICK_SECONDS = 0.35  # a refit that lands within this is shown by the same rerun
 POLL_SECONDS = 0.4
-WATCHES, WATCH_SECONDS = 3, 0.08  # within a poll
+WATCHES, WATCH_SECONDS = 2, 0.12  # within a poll
 
 Summary = dict[str, Any]
 MakeFigures = Callable[[list[Summary], dict[str, str], Settings], list[dict[str, Any]]]
