@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 
-from benchmarks.browser import Watched, chromium
+from benchmarks.browser import VIEW, Watched, chromium
 from benchmarks.measure import Line, TreeMemory
 from benchmarks.million import MEMORY_GIB, write_csv
 
@@ -24,7 +24,7 @@ def app_million(n: int = 1_000_000) -> list[Line]:
         server = Server(place + "/results")
         try:
             with TreeMemory(server.process.pid) as memory:
-                watched = Watched(browser.new_page(viewport={"width": 1440, "height": 900}))
+                watched = Watched(browser.new_page(viewport=VIEW))
                 page = watched.page
                 page.set_default_timeout(240_000)
                 page.goto(server.url + "/data")
@@ -42,11 +42,11 @@ def app_million(n: int = 1_000_000) -> list[Line]:
                                   time.perf_counter() - started, memory=memory.take(),
                                   note=f"{(watched.received - before) / 1024:.0f} KiB sent"))  # fmt: skip
                 settled(page)
-                seconds, sent = watched.moves("ArrowLeft", 1)
+                seconds, sent = watched.move("ArrowLeft")
                 peak = memory.take()
-                lines.append(Line(f"app, n = {n:,}: slider to exact picture", seconds[0], memory=peak,
-                                  note=f"{sent[0] / 1024:.0f} KiB sent"))  # fmt: skip
-                assert sent[0] < MOST_SENT, sent
+                lines.append(Line(f"app, n = {n:,}: slider to exact picture", seconds, memory=peak,
+                                  note=f"{sent / 1024:.0f} KiB sent"))  # fmt: skip
+                assert sent < MOST_SENT, sent
                 assert max(line.memory or 0 for line in lines) < MEMORY_GIB, lines
         finally:
             server.stop()

@@ -35,11 +35,17 @@ def machine() -> dict[str, Any]:
     }
 
 
+def busy() -> bool:
+    """Whether others use the machine: more runs than there are cores."""
+    return os.getloadavg()[0] > (os.cpu_count() or 1) + 0.5
+
+
 def compared_with(line: Line, unit: float, known: dict[str, Any]) -> str:
     """How a line differs from the baseline's, in words; empty if it does not.
 
     A ratio to the naive form or to the floor is compared where there is one, measured in one run and so
-    free of the machine's speed; else the time in units of the fixed piece of work of the same run.
+    free of the machine's speed; else the time in units of the fixed piece of work of the same run. Wall time
+    says nothing while others use the machine: it is compared between runs with a processor to spare.
     """
     before = known["lines"].get(line.path)
     if before is None:
@@ -52,7 +58,7 @@ def compared_with(line: Line, unit: float, known: dict[str, Any]) -> str:
     elif line.processor and before["processor"]:
         used = (line.processor / unit) / (before["processor"] / known["unit"])
         changes.append(("relative processor time", used))
-    elif line.seconds and before["seconds"]:
+    elif line.seconds and before["seconds"] and not (busy() or before["busy"]):
         changes.append(("relative time", (line.seconds / unit) / (before["seconds"] / known["unit"])))
     if line.memory and before["memory"]:
         changes.append(("memory", line.memory / before["memory"]))
@@ -75,7 +81,8 @@ def write(lines: list[Line], unit: float) -> None:
     """Make this run the baseline; lines of paths that were not run are kept."""
     kept = read()["lines"]
     measured = {
-        line.path: {
+        line.path: {"busy": busy()}
+        | {
             name: None if value is None else float(f"{value:.3g}")
             for name, value in (
                 ("seconds", line.seconds),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import statistics
 import tempfile
 import time
@@ -12,9 +11,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from benchmarks.measure import Line, comparison, fresh_cache
+from synth_core.examples import load_example
 
 MOVES = 16
+VIEW = {"width": 1440, "height": 900}
 
 
 class Watched:
@@ -38,19 +41,16 @@ class Watched:
         )
         return str(self.page.locator(".board").get_attribute("data-painted"))
 
-    def moves(self, key: str, count: int = MOVES) -> tuple[list[float], list[int]]:
-        """Seconds from a key on the first slider to the picture, and bytes received meanwhile."""
-        times, sizes = [], []
-        version = self.painted()
-        for _ in range(count):
-            before = self.received
-            started = time.perf_counter()
-            self.page.locator("input[type=range]").first.press(key)
-            version = self.painted(version)
-            times.append(time.perf_counter() - started)
-            self.page.wait_for_timeout(350)  # the rest of the run, and the browser's own work
-            sizes.append(self.received - before)
-        return times, sizes
+    def move(self, key: str) -> tuple[float, int]:
+        """Seconds from a key on the first slider to the picture, and the bytes that it took."""
+        version, before = self.painted(), self.received
+        self.page.bring_to_front()  # a hidden page is not drawn
+        started = time.perf_counter()
+        self.page.locator("input[type=range]").first.press(key)
+        self.painted(version)
+        seconds = time.perf_counter() - started
+        self.page.wait_for_timeout(350)  # the rest of the run, and the browser's own work
+        return seconds, self.received - before
 
 
 @contextmanager
@@ -71,22 +71,26 @@ def chromium() -> Iterator[Any]:
 
 def use_beta(page: Any, url: str, n: int) -> None:
     """Choose the simulated beta example with n records, as a user does."""
+    from tests.browser.conftest import settled
+
     page.goto(url + "/data")
+    settled(page)
     page.get_by_role("combobox", name="Example").click()
     page.get_by_text("Simulated: Beta(0.5, 3)").click()
     page.get_by_text("Seed of the simulation").wait_for()
-    page.get_by_label("Records").fill(str(n))
-    page.get_by_label("Records").press("Enter")
-    page.wait_for_timeout(800)
+    settled(page)
+    page.get_by_role("spinbutton", name="Records").fill(str(n))
+    page.get_by_role("spinbutton", name="Records").press("Enter")
+    settled(page)
     page.get_by_role("button", name="Use this example").click()
     page.get_by_text("Variables of example:beta").wait_for()
+    settled(page)
     page.get_by_role("link", name="Compare", exact=True).first.click()
 
 
 def picture_of(n: int) -> dict[str, Any]:
     """What the page Compare sends for the beta example: computed here by the same path, once."""
     from synth_core.comparison import Comparison
-    from synth_core.examples import load_example
     from synth_core.figures.compare import compare_figures, results
     from synth_core.guarantees import explain
     from synth_core.points import find_mechanism
@@ -112,88 +116,83 @@ def picture_of(n: int) -> dict[str, Any]:
     return {"results": results(summaries, labels, guarantees), "figures": figures}
 
 
-def sampler_seconds(n: int) -> float:
-    """The sampler's own time for the refit that a move asks for: two chains, median of nine."""
-    from synth_core.examples import load_example
-
+def sampler_times(n: int) -> Iterator[float]:
+    """The sampler's own time for the refit that a move asks for, two chains, new weights each time."""
     compared = comparison(load_example("beta", n), fresh_cache(), chains=2)
-    seconds = []
-    for i in range(10):
-        alpha = compared.model.records.outcome * 0 + 0.5 + 0.03 * i
-        seconds.append(compared.fits.posterior(alpha)[0].seconds)
-    return statistics.median(seconds[1:])
+    for i in range(200):
+        yield compared.fits.posterior(np.full(n, 0.5 + 0.002 * i))[0].seconds
 
 
-def browser(sizes: tuple[int, ...] = (2_000, 10_000)) -> list[Line]:
-    """Median over 16 new settings, beside the floor and the sampler's own time, in one run."""
+@contextmanager
+def floor_page(browser: Any, n: int) -> Iterator[Watched]:
+    """The floor's own server and page."""
     from tests.browser.conftest import ROOT, Server
-
-    rows: list[Line] = []
-    results = tempfile.mkdtemp(prefix="synth-bench-")
-    with chromium() as browser:
-        if browser is None:
-            return [Line("slider to picture in a browser", None, note="skipped: Chromium not found")]
-        started = time.perf_counter()
-        server = Server(results)
-        answers = time.perf_counter() - started
-        try:
-            watched = Watched(browser.new_page(viewport={"width": 1440, "height": 900}))
-            started = time.perf_counter()
-            watched.page.goto(server.url)
-            watched.painted()
-            seconds = time.perf_counter() - started
-            rows += [
-                Line("start of the app to its first answer", answers),
-                Line("first visit to the first picture, nothing stored", seconds),
-            ]
-            for n in sizes:
-                use_beta(watched.page, server.url, n)
-                watched.painted()
-                watched.page.wait_for_timeout(1000)
-                new, sent = watched.moves("ArrowLeft")
-                cached, _ = watched.moves("ArrowRight")
-                floor, floor_sent = _floor(browser, n, str(ROOT))
-                sampler = sampler_seconds(n)
-                total, base = statistics.median(new), statistics.median(floor)
-                stored = statistics.median(cached[1:])
-                rows += [
-                    Line(f"floor: the same figures, nothing computed, n = {n:,}", base, to_floor=1.0,
-                         note=f"{statistics.median(floor_sent) / 1024:.0f} KiB sent"),
-                    Line(f"slider to the picture of a stored result, n = {n:,}", stored, to_floor=stored / base),
-                    Line(f"slider to exact picture, 2 mechanisms, n = {n:,}", total,
-                         to_floor=(total - sampler) / base,
-                         note=f"without {sampler * 1000:.0f} ms of sampler; at most 2; slowest {max(new):.2f} s; "
-                         f"{statistics.median(sent) / 1024:.0f} KiB sent"),
-                ]  # fmt: skip
-        finally:
-            server.stop()
-        server = Server(results)
-        try:
-            page = Watched(browser.new_page(viewport={"width": 1440, "height": 900}))
-            started = time.perf_counter()
-            page.page.goto(server.url)
-            page.painted()
-            rows.append(
-                Line("first visit to the first picture, results stored", time.perf_counter() - started)
-            )
-        finally:
-            server.stop()
-    return rows
-
-
-def _floor(browser: Any, n: int, root: str) -> tuple[list[float], list[int]]:
-    from tests.browser.conftest import Server
 
     with tempfile.TemporaryDirectory() as place:
         file = Path(place) / "picture.json"
         file.write_text(json.dumps(picture_of(n)))
-        server = Server(place, app="benchmarks/floor_app.py", FLOOR_PICTURE=str(file),
-                        PYTHONPATH=os.pathsep.join([root, os.environ.get("PYTHONPATH", "")]))  # fmt: skip
+        server = Server(place, app="benchmarks/floor_app.py", FLOOR_PICTURE=str(file), PYTHONPATH=str(ROOT))
         try:
-            watched = Watched(browser.new_page(viewport={"width": 1440, "height": 900}))
+            watched = Watched(browser.new_page(viewport=VIEW))
             watched.page.goto(server.url)
             watched.painted()
-            watched.page.wait_for_timeout(500)
-            return watched.moves("ArrowLeft")
+            yield watched
         finally:
             server.stop()
+
+
+def slider(browser: Any, app: Watched, n: int) -> list[Line]:
+    """Moves of the app, of the floor and samplings in turn, so that all meet the same load of the machine."""
+    new, sent, floor, floor_sent, samplings = [], [], [], [], []
+    sampling = sampler_times(n)
+    next(sampling)  # imports
+    with floor_page(browser, n) as other:
+        app.page.wait_for_timeout(1000)
+        for _ in range(MOVES):
+            for page, times, sizes in ((other, floor, floor_sent), (app, new, sent)):
+                seconds, size = page.move("ArrowLeft")
+                times.append(seconds)
+                sizes.append(size)
+            samplings.append(next(sampling))
+        stored = [app.move("ArrowRight")[0] for _ in range(MOVES)][1:]
+        floor += [other.move("ArrowRight")[0] for _ in range(MOVES)]
+    base, total, sampler = (statistics.median(each) for each in (floor, new, samplings))
+    ratio = (total - sampler) / base
+    return [
+        Line(f"floor: the same figures, nothing computed, n = {n:,}", base, to_floor=1.0,
+             note=f"{statistics.median(floor_sent) / 1024:.0f} KiB sent"),
+        Line(f"slider to the picture of a stored result, n = {n:,}", statistics.median(stored),
+             to_floor=statistics.median(stored) / base),
+        Line(f"slider to exact picture, 2 mechanisms, n = {n:,}", total, to_floor=ratio,
+             note=f"without {sampler * 1000:.0f} ms of sampler; at most 2; slowest {max(new):.2f} s; "
+             f"{statistics.median(sent) / 1024:.0f} KiB sent"),
+    ]  # fmt: skip
+
+
+def browser(sizes: tuple[int, ...] = (2_000, 10_000)) -> list[Line]:
+    """Start, first picture, and slider to picture beside the floor, in one run."""
+    from tests.browser.conftest import Server
+
+    lines: list[Line] = []
+    results = tempfile.mkdtemp(prefix="synth-bench-")
+    with chromium() as browser:
+        if browser is None:
+            return [Line("slider to picture in a browser", None, note="skipped: Chromium not found")]
+        for kept in ("nothing", "all"):
+            started = time.perf_counter()
+            server = Server(results)
+            answers = time.perf_counter() - started
+            try:
+                app = Watched(browser.new_page(viewport=VIEW))
+                app.page.goto(server.url)
+                app.painted()
+                seconds = time.perf_counter() - started
+                lines.append(Line(f"start of the app to the first picture, {kept} stored", seconds,
+                                  note=f"the server answers after {answers:.1f} s"))  # fmt: skip
+                for n in sizes if kept == "nothing" else ():
+                    use_beta(app.page, server.url, n)
+                    app.painted()
+                    lines += slider(browser, app, n)
+            finally:
+                server.stop()
+    return lines
