@@ -9,6 +9,7 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
 import argparse  # noqa: E402
+import statistics  # noqa: E402
 import time  # noqa: E402
 
 from benchmarks import baseline, models, paths  # noqa: E402
@@ -63,14 +64,14 @@ def main() -> int:
     )
     started, lines, units = time.perf_counter(), [], []
     for name in args.names or BENCHMARKS:
-        units.append(calibration())  # the load of a shared machine changes between paths
+        units.append(calibration())
         for line in BENCHMARKS[name]():
             lines.append(line)
             print(cells(line, baseline.compared_with(line, units[-1], known)), flush=True)
+        if args.write_baseline:
+            baseline.write(lines, statistics.median(units))
     print(f"\n{len(lines)} paths in {time.perf_counter() - started:.0f} s; a change by more than "
           f"{baseline.FACTOR} from the baseline is marked.")  # fmt: skip
-    if args.write_baseline:
-        baseline.write(lines, sorted(units)[len(units) // 2])
     return 0
 
 

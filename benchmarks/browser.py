@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.measure import Line, comparison, fresh_cache
 from synth_core.examples import load_example
 
-MOVES = 16
+MOVES = 15
 VIEW = {"width": 1440, "height": 900}
 
 
@@ -169,30 +169,30 @@ def slider(browser: Any, app: Watched, n: int) -> list[Line]:
     ]  # fmt: skip
 
 
-def browser(sizes: tuple[int, ...] = (2_000, 10_000)) -> list[Line]:
-    """Start, first picture, and slider to picture beside the floor, in one run."""
+def browser(sizes: tuple[int, ...] = (2_000, 10_000)) -> Iterator[Line]:
+    """Slider to picture beside the floor; start of the app to the first picture."""
     from tests.browser.conftest import Server
 
-    lines: list[Line] = []
-    results = tempfile.mkdtemp(prefix="synth-bench-")
-    with chromium() as browser:
+    with tempfile.TemporaryDirectory() as results, chromium() as browser:
         if browser is None:
-            return [Line("slider to picture in a browser", None, note="skipped: Chromium not found")]
-        for kept in ("nothing", "all"):
+            yield Line("slider to picture in a browser", None, note="skipped: Chromium not found")
+            return
+        for stored in (None, "nothing", "all"):
             started = time.perf_counter()
             server = Server(results)
             answers = time.perf_counter() - started
             try:
                 app = Watched(browser.new_page(viewport=VIEW))
+                if stored is None:
+                    for n in sizes:
+                        use_beta(app.page, server.url, n)
+                        app.painted()
+                        yield from slider(browser, app, n)
+                    continue
                 app.page.goto(server.url)
                 app.painted()
                 seconds = time.perf_counter() - started
-                lines.append(Line(f"start of the app to the first picture, {kept} stored", seconds,
-                                  note=f"the server answers after {answers:.1f} s"))  # fmt: skip
-                for n in sizes if kept == "nothing" else ():
-                    use_beta(app.page, server.url, n)
-                    app.painted()
-                    lines += slider(browser, app, n)
+                yield Line(f"start of the app to the first picture, {stored} stored", seconds,
+                           note=f"the server answers after {answers:.1f} s")  # fmt: skip
             finally:
                 server.stop()
-    return lines

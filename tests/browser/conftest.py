@@ -55,7 +55,9 @@ class Server:
                 urllib.request.urlopen(self.url + "/_stcore/health", timeout=1)
                 return
             except OSError:
-                assert time.monotonic() < deadline, "the app did not start"
+                if time.monotonic() > deadline:
+                    self.process.kill()
+                    raise AssertionError("the app did not start") from None
                 time.sleep(0.1)
 
     def stop(self) -> float:
