@@ -58,7 +58,7 @@ def test_a_picture_is_as_large_for_many_records_as_for_few(watched):
     assert sizes[1] < 2 * sizes[0], sizes
 
 
-def test_a_picture_is_sent_once_and_again_to_a_browser_that_lost_it(watched):
+def test_a_picture_is_sent_once(watched):
     page, received = watched
     version = simulate(page, 2_000)
     settled(page)
@@ -66,9 +66,15 @@ def test_a_picture_is_sent_once_and_again_to_a_browser_that_lost_it(watched):
     page.get_by_text("Diagnostics of the fits").click()  # a run that changes nothing in the picture
     page.get_by_text("Identification risk rests on").first.wait_for()
     settled(page)
-    assert received[0] - before < 30_000, received[0] - before  # it is about 60,000 bytes by itself
+    assert received[0] - before < 50_000  # the picture alone is about 60,000, what else a run sends 40,000
     assert painted(page) == version
+
+
+def test_a_browser_that_lost_the_picture_gets_it_again(watched):
+    page, _ = watched
+    version = simulate(page, 2_000)
+    settled(page)
     page.evaluate("""() => { const board = document.querySelector('.board');
         board.synthState.version = 'lost'; delete board.dataset.painted; }""")
-    page.get_by_text("Diagnostics of the fits").click()
+    page.get_by_text("Diagnostics of the fits").click()  # the run sends the version only
     assert painted(page) == version
