@@ -1,90 +1,198 @@
-"""Slider key to painted picture, in a real Chromium, beside the floor of an unchanged refit."""
+"""Slider key to painted picture in a real Chromium: the app, and the floor of the same figures."""
 
 from __future__ import annotations
 
+import json
 import statistics
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
-Row = tuple[str, str, str]
+import numpy as np
+
+from benchmarks.measure import Line, comparison, fresh_cache
+from synth_core.examples import load_example
+
+MOVES = 15
+VIEW = {"width": 1440, "height": 900}
 
 
-def _painted(page, old: str | None) -> str:
-    page.wait_for_function(
-        """old => { const b = document.querySelector('.board');
-        return b && b.dataset.painted && b.dataset.painted !== old && !b.classList.contains('stale'); }""",
-        arg=old,
-        timeout=60_000,
-    )
-    return page.locator(".board").get_attribute("data-painted")
+class Watched:
+    """A page that counts what its server sends."""
 
+    def __init__(self, page: Any):
+        self.page = page
+        self.received = 0
+        page.on("websocket", lambda socket: socket.on("framereceived", self._count))
 
-def _keys(page, key: str, count: int) -> list[float]:
-    times = []
-    version = page.locator(".board").get_attribute("data-painted")
-    for _ in range(count):
+    def _count(self, payload: bytes | str) -> None:
+        self.received += len(payload)
+
+    def painted(self, old: str | None = None) -> str:
+        """Wait for a fresh picture; its version."""
+        self.page.wait_for_function(
+            """old => { const b = document.querySelector('.board');
+            return b && b.dataset.painted && b.dataset.painted !== old && !b.classList.contains('stale'); }""",
+            arg=old,
+            timeout=240_000,
+        )
+        return str(self.page.locator(".board").get_attribute("data-painted"))
+
+    def move(self, key: str) -> tuple[float, int]:
+        """Seconds from a key on the first slider to the picture, and the bytes that it took."""
+        version, before = self.painted(), self.received
+        self.page.bring_to_front()  # a hidden page is not drawn
         started = time.perf_counter()
-        page.locator("input[type=range]").first.press(key)
-        version = _painted(page, version)
-        times.append(time.perf_counter() - started)
-        page.wait_for_timeout(250)
-    return times
+        self.page.locator("input[type=range]").first.press(key)
+        self.painted(version)
+        seconds = time.perf_counter() - started
+        self.page.wait_for_timeout(350)  # the rest of the run, and the browser's own work
+        return seconds, self.received - before
 
 
-def browser() -> list[Row]:
-    """Median over 16 new settings; the floor is the same with every result cached."""
+@contextmanager
+def chromium() -> Iterator[Any]:
+    """A headless browser; None where there is none."""
     from playwright.sync_api import sync_playwright
 
-    from tests.browser.conftest import CHROMIUM, FLAGS, Server
+    from tests.browser.conftest import CHROMIUM, FLAGS
 
     if CHROMIUM is None:
-        return [("slider to picture in a browser", "skipped", "Chromium not found")]
-    rows: list[Row] = []
-    server = Server(tempfile.mkdtemp(prefix="synth-bench-"))
-    try:
-        with sync_playwright() as playwright:
-            chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-            page = chromium.new_page(viewport={"width": 1440, "height": 900})
+        yield None
+        return
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+def use_beta(page: Any, url: str, n: int) -> None:
+    """Choose the simulated beta example with n records, as a user does."""
+    from tests.browser.conftest import settled
+
+    page.goto(url + "/data")
+    settled(page)
+    page.get_by_role("combobox", name="Example").click()
+    page.get_by_text("Simulated: Beta(0.5, 3)").click()
+    page.get_by_text("Seed of the simulation").wait_for()
+    settled(page)
+    page.get_by_role("spinbutton", name="Records").fill(str(n))
+    page.get_by_role("spinbutton", name="Records").press("Enter")
+    settled(page)
+    page.get_by_role("button", name="Use this example").click()
+    page.get_by_text("Variables of example:beta").wait_for()
+    settled(page)
+    page.get_by_role("link", name="Compare", exact=True).first.click()
+
+
+def picture_of(n: int) -> dict[str, Any]:
+    """What the page Compare sends for the beta example: computed here by the same path, once."""
+    from synth_core.comparison import Comparison
+    from synth_core.figures.compare import compare_figures, results
+    from synth_core.guarantees import explain
+    from synth_core.points import find_mechanism
+    from synth_core.settings import make_settings
+    from synth_core.summaries import summarise
+
+    settings = make_settings(outcome="x", model="beta", bounds=(0.0, 1.0), scale=0.9)
+    compared = Comparison(load_example("beta", n), settings, fresh_cache())
+    names = ["unweighted", "weighted"]
+    found = [compared.run(name) for name in names]
+    summaries = [summarise(each, compared.model.records.outcome) for each in found]
+    labels = {name: find_mechanism(name).label for name in names}
+    guarantees = {
+        name: {
+            "label": find_mechanism(name).guarantee.label,
+            "strength": find_mechanism(name).guarantee.strength,
+            "lines": explain(find_mechanism(name).guarantee, s["epsilon"], s["epsilon_replace"],
+                             1, find_mechanism(name).weighted, "current", True),
+        }
+        for name, s in zip(names, summaries, strict=True)
+    }  # fmt: skip
+    figures = compare_figures(summaries, labels, "x")
+    return {"results": results(summaries, labels, guarantees), "figures": figures}
+
+
+def sampler_times(n: int) -> Iterator[float]:
+    """The sampler's own time for the refit that a move asks for, two chains, new weights each time."""
+    compared = comparison(load_example("beta", n), fresh_cache(), chains=2)
+    for i in range(200):
+        yield compared.fits.posterior(np.full(n, 0.5 + 0.002 * i))[0].seconds
+
+
+@contextmanager
+def floor_page(browser: Any, n: int) -> Iterator[Watched]:
+    """The floor's own server and page."""
+    from tests.browser.conftest import ROOT, Server
+
+    with tempfile.TemporaryDirectory() as place:
+        file = Path(place) / "picture.json"
+        file.write_text(json.dumps(picture_of(n)))
+        server = Server(place, app="benchmarks/floor_app.py", FLOOR_PICTURE=str(file), PYTHONPATH=str(ROOT))
+        try:
+            watched = Watched(browser.new_page(viewport=VIEW))
+            watched.page.goto(server.url)
+            watched.painted()
+            yield watched
+        finally:
+            server.stop()
+
+
+def slider(browser: Any, app: Watched, n: int) -> list[Line]:
+    """Moves of the app, of the floor and samplings in turn, so that all meet the same load of the machine."""
+    new, sent, floor, floor_sent, samplings = [], [], [], [], []
+    sampling = sampler_times(n)
+    next(sampling)  # imports
+    with floor_page(browser, n) as other:
+        app.page.wait_for_timeout(1000)
+        for _ in range(MOVES):
+            for page, times, sizes in ((other, floor, floor_sent), (app, new, sent)):
+                seconds, size = page.move("ArrowLeft")
+                times.append(seconds)
+                sizes.append(size)
+            samplings.append(next(sampling))
+        stored = [app.move("ArrowRight")[0] for _ in range(MOVES)][1:]
+        floor += [other.move("ArrowRight")[0] for _ in range(MOVES)]
+    base, total, sampler = (statistics.median(each) for each in (floor, new, samplings))
+    ratio = (total - sampler) / base
+    return [
+        Line(f"floor: the same figures, nothing computed, n = {n:,}", base, to_floor=1.0,
+             note=f"{statistics.median(floor_sent) / 1024:.0f} KiB sent"),
+        Line(f"slider to the picture of a stored result, n = {n:,}", statistics.median(stored),
+             to_floor=statistics.median(stored) / base),
+        Line(f"slider to exact picture, 2 mechanisms, n = {n:,}", total, to_floor=ratio,
+             note=f"without {sampler * 1000:.0f} ms of sampler; at most 2; slowest {max(new):.2f} s; "
+             f"{statistics.median(sent) / 1024:.0f} KiB sent"),
+    ]  # fmt: skip
+
+
+def browser(sizes: tuple[int, ...] = (2_000, 10_000)) -> Iterator[Line]:
+    """Slider to picture beside the floor; start of the app to the first picture."""
+    from tests.browser.conftest import Server
+
+    with tempfile.TemporaryDirectory() as results, chromium() as browser:
+        if browser is None:
+            yield Line("slider to picture in a browser", None, note="skipped: Chromium not found")
+            return
+        for stored in (None, "nothing", "all"):
             started = time.perf_counter()
-            page.goto(server.url)
-            _painted(page, None)
-            rows.append(
-                (
-                    "first picture of the example after the server answers",
-                    f"{time.perf_counter() - started:.2f} s",
-                    "",
-                )
-            )
-            for title, label in (
-                ("Simulated: Beta(0.5, 3)", "beta, n = 2,000"),
-                (None, "401ksubs, n = 9,275"),
-            ):
-                if title:
-                    page.goto(server.url + "/data")
-                    page.get_by_role("combobox", name="Example").click()
-                    page.get_by_text(title).click()
-                    page.get_by_text("Seed of the simulation").wait_for()
-                    page.get_by_role("button", name="Use this example").click()
-                    page.get_by_text("Variables of example:beta").wait_for()
-                else:
-                    page.goto(server.url + "/data")
-                    page.get_by_role("button", name="Use this example").click()
-                    page.get_by_text("Variables of example:401ksubs").wait_for()
-                page.get_by_role("link", name="Compare", exact=True).first.click()
-                _painted(page, None)
-                page.wait_for_timeout(500)
-                new = statistics.median(_keys(page, "ArrowLeft", 16))
-                cached = statistics.median(_keys(page, "ArrowRight", 16)[1:])
-                if title:
-                    assert new <= 0.4, new
-                rows.append(
-                    (
-                        f"slider to exact picture, 2 mechanisms, {label}",
-                        f"{new * 1000:.0f} ms",
-                        f"{new / cached:.1f}x the floor of {cached * 1000:.0f} ms",
-                    )
-                )
-            chromium.close()
-    finally:
-        server.stop()
-    return rows
+            server = Server(results)
+            answers = time.perf_counter() - started
+            try:
+                app = Watched(browser.new_page(viewport=VIEW))
+                if stored is None:
+                    for n in sizes:
+                        use_beta(app.page, server.url, n)
+                        app.painted()
+                        yield from slider(browser, app, n)
+                    continue
+                app.page.goto(server.url)
+                app.painted()
+                seconds = time.perf_counter() - started
+                yield Line(f"start of the app to the first picture, {stored} stored", seconds,
+                           note=f"the server answers after {answers:.1f} s")  # fmt: skip
+            finally:
+                server.stop()

@@ -15,6 +15,7 @@ from synth_core.cache import Cache, content_key
 from synth_core.contract import require_contract
 from synth_core.design import DesignTransform, Selection, select
 from synth_core.errors import InputError
+from synth_core.extremes import bounds_by_extremes
 from synth_core.models import Model, build_model
 from synth_core.ranges import intervals
 from synth_core.sampling import Posterior, Sampler, sample
@@ -51,10 +52,13 @@ class Fits:
         self.tail_from: float | None = None  # where the tail's range starts, if frozen elsewhere
         self.transform: DesignTransform | None = None  # of the predictors, if another table's is held
 
-    def under(self, settings: Settings, progress: Progress | None = None) -> Fits:
+    def under(self, settings: Settings, progress: Progress | None = None, cache: Cache | None = None) -> Fits:
         """The same table and columns under other settings; the records are not read again."""
-        other = Fits(self.table, settings, self.cache, progress or self.progress)
-        same_model = settings.model_options == self.settings.model_options
+        other = Fits(self.table, settings, cache or self.cache, progress or self.progress)
+        same_model = (settings.model, settings.model_options) == (
+            self.settings.model,
+            self.settings.model_options,
+        )
         kept = {"selection", "tail_from", "transform"} | ({"model"} if same_model else set())
         other.__dict__.update({k: v for k, v in self.__dict__.items() if k in kept})
         return other
@@ -223,11 +227,12 @@ class Fits:
             transformed_by=transformed_by,
         )
 
-        def log_lik(rows: Rows) -> Array:
-            terms = evaluated.log_lik(posterior.draws, rows)
+        def log_lik(some: Rows, rows: Rows) -> Array:
+            draws = {name: values[some] for name, values in posterior.draws.items()}
+            terms = evaluated.log_lik(draws, rows)
             if ranges is None:
                 return terms
-            mass = evaluated.interval_mass(posterior.draws, *ranges[rows].T, rows)
+            mass = evaluated.interval_mass(draws, *ranges[rows].T, rows)
             empty = ~(mass > 0).all(axis=0)
             if empty.any():
                 row = int(np.arange(n)[rows][np.argmax(empty)]) + 1
@@ -240,15 +245,20 @@ class Fits:
             return terms - np.log(mass)
 
         def compute() -> dict[str, Any]:
-            plain = printed or bool((multiplier == 1).all())
-            found = lipschitz_bounds(
-                log_lik,
-                n,
-                posterior.n_draws,
-                None if plain else multiplier,
-                lambda share: self.progress("computing bounds", share),
-                evaluated.block_elements,
-            )
+            weights = None if printed or bool((multiplier == 1).all()) else multiplier
+            more: dict[str, Any] = {
+                "check": lambda share: self.progress("computing bounds", share),
+                "block_elements": evaluated.block_elements,
+            }
+            if printed or not evaluated.exact_again:
+                found = lipschitz_bounds(
+                    lambda rows: log_lik(slice(None), rows), n, posterior.n_draws, weights, **more
+                )
+            else:
+                family = evaluated.family(posterior.draws) if ranges is None else None
+                found = bounds_by_extremes(
+                    log_lik, n, posterior.n_draws, weights, evaluated.alike, family, **more
+                )
             return {k: getattr(found, k) for k in found.__dataclass_fields__}
 
         entry, _ = self.cache.get_or_compute(key, compute, self._wait)

@@ -151,7 +151,7 @@ def _read_cells(text: str, delimiter: str, decimal: str, columns: int) -> pd.Dat
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)
         return pd.read_csv(
-            io.StringIO(text),
+            io.BytesIO(text.encode()),  # a StringIO takes four bytes a character, and longer
             sep=delimiter,
             decimal=decimal,
             header=0,
@@ -229,7 +229,7 @@ def _checked(frame: pd.DataFrame, name: str) -> pd.DataFrame:
         raise InputError(f"The file {name} has a header but no rows.")
     for i, column in enumerate(frame.columns):
         cells = frame.iloc[:, i]
-        if cells.dtype.kind == "O" and any(
+        if cells.dtype == object and any(
             isinstance(c, list | dict | tuple | set | np.ndarray) for c in cells
         ):
             raise InputError(f"Column '{column}' of {name} holds lists; give it one value a cell.")

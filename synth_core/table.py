@@ -92,7 +92,8 @@ def open_table(path: str) -> Table:
 def _describe(series: pd.Series, name: str) -> Column:
     missing = int(series.isna().sum())
     present = series.dropna()
-    distinct = int(present.nunique()) if all(map(np.isscalar, present)) else len(present)
+    plain = series.dtype != object or all(map(np.isscalar, present))
+    distinct = int(present.nunique()) if plain else len(present)
     if present.empty:
         return Column(name, "empty", missing, 0, "no values")
     note = "constant" if distinct == 1 else ""
@@ -107,8 +108,8 @@ def _describe(series: pd.Series, name: str) -> Column:
         return Column(name, kind, missing, distinct, note)
     if pd.api.types.is_datetime64_any_dtype(series):
         return Column(name, "date", missing, distinct, note)
-    numbers = pd.to_numeric(present.astype(str), errors="coerce")
-    bad = int(numbers.isna().sum())
+    counts = present.astype(str).value_counts(sort=False)  # each text is read once, however often it stands
+    bad = int(counts[pd.to_numeric(counts.index.to_series(), errors="coerce").isna().to_numpy()].sum())
     if 0 < bad < 0.5 * len(present):
         note = f"{bad:,} cells are not numbers"
     return Column(name, "text", missing, distinct, note)

@@ -121,9 +121,12 @@ def isolation_risk(values: Array, radius: float, reference: Array | None = None)
     array([0.333, 0.333, 0.667])
     """
     ordered = np.sort(values if reference is None else reference)
-    reach = radius * np.abs(values)
-    inside = np.searchsorted(ordered, values + reach, side="right") - np.searchsorted(
-        ordered, values - reach, side="left"
+    order = np.argsort(values)  # neighbours are searched for one after the other, in memory that is at hand
+    asked = values[order]
+    reach = radius * np.abs(asked)
+    inside = np.empty(len(values), dtype=np.int64)
+    inside[order] = np.searchsorted(ordered, asked + reach, side="right") - np.searchsorted(
+        ordered, asked - reach, side="left"
     )
     return 1.0 - inside / len(ordered)
 

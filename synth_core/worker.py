@@ -22,11 +22,13 @@ from synth_core.table import Table
 
 if TYPE_CHECKING:
     from synth_core.comparison import Comparison
+    from synth_core.fits import Fits
 
 _TABLES_KEPT = 4
 _REPORT_SECONDS = 0.1
 
 _tables: OrderedDict[str, Table] = OrderedDict()
+_prepared: dict[Any, Fits] = {}  # the last table's chosen columns and model: seconds of work in a large one
 
 
 class _Reporter:
@@ -181,14 +183,20 @@ def run_job(spec: dict[str, Any], directory: str, tables: list[Table]) -> dict[s
     place = Path(directory)
     try:
         with working_in(place):
+            settings = Settings(**spec["settings"])
             comparison = Comparison(
                 _tables[spec["fingerprint"]],
-                Settings(**spec["settings"]),
+                settings,
                 results_cache(),
                 _Reporter(place),
                 None if spec["reference"] is None else _tables[spec["reference"]],
                 lambda result: _write(place / "preview.json", _summary(comparison, result)),
             )
+            columns = (spec["fingerprint"], settings.outcome, settings.predictors, settings.categorical)
+            if columns in _prepared:
+                comparison.fits = _prepared[columns].under(settings, comparison.progress, comparison.cache)
+            _prepared.clear()
+            _prepared[columns] = comparison.fits
             answer = {"summary": _ANSWERS[spec["kind"]](comparison, spec)}
             tried = comparison.cache.problem
             return answer if tried is None else answer | {"storage": tried}

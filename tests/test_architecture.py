@@ -11,7 +11,18 @@ PACKAGE = ROOT / "synth_core"
 FILES = sorted(PACKAGE.rglob("*.py"))
 # Lower layers first: a file imports its own layer or lower ones.
 LAYERS = [
-    {"errors", "limits", "storage", "weights", "bounds", "utility", "guarantees", "risk", "solve"},
+    {
+        "errors",
+        "limits",
+        "storage",
+        "weights",
+        "bounds",
+        "extremes",
+        "utility",
+        "guarantees",
+        "risk",
+        "solve",
+    },
     {"schemes"},
     {
         "cache",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from synth_core.bounds import BLOCK_ELEMENTS, Rows
+from synth_core.extremes import BLOCK_RECORDS, LinearFamily
 
 Array = NDArray[np.float64]
 Draws = dict[str, Array]
@@ -43,8 +45,8 @@ class Records:
         """Distinct rows of the design, and for each record the index of its row."""
         if self.design.shape[1] == 1:
             return self.design[:1], np.zeros(self.n, dtype=np.int64)
-        rows, index = np.unique(self.design, axis=0, return_inverse=True)
-        return rows, index.ravel()
+        first, index = _kinds(self.design.T)
+        return self.design[first], index
 
     def linear_predictor(self, coefficients: Array, rows: Rows) -> tuple[Array, NDArray[np.int64]]:
         """z' beta at the distinct design rows that `rows` use, and for each of `rows` its place among them.
@@ -60,6 +62,23 @@ class Records:
         distinct, row_of = self.distinct_design
         used, index = np.unique(row_of[rows], return_inverse=True)
         return coefficients @ distinct[used].T, index
+
+
+def _kinds(columns: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """One record of each distinct combination, in lexicographic order, and for each record its combination.
+
+    Parameters
+    ----------
+    columns : array of shape (n_columns, n_records)
+    """
+    order = np.lexsort(columns[::-1])
+    new = np.zeros(len(order), dtype=bool)
+    new[:1] = True
+    for column in columns:
+        new[1:] |= np.diff(column[order]) != 0
+    index = np.empty(len(order), dtype=np.int64)
+    index[order] = np.cumsum(new) - 1
+    return order[new], index
 
 
 @dataclass(frozen=True)
@@ -111,6 +130,7 @@ class Model(ABC):
     uses: ClassVar[frozenset[str]] = frozenset()  # options beyond the prior's scale
     discrete: ClassVar[bool] = False
     block_elements: ClassVar[int] = BLOCK_ELEMENTS  # draws x records that log_lik is best asked for at once
+    exact_again: ClassVar[bool] = True  # log_lik costs little: bounds may ask for some of it twice
     slow: ClassVar[bool] = False  # refits start from the unweighted fit, and a preview is shown meanwhile
     parameters: tuple[str, ...]  # Stan variables that log_lik, cdf and predict need
     adapt_delta: ClassVar[float] = 0.8
@@ -135,6 +155,37 @@ class Model(ABC):
     @abstractmethod
     def log_lik(self, draws: Draws, rows: Rows) -> Array:
         """log p(x_i | theta_s) of shape (n_draws, n_rows)."""
+
+    @cached_property
+    def alike(self) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+        """One row of each kind of record with one likelihood, and the kind of every record; None if few are alike."""
+        outcome = self.records.outcome
+        if len(np.unique(outcome)) > outcome.size / 2:
+            return None
+        row = self.records.distinct_design[1] if self.uses_predictors else np.zeros(len(outcome))
+        kinds = _kinds(np.stack([row, outcome]))
+        return kinds if len(kinds[0]) <= outcome.size / 2 else None
+
+    def family(self, draws: Draws) -> LinearFamily | None:
+        """The log-likelihood as a linear function, in an exponential family of few dimensions; else None."""
+        return None
+
+    def _by_design_row(
+        self, statistics: tuple[Array, ...], coefficients: Callable[[Array], tuple[Array, ...]]
+    ) -> LinearFamily | None:
+        """A family whose coefficients differ by design row; None if too few records share one.
+
+        Parameters
+        ----------
+        coefficients : callable
+            Of a design row: for each statistic and for the constant, an array of shape (n_draws,).
+        """
+        rows, row_of = self.records.distinct_design
+        if len(rows) * BLOCK_RECORDS > self.records.n:
+            return None
+        return LinearFamily(
+            np.column_stack(statistics), row_of, lambda cell: np.column_stack(coefficients(rows[cell]))
+        )
 
     @abstractmethod
     def cdf(self, draws: Draws, values: Array, rows: Rows) -> Array:

@@ -10,6 +10,7 @@ from scipy import special
 
 from synth_core.bounds import Rows
 from synth_core.errors import InputError
+from synth_core.extremes import LinearFamily
 from synth_core.models.base import Array, Draws, Model, Options, Records
 
 LAMBDA_LOWER, LAMBDA_SHAPE = 0.1, 1.5
@@ -110,9 +111,18 @@ class Beta(BetaFamily):
         return data
 
     def log_lik(self, draws: Draws, rows: Rows) -> Array:
+        return self._coefficients(draws) @ self.features[rows].T
+
+    def family(self, draws: Draws) -> LinearFamily:
+        coefficients = self._coefficients(draws)
+        one = np.zeros(self.records.n, dtype=np.int64)
+        return LinearFamily(self.features[:, :2], one, lambda cell: coefficients)
+
+    @staticmethod
+    def _coefficients(draws: Draws) -> Array:
+        """Of the features, of shape (n_draws, 3)."""
         a, b = draws["a"], draws["b"]
-        coefficients = np.column_stack([a - 1.0, b - 1.0, -special.betaln(a, b)])
-        return coefficients @ self.features[rows].T
+        return np.column_stack([a - 1.0, b - 1.0, -special.betaln(a, b)])
 
     def shapes(self, draws: Draws, rows: Rows) -> tuple[Array, Array]:
         return draws["a"][:, None], draws["b"][:, None]

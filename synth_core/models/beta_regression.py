@@ -8,6 +8,7 @@ import numpy as np
 from scipy import special
 
 from synth_core.bounds import Rows
+from synth_core.extremes import LinearFamily
 from synth_core.models.base import Array, Draws, Options, Records
 from synth_core.models.beta import LAMBDA_LOWER, LAMBDA_SHAPE, BetaFamily
 from synth_core.models.coordinates import penalised_estimate, whitening
@@ -82,6 +83,14 @@ class BetaRegression(BetaFamily):
     def log_lik(self, draws: Draws, rows: Rows) -> Array:
         a, b, log_constant = self._by_row(draws, rows)
         return (a - 1) * self.log_x[rows] + (b - 1) * self.log1m_x[rows] - log_constant
+
+    def family(self, draws: Draws) -> LinearFamily | None:
+        def coefficients(row: Array) -> tuple[Array, ...]:
+            eta, precision = draws["beta"] @ row, draws["lambda"]
+            a, b = precision * special.expit(eta), precision * special.expit(-eta)
+            return a - 1.0, b - 1.0, -special.betaln(a, b)
+
+        return self._by_design_row((self.log_x, self.log1m_x), coefficients)
 
     def predict(self, draw: Draws, rng: np.random.Generator) -> Array:
         eta = (self.rows @ draw["beta"])[self.row_of]

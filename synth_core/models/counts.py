@@ -11,6 +11,7 @@ from scipy import special
 
 from synth_core.bounds import Rows
 from synth_core.errors import InputError
+from synth_core.extremes import LinearFamily
 from synth_core.models.base import Array, Draws, Model, Options, Records
 from synth_core.models.coordinates import penalised_estimate, whitening
 
@@ -130,6 +131,13 @@ class Poisson(CountModel):
         log_mean, mean = self._mean(draws, rows)
         x = self.records.outcome[rows]
         return x * log_mean - mean - special.gammaln(x + 1)
+
+    def family(self, draws: Draws) -> LinearFamily | None:
+        def coefficients(row: Array) -> tuple[Array, ...]:
+            log_mean = draws["beta"] @ row
+            return log_mean, -np.exp(log_mean)
+
+        return self._by_design_row((self.records.outcome,), coefficients)
 
     def cdf(self, draws: Draws, values: Array, rows: Rows) -> Array:
         _, mean = self._mean(draws, rows)

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import linalg, special
 
 from synth_core.bounds import Rows
+from synth_core.extremes import LinearFamily
 from synth_core.models.base import Array, Draws, Model, Options, Records
 from synth_core.models.transformation import Transformation
 from synth_core.models.zero_part import empty_zero_part
@@ -109,6 +110,16 @@ class Lognormal(Model):
 
     def log_lik(self, draws: Draws, rows: Rows) -> Array:
         return self.log_density(draws, rows)
+
+    def family(self, draws: Draws) -> LinearFamily | None:
+        middle = float(self.response.mean())  # smaller numbers: it only chooses which draws are evaluated
+
+        def coefficients(row: Array) -> tuple[Array, ...]:
+            mean, sigma = draws["beta"] @ row - middle, draws["sigma"]
+            return -0.5 / sigma**2, mean / sigma**2, -0.5 * (mean / sigma) ** 2 - np.log(sigma)
+
+        apart = self.response - middle
+        return self._by_design_row((apart**2, apart), coefficients)
 
     def cdf(self, draws: Draws, values: Array, rows: Rows) -> Array:
         return self.distribution(draws, values, rows)

@@ -44,6 +44,9 @@ class Mixture(TwoPart):
         self.n_components = options.components
         self.parameters = ("pi_k", "beta", "sigma", *(("gamma",) if self.zero_part else ()))
 
+    def family(self, draws: Draws) -> None:
+        return None
+
     def _has_zero_part(self, options: Options) -> bool:
         return options.zero_part
 

@@ -29,6 +29,7 @@ class OwnProgram(Model):
     label = "Own Stan program"
     uses = frozenset({"unit"})
     slow = True
+    exact_again = False
     block_elements = 2**20  # a block is a process: fewer and larger ones than for the others
 
     def __init__(self, records: Records, options: Options):
@@ -51,6 +52,8 @@ class OwnProgram(Model):
                     f"The program declares x as whole numbers, and {bad.sum():,} of {records.n:,} values are "
                     f"not (first in row {int(np.argmax(bad)) + 1} of the complete rows)."
                 )
+
+    alike = None  # a program may tell records apart by anything
 
     @cached_property
     def declared(self) -> Declared:

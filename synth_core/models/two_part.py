@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from synth_core.bounds import Rows
+from synth_core.extremes import LinearFamily
 from synth_core.models.base import Array, Draws, Options, Records
 from synth_core.models.lognormal import Lognormal
 from synth_core.models.transformation import Transformation
@@ -55,6 +56,9 @@ class TwoPart(Lognormal):
             return density
         zero, other = self.zero_part.log_probabilities(draws, rows)
         return np.where(self.zero_part.is_zero[rows], zero, other + density)
+
+    def family(self, draws: Draws) -> LinearFamily | None:
+        return super().family(draws) if self.zero_part is None else None
 
     def cdf(self, draws: Draws, values: Array, rows: Rows) -> Array:
         below = self.distribution(draws, values, rows)

@@ -165,7 +165,13 @@ export default function (component) {
   state.clicked = (what) => setTriggerValue('clicked', what);
   root.classList.toggle('stale', data.stale);
   root.setAttribute('aria-busy', String(data.stale));
-  if (state.version !== data.version) {
+  if (state.version !== data.version && !data.figures) {
+    if (state.lacks !== data.version) {
+      state.lacks = data.version;
+      setTriggerValue('lacks', data.version);
+    }
+  } else if (state.version !== data.version) {
+    state.lacks = undefined;
     state.version = data.version;
     state.figures = data.figures;
     root.querySelector('.top').replaceChildren(...(data.results.length ? [resultTable(state, data.results)] : []));

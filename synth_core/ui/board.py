@@ -13,6 +13,7 @@ import streamlit as st
 from synth_core.ui.server import ASSETS
 
 HERE = Path(__file__).parent
+DIGITS = 6
 
 
 @functools.cache
@@ -26,20 +27,26 @@ def _component() -> Callable[..., Any]:
     )
 
 
-def _finite(value: Any) -> Any:
-    """JSON knows no infinities: they become null, which plotly leaves out."""
+def _on_screen(value: Any) -> Any:
+    """Six digits, more than a screen shows, in half the bytes; infinities, which JSON lacks, become null."""
     if isinstance(value, float):
-        return value if math.isfinite(value) else None
+        return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None
     if isinstance(value, dict):
-        return {k: _finite(v) for k, v in value.items()}
+        return {k: _on_screen(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(v) for v in value]
+        return [_on_screen(v) for v in value]
     return value
 
 
 def _clicked(answer: Any) -> int | str | None:
     what = answer.get("clicked")
     return int(what) if isinstance(what, float) else what
+
+
+def forget_if_unmounted() -> None:
+    """Called before every run of the script: after one without the board, the browser has no picture."""
+    if not st.session_state.pop("board_rendered", False):
+        st.session_state.pop("board_sent", None)
 
 
 def board(
@@ -50,6 +57,9 @@ def board(
     on_click: Callable[[int | str], None] | None = None,
 ) -> int | str | None:
     """Show the results table, if there are results, and the figures.
+
+    A picture is sent once: while the browser has it, only its version goes out. A browser that lacks it
+    after all (a message can be overtaken by the next run's) asks, and gets it.
 
     Parameters
     ----------
@@ -72,18 +82,25 @@ def board(
         if what is not None and on_click is not None:
             on_click(what)
 
+    def asked() -> None:
+        st.session_state.pop("board_sent", None)
+
+    contents = (
+        {} if st.session_state.get("board_sent") == version else {"results": results, "figures": figures}
+    )
+    st.session_state["board_sent"], st.session_state["board_rendered"] = version, True
     base = (st.get_option("server.baseUrlPath") or "").strip("/")
     answer = _component()(
         key="board",
-        data=_finite(
-            {
-                "results": results,
-                "figures": figures,
+        data=_on_screen(
+            contents
+            | {
                 "version": version,
                 "stale": stale,
                 "plotly": f"/{base}/{ASSETS}/plotly.min.js".replace("//", "/"),
             }
         ),
         on_clicked_change=clicked,
+        on_lacks_change=asked,
     )
     return _clicked(answer)

@@ -22,6 +22,7 @@ from synth_core.ui.server import manager
 
 QUICK_SECONDS = 0.35  # a refit that lands within this is shown by the same rerun
 POLL_SECONDS = 0.4
+WATCHES, WATCH_SECONDS = 2, 0.12  # within a poll
 
 Summary = dict[str, Any]
 MakeFigures = Callable[[list[Summary], dict[str, str], Settings], list[dict[str, Any]]]
@@ -39,10 +40,15 @@ def _running(jobs: list[Job]) -> None:
     text, share = min((job.progress() for job in open_jobs), key=lambda pair: pair[1])
     done = f"{len(jobs) - len(open_jobs)} of {len(jobs)} done; " if len(jobs) > 2 else ""
     below = "an approximate preview" if len(previews) == len(open_jobs) else "the last finished picture"
-    left.progress(min(max(share, 0.0), 1.0), text=f"Refitting: {done}{text}. Below is {below}.")
+    words = f"Refitting: {done}{text}. Below is {below}."
+    bar = left.progress(min(max(share, 0.0), 1.0), text=words)
     if right.button("Cancel", key="cancel_jobs", width="stretch"):
         manager().cancel(session.owner())
         st.rerun()
+    for _ in range(WATCHES):  # the end is seen when it comes, not at the next poll
+        if all(job.finished.wait(WATCH_SECONDS / len(open_jobs)) for job in open_jobs):
+            st.rerun()
+        bar.progress(min(max(share, 0.0), 1.0), text=words)  # lets a click or a slider interrupt
 
 
 def _caption(summaries: list[Summary]) -> str:

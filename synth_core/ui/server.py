@@ -164,7 +164,9 @@ def require_login() -> None:
 def prepare_session() -> None:
     """Run at the top of every script run."""
     from synth_core.ui import background, session
+    from synth_core.ui.board import forget_if_unmounted
 
+    forget_if_unmounted()
     session.take_over()
     background.keep_alive()
     if problem := manager().storage_problem:

@@ -36,26 +36,28 @@ def pytest_collection_modifyitems(items):
 class Server:
     """`streamlit run app.py` on a free port, with a results cache of its own."""
 
-    def __init__(self, results: str, *options: str, **environment: str):
+    def __init__(self, results: str, *options: str, app: str = "app.py", **environment: str):
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
         self.log = tempfile.NamedTemporaryFile("w+", suffix=".log")  # noqa: SIM115
         self.process = subprocess.Popen(
-            [PYTHON, "-m", "streamlit", "run", "app.py", "--server.port", str(self.port), *options],
+            [PYTHON, "-m", "streamlit", "run", app, "--server.port", str(self.port), *options],
             cwd=ROOT,
             env=os.environ | {"SYNTH_RESULTS_DIR": results} | environment,
             stdout=self.log,
             stderr=subprocess.STDOUT,
         )
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         while True:
             try:
                 urllib.request.urlopen(self.url + "/_stcore/health", timeout=1)
                 return
             except OSError:
-                assert time.monotonic() < deadline, "the app did not start"
+                if time.monotonic() > deadline:
+                    self.process.kill()
+                    raise AssertionError("the app did not start") from None
                 time.sleep(0.1)
 
     def stop(self) -> float:

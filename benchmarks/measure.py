@@ -1,0 +1,126 @@
+"""What the benchmarks share: medians, a cache of their own, memory of a whole process tree."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+
+from synth_core.cache import Cache
+from synth_core.comparison import Comparison
+from synth_core.settings import make_settings
+from synth_core.table import Table
+
+
+def median_seconds(
+    work: Callable[[], Any], runs: int, clock: Callable[[], float] = time.perf_counter
+) -> tuple[float, Any]:
+    """Median time and the last answer.
+
+    `clock` is wall time; `time.process_time` for what one thread computes here: others on the machine
+    change it little.
+    """
+    times, answer = [], None
+    for _ in range(runs):
+        started = clock()
+        answer = work()
+        times.append(clock() - started)
+    return statistics.median(times), answer
+
+
+def fresh_cache() -> Cache:
+    return Cache(Path(tempfile.mkdtemp(prefix="synth-bench-")))
+
+
+def comparison(table: Table, cache: Cache, **more: Any) -> Comparison:
+    defaults = {"outcome": "x", "model": "beta", "chains": 1}
+    return Comparison(table, make_settings(**(defaults | more)), cache)
+
+
+class TreeMemory:
+    """The largest resident memory of a process and all its descendants, sampled every 20 ms.
+
+    Pages that processes share count once for each, so this is an estimate from above.
+    """
+
+    def __init__(self, pid: int | None = None):
+        self._root = psutil.Process(pid)
+        self._peak = 0
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> TreeMemory:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def take(self) -> float:
+        """GiB at the peak since the last call."""
+        self._sample()
+        peak, self._peak = self._peak, 0
+        return peak / 1024**3
+
+    def _watch(self) -> None:
+        while not self._stop.wait(0.02):
+            self._sample()
+
+    def _sample(self) -> None:
+        total = 0
+        try:
+            for process in (self._root, *self._root.children(recursive=True)):
+                try:
+                    total += process.memory_info().rss
+                except psutil.Error:
+                    continue
+        except psutil.Error:
+            return
+        self._peak = max(self._peak, total)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One measured path.
+
+    `seconds` is wall time, or processor time where `note` says so; `processor` is the processor time of
+    the whole process tree. `ratio` is how many times longer the naive form takes, `to_floor` the time
+    beside the floor's, both measured in the same run. `memory` is in GiB.
+    """
+
+    path: str
+    seconds: float | None
+    ratio: float | None = None
+    to_floor: float | None = None
+    memory: float | None = None
+    processor: float | None = None
+    note: str = ""
+
+
+def calibration() -> float:
+    """Processor seconds of a fixed piece of work: how fast the machine is now."""
+    a = np.random.default_rng(1).random((300, 300))
+
+    def work() -> float:
+        b = a
+        for _ in range(20):
+            b = a @ b
+            b /= np.abs(b).max()
+        return float(sum(i * i % 7 for i in range(200_000)))
+
+    return median_seconds(work, 9, time.process_time)[0]
+
+
+def tree_processor() -> float:
+    """Processor seconds of this process and of its children that have ended."""
+    return sum(os.times()[:4])
