@@ -20,6 +20,11 @@ class Guarantee:
     promise: str
     limits: str
 
+    @property
+    def strict(self) -> bool:
+        """Whether ε is promised for every table, not measured on this one."""
+        return self.strength == 2
+
 
 _LOCAL = (
     "For a finite table it is local: a neighbouring table may have a somewhat larger ε, and the "
@@ -119,7 +124,7 @@ def about_weights(guarantee: Guarantee, weighted: bool, reference: str, from_cur
     if reference == "current":
         strict = (
             " The strict claim is fully earned only with a frozen risk map (a risk reference)."
-            if guarantee.strength == 2
+            if guarantee.strict
             else ""
         )
         return (
@@ -177,7 +182,7 @@ def explain(
     total = (epsilon_replace or epsilon) * datasets
     beliefs = "; ".join(f"{prior:.0%} at most {belief_after(prior, total):.1%}" for prior in (0.01, 0.1, 0.5))
     factor = f"{math.exp(total):,.1f}" if total < 30 else f"e^{total:.0f}"
-    kind = "can at most become" if guarantee.strength == 2 else "would on this table at most become"
+    kind = "can at most become" if guarantee.strict else "would on this table at most become"
     lines.append(
         f"What an intruder believes of a record's value before and after: odds between two values grow by at most "
         f"e^ε = {factor}, with the ε of replacing. A belief of {beliefs} ({kind})."

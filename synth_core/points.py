@@ -53,7 +53,7 @@ class Mechanism:
 
     def guarantee_with(self, tuned: dict[str, float]) -> Guarantee:
         """The promise of a result: an epsilon that was matched to these data is not a strict one."""
-        derived = self.guarantee.strength == 2 and "epsilon" in tuned
+        derived = self.guarantee.strict and "epsilon" in tuned
         return GUARANTEES["data_derived"] if derived else self.guarantee
 
     def reads_current(self, tuned: dict[str, float]) -> bool:

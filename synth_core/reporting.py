@@ -8,7 +8,9 @@ from typing import Any
 
 from synth_core.comparison import Comparison
 from synth_core.guarantees import explain
+from synth_core.points import find_mechanism
 from synth_core.result import Result
+from synth_core.settings import Settings
 
 
 def _number(value: float | None) -> float | str | None:
@@ -94,7 +96,8 @@ def print_table(comparison: Comparison, results: list[Result], out: Callable[[st
     selection, settings = comparison.selection, comparison.settings
     out(
         f"{comparison.table.name}: {settings.outcome}, {comparison.model.records.n:,} complete rows"
-        f" ({selection.dropped:,} dropped); {comparison.model.label}, "
+        f" ({selection.dropped:,} dropped); {comparison.model.label}"
+        f"{' given ' + ', '.join(settings.predictors) if settings.predictors else ''}, "
         f"{comparison.model.density_scale}"
     )
     names = [s.name for s in results[0].statistics]
@@ -120,8 +123,8 @@ def print_table(comparison: Comparison, results: list[Result], out: Callable[[st
             [
                 r.mechanism,
                 "" if r.lipschitz_bound is None else f"{r.lipschitz_bound:.3f}",
-                f"{r.epsilon:.3f}",
-                r.guarantee.label,
+                f"{r.epsilon:.3f}{' !' if r.problems else ''}",
+                r.guarantee.label + (" *" if _unfrozen(r, settings) else ""),
                 f"{r.ecdf_max:.4f}",
                 f"{r.ecdf_avg:.6f}",
                 *(f"{s.synthetic:.5g}" for s in r.statistics),
@@ -139,3 +142,16 @@ def print_table(comparison: Comparison, results: list[Result], out: Callable[[st
         if r.tuned:
             out(f"  {r.mechanism}: " + ", ".join(f"{k} {v:.4g}" for k, v in r.tuned.items()))
     out("ε bounds the effect of removing one record, per released data set.")
+    if any(_unfrozen(r, settings) for r in results):
+        out(
+            "* weights come from this table; the claim is fully earned only with a frozen map (--risk-reference)"
+        )
+
+
+def _unfrozen(result: Result, settings: Settings) -> bool:
+    """Whether a strict claim rests on weights that read the table itself."""
+    return (
+        result.guarantee.strict
+        and find_mechanism(result.mechanism).weighted
+        and settings.risk_reference == "current"
+    )

@@ -63,6 +63,23 @@ class Risk:
         return whose.lipschitz_bound
 
 
+class _Some:
+    """The same evidence about some of the records; what a frozen map knows is the same."""
+
+    def __init__(self, risk: Risk, rows: slice):
+        self.outcome, self.max_abs_log_lik = risk.outcome[rows], risk.max_abs_log_lik[rows]
+        self.counted, self.span, self.lipschitz_bound = risk.counted, risk.span, risk.lipschitz_bound
+
+
+def _require_own_record(scheme: str, alpha: Array, of_some: Array) -> None:
+    """A frozen map promises that a weight depends on its record alone: without half of the others it must stay."""
+    if not np.array_equal(alpha[::2], of_some):
+        raise InputError(
+            f"The scheme '{scheme}' reads other records: without them its weights change, although the risk map is "
+            f"frozen. Its guarantee would be untrue; use it without a frozen map."
+        )
+
+
 def weights_of(
     mechanism: Mechanism, fits: Fits, frozen: RiskMap | None = None, scalar: float | None = None
 ) -> Alpha:
@@ -89,6 +106,8 @@ def weights_of(
         alpha, tuned["scalar"] = np.full(n, scalar), scalar
     else:
         alpha = scheme.alpha(risk, **chosen)
+        if frozen is not None and n > 1:
+            _require_own_record(mechanism.scheme, alpha, scheme.alpha(_Some(risk, slice(0, n, 2)), **chosen))
         if alpha.shape != (n,) or not ((alpha >= 0) & (alpha <= 1)).all():
             raise ValueError(f"the scheme '{mechanism.scheme}' must give each record a weight in [0, 1]")
     truncated = 0

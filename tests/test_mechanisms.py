@@ -7,9 +7,11 @@ from scipy import stats
 from synth_core.comparison import Comparison
 from synth_core.errors import InputError
 from synth_core.examples import load_example
-from synth_core.points import MECHANISMS
+from synth_core.points import MECHANISMS, Mechanism
+from synth_core.schemes import SCHEMES, Scheme
 from synth_core.settings import make_settings
 from synth_core.table import Table
+from synth_core.weighting import weights_of
 from synth_core.weights import likelihood_weights, truncate
 
 pytestmark = pytest.mark.stan
@@ -198,6 +200,22 @@ def test_a_frozen_risk_map_makes_a_weight_depend_on_its_record_alone(cache):
     assert np.corrcoef(current, weights)[0, 1] > 0.95
     with pytest.raises(InputError, match="not given"):
         beta(cache, risk_reference="example:beta")
+
+
+def test_a_scheme_that_reads_other_records_is_refused_under_a_frozen_map(cache, monkeypatch):
+    """Otherwise `rank/censored` would wear a badge that a rank does not earn."""
+
+    def rank(evidence, *, scale):
+        f = evidence.max_abs_log_lik
+        return np.clip(scale * (1 - stats.rankdata(f) / len(f)), 0, 1)
+
+    monkeypatch.setitem(SCHEMES, "rank", Scheme("Ranks", "RK", rank))
+    reference = load_example("beta", 500, 77)
+    mechanism = Mechanism("rank", "Ranks", "rank")
+    frozen = beta(cache, reference=reference, risk_reference="example:beta")
+    with pytest.raises(InputError, match="reads other records"):
+        weights_of(mechanism, frozen.fits, frozen.frozen)
+    assert weights_of(mechanism, beta(cache).fits).weights.max() < 1  # of the current table it may
 
 
 def test_a_frozen_map_carries_its_design(cache, rng):

@@ -441,8 +441,12 @@ def test_twelve_months_and_the_thirteenth_is_refused(plan_file, tmp_path, capsys
     assert len(list(out.iterdir())) == 24
     assert apply(plan_file, 3, out) == 0  # a repeat is not another charge
     assert "nothing more is charged" in capsys.readouterr().out
+    assert (
+        main(["apply", str(plan_file), "example:beta", "--rows", "150", "--data-seed", "3", "--dry-run"]) == 0
+    )
+    assert "Nothing was written" in capsys.readouterr().out
     assert main(["ledger", "show", "monthly"]) == 0
-    assert "12 releases, ε = 72 of 72, 0 left" in capsys.readouterr().out
+    assert "releases: 12, ε = 72 of 72, 0 left" in capsys.readouterr().out
     assert main(["ledger", "limit", "monthly", "78", "--reason", "a year more", "--who", "board"]) == 0
     assert apply(plan_file, 13, out) == 0
     assert main(["ledger", "verify"]) == 0

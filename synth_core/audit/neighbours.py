@@ -166,7 +166,7 @@ def alternatives(comparison: Comparison, mechanism: Mechanism, row: int) -> Arra
     if mechanism.standard != "whole":
         inside = np.clip(comparison.fits.intervals()[row], lower, upper)
         grid = np.linspace(*inside, ALTERNATIVES)
-    elif mechanism.guarantee.strength == 2 and s.bounds is not None:
+    elif mechanism.guarantee.strict and s.bounds is not None:
         share = np.geomspace(NEAREST, 0.5, ALTERNATIVES // 2)
         width = s.bounds[1] - s.bounds[0]
         grid = np.concatenate([s.bounds[0] + width * share, s.bounds[1] - width * share])

@@ -61,7 +61,7 @@ def judge(
     if unclaimed:
         return NOT_JUDGED, unclaimed
     if epsilon_lower > claimed:
-        if guarantee.strength == 2 and not local:
+        if guarantee.strict and not local:
             said = (
                 "The mechanism does not do what it claims: do not release with it before the cause is found."
             )

@@ -19,6 +19,9 @@ EXIT_FAILED = 1
 
 
 class _Parser(argparse.ArgumentParser):
+    def __init__(self, **options: Any):
+        super().__init__(**options, allow_abbrev=False)  # a cut-off option could mean another
+
     def error(self, message: str) -> Any:  # one clear line instead of the whole usage
         raise InputError(f"{message} (see {self.prog} --help)")
 

@@ -46,7 +46,7 @@ def run_show(args: argparse.Namespace) -> int:
         limit = "no limit" if b.limit is None else f"of {b.limit:g}, {b.left or 0:g} left"
         open_ = f", {b.reserved:g} of it reserved for unfinished releases" if b.reserved > 1e-12 else ""
         print(
-            f"{name}: {b.releases} releases, ε = {b.spent:g} {limit}{open_}; {b.strict:g} under a strict guarantee"
+            f"{name}: releases: {b.releases}, ε = {b.spent:g} {limit}{open_}; {b.strict:g} under a strict guarantee"
         )
         if args.series:
             for e in ledger.entries(name):

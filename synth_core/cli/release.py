@@ -163,6 +163,9 @@ def run_apply(args: argparse.Namespace) -> int:
     if outcome.state == REPEATED:
         again = "drawn again and found the same" if args.recompute else "the same archives again"
         print(f"This release was made before: {again}; nothing more is charged.")
+    if args.out is None:  # a dry run of what was released before
+        print("Nothing was written; --out DIR writes its archives again.")
+        return 0
     for path in publish(outcome, Path(args.out)):
         print(path)
     print(f"Release {outcome.number} of {request.name}: ε = {outcome.epsilon:g} charged")

@@ -78,7 +78,9 @@ def run_tune(args: argparse.Namespace) -> int:
         )
     answers = []
     for key, variants in searches.items():
-        say(f"{find_mechanism(key).label}: {len(variants)} searches of about {expected_fits(target)} refits")
+        say(
+            f"{find_mechanism(key).label}: searches: {len(variants)}, of about {expected_fits(target)} refits each"
+        )
         answers.append(tune(comparison, key, target, variants).as_dict())
     if args.format == "json":
         print(json.dumps(_json(answers, target), indent=2, ensure_ascii=False))

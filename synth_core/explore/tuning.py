@@ -189,7 +189,7 @@ def _to_accuracy(
 
 def _derived(summary: dict[str, Any], mechanism: Mechanism) -> dict[str, Any]:
     """A strict mechanism's epsilon that was found by looking at the data is no epsilon-DP guarantee."""
-    return summary | {"guarantee": "data_derived"} if mechanism.guarantee.strength == 2 else summary
+    return summary | {"guarantee": "data_derived"} if mechanism.guarantee.strict else summary
 
 
 def _why(found: Found, target: Target, points: dict[float, Point]) -> str:
@@ -216,7 +216,7 @@ def _over_seeds(
     comparison: Comparison, mechanism: Mechanism, point: Point, steps: _Steps
 ) -> tuple[float, float] | None:
     """Epsilon of the same settings over other sampler seeds: 2 * Delta is a maximum over draws."""
-    if mechanism.guarantee.strength == 2:
+    if mechanism.guarantee.strict:
         return None
     found = [point.epsilon]
     for other in range(1, OTHER_SEEDS + 1):
@@ -239,7 +239,7 @@ def _to_epsilon(
         point = at()
         return Answer(mechanism.key, point.summary(), None, None, 0,
                       _over_seeds(comparison, mechanism, point, steps))  # fmt: skip
-    if mechanism.guarantee.strength == 2:  # epsilon is what was asked for
+    if mechanism.guarantee.strict:  # epsilon is what was asked for
         summary = at(epsilon=_rounded(wanted)).summary()
         return Answer(mechanism.key, summary if target.like is None else _derived(summary, mechanism))
     tolerance = comparison.settings.reweight_tolerance

@@ -143,7 +143,7 @@ class Plan(_Closed):
     @property
     def strict(self) -> bool:
         """Whether epsilon holds by construction (before asking what the plan was tuned on)."""
-        return self.point.guarantee.strength == 2
+        return self.point.guarantee.strict
 
     @property
     def datasets(self) -> int:

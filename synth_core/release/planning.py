@@ -68,7 +68,7 @@ def make_plan(comparison: Comparison, result: Result, decision: Decision) -> tup
     )
     final = comparison.under(**s.model_dump())
     content = to_bytes(freeze(final, point, result.tuned)) if needs_map(point) else None
-    n, strict = comparison.model.records.n, point.guarantee.strength == 2
+    n, strict = comparison.model.records.n, point.guarantee.strict
     safety = 1.0 if strict else safety_factor(n)
     target = s.epsilon if strict else decision.target_epsilon or math.ceil(result.epsilon * safety * 10) / 10
     if strict and decision.target_epsilon not in (None, s.epsilon):

@@ -83,7 +83,7 @@ def _release(request: Request, frozen: Any, ledger: Ledger, progress: Progress) 
         "label": request.label,
         "m": plan.datasets,
         "guarantee": guarantee.label,
-        "strict": guarantee.strength == 2,
+        "strict": guarantee.strict,
         "outcome": plan.settings.outcome,
     }
     progress("reserving the charge in the ledger", 0.0)

@@ -215,11 +215,14 @@ def _script(request: Request) -> str:
     for key, reason in request.overrides.items():
         arguments += ["--override", key, reason]
     return f"""#!/bin/sh
-# Repeats this release from its plan and its table, on the machine whose state directory made it:
-#   sh repeat.sh TABLE OUT
+# Repeats this release from its plan and its table, on the machine whose state directory made it; from the
+# directory of the project, with PYTHON naming the interpreter that it is installed for:
+#   PYTHON=.venv/bin/python sh .../repeat.sh TABLE OUT
 # The same data sets are drawn again and compared with what was released; nothing is charged.
 set -eu
 [ $# -eq 2 ] || {{ echo "usage: sh repeat.sh TABLE OUT" >&2; exit 2; }}
 here=$(cd "$(dirname "$0")" && pwd)
+"${{PYTHON:-python3}}" -c "import synth_core" 2>/dev/null || {{
+  echo "run this from the directory of the project, with PYTHON=.venv/bin/python" >&2; exit 2; }}
 exec "${{PYTHON:-python3}}" -m synth_core apply "$here/plan.json" "$1" --out "$2" {shlex.join(arguments)}
 """

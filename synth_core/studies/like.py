@@ -149,7 +149,7 @@ def compare_like(outcome: Outcome, local: dict[str, float] | None = None) -> lis
                 rows.append(
                     shown(
                         f"Global ε with s = {kept.factor:g}: {where}",
-                        f"{kept.epsilon:.2f}; holds for {kept.covered:.0%} of other databases",
+                        kept.said,
                     )
                 )
             for measure in UTILITY:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,6 +83,13 @@ class Safety:
     factor: float
     epsilon: float
     covered: float
+
+    @property
+    def said(self) -> str:
+        """For a table of results; a single database leaves nothing to hold it against."""
+        if math.isnan(self.covered):
+            return f"{self.epsilon:.2f}; no other database to compare with"
+        return f"{self.epsilon:.2f}; holds for {self.covered:.0%} of other databases"
 
 
 def safety(lipschitz_bounds: Array, rows: int, factor: float | None = None) -> Safety:

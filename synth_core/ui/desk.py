@@ -135,7 +135,7 @@ def current_form() -> dict[str, Any]:
 
 def strict(mechanism: str) -> bool:
     """Whether a mechanism keeps its own epsilon by construction."""
-    return find_mechanism(mechanism).guarantee.strength == 2
+    return find_mechanism(mechanism).guarantee.strict
 
 
 def open_plan(plan_file: Any, map_file: Any) -> None:

@@ -173,7 +173,7 @@ def _local_to_global(of: Any) -> list[Row]:
         rows.append(
             shown(
                 f"Global ε from Weighted-e, ε = {epsilon}, s = {kept.factor:g}",
-                f"{kept.epsilon:.2f}; holds for {kept.covered:.0%} of other databases",
+                kept.said,
             )
         )
     return rows

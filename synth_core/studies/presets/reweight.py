@@ -238,7 +238,7 @@ def compare_supp_5(outcome: Outcome) -> list[Row]:
             rows.append(
                 shown(
                     f"{case}: global ε from {name}, s = {kept.factor:g}",
-                    f"{kept.epsilon:.2f}; holds for {kept.covered:.0%} of other databases",
+                    kept.said,
                 )
             )
         rows.append(
