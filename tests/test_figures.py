@@ -9,10 +9,11 @@ import pytest
 from synth_core.figures.compare import compare_figures, results
 from synth_core.figures.palette import color
 from synth_core.figures.ranges import interval_figure, outside_figure
+from synth_core.figures.utility import ecdf_figure
 from synth_core.points import HISTOGRAM, MECHANISMS
 from synth_core.result import Result
 from synth_core.sampling import Diagnostics
-from synth_core.summaries import summarise
+from synth_core.summaries import CURVE_POINTS, ecdf_points, summarise
 from synth_core.utility import ecdf_distance, statistics
 
 LABELS = {key: m.label for key, m in MECHANISMS.items()}
@@ -125,3 +126,25 @@ def test_zero_confidential_statistics_do_not_break_the_figure(summaries):
         s["statistics"][1]["confidential"] = 0.0
     for figure in compare_figures(summaries, LABELS, "x"):
         go.Figure(plain(figure["traces"]), plain(figure["layout"]))
+
+
+def test_a_drawn_distribution_function_keeps_jumps_and_leaves_a_far_value_outside(rng):
+    """A heap at zero is a step, not a slope from the smallest value; one loss does not press all else into a wall."""
+    values = np.sort(np.concatenate([[-638_000.0], np.zeros(850), rng.lognormal(10.4, 1.0, 5600)]))
+    drawn = ecdf_points(values)
+    where = rng.uniform(values[0], values[-1], 2000)
+    steps = np.searchsorted(drawn["at"], where, side="right") - 1  # what the shape "hv" shows
+    shown = np.where(steps >= 0, np.array(drawn["share"])[steps], 0.0)
+    truth = np.searchsorted(values, where, side="right") / len(values)
+    assert np.abs(shown - truth).max() < 1.01 / (CURVE_POINTS - 1) + 1 / len(values)
+    summary = {
+        "mechanism": "weighted",
+        "ecdf": {"confidential": drawn, "synthetic": drawn, "place": 0.0, "at_place": [0.1, 0.1]},
+        "ecdf_max": 0.0,
+        "ecdf_avg": 0.0,
+    }
+    shown = ecdf_figure([summary], LABELS, "income")
+    lines = [trace for trace in shown["traces"] if trace["mode"] == "lines"]
+    assert {trace["line"]["shape"] for trace in lines} == {"hv"}
+    assert shown["layout"]["xaxis"]["range"][0] > -50_000
+    assert "outside" in shown["layout"]["xaxis"]["title"]["text"]

@@ -9,6 +9,10 @@ from typing import Any
 from synth_core.figures.palette import color, dash
 from synth_core.figures.parts import FAINT, TEXT, Figure, Summary, axis, figure, statistic_label, table
 
+MANY, FAR = (
+    100,
+    3.0,
+)  # points drawn; and how much farther than all others the extremes must lie to be left out
 OFF_SCALE = 150.0  # percent; larger errors are drawn at the edge, as triangles
 
 
@@ -22,7 +26,7 @@ def ecdf_figure(summaries: list[Summary], labels: dict[str, str], outcome: str) 
             "x": confidential["at"],
             "y": confidential["share"],
             "name": "Confidential",
-            "line": {"color": TEXT, "width": 2.5},
+            "line": {"color": TEXT, "width": 2.5, "shape": "hv"},
             "hovertemplate": "Confidential<br>%{x:.4g}: %{y:.3f}<extra></extra>",
         }
     ]
@@ -37,7 +41,7 @@ def ecdf_figure(summaries: list[Summary], labels: dict[str, str], outcome: str) 
                 "x": curve["at"],
                 "y": curve["share"],
                 "name": labels[name],
-                "line": {"color": look, "width": 1.8, "dash": dash(name)},
+                "line": {"color": look, "width": 1.8, "dash": dash(name), "shape": "hv"},
                 "hovertemplate": f"{labels[name]}<br>%{{x:.4g}}: %{{y:.3f}}<extra></extra>",
             }
         )
@@ -62,15 +66,19 @@ def ecdf_figure(summaries: list[Summary], labels: dict[str, str], outcome: str) 
         "legend": {"x": 0.98, "xanchor": "right", "y": 0.06, "yanchor": "bottom", "bgcolor": "rgba(0,0,0,0)"},
     }
     at = confidential["at"]
-    middle, pad = at[len(at) // 2], 0.04 * (at[-1] - at[0])
-    # The confidential range: one synthetic outlier must not turn every curve into a wall.
-    layout["xaxis"]["range"] = [at[0] - pad, at[-1] + pad]
+    first, last = at[0], at[-1]
     layout["showlegend"] = len(summaries) <= 5  # beyond, the table's colours say which is which
-    if at[0] > 0 and at[-1] > 20 * middle:  # a long right tail
+    if first > 0 and last > 20 * at[len(at) // 2]:  # a long right tail
         layout["xaxis"]["type"] = "log"
-        layout["xaxis"]["range"] = [math.log10(at[0]) - 0.05, math.log10(at[-1]) + 0.05]
+        layout["xaxis"]["range"] = [math.log10(first) - 0.05, math.log10(last) + 0.05]
         layout["xaxis"]["title"]["text"] += ", logarithmic"
         layout["legend"] |= {"x": 0.02, "xanchor": "left", "y": 0.98, "yanchor": "top"}
+    else:  # the confidential range: one synthetic outlier must not turn every curve into a wall, nor a few others
+        if len(at) > MANY and last - first > FAR * (at[-2] - at[1]) > 0:
+            first, last = at[1], at[-2]
+            layout["xaxis"]["title"]["text"] += "; a few values lie outside"
+        pad = 0.04 * (last - first)
+        layout["xaxis"]["range"] = [first - pad, last + pad]
     return figure(
         "ecdf",
         "Utility: distribution functions",
