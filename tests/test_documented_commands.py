@@ -181,4 +181,5 @@ def test_make_app_starts_what_the_browser_tests_start():
     ).stdout
     assert ".venv/bin/python -m streamlit run app.py --server.port 8501" in shown
     server = (ROOT / "tests" / "browser" / "conftest.py").read_text()
-    assert '[PYTHON, "-m", "streamlit", "run", "app.py", "--server.port", str(self.port), *options]' in server
+    assert '[PYTHON, "-m", "streamlit", "run", app, "--server.port", str(self.port), *options]' in server
+    assert 'app: str = "app.py"' in server
