@@ -14,8 +14,10 @@ from tests.conftest import shared_file
 
 
 @pytest.mark.stan
-@pytest.mark.parametrize("components", [1, 3])
-@pytest.mark.parametrize("zero_part", [False, True])
+@pytest.mark.parametrize(
+    ("zero_part", "components"),
+    [(False, 1), (False, 3), (True, 1), pytest.param(True, 3, marks=pytest.mark.slow)],
+)
 def test_mechanisms_of_a_mixture(zero_part, components, cache, rng):
     n = 150
     z = rng.normal(size=n)
