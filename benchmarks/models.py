@@ -104,7 +104,7 @@ def mixture() -> list[Line]:
     error = np.sqrt(a.var(0) / 50 + b.var(0) / 50)  # at least fifty effective draws each
     assert (np.abs(a.mean(0) - b.mean(0)) < 5 * error).all(), (a.mean(0), b.mean(0))
     return [
-        Line("mixture, n = 1,000, K = 3, from EM", times["ours"], times["naive"] / times["ours"],
+        Line("mixture, n = 1,000, K = 3, from a pilot run", times["ours"], times["naive"] / times["ours"],
              note=f"naive: per record, {times['naive']:.1f} s"),
         Line("mixture refit from the unweighted fit", times["warm"], times["ours"] / times["warm"],
              note="naive: a cold fit"),
