@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from synth_core import limits, storage
-from synth_core.errors import FitError, InputError
+from synth_core.errors import InputError
 
 Entry = dict[str, Any]  # arrays, and one JSON value per other key
 
@@ -43,19 +43,7 @@ def cache_root() -> Path:
     FitError
         If it cannot be created.
     """
-    base = os.environ.get("SYNTH_CACHE_DIR")
-    root = (
-        Path(base)
-        if base
-        else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "synth_core"
-    )
-    try:
-        root.mkdir(parents=True, exist_ok=True, mode=0o700)
-    except OSError as error:
-        raise FitError(
-            storage.explain(error, "The cache directory", "name another one in SYNTH_CACHE_DIR")
-        ) from None
-    return root
+    return storage.user_directory("cache", "SYNTH_CACHE_DIR", "XDG_CACHE_HOME", ".cache")
 
 
 @contextlib.contextmanager

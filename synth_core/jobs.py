@@ -204,7 +204,7 @@ class JobManager:
             job.directory.mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
             job.state = "failed"
-            job.error = storage.explain(error, "The directory of working files (/dev/shm, or TMPDIR)")
+            job.error = storage.explain(error, storage.WORKING_FILES)
             job.end()
         return job.state == "queued"
 

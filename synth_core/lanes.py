@@ -51,7 +51,7 @@ class Lane:
             except FitError as error:  # no toolchain: the advice is in the message
                 self._manager.finish(job, {"fit_error": str(error)})
             except OSError as error:
-                words = storage.explain(error, "The directory of working files (/dev/shm, or TMPDIR)")
+                words = storage.explain(error, storage.WORKING_FILES)
                 self._manager.finish(job, {"fit_error": words})
             except Exception as error:  # a fault of ours: reported, never a traceback on screen
                 self._manager.finish(

@@ -21,6 +21,7 @@ from synth_core.models.base import Start
 from synth_core.toolchain import compile_program
 
 Progress = Callable[[float], None]  # share done in [0, 1]; raises Cancelled to stop
+_AXES = {"chain_axis": -2, "draw_axis": -1}
 _ITERATION = re.compile(r"Chain \[(\d+)\].*Iteration:\s*(\d+)\s*/\s*(\d+)")
 
 
@@ -261,11 +262,11 @@ def diagnose(
     divergences = int(chains[:, :, columns.index("divergent__")].sum())
     if not len(values):  # every chain is stuck
         return Diagnostics(float("nan"), 0.0, 0.0, divergences, chains.shape[1], n_draws)
-    axes = {"chain_axis": -2, "draw_axis": -1}
+    bulk, tail = _effective_sizes(values)
     return Diagnostics(
-        rhat=float(np.max(array_stats.rhat(values, **axes))),
-        ess_bulk=float(np.min(array_stats.ess(values, method="bulk", **axes))),
-        ess_tail=float(np.min(array_stats.ess(values, method="tail", prob=(0.05, 0.95), **axes))),
+        rhat=float(np.max(array_stats.rhat(values, **_AXES))),
+        ess_bulk=float(np.min(bulk)),
+        ess_tail=float(np.min(tail)),
         divergences=divergences,
         chains=chains.shape[1],
         draws=n_draws,
@@ -279,10 +280,12 @@ def effective_size(chains: np.ndarray) -> float:
     ----------
     chains : array of shape (n_chains, n_draws)
     """
+    return float(min(_effective_sizes(chains))) if np.ptp(chains) > 0 else float(chains.size)
+
+
+def _effective_sizes(values: np.ndarray) -> tuple[Any, Any]:
+    """Bulk and tail effective sample sizes of quantities of shape (..., n_chains, n_draws)."""
     from arviz_stats.base import array_stats
 
-    if np.ptp(chains) == 0:
-        return float(chains.size)
-    axes = {"chain_axis": -2, "draw_axis": -1}
-    tail = array_stats.ess(chains, method="tail", prob=(0.05, 0.95), **axes)
-    return float(min(array_stats.ess(chains, method="bulk", **axes), tail))
+    tail = array_stats.ess(values, method="tail", prob=(0.05, 0.95), **_AXES)
+    return array_stats.ess(values, method="bulk", **_AXES), tail

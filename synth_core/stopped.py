@@ -17,8 +17,7 @@ _TAIL_BYTES, _ROOM_BYTES = 4096, 64 * 1024
 
 def no_room(error: OSError) -> str:
     """The sampler's files could not be written."""
-    where = "The directory of working files (/dev/shm, or TMPDIR)"
-    return "The sampler stopped. " + storage.explain(error, where, "name another directory in TMPDIR")
+    return "The sampler stopped. " + storage.no_room(error)
 
 
 def _is_whole(file: Path) -> bool:

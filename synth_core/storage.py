@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import errno
+import os
+from pathlib import Path
+
+from synth_core.errors import FitError
+
+WORKING_FILES = "The directory of working files (/dev/shm, or TMPDIR)"
 
 _REASONS = {
     errno.ENOSPC: ("the disk is full", "free some space"),
@@ -44,3 +50,36 @@ def explain(error: OSError, place: str, otherwise: str = "") -> str:
     reason, advice = _REASONS.get(error.errno or 0, (system, "check it"))
     also = f", or {otherwise}" if otherwise else ""
     return f"{place} cannot be written: {reason}. {advice[0].upper()}{advice[1:]}{also}, then run it again."
+
+
+def no_room(error: OSError) -> str:
+    """Working files could not be written."""
+    return explain(error, WORKING_FILES, "name another directory in TMPDIR")
+
+
+def user_directory(
+    what: str, variable: str, shared: str, usual: str, failure: type[FitError] = FitError
+) -> Path:
+    """A private directory of this user, created 0700: `variable`, else `shared` or `usual`, and the program's name.
+
+    Parameters
+    ----------
+    what : str
+        What it is, such as "cache".
+    variable, shared : str
+        Environment variables: the program's own, and XDG's.
+    usual : str
+        Under the home directory, where neither is set.
+
+    Raises
+    ------
+    FitError
+        Of kind `failure`, if it cannot be created.
+    """
+    own = os.environ.get(variable)
+    root = Path(own) if own else Path(os.environ.get(shared) or Path.home() / usual) / "synth_core"
+    try:
+        root.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise failure(explain(error, f"The {what} directory", f"name another one in {variable}")) from None
+    return root

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,8 +68,12 @@ class _Some:
     """The same evidence about some of the records; what a frozen map knows is the same."""
 
     def __init__(self, risk: Risk, rows: slice):
-        self.outcome, self.max_abs_log_lik = risk.outcome[rows], risk.max_abs_log_lik[rows]
-        self.counted, self.span, self.lipschitz_bound = risk.counted, risk.span, risk.lipschitz_bound
+        self._risk, self._rows = risk, rows
+
+    def __getattr__(self, name: str) -> Any:
+        """Looked up when a scheme asks: it may need little of it, and f_i costs a fit."""
+        found = getattr(self._risk, name)
+        return found[self._rows] if name in ("outcome", "max_abs_log_lik") else found
 
 
 def _require_own_record(scheme: str, alpha: Array, of_some: Array) -> None:

@@ -46,8 +46,7 @@ def working_directory(prefix: str) -> Path:
     try:
         return Path(tempfile.mkdtemp(prefix=f"{prefix}-{os.getpid()}-", dir=base))
     except OSError as error:
-        where = "The directory of working files (/dev/shm, or TMPDIR)"
-        raise FitError(storage.explain(error, where, "name another directory in TMPDIR")) from None
+        raise FitError(storage.no_room(error)) from None
 
 
 @contextlib.contextmanager

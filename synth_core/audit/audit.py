@@ -12,7 +12,7 @@ from synth_core import limits
 from synth_core.audit import bound
 from synth_core.audit.neighbours import RELATIONS, REMOVED, neighbours
 from synth_core.audit.runs import histogram_pair, posterior_pair
-from synth_core.audit.verdict import judge
+from synth_core.audit.verdict import CURRENT, judge
 from synth_core.cache import content_key
 from synth_core.comparison import Comparison
 from synth_core.errors import InputError
@@ -21,7 +21,7 @@ from synth_core.models import OwnProgram
 from synth_core.points import HISTOGRAM, Mechanism, find_mechanism
 from synth_core.release.audited import FORMAT
 
-CURRENT, FROZEN, NONE = "current table", "frozen", "none"
+FROZEN, NONE = "frozen", "none"  # where weights come from, beside the current table
 MAX_VALUES = 2_000_000_000  # synthetic values drawn for one line
 
 
@@ -208,7 +208,7 @@ def _sources(comparison: Comparison, mechanism: Mechanism, asked: Asked) -> Iter
     if not mechanism.weighted:
         yield NONE, comparison
         return
-    frozen = comparison.settings.risk_reference != CURRENT.split()[0]
+    frozen = comparison.settings.risk_reference != "current"
     if frozen:
         yield f"{FROZEN} on {comparison.settings.risk_reference}", comparison
     if not (frozen and asked.as_set):

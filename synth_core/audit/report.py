@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from typing import Any
 
 import pandas as pd
@@ -11,6 +10,7 @@ import pandas as pd
 from synth_core.audit.audit import NONE, Audit
 from synth_core.audit.verdict import EXCEEDED, VIOLATED, removed
 from synth_core.release.bundle import csv_bytes
+from synth_core.release.texts import without_infinities
 
 FORMATS = ("table", "json", "csv", "markdown")
 COLUMNS = ("Mechanism", "Weights from", "Neighbour", "Claimed ε", "Guarantee", "Lower bound", "Largest seen",
@@ -84,7 +84,7 @@ def notes(audit: Audit) -> list[str]:
 def render(audit: Audit, form: str) -> str:
     """The whole audit in one of `FORMATS`."""
     if form == "json":
-        return json.dumps(_finite(audit.as_dict()), indent=2, ensure_ascii=False)
+        return json.dumps(without_infinities(audit.as_dict()), indent=2, ensure_ascii=False)
     if form == "csv":
         return to_csv(audit).decode().rstrip("\n")
     cells = [[_cell(v) for v in row.values()] for row in rows(audit)]
@@ -105,11 +105,3 @@ def to_csv(audit: Audit) -> bytes:
     frame.insert(0, "Status", "INTERNAL" if audit.confidential else "public or simulated table")
     frame["Confidence"], frame["Runs"] = audit.asked.confidence, audit.asked.runs
     return csv_bytes(frame)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, dict):
-        return {k: _finite(v) for k, v in value.items()}
-    return [_finite(v) for v in value] if isinstance(value, list | tuple) else value

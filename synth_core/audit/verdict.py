@@ -6,6 +6,7 @@ from synth_core.audit.neighbours import REMOVED
 from synth_core.guarantees import Guarantee
 from synth_core.points import HISTOGRAM, Mechanism
 
+CURRENT = "current table"  # where the weights of a line come from
 CONSISTENT = "consistent with the claim"
 VIOLATED = "claim violated"
 EXCEEDED = "local claim exceeded"
@@ -46,7 +47,7 @@ def judge(
     reads_current : bool
         Whether the weights read the current table even under a frozen map.
     """
-    from_table = mechanism.weighted and source == "current table"
+    from_table = mechanism.weighted and source == CURRENT
     local = mechanism.weighted and (from_table or reads_current)
     notes = []
     if guarantee.strength == 1:

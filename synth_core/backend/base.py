@@ -53,7 +53,7 @@ def failure_of(error: BaseException) -> Failure:
     if isinstance(error, (InputError, FitError, Cancelled)):
         return Failure(str(error), isinstance(error, InputError))
     if isinstance(error, OSError):
-        return Failure(storage.explain(error, "The directory of working files (/dev/shm, or TMPDIR)"))
+        return Failure(storage.explain(error, storage.WORKING_FILES))
     cause: BaseException | None = error  # a cluster wraps what it could not read
     while cause is not None and not isinstance(cause, ModuleNotFoundError):
         cause = cause.__cause__

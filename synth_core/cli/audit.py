@@ -13,7 +13,7 @@ from typing import Any
 from synth_core import limits
 from synth_core.audit.audit import Asked, Audit, run_audit
 from synth_core.audit.report import FORMATS, render
-from synth_core.audit.subjects import of_plan, of_run
+from synth_core.audit.subjects import of_plan, of_run, run_settings
 from synth_core.cli.compare import (
     add_columns,
     add_mechanisms,
@@ -161,8 +161,6 @@ def _run_table(args: argparse.Namespace, found: Run) -> Table:
 
 def load_reference_of(found: Run, data_seed: int) -> Any:
     """What the run's risk map was frozen on."""
-    from synth_core.audit.subjects import run_settings
-
     return load_reference(run_settings(found), data_seed)
 
 

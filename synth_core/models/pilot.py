@@ -72,8 +72,9 @@ def run_pilot(
         beta = np.empty((k, n_components))
         for j in range(n_components):
             rows = component == j
-            beta[:, j] = _coefficients(design[rows], response[rows], sigma[j], s, rng)
-            rss = float(((response[rows] - design[rows] @ beta[:, j]) ** 2).sum())
+            z, y = design[rows], response[rows]
+            beta[:, j] = _coefficients(z, y, sigma[j], s, rng)
+            rss = float(((y - z @ beta[:, j]) ** 2).sum())
             sigma[j] = _spread(sigma[j], rss, records[j], sigma_lower, prior_scale, rng)
         s = _prior_spread(s, (beta**2).sum(axis=1), n_components, prior_scale, rng)
         a = _concentration(a, np.log(shares), rng)

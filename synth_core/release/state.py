@@ -22,16 +22,7 @@ class StateError(FitError):
 
 def state_root() -> Path:
     """The state directory (SYNTH_STATE_DIR, else XDG's data directory), created 0700."""
-    base = os.environ.get("SYNTH_STATE_DIR")
-    shared = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
-    root = Path(base) if base else Path(shared) / "synth_core"
-    try:
-        root.mkdir(parents=True, exist_ok=True, mode=0o700)
-    except OSError as error:
-        raise StateError(
-            storage.explain(error, "The state directory", "name another one in SYNTH_STATE_DIR")
-        ) from None
-    return root
+    return storage.user_directory("state", "SYNTH_STATE_DIR", "XDG_DATA_HOME", ".local/share", StateError)
 
 
 def private_directory(*parts: str) -> Path:

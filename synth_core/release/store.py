@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import secrets
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +19,7 @@ from synth_core.keys import result_key
 from synth_core.release.planning import now
 from synth_core.release.report import versions
 from synth_core.release.state import StateError, open_database, read, state_root, transaction
-from synth_core.release.texts import words
+from synth_core.release.texts import without_infinities, words
 from synth_core.result import Result
 from synth_core.summaries import summarise
 
@@ -54,14 +53,6 @@ class Run:
     numbers: dict[str, Any]
     guarantee: str
     versions: dict[str, str]
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, dict):
-        return {k: _finite(v) for k, v in value.items()}
-    return [_finite(v) for v in value] if isinstance(value, list | tuple) else value
 
 
 class RunStore:
@@ -98,7 +89,10 @@ class RunStore:
         ----------
         numbers : dict of plain numbers, strings and flat dicts of them; no arrays.
         """
-        texts = [json.dumps(_finite(part), sort_keys=True) for part in (data, settings, numbers, versions())]
+        texts = [
+            json.dumps(without_infinities(part), sort_keys=True)
+            for part in (data, settings, numbers, versions())
+        ]
         kept = dict(zip(_CHECKED, (secrets.token_hex(4), self.owner, key, texts[0], mechanism, *texts[1:3],
                                    guarantee, texts[3]), strict=True))  # fmt: skip
         kept |= {"time": now(), "checksum": _checksum(kept)}
