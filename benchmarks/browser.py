@@ -71,20 +71,10 @@ def chromium() -> Iterator[Any]:
 
 def use_beta(page: Any, url: str, n: int) -> None:
     """Choose the simulated beta example with n records, as a user does."""
-    from tests.browser.conftest import settled
+    from tests.browser import conftest
 
     page.goto(url + "/data")
-    settled(page)
-    page.get_by_role("combobox", name="Example").click()
-    page.get_by_text("Simulated: Beta(0.5, 3)").click()
-    page.get_by_text("Seed of the simulation").wait_for()
-    settled(page)
-    page.get_by_role("spinbutton", name="Records").fill(str(n))
-    page.get_by_role("spinbutton", name="Records").press("Enter")
-    settled(page)
-    page.get_by_role("button", name="Use this example").click()
-    page.get_by_text("Variables of example:beta").wait_for()
-    settled(page)
+    conftest.use_beta(page, n)
     page.get_by_role("link", name="Compare", exact=True).first.click()
 
 

@@ -10,9 +10,9 @@ from synth_core.studies.presets import PRESETS
 from synth_core.tasks import study_task
 from synth_core.ui import background, session
 from synth_core.ui.board import board
-from synth_core.ui.server import manager
+from synth_core.ui.waiting import watch
 
-KIND, POLL_SECONDS = "study", 0.6
+KIND = "study"
 TITLES = {
     LIKE: "Databases like mine",
     "censor-4": "Censor 4: truncated and censored records",
@@ -59,31 +59,11 @@ def start() -> None:
     background.start(KIND, [study_task(browser.table, settings, asked)], asked=asked)
 
 
-def status(run: background.Run) -> None:
-    """Progress of a study that runs; ends with a full rerun."""
-    job = run.jobs[0]
-    manager().touch(run.jobs)
-    if job.finished.is_set():
-        st.rerun()
-    left, right = st.columns([8, 1], vertical_alignment="center")
-    text, share = job.progress()
-    left.progress(min(max(share, 0.0), 1.0), text=text)
-    right.button("Stop", width="stretch", on_click=background.stop, args=(KIND,))
-
-
 def show(run: background.Run) -> None:
     """The study's table and violins, or why there are none."""
-    job = run.jobs[0]
-    if run.running:
-        st.fragment(status, run_every=POLL_SECONDS)(run)
+    found = watch(KIND, run, "Stopped; what was finished is kept.")
+    if found is None:
         return
-    if job.state != "done":
-        words = "Stopped; what was finished is kept." if job.state == "cancelled" else job.error
-        left, right = st.columns([8, 1], vertical_alignment="center")
-        left.warning(session.plain(words), icon=":material/error:")
-        right.button("Continue", width="stretch", on_click=background.resume, args=(KIND,))
-        return
-    found = job.summary
     title, *rest = found["heading"]
     st.markdown(f"**{session.plain(title)}**")
     st.caption(session.plain(" · ".join(rest)))
@@ -99,7 +79,7 @@ def show(run: background.Run) -> None:
                 "Case", cases, default=cases[0], required=True, label_visibility="collapsed"
             )
             violins = [v for v in violins if v["case"] == case]
-        board([], [study_figure(violins, measure)], f"study{job.key[:12]}{measure}{case}", False)
+        board([], [study_figure(violins, measure)], f"study{run.jobs[0].key[:12]}{measure}{case}", False)
     st.dataframe(as_table(found["rows"]), hide_index=True, height=420)
 
 

@@ -55,6 +55,12 @@ def _svg(parts: list[str], text: str) -> str:
     )
 
 
+def steps(series: list[tuple[str, Array, Array]], x_label: str, y_label: str, text: str) -> str:
+    """`lines` that keep each y until the next x, as distribution functions do."""
+    stepped = [(name, np.repeat(x, 2)[1:], np.repeat(y, 2)[:-1]) for name, x, y in series]
+    return lines(stepped, x_label, y_label, text)
+
+
 def lines(series: list[tuple[str, Array, Array]], x_label: str, y_label: str, text: str) -> str:
     """One or two lines with a legend; `series` holds name, x, y."""
     xs, ys = np.concatenate([s[1] for s in series]), np.concatenate([s[2] for s in series])

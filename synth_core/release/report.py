@@ -237,7 +237,7 @@ def internal_report(
         "density_scale": comparison.model.density_scale,
         "checks": checks,
         "ecdf_chart": Markup(
-            charts.lines(
+            charts.steps(
                 curves,
                 plan.settings.outcome,
                 "share at or below",

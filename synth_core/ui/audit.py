@@ -17,10 +17,10 @@ from synth_core.release.audited import parse_audit
 from synth_core.release.plan import Plan
 from synth_core.tasks import audit_task
 from synth_core.ui import background, desk, session
-from synth_core.ui.server import manager
 from synth_core.ui.session import plain
+from synth_core.ui.waiting import watch
 
-KIND, POLL_SECONDS = "audit", 0.6
+KIND = "audit"
 SIGNS = {CONSISTENT: "✓", VIOLATED: "✗", EXCEEDED: "✗", BEYOND: "?", NOT_JUDGED: "–"}
 
 
@@ -80,32 +80,10 @@ def _start(plan: Plan | None, chosen: Any, runs: int) -> None:
     background.start(KIND, [task])
 
 
-def _status(run: background.Run) -> None:
-    """Progress of an audit that runs; ends with a full rerun."""
-    job = run.jobs[0]
-    manager().touch(run.jobs)
-    if job.finished.is_set():
-        st.rerun()
-    left, right = st.columns([8, 1], vertical_alignment="center")
-    text, share = job.progress()
-    left.progress(min(max(share, 0.0), 1.0), text=text)
-    right.button("Stop", width="stretch", key="stop_audit", on_click=background.stop, args=(KIND,))
-
-
 def _show(run: background.Run, plan: Plan | None) -> None:
-    job = run.jobs[0]
-    if run.running:
-        st.fragment(_status, run_every=POLL_SECONDS)(run)
+    found = watch(KIND, run, "Stopped; finished lines are kept.")
+    if found is None:
         return
-    if job.state != "done":
-        words = "Stopped; finished lines are kept." if job.state == "cancelled" else job.error
-        left, right = st.columns([8, 1], vertical_alignment="center")
-        left.warning(plain(words), icon=":material/error:")
-        right.button(
-            "Continue", width="stretch", key="continue_audit", on_click=background.resume, args=(KIND,)
-        )
-        return
-    found = job.summary
     _verdict(found["rows"])
     st.dataframe(_frame(found["rows"]), hide_index=True, width="stretch")
     st.caption(MEANING)

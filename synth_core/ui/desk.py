@@ -23,6 +23,7 @@ from synth_core.table import Table, read_table
 from synth_core.tasks import Job, Task, plan_task, release_task
 from synth_core.ui import session
 from synth_core.ui.server import manager
+from synth_core.ui.waiting import progress_row
 
 POLL_SECONDS = 0.5
 
@@ -74,16 +75,12 @@ def poll() -> bool:
 
 
 def _progress(job: Job) -> None:
-    manager().touch([job])
-    if job.finished.is_set():
-        st.rerun()
-    left, right = st.columns([8, 1], vertical_alignment="center")
-    text, share = job.progress()
-    left.progress(min(max(share, 0.0), 1.0), text=f"{text} …")
-    if right.button("Cancel", key="cancel_release", width="stretch"):
-        manager().cancel(_owner())
-        state().pop("task", None)
-        st.rerun()
+    progress_row(job, "Cancel", "cancel_release", _cancel)
+
+
+def _cancel() -> None:
+    manager().cancel(_owner())
+    state().pop("task", None)
 
 
 def _take(what: str, answer: dict[str, Any]) -> None:

@@ -15,6 +15,7 @@ from synth_core.toolchain import limited
 from synth_core.toolchain.source import refuse_dangerous
 from synth_core.ui import own_programs, session
 from synth_core.ui.server import manager
+from synth_core.ui.waiting import progress_row
 
 POLL_SECONDS = 0.4
 ASKED = "own_asked"  # {"source", "use"}: what is checked, and whether it is to be used when it passes
@@ -72,16 +73,7 @@ def _use(source: str) -> None:
 
 
 def _waiting(job: Job) -> None:
-    """Poll while the check runs; end the polling with one full rerun."""
-    manager().touch([job])
-    if job.finished.is_set():
-        st.rerun()
-    left, right = st.columns([8, 2], vertical_alignment="center")
-    text, share = job.progress()
-    left.progress(min(max(share, 0.0), 1.0), text=text[:1].upper() + text[1:])
-    if right.button("Cancel", key="cancel_check", width="stretch"):
-        manager().cancel(session.owner())
-        st.rerun()
+    progress_row(job, "Cancel", "cancel_check", manager().cancel, (session.owner(),))
 
 
 def show() -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
 
 from synth_core.jobs import Job
 from synth_core.tasks import Task
-from synth_core.ui import session
+from synth_core.ui import background, session
 from synth_core.ui.server import manager
 
 QUICK_SECONDS = 0.3
@@ -32,18 +33,50 @@ def wait_for(place: str, task: Task) -> dict[str, Any] | None:
         return job.summary
     else:
         words = "Cancelled." if job.state == "cancelled" else job.error
-        left, right = st.columns([8, 1], vertical_alignment="center")
-        left.warning(session.plain(words), icon=":material/error:")
-        right.button("Run again", key=f"again_{place}", width="stretch", on_click=manager().forget,
-                     args=(owner, [job]))  # fmt: skip
+        ended_row(words, "Run again", f"again_{place}", manager().forget, (owner, [job]))
     return None
 
 
-def _progress(owner: str, place: str, job: Job) -> None:
+def watch(kind: str, run: background.Run, stopped: str) -> dict[str, Any] | None:
+    """The answer of a background run of one task, or None while it runs, is stopped or failed, which is shown.
+
+    Parameters
+    ----------
+    stopped : str
+        What to say when the user has stopped it.
+    """
+    job = run.jobs[0]
+    if run.running:
+        st.fragment(_status, run_every=POLL_SECONDS)(kind, run)
+    elif job.state == "done":
+        return job.summary
+    else:
+        words = stopped if job.state == "cancelled" else job.error
+        ended_row(words, "Continue", f"continue_{kind}", background.resume, (kind,))
+    return None
+
+
+def progress_row(job: Job, button: str, key: str, on_click: Callable[..., None], args: tuple = ()) -> None:
+    """In a fragment: how far a job is, and how to stop it; a full rerun once it has ended."""
     manager().touch([job])
     if job.finished.is_set():
         st.rerun()
     left, right = st.columns([8, 1], vertical_alignment="center")
     text, share = job.progress()
     left.progress(min(max(share, 0.0), 1.0), text=f"{text} …")
-    right.button("Cancel", key=f"cancel_{place}", width="stretch", on_click=manager().cancel, args=(owner,))
+    right.button(button, key=key, width="stretch", on_click=on_click, args=args)
+
+
+def ended_row(words: str, button: str, key: str, on_click: Callable[..., None], args: tuple) -> None:
+    """Why there is no answer, and how to ask again."""
+    left, right = st.columns([8, 1], vertical_alignment="center")
+    left.warning(session.plain(words), icon=":material/error:")
+    right.button(button, key=key, width="stretch", on_click=on_click, args=args)
+
+
+def _progress(owner: str, place: str, job: Job) -> None:
+    progress_row(job, "Cancel", f"cancel_{place}", manager().cancel, (owner,))
+
+
+def _status(kind: str, run: background.Run) -> None:
+    progress_row(run.jobs[0], "Stop", f"stop_{kind}", background.stop, (kind,))

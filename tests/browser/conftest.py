@@ -139,6 +139,22 @@ def follow(page, name):
     settled(page)
 
 
+def use_beta(page, rows):
+    """On the Data page: use the simulated beta example with so many rows."""
+    settled(page)
+    page.get_by_role("combobox", name="Example").click()
+    page.get_by_role("option", name="Simulated: Beta(0.5, 3)").click()
+    page.get_by_text("Seed of the simulation").wait_for()
+    settled(page)
+    page.get_by_role("spinbutton", name="Records").fill(str(rows))
+    page.get_by_role("spinbutton", name="Records").press("Enter")
+    settled(page)
+    page.get_by_role("button", name="Use this example").click()
+    page.get_by_text("Variables of example:beta").wait_for()
+    page.get_by_text(f"{rows:,} complete rows").wait_for()
+    settled(page)
+
+
 def upload(page, file):
     """On the Data page: choose a file, and use it."""
     settled(page)

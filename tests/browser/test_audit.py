@@ -5,24 +5,9 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import follow, settled
+from tests.browser.conftest import follow, settled, use_beta
 
 pytestmark = [pytest.mark.browser, pytest.mark.stan]
-
-
-def use_beta(page, rows):
-    """On the page Data: a simulated table of few records."""
-    settled(page)
-    page.get_by_role("combobox", name="Example").click()
-    page.get_by_role("option", name="Simulated: Beta(0.5, 3)").click()
-    settled(page)
-    number = page.get_by_role("spinbutton", name="Records")
-    number.fill(str(rows))
-    number.press("Tab")
-    settled(page)
-    page.get_by_role("button", name="Use this example").click()
-    settled(page)
-    page.get_by_text(re.compile(f"example:beta.*{rows}|{rows} rows")).first.wait_for()
 
 
 def ask(page, runs):

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import follow, painted, settled
-from tests.browser.test_mechanisms import use_beta
+from tests.browser.test_mechanisms import compare_beta
 
 pytestmark = [pytest.mark.browser, pytest.mark.stan]
 
@@ -20,7 +20,7 @@ def number(page, label, value):
 
 def explore_beta(page, steps=None):
     """A small table and the page Explore, with few steps or with those it starts from."""
-    use_beta(page, 200)
+    compare_beta(page, 200)
     settled(page)
     follow(page, "Explore")
     page.get_by_role("button", name="Fill the map").wait_for()

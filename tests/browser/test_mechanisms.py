@@ -5,25 +5,14 @@ import csv
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import follow, painted, settled
+from tests.browser.conftest import follow, painted, settled, use_beta
 
 pytestmark = [pytest.mark.browser, pytest.mark.stan]
 
 
-def use_beta(page, rows=400):
-    settled(page)
-    page.get_by_role("combobox", name="Example").click()
-    page.get_by_role("option", name="Simulated: Beta(0.5, 3)").click()
-    page.get_by_text("Seed of the simulation").wait_for()
-    settled(page)
-    box = page.get_by_label("Records", exact=True)
-    box.fill(str(rows))
-    box.press("Enter")
-    settled(page)
-    page.get_by_role("button", name="Use this example").click()
-    page.get_by_text("Variables of example:beta").wait_for()
-    page.get_by_text(f"{rows:,} complete rows").wait_for()
-    settled(page)
+def compare_beta(page, rows=400):
+    """Use the beta example, and see its picture."""
+    use_beta(page, rows)
     follow(page, "Compare")
     return painted(page)
 
@@ -49,7 +38,7 @@ def rows(page):
 
 def test_mechanisms_are_added_sorted_explained_and_inspected(new_page):
     page = new_page("/data")
-    use_beta(page)
+    compare_beta(page)
     add(page, "Weighted-e", "Censored", "Range-averaged", "Histogram")
     expect(rows(page)).to_have_text(
         ["Unweighted", "Weighted", "Weighted-e", "Censored", "Range-averaged", "Histogram"]
@@ -82,7 +71,7 @@ def test_mechanisms_are_added_sorted_explained_and_inspected(new_page):
 
 def test_a_click_on_a_diamond_opens_the_record(new_page):
     page = new_page("/data")
-    use_beta(page)
+    compare_beta(page)
     plot = page.locator('[data-figure="bounds"] .plot')
     point = plot.locator(".scatterlayer .trace .point").first
     point.wait_for()
@@ -97,7 +86,7 @@ def test_a_click_on_a_diamond_opens_the_record(new_page):
 
 def test_a_point_that_no_paper_names_can_be_composed(new_page):
     page = new_page("/data")
-    use_beta(page)
+    compare_beta(page)
     page.get_by_role("button", name="Compose another").click()
     page.get_by_text("CW, censored").wait_for()  # the proposal: count weights inside censoring
     page.get_by_role("button", name="Add", exact=True).click()
@@ -112,7 +101,7 @@ def test_a_point_that_no_paper_names_can_be_composed(new_page):
 
 def test_sensitive_ranges_page(new_page):
     page = new_page("/data")
-    use_beta(page)
+    compare_beta(page)
     settled(page)
     follow(page, "Sensitive ranges")
     version = painted(page)

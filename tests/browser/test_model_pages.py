@@ -4,14 +4,14 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import follow, painted, settled
-from tests.browser.test_mechanisms import use_beta
+from tests.browser.test_mechanisms import compare_beta
 
 pytestmark = [pytest.mark.browser, pytest.mark.stan]
 
 
 def test_model_check_by_category_and_prior_sensitivity(new_page):
     page = new_page("/data")
-    use_beta(page, 200)
+    compare_beta(page, 200)
     settled(page)
     follow(page, "Model check")
     first = painted(page)
@@ -25,7 +25,7 @@ def test_model_check_by_category_and_prior_sensitivity(new_page):
 
 def test_a_study_of_databases_like_mine(new_page):
     page = new_page("/data")
-    use_beta(page, 200)
+    compare_beta(page, 200)
     settled(page)
     follow(page, "Studies")
     box = page.get_by_role("spinbutton", name="Simulated databases R")

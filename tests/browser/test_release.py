@@ -7,14 +7,9 @@ import zipfile
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import painted, settled
+from tests.browser.conftest import follow, painted, settled
 
 pytestmark = [pytest.mark.browser, pytest.mark.stan]
-
-
-def open_page(page, name):
-    page.get_by_role("navigation").get_by_text(name, exact=True).click()
-    settled(page)
 
 
 def saved(page, button):
@@ -144,7 +139,7 @@ def test_runs_are_kept_and_settings_undone_and_shared(new_page):
     painted(page, version)
     settled(page)
     expect(number).to_have_value("0.90")
-    open_page(page, "Release")
+    follow(page, "Release")
     page.get_by_role("tab", name="Finished runs").click()
     page.get_by_role("button", name="Use these settings again").wait_for()
     chosen = page.get_by_role("combobox", name="Finished run").input_value()

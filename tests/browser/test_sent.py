@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.browser.conftest import follow, painted, settled
+from tests.browser.conftest import follow, painted, settled, use_beta
 
 pytestmark = pytest.mark.browser
 
@@ -25,16 +25,7 @@ def watched(new_page):
 
 def simulate(page, n):
     """Use the simulated example with n records, and see its picture."""
-    page.get_by_role("combobox", name="Example").click()
-    page.get_by_text("Simulated: Beta(0.5, 3)").click()
-    page.get_by_text("Seed of the simulation").wait_for()
-    settled(page)
-    page.get_by_role("spinbutton", name="Records").fill(str(n))
-    page.get_by_role("spinbutton", name="Records").press("Enter")
-    settled(page)
-    page.get_by_role("button", name="Use this example").click()
-    page.get_by_text("Variables of example:beta").wait_for()
-    settled(page)
+    use_beta(page, n)
     follow(page, "Compare")
     page.get_by_text(f"{n:,} records").first.wait_for()
     return painted(page)
