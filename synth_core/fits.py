@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 Progress = Callable[[str, float], None]  # what is being done, share done; may raise Cancelled
 
 SLOW_RECORDS = 20_000  # a censored fit needs every record
-RESTART_WARMUP = 300  # of a fit that starts from the unweighted one's draws, metric and step size
+RESTART_WARMUP = 300  # of a refit of a slow model: it starts where an earlier run has been, with its metric
 _DATA = {"outcome", "predictors", "categorical", "model"} | MODEL_OPTIONS
 
 

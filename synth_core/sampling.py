@@ -241,12 +241,13 @@ def diagnose(
     chains : array of shape (n_draws, n_chains, n_columns)
     columns : names of the columns, as in the sampler's CSV.
     monitored : array of shape (n_chains * n_draws, n_quantities), optional
-        What is judged instead of the parameters, which need not be identified then.
+        What is judged instead of the parameters and their density, which need not be identified then: the
+        coordinates of an empty component may wander while nothing that is used of the fit moves.
     """
     from arviz_stats.base import array_stats
 
-    wanted = parameters if monitored is None else ()
-    used = [i for i, name in enumerate(columns) if name == "lp__" or name.split("[")[0] in wanted]
+    wanted = ("lp__", *parameters) if monitored is None else ()
+    used = [i for i, name in enumerate(columns) if name.split("[")[0] in wanted]
     values = np.moveaxis(chains[:, :, used], (0, 1, 2), (2, 1, 0))  # quantity, chain, draw
     if monitored is not None:
         values = np.concatenate([values, monitored.T.reshape(-1, chains.shape[1], chains.shape[0])])

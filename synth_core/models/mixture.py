@@ -13,7 +13,7 @@ from synth_core.bounds import BLOCK_ELEMENTS, Rows
 from synth_core.models.base import Array, Draws, Options, Records, Start
 from synth_core.models.em import MAX_RECORDS, fit_mixture
 from synth_core.models.lognormal import LOG_ROOT_2PI, normal_mass
-from synth_core.models.pilot import Pilot, run_pilot
+from synth_core.models.pilot import Pilot, State, run_pilot
 from synth_core.models.two_part import TwoPart
 from synth_core.models.zero_part import empty_zero_part
 
@@ -37,7 +37,6 @@ class Mixture(TwoPart):
     uses = frozenset({"unit", "transformation", "offset", "asinh_scale", "components", "zero_part"})
     slow = True
     adapt_delta = 0.95
-    restart_parameters = ("a", "log_ratio", "beta", "sigma", "s", "L", "v")
 
     def __init__(self, records: Records, options: Options):
         super().__init__(records, options)
@@ -67,7 +66,7 @@ class Mixture(TwoPart):
             "k": design.shape[1],
             "precision": precision,
             "shift": shift,
-            "reference": self._reference() + 1,
+            "reference": self._reference(weights) + 1,
             "n_distinct": len(first),
             "response_and_design": np.column_stack([response, -design])[first],
             "distinct_weight": total,
@@ -96,28 +95,32 @@ class Mixture(TwoPart):
         normal = np.arange(self.records.n)[self.normal]
         return normal[np.linspace(0, len(normal) - 1, min(len(normal), MAX_RECORDS)).astype(int)]
 
-    def _pilot(self) -> Pilot:
-        """Of the unweighted fit, kept per process: it costs seconds. Other weights keep its labels."""
+    def _pilot(self, weights: Array) -> Pilot:
+        """Under these weights, kept per process: it costs seconds. Labels are those of the unweighted one."""
         some = self._some()
-        design, response = self.records.design[some], self.response[some]
+        design, response, alpha = self.records.design[some], self.response[some], weights[some]
         scale = self.options.prior_scale
         key = hashlib.sha256(
-            np.column_stack([design, response]).tobytes() + repr((self.n_components, scale)).encode()
+            np.column_stack([design, response, alpha]).tobytes() + repr((self.n_components, scale)).encode()
         ).digest()
         if key not in _pilots:
             rng = np.random.default_rng(0)  # coordinates only: no draw depends on it
-            start = fit_mixture(design, response, np.ones(len(some)), self.n_components, SIGMA_LOWER, rng)
-            _pilots[key] = run_pilot(design, response, start, SIGMA_LOWER, scale, rng)
-            while len(_pilots) > 4:
+            if (alpha == 1).all():
+                start = fit_mixture(design, response, alpha, self.n_components, SIGMA_LOWER, rng)
+            else:
+                start = self._pilot(np.ones_like(weights))
+            _pilots[key] = run_pilot(design, response, alpha, start, SIGMA_LOWER, scale, rng)
+            while len(_pilots) > 8:
                 _pilots.popitem(last=False)
         return _pilots[key]
 
-    def _reference(self) -> int:
-        return int(np.argmax(self._pilot().responsibilities.mean(axis=0)))
+    def _reference(self, weights: Array) -> int:
+        """A component that stays occupied."""
+        return int(np.argmax(weights[self._some()] @ self._pilot(weights).responsibilities))
 
     def _coordinates(self, weights: Array) -> tuple[Array, Array]:
         """A_k of shape (K, k, k) and A_k b_k of shape (k, K)."""
-        pilot, some = self._pilot(), self._some()
+        pilot, some = self._pilot(weights), self._some()
         design, response = self.records.design[some], self.response[some]
         scale = weights[self.normal].sum() / max(weights[some].sum(), 1e-9)
         mass = (scale * weights[some])[:, None] * pilot.responsibilities / pilot.sigma**2
@@ -125,42 +128,42 @@ class Mixture(TwoPart):
         return precision, design.T @ (mass * response[:, None])
 
     def start(self, weights: Array, chains: int, seed: int, previous: Draws | None = None) -> Start:
-        """At draws of the pilot run; or at the last draws of a `previous` fit, with its metric and step size."""
-        precision, shift = self._coordinates(weights)
-        if previous is not None:
-            inits = []
-            for chain in range(chains):
-                values = {"v": np.empty(0)} | {
-                    name: previous[name][chain] for name in self.restart_parameters
-                }
-                beta = values.pop("beta")
-                values["u"] = self._standardise(beta, values["s"], values["L"], precision, shift)
-                inits.append(values)
-            return Start(tuple(inits), previous["inv_metric"], float(previous["step_size"]))
-        pilot, reference = self._pilot(), self._reference()
-        k, n_components = pilot.states[0].beta.shape
+        """At draws of the pilot run under these weights that lie apart, with their variances as the metric.
+
+        Nearer than the draws of another fit, in which other components may be occupied.
+        """
+        pilot, reference = self._pilot(weights), self._reference(weights)
+        coordinates = self._coordinates(weights)
+        k = len(pilot.states[0].s)
         zero_k = k if self.zero_part is not None else 0
+
+        def initial(state: State) -> Draws:
+            return {
+                "a": np.array([state.a]),
+                "log_ratio": np.delete(np.log(state.shares / state.shares[reference]), reference),
+                "u": self._standardise(state.beta, state.s, np.eye(k), *coordinates),
+                "sigma": np.maximum(state.sigma, 1.02 * SIGMA_LOWER),
+                "s": state.s,
+            }
+
+        kept = [initial(state) for state in pilot.states]
+        free = [  # as the sampler moves them, columns of u one after another
+            np.concatenate([
+                np.log(each["a"]), each["log_ratio"], each["u"].ravel("F"), np.log(each["sigma"] - SIGMA_LOWER),
+                np.log(each["s"]),
+            ])
+            for each in kept
+        ]  # fmt: skip
+        shares, entries = self.n_components - 1, k * self.n_components
+        least = np.repeat([0.2, 1e-4, 1.0, 1e-4, 0.25], [1, shares, entries, self.n_components, k])
         inits = []
         for chain in range(chains):
-            rng, state = np.random.default_rng([seed, 41, chain]), pilot.states[chain % len(pilot.states)]
-            inits.append(
-                {
-                    "a": state.a,
-                    "log_ratio": np.delete(np.log(state.shares / state.shares[reference]), reference),
-                    "u": self._standardise(state.beta, state.s, np.eye(k), precision, shift),
-                    "sigma": np.maximum(state.sigma, 1.02 * SIGMA_LOWER),
-                    "s": state.s,
-                    "L": np.eye(k),
-                    "v": rng.standard_normal(zero_k),
-                }
-            )
-        records = np.maximum(pilot.responsibilities.mean(axis=0) * weights[self.normal].sum(), 0.2)
-        room = pilot.sigma / (pilot.sigma - 0.9 * SIGMA_LOWER)  # sigma is sampled as log(sigma - lower bound)
-        inv_metric = np.concatenate([
-            [0.2], 1 / np.delete(records, reference), np.ones(k * n_components),
-            np.minimum(0.5 * room**2 / records, 1.0), np.full(k, 0.25), np.full(k * (k - 1) // 2, 0.3),
-            np.ones(zero_k),
-        ])  # fmt: skip
+            rng = np.random.default_rng([seed, 41, chain])
+            at = kept[len(kept) - 1 - chain % 4 * (len(kept) // 4)]
+            inits.append(at | {"a": at["a"][0], "L": np.eye(k), "v": rng.standard_normal(zero_k)})
+        inv_metric = np.concatenate(
+            [np.maximum(np.var(free, axis=0), least), np.full(k * (k - 1) // 2, 0.3), np.ones(zero_k)]
+        )
         return Start(tuple(inits), inv_metric, 0.1)
 
     @staticmethod

@@ -3,6 +3,7 @@ it samples.
 
 A Gibbs sampler with the components as latent data (Diebolt and Robert 1994). It moves records between
 components, so it finds which components the posterior occupies; an estimate by EM alone occupies all of them.
+Under weights the complete-data likelihood of a record is raised to its weight: near the pseudo posterior, not it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from synth_core.models.em import MixtureEstimate, memberships
 
 Array = NDArray[np.float64]
 
-SWEEPS, KEPT, STATES = 1000, 200, 4
+SWEEPS, KEPT = 2000, 400
 DEGREES = 3.0  # of the half-Student-t priors
 CONCENTRATION = (5.0, 5.0)  # shape and rate of a
 
@@ -35,7 +36,7 @@ class State:
 
 @dataclass(frozen=True)
 class Pilot:
-    """Over the last sweeps: mean responsibilities (n, K) and sigma (K,), and draws that lie apart."""
+    """Of the last sweeps: mean responsibilities (n, K) and sigma (K,), and every draw."""
 
     responsibilities: Array
     sigma: Array
@@ -45,34 +46,37 @@ class Pilot:
 def run_pilot(
     design: Array,
     response: Array,
-    start: MixtureEstimate,
+    weights: Array,
+    start: MixtureEstimate | Pilot,
     sigma_lower: float,
     prior_scale: float,
     rng: np.random.Generator,
 ) -> Pilot:
-    """Gibbs sweeps of the unweighted posterior, with uncorrelated coefficients a priori.
+    """Gibbs sweeps, with uncorrelated coefficients a priori.
 
     Parameters
     ----------
     design : array of shape (n, k)
-    response : array of shape (n,)
-    start : MixtureEstimate
-        Of these records.
+    response, weights : arrays of shape (n,)
+    start : MixtureEstimate or Pilot
+        Of these records, whatever their weights; from a pilot run, labels go on.
     sigma_lower, prior_scale : float
         Lower bound of sigma_k; scale of the half-t priors of s_j and sigma_k.
     """
     n, k = design.shape
     n_components = start.responsibilities.shape[1]
     sigma, s, a = np.maximum(start.sigma, 1.05 * sigma_lower), np.full(k, prior_scale), 1.0
+    root = np.sqrt(weights)
+    weighted_design, weighted_response = design * root[:, None], response * root
     component = _drawn(start.responsibilities, rng)
     mean, mean_sigma, states = np.zeros((n, n_components)), np.zeros(n_components), []
-    for sweep in range(1, SWEEPS + 1):
-        records = np.bincount(component, minlength=n_components)
+    for sweep in range(SWEEPS):
+        records = np.bincount(component, weights, n_components)
         shares = np.maximum(rng.dirichlet(a / n_components + records), 1e-300)
         beta = np.empty((k, n_components))
         for j in range(n_components):
             rows = component == j
-            z, y = design[rows], response[rows]
+            z, y = weighted_design[rows], weighted_response[rows]
             beta[:, j] = _coefficients(z, y, sigma[j], s, rng)
             rss = float(((y - z @ beta[:, j]) ** 2).sum())
             sigma[j] = _spread(sigma[j], rss, records[j], sigma_lower, prior_scale, rng)
@@ -80,12 +84,10 @@ def run_pilot(
         a = _concentration(a, np.log(shares), rng)
         responsibilities, _ = memberships(design, response, shares, beta, sigma)
         component = _drawn(responsibilities, rng)
-        left = SWEEPS - sweep
-        if left < KEPT:
+        if sweep >= SWEEPS - KEPT:
             mean += responsibilities / KEPT
             mean_sigma += sigma / KEPT
-            if left % (KEPT // STATES) == 0:
-                states.append(State(a, shares, beta, sigma.copy(), s.copy()))
+            states.append(State(a, shares, beta, sigma.copy(), s.copy()))
     return Pilot(mean, mean_sigma, tuple(states))
 
 
@@ -104,7 +106,7 @@ def _coefficients(design: Array, response: Array, sigma: float, s: Array, rng: n
 
 
 def _spread(
-    sigma: float, rss: float, records: int, lower: float, prior_scale: float, rng: np.random.Generator
+    sigma: float, rss: float, records: float, lower: float, prior_scale: float, rng: np.random.Generator
 ) -> float:
     """sigma_k given its records: a few Metropolis steps on the log scale."""
 
