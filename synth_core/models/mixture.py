@@ -19,7 +19,7 @@ from synth_core.models.zero_part import empty_zero_part
 
 SIGMA_LOWER = 0.2
 MONITORED_RECORDS = 400
-_pilots: OrderedDict[bytes, Pilot] = OrderedDict()  # of unweighted fits, by content
+_pilots: OrderedDict[bytes, Pilot] = OrderedDict()  # by content
 
 
 class Mixture(TwoPart):
