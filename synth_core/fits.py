@@ -115,12 +115,11 @@ class Fits:
         sampler = replace(self.settings.sampler, adapt_delta=model.adapt_delta)
         previous, origin = {}, ""
         if model.slow and (censor is not None or not (alpha == 1).all()):
-            # Always the unweighted fit, not whatever the cache holds: the same seed, the same numbers.
-            unweighted, origin = self.unweighted()
-            previous, sampler = (
-                unweighted.restart,
-                replace(sampler, warmup=min(sampler.warmup, RESTART_WARMUP)),
-            )
+            sampler = replace(sampler, warmup=min(sampler.warmup, RESTART_WARMUP))
+            if model.restart_parameters:
+                # Always the unweighted fit, not whatever the cache holds: the same seed, the same numbers.
+                unweighted, origin = self.unweighted()
+                previous = unweighted.restart
         key = content_key(
             kind="fit", program=model.program, data=data, sampler=asdict(sampler), origin=origin
         )

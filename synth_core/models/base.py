@@ -131,7 +131,7 @@ class Model(ABC):
     discrete: ClassVar[bool] = False
     block_elements: ClassVar[int] = BLOCK_ELEMENTS  # draws x records that log_lik is best asked for at once
     exact_again: ClassVar[bool] = True  # log_lik costs little: bounds may ask for some of it twice
-    slow: ClassVar[bool] = False  # refits start from the unweighted fit, and a preview is shown meanwhile
+    slow: ClassVar[bool] = False  # refits have a shorter warm-up, and a preview is shown meanwhile
     parameters: tuple[str, ...]  # Stan variables that log_lik, cdf and predict need
     adapt_delta: ClassVar[float] = 0.8
     restart_parameters: tuple[str, ...] = ()  # what a later fit needs to start from this one
