@@ -141,7 +141,7 @@ class Mixture(TwoPart):
             return {
                 "a": np.array([state.a]),
                 "log_ratio": np.delete(np.log(state.shares / state.shares[reference]), reference),
-                "u": self._standardise(state.beta, state.s, np.eye(k), *coordinates),
+                "u": self._standardise(state.beta, state.s, *coordinates),
                 "sigma": np.maximum(state.sigma, 1.02 * SIGMA_LOWER),
                 "s": state.s,
             }
@@ -167,13 +167,11 @@ class Mixture(TwoPart):
         return Start(tuple(inits), inv_metric, 0.1)
 
     @staticmethod
-    def _standardise(beta: Array, s: Array, factor: Array, precision: Array, shift: Array) -> Array:
-        """u of the Stan program for given beta of shape (k, K)."""
-        prior_factor = linalg.solve_triangular(s[:, None] * factor, np.eye(len(s)), lower=True)
-        prior_precision = prior_factor.T @ prior_factor
+    def _standardise(beta: Array, s: Array, precision: Array, shift: Array) -> Array:
+        """u of the Stan program for given beta of shape (k, K), its entries uncorrelated a priori."""
         u = np.empty_like(beta)
         for j in range(beta.shape[1]):
-            c = linalg.cholesky(precision[j] + prior_precision, lower=True)
+            c = linalg.cholesky(precision[j] + np.diag(s**-2.0), lower=True)
             u[:, j] = c.T @ beta[:, j] - linalg.solve_triangular(c, shift[:, j], lower=True)
         return u
 
