@@ -76,6 +76,10 @@ def test_a_worked_example_becomes_the_model(new_page, pay):
     page.get_by_role("button", name="Check and use").wait_for()
     settled(page)
     expect(page.get_by_role("textbox", name="Stan program")).to_have_value(GAMMA)
+    follow(page, "Model check")
+    painted(page)
+    for title in ("Predicted and observed shares", "Distribution functions", "Residuals"):
+        expect(page.get_by_text(title).first).to_be_visible()
 
 
 def test_a_server_that_others_can_reach_refuses(chromium, tmp_path_factory):
