@@ -106,7 +106,7 @@ def test_numbers_are_those_of_the_code():
     )
     assert (safety_factor(1001), safety_factor(1000)) == (1.05, 1.10)
     assert "$s$ = 1.05 for more than 1,000 records and 1.10 below" in section("Several data sets")
-    assert fits.RESTART_WARMUP > 0
+    assert f"refits need {fits.RESTART_WARMUP} warm-up iterations" in section("Preview")
 
 
 def test_priors_are_those_of_the_code():
