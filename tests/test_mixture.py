@@ -68,10 +68,16 @@ def test_a_pilot_run_empties_what_is_superfluous():
     response = np.where(first, design @ [2.0, 0.5], design @ [-1.0, -0.5])
     response += np.where(first, 0.5, 0.8) * rng.normal(size=1500)
     start = fit_mixture(design, response, np.ones(1500), 5, 0.2, np.random.default_rng(0))
-    pilot = run_pilot(design, response, np.ones(1500), start, 0.2, 1.0, np.random.default_rng(1))
+    pilots = [
+        run_pilot(design, response, np.ones(1500), start, 0.2, 1.0, np.random.default_rng(seed))
+        for seed in (1, 2, 3)
+    ]
+    pilot = pilots[0]
     shares = np.sort(pilot.responsibilities.mean(axis=0))[::-1]
+    assert np.sort(start.shares)[2] > 0.01  # EM alone occupies more than two
     np.testing.assert_allclose(shares[:2], [0.7, 0.3], atol=4 * np.sqrt(0.21 / 1500))
-    assert shares[2:].sum() < 0.03 < 1 - np.sort(start.shares)[-2:].sum()  # EM alone occupies more than two
+    superfluous = [np.sort(each.responsibilities.mean(axis=0))[:-2].sum() for each in pilots]
+    assert np.median(superfluous) < 0.01  # now and then one is occupied for a while
     largest = np.argsort(pilot.responsibilities.mean(axis=0))[::-1][:2]
     for state in pilot.states[::100]:
         np.testing.assert_allclose(state.beta[:, largest].T, [[2.0, 0.5], [-1.0, -0.5]], atol=0.25)
