@@ -112,6 +112,7 @@ class Mixture(TwoPart):
             _pilots[key] = run_pilot(design, response, alpha, start, SIGMA_LOWER, scale, rng)
             while len(_pilots) > 8:
                 _pilots.popitem(last=False)
+        _pilots.move_to_end(key)  # the unweighted one starts every other
         return _pilots[key]
 
     def _reference(self, weights: Array) -> int:
