@@ -7,13 +7,13 @@ from collections import OrderedDict
 from typing import Any
 
 import numpy as np
-from scipy import linalg, special
+from scipy import special
 
 from synth_core.bounds import BLOCK_ELEMENTS, Rows
 from synth_core.models.base import Array, Draws, Options, Records, Start
 from synth_core.models.em import MAX_RECORDS, fit_mixture
 from synth_core.models.lognormal import LOG_ROOT_2PI, normal_mass
-from synth_core.models.pilot import Pilot, State, run_pilot
+from synth_core.models.pilot import Pilot, State, run_pilot, standardise
 from synth_core.models.two_part import TwoPart
 from synth_core.models.zero_part import empty_zero_part
 
@@ -36,7 +36,7 @@ class Mixture(TwoPart):
     program = "mixture.stan"
     uses = frozenset({"unit", "transformation", "offset", "asinh_scale", "components", "zero_part"})
     slow = True
-    adapt_delta = 0.95
+    adapt_delta = 0.98
 
     def __init__(self, records: Records, options: Options):
         super().__init__(records, options)
@@ -122,11 +122,8 @@ class Mixture(TwoPart):
     def _coordinates(self, weights: Array) -> tuple[Array, Array]:
         """A_k of shape (K, k, k) and A_k b_k of shape (k, K)."""
         pilot, some = self._pilot(weights), self._some()
-        design, response = self.records.design[some], self.response[some]
         scale = weights[self.normal].sum() / max(weights[some].sum(), 1e-9)
-        mass = (scale * weights[some])[:, None] * pilot.responsibilities / pilot.sigma**2
-        precision = np.stack([(design * each[:, None]).T @ design for each in mass.T])
-        return precision, design.T @ (mass * response[:, None])
+        return scale * pilot.precision, scale * pilot.shift
 
     def start(self, weights: Array, chains: int, seed: int, previous: Draws | None = None) -> Start:
         """At draws of the pilot run under these weights that lie apart, with their variances as the metric.
@@ -142,7 +139,7 @@ class Mixture(TwoPart):
             return {
                 "a": np.array([state.a]),
                 "log_ratio": np.delete(np.log(state.shares / state.shares[reference]), reference),
-                "u": self._standardise(state.beta, state.s, *coordinates),
+                "u": standardise(state.beta, state.s, *coordinates),
                 "sigma": np.maximum(state.sigma, 1.02 * SIGMA_LOWER),
                 "s": state.s,
             }
@@ -166,15 +163,6 @@ class Mixture(TwoPart):
             [np.maximum(np.var(free, axis=0), least), np.full(k * (k - 1) // 2, 0.3), np.ones(zero_k)]
         )
         return Start(tuple(inits), inv_metric, 0.1)
-
-    @staticmethod
-    def _standardise(beta: Array, s: Array, precision: Array, shift: Array) -> Array:
-        """u of the Stan program for given beta of shape (k, K), its entries uncorrelated a priori."""
-        u = np.empty_like(beta)
-        for j in range(beta.shape[1]):
-            c = linalg.cholesky(precision[j] + np.diag(s**-2.0), lower=True)
-            u[:, j] = c.T @ beta[:, j] - linalg.solve_triangular(c, shift[:, j], lower=True)
-        return u
 
     def monitors(self, draws: Draws) -> Array:
         """Label-free quantities: total log-likelihood, and predictive probabilities at nine values."""

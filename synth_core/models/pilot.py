@@ -18,7 +18,7 @@ from synth_core.models.em import MixtureEstimate, memberships
 
 Array = NDArray[np.float64]
 
-SWEEPS, KEPT = 2000, 400
+SWEEPS, KEPT = 6000, 400
 DEGREES = 3.0  # of the half-Student-t priors
 CONCENTRATION = (5.0, 5.0)  # shape and rate of a
 
@@ -36,11 +36,19 @@ class State:
 
 @dataclass(frozen=True)
 class Pilot:
-    """Of the last sweeps: mean responsibilities (n, K) and sigma (K,), and every draw."""
+    """Of the last sweeps: mean responsibilities (n, K) and sigma (K,), every draw, and coordinates.
+
+    Attributes
+    ----------
+    precision, shift : arrays of shape (K, k, k) and (k, K)
+        A_k and A_k b_k: what these records say of beta_k, the coordinates of `standardise`.
+    """
 
     responsibilities: Array
     sigma: Array
     states: tuple[State, ...]
+    precision: Array
+    shift: Array
 
 
 def run_pilot(
@@ -88,7 +96,35 @@ def run_pilot(
             mean += responsibilities / KEPT
             mean_sigma += sigma / KEPT
             states.append(State(a, shares, beta, sigma.copy(), s.copy()))
-    return Pilot(mean, mean_sigma, tuple(states))
+    mass = weights[:, None] * mean / mean_sigma**2
+    precision = np.stack([(design * each[:, None]).T @ design for each in mass.T])
+    coordinates = _widened(precision, design.T @ (mass * response[:, None]), states)
+    return Pilot(mean, mean_sigma, tuple(states), *coordinates)
+
+
+def standardise(beta: Array, s: Array, precision: Array, shift: Array) -> Array:
+    """u of the Stan program for given beta of shape (k, K), its entries uncorrelated a priori."""
+    u = np.empty_like(beta)
+    for j in range(beta.shape[1]):
+        c = linalg.cholesky(precision[j] + np.diag(s**-2.0), lower=True)
+        u[:, j] = c.T @ beta[:, j] - linalg.solve_triangular(c, shift[:, j], lower=True)
+    return u
+
+
+def _widened(precision: Array, shift: Array, states: list[State]) -> tuple[Array, Array]:
+    """A_k and A_k b_k with the information that not knowing the components takes away.
+
+    Given the components u would have variance 1; where two overlap it has many times that, while s_j near 0
+    leaves it 1: a funnel. Dividing the directions of A_k by the variance that u was seen to have removes it.
+    """
+    variance = np.var([standardise(each.beta, each.s, precision, shift) for each in states], axis=0)
+    found, found_shift = np.empty_like(precision), np.empty_like(shift)
+    for j, v in enumerate(np.maximum(variance, 1.0).T):
+        ridge = 1e-9 * (1 + np.trace(precision[j])) * np.eye(len(v))  # an empty component says nothing
+        c = linalg.cholesky(precision[j] + ridge, lower=True)
+        found[j] = (c / v) @ c.T
+        found_shift[:, j] = c @ (linalg.solve_triangular(c, shift[:, j], lower=True) / v)
+    return found, found_shift
 
 
 def _drawn(responsibilities: Array, rng: np.random.Generator) -> NDArray[np.intp]:
