@@ -143,6 +143,15 @@ def model_options(uses: frozenset[str]) -> None:
             1e-12,
             disabled="unit" not in uses,
         )
+        if "concentration" in uses:
+            amount(
+                "Concentration a",
+                "concentration",
+                "Prior mean of a; the components' shares are Dirichlet(a / K). Near 1 superfluous components "
+                "empty themselves; at several times K all stay occupied, which can help a mixture that does not "
+                "converge because it passes between two numbers of components.",
+                *limits.CONCENTRATION,
+            )
 
 
 def declare_bounds(choices: dict) -> None:

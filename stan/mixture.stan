@@ -6,6 +6,8 @@
 // times u_k, so that u_k is nearly standard normal whether the component is well determined by the data (then
 // this is the centred form) or empty (then the non-centred one). A_k and A_k * b_k come from a pilot run: they
 // choose coordinates only, the Jacobian is in the target, and the posterior does not depend on them.
+// Where components overlap their shares, spreads and intercepts move together: these are center + factor * w,
+// from the same run.
 //
 // sigma is bounded below: with tied values the printed prior would give an improper posterior.
 functions {
@@ -33,6 +35,8 @@ data {
   array[n_components] matrix[k, k] precision;  // A_k: what the data say of beta_k
   matrix[k, n_components] shift;          // A_k * b_k
   int<lower=1, upper=n_components> reference;  // a large component: pi is written relative to its share
+  vector[3 * n_components - 1] center;    // of log(pi_j / pi_reference), log(sigma - sigma_lower), first row of u
+  cholesky_factor_cov[3 * n_components - 1] factor;
   // Distinct pairs of value and design row, and their sum of alpha; under censoring, of weight too.
   int<lower=0> n_distinct;
   matrix[n_distinct, k + 1] response_and_design;  // y, -z
@@ -44,44 +48,49 @@ data {
   array[n_censored] int<lower=1> censored_row; // their row of the zero part
   real<lower=0> censor_bound;             // epsilon / 2, in nats
   #include functions/zero_part_data.stan
-  // Prior: pi ~ Dirichlet(a / K), a ~ Gamma(5, 5); beta_k ~ MVN(0, diag(s) Omega diag(s)), s and sigma_k ~
-  // half-Student-t(3, 0, prior_scale), Omega uniform.
+  // Prior: pi ~ Dirichlet(a / K), a ~ Gamma(5 * concentration, 5); beta_k ~ MVN(0, diag(s) Omega diag(s)),
+  // s and sigma_k ~ half-Student-t(3, 0, prior_scale), Omega uniform.
   real<lower=0> sigma_lower;
   real<lower=0> prior_scale;
+  real<lower=0> concentration;            // prior mean of a
   real<lower=0> zero_scale;
 }
 parameters {
   real<lower=0> a;
-  vector[n_components - 1] log_ratio;     // log(pi_j / pi_reference): an empty component moves no other
-  matrix[k, n_components] u;
-  vector<lower=sigma_lower>[n_components] sigma;
+  vector[3 * n_components - 1] w;
+  vector[(k - 1) * n_components] u_slopes;
   vector<lower=0>[k] s;
   cholesky_factor_corr[k] L;
   vector[zero_k] v;
 }
 transformed parameters {
-  vector[n_components] log_pi = log_softmax(append_row(
-    append_row(log_ratio[1 : reference - 1], 0), log_ratio[reference : n_components - 1]));
+  vector[3 * n_components - 1] block = center + factor * w;
+  vector[n_components] log_pi = log_softmax(append_row(  // an empty component moves no other
+    append_row(block[1 : reference - 1], 0), block[reference : n_components - 1]));
+  vector[n_components] sigma = sigma_lower + exp(block[n_components : 2 * n_components - 1]);
   vector[n_components] pi_k = exp(log_pi);
   matrix[k, n_components] beta;
   vector[zero_k] gamma = zero_center + zero_basis * v;
   real log_prior_beta = 0;                // with the Jacobian of u -> beta
   {
-    matrix[k, k] factor = diag_pre_multiply(s, L);
-    matrix[k, k] prior_precision = chol2inv(factor);
+    matrix[k, n_components] u = append_row(
+      block[2 * n_components : ]', to_matrix(u_slopes, k - 1, n_components));
+    matrix[k, k] prior_factor = diag_pre_multiply(s, L);
+    matrix[k, k] prior_precision = chol2inv(prior_factor);
     for (j in 1 : n_components) {
       matrix[k, k] C = cholesky_decompose(precision[j] + prior_precision);
       beta[ : , j] = mdivide_right_tri_low((mdivide_left_tri_low(C, shift[ : , j]) + u[ : , j])', C)';
-      log_prior_beta -= sum(log(diagonal(C))) + sum(log(diagonal(factor)))
+      log_prior_beta -= sum(log(diagonal(C))) + sum(log(diagonal(prior_factor)))
                         + 0.5 * quad_form(prior_precision, beta[ : , j]);
     }
   }
 }
 model {
-  a ~ gamma(5, 5);                        // of shape 1, empty shares run to exp(-100): slow, and no use
-  // Dirichlet(a / K), with the Jacobian of log_ratio -> pi, the product of pi
+  a ~ gamma(5 * concentration, 5);        // of shape 1, empty shares run to exp(-100): slow, and no use
+  // Dirichlet(a / K), with the Jacobian of the log ratios -> pi, the product of pi
   target += lgamma(a) - n_components * lgamma(a / n_components) + a / n_components * sum(log_pi);
   sigma ~ student_t(3, 0, prior_scale);
+  target += sum(block[n_components : 2 * n_components - 1]);  // Jacobian of log(sigma - sigma_lower)
   s ~ student_t(3, 0, prior_scale);
   L ~ lkj_corr_cholesky(1);
   target += log_prior_beta + zero_part_prior(gamma, zero_scale);

@@ -36,6 +36,7 @@ class Settings(BaseModel):
     offset: Annotated[float, Field(allow_inf_nan=False)] = 0.0
     asinh_scale: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
     components: Annotated[int, _between(limits.COMPONENTS)] = 5
+    concentration: Annotated[float, _between(limits.CONCENTRATION)] = 1.0
     zero_part: bool = False
     prior_scale: Annotated[float, _between(limits.PRIOR_SCALE)] = 1.0
     scale: Annotated[float, _between(limits.SCALE)] = 1.0

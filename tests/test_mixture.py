@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import linalg, stats
+from scipy import linalg, special, stats
 
 from synth_core.comparison import Comparison
 from synth_core.models import pilot as pilot_module
@@ -20,12 +20,13 @@ from tests.conftest import shared_file
     [(False, 1), (False, 3), (True, 1), pytest.param(True, 3, marks=pytest.mark.slow)],
 )
 def test_mechanisms_of_a_mixture(zero_part, components, cache, rng):
+    predictors = ("z",) if components > 1 or zero_part else ()
     n = 150
     z = rng.normal(size=n)
     x = np.exp(np.where(rng.random(n) < 0.4, 1.0 + 0.4 * z, 3.0) + 0.4 * rng.normal(size=n))
     if zero_part:
         x[:20] = 0.0
-    settings = make_settings(outcome="x", predictors=("z",), model="mixture", zero_part=zero_part, epsilon=4.0,
+    settings = make_settings(outcome="x", predictors=predictors, model="mixture", zero_part=zero_part, epsilon=4.0,
                              components=components, chains=2, draws=250, warmup=300)  # fmt: skip
     shown = []
     table = Table("t", pd.DataFrame({"x": x, "z": z}), False)
@@ -65,6 +66,7 @@ def test_one_component_is_a_lognormal_regression(cache, rng):
 def short_pilot(monkeypatch):
     """Enough for two components that are far from empty."""
     monkeypatch.setattr(pilot_module, "SWEEPS", 2000)
+    monkeypatch.setattr(pilot_module, "EVERY", 1)
 
 
 def test_a_pilot_run_empties_what_is_superfluous(short_pilot):
@@ -76,7 +78,7 @@ def test_a_pilot_run_empties_what_is_superfluous(short_pilot):
     response += np.where(first, 0.5, 0.8) * rng.normal(size=1500)
     start = fit_mixture(design, response, np.ones(1500), 5, 0.2, np.random.default_rng(0))
     pilots = [
-        run_pilot(design, response, np.ones(1500), start, 0.2, 1.0, np.random.default_rng(seed))
+        run_pilot(design, response, np.ones(1500), start, 0.2, 1.0, 1.0, np.random.default_rng(seed))
         for seed in (1, 2, 3)
     ]
     pilot = pilots[0]
@@ -91,7 +93,7 @@ def test_a_pilot_run_empties_what_is_superfluous(short_pilot):
         np.testing.assert_allclose(state.sigma[largest], [0.5, 0.8], atol=0.15)
     # Under weights: what weighs nothing is no component, and what remains keeps its label.
     weights = np.where(first, 0.5, 0.0)
-    weighted = run_pilot(design, response, weights, pilot, 0.2, 1.0, np.random.default_rng(2))
+    weighted = run_pilot(design, response, weights, pilot, 0.2, 1.0, 1.0, np.random.default_rng(2))
     state = weighted.states[-1]
     assert state.shares[largest[0]] > 0.97
     error = 0.5 / np.sqrt(0.5 * first.sum())
@@ -107,7 +109,8 @@ def test_coordinates_know_what_overlap_takes_away(short_pilot):
     response = np.where(rng.random(800) < 0.5, 0.0, 1.6) + 0.6 * rng.normal(size=800)
     start = fit_mixture(design, response, np.ones(800), 2, 0.2, np.random.default_rng(0))
     pilot, other = (
-        run_pilot(design, response, np.ones(800), start, 0.2, 1.0, np.random.default_rng(seed)) for seed in (1, 2)
+        run_pilot(design, response, np.ones(800), start, 0.2, 1.0, 1.0, np.random.default_rng(seed))
+        for seed in (1, 2)
     )
     for j in range(2):
         level = np.array([state.beta[0, j] for state in other.states])
@@ -117,6 +120,24 @@ def test_coordinates_know_what_overlap_takes_away(short_pilot):
         assert 1 / 3 < variance / level.var() < 3  # 400 draws, strongly autocorrelated
         at = linalg.solve(pilot.precision[j], pilot.shift[:, j])
         assert abs(at[0] - level.mean()) < 2 * level.std()
+
+
+@pytest.mark.parametrize("mean", [1.0, 40.0])
+def test_concentration_of_a_pilot_run_against_quadrature(mean):
+    log_shares = np.log([0.6, 0.3, 0.08, 0.015, 0.005])
+    grid = np.linspace(1e-3, 2 * mean + 5, 40_001)
+    log_density = stats.gamma(5 * mean, scale=1 / 5).logpdf(grid)
+    log_density += special.gammaln(grid) - 5 * special.gammaln(grid / 5) + grid / 5 * log_shares.sum()
+    density = np.exp(log_density - log_density.max())
+    expected = [np.average(grid**power, weights=density) for power in (1, 2)]
+    rng, a, kept = np.random.default_rng(4), mean, []
+    for _ in range(20_000):
+        a = pilot_module._concentration(a, log_shares, mean, rng)
+        kept.append(a)
+    kept = np.array(kept)
+    for power, wanted in zip((1, 2), expected, strict=True):
+        error = (kept**power).std() / np.sqrt(20_000 / 10)  # autocorrelation over fewer than ten sweeps
+        assert abs((kept**power).mean() - wanted) < 4 * error
 
 
 def test_memberships_against_a_loop(rng):
@@ -132,10 +153,13 @@ def test_memberships_against_a_loop(rng):
 @pytest.mark.slow
 @pytest.mark.stan
 def test_consumer_expenditure_converges(cache):
-    """5,633 incomes with heaps, six categorical predictors, 23 columns, K = 5; minutes."""
+    """5,633 incomes with heaps, six categorical predictors, 23 columns, K = 5, all occupied; half an hour."""
     table = open_table(str(shared_file("ce_2014q1_rpms010.csv.gz")))
     predictors = ("BLS_URBN", "SMSASTAT", "SEX_REF", "EDUC_REF", "FAM_TYPE", "CUTENURE")
     settings = make_settings(outcome="FINCBTAX", predictors=predictors, categorical=predictors, model="mixture",
-                             zero_part=True, transformation="asinh", asinh_scale=30_000.0, components=5)  # fmt: skip
-    result = Comparison(table, settings, cache).run("unweighted")
-    assert result.diagnostics.problems == ()
+                             zero_part=True, transformation="asinh", asinh_scale=30_000.0, unit=10_000.0,
+                             concentration=100.0, scale=0.6, shift=-0.1)  # fmt: skip
+    comparison = Comparison(table, settings, cache)
+    results = [comparison.run(mechanism) for mechanism in ("unweighted", "weighted")]
+    assert all(result.problems == () for result in results)
+    assert results[1].lipschitz_bound < results[0].lipschitz_bound / 3  # PPM Table 2: 78.7 and 7.30

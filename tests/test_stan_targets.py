@@ -92,7 +92,9 @@ def mixture(rng, data, k):
     factor = linalg.cholesky(omega, lower=True)
     covariance = scales[:, None] * omega * scales
     beta = rng.normal(1, 0.5, (k, n_components))
-    prior = stats.gamma(5.0, scale=1 / 5).logpdf(concentration) + half_t(sigma, SCALE) + half_t(scales, SCALE)
+    prior = (
+        stats.gamma(5 * 1.5, scale=1 / 5).logpdf(concentration) + half_t(sigma, SCALE) + half_t(scales, SCALE)
+    )
     prior += stats.dirichlet(np.full(n_components, concentration / n_components)).logpdf(shares)
     prior += np.log(shares).sum()  # Jacobian of the log ratios
     u = np.empty_like(beta)
@@ -104,8 +106,11 @@ def mixture(rng, data, k):
     prior += lkj(factor, 1.0)
     gamma, extra = zero_part(rng, data, k)
     reference = data["reference"] - 1
-    stan = {"a": concentration, "log_ratio": np.delete(np.log(shares / shares[reference]), reference), "u": u,
-            "sigma": sigma, "s": scales, "L": factor, "v": whitened(data, gamma, "zero_")}  # fmt: skip
+    block = np.concatenate([np.delete(np.log(shares / shares[reference]), reference),
+                            np.log(sigma - data["sigma_lower"]), u[0]])  # fmt: skip
+    prior += np.log(sigma - data["sigma_lower"]).sum()  # Jacobian of the logarithm
+    stan = {"a": concentration, "w": linalg.solve(data["factor"], block - data["center"]), "u_slopes": u[1:].ravel("F"),
+            "s": scales, "L": factor, "v": whitened(data, gamma, "zero_")}  # fmt: skip
     draw = {"pi_k": shares, "beta": beta, "sigma": sigma, "gamma": gamma}
     return draw, stan, prior + extra
 
@@ -113,7 +118,7 @@ def mixture(rng, data, k):
 FAMILIES = {
     "lognormal": (lognormal, {"unit": 2.0, "offset": 1.0}),
     "two_part": (two_part, {"transformation": "asinh", "asinh_scale": 2.0}),
-    "mixture": (mixture, {"components": 3, "zero_part": True, "unit": 3.0}),
+    "mixture": (mixture, {"components": 3, "concentration": 1.5, "zero_part": True, "unit": 3.0}),
     "beta": (beta, {"bounds": (0.0, 60.0)}),
     "beta_regression": (beta_regression, {"bounds": (0.0, 60.0)}),
     "poisson": (poisson, {}),

@@ -73,6 +73,8 @@ def add_columns(compare: argparse.ArgumentParser) -> None:
     add("--asinh-scale", type=float, default=1.0,
         help="about linear within it, a signed logarithm beyond; best near a typical value")  # fmt: skip
     add("--components", type=int, default=5, help="K of the mixture, more than are needed")
+    add("--concentration", type=float, default=1.0,
+        help="mixture: prior mean of the concentration of the shares; several times K keeps all occupied")  # fmt: skip
     add("--zero-part", action="store_true", help="mixture: zeros have a probability of their own")
     add("--prior-scale", type=float, default=1.0, help="multiplies the scales of the priors")
     add("--rows", type=int, help="records of a simulated example")

@@ -91,6 +91,7 @@ class Options:
     unit : unit in which the density is taken, in the table's unit
     transformation, offset, asinh_scale : of a normal model, see `Transformation`
     components : K of a mixture
+    concentration : prior mean of the Dirichlet's concentration a of a mixture's shares: small is sparse
     zero_part : whether zeros have a probability of their own
     prior_scale : multiplies the scales of the priors: 1 is the family's own, larger is vaguer
     program : source of the analyst's own Stan program
@@ -102,6 +103,7 @@ class Options:
     offset: float = 0.0
     asinh_scale: float = 1.0
     components: int = 5
+    concentration: float = 1.0
     zero_part: bool = False
     prior_scale: float = 1.0
     program: str | None = None

@@ -7,13 +7,13 @@ from collections import OrderedDict
 from typing import Any
 
 import numpy as np
-from scipy import special
+from scipy import linalg, special
 
 from synth_core.bounds import BLOCK_ELEMENTS, Rows
 from synth_core.models.base import Array, Draws, Options, Records, Start
 from synth_core.models.em import MAX_RECORDS, fit_mixture
 from synth_core.models.lognormal import LOG_ROOT_2PI, normal_mass
-from synth_core.models.pilot import Pilot, State, run_pilot, standardise
+from synth_core.models.pilot import Pilot, run_pilot, standardise
 from synth_core.models.two_part import TwoPart
 from synth_core.models.zero_part import empty_zero_part
 
@@ -25,8 +25,8 @@ _pilots: OrderedDict[bytes, Pilot] = OrderedDict()  # by content
 class Mixture(TwoPart):
     """t(x) ~ sum_k pi_k Normal(z' beta_k, sigma_k), K over-determined and sparse; zeros optionally apart.
 
-    Priors: pi ~ Dirichlet(a / K), a ~ Gamma(5, 5), beta_k ~ MVN(0, diag(s) Omega diag(s)), s_j and sigma_k ~
-    half-Student-t(3, 0, 1), Omega ~ LKJ(1). The component is marginalised and nothing that is reported
+    Priors: pi ~ Dirichlet(a / K), a ~ Gamma(5 concentration, 5), beta_k ~ MVN(0, diag(s) Omega diag(s)), s_j
+    and sigma_k ~ half-Student-t(3, 0, 1), Omega ~ LKJ(1). The component is marginalised and nothing that is reported
     depends on labels. sigma_k >= 0.2: tied values would otherwise make the posterior improper, and a component
     that sits on a heap of equal incomes copies them.
     """
@@ -34,7 +34,9 @@ class Mixture(TwoPart):
     name = "mixture"
     label = "Normal mixture regression"
     program = "mixture.stan"
-    uses = frozenset({"unit", "transformation", "offset", "asinh_scale", "components", "zero_part"})
+    uses = frozenset(
+        {"unit", "transformation", "offset", "asinh_scale", "components", "concentration", "zero_part"}
+    )
     slow = True
     adapt_delta = 0.98
 
@@ -60,6 +62,7 @@ class Mixture(TwoPart):
         )
         total = alpha[first] if censored else np.bincount(index.ravel(), alpha, len(first))
         precision, shift = self._coordinates(weights)
+        center, factor = self._together(weights)[1:]
         empty = np.empty(0)
         data = empty_zero_part() | {
             "n_components": self.n_components,
@@ -67,6 +70,8 @@ class Mixture(TwoPart):
             "precision": precision,
             "shift": shift,
             "reference": self._reference(weights) + 1,
+            "center": center,
+            "factor": factor,
             "n_distinct": len(first),
             "response_and_design": np.column_stack([response, -design])[first],
             "distinct_weight": total,
@@ -77,6 +82,7 @@ class Mixture(TwoPart):
             "censor_bound": 0.0,
             "sigma_lower": SIGMA_LOWER,
             "prior_scale": self.options.prior_scale,
+            "concentration": self.options.concentration,
         }
         if censored:
             data |= {
@@ -99,9 +105,9 @@ class Mixture(TwoPart):
         """Under these weights, kept per process: it costs seconds. Labels are those of the unweighted one."""
         some = self._some()
         design, response, alpha = self.records.design[some], self.response[some], weights[some]
-        scale = self.options.prior_scale
+        prior = {"prior_scale": self.options.prior_scale, "concentration": self.options.concentration}
         key = hashlib.sha256(
-            np.column_stack([design, response, alpha]).tobytes() + repr((self.n_components, scale)).encode()
+            np.column_stack([design, response, alpha]).tobytes() + repr((self.n_components, prior)).encode()
         ).digest()
         if key not in _pilots:
             rng = np.random.default_rng(0)  # coordinates only: no draw depends on it
@@ -109,7 +115,7 @@ class Mixture(TwoPart):
                 start = fit_mixture(design, response, alpha, self.n_components, SIGMA_LOWER, rng)
             else:
                 start = self._pilot(np.ones_like(weights))
-            _pilots[key] = run_pilot(design, response, alpha, start, SIGMA_LOWER, scale, rng)
+            _pilots[key] = run_pilot(design, response, alpha, start, SIGMA_LOWER, **prior, rng=rng)
             while len(_pilots) > 8:
                 _pilots.popitem(last=False)
         _pilots.move_to_end(key)  # the unweighted one starts every other
@@ -125,43 +131,52 @@ class Mixture(TwoPart):
         scale = weights[self.normal].sum() / max(weights[some].sum(), 1e-9)
         return scale * pilot.precision, scale * pilot.shift
 
+    def _together(self, weights: Array) -> tuple[list[tuple[Array, Array]], Array, Array]:
+        """Per kept state of the pilot what moves together, of shape (3 K - 1,), and u; center and factor of it."""
+        pilot, reference = self._pilot(weights), self._reference(weights)
+        coordinates = self._coordinates(weights)
+        kept = []
+        for state in pilot.states:
+            u = standardise(state.beta, state.s, *coordinates)
+            ratio = np.delete(np.log(state.shares / state.shares[reference]), reference)
+            above = np.maximum(state.sigma - SIGMA_LOWER, 0.02 * SIGMA_LOWER)
+            kept.append((np.concatenate([ratio, np.log(above), u[0]]), u))
+        block = np.array([each for each, _ in kept])
+        least = np.repeat([1e-4, 1e-4, 1.0], [self.n_components - 1, self.n_components, self.n_components])
+        spread = np.sqrt(np.maximum(block.var(axis=0), least))
+        standard = (block - block.mean(axis=0)) / spread
+        covariance = standard.T @ standard / len(kept)
+        np.fill_diagonal(covariance, 1.0)
+        covariance = (0.9 * covariance + 0.1 * np.eye(len(spread))) * spread[:, None] * spread
+        return kept, block.mean(axis=0), linalg.cholesky(covariance, lower=True)
+
     def start(self, weights: Array, chains: int, seed: int, previous: Draws | None = None) -> Start:
         """At draws of the pilot run under these weights that lie apart, with their variances as the metric.
 
         Nearer than the draws of another fit, in which other components may be occupied.
         """
-        pilot, reference = self._pilot(weights), self._reference(weights)
-        coordinates = self._coordinates(weights)
-        k = len(pilot.states[0].s)
+        states = self._pilot(weights).states
+        kept, center, factor = self._together(weights)
+        k = len(states[0].s)
         zero_k = k if self.zero_part is not None else 0
-
-        def initial(state: State) -> Draws:
-            return {
-                "a": np.array([state.a]),
-                "log_ratio": np.delete(np.log(state.shares / state.shares[reference]), reference),
-                "u": standardise(state.beta, state.s, *coordinates),
-                "sigma": np.maximum(state.sigma, 1.02 * SIGMA_LOWER),
-                "s": state.s,
-            }
-
-        kept = [initial(state) for state in pilot.states]
-        free = [  # as the sampler moves them, columns of u one after another
-            np.concatenate([
-                np.log(each["a"]), each["log_ratio"], each["u"].ravel("F"), np.log(each["sigma"] - SIGMA_LOWER),
-                np.log(each["s"]),
-            ])
-            for each in kept
-        ]  # fmt: skip
-        shares, entries = self.n_components - 1, k * self.n_components
-        least = np.repeat([0.2, 1e-4, 1.0, 1e-4, 0.25], [1, shares, entries, self.n_components, k])
         inits = []
         for chain in range(chains):
             rng = np.random.default_rng([seed, 41, chain])
-            at = kept[len(kept) - 1 - chain % 4 * (len(kept) // 4)]
-            inits.append(at | {"a": at["a"][0], "L": np.eye(k), "v": rng.standard_normal(zero_k)})
-        inv_metric = np.concatenate(
-            [np.maximum(np.var(free, axis=0), least), np.full(k * (k - 1) // 2, 0.3), np.ones(zero_k)]
-        )
+            at = len(kept) - 1 - chain % 4 * (len(kept) // 4)
+            (block, u), state = kept[at], states[at]
+            inits.append({
+                "a": np.array(state.a), "w": linalg.solve_triangular(factor, block - center, lower=True),
+                "u_slopes": u[1:].ravel("F"), "s": state.s, "L": np.eye(k), "v": rng.standard_normal(zero_k),
+            })  # fmt: skip
+        slopes = np.var([u[1:].ravel("F") for _, u in kept], axis=0)
+        inv_metric = np.concatenate([
+            [max(np.var([np.log(state.a) for state in states]), 0.2 / self.options.concentration)],
+            np.ones(len(center)),
+            np.maximum(slopes, 1.0),
+            np.maximum(np.var([np.log(state.s) for state in states], axis=0), 0.25),
+            np.full(k * (k - 1) // 2, 0.3),
+            np.ones(zero_k),
+        ])  # fmt: skip
         return Start(tuple(inits), inv_metric, 0.1)
 
     def monitors(self, draws: Draws) -> Array:

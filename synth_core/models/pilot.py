@@ -18,9 +18,9 @@ from synth_core.models.em import MixtureEstimate, memberships
 
 Array = NDArray[np.float64]
 
-SWEEPS, KEPT = 6000, 400
+SWEEPS, KEPT, EVERY = 6000, 400, 5  # the last 2,000 sweeps, thinned: shares that are exchanged move slowly
 DEGREES = 3.0  # of the half-Student-t priors
-CONCENTRATION = (5.0, 5.0)  # shape and rate of a
+RATE = 5.0  # of the gamma prior of a
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class State:
 
 @dataclass(frozen=True)
 class Pilot:
-    """Of the last sweeps: mean responsibilities (n, K) and sigma (K,), every draw, and coordinates.
+    """Of the kept sweeps: mean responsibilities (n, K) and sigma (K,), every draw, and coordinates.
 
     Attributes
     ----------
@@ -58,6 +58,7 @@ def run_pilot(
     start: MixtureEstimate | Pilot,
     sigma_lower: float,
     prior_scale: float,
+    concentration: float,
     rng: np.random.Generator,
 ) -> Pilot:
     """Gibbs sweeps, with uncorrelated coefficients a priori.
@@ -68,12 +69,12 @@ def run_pilot(
     response, weights : arrays of shape (n,)
     start : MixtureEstimate or Pilot
         Of these records, whatever their weights; from a pilot run, labels go on.
-    sigma_lower, prior_scale : float
-        Lower bound of sigma_k; scale of the half-t priors of s_j and sigma_k.
+    sigma_lower, prior_scale, concentration : float
+        Lower bound of sigma_k; scale of the half-t priors of s_j and sigma_k; prior mean of a.
     """
     n, k = design.shape
     n_components = start.responsibilities.shape[1]
-    sigma, s, a = np.maximum(start.sigma, 1.05 * sigma_lower), np.full(k, prior_scale), 1.0
+    sigma, s, a = np.maximum(start.sigma, 1.05 * sigma_lower), np.full(k, prior_scale), concentration
     root = np.sqrt(weights)
     weighted_design, weighted_response = design * root[:, None], response * root
     component = _drawn(start.responsibilities, rng)
@@ -89,10 +90,10 @@ def run_pilot(
             rss = float(((y - z @ beta[:, j]) ** 2).sum())
             sigma[j] = _spread(sigma[j], rss, records[j], sigma_lower, prior_scale, rng)
         s = _prior_spread(s, (beta**2).sum(axis=1), n_components, prior_scale, rng)
-        a = _concentration(a, np.log(shares), rng)
+        a = _concentration(a, np.log(shares), concentration, rng)
         responsibilities, _ = memberships(design, response, shares, beta, sigma)
         component = _drawn(responsibilities, rng)
-        if sweep >= SWEEPS - KEPT:
+        if sweep >= SWEEPS - KEPT * EVERY and sweep % EVERY == 0:
             mean += responsibilities / KEPT
             mean_sigma += sigma / KEPT
             states.append(State(a, shares, beta, sigma.copy(), s.copy()))
@@ -172,19 +173,19 @@ def _prior_spread(
     return s
 
 
-def _concentration(a: float, log_shares: Array, rng: np.random.Generator) -> float:
-    """a given the shares."""
-    n_components, (shape, rate) = len(log_shares), CONCENTRATION
+def _concentration(a: float, log_shares: Array, mean: float, rng: np.random.Generator) -> float:
+    """a given the shares and its prior mean."""
+    n_components, shape = len(log_shares), RATE * mean
 
     def log_density(value: float) -> float:
         each = value / n_components
         return (
             special.gammaln(value) - n_components * special.gammaln(each) + each * log_shares.sum()
-            + shape * np.log(value) - rate * value
+            + shape * np.log(value) - RATE * value
         )  # fmt: skip
 
     for _ in range(3):
-        proposed = a * np.exp(0.5 * rng.standard_normal())
+        proposed = a * np.exp(0.5 / np.sqrt(mean) * rng.standard_normal())
         if np.log(rng.random()) < log_density(proposed) - log_density(a):
             a = proposed
     return a

@@ -39,11 +39,18 @@ def whole_number(label: str, name: str, bounds: tuple[int, int], step: int, help
                     on_change=session.choose, args=(name, key))  # fmt: skip
 
 
-def amount(label: str, name: str, help: str, lower: float | None = None, disabled: bool = False) -> None:
+def amount(
+    label: str,
+    name: str,
+    help: str,
+    lower: float | None = None,
+    upper: float | None = None,
+    disabled: bool = False,
+) -> None:
     """A box for a number of any size."""
     key = f"choice_{name}"
     st.session_state.setdefault(key, float(session.current().choices[name]))
-    st.number_input(label, lower, None, None, key=key, format="%g", help=help, disabled=disabled,
+    st.number_input(label, lower, upper, None, key=key, format="%g", help=help, disabled=disabled,
                     on_change=session.choose, args=(name, key))  # fmt: skip
 
 
