@@ -132,7 +132,7 @@ def model_options(uses: frozenset[str]) -> None:
                    "number near a typical value: heaps of small values then do not stand out.", 1e-12)  # fmt: skip
         if "components" in uses:
             whole_number("Components K", "components", limits.COMPONENTS, 1,
-                         "More than are needed: superfluous components empty themselves.")  # fmt: skip
+                         "More than are needed: at concentration 1 superfluous ones empty themselves.")  # fmt: skip
     with b:
         amount(
             "Unit of the density",

@@ -7,7 +7,7 @@
 // this is the centred form) or empty (then the non-centred one). A_k and A_k * b_k come from a pilot run: they
 // choose coordinates only, the Jacobian is in the target, and the posterior does not depend on them.
 // Where components overlap their shares, spreads and intercepts move together: these are center + factor * w,
-// from the same run.
+// from the same run; the Jacobian of that is constant.
 //
 // sigma is bounded below: with tied values the printed prior would give an improper posterior.
 functions {

@@ -25,7 +25,7 @@ MAX_SWEEP_POINTS = 1_000
 MAX_SEARCHES = 200  # inverse tunings of one request
 AUDIT_RUNS = (1_000, 200_000)  # of a mechanism on each of two neighbouring tables
 COMPONENTS = (1, 12)  # of a mixture
-CONCENTRATION = (0.5, 500.0)  # prior mean, of its shares
+CONCENTRATION = (0.5, 500.0)  # prior mean of a, of a mixture's shares
 PRIOR_SCALE = (0.01, 100.0)
 
 # Convergence asked of a fit before its numbers are shown unmarked (Vehtari et al. 2021).

@@ -8,7 +8,17 @@ import pytest
 from synth_core import fits, limits, solve, utility
 from synth_core.explore import point
 from synth_core.guarantees import GUARANTEES
-from synth_core.models import MODELS, OwnProgram, beta, beta_regression, counts, lognormal, mixture, zero_part
+from synth_core.models import (
+    MODELS,
+    OwnProgram,
+    beta,
+    beta_regression,
+    counts,
+    lognormal,
+    mixture,
+    pilot,
+    zero_part,
+)
 from synth_core.models.transformation import TRANSFORMATIONS
 from synth_core.points import ADJUSTMENTS, LIKELIHOODS, MECHANISMS, STANDARDS
 from synth_core.release.planning import safety_factor
@@ -119,7 +129,7 @@ def test_priors_are_those_of_the_code():
             half_t,
         ],
         "two_part": [f"N}}(0, {zero_part.SLOPE_SCALE:g} h)", "Logistic}(0, h)"],
-        "mixture": [f"\\ge {mixture.SIGMA_LOWER:g}$", half_t],
+        "mixture": [f"\\ge {mixture.SIGMA_LOWER:g}$", f"Gamma}}({pilot.RATE:g} m, {pilot.RATE:g})$", half_t],
         "beta": [f"Pareto}}({beta.LAMBDA_LOWER:g}, {beta.LAMBDA_SHAPE:g} / h)"],
         "beta_regression": [f"N}}(0, {beta_regression.SLOPE_SCALE:g} h)", "Logistic}(0, h)"],
         "poisson": [

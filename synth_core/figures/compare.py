@@ -46,7 +46,7 @@ def results(
         if s["problems"]:
             hints.append(
                 f"has not converged, do not use its numbers: {'; '.join(s['problems'])}. "
-                "Try more draws or a longer warm-up; for a mixture, another concentration or scale (page Data)."
+                "Try more draws or a longer warm-up; for a mixture, another concentration or scale (Data page)."
             )
         if s["n_censored"] > MANY_CENSORED * s["n_records"]:
             hints.append(

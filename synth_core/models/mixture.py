@@ -13,7 +13,7 @@ from synth_core.bounds import BLOCK_ELEMENTS, Rows
 from synth_core.models.base import Array, Draws, Options, Records, Start
 from synth_core.models.em import MAX_RECORDS, fit_mixture
 from synth_core.models.lognormal import LOG_ROOT_2PI, normal_mass
-from synth_core.models.pilot import Pilot, run_pilot, standardise
+from synth_core.models.pilot import RATE, Pilot, run_pilot, standardise
 from synth_core.models.two_part import TwoPart
 from synth_core.models.zero_part import empty_zero_part
 
@@ -23,12 +23,12 @@ _pilots: OrderedDict[bytes, Pilot] = OrderedDict()  # by content
 
 
 class Mixture(TwoPart):
-    """t(x) ~ sum_k pi_k Normal(z' beta_k, sigma_k), K over-determined and sparse; zeros optionally apart.
+    """t(x) ~ sum_k pi_k Normal(z' beta_k, sigma_k), K over-determined; zeros optionally apart.
 
-    Priors: pi ~ Dirichlet(a / K), a ~ Gamma(5 concentration, 5), beta_k ~ MVN(0, diag(s) Omega diag(s)), s_j
-    and sigma_k ~ half-Student-t(3, 0, 1), Omega ~ LKJ(1). The component is marginalised and nothing that is reported
-    depends on labels. sigma_k >= 0.2: tied values would otherwise make the posterior improper, and a component
-    that sits on a heap of equal incomes copies them.
+    Priors: pi ~ Dirichlet(a / K), a ~ Gamma(5 concentration, 5): sparse at a small concentration; beta_k ~
+    MVN(0, diag(s) Omega diag(s)), s_j and sigma_k ~ half-Student-t(3, 0, 1), Omega ~ LKJ(1). The component is
+    marginalised and nothing that is reported depends on labels. sigma_k >= 0.2: tied values would otherwise make
+    the posterior improper, and a component that sits on a heap of equal incomes copies them.
     """
 
     name = "mixture"
@@ -62,7 +62,7 @@ class Mixture(TwoPart):
         )
         total = alpha[first] if censored else np.bincount(index.ravel(), alpha, len(first))
         precision, shift = self._coordinates(weights)
-        center, factor = self._together(weights)[1:]
+        *_, center, factor = self._together(weights)
         empty = np.empty(0)
         data = empty_zero_part() | {
             "n_components": self.n_components,
@@ -131,48 +131,47 @@ class Mixture(TwoPart):
         scale = weights[self.normal].sum() / max(weights[some].sum(), 1e-9)
         return scale * pilot.precision, scale * pilot.shift
 
-    def _together(self, weights: Array) -> tuple[list[tuple[Array, Array]], Array, Array]:
-        """Per kept state of the pilot what moves together, of shape (3 K - 1,), and u; center and factor of it."""
+    def _together(self, weights: Array) -> tuple[Array, Array, Array, Array]:
+        """What moves together in the pilot's draws, (n_states, 3 K - 1), their u, and center and factor of it."""
         pilot, reference = self._pilot(weights), self._reference(weights)
         coordinates = self._coordinates(weights)
-        kept = []
-        for state in pilot.states:
-            u = standardise(state.beta, state.s, *coordinates)
-            ratio = np.delete(np.log(state.shares / state.shares[reference]), reference)
-            above = np.maximum(state.sigma - SIGMA_LOWER, 0.02 * SIGMA_LOWER)
-            kept.append((np.concatenate([ratio, np.log(above), u[0]]), u))
-        block = np.array([each for each, _ in kept])
+        u = np.array([standardise(state.beta, state.s, *coordinates) for state in pilot.states])
+        shares = np.array([state.shares for state in pilot.states])
+        above = np.maximum([state.sigma - SIGMA_LOWER for state in pilot.states], 0.02 * SIGMA_LOWER)
+        ratios = np.log(np.delete(shares, reference, axis=1) / shares[:, [reference]])
+        block = np.hstack([ratios, np.log(above), u[:, 0]])
         least = np.repeat([1e-4, 1e-4, 1.0], [self.n_components - 1, self.n_components, self.n_components])
         spread = np.sqrt(np.maximum(block.var(axis=0), least))
         standard = (block - block.mean(axis=0)) / spread
-        covariance = standard.T @ standard / len(kept)
-        np.fill_diagonal(covariance, 1.0)
-        covariance = (0.9 * covariance + 0.1 * np.eye(len(spread))) * spread[:, None] * spread
-        return kept, block.mean(axis=0), linalg.cholesky(covariance, lower=True)
+        correlation = standard.T @ standard / len(block)
+        np.fill_diagonal(correlation, 1.0)
+        correlation = 0.9 * correlation + 0.1 * np.eye(len(spread))  # of 400 autocorrelated draws
+        covariance = correlation * spread[:, None] * spread
+        return block, u, block.mean(axis=0), linalg.cholesky(covariance, lower=True)
 
     def start(self, weights: Array, chains: int, seed: int, previous: Draws | None = None) -> Start:
-        """At draws of the pilot run under these weights that lie apart, with their variances as the metric.
+        """At draws of the pilot run under these weights that lie apart, scaled by what they vary by.
 
         Nearer than the draws of another fit, in which other components may be occupied.
         """
         states = self._pilot(weights).states
-        kept, center, factor = self._together(weights)
+        block, u, center, factor = self._together(weights)
+        slopes = u[:, 1:].swapaxes(1, 2).reshape(len(u), -1)  # columns one after another
         k = len(states[0].s)
         zero_k = k if self.zero_part is not None else 0
         inits = []
         for chain in range(chains):
             rng = np.random.default_rng([seed, 41, chain])
-            at = len(kept) - 1 - chain % 4 * (len(kept) // 4)
-            (block, u), state = kept[at], states[at]
+            at = len(states) - 1 - chain % 4 * (len(states) // 4)
             inits.append({
-                "a": np.array(state.a), "w": linalg.solve_triangular(factor, block - center, lower=True),
-                "u_slopes": u[1:].ravel("F"), "s": state.s, "L": np.eye(k), "v": rng.standard_normal(zero_k),
+                "a": np.array(states[at].a), "s": states[at].s, "L": np.eye(k),
+                "w": linalg.solve_triangular(factor, block[at] - center, lower=True),
+                "u_slopes": slopes[at], "v": rng.standard_normal(zero_k),
             })  # fmt: skip
-        slopes = np.var([u[1:].ravel("F") for _, u in kept], axis=0)
         inv_metric = np.concatenate([
-            [max(np.var([np.log(state.a) for state in states]), 0.2 / self.options.concentration)],
-            np.ones(len(center)),
-            np.maximum(slopes, 1.0),
+            [max(np.var([np.log(state.a) for state in states]), 1 / (RATE * self.options.concentration))],
+            np.ones(len(center)),  # of w
+            np.maximum(slopes.var(axis=0), 1.0),
             np.maximum(np.var([np.log(state.s) for state in states], axis=0), 0.25),
             np.full(k * (k - 1) // 2, 0.3),
             np.ones(zero_k),

@@ -47,7 +47,7 @@ def amount(
     upper: float | None = None,
     disabled: bool = False,
 ) -> None:
-    """A box for a number of any size."""
+    """A box for a number, between `lower` and `upper` where they are given."""
     key = f"choice_{name}"
     st.session_state.setdefault(key, float(session.current().choices[name]))
     st.number_input(label, lower, upper, None, key=key, format="%g", help=help, disabled=disabled,

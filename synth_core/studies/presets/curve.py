@@ -23,6 +23,10 @@ OTHER_CURVE = (
     "Other data and another model: the CE file of 2017 Q1 is not available. What can be compared is the shape "
     "of the curve."
 )
+NOT_BY_WEIGHTS = (
+    "No record weighs less here than at the configuration before: 0.6 m − 0.1 ≤ 0.5 m for every m ≤ 1. The fall that "
+    "was published is not the weights'."
+)
 
 
 def curve_label(c: float, g: float) -> str:
@@ -61,7 +65,7 @@ def compare_53(outcome: Outcome) -> list[Row]:
 
     base = next(iter(CURVE))
     rows = []
-    previous: np.ndarray | None = None
+    previous: tuple[np.ndarray, float, float] | None = None
     for (c, g), published in CURVE.items():
         name = f"DP {curve_label(c, g)}"
         ratio = of(name) / of(f"DP {curve_label(*base)}")
@@ -76,10 +80,11 @@ def compare_53(outcome: Outcome) -> list[Row]:
             )
         )
         if previous is not None:
-            rows.append(
-                ordering(f"Δ falls to {curve_label(c, g)}", "PPM Table 2", previous, of(name), OTHER_CURVE)
-            )
-        previous = of(name)
+            delta, scale, shift = previous
+            no_less = shift <= g and scale + shift <= c + g  # at both ends of m in [0, 1]
+            reason = NOT_BY_WEIGHTS if no_less else OTHER_CURVE
+            rows.append(ordering(f"Δ falls to {curve_label(c, g)}", "PPM Table 2", delta, of(name), reason))
+        previous = of(name), c, g
     last, first = (float(np.median(of(f"DP {curve_label(*cg)}"))) for cg in (list(CURVE)[-1], base))
     rows.append(
         claim(
