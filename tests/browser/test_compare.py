@@ -149,7 +149,7 @@ def test_a_long_refit_shows_progress_and_can_be_cancelled(new_page):
     draws.fill("20000")
     draws.press("Enter")
     page.get_by_text("Refitting:").wait_for()
-    assert "stale" in page.locator(".board").get_attribute("class")
+    expect(page.locator(".board")).to_contain_class("stale")
     expect(page.locator(".board .card")).to_have_count(4)  # the last finished picture stays
     page.get_by_role("button", name="Cancel").click()
     page.get_by_text("Cancelled.").wait_for()
