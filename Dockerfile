@@ -1,4 +1,4 @@
-# Untested: written where no container engine was at hand. See docs/deploy.md.
+# Untested: written where no container engine was at hand. See docs/operate/deploy.md.
 FROM python:3.12-slim
 RUN apt-get update && apt-get install -y --no-install-recommends g++ make && rm -rf /var/lib/apt/lists/*
 RUN useradd --create-home synth && install -d -m 700 -o synth /app /home/synth/state /home/synth/cache

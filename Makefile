@@ -1,6 +1,6 @@
 # make app    set up what is missing, then serve the app on http://127.0.0.1:8501
-# make test   set up what is missing, then run the tests
-# make setup  set up only;  make bench  measure;  make lint  check style;  make clean  remove .venv
+# make test   set up what is missing, then run the tests in minutes;  make test-full  the slow ones too;  make test-long  fits of minutes
+# make setup  set up only;  make bench  measure;  make lint  check style, types and imports;  make clean  remove .venv
 # make docs   the API reference, from the docstrings, into build/api;  make screenshot  the README's picture
 PORT ?= 8501
 VENV := .venv
@@ -8,32 +8,43 @@ BIN := $(VENV)/bin
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
   $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 
-.PHONY: app test test-all setup bench lint docs screenshot clean check
+TESTS := -n auto --maxprocesses 4 --dist loadgroup
+
+.PHONY: app test test-full test-long setup bench lint docs screenshot clean check
 .DEFAULT_GOAL := help
 .PHONY: help
 
 help:
 	@sed -n '1,4s/^# //p' Makefile
 
-app: setup
+# The first example's model is compiled here, the others beside the running app.
+app: $(VENV)/run.stamp
+	@$(BIN)/python -m synth_core.engine.toolchain lognormal.stan
 	@$(BIN)/python -m streamlit run app.py --server.port $(PORT)
 
 test: setup $(VENV)/dev.stamp
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest $(TESTS)
 
-test-all: setup $(VENV)/dev.stamp
-	@$(BIN)/python -m pytest -m "slow or not slow"
+test-full: test
+	@$(BIN)/python -m pytest $(TESTS) -m "slow and not long"
+
+test-long: setup $(VENV)/dev.stamp
+	@$(BIN)/python -m pytest $(TESTS) -m long
 
 bench: setup $(VENV)/dev.stamp
 	@$(BIN)/python -m benchmarks
 
 lint: $(VENV)/dev.stamp
 	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy synth_core pages app.py
+	@$(BIN)/lint-imports
 
 # Of a package with __all__ pdoc leaves out the modules that it does not list: they are named beside it.
-UNLISTED = $(foreach package,$(dir $(shell grep -l '^__all__' synth_core/*/__init__.py)),\
-  $(filter-out %/__init__.py,$(wildcard $(package)*.py)))
-DOCUMENTED = synth_core $(subst /,.,$(UNLISTED:.py=))
+PACKAGES = $(shell grep -rl '^__all__' --include=__init__.py synth_core)
+UNLISTED = $(foreach package,$(dir $(PACKAGES)),$(patsubst %/__init__,%,$(basename \
+  $(filter-out $(package)__init__.py,$(wildcard $(package)*.py $(package)*/__init__.py)))))
+DOCUMENTED = synth_core $(subst /,.,$(UNLISTED))
 
 docs: $(VENV)/dev.stamp
 	@$(BIN)/python -W error -m pdoc --docformat numpy --output-directory build/api $(DOCUMENTED)
@@ -42,7 +53,7 @@ docs: $(VENV)/dev.stamp
 screenshot: setup $(VENV)/dev.stamp
 	@$(BIN)/python -m benchmarks.screenshot
 
-setup: check $(VENV)/run.stamp
+setup: $(VENV)/run.stamp
 	@$(BIN)/python -m synth_core setup
 
 # What pip cannot install is looked for first, and named in one line to copy.
@@ -56,9 +67,12 @@ check:
 	  echo "Missing:$$missing. On Debian or Ubuntu: sudo apt-get install -y$$missing" >&2; exit 1; fi
 
 $(VENV)/run.stamp: requirements.txt
-	@echo "Installing the requirements into $(VENV) (once)"
+	@$(MAKE) --no-print-directory check
+	@echo "Installing the requirements into $(VENV), and beside them what compiles Stan programs (once)"
 	@[ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@$(BIN)/python -m synth_core.engine.toolchain & \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt; \
+	status=$$?; wait; exit $$status
 	@touch $@
 
 $(VENV)/dev.stamp: requirements-dev.txt requirements-dask.txt $(VENV)/run.stamp

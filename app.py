@@ -2,13 +2,15 @@
 
 import streamlit as st
 
-from synth_core.ui import server, tour
+from synth_core.ui import frame
+from synth_core.ui.server import http, lifespan
+from synth_core.ui.shared import tour
 
 if __name__ == "__main__":  # a browser session runs this file as a script
-    st.set_page_config(page_title="Private synthesis", page_icon=server.ICON, layout="wide")
-    st.html(server.FRAME_STYLE)
-    server.require_login()
-    server.prepare_session()
+    st.set_page_config(page_title="Private synthesis", page_icon=frame.ICON, layout="wide")
+    st.html(frame.STYLE)
+    frame.require_login()
+    frame.prepare_session()
     page = st.navigation(
         [
             st.Page("pages/data.py", title="Data", icon=":material/table:", url_path="data"),
@@ -42,12 +44,12 @@ if __name__ == "__main__":  # a browser session runs this file as a script
         position="top",
     )
     tour.show()
-    server.run(page)
+    frame.run(page)
 else:  # the web server imports it
     app = st.App(
         __file__,
-        lifespan=server.lifespan,
-        routes=server.routes(),
-        middleware=server.middleware(),
-        on_script_error=server.hide_error,
+        lifespan=lifespan.lifespan,
+        routes=http.routes(),
+        middleware=http.middleware(),
+        on_script_error=frame.hide_error,
     )

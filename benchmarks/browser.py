@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.measure import Line, comparison, fresh_cache
-from synth_core.examples import load_example
+from benchmarks.measure import Line, analysis, fresh_cache
+from synth_core.data.examples import load_example
 
 MOVES = 15
 VIEW = {"width": 1440, "height": 900}
@@ -80,15 +80,15 @@ def use_beta(page: Any, url: str, n: int) -> None:
 
 def picture_of(n: int) -> dict[str, Any]:
     """What the page Compare sends for the beta example: computed here by the same path, once."""
-    from synth_core.comparison import Comparison
+    from synth_core.analysis.analysis import Analysis
+    from synth_core.analysis.settings import make_settings
+    from synth_core.analysis.summary import summarise
     from synth_core.figures.compare import compare_figures, results
-    from synth_core.guarantees import explain
-    from synth_core.points import find_mechanism
-    from synth_core.settings import make_settings
-    from synth_core.summaries import summarise
+    from synth_core.mechanisms.catalogue import find_mechanism
+    from synth_core.mechanisms.guarantees import explain
 
     settings = make_settings(outcome="x", model="beta", bounds=(0.0, 1.0), scale=0.9)
-    compared = Comparison(load_example("beta", n), settings, fresh_cache())
+    compared = Analysis(load_example("beta", n), settings, fresh_cache())
     names = ["unweighted", "weighted"]
     found = [compared.run(name) for name in names]
     summaries = [summarise(each, compared.model.records.outcome) for each in found]
@@ -108,7 +108,7 @@ def picture_of(n: int) -> dict[str, Any]:
 
 def sampler_times(n: int) -> Iterator[float]:
     """The sampler's own time for the refit that a move asks for, two chains, new weights each time."""
-    compared = comparison(load_example("beta", n), fresh_cache(), chains=2)
+    compared = analysis(load_example("beta", n), fresh_cache(), chains=2)
     for i in range(200):
         yield compared.fits.posterior(np.full(n, 0.5 + 0.002 * i))[0].seconds
 

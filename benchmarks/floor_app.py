@@ -9,8 +9,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from synth_core.ui import server
-from synth_core.ui.board import board
+from synth_core.ui.server import http
+from synth_core.ui.shared.board import board
 
 if __name__ == "__main__":
     st.set_page_config(page_title="Floor", layout="wide")
@@ -19,4 +19,4 @@ if __name__ == "__main__":
         moved = st.slider("Scale c", 0.0, 2.0, 1.0, step=0.05)
     board(content["results"], content["figures"], f"floor{moved:.2f}", False)
 else:
-    app = st.App(__file__, routes=server.routes())
+    app = st.App(__file__, routes=http.routes())

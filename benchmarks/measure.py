@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import psutil
 
-from synth_core.cache import Cache
-from synth_core.comparison import Comparison
-from synth_core.settings import make_settings
-from synth_core.table import Table
+from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.settings import make_settings
+from synth_core.data.table import Table
+from synth_core.system.cache import Cache
 
 
 def median_seconds(
@@ -41,9 +41,9 @@ def fresh_cache() -> Cache:
     return Cache(Path(tempfile.mkdtemp(prefix="synth-bench-")))
 
 
-def comparison(table: Table, cache: Cache, **more: Any) -> Comparison:
+def analysis(table: Table, cache: Cache, **more: Any) -> Analysis:
     defaults = {"outcome": "x", "model": "beta", "chains": 1}
-    return Comparison(table, make_settings(**(defaults | more)), cache)
+    return Analysis(table, make_settings(**(defaults | more)), cache)
 
 
 class TreeMemory:

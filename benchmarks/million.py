@@ -50,12 +50,12 @@ def write_csv(n: int, directory: str) -> Path:
 
 def _child(path: str) -> None:
     """The whole path on a file; prints one JSON list of [stage, seconds, GiB]."""
-    from synth_core.comparison import Comparison
+    from synth_core.analysis.analysis import Analysis
+    from synth_core.analysis.settings import make_settings
+    from synth_core.analysis.summary import summarise
+    from synth_core.data.table import open_table
     from synth_core.figures.compare import compare_figures
-    from synth_core.points import find_mechanism
-    from synth_core.settings import make_settings
-    from synth_core.summaries import summarise
-    from synth_core.table import open_table
+    from synth_core.mechanisms.catalogue import find_mechanism
 
     stages: list[tuple[str, float, float, float]] = []
     cache = fresh_cache()
@@ -73,7 +73,7 @@ def _child(path: str) -> None:
         stage("describe its columns, fingerprint", lambda: (table.columns, table.fingerprint))
         settings = make_settings(outcome="income", predictors=("age", "hours", "region", "sex"), chains=1,
                                  model="lognormal")  # fmt: skip
-        compared = Comparison(table, settings, cache)
+        compared = Analysis(table, settings, cache)
         stage("design of 11 columns", lambda: compared.selection)
         stage(
             "model, distinct records", lambda: (compared.model.alike, compared.model.records.distinct_design)
@@ -127,10 +127,10 @@ def million(n: int = 1_000_000) -> list[Line]:
 
 def ten_million(n: int = 10_000_000) -> list[Line]:
     """Bounds of a beta fit and count weights, n = 10,000,000: memory bounded by a few arrays of n."""
-    from synth_core.extremes import bounds_by_extremes
+    from synth_core.mechanisms.fast_bounds import bounds_by_extremes
+    from synth_core.mechanisms.weights import count_weights, isolation_risk
     from synth_core.models import build_model
     from synth_core.models.base import Records
-    from synth_core.weights import count_weights, isolation_risk
 
     rng = np.random.default_rng(1)
     outcome = np.clip(rng.beta(0.5, 3, n), 1e-12, 1 - 1e-12)

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.measure import Line
+from synth_core.engine.sampling import Sampler, sample
+from synth_core.engine.toolchain import compile_program
 from synth_core.models import Model, build_model
 from synth_core.models.base import Records
-from synth_core.sampling import Sampler, sample
-from synth_core.toolchain import compile_program
 
 HERE = Path(__file__).parent
 SAMPLER = Sampler(1, 1000, 1000, 1)

@@ -12,15 +12,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from benchmarks.measure import Line, comparison, fresh_cache, median_seconds
-from synth_core.bounds import Rows, lipschitz_bounds
-from synth_core.examples import load_example
-from synth_core.extremes import bounds_by_extremes
+from benchmarks.measure import Line, analysis, fresh_cache, median_seconds
+from synth_core.analysis.settings import make_settings
+from synth_core.data.examples import load_example
+from synth_core.data.table import Table
+from synth_core.engine.sampling import Sampler, sample
+from synth_core.engine.toolchain import compile_program
+from synth_core.mechanisms.bounds import Rows, lipschitz_bounds
+from synth_core.mechanisms.fast_bounds import bounds_by_extremes
 from synth_core.models import build_model
-from synth_core.sampling import Sampler, sample
-from synth_core.settings import make_settings
-from synth_core.table import Table
-from synth_core.toolchain import compile_program
 
 HERE = Path(__file__).parent
 
@@ -34,7 +34,7 @@ def refit() -> list[Line]:
 
     cmdstanpy.disable_logging()
     table, cache = load_example("beta", 2000), fresh_cache()
-    first = comparison(table, cache)
+    first = analysis(table, cache)
     x = first.model.records.outcome
     ones = np.ones(len(x))
     unweighted, key = first.fits.posterior(ones)
@@ -42,7 +42,7 @@ def refit() -> list[Line]:
     baseline = cmdstanpy.CmdStanModel(exe_file=str(compile_program(HERE / "stan" / "beta_per_record.stan")))
     scales = iter(np.linspace(0.5, 0.99, 100))
 
-    from synth_core.weights import likelihood_weights
+    from synth_core.mechanisms.weights import likelihood_weights
 
     def fast() -> tuple[float, np.ndarray]:
         weights = likelihood_weights(risk, float(next(scales)))
@@ -67,7 +67,7 @@ def refit() -> list[Line]:
     assert abs(delta - naive_delta) < 0.15 * naive_delta, (delta, naive_delta)  # a maximum over draws
     ratio = naive_seconds / fast_seconds
     whole_seconds, _ = median_seconds(
-        lambda: comparison(table, cache, scale=float(next(scales))).run("weighted"), 15
+        lambda: analysis(table, cache, scale=float(next(scales))).run("weighted"), 15
     )
     assert ratio >= WEIGHTED_RATIO, ratio
     return [
@@ -85,7 +85,7 @@ def censored() -> list[Line]:
     """One censored refit with bounds, n = 2,000, against the printed per-record program."""
     import cmdstanpy
 
-    first = comparison(load_example("beta", 2000), fresh_cache())
+    first = analysis(load_example("beta", 2000), fresh_cache())
     x = first.model.records.outcome
     weights = np.linspace(0.5, 1, len(x))
     bounds = iter(np.linspace(2.0, 3.0, 100))
@@ -123,7 +123,7 @@ def censored() -> list[Line]:
 
 def count() -> list[Line]:
     """Count weights at n = 1,000,000 against the double loop at n = 2,000, per record pair."""
-    from synth_core.weights import isolation_risk
+    from synth_core.mechanisms.weights import isolation_risk
 
     rng = np.random.default_rng(1)
     small, large = rng.lognormal(size=2000), rng.lognormal(size=1_000_000)
@@ -150,8 +150,8 @@ def twelve() -> list[Line]:
     """All twelve mechanisms on 401ksubs, cold and cached, on as many processes as cores."""
     import os
 
-    from synth_core.jobs import JobManager
-    from synth_core.points import MECHANISMS
+    from synth_core.jobs.manager import JobManager
+    from synth_core.mechanisms.catalogue import MECHANISMS
 
     os.environ["SYNTH_RESULTS_DIR"] = tempfile.mkdtemp(prefix="synth-bench-")
     settings = make_settings(outcome="inc", predictors=("age", "marr", "male", "fsize"),
@@ -180,7 +180,7 @@ def twelve() -> list[Line]:
 def naive_bounds() -> list[Line]:
     """Streamed bounds against the double loop of the papers' scripts."""
     records = load_example("beta", 300)
-    first = comparison(records, fresh_cache())
+    first = analysis(records, fresh_cache())
     rng = np.random.default_rng(1)
     draws = {"a": rng.uniform(0.4, 0.6, 200), "b": rng.uniform(2.5, 3.5, 200)}
     model, n = first.model, 300
@@ -223,7 +223,7 @@ def extremes() -> list[Line]:
 
 def _extremes(name: str, outcome: np.ndarray) -> Line:
     n, weights = len(outcome), np.random.default_rng(2).random(len(outcome))
-    first = comparison(Table("simulated", pd.DataFrame({"x": outcome})), fresh_cache(), model=name)
+    first = analysis(Table("simulated", pd.DataFrame({"x": outcome})), fresh_cache(), model=name)
     posterior, _ = first.fits.unweighted()
     model = first.model
 
@@ -254,7 +254,7 @@ def _scale_child(n: int) -> None:
     table = Table("simulated", pd.DataFrame({"x": np.clip(rng.beta(0.5, 3, n), 1e-12, 1 - 1e-12)}))
     cache = fresh_cache()
     compile_program("beta.stan")
-    compared = comparison(table, cache)
+    compared = analysis(table, cache)
     started = time.perf_counter()
     unweighted, weighted = compared.run("unweighted"), compared.run("weighted")
     seconds = time.perf_counter() - started
@@ -287,7 +287,7 @@ def lognormal_refit() -> list[Line]:
     """Lognormal regression on the 401ksubs example: a refit costs the same at any n."""
     table, cache = load_example("401ksubs"), fresh_cache()
     s = {"outcome": "inc", "predictors": ("age", "marr", "male", "fsize"), "model": "lognormal"}
-    first = comparison(table, cache, **s)
+    first = analysis(table, cache, **s)
     ones = np.ones(first.model.records.n)
     scales = iter(np.linspace(0.5, 0.99, 100))
     seconds, _ = median_seconds(lambda: first.fits.posterior(ones * float(next(scales))), 15)

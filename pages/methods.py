@@ -1,8 +1,8 @@
-"""Methods: the formulas, guarantees and sources, as in docs/methods.md."""
+"""Methods: the formulas, guarantees and sources, as in docs/methods."""
 
 import streamlit as st
 
-from synth_core.ui.guide import page_text
+from synth_core.ui.shared.guide import methods_text
 
 with st.container(width=900):
-    st.markdown(page_text("methods.md"))
+    st.markdown(methods_text())

@@ -2,83 +2,27 @@
 
 import streamlit as st
 
-from synth_core.ui import own_check, own_programs, session
-from synth_core.ui.guide import DOCS, page_text
+from synth_core.ui.own_program import check, editor
+from synth_core.ui.server import access
 
-EXAMPLES = {
-    "template.stan": "Template (normal regression)",
-    "gamma_regression.stan": "Gamma regression",
-    "student_t.stan": "Student-t regression",
-}
-KEY = "own_source"
-CODE_STYLE = f"""<style>.st-key-{KEY} textarea {{
-  font-family: "Source Code Pro", ui-monospace, monospace; font-size: 0.82rem; line-height: 1.45;
-  white-space: pre; overflow-x: auto; tab-size: 2; }}</style>"""
-
-
-def read(name: str) -> str:
-    """An example's source."""
-    return (DOCS / "own" / name).read_text()
-
-
-def load(source: str) -> None:
-    """Button callback: put a program into the editor."""
-    st.session_state[KEY] = source
-    own_check.keep_draft(source)
-
-
-def take_upload(upload) -> None:
-    """Button callback: an uploaded file into the editor."""
-    load(own_check.decode(upload.getvalue()))
-
-
-def contract() -> None:
-    """The documentation, without its title."""
-    st.markdown(page_text("own-program.md").partition("\n")[2])
-
-
-def choose_source(off: bool) -> str:
-    """Examples and an upload; returns the example's name."""
-    a, b, c = st.columns([4, 3, 2], vertical_alignment="bottom")
-    name = a.selectbox("Example", list(EXAMPLES), format_func=EXAMPLES.get)
-    b.button("Load into the editor", on_click=load, args=(read(name),), width="stretch", disabled=off)
-    c.download_button("Download", read(name), name, "text/plain", on_click="ignore", width="stretch")
-    if not off:
-        with st.expander("Or load a file of yours"):
-            upload = st.file_uploader("File with a Stan program", ["stan"], max_upload_size=1)
-            if upload is not None:
-                st.button("Load this file", on_click=session.attempt, args=("own_file", take_upload, upload))
-    session.show_message("own_file")
-    return name
-
-
-def edit() -> None:
-    """The editor and the button."""
-    st.html(CODE_STYLE)
-    st.session_state.setdefault(KEY, session.current().choices["program_draft"] or read("template.stan"))
-    st.text_area("Stan program", key=KEY, height=480, on_change=own_check.keep_edited, args=(KEY,))
-    st.button("Check and use", type="primary", icon=":material/play_arrow:",
-              on_click=own_check.start, args=(KEY,))  # fmt: skip
-
-
-refused = own_programs.refusal()
+refused = access.refusal()
 left, right = st.columns([5, 4], gap="large")
 with left:
     st.subheader("1 · Your Stan program")
     if refused is not None:
         st.warning(refused, icon=":material/lock:")
-    chosen = choose_source(refused is not None)
+    chosen = editor.choose_source(refused is not None)
     if refused is None:
-        edit()
-    else:
-        st.code(read(chosen), language="cpp", wrap_lines=True)  # a box that scrolls cannot be reached by keys
+        editor.edit()
+    else:  # a box that scrolls cannot be reached by keys
+        st.code(editor.read(chosen), language="cpp", wrap_lines=True)
 with right:
     if refused is None:
         st.subheader("2 · Does it keep the contract?")
-        own_check.show_table()
-        own_check.show()
+        check.show_table()
+        check.show()
         with st.expander("The contract: what a program must declare and keep"):
-            contract()
+            editor.contract()
     else:
         st.subheader("The contract")
-        contract()
+        editor.contract()

@@ -1,4 +1,8 @@
-"""The same path without a browser: `python -m synth_core COMMAND ...`, one file a command."""
+"""The command line: `python -m synth_core COMMAND ...`, one file a command.
+
+It walks the same path as the app, without a browser, and gives the same numbers for the same seed. It may
+import every other room but `ui`.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +11,10 @@ import contextlib
 import sys
 from typing import Any
 
-from synth_core import storage
 from synth_core.cli import audit, compare, ledger, maintain, map, program, release, runs, study, tune
 from synth_core.errors import Cancelled, FitError, InputError
-from synth_core.working import temporary_files
+from synth_core.system import files
+from synth_core.system.scratch import temporary_files
 
 # Each adds its sub-commands to the parser.
 COMMANDS = (maintain, compare, map, tune, study, program, audit, release, ledger, runs)
@@ -27,7 +31,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="python -m synth_core", description=__doc__)
+    parser = _Parser(prog="python -m synth_core", description=(__doc__ or "").partition("\n")[0])
     commands = parser.add_subparsers(dest="command", required=True, parser_class=_Parser)
     for module in COMMANDS:
         module.add(commands)
@@ -53,5 +57,5 @@ def main(argv: list[str] | None = None, own_files: bool = False) -> int:
         print(f"failed: {error}", file=sys.stderr)
         return EXIT_FAILED
     except OSError as error:
-        print(f"failed: {storage.explain(error, 'A file or a directory')}", file=sys.stderr)
+        print(f"failed: {files.explain(error, 'A file or a directory')}", file=sys.stderr)
         return EXIT_FAILED

@@ -10,31 +10,27 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from synth_core import limits
-from synth_core.audit.audit import Asked, Audit, run_audit
-from synth_core.audit.report import FORMATS, render
-from synth_core.audit.subjects import of_plan, of_run, run_settings
-from synth_core.cli.compare import (
-    add_columns,
-    add_mechanisms,
-    add_sampling,
-    compare_settings,
-    load_reference,
-)
-from synth_core.cli.data import load_data
-from synth_core.comparison import Comparison
+from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.settings import Settings
+from synth_core.cli.compare import load_reference
+from synth_core.cli.data import add_simulated, load_data
+from synth_core.cli.settings_arguments import add_settings, settings_from
+from synth_core.data.table import Table
 from synth_core.errors import InputError
-from synth_core.points import MECHANISMS, find_mechanism
-from synth_core.release import settings_file
-from synth_core.release.frozen import find_map
-from synth_core.release.plan import FORMAT as PLAN_FORMAT
-from synth_core.release.plan import parse_plan
+from synth_core.experiments.audit.audit import Audit, AuditRequest, run_audit
+from synth_core.experiments.audit.report import FORMATS, render
+from synth_core.experiments.audit.subjects import of_plan, of_run, run_settings
+from synth_core.mechanisms.catalogue import MECHANISMS, find_mechanism
+from synth_core.release.bounded_text import parse_object, printable, read_limited
+from synth_core.release.plan import settings_file
+from synth_core.release.plan.frozen_map import find_map
+from synth_core.release.plan.plan import FORMAT as PLAN_FORMAT
+from synth_core.release.plan.plan import parse_plan
+from synth_core.release.run_store import RunStore, StoredRun
 from synth_core.release.state import plans_directory
-from synth_core.release.store import Run, RunStore
-from synth_core.release.texts import parse_object, printable, read_limited
-from synth_core.table import Table
+from synth_core.system import limits
 
-DEFAULTS = Asked(())
+DEFAULTS = AuditRequest(())
 
 
 def add(commands: Any) -> None:
@@ -67,9 +63,8 @@ def add(commands: Any) -> None:
     option(
         "--mechanism", nargs="+", metavar="NAME", help="with a table (default: weighted) or saved settings"
     )
-    add_columns(audit)
-    add_mechanisms(audit)
-    add_sampling(audit)
+    add_settings(audit)
+    add_simulated(audit)
     audit.set_defaults(run=run)
 
 
@@ -91,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _audit(args: argparse.Namespace) -> Audit:
-    from synth_core.cache import results_cache
+    from synth_core.system.cache import results_cache
 
     asked = replace(DEFAULTS, runs=args.runs, confidence=args.confidence, delta=args.delta)
     subject, cache = args.subject, results_cache()
@@ -99,19 +94,18 @@ def _audit(args: argparse.Namespace) -> Audit:
     if kind == "plan":
         plan = parse_plan(content)
         risk_map = find_map(plan, [Path(subject).parent, plans_directory()])
-        comparison, asked = of_plan(
-            plan, risk_map, _table(args, args.data), cache, _Progress(), asked, args.seed
-        )
-        return run_audit(comparison, asked, plan.digest)
+        seed = Settings.model_fields["seed"].default if args.seed is None else args.seed
+        analysis, asked = of_plan(plan, risk_map, _table(args, args.data), cache, _Progress(), asked, seed)
+        return run_audit(analysis, asked, plan.digest)
     if kind == "run":
         found = RunStore().find(subject)
         reference = load_reference_of(found, args.data_seed)
-        comparison, asked = of_run(found, _run_table(args, found), cache, reference, asked)
+        analysis, asked = of_run(found, _run_table(args, found), cache, reference, asked)
     elif kind == "settings":
         file = settings_file.from_bytes(content)
-        settings = file.settings.model_copy(update={"risk_reference": args.risk_reference})
+        settings = file.settings.model_copy(update={"risk_reference": args.risk_reference or "current"})
         reference = load_reference(settings, args.data_seed)
-        comparison = Comparison(_table(args, args.data), settings, cache, reference=reference)
+        analysis = Analysis(_table(args, args.data), settings, cache, reference=reference)
         asked = replace(asked, mechanisms=tuple(args.mechanism or file.mechanisms))
     else:
         if args.data is not None:
@@ -119,13 +113,13 @@ def _audit(args: argparse.Namespace) -> Audit:
                 "Two tables are named; an audit takes one, or a plan, a run or settings before it."
             )
         args.data, table = subject, _table(args, subject)
-        settings = compare_settings(args)
+        settings = settings_from(args, subject)
         reference = load_reference(settings, args.data_seed)
-        comparison = Comparison(table, settings, cache, reference=reference)
+        analysis = Analysis(table, settings, cache, reference=reference)
         asked = replace(asked, mechanisms=tuple(args.mechanism or ["weighted"]))
     keys = tuple(MECHANISMS) if asked.mechanisms == ("all",) else asked.mechanisms
     asked = replace(asked, mechanisms=tuple(dict.fromkeys(find_mechanism(key).key for key in keys)))
-    return run_audit(comparison.reporting(_Progress()), asked)
+    return run_audit(analysis.reporting(_Progress()), asked)
 
 
 def _kind(subject: str) -> tuple[str, bytes]:
@@ -151,7 +145,7 @@ def _table(args: argparse.Namespace, data: str | None) -> Table:
     return replace(table, confidential=False) if args.public else table
 
 
-def _run_table(args: argparse.Namespace, found: Run) -> Table:
+def _run_table(args: argparse.Namespace, found: StoredRun) -> Table:
     """The run's table: named, or the example that it was made on."""
     if args.data is None and found.data["name"].startswith("example:"):
         args.rows = args.rows or found.data["rows"]
@@ -159,7 +153,7 @@ def _run_table(args: argparse.Namespace, found: Run) -> Table:
     return _table(args, args.data)
 
 
-def load_reference_of(found: Run, data_seed: int) -> Any:
+def load_reference_of(found: StoredRun, data_seed: int) -> Any:
     """What the run's risk map was frozen on."""
     return load_reference(run_settings(found), data_seed)
 
@@ -176,5 +170,9 @@ class _Progress:
             return
         self._last = now
         line = f"audit: {share:.0%}, {text}"
-        print(f"\r\033[K{line}" if self._terminal else line, end="" if self._terminal else "\n",
-              file=sys.stderr, flush=True)  # fmt: skip
+        print(
+            f"\r\033[K{line}" if self._terminal else line,
+            end="" if self._terminal else "\n",
+            file=sys.stderr,
+            flush=True,
+        )

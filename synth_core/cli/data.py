@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from synth_core import limits
+import argparse
+
+from synth_core.data.examples import EXAMPLES, Example, half_of, load_example
+from synth_core.data.table import Table, open_table
 from synth_core.errors import InputError
-from synth_core.examples import EXAMPLES, Example, half_of, load_example
-from synth_core.table import Table, open_table
+from synth_core.system import limits
+
+
+def add_simulated(command: argparse.ArgumentParser) -> None:
+    """Options of an example that is simulated."""
+    command.add_argument("--rows", type=int, help="records of a simulated example")
+    command.add_argument("--data-seed", type=int, default=1, help="seed of a simulated example")
 
 
 def load_data(data: str, rows: int | None = None, seed: int = 1) -> Table:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from synth_core import limits
 from synth_core.errors import InputError
-from synth_core.release.ledger import Ledger
-from synth_core.release.texts import slug, words
+from synth_core.release.bounded_text import slug, words
+from synth_core.release.ledger.ledger import Ledger
+from synth_core.system import limits
 
 
 def add(commands: Any) -> None:
@@ -81,8 +81,11 @@ def run_limit(args: argparse.Namespace) -> int:
 
 def run_cancel(args: argparse.Namespace) -> int:
     """Give back a reservation that no process will finish."""
-    from synth_core.release.releasing import cancel
+    from synth_core.release.making.releasing import cancel
 
-    cancel(slug(args.series, "The name of the series"), slug(args.release, "The release"),
-           words(args.reason, "The reason"))  # fmt: skip
+    cancel(
+        slug(args.series, "The name of the series"),
+        slug(args.release, "The release"),
+        words(args.reason, "The reason"),
+    )
     return 0

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from synth_core.errors import FitError
-from synth_core.models import MODELS
+from synth_core.models import PROGRAMS
 
 
 def add(commands: Any) -> None:
@@ -20,22 +20,21 @@ def add(commands: Any) -> None:
 
 def run_setup(args: argparse.Namespace) -> int:
     """Install what the models need and compile them, with progress."""
-    from synth_core.toolchain import compile_program, ensure_cmdstan
+    from synth_core.engine.toolchain import compile_programs, ensure_cmdstan
 
-    cmdstan = ensure_cmdstan(lambda text: print(f"  {text} …", flush=True))
-    print(f"CmdStan: {cmdstan}", flush=True)
-    programs = sorted({model.program for model in MODELS.values()})
-    for done, program in enumerate(programs, start=1):
-        print(f"  model {done} of {len(programs)}: {program} …", flush=True)
-        compile_program(program)
+    def report(text: str) -> None:
+        print(f"  {text}", flush=True)
+
+    print(f"CmdStan: {ensure_cmdstan(report)}", flush=True)
+    compile_programs(PROGRAMS, report)
     return 0
 
 
 def run_purge(args: argparse.Namespace) -> int:
     """Delete what the cache holds of confidential data: draws, weights, bounds, synthetic values."""
-    from synth_core.cache import results_cache
-    from synth_core.release.run import purge_pending
-    from synth_core.toolchain.limited import forget_all
+    from synth_core.models.own.sandbox import forget_all
+    from synth_core.release.making.drawing import purge_pending
+    from synth_core.system.cache import results_cache
 
     purge_pending()
     cache = results_cache()

@@ -7,15 +7,14 @@ import json
 import sys
 from typing import Any
 
-from synth_core import limits
-from synth_core.cli.compare import add_options, open_comparison
-from synth_core.comparison import Comparison
+from synth_core.analysis.analysis import Analysis
+from synth_core.cli.compare import add_options, open_analysis
 from synth_core.errors import FitError, InputError
-from synth_core.explore.measures import percentile_of
-from synth_core.explore.point import PREDICTIVE, run_point
-from synth_core.explore.refine import refined
-from synth_core.explore.sweep import KNOBS, Planned, Sweep, duration, estimate, plan, read_sweep
-from synth_core.explore.wording import (
+from synth_core.experiments.explore.measures import percentile_of
+from synth_core.experiments.explore.point import PREDICTIVE, run_point
+from synth_core.experiments.explore.refine import refined
+from synth_core.experiments.explore.sweep import KNOBS, Planned, Sweep, duration, estimate, plan, read_sweep
+from synth_core.experiments.explore.wording import (
     FRONTIER_RULE,
     band_text,
     frontier_points,
@@ -23,7 +22,9 @@ from synth_core.explore.wording import (
     knobs_text,
     points_csv,
 )
-from synth_core.points import HISTOGRAM
+from synth_core.mechanisms.catalogue import HISTOGRAM
+from synth_core.system import limits
+from synth_core.system.text_table import aligned
 
 DEFAULT = (Sweep("scale", 0.2, 2.0, 7), Sweep("epsilon", 1.0, 10.0, 7))
 
@@ -75,27 +76,27 @@ def run_map(args: argparse.Namespace) -> int:
     if not low <= args.predictive <= high:
         raise InputError(f"--predictive must lie between {low} and {high:,} (given: {args.predictive}).")
     sweeps = list(DEFAULT) if args.sweep is None else [read_sweep(text) for text in args.sweep]
-    comparison, keys = open_comparison(args)
-    settings = comparison.settings.model_copy(update={"match_epsilon": None})
+    analysis, keys = open_analysis(args)
+    settings = analysis.settings.model_copy(update={"match_epsilon": None})
     if HISTOGRAM in keys and settings.bounds is None:
         raise InputError("The histogram needs declared bounds of the sensitive variable (--bounds L U).")
     if args.refine < 0:
         raise InputError(f"--refine must be 0 or more (given: {args.refine}).")
-    n_rows = len(comparison.table.frame)
+    n_rows = len(analysis.table.frame)
     estimate(keys, settings, sweeps, n_rows)  # refuses too many points, with their cost
-    points = plan(comparison.table.fingerprint, keys, settings, sweeps, comparison.reference_fingerprint)
+    points = plan(analysis.table.fingerprint, keys, settings, sweeps, analysis.reference_fingerprint)
     cost = estimate(keys, settings, sweeps, n_rows)[1]
     say(f"{len(points)} points, at most about {duration(cost)}; points computed before take no time")
-    found = _run(comparison, points, args.predictive, extra)
+    found = _run(analysis, points, args.predictive, extra)
     for _ in range(args.refine):
         more = refined(
-            comparison.table.fingerprint,
+            analysis.table.fingerprint,
             [planned for planned, _ in found],
             _best([point for _, point in found], args.measure),
-            comparison.reference_fingerprint,
+            analysis.reference_fingerprint,
         )
         say(f"refining: {len(more)} more points")
-        found += _run(comparison, more, args.predictive, extra)
+        found += _run(analysis, more, args.predictive, extra)
     if not found:
         raise FitError("No point of the map could be computed.")
     shown = sorted((point for _, point in found), key=lambda p: (keys.index(p["mechanism"]), p["epsilon"]))
@@ -111,7 +112,7 @@ def run_map(args: argparse.Namespace) -> int:
 
 
 def _run(
-    comparison: Comparison, points: list[Planned], predictive: int, extra: tuple[float, ...]
+    analysis: Analysis, points: list[Planned], predictive: int, extra: tuple[float, ...]
 ) -> list[tuple[Planned, dict[str, Any]]]:
     """Compute points; one bad corner of the grid does not lose the others."""
     found = []
@@ -119,7 +120,7 @@ def _run(
         changes = planned.settings.model_dump(include={*planned.knobs, "match_epsilon"})
         said = f"{i} of {len(points)}: {planned.mechanism}, {knobs_text(planned.knobs)}"
         try:
-            point = run_point(comparison.under(**changes), planned.mechanism, predictive, extra)
+            point = run_point(analysis.under(**changes), planned.mechanism, predictive, extra)
         except (InputError, FitError) as error:
             say(f"{said}: {error}")
             continue
@@ -169,11 +170,16 @@ def _print(points: list[dict[str, Any]], best: list[bool], measure: str) -> None
     for p, on_frontier in zip(points, best, strict=True):
         mark = "yes" if on_frontier else "not converged" if p["problems"] else ""
         rows.append(
-            [p["mechanism"], knobs_text(p["knobs"]), f"{p['epsilon']:.3f}", guarantee_label(p),
-             band_text(p, measure), mark]
-        )  # fmt: skip
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    for row in rows:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+            [
+                p["mechanism"],
+                knobs_text(p["knobs"]),
+                f"{p['epsilon']:.3f}",
+                guarantee_label(p),
+                band_text(p, measure),
+                mark,
+            ]
+        )
+    for line in aligned(rows):
+        print(line)
     print(f"Bands over {points[0]['n_predictive']} synthetic data sets of each fit; {FRONTIER_RULE}.")
     print("ε bounds the effect of removing one record, per released data set.")

@@ -6,30 +6,22 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from synth_core import limits
-from synth_core.cli.compare import (
-    add_data,
-    add_mechanisms,
-    add_sampling,
-    compare_settings,
-    load_reference,
-    record_run,
-)
-from synth_core.cli.data import load_data
+from synth_core.cli.compare import add_table, load_reference, record_run
+from synth_core.cli.data import add_simulated, load_data
+from synth_core.cli.settings_arguments import settings_from
 from synth_core.errors import InputError
-from synth_core.points import find_mechanism
-from synth_core.release.audited import parse_audit
-from synth_core.release.gate import OVERRIDABLE, Check
-from synth_core.release.plan import TUNED_ON, Plan, read_plan
-from synth_core.release.texts import read_limited
+from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.release.bounded_text import read_limited
+from synth_core.release.output.gate import OVERRIDABLE, GateCheck
+from synth_core.release.plan.plan import TUNED_ON, Plan, read_plan
+from synth_core.release.report.audit_summary import parse_audit
+from synth_core.system import limits
 
 
 def add(commands: Any) -> None:
     """Add the sub-commands."""
     plan = commands.add_parser("plan", help="tune on one table and write a release plan")
-    add_data(plan)
-    add_mechanisms(plan)
-    add_sampling(plan)
+    add_table(plan)
     option = plan.add_argument
     option("--mechanism", required=True, metavar="NAME", help="the one to release with")
     option("--tuned-on", required=True, choices=tuple(TUNED_ON), help="what kind of table DATA is")
@@ -70,16 +62,15 @@ def add(commands: Any) -> None:
     option("--dry-run", action="store_true", help="stop after the gate; nothing is charged")
     option("--audit", metavar="FILE.json", help="an audit of this plan, for the public report (see `audit`)")
     option("--recompute", action="store_true", help="draw a released data set again and compare")
-    option("--rows", type=int, help="records of a simulated example")
-    option("--data-seed", type=int, default=1, help="seed of a simulated example")
+    add_simulated(apply)
     apply.set_defaults(run=run_apply)
 
 
 def run_plan(args: argparse.Namespace) -> int:
     """Run the mechanism on the tuning table and write the plan and its risk map."""
-    from synth_core.cache import results_cache
-    from synth_core.comparison import Comparison
-    from synth_core.release.planning import Decision, make_plan, save_plan
+    from synth_core.analysis.analysis import Analysis
+    from synth_core.release.plan.planning import Decision, make_plan, save_plan
+    from synth_core.system.cache import results_cache
 
     out = Path(args.out)
     if out.suffix != ".json":
@@ -87,15 +78,15 @@ def run_plan(args: argparse.Namespace) -> int:
     if not out.absolute().parent.is_dir():
         raise InputError(f"There is no directory {out.parent}.")
     point = find_mechanism(args.mechanism)
-    settings = compare_settings(args)
-    comparison = Comparison(
+    settings = settings_from(args, args.data)
+    analysis = Analysis(
         load_data(args.data, args.rows, args.data_seed),
         settings,
         results_cache(),
         reference=load_reference(settings, args.data_seed),
     )
-    result = comparison.run(point.key)
-    record_run(comparison, result)
+    result = analysis.run(point.key)
+    record_run(analysis, result)
     decision = Decision(
         series=args.series,
         reason=args.reason,
@@ -107,7 +98,7 @@ def run_plan(args: argparse.Namespace) -> int:
         decimals=args.decimals,
         clamp=args.clamp,
     )
-    plan, content = make_plan(comparison, result, decision)
+    plan, content = make_plan(analysis, result, decision)
     save_plan(plan, content, out)
     print(
         f"Plan {out}: {plan.point.label}, {point.guarantee.label}, target ε = {plan.target_epsilon:g} a data set"
@@ -123,9 +114,9 @@ def run_plan(args: argparse.Namespace) -> int:
 
 def run_apply(args: argparse.Namespace) -> int:
     """Release a table: gate, ledger, both archives."""
-    from synth_core.release.frozen import find_map
-    from synth_core.release.releasing import CHECKED, REFUSED, REPEATED, publish, release
-    from synth_core.release.run import Request
+    from synth_core.release.making.drawing import Request
+    from synth_core.release.making.releasing import CHECKED, REFUSED, REPEATED, publish, release
+    from synth_core.release.plan.frozen_map import find_map
     from synth_core.release.state import plans_directory
 
     if args.out is None and not args.dry_run:
@@ -180,7 +171,7 @@ def _audit(path: str | None, plan: Plan) -> str:
     return parse_audit(content, plan).text()
 
 
-def print_check(check: Check) -> None:
+def print_check(check: GateCheck) -> None:
     """One line of the gate. For the analyst: the finding may be confidential."""
     print(f"{check.status:>10}  {check.title}: {check.finding}")
     if check.advice:

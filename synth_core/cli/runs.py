@@ -8,8 +8,8 @@ import sys
 from dataclasses import asdict
 from typing import Any
 
-from synth_core.release.store import DAMAGED, RunStore, compare_runs
-from synth_core.release.texts import printable
+from synth_core.release.bounded_text import printable
+from synth_core.release.run_store import DAMAGED, RunStore, compare_runs
 
 
 def add(commands: Any) -> None:
@@ -42,8 +42,10 @@ def run_list(args: argparse.Namespace) -> int:
         name = f"  {printable(run.name)}" if run.name else ""
         epsilon = run.numbers.get("epsilon")
         shown = "–" if epsilon is None else f"{epsilon:.3f}"
-        print(f"{run.id}  {run.time}  {run.mechanism:<22} ε = {shown:<8} {run.guarantee:<16} "
-              f"{printable(run.data['name'])}: {printable(run.settings['outcome'])}{name}")  # fmt: skip
+        print(
+            f"{run.id}  {run.time}  {run.mechanism:<22} ε = {shown:<8} {run.guarantee:<16} "
+            f"{printable(run.data['name'])}: {printable(run.settings['outcome'])}{name}"
+        )
     if store.damaged:
         print(f"note: what was kept of {store.damaged:,} more {DAMAGED}", file=sys.stderr)
     return 0

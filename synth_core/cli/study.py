@@ -9,17 +9,22 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from synth_core.cli.data import chosen_columns, load_data
+from synth_core.analysis.settings import Settings, make_settings
+from synth_core.cli.data import load_data
+from synth_core.cli.settings_arguments import add_settings, option_name, settings_from
 from synth_core.errors import Cancelled, InputError
-from synth_core.models import MODELS
-from synth_core.settings import make_settings
-from synth_core.studies import baseline
-from synth_core.studies.engine import ConsoleProgress, run_study
-from synth_core.studies.plan import Study, check
-from synth_core.studies.presets import PRESETS, build
-from synth_core.studies.report import FORMATS, Report, render
+from synth_core.experiments.papers import PRESETS, build
+from synth_core.experiments.studies import baseline
+from synth_core.experiments.studies.report import FORMATS, StudyReport, render
+from synth_core.experiments.studies.run_study import ConsoleProgress, run_study
+from synth_core.experiments.studies.study import SAMPLER, Study, check_study
 
 LIKE = "like"
+MECHANISMS = ("unweighted", "weighted", "weighted_e", "censored")
+SWEPT = ("epsilon", "scale")  # each of their values is studied
+# A study has one seed for everything, weights from the simulated database itself, and one synthetic data set of it.
+NOT_LIKE = {"seed", "risk_reference", "match_epsilon", "datasets"}
+LIKE_SETTINGS = tuple(name for name in Settings.model_fields if name not in NOT_LIKE)
 DEFAULT_LIKE = 100
 MAX_POINTS = 10_000
 
@@ -43,31 +48,11 @@ def add(commands: Any) -> None:
 
 def _add_like(study: argparse.ArgumentParser) -> None:
     group = study.add_argument_group("like: databases simulated from the model fitted to DATA")
-    one = group.add_argument
-    one("--outcome", help="the sensitive variable")
-    one("--predictors", nargs="*", help="non-sensitive columns, kept as they are")
-    one("--categorical", nargs="*", help="numeric predictors that are categories")
-    one("--model", help=f"one of {', '.join(MODELS)}")
-    one("--bounds", type=float, nargs=2, metavar=("L", "U"), help="declared bounds of the outcome")
-    one("--mechanism", nargs="+", metavar="NAME", help="default: unweighted weighted weighted_e censored")
-    one("--epsilon", type=float, nargs="+", help="targets; default 5")
-    one("--scale", type=float, nargs="+", help="c of the weights; default 1")
-    one("--shift", type=float, help="g of the weights; default 0")
-    one("--rows", type=int, nargs="+", metavar="N", help="sizes of the databases; default the table's")
-
-
-_LIKE_OPTIONS = (
-    "outcome",
-    "predictors",
-    "categorical",
-    "model",
-    "bounds",
-    "mechanism",
-    "epsilon",
-    "scale",
-    "shift",
-    "rows",
-)
+    add_settings(group, LIKE_SETTINGS, several=SWEPT)
+    group.add_argument("--mechanism", nargs="+", metavar="NAME", help=f"default: {' '.join(MECHANISMS)}")
+    group.add_argument(
+        "--rows", type=int, nargs="+", metavar="N", help="sizes of the databases; default the table's"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -82,9 +67,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    from synth_core.backend import open_backend
-    from synth_core.cache import results_cache
-    from synth_core.replicate import ready
+    from synth_core.jobs.warm_up import warm_up
+    from synth_core.system.backend import open_backend
+    from synth_core.system.cache import results_cache
 
     destination = _destination(args.out)
     if args.replicates is not None and args.replicates < 1:
@@ -93,12 +78,12 @@ def _run(args: argparse.Namespace) -> int:
         )
     study, compare = _like(args) if args.name == LIKE else _preset(args)
     replicates = args.replicates or study.replicates
-    check(study, replicates, args.seed)
+    check_study(study, replicates, args.seed)
     if args.baseline is not None:
         baseline.check(study, args.baseline, replicates)
         baseline.prepare()
     timed = ""
-    with open_backend(args.jobs, ready) as backend:
+    with open_backend(args.jobs, warm_up) as backend:
         print(f"{study.title}: R = {replicates} on {backend.description}", file=sys.stderr)
         outcome = run_study(
             study, replicates, args.seed, backend, results_cache(), ConsoleProgress(study.name)
@@ -106,7 +91,7 @@ def _run(args: argparse.Namespace) -> int:
         if args.baseline is not None:
             print("timing the per-record form …", file=sys.stderr, flush=True)
             timed = baseline.measure(outcome, backend, args.baseline)
-    text = render(Report(outcome, compare(outcome), timed), args.format)
+    text = render(StudyReport(outcome, compare(outcome), timed), args.format)
     if destination is None:
         print(text)
     else:
@@ -127,7 +112,8 @@ def _destination(out: str | None) -> Path | None:
 
 
 def _preset(args: argparse.Namespace) -> tuple[Study, Any]:
-    given = [f"--{name}" for name in _LIKE_OPTIONS if getattr(args, name) is not None]
+    options = (*LIKE_SETTINGS, "mechanism", "rows")
+    given = [option_name(name) for name in options if getattr(args, name) is not None]
     if args.table is not None:
         given.insert(0, f"the table {args.table}")
     if given and args.name in PRESETS:
@@ -139,32 +125,24 @@ def _preset(args: argparse.Namespace) -> tuple[Study, Any]:
 
 
 def _like(args: argparse.Namespace) -> tuple[Study, Any]:
-    from synth_core.cache import results_cache
-    from synth_core.comparison import Comparison
-    from synth_core.studies.like import compare_like, local_bounds, study_like
+    from synth_core.analysis.analysis import Analysis
+    from synth_core.experiments.studies.like import compare_like, local_bounds, study_like
+    from synth_core.system.cache import results_cache
 
     if args.table is None:
         raise InputError("Which table? study like FILE --outcome COLUMN, or study like example:NAME")
-    example, outcome, predictors = chosen_columns(args.table, args.outcome, args.predictors)
-    epsilons, scales = args.epsilon or [5.0], args.scale or [1.0]
-    settings = make_settings(
-        outcome=outcome,
-        predictors=predictors,
-        categorical=tuple(args.categorical or ()),
-        model=args.model or (example.model if example else "lognormal"),
-        bounds=tuple(args.bounds) if args.bounds else (example.bounds if example else None),
-        shift=args.shift or 0.0,
-        seed=args.seed,
-    )
+    settings = settings_from(args, args.table, leave_out=SWEPT)
+    epsilons, scales = args.epsilon or [settings.epsilon], args.scale or [settings.scale]
     for epsilon, scale in ((e, c) for e in epsilons for c in scales):
         make_settings(**(settings.model_dump() | {"epsilon": epsilon, "scale": scale}))
-    mechanisms = args.mechanism or ["unweighted", "weighted", "weighted_e", "censored"]
+    mechanisms = args.mechanism or list(MECHANISMS)
     points = len(mechanisms) * len(epsilons) * len(scales) * len(args.rows or [1])
     if points > MAX_POINTS:
         raise InputError(f"{points:,} combinations were asked for; at most {MAX_POINTS:,} can be shown.")
-    comparison = Comparison(load_data(args.table), settings, results_cache())
+    analysis = Analysis(load_data(args.table), settings, results_cache())
     rows, replicates = args.rows or [], args.replicates or DEFAULT_LIKE
-    study = study_like(comparison, mechanisms, epsilons, scales, rows, replicates)
-    check(study, replicates, args.seed)  # before the table's own fits are made
-    local = local_bounds(comparison, study)
+    sampler = {name: value for name in SAMPLER if (value := getattr(args, name)) is not None}
+    study = study_like(analysis, mechanisms, epsilons, scales, rows, replicates, sampler)
+    check_study(study, replicates, args.seed)  # before the table's own fits are made
+    local = local_bounds(analysis, study)
     return study, lambda outcome: compare_like(outcome, local)

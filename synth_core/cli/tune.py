@@ -6,15 +6,14 @@ import argparse
 import json
 from typing import Any
 
-from synth_core import limits
-from synth_core.cli.compare import add_options, open_comparison
+from synth_core.cli.compare import add_options, open_analysis
 from synth_core.cli.map import add_sweep, finite, say
 from synth_core.errors import InputError
-from synth_core.explore.measures import Target, read_target
-from synth_core.explore.sweep import read_sweep
-from synth_core.explore.targets import EpsilonTarget
-from synth_core.explore.tuning import expected_fits, tune, variants_for
-from synth_core.explore.wording import (
+from synth_core.experiments.explore.measures import Target, read_target
+from synth_core.experiments.explore.sweep import read_sweep
+from synth_core.experiments.explore.targets import EpsilonTarget
+from synth_core.experiments.explore.tuning import expected_fits, tune, variants_for
+from synth_core.experiments.explore.wording import (
     DATA_DEPENDENT,
     answer_text,
     best_answers,
@@ -22,7 +21,8 @@ from synth_core.explore.wording import (
     sure_text,
     verdict,
 )
-from synth_core.points import find_mechanism
+from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.system import limits
 
 
 def add(commands: Any) -> None:
@@ -67,9 +67,9 @@ def run_tune(args: argparse.Namespace) -> int:
     """Tune each mechanism by itself and print the answers, the best of each guarantee first."""
     target = read_goal(args.target, args.share, args.by)
     sweeps = [read_sweep(text) for text in args.sweep or ()]
-    comparison, keys = open_comparison(args)
-    comparison = comparison.under(match_epsilon=None)
-    searches = {key: variants_for(key, comparison.settings, sweeps) for key in keys}
+    analysis, keys = open_analysis(args)
+    analysis = analysis.under(match_epsilon=None)
+    searches = {key: variants_for(key, analysis.settings, sweeps) for key in keys}
     count = sum(len(variants) for variants in searches.values())
     if count > limits.MAX_SEARCHES:
         raise InputError(
@@ -81,7 +81,7 @@ def run_tune(args: argparse.Namespace) -> int:
         say(
             f"{find_mechanism(key).label}: searches: {len(variants)}, of about {expected_fits(target)} refits each"
         )
-        answers.append(tune(comparison, key, target, variants).as_dict())
+        answers.append(tune(analysis, key, target, variants).as_dict())
     if args.format == "json":
         print(json.dumps(_json(answers, target), indent=2, ensure_ascii=False))
         return 0

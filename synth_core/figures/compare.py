@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from synth_core import limits
 from synth_core.figures.palette import color
 from synth_core.figures.parts import Figure, Summary, statistic_label
 from synth_core.figures.privacy import bounds_figure, weights_figure
 from synth_core.figures.utility import ecdf_figure, quantiles_figure
+from synth_core.system import limits
 
 MANY_CENSORED = 0.2
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from synth_core.explore.measures import is_relative, measure_label, value_text
-from synth_core.explore.wording import (
+from synth_core.experiments.explore.measures import is_relative, measure_label, value_text
+from synth_core.experiments.explore.wording import (
     FRONTIER_RULE,
     band_text,
     epsilon_text,
@@ -17,8 +17,8 @@ from synth_core.explore.wording import (
     neighbour_text,
 )
 from synth_core.figures.palette import color, transparent
-from synth_core.figures.parts import TEXT, Figure, axis, figure, table
-from synth_core.points import find_mechanism
+from synth_core.figures.parts import TEXT, Figure, axis, figure, scatter, table
+from synth_core.mechanisms.catalogue import find_mechanism
 
 Point = dict[str, Any]  # a point's summary, with its "id"
 
@@ -56,9 +56,8 @@ def _span(values: list[float], cap: float = math.inf) -> tuple[dict[str, Any], f
     low = min(positive)
     if high > WIDE * low:
         low = nice(max(low, high / 1e4) * 0.95, up=False)
-        ticks = [s * 10.0**e for e in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-                 for s in (1, 2, 5)]  # fmt: skip
-        ticks = [t for t in ticks if low * 0.999 <= t <= high * 1.001]
+        powers = [10.0**e for e in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)]
+        ticks = [s * p for p in powers for s in (1, 2, 5) if low * 0.999 <= s * p <= high * 1.001]
         return {"type": "log", "range": [math.log10(low), math.log10(high)], "tickvals": ticks}, high
     return {"type": "linear", "range": [0, high]}, high
 
@@ -72,7 +71,7 @@ def _hover(point: Point, measure: str) -> str:
     ]
     if point["problems"]:
         lines.append("has not converged: not for use")
-    return "<br>".join(lines) + "<extra></extra>"
+    return "<br>".join(lines)
 
 
 def _trace(name: str, points: list[Point], measure: str, top: float, picked: str | None) -> dict[str, Any]:
@@ -83,13 +82,13 @@ def _trace(name: str, points: list[Point], measure: str, top: float, picked: str
     label = find_mechanism(name).label
     if points[0]["guarantee"] == "none":  # it has no frontier whose entry could name its shape
         label += f" ({guarantee_label(points[0])})"
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": label,
-        "x": [p["epsilon"] for p in points],
-        "y": middle,
-        "error_y": {
+    return scatter(
+        [p["epsilon"] for p in points],
+        middle,
+        "markers",
+        [_hover(p, measure) for p in points],
+        name=label,
+        error_y={
             "type": "data",
             "symmetric": False,
             "array": [max(b[2] - m, 0.0) for b, m in zip(bands, middle, strict=True)],
@@ -98,17 +97,16 @@ def _trace(name: str, points: list[Point], measure: str, top: float, picked: str
             "thickness": 1.5,
             "width": 3,
         },
-        "customdata": [PICK + p["id"] for p in points],
-        "marker": {
+        customdata=[PICK + p["id"] for p in points],
+        marker={
             "symbol": [SYMBOLS[p["guarantee"]] + ("-open" if p["problems"] else "") for p in points],
             "size": [15 if p["id"] == picked else 10 for p in points],
             "color": look,
             "opacity": 1,
             "line": {"color": TEXT, "width": [2.5 if p["id"] == picked else 0.5 for p in points]},
         },
-        "hovertemplate": [_hover(p, measure) for p in points],
-        "cliponaxis": False,
-    }
+        cliponaxis=False,
+    )
 
 
 def _legends(n_frontiers: int, n_mechanisms: int) -> dict[str, Any]:
@@ -117,8 +115,8 @@ def _legends(n_frontiers: int, n_mechanisms: int) -> dict[str, Any]:
     lower, upper = math.ceil(n_mechanisms / 3), math.ceil(n_frontiers / 3)
     top = gap + row * (lower + upper) + 8
     inside = HEIGHT - top - bottom
-    look = {"orientation": "h", "x": 0, "xanchor": "left", "yanchor": "bottom", "itemsizing": "constant",
-            "bgcolor": "rgba(0,0,0,0)"}  # fmt: skip
+    look = {"orientation": "h", "x": 0, "xanchor": "left", "yanchor": "bottom"}
+    look |= {"itemsizing": "constant", "bgcolor": "rgba(0,0,0,0)"}
     return {
         "showlegend": True,
         "legend": look | {"y": 1 + gap / inside},
@@ -158,37 +156,34 @@ def map_figure(
     best = frontier_points(drawn, measure)
     for i, (name, kept) in enumerate(sorted(best.items())):
         traces.append(
-            {
-                "type": "scatter",
-                "mode": "lines+markers",  # the legend then shows which shape is which guarantee
-                "name": f"{name}: frontier",
-                "x": [p["epsilon"] for p in kept],
-                "y": [percent * p["bands"][measure][1] for p in kept],
-                "line": {"color": TEXT, "width": 2, "dash": LINES[i % len(LINES)], "shape": "hv"},
-                "marker": {"symbol": SYMBOLS[kept[0]["guarantee"]], "size": 8, "color": TEXT},
-                "opacity": 0.8,
-                "hoverinfo": "skip",
-                "legend": "legend2",
-            }
+            scatter(
+                [p["epsilon"] for p in kept],
+                [percent * p["bands"][measure][1] for p in kept],
+                "lines+markers",  # the legend then shows which shape is which guarantee
+                name=f"{name}: frontier",
+                line={"color": TEXT, "width": 2, "dash": LINES[i % len(LINES)], "shape": "hv"},
+                marker={"symbol": SYMBOLS[kept[0]["guarantee"]], "size": 8, "color": TEXT},
+                opacity=0.8,
+                legend="legend2",
+            )
         )
     order = list(dict.fromkeys(p["mechanism"] for p in drawn))
     for name in order:
         mine = sorted((p for p in drawn if p["mechanism"] == name), key=lambda p: p["epsilon"])
         traces.append(_trace(name, mine, measure, top, picked))
     if answers:
+        looks = [color(p["mechanism"]) for p in answers]
         traces.append(
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "name": "Answer of inverse tuning",
-                "x": [p["epsilon"] for p in answers],
-                "y": [min(percent * p["bands"][measure][1], top) for p in answers],
-                "customdata": [PICK + p["id"] for p in answers],
-                "marker": {"symbol": "star", "size": 17, "color": [color(p["mechanism"]) for p in answers],
-                           "line": {"color": TEXT, "width": 1.5}},
-                "hovertemplate": ["Inverse tuning<br>" + _hover(p, measure) for p in answers],
-            }
-        )  # fmt: skip
+            scatter(
+                [p["epsilon"] for p in answers],
+                [min(percent * p["bands"][measure][1], top) for p in answers],
+                "markers",
+                ["Inverse tuning<br>" + _hover(p, measure) for p in answers],
+                name="Answer of inverse tuning",
+                customdata=[PICK + p["id"] for p in answers],
+                marker={"symbol": "star", "size": 17, "color": looks, "line": {"color": TEXT, "width": 1.5}},
+            )
+        )
     unit = " (%)" if is_relative(measure) else " (share)" if measure == "ecdf_max" else ""
     logs = [", log scale" if a.get("type") == "log" else "" for a in (x_axis, y_axis)]
     name = measure_label(measure).replace("the distribution functions", "distributions")
@@ -197,27 +192,38 @@ def map_figure(
         "yaxis": axis(f"{name}{unit}{logs[1]}", **y_axis),
         **_legends(len(best), len(order) + bool(answers)),
         "hoverlabel": {"align": "left"},
-    }  # fmt: skip
+    }
     for side in ("xaxis", "yaxis"):
         layout[side]["title"]["font"] = {"size": 14}
     if targets:
-        layout["shapes"] = [
-            {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": targets[0], "y1": targets[0],
-             "line": {"color": TEXT, "width": 1, "dash": "dot"}}
-        ]  # fmt: skip
-        layout["annotations"] = [
-            {"xref": "paper", "x": 1, "xanchor": "right", "yanchor": "bottom", "showarrow": False,
-             "y": math.log10(targets[0]) if y_axis.get("type") == "log" else targets[0],
-             "text": f"target {value_text(measure, targets[0] / percent)}"}
-        ]  # fmt: skip
+        at = {"xref": "paper", "x0": 0, "x1": 1, "y0": targets[0], "y1": targets[0]}
+        layout["shapes"] = [{"type": "line", "line": {"color": TEXT, "width": 1, "dash": "dot"}} | at]
+        words = {
+            "text": f"target {value_text(measure, targets[0] / percent)}",
+            "y": math.log10(targets[0]) if y_axis.get("type") == "log" else targets[0],
+        }
+        place = {"xref": "paper", "x": 1, "xanchor": "right", "yanchor": "bottom", "showarrow": False}
+        layout["annotations"] = [words | place]
     on_frontier = {p["id"] for kept in best.values() for p in kept}
     rows = [
-        [find_mechanism(p["mechanism"]).label, knobs_text(p["knobs"]), f"{p['epsilon']:.3f}",
-         guarantee_label(p), band_text(p, measure), "yes" if p["id"] in on_frontier else "",
-         "no" if p["problems"] else "yes"]
+        [
+            find_mechanism(p["mechanism"]).label,
+            knobs_text(p["knobs"]),
+            f"{p['epsilon']:.3f}",
+            guarantee_label(p),
+            band_text(p, measure),
+            "yes" if p["id"] in on_frontier else "",
+            "no" if p["problems"] else "yes",
+        ]
         for p in sorted(drawn, key=lambda p: (order.index(p["mechanism"]), p["epsilon"]))
-    ]  # fmt: skip
+    ]
     n = drawn[0]["n_predictive"] if drawn else 0
+    said = {
+        name: ", ".join(
+            f"ε {p['epsilon']:.2f} error {value_text(measure, p['bands'][measure][1])}" for p in kept
+        )
+        for name, kept in best.items()
+    }
     made = figure(
         "map",
         "Risk and utility: where the frontier lies",
@@ -226,11 +232,6 @@ def map_figure(
         traces,
         layout,
         table(["Mechanism", "Settings", "ε", "Guarantee", "Error", "Frontier", "Converged"], rows),
-        "; ".join(
-            f"{name}: " + ", ".join(
-                f"ε {p['epsilon']:.2f} error {value_text(measure, p['bands'][measure][1])}" for p in kept
-            )
-            for name, kept in best.items()
-        ) or "No points yet.",
-    )  # fmt: skip
+        "; ".join(f"{name}: {points}" for name, points in said.items()) or "No points yet.",
+    )
     return made | {"height": HEIGHT}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from synth_core.figures.palette import color
-from synth_core.figures.parts import Figure, Summary, axis, figure, names_axis, table, violin
+from synth_core.figures.parts import Figure, Summary, axis, figure, names_axis, scatter, table, violin
 
 _EMPTY = "No posterior in this selection: the histogram has neither bounds nor weights."
 
@@ -21,19 +21,17 @@ def bounds_figure(summaries: list[Summary], labels: dict[str, str]) -> Figure:
         look = color(name)
         traces.append(violin(i, bounds["density"], look, f"{labels[name]}: median {five['median']:.2f} nats"))
         traces.append(
-            {
-                "type": "scatter",
-                "mode": "markers+text",
-                "x": [i],
-                "y": [delta],
-                "text": [f"Δ = {delta:.2f}" if len(shown) < 5 else f"{delta:.2f}"],
-                "textposition": "top center",
-                "customdata": [bounds["largest_record"]],
-                "marker": {"symbol": "diamond", "size": 9, "color": look},
-                "hovertemplate": f"{labels[name]}: largest bound Δ = {delta:.4f} nats<br>record "
-                "%{customdata} (click to inspect)<extra></extra>",
-                "cliponaxis": False,
-            }
+            scatter(
+                [i],
+                [delta],
+                "markers+text",
+                f"{labels[name]}: largest bound Δ = {delta:.4f} nats<br>record %{{customdata}} (click to inspect)",
+                text=[f"Δ = {delta:.2f}" if len(shown) < 5 else f"{delta:.2f}"],
+                textposition="top center",
+                customdata=[bounds["largest_record"]],
+                marker={"symbol": "diamond", "size": 9, "color": look},
+                cliponaxis=False,
+            )
         )
         rows.append([labels[name], *(f"{five[k]:.4f}" for k in five)])
     top = max((s["lipschitz_bound"] for s in shown), default=1.0)
@@ -60,25 +58,23 @@ def weights_figure(summaries: list[Summary], labels: dict[str, str]) -> Figure:
     traces: list[dict[str, Any]] = []
     rows = []
     for i, s in enumerate(shown):
-        name, weights, scatter = s["mechanism"], s["privacy"]["weights"], s["privacy"]["scatter"]
+        name, weights, some = s["mechanism"], s["privacy"]["weights"], s["privacy"]["scatter"]
         look = color(name)
         traces.append(
             violin(i, weights["density"], look, f"{labels[name]}: mean weight {weights['mean']:.3f}")
         )
         step = max(1, len(shown) // 3)  # the browser draws a few hundred points in all
         traces.append(
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "xaxis": "x2",
-                "yaxis": "y2",
-                "x": scatter["weight"][::step],
-                "y": scatter["bound"][::step],
-                "customdata": scatter["record"][::step],
-                "marker": {"color": look, "size": 4, "opacity": 0.65},
-                "hovertemplate": f"{labels[name]}<br>record %{{customdata}} (click to inspect)<br>weight "
-                "%{x:.3f}<br>bound %{y:.3f}<extra></extra>",
-            }
+            scatter(
+                some["weight"][::step],
+                some["bound"][::step],
+                "markers",
+                f"{labels[name]}<br>record %{{customdata}} (click to inspect)<br>weight %{{x:.3f}}<br>bound %{{y:.3f}}",
+                xaxis="x2",
+                yaxis="y2",
+                customdata=some["record"][::step],
+                marker={"color": look, "size": 4, "opacity": 0.65},
+            )
         )
         five = weights["five"]
         rows.append(

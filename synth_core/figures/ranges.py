@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from synth_core.figures.palette import color
-from synth_core.figures.parts import FAINT, TEXT, Figure, axis, figure, table
+from synth_core.figures.parts import TEXT, Figure, area, axis, figure, scatter, table
 
 Array = NDArray[np.float64]
 POINTS = 400
@@ -31,29 +31,27 @@ def outside_figure(values: Array, outside: Array, outcome: str) -> Figure:
     """
     order = np.argsort(values, kind="stable")
     kept = order[np.unique(np.linspace(0, len(order) - 1, min(POINTS, len(order))).astype(int))]
-    look = color("range_averaged")
     deciles = [order[round(q * (len(order) - 1))] for q in np.linspace(0, 1, 11)]
+    rows = [[f"{10 * i} %", f"{values[k]:.5g}", f"{outside[k]:.4f}"] for i, k in enumerate(deciles)]
     return figure(
         "outside",
         "Probability λ that a synthetic value leaves the record's range",
         "Near 1: a synthetic value rarely falls into the record's sensitive range, so its weight can stay "
         "high and its bound shrinks by 1 − λ.",
         [
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "x": values[kept].tolist(),
-                "y": outside[kept].tolist(),
-                "customdata": (kept + 1).tolist(),
-                "marker": {"color": look, "size": 4, "opacity": 0.7},
-                "hovertemplate": "record %{customdata}<br>value %{x:.4g}<br>λ = %{y:.3f}<extra></extra>",
-            }
+            scatter(
+                values[kept].tolist(),
+                outside[kept].tolist(),
+                "markers",
+                "record %{customdata}<br>value %{x:.4g}<br>λ = %{y:.3f}",
+                customdata=(kept + 1).tolist(),
+                marker={"color": color("range_averaged"), "size": 4, "opacity": 0.7},
+            )
         ],
         {"xaxis": _value_axis(values, outcome), "yaxis": axis("Probability λ", range=[-0.02, 1.04])},
-        table(["Record at decile", "Value", "λ"], [[f"{10 * i} %", f"{values[k]:.5g}", f"{outside[k]:.4f}"]
-                                                    for i, k in enumerate(deciles)]),
+        table(["Record at decile", "Value", "λ"], rows),
         f"λ from {outside.min():.2f} to {outside.max():.2f}, mean {outside.mean():.2f}",
-    )  # fmt: skip
+    )
 
 
 def interval_figure(values: Array, intervals: Array, record: int, outside: Array, outcome: str) -> Figure:
@@ -72,26 +70,40 @@ def interval_figure(values: Array, intervals: Array, record: int, outside: Array
     share = float(np.mean((values >= intervals[i, 0]) & (values <= intervals[i, 1])))
     look = color("range_averaged")
     at = float(np.searchsorted(ordered, values[i], side="right") / len(ordered))
+    curve = scatter(
+        ordered[ranks].tolist(),
+        ((ranks + 1) / len(ordered)).tolist(),
+        hover="%{x:.4g}: %{y:.3f}",
+        line={"color": TEXT, "width": 2},
+    )
+    mark = scatter(
+        [float(values[i])],
+        [at],
+        "markers",
+        f"record {record}<br>value %{{x:.5g}}",
+        marker={"symbol": "diamond", "size": 11, "color": look},
+    )
+    rows = [
+        ["Value", f"{values[i]:.6g}"],
+        ["Range from", f"{intervals[i, 0]:.6g}"],
+        ["Range to", f"{intervals[i, 1]:.6g}"],
+        ["Records inside", f"{share:.1%}"],
+        ["λ", f"{outside[i]:.4f}"],
+    ]
     return figure(
         "interval",
         f"Sensitive range of record {record}",
         "ε bounds what is learned about the value within the shaded range; that it lies there is not "
         "protected.",
         [
-            {"type": "scatter", "mode": "lines", "x": [lower, lower, upper, upper], "y": [0, 1, 1, 0],
-             "fill": "toself", "fillcolor": FAINT, "line": {"color": look, "width": 1.5},
-             "hoverinfo": "skip"},
-            {"type": "scatter", "mode": "lines", "x": ordered[ranks].tolist(),
-             "y": ((ranks + 1) / len(ordered)).tolist(), "line": {"color": TEXT, "width": 2},
-             "hovertemplate": "%{x:.4g}: %{y:.3f}<extra></extra>"},
-            {"type": "scatter", "mode": "markers", "x": [float(values[i])], "y": [at],
-             "marker": {"symbol": "diamond", "size": 11, "color": look},
-             "hovertemplate": f"record {record}<br>value %{{x:.5g}}<extra></extra>"},
+            area([lower, lower, upper, upper], [0, 1, 1, 0]) | {"line": {"color": look, "width": 1.5}},
+            curve,
+            mark,
         ],
-        {"xaxis": _value_axis(values, outcome),
-         "yaxis": axis("Share of records at or below", range=[-0.02, 1.04])},
-        table(["What", "Number"], [["Value", f"{values[i]:.6g}"], ["Range from", f"{intervals[i, 0]:.6g}"],
-                                   ["Range to", f"{intervals[i, 1]:.6g}"],
-                                   ["Records inside", f"{share:.1%}"], ["λ", f"{outside[i]:.4f}"]]),
+        {
+            "xaxis": _value_axis(values, outcome),
+            "yaxis": axis("Share of records at or below", range=[-0.02, 1.04]),
+        },
+        table(["What", "Number"], rows),
         f"range from {lower:.4g} to {upper:.4g} around {values[i]:.4g}, λ = {outside[i]:.2f}",
-    )  # fmt: skip
+    )

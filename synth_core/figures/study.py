@@ -6,7 +6,17 @@ from html import escape
 from typing import Any
 
 from synth_core.figures.palette import PALETTE
-from synth_core.figures.parts import TEXT, Figure, axis, figure, statistic_label, table, violin
+from synth_core.figures.parts import (
+    TEXT,
+    Figure,
+    axis,
+    figure,
+    names_axis,
+    scatter,
+    statistic_label,
+    table,
+    violin,
+)
 
 MEASURES = {
     "lipschitz_bound": "Lipschitz bound Δ (nats)",
@@ -27,19 +37,16 @@ def study_figure(violins: list[dict[str, Any]], measure: str) -> Figure:
     labels = list(dict.fromkeys(v["label"] for v in violins))
     cases = list(dict.fromkeys(v["case"] for v in violins))
     look = {label: TEXT if label == "Data" else PALETTE[i % len(PALETTE)] for i, label in enumerate(labels)}
-    traces, ticks, names, rows = [], [], [], []
+    traces, names, rows = [], [], []
     for place, v in enumerate(violins):
         five = v["five"]
         words = f"{v['label']}, {v['case']}" if len(cases) > 1 else v["label"]
         hover = escape(f"{words}: median {five['median']:.4g}, {five['min']:.4g} to {five['max']:.4g}")
         shade = look[v["label"]]
         traces.append(violin(place, v["density"], "#888888" if shade == TEXT else shade, hover))
-        traces.append({
-            "type": "scatter", "mode": "lines+markers", "x": [place] * 3,
-            "y": [five["q25"], five["median"], five["q75"]], "line": {"color": shade, "width": 2},
-            "marker": {"color": shade, "size": [1, 8, 1]}, "hoverinfo": "skip",
-        })  # fmt: skip
-        ticks.append(place)
+        middle, dot = [five["q25"], five["median"], five["q75"]], {"color": shade, "size": [1, 8, 1]}
+        line = {"color": shade, "width": 2}
+        traces.append(scatter([place] * 3, middle, "lines+markers", line=line, marker=dot))
         names.append(escape(words))
         rows.append(
             [v["case"], v["label"], *(f"{five[k]:.5g}" for k in ("min", "q25", "median", "q75", "max"))]
@@ -49,9 +56,12 @@ def study_figure(violins: list[dict[str, Any]], measure: str) -> Figure:
         measure_label(measure),
         "Width shows how many simulated databases have a value; the dot is the median, the bar the middle half.",
         traces,
-        {"yaxis": axis(measure_label(measure)),
-         "xaxis": {"tickvals": ticks, "ticktext": names, "showgrid": False, "zeroline": False, "automargin": True,
-                   "range": [-0.7, len(violins) - 0.3], "tickangle": 0 if len(violins) < 5 else -35}},
-        table(["Case", "Mechanism", "Minimum", "First quartile", "Median", "Third quartile", "Maximum"], rows),
+        {
+            "yaxis": axis(measure_label(measure)),
+            "xaxis": names_axis(names, upright=4) | {"range": [-0.7, len(violins) - 0.3]},
+        },
+        table(
+            ["Case", "Mechanism", "Minimum", "First quartile", "Median", "Third quartile", "Maximum"], rows
+        ),
         "; ".join(f"{row[1]}, {row[0]}: median {row[4]}" for row in rows[:8]),
-    )  # fmt: skip
+    )

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import math
-from html import escape
 from typing import Any
 
 from synth_core.figures.palette import color, dash
-from synth_core.figures.parts import FAINT, TEXT, Figure, Summary, axis, figure, statistic_label, table
+from synth_core.figures.parts import (
+    TEXT,
+    Figure,
+    Summary,
+    area,
+    axis,
+    distribution_axes,
+    figure,
+    scatter,
+    statistic_label,
+    table,
+)
 
-MANY, FAR = (
-    100,
-    3.0,
-)  # points drawn; and how much farther than all others the extremes must lie to be left out
+# Points drawn; and how much farther than all others the extremes must lie to be left out.
+MANY, FAR = 100, 3.0
 OFF_SCALE = 150.0  # percent; larger errors are drawn at the edge, as triangles
 
 
@@ -20,59 +28,44 @@ def ecdf_figure(summaries: list[Summary], labels: dict[str, str], outcome: str) 
     """Confidential and synthetic distribution functions, the largest differences marked."""
     confidential = summaries[0]["ecdf"]["confidential"]
     traces = [
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "x": confidential["at"],
-            "y": confidential["share"],
-            "name": "Confidential",
-            "line": {"color": TEXT, "width": 2.5, "shape": "hv"},
-            "hovertemplate": "Confidential<br>%{x:.4g}: %{y:.3f}<extra></extra>",
-        }
+        scatter(
+            confidential["at"],
+            confidential["share"],
+            hover="Confidential<br>%{x:.4g}: %{y:.3f}",
+            name="Confidential",
+            line={"color": TEXT, "width": 2.5, "shape": "hv"},
+        )
     ]
     rows = []
     for s in summaries:
         name, curve, place = s["mechanism"], s["ecdf"]["synthetic"], s["ecdf"]["place"]
         look = color(name)
         traces.append(
-            {
-                "type": "scatter",
-                "mode": "lines",
-                "x": curve["at"],
-                "y": curve["share"],
-                "name": labels[name],
-                "line": {"color": look, "width": 1.8, "dash": dash(name), "shape": "hv"},
-                "hovertemplate": f"{labels[name]}<br>%{{x:.4g}}: %{{y:.3f}}<extra></extra>",
-            }
+            scatter(
+                curve["at"],
+                curve["share"],
+                hover=f"{labels[name]}<br>%{{x:.4g}}: %{{y:.3f}}",
+                name=labels[name],
+                line={"color": look, "width": 1.8, "dash": dash(name), "shape": "hv"},
+            )
         )
         traces.append(
-            {
-                "type": "scatter",
-                "mode": "lines+markers",
-                "x": [place, place],
-                "y": s["ecdf"]["at_place"],
-                "showlegend": False,
-                "line": {"color": look, "width": 3},
-                "marker": {"size": 6, "color": look},
-                "hovertemplate": f"{labels[name]}: largest difference "
-                f"{s['ecdf_max']:.4f} at %{{x:.4g}}<extra></extra>",
-            }
+            scatter(
+                [place, place],
+                s["ecdf"]["at_place"],
+                "lines+markers",
+                f"{labels[name]}: largest difference {s['ecdf_max']:.4f} at %{{x:.4g}}",
+                showlegend=False,
+                line={"color": look, "width": 3},
+                marker={"size": 6, "color": look},
+            )
         )
         rows.append([labels[name], f"{s['ecdf_max']:.4f}", f"{s['ecdf_avg']:.6f}", f"{place:.5g}"])
-    layout: dict[str, Any] = {
-        "xaxis": axis(f"{escape(outcome)} (the table's unit)"),
-        "yaxis": axis("Share of records at or below", range=[-0.02, 1.03]),
-        "showlegend": True,
-        "legend": {"x": 0.98, "xanchor": "right", "y": 0.06, "yanchor": "bottom", "bgcolor": "rgba(0,0,0,0)"},
-    }
     at = confidential["at"]
-    first, last = at[0], at[-1]
+    first, last, layout = at[0], at[-1], distribution_axes(at, outcome)
     layout["showlegend"] = len(summaries) <= 5  # beyond, the table's colours say which is which
-    if first > 0 and last > 20 * at[len(at) // 2]:  # a long right tail
-        layout["xaxis"]["type"] = "log"
+    if layout["xaxis"].get("type") == "log":
         layout["xaxis"]["range"] = [math.log10(first) - 0.05, math.log10(last) + 0.05]
-        layout["xaxis"]["title"]["text"] += ", logarithmic"
-        layout["legend"] |= {"x": 0.02, "xanchor": "left", "y": 0.98, "yanchor": "top"}
     else:  # the confidential range: one synthetic outlier must not turn every curve into a wall, nor a few others
         if len(at) > MANY and last - first > FAR * (at[-2] - at[1]) > 0:
             first, last = at[1], at[-2]
@@ -108,18 +101,7 @@ def quantiles_figure(summaries: list[Summary], labels: dict[str, str]) -> Figure
         if low is not None and high is not None:
             band_x += [low, high, high, low, low, None]
             band_y += [i - 0.42, i - 0.42, i + 0.42, i + 0.42, i - 0.42, None]
-    traces.append(
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "x": band_x,
-            "y": band_y,
-            "fill": "toself",
-            "fillcolor": FAINT,
-            "line": {"width": 0, "color": FAINT},
-            "hoverinfo": "skip",
-        }
-    )
+    traces.append(area(band_x, band_y))
     for j, s in enumerate(summaries):
         name, look = s["mechanism"], color(s["mechanism"])
         x, y, minus, plus, hover, symbols = [], [], [], [], [], []
@@ -149,24 +131,17 @@ def quantiles_figure(summaries: list[Summary], labels: dict[str, str]) -> Figure
                     "" if middle is None else f"{middle:+.2f} %",
                 ]
             )
+        reach = {"type": "data", "array": plus, "arrayminus": minus}
         traces.append(
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "x": x,
-                "y": y,
-                "text": hover,
-                "hoverinfo": "text",
-                "marker": {"color": look, "size": 8 if count <= 5 else 6, "symbol": symbols},
-                "error_x": {
-                    "type": "data",
-                    "array": plus,
-                    "arrayminus": minus,
-                    "color": look,
-                    "thickness": 2,
-                    "width": 4,
-                },
-            }
+            scatter(
+                x,
+                y,
+                "markers",
+                text=hover,
+                hoverinfo="text",
+                marker={"color": look, "size": 8 if count <= 5 else 6, "symbol": symbols},
+                error_x=reach | {"color": look, "thickness": 2, "width": 4},
+            )
         )
     layout = {
         "xaxis": axis("Synthetic − confidential (% of confidential)", zeroline=True, ticksuffix=" %"),

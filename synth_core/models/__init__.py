@@ -1,11 +1,15 @@
-"""Synthesizer families, one file each, and the registry that names them."""
+"""The synthesizer families, one file each, and the registry that names them.
+
+A model knows arrays, not tables: its Stan data, log-likelihood, distribution function and predictive draw. It
+may import `engine` and the rooms below it.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from synth_core.errors import InputError
-from synth_core.models.base import Draws, Model, Options, Records, Start
+from synth_core.models.base import Draws, Model, Options, Records
 from synth_core.models.beta import Beta
 from synth_core.models.beta_regression import BetaRegression
 from synth_core.models.counts import NegativeBinomial, Poisson
@@ -20,6 +24,8 @@ MODELS: dict[str, type[Model]] = {
     for model in (Lognormal, TwoPart, Mixture, Beta, BetaRegression, Poisson, NegativeBinomial)
 }
 
+PROGRAMS = tuple(dict.fromkeys(model.program for model in MODELS.values()))  # their Stan programs
+
 
 def family(name: str) -> type[Model]:
     """The family of that name, the analyst's own included."""
@@ -29,8 +35,8 @@ def family(name: str) -> type[Model]:
 def build_model(
     name: str,
     records: Records,
-    bounds: tuple[float, float] | None = None,
-    unit: float = 1.0,
+    bounds: tuple[float, float] | None = Options.bounds,
+    unit: float = Options.unit,
     **more: Any,
 ) -> Model:
     """Bind the family `name`, or an own program, to a table's records; raises InputError if they do not fit it.
@@ -38,11 +44,22 @@ def build_model(
     Parameters
     ----------
     bounds, unit, more
-        The fields of `Options`.
+        The fields of `Options`; those that the family does not name in `uses` are left out.
     """
     if name != OwnProgram.name and name not in MODELS:
         raise InputError(f"There is no model '{name}'; there are: {', '.join(MODELS)}.")
-    return family(name)(records, Options(bounds, unit, **more))
+    kind = family(name)
+    return kind(records, Options(bounds, unit, **more).only(kind.uses))
 
 
-__all__ = ["MODELS", "Draws", "Model", "Options", "OwnProgram", "Records", "Start", "build_model", "family"]
+__all__ = [
+    "MODELS",
+    "PROGRAMS",
+    "Draws",
+    "Model",
+    "Options",
+    "OwnProgram",
+    "Records",
+    "build_model",
+    "family",
+]

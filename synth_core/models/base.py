@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from synth_core.bounds import BLOCK_ELEMENTS, Rows
-from synth_core.extremes import BLOCK_RECORDS, LinearFamily
+from synth_core.engine.sampling import Start
+from synth_core.engine.toolchain import compile_program
+from synth_core.mechanisms.bounds import BLOCK_ELEMENTS, Rows
+from synth_core.mechanisms.fast_bounds import BLOCK_RECORDS, LinearFamily
 
 Array = NDArray[np.float64]
 Draws = dict[str, Array]
@@ -39,6 +43,14 @@ class Records:
     @property
     def n(self) -> int:
         return self.outcome.shape[0]
+
+    @cached_property
+    def digest(self) -> str:
+        """Of every value in the order of the records: what a fit's key knows of the table."""
+        found = hashlib.sha256(repr(self.design.shape).encode())
+        for array in (self.outcome, self.design):
+            found.update(np.ascontiguousarray(array).view(np.uint8).data)
+        return found.hexdigest()
 
     @cached_property
     def distinct_design(self) -> tuple[Array, NDArray[np.int64]]:
@@ -108,14 +120,9 @@ class Options:
     prior_scale: float = 1.0
     program: str | None = None
 
-
-@dataclass(frozen=True)
-class Start:
-    """Where the chains of a slow model begin: values by chain, diagonal inverse metric, step size."""
-
-    inits: tuple[Draws, ...]
-    inv_metric: Array
-    step_size: float
+    def only(self, uses: frozenset[str]) -> Options:
+        """These options of a family, and no other: a cached fit is found by what can move it."""
+        return Options(**{name: getattr(self, name) for name in (*uses, "prior_scale", "program")})
 
 
 class Model(ABC):
@@ -126,11 +133,11 @@ class Model(ABC):
 
     name: ClassVar[str]
     label: ClassVar[str]
-    program: ClassVar[str]  # file in stan/
+    program: str  # file in stan/
     needs_bounds: ClassVar[bool] = False
-    uses_predictors: ClassVar[bool] = True
+    uses_predictors: bool = True
     uses: ClassVar[frozenset[str]] = frozenset()  # options beyond the prior's scale
-    discrete: ClassVar[bool] = False
+    discrete: bool = False
     block_elements: ClassVar[int] = BLOCK_ELEMENTS  # draws x records that log_lik is best asked for at once
     exact_again: ClassVar[bool] = True  # log_lik costs little: bounds may ask for some of it twice
     slow: ClassVar[bool] = False  # refits have a shorter warm-up, and a preview is shown meanwhile
@@ -149,7 +156,7 @@ class Model(ABC):
 
     @abstractmethod
     def stan_data(self, weights: Array, censor_bound: float | None = None) -> dict[str, Any]:
-        """Data of the Stan program for weights alpha of shape (n_records,).
+        """Data of the Stan program for weights of shape (n_records,).
 
         `censor_bound` is epsilon / 2 in nats, or None for the plain pseudo likelihood.
         """
@@ -212,6 +219,10 @@ class Model(ABC):
 
         `draw` holds one draw: arrays without the leading axis.
         """
+
+    def executable(self, progress: Callable[[str, float], None] = lambda text, share: None) -> Path:
+        """What a fit runs; compiled first if it is not yet, which may be said and cancelled by `progress`."""
+        return compile_program(self.program, lambda: progress("compiling the model (once)", 0.0))
 
     def start(self, weights: Array, chains: int, seed: int, previous: Draws | None = None) -> Start | None:
         """Where a slow model's chains begin; None leaves it to Stan.

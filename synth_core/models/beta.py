@@ -6,11 +6,11 @@ from abc import abstractmethod
 from typing import Any
 
 import numpy as np
-from scipy import special
+import scipy
 
-from synth_core.bounds import Rows
 from synth_core.errors import InputError
-from synth_core.extremes import LinearFamily
+from synth_core.mechanisms.bounds import Rows
+from synth_core.mechanisms.fast_bounds import LinearFamily
 from synth_core.models.base import Array, Draws, Model, Options, Records
 
 LAMBDA_LOWER, LAMBDA_SHAPE = 0.1, 1.5
@@ -50,7 +50,7 @@ class BetaFamily(Model):
         return np.clip((values - lower) / (upper - lower), 0.0, 1.0)
 
     def cdf(self, draws: Draws, values: Array, rows: Rows) -> Array:
-        return special.betainc(*self.shapes(draws, rows), self._scaled(values))
+        return scipy.special.betainc(*self.shapes(draws, rows), self._scaled(values))
 
     def interval_mass(self, draws: Draws, lower: Array, upper: Array, rows: Rows) -> Array:
         a, b = self.shapes(draws, rows)
@@ -58,7 +58,7 @@ class BetaFamily(Model):
         # From the nearer tail: a difference of two numbers close to 1 has no digits left.
         right = low > np.mean(a / (a + b), axis=0)
         mass = np.empty(np.broadcast_shapes(a.shape, low.shape))
-        for where, distribution in ((~right, special.betainc), (right, special.betaincc)):
+        for where, distribution in ((~right, scipy.special.betainc), (right, scipy.special.betaincc)):
             ab = (each if each.shape[1] == 1 else each[:, where] for each in (a, b))
             ends = distribution(*(p := tuple(ab)), high[where]) - distribution(*p, low[where])
             mass[:, where] = np.abs(ends)
@@ -122,7 +122,7 @@ class Beta(BetaFamily):
     def _coefficients(draws: Draws) -> Array:
         """Of the features, of shape (n_draws, 3)."""
         a, b = draws["a"], draws["b"]
-        return np.column_stack([a - 1.0, b - 1.0, -special.betaln(a, b)])
+        return np.column_stack([a - 1.0, b - 1.0, -scipy.special.betaln(a, b)])
 
     def shapes(self, draws: Draws, rows: Rows) -> tuple[Array, Array]:
         return draws["a"][:, None], draws["b"][:, None]

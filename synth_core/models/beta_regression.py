@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import special
+import scipy
 
-from synth_core.bounds import Rows
-from synth_core.extremes import LinearFamily
+from synth_core.mechanisms.bounds import Rows
+from synth_core.mechanisms.fast_bounds import LinearFamily
 from synth_core.models.base import Array, Draws, Options, Records
 from synth_core.models.beta import LAMBDA_LOWER, LAMBDA_SHAPE, BetaFamily
-from synth_core.models.coordinates import penalised_estimate, whitening
+from synth_core.models.coordinates import penalised_estimate, row_sums, whitening
 
 SLOPE_SCALE = 2.5
 
@@ -36,11 +36,11 @@ class BetaRegression(BetaFamily):
     def stan_data(self, weights: Array, censor_bound: float | None = None) -> dict[str, Any]:
         n_rows = len(self.rows)
         total, log_x, log1m_x, mass, square = (
-            np.bincount(self.row_of, weights * each, n_rows)
+            row_sums(self.row_of, weights * each, n_rows)
             for each in (1.0, self.log_x, self.log1m_x, np.exp(self.log_x), np.exp(2 * self.log_x))
         )
         center, variance = penalised_estimate(self.rows, total, mass, "logit", self.slope_scale)
-        mean = special.expit(self.rows @ center)
+        mean = scipy.special.expit(self.rows @ center)
         residual = float((square - 2 * mean * mass + mean**2 * total).sum())
         precision = max(float(total @ variance) / max(residual, 1e-9), 1.1)  # 1 + lambda, by moments
         basis = whitening(self.rows, total * variance * precision, self.slope_scale)
@@ -87,20 +87,20 @@ class BetaRegression(BetaFamily):
     def family(self, draws: Draws) -> LinearFamily | None:
         def coefficients(row: Array) -> tuple[Array, ...]:
             eta, precision = draws["beta"] @ row, draws["lambda"]
-            a, b = precision * special.expit(eta), precision * special.expit(-eta)
-            return a - 1.0, b - 1.0, -special.betaln(a, b)
+            a, b = precision * scipy.special.expit(eta), precision * scipy.special.expit(-eta)
+            return a - 1.0, b - 1.0, -scipy.special.betaln(a, b)
 
         return self._by_design_row((self.log_x, self.log1m_x), coefficients)
 
     def predict(self, draw: Draws, rng: np.random.Generator) -> Array:
         eta = (self.rows @ draw["beta"])[self.row_of]
-        a, b = (np.maximum(draw["lambda"] * special.expit(e), 1e-300) for e in (eta, -eta))
+        a, b = (np.maximum(draw["lambda"] * scipy.special.expit(e), 1e-300) for e in (eta, -eta))
         return self._draw(a, b, rng)
 
     def _by_row(self, draws: Draws, rows: Rows) -> tuple[Array, Array, Array]:
         """a, b and log B(a, b) of shape (n_draws, n_rows); distinct design rows are computed once."""
         precision = draws["lambda"][:, None]
         eta, index = self.records.linear_predictor(draws["beta"], rows)
-        a, b = precision * special.expit(eta), precision * special.expit(-eta)
-        log_constant = special.gammaln(a) + special.gammaln(b) - special.gammaln(precision)
+        a, b = precision * scipy.special.expit(eta), precision * scipy.special.expit(-eta)
+        log_constant = scipy.special.gammaln(a) + scipy.special.gammaln(b) - scipy.special.gammaln(precision)
         return a[:, index], b[:, index], log_constant[:, index]

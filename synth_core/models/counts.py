@@ -7,13 +7,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import special
+import scipy
+from numpy.typing import NDArray
 
-from synth_core.bounds import Rows
 from synth_core.errors import InputError
-from synth_core.extremes import LinearFamily
+from synth_core.mechanisms.bounds import Rows
+from synth_core.mechanisms.fast_bounds import LinearFamily
 from synth_core.models.base import Array, Draws, Model, Options, Records
-from synth_core.models.coordinates import penalised_estimate, whitening
+from synth_core.models.coordinates import penalised_estimate, row_sums, whitening
 
 SLOPE_SCALE = 5.0
 MEAN_SHAPE, MEAN_RATE = 1.0, 1e-3
@@ -40,7 +41,7 @@ class CountModel(Model):
         return "probability of a count"
 
     @cached_property
-    def pairs(self) -> tuple[Array, Array, Array]:
+    def pairs(self) -> tuple[Array, NDArray[np.int64], NDArray[np.int64]]:
         """Distinct pairs of value and design row: the values, the rows, and each record's pair.
 
         They do not depend on the weights, so only the first fit sorts the records.
@@ -51,8 +52,8 @@ class CountModel(Model):
 
     def _coordinates(self, weights: Array, dispersion: float = 0.0) -> tuple[Array, Array]:
         """Penalised estimate of beta and a factor of its covariance: they only choose coordinates."""
-        total = np.bincount(self.row_of, weights, len(self.rows))
-        mass = np.bincount(self.row_of, weights * self.records.outcome, len(self.rows))
+        total = row_sums(self.row_of, weights, len(self.rows))
+        mass = row_sums(self.row_of, weights * self.records.outcome, len(self.rows))
         beta, mean = penalised_estimate(self.rows, total, mass, "log", self.slope_scale)
         return beta, whitening(self.rows, total * mean / (1 + dispersion * mean), self.slope_scale)
 
@@ -118,9 +119,9 @@ class Poisson(CountModel):
 
     def stan_data(self, weights: Array, censor_bound: float | None = None) -> dict[str, Any]:
         data = self._common(weights, censor_bound)
-        mass = np.bincount(self.row_of, weights * self.records.outcome, len(self.rows))
+        mass = row_sums(self.row_of, weights * self.records.outcome, len(self.rows))
         return data | {
-            "row_weight": np.bincount(self.row_of, weights, len(self.rows)),
+            "row_weight": row_sums(self.row_of, weights, len(self.rows)),
             "slope": data["rows"].T @ mass,
             "mean_shape": MEAN_SHAPE,
             "mean_rate": MEAN_RATE / self.options.prior_scale,
@@ -130,7 +131,7 @@ class Poisson(CountModel):
     def log_lik(self, draws: Draws, rows: Rows) -> Array:
         log_mean, mean = self._mean(draws, rows)
         x = self.records.outcome[rows]
-        return x * log_mean - mean - special.gammaln(x + 1)
+        return x * log_mean - mean - scipy.special.gammaln(x + 1)
 
     def family(self, draws: Draws) -> LinearFamily | None:
         def coefficients(row: Array) -> tuple[Array, ...]:
@@ -142,12 +143,12 @@ class Poisson(CountModel):
     def cdf(self, draws: Draws, values: Array, rows: Rows) -> Array:
         _, mean = self._mean(draws, rows)
         k = np.floor(values)
-        return np.where(k < 0, 0.0, special.gammaincc(np.maximum(k, 0) + 1, mean))
+        return np.where(k < 0, 0.0, scipy.special.gammaincc(np.maximum(k, 0) + 1, mean))
 
     def survival(self, draws: Draws, values: Array, rows: Rows) -> Array:
         _, mean = self._mean(draws, rows)
         k = np.floor(values)
-        return np.where(k < 0, 1.0, special.gammainc(np.maximum(k, 0) + 1, mean))
+        return np.where(k < 0, 1.0, scipy.special.gammainc(np.maximum(k, 0) + 1, mean))
 
     def predict(self, draw: Draws, rng: np.random.Generator) -> Array:
         mean = np.exp(np.clip(self.rows @ draw["beta"], -700, 40))
@@ -177,7 +178,7 @@ class NegativeBinomial(CountModel):
             "n_distinct": len(values),
             "distinct_x": values,
             "distinct_row": row + 1,
-            "distinct_weight": np.bincount(index, weights, len(values)),
+            "distinct_weight": row_sums(index, weights, len(values)),
             "prior_scale": self.options.prior_scale,
         }
 
@@ -185,8 +186,8 @@ class NegativeBinomial(CountModel):
         log_mean, mean = self._mean(draws, rows)
         phi = draws["phi"][:, None]
         values, index = np.unique(self.records.outcome[rows], return_inverse=True)
-        by_value = special.gammaln(values + phi) - special.gammaln(values + 1)
-        by_value += phi * np.log(phi) - special.gammaln(phi)
+        by_value = scipy.special.gammaln(values + phi) - scipy.special.gammaln(values + 1)
+        by_value += phi * np.log(phi) - scipy.special.gammaln(phi)
         x = values[index]
         return by_value[:, index] - (x + phi) * np.log(phi + mean) + x * log_mean
 
@@ -195,7 +196,7 @@ class NegativeBinomial(CountModel):
         phi = draws["phi"][:, None]
         k = np.floor(values)
         with np.errstate(invalid="ignore"):
-            inside = special.betainc(phi, np.maximum(k, 0) + 1, phi / (phi + mean))
+            inside = scipy.special.betainc(phi, np.maximum(k, 0) + 1, phi / (phi + mean))
         return np.where(k < 0, 0.0, np.where(np.isinf(k), 1.0, inside))
 
     def survival(self, draws: Draws, values: Array, rows: Rows) -> Array:
@@ -203,7 +204,7 @@ class NegativeBinomial(CountModel):
         phi = draws["phi"][:, None]
         k = np.floor(values)
         with np.errstate(invalid="ignore"):
-            beyond = special.betainc(np.maximum(k, 0) + 1, phi, mean / (phi + mean))
+            beyond = scipy.special.betainc(np.maximum(k, 0) + 1, phi, mean / (phi + mean))
         return np.where(k < 0, 1.0, np.where(np.isinf(k), 0.0, beyond))
 
     def predict(self, draw: Draws, rng: np.random.Generator) -> Array:

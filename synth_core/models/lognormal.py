@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import linalg, special
+import scipy
 
-from synth_core.bounds import Rows
-from synth_core.extremes import LinearFamily
+from synth_core.mechanisms.bounds import Rows
+from synth_core.mechanisms.fast_bounds import LinearFamily
 from synth_core.models.base import Array, Draws, Model, Options, Records
 from synth_core.models.transformation import Transformation
 from synth_core.models.zero_part import empty_zero_part
@@ -69,12 +69,12 @@ class Lognormal(Model):
         center = np.zeros(design.shape[1])
         for _ in range(2):
             precision = gram / sigma**2 + np.diag(self.beta_scale**-2.0)
-            center = linalg.solve(precision, weighted.T @ response / sigma**2, assume_a="pos")
+            center = scipy.linalg.solve(precision, weighted.T @ response / sigma**2, assume_a="pos")
             residual = response - design @ center
             rss = float(weights @ residual**2)
             sigma = np.sqrt((rss + 1e-8) / (weight_sum + 1e-8)) if weight_sum > 0 else 1.0
-        covariance = linalg.inv(gram / sigma**2 + np.diag(self.beta_scale**-2.0))
-        basis = linalg.cholesky((covariance + covariance.T) / 2, lower=True)
+        covariance = scipy.linalg.inv(gram / sigma**2 + np.diag(self.beta_scale**-2.0))
+        basis = scipy.linalg.cholesky((covariance + covariance.T) / 2, lower=True)
         data: dict[str, Any] = {
             "k": design.shape[1],
             "center": center,
@@ -148,7 +148,7 @@ class Lognormal(Model):
 
     def distribution(self, draws: Draws, values: Array, rows: Rows) -> Array:
         """cdf of the continuous part."""
-        return special.ndtr(self._standardised(draws, values, rows))
+        return scipy.special.ndtr(self._standardised(draws, values, rows))
 
     def mass(self, draws: Draws, lower: Array, upper: Array, rows: Rows) -> Array:
         """Probability of an interval under the continuous part."""
@@ -164,4 +164,4 @@ def normal_mass(low: Array, high: Array) -> Array:
     """Pr(low < Z < high), from the nearer tail: a difference of numbers close to 1 has no digits left."""
     right = low > 0
     low, high = np.where(right, -high, low), np.where(right, -low, high)
-    return special.ndtr(high) - special.ndtr(low)
+    return scipy.special.ndtr(high) - scipy.special.ndtr(low)

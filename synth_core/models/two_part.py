@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from synth_core.bounds import Rows
-from synth_core.extremes import LinearFamily
+from synth_core.mechanisms.bounds import Rows
+from synth_core.mechanisms.fast_bounds import LinearFamily
 from synth_core.models.base import Array, Draws, Options, Records
 from synth_core.models.lognormal import Lognormal
 from synth_core.models.transformation import Transformation

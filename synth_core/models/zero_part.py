@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import special
+import scipy
 
-from synth_core.bounds import Rows
+from synth_core.mechanisms.bounds import Rows
 from synth_core.models.base import Array, Draws, Records
-from synth_core.models.coordinates import penalised_estimate, whitening
+from synth_core.models.coordinates import penalised_estimate, row_sums, whitening
 
 SLOPE_SCALE = 2.5
 
@@ -27,10 +27,10 @@ class ZeroPart:
         self.prior_scale = prior_scale
 
     def stan_data(self, weights: Array, censored: bool) -> dict[str, Any]:
-        """The data of `zero_part_data.stan` for weights alpha of shape (n_records,)."""
+        """The data of `zero_part_data.stan` for weights of shape (n_records,)."""
         n_rows = len(self.rows)
-        zero = np.bincount(self.row_of, weights * self.is_zero, n_rows)
-        total = np.bincount(self.row_of, weights, n_rows)
+        zero = row_sums(self.row_of, weights * self.is_zero, n_rows)
+        total = row_sums(self.row_of, weights, n_rows)
         scale = SLOPE_SCALE * self.prior_scale
         center, variance = penalised_estimate(self.rows, total, zero, "logit", scale)
         basis = whitening(self.rows, total * variance, scale)
@@ -59,11 +59,11 @@ class ZeroPart:
     def log_probabilities(self, draws: Draws, rows: Rows) -> tuple[Array, Array]:
         """log Pr(x = 0) and log Pr(x != 0), each of shape (n_draws, n_rows)."""
         logit, index = self.records.linear_predictor(draws["gamma"], rows)
-        return special.log_expit(logit)[:, index], special.log_expit(-logit)[:, index]
+        return scipy.special.log_expit(logit)[:, index], scipy.special.log_expit(-logit)[:, index]
 
     def predict(self, draw: Draws, rng: np.random.Generator) -> Array:
         """Which of the synthetic values are zero, of shape (n_records,)."""
-        return rng.random(len(self.row_of)) < special.expit(self.rows @ draw["gamma"])[self.row_of]
+        return rng.random(len(self.row_of)) < scipy.special.expit(self.rows @ draw["gamma"])[self.row_of]
 
 
 def empty_zero_part() -> dict[str, Any]:

@@ -1,1 +1,5 @@
-"""From a chosen run to a release that survives audit: plan, gate, ledger, bundle, report."""
+"""From a chosen run to a release: plan, ledger, gate, archives, reports, and the list of finished runs.
+
+A release is charged once, and can be repeated after a crash with the same data set. It may import `analysis`
+and the rooms below it.
+"""

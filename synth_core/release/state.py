@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from synth_core import storage
 from synth_core.errors import FitError
+from synth_core.system import files
 
 BUSY_SECONDS = 30.0
 
@@ -22,7 +22,7 @@ class StateError(FitError):
 
 def state_root() -> Path:
     """The state directory (SYNTH_STATE_DIR, else XDG's data directory), created 0700."""
-    return storage.user_directory("state", "SYNTH_STATE_DIR", "XDG_DATA_HOME", ".local/share", StateError)
+    return files.user_directory("state", "SYNTH_STATE_DIR", "XDG_DATA_HOME", ".local/share", StateError)
 
 
 def private_directory(*parts: str) -> Path:
@@ -33,7 +33,7 @@ def private_directory(*parts: str) -> Path:
         try:
             path.mkdir(exist_ok=True, mode=0o700)
         except OSError as error:
-            raise StateError(storage.explain(error, "The state directory")) from None
+            raise StateError(files.explain(error, "The state directory")) from None
     return path
 
 
@@ -106,14 +106,14 @@ def _explain(path: Path, error: Exception) -> str:
     """What happened to a database, and what to do: only damage needs a backup."""
     file = f"The file {path.name} in the state directory"
     if isinstance(error, OSError):
-        return storage.explain(error, file)
+        return files.explain(error, file)
     code = getattr(error, "sqlite_errorname", "") or ""
     if code.startswith("SQLITE_FULL"):
-        return storage.explain(OSError(errno.ENOSPC, ""), file)
+        return files.explain(OSError(errno.ENOSPC, ""), file)
     if code.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN")):
-        return storage.explain(OSError(errno.EACCES, ""), file)
+        return files.explain(OSError(errno.EACCES, ""), file)
     if code.startswith("SQLITE_IOERR"):
-        return storage.explain(OSError(errno.EIO, ""), file)
+        return files.explain(OSError(errno.EIO, ""), file)
     if "append-only" in str(error):
         return f"{file} is append-only: what was entered stays."
     if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
@@ -122,12 +122,3 @@ def _explain(path: Path, error: Exception) -> str:
         " If there is none, move it away: finished runs are then listed anew." if path.stem == "runs" else ""
     )
     return f"{file} cannot be used: it is damaged. Restore it from a backup.{forget}"
-
-
-def fsync_directory(path: Path) -> None:
-    """Make renames in a directory durable."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

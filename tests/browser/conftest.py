@@ -26,11 +26,14 @@ FLAGS = [
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 
 
+@pytest.hookimpl(tryfirst=True)  # before the groups and marks are read
 def pytest_collection_modifyitems(items):
-    """In CI a browser test that failed is run once more (and listed as RERUN): a starved machine is not a fault."""
+    """The short test command drives the journeys; all of them share one server, hence one process."""
     for item in items:
-        if os.environ.get("CI") and item.get_closest_marker("browser"):
-            item.add_marker(pytest.mark.flaky(reruns=1))
+        if item.get_closest_marker("browser"):
+            item.add_marker(pytest.mark.xdist_group("browser"))
+            if not (item.get_closest_marker("journey") or item.get_closest_marker("long")):
+                item.add_marker(pytest.mark.slow)
 
 
 class Server:

@@ -41,6 +41,7 @@ def test_a_newcomer_sees_the_example_fitted_without_a_click(new_page):
     assert all(len(label) > 40 for label in labels)
 
 
+@pytest.mark.journey
 def test_dragging_c_changes_delta_and_all_four_figures_in_place(new_page):
     page = new_page()
     version = painted(page)
@@ -108,6 +109,7 @@ def test_choices_survive_a_page_switch_and_a_reload(new_page):
     assert epsilons(page) == chosen
 
 
+@pytest.mark.journey
 def test_browsers_do_not_see_each_others_tables(new_page, tmp_path):
     first, second = new_page("/data"), new_page()
     rows = "\n".join(f"{1 + i * 0.37},{i % 3}" for i in range(200))
@@ -127,6 +129,7 @@ def test_browsers_do_not_see_each_others_tables(new_page, tmp_path):
     expect(first.get_by_text("mine.csv (CONFIDENTIAL)")).to_be_visible()
 
 
+@pytest.mark.journey
 def test_the_same_numbers_as_the_command_line(new_page):
     page = new_page()
     painted(page)
@@ -141,6 +144,7 @@ def test_the_same_numbers_as_the_command_line(new_page):
     assert epsilons(page) == expected
 
 
+@pytest.mark.journey
 def test_a_long_refit_shows_progress_and_can_be_cancelled(new_page):
     page = new_page()
     painted(page)

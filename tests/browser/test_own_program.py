@@ -5,7 +5,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Server, follow, painted, settled, upload
-from tests.own_programs import BROKEN, EXAMPLES, GAMMA
+from tests.support.own_programs import BROKEN, EXAMPLES, GAMMA
 
 pytestmark = [pytest.mark.browser, pytest.mark.stan]
 TWELVE = ["Weighted-e", "Censored", "Censored weighted", "Exponential (EM)", "Count-weighted", "Weighted, final",
@@ -96,7 +96,7 @@ def test_a_server_that_others_can_reach_refuses(chromium, tmp_path_factory):
         shared.stop()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["gamma_regression", "student_t"])
 def test_all_twelve_mechanisms_run_with_a_worked_example(new_page, pay, name):
     page = new_page("/data")
@@ -127,7 +127,7 @@ def test_all_twelve_mechanisms_run_with_a_worked_example(new_page, pay, name):
     assert all(np.isfinite(epsilon)) and min(epsilon) > 0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_an_endless_program_is_cancelled_and_the_app_goes_on(new_page, pay):
     page = new_page("/data")
     page.set_default_timeout(240_000)

@@ -42,6 +42,7 @@ def plan_on_the_first_half(page, series):
     settled(page)
 
 
+@pytest.mark.journey
 def test_from_the_example_to_two_archives(new_page):
     page = new_page("/data")
     plan_on_the_first_half(page, "browser-income")

@@ -14,14 +14,14 @@ from pathlib import Path
 
 import psutil
 
-from synth_core.cache import cache_root
 from synth_core.cli import main
 from synth_core.errors import FitError
-from synth_core.jobs import JobManager
-from synth_core.release.ledger import Ledger
-from synth_core.release.releasing import release
-from synth_core.release.store import RunStore
-from synth_core.tasks import Job, mechanism_task
+from synth_core.jobs.manager import JobManager
+from synth_core.jobs.tasks import Job, mechanism_task
+from synth_core.release.ledger.ledger import Ledger
+from synth_core.release.making.releasing import release
+from synth_core.release.run_store import RunStore
+from synth_core.system.files import cache_root
 from tests.conftest import ROOT
 from tests.faults.scene import (
     ACTIVITIES,

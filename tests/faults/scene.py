@@ -20,17 +20,17 @@ import numpy as np
 import psutil
 import pytest
 
+from synth_core.analysis.settings import make_settings
 from synth_core.cli import main
-from synth_core.examples import load_example
-from synth_core.explore.point import settings_at
-from synth_core.explore.sweep import Planned
-from synth_core.jobs import JobManager
-from synth_core.release.ledger import Ledger
-from synth_core.release.plan import read_plan
-from synth_core.release.run import Request
-from synth_core.settings import make_settings
-from synth_core.studies.online import Asked
-from synth_core.tasks import Job, Task, mechanism_task, point_task, release_task, study_task
+from synth_core.data.examples import load_example
+from synth_core.experiments.explore.point import settings_at
+from synth_core.experiments.explore.sweep import Planned
+from synth_core.jobs.manager import JobManager
+from synth_core.jobs.study_task import StudyRequest
+from synth_core.jobs.tasks import Job, Task, mechanism_task, point_task, release_task, study_task
+from synth_core.release.ledger.ledger import Ledger
+from synth_core.release.making.drawing import Request
+from synth_core.release.plan.plan import read_plan
 
 TABLE = load_example("beta", 300)
 SETTINGS = {"outcome": "x", "model": "beta", "bounds": (0.0, 1.0), "draws": 1000, "warmup": 500}
@@ -149,7 +149,7 @@ class Scene:
                 for at in ({"epsilon": e} for e in (3.0, 4.0, 5.0, 6.0, 7.0, 8.0))
             ]
         if activity == "study":
-            return [study_task(TABLE, self.settings(), Asked("range-4.2", 6, 1))]
+            return [study_task(TABLE, self.settings(), StudyRequest("range-4.2", 6, 1))]
         assert activity == "release"
         return [release_task(self.request(), f"{self.rng.random()}")]
 
@@ -215,7 +215,7 @@ def check(scene: Scene, activity: str, found: list[dict[str, Any]]) -> None:
 
 def check_release(scene: Scene, releases: int = 1) -> None:
     """The chain holds, each release is charged once, and drawn again it has the same bytes."""
-    from synth_core.release.releasing import release
+    from synth_core.release.making.releasing import release
 
     ledger = Ledger()
     assert set(ledger.verify()) == {"s"}

@@ -20,7 +20,7 @@ from typing import Any
 
 import psutil
 
-from synth_core import limits
+from synth_core.system import limits
 from tests.browser.conftest import CHROMIUM, FLAGS, Server, painted, settled
 
 PAGES = ("Data", "Model check", "Sensitive ranges", "Compare", "Explore", "Studies", "Release")

@@ -12,30 +12,29 @@ from pathlib import Path
 import psutil
 import pytest
 
-from synth_core import sampling, stopped, storage
-from synth_core.cache import Cache
 from synth_core.cli import main
+from synth_core.engine import sampling, stop_reason
+from synth_core.engine.sampling import Sampler, sample
+from synth_core.engine.toolchain import assemble, programs
 from synth_core.errors import Cancelled, FitError
-from synth_core.jobs import JobManager
+from synth_core.jobs.manager import JobManager
+from synth_core.jobs.tasks import Task
 from synth_core.models import build_model
-from synth_core.release import heads
-from synth_core.release.ledger import Ledger
+from synth_core.release.ledger.ledger import Ledger
+from synth_core.release.run_store import RunStore
 from synth_core.release.state import StateError, read, transaction
-from synth_core.release.store import RunStore
-from synth_core.sampling import Sampler, sample
-from synth_core.tasks import Task
-from synth_core.toolchain import assemble, programs
-from synth_core.working import temporary_files, working_directory
+from synth_core.system import files
+from synth_core.system.attempts import AGAIN
+from synth_core.system.cache import Cache
+from synth_core.system.scratch import temporary_files, working_directory
 from tests.conftest import records_of
 
 pytestmark = pytest.mark.stan
 
 
-@pytest.mark.parametrize("number", [*storage._REASONS, 999, None])
+@pytest.mark.parametrize("number", [*files._REASONS, 999, None])
 def test_every_fault_of_a_disk_has_words(number):
-    text = storage.explain(
-        OSError(number, "Strange Thing") if number else OSError(), "The cache", "do without"
-    )
+    text = files.explain(OSError(number, "Strange Thing") if number else OSError(), "The cache", "do without")
     assert text.startswith("The cache cannot be written: ") and text.endswith(
         ", or do without, then run it again."
     )
@@ -48,7 +47,7 @@ def test_every_fault_of_a_disk_has_words(number):
 def beta_fit(rng, progress=lambda share: None, **more):
     model = build_model("beta", records_of(rng.beta(0.5, 3, 80)), (0.0, 1.0))
     data = model.stan_data(model.records.outcome * 0 + 1)
-    return sample(model.program, data, model.parameters, Sampler(**({"draws": 300} | more)), progress)
+    return sample(model.executable(), data, model.parameters, Sampler(**({"draws": 300} | more)), progress)
 
 
 def killer(times, tmp_path):
@@ -93,7 +92,7 @@ def test_a_killed_sampler_runs_again_with_its_seed(rng, own_files):
 
 
 def test_a_sampler_that_is_always_killed_is_told(rng, own_files):
-    killer(1 + stopped.KILLED_AGAIN, own_files)
+    killer(1 + AGAIN, own_files)
     with pytest.raises(FitError, match=r"killed 3 times .* fewer draws"):
         beta_fit(rng, **LONG)
     assert not list(own_files.glob("synth-fit-*"))
@@ -117,10 +116,10 @@ def test_output_that_ends_early_is_refused(tmp_path):
         "lp__,x\n-1.25,0.5\n# \n#  Elapsed Time: 0.1 seconds (Warm-up)\n#   0.2 seconds (Total)\n# \n"
     )
     cut.write_text("lp__,x\n-1.25,0.")  # it could be read: as 0
-    stopped.require_whole([str(whole)])
+    stop_reason.require_whole([str(whole)])
     with pytest.raises(ValueError, match="early"):
-        stopped.require_whole([str(whole), str(cut)])
-    assert "the disk is full" in stopped.explain(ValueError("fewer rows than asked"), tmp_path)
+        stop_reason.require_whole([str(whole), str(cut)])
+    assert "the disk is full" in stop_reason.explain(ValueError("fewer rows than asked"), tmp_path)
 
 
 # -- a lane ------------------------------------------------------------------------------------------
@@ -289,7 +288,7 @@ def test_no_room_for_the_note_of_the_ledgers_head(tmp_path, monkeypatch):
     """The charge is in the chain already; the note may lag, and the next entry catches up."""
     ledger = Ledger(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(heads.os, "replace", lambda *_: (_ for _ in ()).throw(OSError(errno.ENOSPC, "full")))
+        patch.setattr(files.os, "replace", lambda *_: (_ for _ in ()).throw(OSError(errno.ENOSPC, "full")))
         with pytest.raises(StateError, match="the disk is full"):
             ledger.set_limit("s", 10.0, "test", "me")
     assert not list(tmp_path.glob("*.tmp"))
@@ -314,7 +313,7 @@ def test_a_command_tells_a_full_disk_in_words(monkeypatch, capsys):
     from synth_core.cli import compare
 
     monkeypatch.setattr(
-        compare, "open_comparison", lambda args: (_ for _ in ()).throw(OSError(errno.ENOSPC, "No space"))
+        compare, "open_analysis", lambda args: (_ for _ in ()).throw(OSError(errno.ENOSPC, "No space"))
     )
     assert main(["compare", "example:beta"]) == 1
     assert "the disk is full. Free some space" in capsys.readouterr().err

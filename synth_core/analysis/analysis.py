@@ -1,0 +1,340 @@
+"""One table and one set of settings: runs mechanisms, each from its weights to its utility.
+
+The way of the data: unweighted fit -> weights -> refit -> bounds -> synthetic -> utility.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from synth_core.analysis.fits import Fits, Progress
+from synth_core.analysis.identification_risk import identification_risk
+from synth_core.analysis.matching import brought_to
+from synth_core.analysis.mechanism_weights import MechanismWeights, solved, weights_of
+from synth_core.analysis.preview import preview, remember
+from synth_core.analysis.result import Result
+from synth_core.analysis.result_key import matched_to, result_key
+from synth_core.analysis.risk_map import RiskMap, map_of
+from synth_core.analysis.settings import Settings
+from synth_core.analysis.utility import ecdf_distance, interval_overlap, statistics
+from synth_core.data.design import Selection
+from synth_core.data.table import Table
+from synth_core.engine.sampling import Posterior
+from synth_core.errors import InputError
+from synth_core.mechanisms import histogram
+from synth_core.mechanisms.catalogue import HISTOGRAM, Mechanism, find_mechanism
+from synth_core.mechanisms.weights import range_averaged_weights
+from synth_core.models import Model
+from synth_core.system import limits
+from synth_core.system.cache import Cache, content_key
+from synth_core.system.entries import get_or_compute
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Weighted:
+    """A mechanism with its weights: what is known of it before the refit."""
+
+    mechanism: Mechanism
+    chosen: MechanismWeights
+    weights: Array  # of the refit
+    multiplier: Array  # of the log-likelihoods in the bounds
+    outside: Array
+    censor_bound: float | None
+
+
+class Analysis:
+    """Runs mechanisms on one table.
+
+    Parameters
+    ----------
+    reference : Table or RiskMap, optional
+        The table that the risk map is frozen on, or a stored map, named in
+        `settings.risk_reference`; None makes weights from `table` itself.
+    entropy : int, optional
+        A secret of a release, of any size: the synthetic values are drawn with it instead of
+        the settings' seed, which has 31 bits only.
+    show_preview : callable, optional
+        Called with an approximate result while a slow fit runs; None computes none.
+    noise : callable
+        The histogram's; another one than opendp's is for studies of simulated tables.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        settings: Settings,
+        cache: Cache,
+        progress: Progress = lambda text, share: None,
+        reference: Table | RiskMap | None = None,
+        show_preview: Callable[[Result], None] | None = None,
+        entropy: int | None = None,
+        noise: histogram.Noise = histogram.noisy_counts,
+    ):
+        if (settings.risk_reference == "current") != (reference is None):
+            raise InputError("The risk reference is named but its table is not given.")
+        if isinstance(reference, Table) and reference.fingerprint == table.fingerprint:
+            raise InputError("The risk reference is the table itself; freeze the risk map on another table.")
+        self.table = table
+        self.settings = settings
+        self.cache = cache
+        self.progress = progress
+        self._reference = reference
+        self._entropy = entropy
+        self.show_preview = show_preview
+        self.noise = noise
+        self.fits = Fits(table, settings, cache, progress)
+        if isinstance(reference, RiskMap):
+            self.fits.tail_from = reference.tail_from
+
+    @property
+    def selection(self) -> Selection:
+        return self.fits.selection
+
+    @property
+    def model(self) -> Model:
+        return self.fits.model
+
+    @cached_property
+    def frozen(self) -> RiskMap | None:
+        """The frozen risk map, fitted on the reference table if it was not stored."""
+        if self._reference is None or isinstance(self._reference, RiskMap):
+            return self._reference
+        return map_of(Fits(self._reference, self.settings, self.cache, self.progress))
+
+    def under(self, **changes: Any) -> Analysis:
+        """The same table under other settings of the mechanisms."""
+        return self._again(self.settings.model_copy(update=changes), self.progress)
+
+    def from_current(self) -> Analysis:
+        """The same table with weights from itself, whatever the risk reference."""
+        if self._reference is None:
+            return self
+        settings = self.settings.model_copy(update={"risk_reference": "current"})
+        return self._with(self.table, settings, self.progress, None)
+
+    def reporting(self, progress: Progress) -> Analysis:
+        """The same analysis, telling its progress to another."""
+        return self._again(self.settings, progress)
+
+    def on(self, table: Table) -> Analysis:
+        """The same settings, risk map and noise on another table, in this one's design.
+
+        How predictors are centred and scaled is held: they are not sensitive.
+        """
+        other = self._with(table, self.settings, self.progress, self._reference)
+        other.fits.tail_from = self.fits.tail_from
+        other.fits.transform = self.selection.transform
+        return other
+
+    def _with(
+        self, table: Table, settings: Settings, progress: Progress, reference: Table | RiskMap | None
+    ) -> Analysis:
+        return Analysis(
+            table, settings, self.cache, progress, reference, entropy=self._entropy, noise=self.noise
+        )
+
+    def _again(self, settings: Settings, progress: Progress) -> Analysis:
+        other = self._with(self.table, settings, progress, self._reference)
+        other.fits = self.fits.under(settings, progress)
+        return other
+
+    @property
+    def reference_fingerprint(self) -> str | None:
+        """What a result's key knows of the table or the map that the weights are frozen on."""
+        if self._reference is None:
+            return None
+        return self._reference.key if isinstance(self._reference, RiskMap) else self._reference.fingerprint
+
+    def run(self, key: str) -> Result:
+        """Run one mechanism, or read its result from the cache."""
+        mechanism = find_mechanism(key)
+        result, cached = get_or_compute(
+            self.cache,
+            Result,
+            result_key(self.table.fingerprint, self.settings, mechanism, self.reference_fingerprint),
+            lambda: self._compute(mechanism),
+            lambda: self.progress("waiting for the same computation elsewhere", 0.0),
+        )
+        return replace(result, cached=cached)
+
+    def _compute(self, mechanism: Mechanism) -> Result:
+        started = time.perf_counter()
+        other = matched_to(self.settings, mechanism)
+        if other is not None:
+            result = self._matched(mechanism, other)
+        elif mechanism.scheme == HISTOGRAM:
+            result = self._histogram(mechanism)
+        else:
+            result = self._sampled(mechanism)
+        return replace(result, seconds=time.perf_counter() - started)
+
+    def weighted(self, mechanism: Mechanism, scalar: float | None = None) -> Weighted:
+        """The weights of a mechanism's refit and of its bounds, and whether its terms are clamped.
+
+        Parameters
+        ----------
+        scalar : float, optional
+            Replaces EM's own weight.
+        """
+        fits = self.fits
+        chosen = weights_of(mechanism, fits, self.frozen if mechanism.weighted else None, scalar)
+        weights, multiplier, outside = chosen.weights, chosen.weights, np.empty(0)
+        censor_bound = self.settings.epsilon / 2 if mechanism.likelihood == "censored" else None
+        if mechanism.standard == "averaged":
+            frozen = self._reference
+            closed = frozen if isinstance(frozen, RiskMap) and frozen.closed else None
+            outside = fits.outside() if closed is None else closed.outside(fits)
+            multiplier = (1.0 - outside) * weights
+            weights = range_averaged_weights(weights, outside)
+        return Weighted(mechanism, chosen, weights, multiplier, outside, censor_bound)
+
+    def _sampled(self, mechanism: Mechanism, scalar: float | None = None) -> Result:
+        fits, weighted = self.fits, self.weighted(mechanism, scalar)
+        weights, censor_bound = weighted.weights, weighted.censor_bound
+        slow = fits.slow(censor_bound) and not fits.is_cached(weights, censor_bound)
+        approximate = preview(fits, weights, censor_bound) if slow and self.show_preview else None
+        if approximate is not None and self.show_preview is not None:
+            shown = self._assess(weighted, approximate.posterior, approximate.key)
+            self.show_preview(replace(shown, preview_khat=approximate.khat))
+        posterior, fit_key = fits.posterior(weights, censor_bound, f"fitting {mechanism.label}")
+        if slow:
+            remember(fits, fit_key, weights, censor_bound)
+        return self._assess(weighted, posterior, fit_key)
+
+    def _assess(self, weighted: Weighted, posterior: Posterior, fit_key: str) -> Result:
+        """Bounds, synthetic data and utility of a mechanism under its posterior."""
+        mechanism, chosen, censor_bound = weighted.mechanism, weighted.chosen, weighted.censor_bound
+        bounds = self.fits.bounds(posterior, fit_key, weighted.multiplier, mechanism.standard == "truncated")
+        n_censored, promised, epsilon_replace = 0, None, bounds.epsilon_replace
+        if censor_bound is not None:
+            n_censored = int((bounds.lipschitz_bounds > censor_bound).sum())
+            bounds = bounds.clamped(censor_bound)
+            # A priori: one term can go from -epsilon/2 to epsilon/2 when a record is replaced.
+            promised, epsilon_replace = 2 * censor_bound, 4 * censor_bound
+        return self._result(
+            mechanism,
+            self._synthetic(posterior),
+            weights=weighted.weights,
+            lipschitz_bounds=bounds.lipschitz_bounds,
+            growth=bounds.growth(),
+            outside=weighted.outside,
+            epsilon_promised=promised,
+            epsilon_replace=epsilon_replace,
+            n_truncated=chosen.truncated,
+            n_censored=n_censored,
+            diagnostics=posterior.diagnostics,
+            tuned=chosen.tuned,
+        )
+
+    def _histogram(self, mechanism: Mechanism) -> Result:
+        s, empty = self.settings, np.empty(0)
+        outcome = self.model.records.outcome
+        # The noise has no seed: cached by what it is added to, it is not drawn anew (and ε not
+        # spent again) because a percentile or a sampler setting moved.
+        key = content_key(
+            kind="histogram",
+            table=self.table.fingerprint,
+            outcome=outcome,
+            bounds=s.bounds,
+            epsilon=s.epsilon,
+            bins=s.bins,
+            datasets=s.datasets,
+            seed=s.seed,
+        )
+
+        def compute() -> dict[str, Any]:
+            self.progress("adding noise to the histogram", 0.0)
+            rng = self._rng(31)
+            sets = histogram.synthesize(outcome, s.bounds, s.epsilon, s.bins, s.datasets, rng, self.noise)
+            return {"synthetic": sets}
+
+        synthetic = self.cache.get_or_compute(key, compute)[0]["synthetic"]
+        return self._result(
+            mechanism,
+            synthetic,
+            weights=empty,
+            lipschitz_bounds=empty,
+            growth=empty,
+            outside=empty,
+            epsilon_promised=s.epsilon,
+            epsilon_replace=s.epsilon,
+            n_truncated=0,
+            n_censored=0,
+            diagnostics=None,
+        )
+
+    def _matched(self, mechanism: Mechanism, other: Mechanism) -> Result:
+        """Tune the mechanism until its epsilon equals that of `other` (PPM, section 5.2)."""
+        target = self.under(match_epsilon=None).run(other.key).epsilon
+        if not limits.EPSILON[0] <= target <= limits.EPSILON[1]:
+            raise InputError(
+                f"{other.label} has ε = {target:.3g} here; ε to match must lie between "
+                f"{limits.EPSILON[0]:g} and {limits.EPSILON[1]:g}."
+            )
+        if mechanism.likelihood == "censored" or mechanism.scheme == HISTOGRAM:
+            tuned = self.under(match_epsilon=None, epsilon=target)
+            result = tuned._compute(mechanism)
+            return replace(result, tuned=result.tuned | {"epsilon": target})
+        plain = self.under(match_epsilon=None)
+
+        def evaluate(x: float) -> Result:
+            if mechanism.single_weight:
+                return plain._sampled(mechanism, scalar=x)
+            return plain.under(scale=x)._sampled(mechanism)
+
+        upper = 1.0 if mechanism.single_weight else limits.SCALE[1]
+        result, found = brought_to(
+            evaluate, target, f"of {other.label}", mechanism, upper, self.settings.reweight_tolerance
+        )
+        name = "scalar" if mechanism.single_weight else "scale"
+        return replace(result, tuned=result.tuned | solved(name, found))
+
+    def _rng(self, *stream: int) -> np.random.Generator:
+        return np.random.default_rng(
+            [self.settings.seed if self._entropy is None else self._entropy, *stream]
+        )
+
+    def _synthetic(self, posterior: Posterior) -> Array:
+        """One data set per draw; the draws and the noise depend on the seed only."""
+        sets = []
+        for j in range(self.settings.datasets):
+            rng = self._rng(21, j)
+            index = int(rng.integers(posterior.n_draws))
+            draw = {name: values[index] for name, values in posterior.draws.items()}
+            sets.append(self.model.predict(draw, rng))
+            self.progress("drawing synthetic data", (j + 1) / self.settings.datasets)
+        return np.stack(sets)
+
+    def _result(self, mechanism: Mechanism, synthetic: Array, **known: Any) -> Result:
+        """Add utility and identification risk to what is known of the mechanism."""
+        s, records = self.settings, self.model.records
+        self.progress("comparing", 0.0)
+        distances = [ecdf_distance(records.outcome, each) for each in synthetic]
+        overlaps = [interval_overlap(records.outcome, each, records.design) for each in synthetic]
+        group = records.distinct_design[1]
+        risks = [identification_risk(records.outcome, each, group, s.radius) for each in synthetic]
+        return Result(
+            mechanism=mechanism.key,
+            synthetic=synthetic,
+            match_risk=np.mean([r.by_record for r in risks], axis=0),
+            true_match_rate=float(np.mean([r.true_match_rate for r in risks])),
+            false_match_rate=float(np.mean([r.false_match_rate for r in risks])),
+            ecdf_max=float(np.mean([d.ecdf_max for d in distances])),
+            ecdf_avg=float(np.mean([d.ecdf_avg for d in distances])),
+            ecdf_location=distances[0].location,
+            overlap=float(np.mean([o for o in overlaps if o is not None]))
+            if records.design.shape[1] > 1
+            else None,
+            statistics=statistics(records.outcome, synthetic, s.percentiles, s.seed),
+            seconds=0.0,
+            **known,
+        )

@@ -1,0 +1,283 @@
+"""Fits, bounds and range probabilities of one table under one set of settings, all cached."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from synth_core.analysis.settings import MODEL_OPTIONS, Settings
+from synth_core.data.design import DesignTransform, Selection, select
+from synth_core.data.table import Table
+from synth_core.engine.sampling import Posterior, Sampler, sample
+from synth_core.errors import InputError
+from synth_core.mechanisms.bounds import Bounds, Rows, lipschitz_bounds
+from synth_core.mechanisms.fast_bounds import bounds_by_extremes
+from synth_core.mechanisms.ranges import intervals
+from synth_core.models import Model, build_model
+from synth_core.models.own.contract import require_contract
+from synth_core.system.cache import Cache, content_key
+from synth_core.system.entries import get_or_compute
+
+Array = NDArray[np.float64]
+Progress = Callable[[str, float], None]  # what is being done, share done; may raise Cancelled
+
+SLOW_RECORDS = 20_000  # a censored fit needs every record
+RESTART_WARMUP = 300  # of a refit of a slow model: it starts where an earlier run has been, with its metric
+_DATA = {"outcome", "predictors", "categorical", "model"} | MODEL_OPTIONS
+
+
+class Fits:
+    """What can be computed of a table: pseudo posteriors, their bounds, range probabilities.
+
+    Everything is cached by content, so that mechanisms, sessions and processes share it.
+    """
+
+    def __init__(self, table: Table, settings: Settings, cache: Cache, progress: Progress):
+        self.table = table
+        self.settings = settings
+        self.cache = cache
+        self.progress = progress
+        self.tail_from: float | None = None  # where the tail's range starts, if frozen elsewhere
+        self.transform: DesignTransform | None = None  # of the predictors, if another table's is held
+        self.examined = False  # an own program kept its contract on the table that this one is simulated from
+
+    def under(self, settings: Settings, progress: Progress | None = None, cache: Cache | None = None) -> Fits:
+        """The same table and columns under other settings; the records are not read again."""
+        other = Fits(self.table, settings, cache or self.cache, progress or self.progress)
+        same_model = (settings.model, settings.model_options) == (
+            self.settings.model,
+            self.settings.model_options,
+        )
+        kept = {"selection", "tail_from", "transform", "examined"} | ({"model"} if same_model else set())
+        other.__dict__.update({k: v for k, v in self.__dict__.items() if k in kept})
+        return other
+
+    @cached_property
+    def selection(self) -> Selection:
+        s = self.settings
+        return select(self.table, s.outcome, s.predictors, s.categorical, self.transform)
+
+    @cached_property
+    def model(self) -> Model:
+        s = self.settings
+        model = build_model(s.model, self.selection.records, **s.model_options)
+        if not self.examined:
+            require_contract(model, self.cache, self.progress)
+        return model
+
+    def slow(self, censor_bound: float | None) -> bool:
+        """Whether a fit is worth a preview while it runs."""
+        return self.model.slow or (censor_bound is not None and self.model.records.n > SLOW_RECORDS)
+
+    def posterior(
+        self, weights: Array, censor_bound: float | None = None, text: str = "fitting"
+    ) -> tuple[Posterior, str]:
+        """The pseudo posterior under these weights, and its key.
+
+        Parameters
+        ----------
+        weights : array of shape (n_records,)
+        censor_bound : float, optional
+            epsilon / 2, in nats; None is the plain pseudo likelihood.
+        """
+        key = self.fit_key(weights, censor_bound)
+        posterior, _ = get_or_compute(
+            self.cache, Posterior, key, lambda: self._sample(weights, censor_bound, text), self._wait
+        )
+        return posterior, key
+
+    def fit_key(self, weights: Array, censor_bound: float | None = None) -> str:
+        """Key of a fit, finished or not.
+
+        Of what Stan data are made of and not of the data themselves, which cost a mixture seconds.
+        """
+        model = self.model
+        return content_key(
+            kind="fit",
+            model=model.name,
+            options=asdict(model.options),
+            records=model.records.digest,
+            weights=weights,
+            censor_bound=censor_bound,
+            sampler=asdict(self._sampler(weights, censor_bound)),
+            origin=self.unweighted_key() if self._continues(weights, censor_bound) else "",
+        )
+
+    def _sample(self, weights: Array, censor_bound: float | None, text: str) -> Posterior:
+        model, sampler = self.model, self._sampler(weights, censor_bound)
+        # From the unweighted fit, not from whatever the cache holds: the same seed, the same numbers.
+        previous = self.unweighted()[0].restart if self._continues(weights, censor_bound) else None
+        return sample(
+            model.executable(self.progress),
+            model.stan_data(weights, censor_bound),
+            model.parameters,
+            sampler,
+            lambda share: self.progress(text, share),
+            model.start(weights, sampler.chains, sampler.seed, previous),
+            model.restart_parameters,
+            model.monitors,
+        )
+
+    def _sampler(self, weights: Array, censor_bound: float | None) -> Sampler:
+        sampler = replace(self.settings.sampler, adapt_delta=self.model.adapt_delta)
+        if self.model.slow and not _is_plain(weights, censor_bound):
+            return replace(sampler, warmup=min(sampler.warmup, RESTART_WARMUP))
+        return sampler
+
+    def _continues(self, weights: Array, censor_bound: float | None) -> bool:
+        """Whether a fit starts where the unweighted one ended."""
+        model = self.model
+        return model.slow and bool(model.restart_parameters) and not _is_plain(weights, censor_bound)
+
+    def unweighted_key(self) -> str:
+        """Key of the unweighted fit."""
+        return self.fit_key(np.ones(self.model.records.n))
+
+    def is_cached(self, weights: Array, censor_bound: float | None) -> bool:
+        """Whether this fit need not be sampled."""
+        return self.cache.get(self.fit_key(weights, censor_bound)) is not None
+
+    def unweighted(self, text: str = "fitting Unweighted") -> tuple[Posterior, str]:
+        """The posterior with all weights 1."""
+        return self.posterior(np.ones(self.model.records.n), text=text)
+
+    def unweighted_bounds(self) -> Bounds:
+        """f_i and Delta of the unweighted fit."""
+        posterior, key = self.unweighted()
+        return self.bounds(posterior, key, np.ones(self.model.records.n))
+
+    def intervals(self) -> Array:
+        """The sensitive range of every record, of shape (n_records, 2)."""
+        s = self.settings
+        found = intervals(self.model.records.outcome, s.range, s.tail, s.brackets, self.tail_from)
+        width = found[:, 1] - found[:, 0]
+        if self.model.discrete:
+            lower, upper = self.model.whole_ends(*found.T)
+            width = upper - lower
+        alone = ~(width > 0)
+        if alone.any():
+            raise InputError(
+                f"The sensitive range of {alone.sum():,} records holds their own value alone (first in row "
+                f"{int(np.argmax(alone)) + 1} of the complete rows): nothing about it would be protected. Widen the "
+                f"range, or use brackets."
+            )
+        return found
+
+    def outside(self, frozen: tuple[Posterior, str, Model] | None = None) -> Array:
+        """lambda_i: the probability that a synthetic value leaves the record's range.
+
+        The model's cdf averaged over the unweighted draws, so without simulation noise
+        (Range, section 2; the paper simulates 1,000 values).
+
+        Parameters
+        ----------
+        frozen : (posterior, its key, this table's records in its design), optional
+            Unweighted draws of another table; None takes this table's own.
+        """
+        n, ranges = self.model.records.n, self.intervals()
+        posterior, fit_key, evaluated = frozen or (*self.unweighted(), self.model)
+        key = content_key(kind="outside", fit=fit_key, intervals=ranges, records=self.records_key())
+
+        def compute() -> dict[str, Any]:
+            inside = np.empty(n)
+            step = max(1, self.model.block_elements // posterior.n_draws)
+            for start in range(0, n, step):
+                rows = slice(start, min(start + step, n))
+                lower, upper = ranges[rows].T
+                mass = evaluated.interval_mass(posterior.draws, lower, upper, rows)
+                inside[rows] = mass.mean(axis=0)
+                self.progress("averaging over the sensitive ranges", start / n)
+            return {"outside": np.clip(1.0 - inside, 0.0, 1.0)}
+
+        entry, _ = self.cache.get_or_compute(key, compute, self._wait)
+        return entry["outside"]
+
+    def bounds(
+        self,
+        posterior: Posterior,
+        fit_key: str,
+        multiplier: Array,
+        truncated: bool = False,
+        model: Model | None = None,
+        transformed_by: str = "",
+    ) -> Bounds:
+        """Lipschitz bounds of a fit at its own draws. Cached by fit, records and weights.
+
+        Parameters
+        ----------
+        multiplier : array of shape (n_records,)
+            What each log-likelihood is multiplied by: the weight, or (1 - lambda) times it.
+        truncated : bool
+            Read them by the range-truncated standard (Range, section 3): the log-likelihood
+            minus the log mass of the record's range, both under the weight. The printed form
+            of Eq. 15 leaves the mass unweighted; the setting `printed_truncation` chooses it.
+        model : Model, optional
+            This table's records in the design of another table (a frozen risk map's).
+        transformed_by : str
+            The fingerprint of that table. The fit's key does not tell: tables that differ by a
+            shift of a predictor give the same fit and different transforms.
+        """
+        evaluated = model or self.model
+        n = evaluated.records.n
+        ranges = self.intervals() if truncated else None
+        printed = truncated and self.settings.printed_truncation
+        key = content_key(
+            kind="bounds",
+            fit=fit_key,
+            records=self.records_key(),
+            weights=multiplier,
+            intervals=ranges,
+            printed=printed,
+            transformed_by=transformed_by,
+        )
+
+        def log_lik(some: Rows, rows: Rows) -> Array:
+            draws = {name: values[some] for name, values in posterior.draws.items()}
+            terms = evaluated.log_lik(draws, rows)
+            if ranges is None:
+                return terms
+            lower, upper = ranges[rows].T
+            mass = evaluated.interval_mass(draws, lower, upper, rows)
+            empty = ~(mass > 0).all(axis=0)
+            if empty.any():
+                row = int(np.arange(n)[rows][np.argmax(empty)]) + 1
+                raise InputError(
+                    f"The sensitive range of row {row} of the complete rows has no probability under "
+                    f"the model; widen the range."
+                )
+            if printed:
+                terms = np.where(multiplier[rows] == 0, 0.0, multiplier[rows] * terms)
+            return terms - np.log(mass)
+
+        def compute() -> Bounds:
+            weights = None if printed or bool((multiplier == 1).all()) else multiplier
+            more: dict[str, Any] = {
+                "check": lambda share: self.progress("computing bounds", share),
+                "block_elements": evaluated.block_elements,
+            }
+            if printed or not evaluated.exact_again:
+                return lipschitz_bounds(
+                    lambda rows: log_lik(slice(None), rows), n, posterior.n_draws, weights, **more
+                )
+            family = evaluated.family(posterior.draws) if ranges is None else None
+            return bounds_by_extremes(log_lik, n, posterior.n_draws, weights, evaluated.alike, family, **more)
+
+        return get_or_compute(self.cache, Bounds, key, compute, self._wait)[0]
+
+    def records_key(self) -> Any:
+        """What the log-likelihoods depend on, besides the draws."""
+        held = None if self.transform is None else [self.transform.center, self.transform.scale]
+        return [self.table.fingerprint, self.settings.model_dump(include=_DATA), held]
+
+    def _wait(self) -> None:
+        self.progress("waiting for the same computation elsewhere", 0.0)
+
+
+def _is_plain(weights: Array, censor_bound: float | None) -> bool:
+    """Whether a fit is the unweighted one."""
+    return censor_bound is None and bool((weights == 1).all())

@@ -1,0 +1,161 @@
+"""From a mechanism to its weights: scheme, scale and shift, truncation, re-weighting.
+
+The risk that weights are made of comes from the current table, or from a frozen risk map
+(risk_map.py). Only then does a record's weight depend on that record alone (PPM, Assumptions 1
+and 2).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from synth_core.analysis.fits import Fits
+from synth_core.analysis.risk_map import FrozenReweighting, RiskMap
+from synth_core.errors import InputError
+from synth_core.mechanisms.bounds import weighted_terms
+from synth_core.mechanisms.catalogue import Mechanism
+from synth_core.mechanisms.schemes import SCHEMES
+from synth_core.mechanisms.solving import Solution, solve_increasing
+from synth_core.mechanisms.weights import reweight, truncate
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class MechanismWeights:
+    """Weights of shape (n_records,), how many were truncated, and what was solved for."""
+
+    weights: Array
+    truncated: int = 0
+    tuned: dict[str, int | float] = field(default_factory=dict)
+
+
+class Risk:
+    """The evidence of a scheme (`schemes.Evidence`), on the table itself or on a frozen map."""
+
+    def __init__(self, fits: Fits, frozen: RiskMap | None):
+        self._fits, self._frozen = fits, frozen
+
+    @property
+    def outcome(self) -> Array:
+        return self._fits.model.records.outcome
+
+    @property
+    def counted(self) -> Array:
+        return self.outcome if self._frozen is None else self._frozen.outcome
+
+    @cached_property
+    def max_abs_log_lik(self) -> Array:
+        if self._frozen is None:
+            return self._fits.unweighted_bounds().lipschitz_bounds
+        return self._frozen.max_abs_log_lik(self._fits)
+
+    @property
+    def span(self) -> tuple[float, float] | None:
+        return None if self._frozen is None else self._frozen.span
+
+    @property
+    def lipschitz_bound(self) -> float:
+        whose = self._fits.unweighted_bounds() if self._frozen is None else self._frozen
+        return whose.lipschitz_bound
+
+
+class _Some:
+    """The same evidence about some of the records; what a frozen map knows is the same."""
+
+    def __init__(self, risk: Risk, rows: slice):
+        self._risk, self._rows = risk, rows
+
+    def __getattr__(self, name: str) -> Any:
+        """Looked up when a scheme asks: it may need little of it, and f_i costs a fit."""
+        found = getattr(self._risk, name)
+        return found[self._rows] if name in ("outcome", "max_abs_log_lik") else found
+
+
+def _require_own_record(scheme: str, weights: Array, of_some: Array) -> None:
+    """A frozen map promises that a weight depends on its record alone: without half of the others it must stay."""
+    if not np.array_equal(weights[::2], of_some):
+        raise InputError(
+            f"The scheme '{scheme}' reads other records: without them its weights change, although the risk map is "
+            f"frozen. Its guarantee would be untrue; use it without a frozen map."
+        )
+
+
+def weights_of(
+    mechanism: Mechanism, fits: Fits, frozen: RiskMap | None = None, scalar: float | None = None
+) -> MechanismWeights:
+    """The weights of a mechanism, before range averaging.
+
+    Parameters
+    ----------
+    frozen : RiskMap, optional
+        None makes the weights from the current table.
+    scalar : float, optional
+        Replaces the weight of a scheme that has a single one.
+    """
+    s, n = fits.settings, fits.model.records.n
+    scheme, risk = SCHEMES[mechanism.scheme], Risk(fits, frozen)
+    chosen = {name: getattr(s, name) for name in scheme.settings}
+    tuned: dict[str, int | float] = {}
+    if scheme.alpha is None:
+        weights = np.ones(n)
+    elif scheme.single:
+        if scalar is None and frozen is not None:
+            scalar = frozen.scalar
+        if scalar is None:
+            scalar = float(scheme.alpha(risk, **chosen))
+        weights, tuned["scalar"] = np.full(n, scalar), scalar
+    else:
+        weights = np.asarray(scheme.alpha(risk, **chosen))
+        if frozen is not None and n > 1:
+            of_some = np.asarray(scheme.alpha(_Some(risk, slice(0, n, 2)), **chosen))
+            _require_own_record(mechanism.scheme, weights, of_some)
+        if weights.shape != (n,) or not ((weights >= 0) & (weights <= 1)).all():
+            raise ValueError(f"the scheme '{mechanism.scheme}' must give each record a weight in [0, 1]")
+    truncated = 0
+    if "truncation" in mechanism.adjustments:
+        before = np.count_nonzero(weights)
+        weights = truncate(weights, risk.max_abs_log_lik, s.epsilon / 2)
+        truncated = int(before - np.count_nonzero(weights))
+    if "reweighting" in mechanism.adjustments:
+        if frozen is not None and frozen.reweighting is not None:
+            weights = _reweighted_by(weights, fits, frozen, frozen.reweighting)
+            tuned["k"] = frozen.reweighting.k
+        else:
+            weights, found = _reweighted(weights, fits)
+            tuned |= solved("k", found)
+    return MechanismWeights(weights, truncated, tuned)
+
+
+def _reweighted_by(weights: Array, fits: Fits, frozen: RiskMap, how: FrozenReweighting) -> Array:
+    """Re-weighting with k, Delta and the weighted fit of the map: nothing is read of other records."""
+    f = frozen.max_abs_log_lik(fits, how.posterior)
+    return reweight(weights, weighted_terms(f, weights), how.k, how.lipschitz_bound)
+
+
+def _reweighted(weights: Array, fits: Fits) -> tuple[Array, Solution]:
+    """Solve for the k that leaves Delta where it was (Reweight, section 3.1)."""
+    posterior, key = fits.posterior(weights, text="fitting before re-weighting")
+    first = fits.bounds(posterior, key, weights)
+
+    def evaluate(k: float) -> float:
+        raised = reweight(weights, first.lipschitz_bounds, k)
+        refit, refit_key = fits.posterior(raised, text=f"re-weighting, k = {k:.3f}")
+        return fits.bounds(refit, refit_key, raised).lipschitz_bound
+
+    tolerance = fits.settings.reweight_tolerance
+    try:
+        found = solve_increasing(evaluate, first.lipschitz_bound, 0.95, 10.0, tolerance)
+    except ValueError:
+        raise InputError("Re-weighting found no k that keeps Δ: even the largest stays below it.") from None
+    return reweight(weights, first.lipschitz_bounds, found.at), found
+
+
+def solved(name: str, found: Solution) -> dict[str, int | float]:
+    """A solution as plain numbers for a result."""
+    return {name: found.at, "relative_error": found.error, "refits": found.refits}

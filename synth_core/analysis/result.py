@@ -1,0 +1,91 @@
+"""Everything known of one mechanism on one table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from synth_core.analysis.utility import Statistic
+from synth_core.engine.sampling import Diagnostics
+from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
+from synth_core.mechanisms.guarantees import Guarantee
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Result:
+    """Numbers and arrays of one mechanism. Confidential, except `synthetic`.
+
+    Attributes
+    ----------
+    weights, lipschitz_bounds : arrays of shape (n_records,), or empty for the histogram
+    growth : array of shape (n_draws,)
+        Delta from the first s draws.
+    synthetic : array of shape (n_datasets, n_records)
+    outside : array of shape (n_records,), or empty
+        lambda_i of the range-averaged standard.
+    match_risk : array of shape (n_records,)
+        Identification risk by record.
+    epsilon_promised : float or None
+        The a-priori epsilon of a strict guarantee; None where epsilon is measured, 2 * Delta.
+    tuned : dict
+        What was solved for: k, scale, scalar weight, the refits it took and how close it came.
+    """
+
+    mechanism: str
+    weights: Array
+    lipschitz_bounds: Array
+    growth: Array
+    synthetic: Array
+    outside: Array
+    match_risk: Array
+    true_match_rate: float
+    false_match_rate: float
+    epsilon_promised: float | None
+    epsilon_replace: float | None
+    n_truncated: int
+    n_censored: int
+    ecdf_max: float
+    ecdf_avg: float
+    ecdf_location: float
+    overlap: float | None
+    statistics: tuple[Statistic, ...]
+    diagnostics: Diagnostics | None
+    seconds: float
+    tuned: dict[str, int | float] = field(default_factory=dict)
+    cached: bool = False
+    preview_khat: float | None = None  # of an approximate result, shown while the exact fit runs
+
+    @cached_property
+    def point(self) -> Mechanism:
+        return find_mechanism(self.mechanism)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return self.point.guarantee_with(self.tuned)
+
+    @property
+    def lipschitz_bound(self) -> float | None:
+        """Delta; None for the histogram, which has no posterior."""
+        return float(self.lipschitz_bounds.max()) if self.lipschitz_bounds.size else None
+
+    @property
+    def epsilon(self) -> float:
+        """Of one released data set: promised where the guarantee is strict, else 2 * Delta."""
+        if self.epsilon_promised is not None:
+            return self.epsilon_promised
+        assert self.lipschitz_bound is not None
+        return 2.0 * self.lipschitz_bound
+
+    @property
+    def n_zero_weight(self) -> int:
+        return int((self.weights == 0).sum())
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Why the numbers should not be used; empty if they may."""
+        return self.diagnostics.problems if self.diagnostics else ()

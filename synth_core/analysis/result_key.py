@@ -1,0 +1,49 @@
+"""Which settings a result depends on, and the key that follows."""
+
+from __future__ import annotations
+
+from synth_core.analysis.settings import Settings
+from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
+from synth_core.system.cache import content_key
+
+TUNING = frozenset(
+    {
+        "scale",
+        "shift",
+        "epsilon",
+        "risk_map",
+        "risk_threshold",
+        "risk_reference",
+        "range",
+        "tail",
+        "brackets",
+        "printed_truncation",
+        "reweight_tolerance",
+        "match_epsilon",
+        "bins",
+    }
+)  # settings that some mechanisms ignore
+
+
+def result_key(
+    fingerprint: str, settings: Settings, mechanism: Mechanism, reference: str | None = None
+) -> str:
+    """Content key of a result, from the settings that it depends on."""
+    # A matched mechanism depends on all that moves the one it is matched to.
+    matched = matched_to(settings, mechanism) is not None
+    ignored: set[str] = set() if matched else {*TUNING - mechanism.tuning, "match_epsilon"}
+    return content_key(
+        kind="result",
+        table=fingerprint,
+        mechanism=mechanism.key,
+        reference=reference if matched or mechanism.weighted or mechanism.standard != "whole" else None,
+        settings=settings.model_dump(exclude=ignored),
+    )
+
+
+def matched_to(settings: Settings, mechanism: Mechanism) -> Mechanism | None:
+    """The mechanism whose epsilon this one is to match, if any."""
+    if settings.match_epsilon is None or not mechanism.tunable:
+        return None
+    other = find_mechanism(settings.match_epsilon)
+    return None if other == mechanism else other

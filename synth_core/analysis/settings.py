@@ -1,0 +1,165 @@
+"""What the analyst chooses, validated at the border (pydantic) and immutable inside."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from synth_core.engine.sampling import Sampler
+from synth_core.errors import InputError
+from synth_core.mechanisms.ranges import Brackets, Tail, check_brackets, check_range
+from synth_core.models import MODELS, Options
+from synth_core.system import limits
+
+MODEL_OPTIONS = {field.name for field in fields(Options)}
+
+
+def _setting(
+    default: Any,
+    about: str,
+    between: tuple[float, float] | None = None,
+    metavar: str | tuple[str, ...] | None = None,
+    **rules: Any,
+) -> Any:
+    """A field, with what the command line's help says of it.
+
+    Parameters
+    ----------
+    between : pair of float, optional
+        Smallest and largest value.
+    metavar : str or tuple of str, optional
+        What stands for its value, or for each of its values.
+    """
+    more: dict[str, Any] = {"metavar": metavar}
+    if between is not None:
+        rules |= {"ge": between[0], "le": between[1], "allow_inf_nan": False}
+    return Field(default, description=about, json_schema_extra=more, **rules)
+
+
+class Settings(BaseModel):
+    """Settings of an analysis: which columns, which model, which mechanism parameters.
+
+    A field says what its option on the command line does; a default stands here alone, or with the model's
+    `Options` and the `Sampler`.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    outcome: str = _setting(..., "the sensitive variable")
+    predictors: tuple[str, ...] = _setting((), "non-sensitive columns, kept as they are")
+    categorical: tuple[str, ...] = _setting((), "numeric predictors that are categories")
+    model: str = _setting(..., f"one of {', '.join(MODELS)}")
+    program: str | None = _setting(
+        None, "an own Stan program instead; see docs/guide/own-program.md", metavar="FILE.stan"
+    )
+    bounds: tuple[float, float] | None = _setting(
+        Options.bounds, "declared bounds of the outcome", metavar=("L", "U")
+    )
+    unit: float = _setting(
+        Options.unit, "unit in which the density is taken, in the table's unit", gt=0, allow_inf_nan=False
+    )
+    transformation: Literal["log", "asinh"] = _setting(Options.transformation, "of two_part and mixture")
+    offset: float = _setting(Options.offset, "added to the outcome before the logarithm", allow_inf_nan=False)
+    asinh_scale: float = _setting(
+        Options.asinh_scale,
+        "about linear within it, a signed logarithm beyond; best near a typical value",
+        gt=0,
+        allow_inf_nan=False,
+    )
+    components: int = _setting(
+        Options.components, "K of the mixture, more than are needed", between=limits.COMPONENTS
+    )
+    concentration: float = _setting(
+        Options.concentration,
+        "mixture: prior mean of the concentration of the shares; several times K keeps all occupied",
+        between=limits.CONCENTRATION,
+    )
+    zero_part: bool = _setting(Options.zero_part, "mixture: zeros have a probability of their own")
+    prior_scale: float = _setting(
+        Options.prior_scale, "multiplies the scales of the priors", between=limits.PRIOR_SCALE
+    )
+    scale: float = _setting(1.0, "c of the weights", between=limits.SCALE)
+    shift: float = _setting(0.0, "g of the weights", between=limits.SHIFT)
+    epsilon: float = _setting(5.0, "target of mechanisms that have one", between=limits.EPSILON)
+    radius: float = _setting(
+        0.2,
+        "relative radius of count weights and match risk",
+        gt=0,
+        le=limits.MAX_RADIUS,
+        allow_inf_nan=False,
+    )
+    risk_map: Literal["linear", "reciprocal", "threshold"] = _setting("linear", "from risk to weight")
+    risk_threshold: float = _setting(0.5, "z* of the threshold map", between=(0.0, 1.0))
+    risk_reference: str = _setting(
+        "current",
+        "table that the risk map is frozen on, or a release plan (.json)",
+        metavar="current|FILE|example:NAME|PLAN",
+    )
+    range: tuple[float, float] = _setting(
+        (0.4, 1.8), "sensitive range, relative to the value", metavar=("A", "B")
+    )
+    tail: Tail | None = _setting(
+        None, "another range for the top PERCENT of values", metavar=("PERCENT", "A", "B")
+    )
+    brackets: Brackets | None = _setting(
+        None, "absolute sensitive ranges: CSV with lower,upper", metavar="FILE"
+    )
+    printed_truncation: bool = _setting(False, "Range Eq. 15 as printed (the mass unweighted)")
+    reweight_tolerance: float = _setting(
+        0.01, "how closely a solved Lipschitz bound must meet its target", between=limits.TOLERANCE
+    )
+    match_epsilon: str | None = _setting(
+        None, "tune the others to this mechanism's epsilon", metavar="MECHANISM"
+    )
+    bins: str = _setting("log", "of the histogram: log, sqrt or a number")
+    percentiles: tuple[float, ...] = _setting((15.0, 50.0, 90.0), "whose error is shown")
+    datasets: int = _setting(1, "synthetic data sets, m", between=limits.DATASETS)
+    chains: int = _setting(Sampler.chains, "of the sampler", between=limits.CHAINS)
+    draws: int = _setting(Sampler.draws, "per chain", between=limits.DRAWS)
+    warmup: int = _setting(Sampler.warmup, "per chain", between=limits.WARMUP)
+    seed: int = _setting(Sampler.seed, "of the sampler and of every draw", between=limits.SEED)
+
+    @field_validator("percentiles")
+    @classmethod
+    def _percentiles_inside(cls, value: tuple[float, ...]) -> tuple[float, ...]:
+        if not all(0 < p < 100 for p in value):
+            raise ValueError("percentiles must lie between 0 and 100")
+        return tuple(sorted(set(value)))
+
+    @model_validator(mode="after")
+    def _bounds_ordered(self) -> Settings:
+        if self.bounds is not None and not self.bounds[0] < self.bounds[1]:
+            raise ValueError("the lower bound must be smaller than the upper bound")
+        if self.bounds is not None and not abs(self.bounds[0]) + abs(self.bounds[1]) < 1e300:
+            raise ValueError("the bounds must be finite and below 1e300")
+        if (self.program is None) != (self.model != "own"):
+            raise ValueError("the model 'own' and a Stan program are given together or not at all")
+        check_range(*self.range)
+        if self.tail is not None:
+            check_range(*self.tail[1:], "range of the tail")
+        if self.brackets is not None:
+            check_brackets(self.brackets)
+        return self
+
+    @property
+    def model_options(self) -> dict[str, Any]:
+        """The options of the model, as `build_model` takes them."""
+        return self.model_dump(include=MODEL_OPTIONS)
+
+    @property
+    def sampler(self) -> Sampler:
+        return Sampler(self.chains, self.draws, self.warmup, self.seed)
+
+
+def make_settings(**values: Any) -> Settings:
+    """Validate settings; raises InputError that names the setting, the rule and the value."""
+    try:
+        return Settings(**values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        message = first["msg"].removeprefix("Value error, ")
+        given = "" if isinstance(first["input"], dict) or not where else f" (given: {first['input']})"
+        raise InputError(f"Setting {where or 'bounds'}: {message}{given}.") from None

@@ -1,0 +1,153 @@
+"""A result thinned to what a screen can show: a few hundred points however many records.
+
+Curves are evaluated exactly at the points kept, so thinning loses detail between points and
+changes none of them; extremes are always kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from synth_core.analysis.flat import flatten
+from synth_core.analysis.result import Result
+
+Array = NDArray[np.float64]
+
+CURVE_POINTS = 256
+SCATTER_POINTS = 240
+_DENSITY_BINS = 512
+_NUMBERS = (
+    "mechanism",
+    "lipschitz_bound",
+    "epsilon",
+    "epsilon_replace",
+    "n_records",
+    "n_datasets",
+    "n_truncated",
+    "n_censored",
+    "match_risk",
+    "true_match_rate",
+    "false_match_rate",
+    "ecdf_max",
+    "ecdf_avg",
+    "overlap",
+    "seconds",
+    "tuned",
+    "preview_khat",
+)  # of `FlatResult`
+
+
+def density(values: Array, points: int = 96) -> dict[str, list[float]]:
+    """A violin's outline: a Gaussian kernel estimate within the data's range, peak 1.
+
+    Binned and smoothed by convolution: O(n), whatever the bandwidth.
+    """
+    low, high = float(values.min()), float(values.max())
+    if high - low <= 1e-12 * max(1.0, abs(high)):
+        return {"at": [low], "height": [1.0]}
+    counts, edges = np.histogram(values, bins=_DENSITY_BINS, range=(low, high))
+    spread = min(values.std(), float(np.subtract(*np.quantile(values, [0.75, 0.25]))) / 1.34)
+    bandwidth = 0.9 * (spread or values.std()) * len(values) ** -0.2
+    width = max(bandwidth / (edges[1] - edges[0]), 1.5)
+    reach = int(np.ceil(4 * width))
+    kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) / width) ** 2)
+    # Reflection at both ends: a violin must not lose mass where the data pile up at a bound.
+    padded = np.pad(counts.astype(float), reach, mode="symmetric" if reach <= len(counts) else "edge")
+    smooth = np.convolve(padded, kernel, mode="valid")
+    at = np.linspace(low, high, points)
+    height = np.interp(at, (edges[1:] + edges[:-1]) / 2, smooth)
+    return {"at": at.tolist(), "height": (height / height.max()).tolist()}
+
+
+def five_numbers(values: Array) -> dict[str, float]:
+    """Minimum, quartiles, maximum."""
+    names = ("min", "q25", "median", "q75", "max")
+    return dict(zip(names, np.quantile(values, [0, 0.25, 0.5, 0.75, 1]).tolist(), strict=True))
+
+
+def ecdf_points(ordered: Array, points: int = CURVE_POINTS) -> dict[str, list[float]]:
+    """The empirical distribution function at evenly spaced ranks of the sorted sample."""
+    n = len(ordered)
+    ranks = np.unique(np.linspace(0, n - 1, min(points, n)).astype(int))
+    at = ordered[ranks]
+    return {"at": at.tolist(), "share": (np.searchsorted(ordered, at, side="right") / n).tolist()}
+
+
+def scatter_rows(bounds: Array, points: int = SCATTER_POINTS) -> NDArray[np.int64]:
+    """Records that show weights against bounds: evenly by rank of the bound, the top ten in."""
+    order = np.argsort(bounds, kind="stable")
+    ranks = np.unique(np.linspace(0, len(order) - 1, min(points, len(order))).astype(int))
+    return np.unique(np.concatenate([order[ranks], order[-10:]]))
+
+
+def plain_numbers(result: Result) -> dict[str, Any]:
+    """The numbers of a summary, without its curves. Confidential."""
+    flat = flatten(result)
+    return {name: getattr(flat, name) for name in _NUMBERS} | {
+        "problems": list(flat.problems),
+        "diagnostics": None if flat.diagnostics is None else asdict(flat.diagnostics),
+        "statistics": [asdict(each) | {"relative_error": each.relative_error} for each in flat.statistics],
+    }
+
+
+def summarise(result: Result, outcome: Array) -> dict[str, Any]:
+    """Plain numbers of one result, for a table and four figures. Confidential.
+
+    Parameters
+    ----------
+    result : Result
+    outcome : array of shape (n_records,)
+        The confidential values.
+
+    Returns
+    -------
+    dict
+        "privacy" is None for the histogram, which has no bounds and no weights.
+    """
+    return plain_numbers(result) | {
+        "privacy": None if not result.lipschitz_bounds.size else _privacy(result),
+        "ecdf": _ecdf(result, outcome),
+    }
+
+
+def _privacy(result: Result) -> dict[str, Any]:
+    rows = scatter_rows(result.lipschitz_bounds)
+    steps = np.unique(np.geomspace(1, len(result.growth), 24).astype(int)) - 1
+    return {
+        "bounds": {
+            "density": density(result.lipschitz_bounds),
+            "five": five_numbers(result.lipschitz_bounds),
+            "largest_record": int(np.argmax(result.lipschitz_bounds)) + 1,
+        },
+        "weights": {
+            "density": density(result.weights),
+            "five": five_numbers(result.weights),
+            "mean": float(result.weights.mean()),
+            "zero": result.n_zero_weight,
+        },
+        "scatter": {
+            "record": (rows + 1).tolist(),
+            "weight": result.weights[rows].tolist(),
+            "bound": result.lipschitz_bounds[rows].tolist(),
+        },
+        "range": None if not result.outside.size else {"outside": result.outside[rows].tolist()},
+        "growth": {"draws": (steps + 1).tolist(), "bound": result.growth[steps].tolist()},
+    }
+
+
+def _ecdf(result: Result, outcome: Array) -> dict[str, Any]:
+    ordered, synthetic = np.sort(outcome), np.sort(result.synthetic[0])
+    place = result.ecdf_location
+    return {
+        "confidential": ecdf_points(ordered),
+        "synthetic": ecdf_points(synthetic),
+        "place": place,
+        "at_place": [
+            float(np.searchsorted(sample, place, side="right") / len(sample))
+            for sample in (ordered, synthetic)
+        ],
+    }

@@ -1,0 +1,238 @@
+"""Utility: how close the synthetic values are to the confidential ones.
+
+All functions know NumPy only. Quantiles are NumPy's default (R type 7).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+BOOTSTRAP_DRAWS = 500
+_RESAMPLE_MEANS_UP_TO = 1_000
+_Z95 = 1.959963984540054
+
+
+@dataclass(frozen=True)
+class EcdfDistance:
+    """Distances of two empirical distribution functions (Woo et al. 2009).
+
+    `ecdf_max` is max |D| and `ecdf_avg` the mean of D^2 over the merged sample;
+    `location` is where |D| is largest.
+    """
+
+    ecdf_max: float
+    ecdf_avg: float
+    location: float
+
+
+def ecdf_distance(confidential: Array, synthetic: Array) -> EcdfDistance:
+    """Compare two samples by D = F_confidential - F_synthetic at the merged points.
+
+    Parameters
+    ----------
+    confidential : array of shape (n,)
+    synthetic : array of shape (m,)
+
+    Examples
+    --------
+    >>> ecdf_distance(np.array([1.0, 2.0]), np.array([3.0, 4.0])).ecdf_max
+    1.0
+    """
+    merged = np.concatenate([confidential, synthetic])
+    order = np.argsort(merged, kind="stable")
+    values = merged[order]
+    from_confidential = order < len(confidential)
+    difference = np.cumsum(from_confidential) / len(confidential) - np.cumsum(~from_confidential) / len(
+        synthetic
+    )
+    # Tied points share the value reached at the last of them.
+    last = np.append(np.flatnonzero(np.diff(values)), len(values) - 1)
+    steps = difference[last]
+    count = np.diff(np.concatenate([[-1], last]))
+    largest = int(np.argmax(np.abs(steps)))
+    return EcdfDistance(
+        ecdf_max=float(np.abs(steps[largest])),
+        ecdf_avg=float(count @ steps**2 / len(values)),
+        location=float(values[last[largest]]),
+    )
+
+
+def bootstrap_quantile(
+    ordered: Array, probability: float, rng: np.random.Generator, draws: int = BOOTSTRAP_DRAWS
+) -> Array:
+    """Bootstrap draws of a type-7 quantile, without resampling.
+
+    The k-th order statistic of a resample is the sample's value at rank ceil(n * U), with U
+    the k-th order statistic of n uniforms: a Beta(k, n - k + 1) variable. The next order
+    statistic given this one is U + (1 - U) * Beta(1, n - k). So the exact bootstrap
+    distribution costs O(draws), whatever n.
+
+    Parameters
+    ----------
+    ordered : array of shape (n,)
+        The sample, ascending.
+
+    Returns
+    -------
+    array of shape (draws,)
+    """
+    n = len(ordered)
+    position = (n - 1) * probability
+    k = int(np.floor(position))
+    share = position - k
+    first = rng.beta(k + 1, n - k, draws)
+    lower = ordered[np.clip(np.ceil(n * first).astype(int) - 1, 0, n - 1)]
+    if share == 0 or k + 1 >= n:
+        return lower
+    second = first + (1 - first) * rng.beta(1, n - k - 1, draws)
+    upper = ordered[np.clip(np.ceil(n * second).astype(int) - 1, 0, n - 1)]
+    return lower + share * (upper - lower)
+
+
+def bootstrap_mean(values: Array, rng: np.random.Generator, draws: int = BOOTSTRAP_DRAWS) -> Array:
+    """Bootstrap draws of the mean, of shape (draws,).
+
+    Above 1,000 values the normal limit is drawn from instead of resamples.
+    """
+    n = len(values)
+    if n > _RESAMPLE_MEANS_UP_TO:
+        return rng.normal(values.mean(), values.std() / np.sqrt(n), draws)
+    counts = np.stack([np.bincount(rng.integers(0, n, n), minlength=n) for _ in range(draws)])
+    return counts @ values / n
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """One summary of the confidential and the synthetic values, with 95 % intervals."""
+
+    name: str
+    confidential: float
+    confidential_interval: tuple[float, float]
+    synthetic: float
+    synthetic_interval: tuple[float, float]
+
+    @property
+    def relative_error(self) -> float:
+        """(synthetic - confidential) / |confidential|; infinite where that is 0."""
+        error = self.synthetic - self.confidential
+        if error == 0:
+            return 0.0
+        return error / abs(self.confidential) if self.confidential else float(np.sign(error) * np.inf)
+
+
+def statistic_name(percentile: float) -> str:
+    """The key of a percentile: "median" or "q" and the number."""
+    return "median" if percentile == 50 else f"q{percentile:g}"
+
+
+def percentile_words(percentile: float) -> str:
+    """A percentile in words.
+
+    Examples
+    --------
+    >>> percentile_words(1), percentile_words(12), percentile_words(97.5)
+    ('1st percentile', '12th percentile', '97.5th percentile')
+    """
+    text = f"{percentile:g}"
+    last = "" if text[-2:] in ("11", "12", "13") or "." in text else text[-1]
+    return text + {"1": "st", "2": "nd", "3": "rd"}.get(last, "th") + " percentile"
+
+
+def statistic_words(name: str) -> str:
+    """The key of a statistic in words.
+
+    Examples
+    --------
+    >>> statistic_words("mean"), statistic_words("q90")
+    ('mean', '90th percentile')
+    """
+    return name if name in ("mean", "median") else percentile_words(float(name.removeprefix("q")))
+
+
+def _interval(draws: Array) -> tuple[float, float]:
+    low, high = np.quantile(draws, [0.025, 0.975])
+    return float(low), float(high)
+
+
+def _barycenter(draws: list[Array]) -> Array:
+    """Average the quantile functions: the Wasserstein barycenter (PPM, section 5.2)."""
+    return np.mean([np.sort(each) for each in draws], axis=0)
+
+
+def statistics(
+    confidential: Array, synthetic: Array, percentiles: tuple[float, ...], seed: int
+) -> tuple[Statistic, ...]:
+    """Mean and percentiles of both, with bootstrap intervals.
+
+    Parameters
+    ----------
+    confidential : array of shape (n_records,)
+    synthetic : array of shape (n_datasets, n_records)
+    percentiles : tuple of float, in (0, 100)
+    seed : int
+        The confidential intervals depend on it and on the data only.
+    """
+    ordered = np.sort(confidential)
+    ordered_synthetic = np.sort(synthetic, axis=1)
+    rng, rng_synthetic = np.random.default_rng([seed, 11]), np.random.default_rng([seed, 12])
+    found = [
+        Statistic(
+            "mean",
+            float(confidential.mean()),
+            _interval(bootstrap_mean(confidential, rng)),
+            float(synthetic.mean()),
+            _interval(_barycenter([bootstrap_mean(each, rng_synthetic) for each in synthetic])),
+        )
+    ]
+    for percentile in percentiles:
+        share = percentile / 100
+        found.append(
+            Statistic(
+                statistic_name(percentile),
+                float(np.quantile(ordered, share)),
+                _interval(bootstrap_quantile(ordered, share, rng)),
+                float(np.mean(np.quantile(ordered_synthetic, share, axis=1))),
+                _interval(
+                    _barycenter(
+                        [bootstrap_quantile(each, share, rng_synthetic) for each in ordered_synthetic]
+                    )
+                ),
+            )
+        )
+    return tuple(found)
+
+
+def interval_overlap(confidential: Array, synthetic: Array, design: Array) -> float | None:
+    """Mean overlap of 95 % intervals of a linear regression of x on z (Karr et al. 2006).
+
+    For each coefficient: the mean of the shares of the two intervals that lie in their
+    intersection, 1 for equal intervals, negative when they are apart. None without predictors.
+
+    Parameters
+    ----------
+    confidential, synthetic : arrays of shape (n_records,)
+    design : array of shape (n_records, n_columns), the first column of ones.
+    """
+    n, k = design.shape
+    if k < 2:
+        return None
+    q, r = np.linalg.qr(design)
+    spread = np.sqrt((np.linalg.inv(r) ** 2).sum(axis=1))
+
+    def interval(values: Array) -> tuple[Array, Array]:
+        projected = q.T @ values
+        estimate = np.linalg.solve(r, projected)
+        residual = max(values @ values - projected @ projected, 0.0)
+        half = _Z95 * np.sqrt(residual / (n - k)) * spread
+        return estimate - half, estimate + half
+
+    (low_c, high_c), (low_s, high_s) = interval(confidential), interval(synthetic)
+    shared = np.minimum(high_c, high_s) - np.maximum(low_c, low_s)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        overlap = 0.5 * (shared / (high_c - low_c) + shared / (high_s - low_s))
+    return float(np.mean(overlap[1:]))

@@ -1,0 +1,142 @@
+"""An analysis as JSON (the documented contract) and as a table of text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.flat import flatten
+from synth_core.analysis.result import Result
+from synth_core.analysis.settings import Settings
+from synth_core.mechanisms.guarantees import explain
+from synth_core.system.text_table import aligned
+
+
+def _number(value: float | None) -> float | str | None:
+    return value if value is None or math.isfinite(value) else str(value)
+
+
+def result_json(result: Result, datasets: int, reference: str) -> dict[str, Any]:
+    """One result; `lipschitz_bound`, `weights` and `diagnostics` are null for the histogram."""
+    flat = flatten(result)
+    d = flat.diagnostics
+    return {
+        "mechanism": flat.mechanism,
+        "label": flat.label,
+        "guarantee": flat.guarantee,
+        "explanation": explain(
+            result.guarantee,
+            flat.epsilon,
+            flat.epsilon_replace,
+            datasets,
+            result.point.weighted,
+            reference,
+            result.point.reads_current(flat.tuned),
+        ),
+        "lipschitz_bound": _number(flat.lipschitz_bound),
+        "epsilon": _number(flat.epsilon),
+        "epsilon_total": _number(flat.epsilon * datasets),
+        "epsilon_replace": _number(flat.epsilon_replace),
+        "n_zero_weight": flat.n_zero_weight,
+        "n_truncated": flat.n_truncated,
+        "n_censored": flat.n_censored,
+        "weights": None
+        if flat.weight_mean is None
+        else {"mean": flat.weight_mean, "min": flat.weight_min, "max": flat.weight_max},
+        "tuned": flat.tuned,
+        "utility": {
+            "ecdf_max": flat.ecdf_max,
+            "ecdf_avg": flat.ecdf_avg,
+            **flat.synthetic,
+            "interval_overlap": flat.overlap,
+            "relative_error": {name: _number(error) for name, error in flat.relative_errors.items()},
+        },
+        "identification_risk": {
+            "expected_match_risk": flat.match_risk,
+            "true_match_rate": flat.true_match_rate,
+            "false_match_rate": flat.false_match_rate,
+        },
+        "diagnostics": None
+        if d is None
+        else {
+            "rhat": _number(d.rhat),
+            "ess_bulk": _number(d.ess_bulk),
+            "ess_tail": _number(d.ess_tail),
+            "divergences": d.divergences,
+            "problems": list(d.problems),
+        },
+        "seconds": flat.seconds,
+        "cached": flat.cached,
+    }
+
+
+def as_json(analysis: Analysis, results: list[Result]) -> dict[str, Any]:
+    """The documented JSON of an analysis; later versions only add to it."""
+    settings, model = analysis.settings, analysis.model
+    return {
+        "table": {
+            "rows": model.records.n,
+            "rows_dropped": analysis.selection.dropped,
+            "outcome": settings.outcome,
+            "fingerprint": analysis.table.fingerprint,
+        },
+        "model": {
+            "name": model.name,
+            "predictors": list(settings.predictors),
+            "bounds": None if settings.bounds is None else list(settings.bounds),
+            "density_scale": model.density_scale,
+        },
+        "risk_reference": settings.risk_reference,
+        "results": [result_json(r, settings.datasets, settings.risk_reference) for r in results],
+    }
+
+
+def print_table(analysis: Analysis, results: list[Result], out: Callable[[str], None]) -> None:
+    """Aligned text, each epsilon beside its guarantee."""
+    selection, settings = analysis.selection, analysis.settings
+    out(
+        f"{analysis.table.name}: {settings.outcome}, {analysis.model.records.n:,} complete rows"
+        f" ({selection.dropped:,} dropped); {analysis.model.label}"
+        f"{' given ' + ', '.join(settings.predictors) if settings.predictors else ''}, "
+        f"{analysis.model.density_scale}"
+    )
+    flats = [flatten(result) for result in results]
+    unfrozen = [_unfrozen(result, settings) for result in results]
+    known = flats[0].statistics
+    header = ["mechanism", "Δ", "ε", "guarantee", "ECDF max", "ECDF avg", *(s.name for s in known)]
+    header += ["zero α", "cens.", "seconds"]
+    rows = [["(confidential)", *[""] * 5, *(f"{s.confidential:.5g}" for s in known), *[""] * 3]]
+    for flat, star in zip(flats, unfrozen, strict=True):
+        rows.append(
+            [
+                flat.mechanism,
+                "" if flat.lipschitz_bound is None else f"{flat.lipschitz_bound:.3f}",
+                f"{flat.epsilon:.3f}{' !' if flat.problems else ''}",
+                flat.guarantee + (" *" if star else ""),
+                f"{flat.ecdf_max:.4f}",
+                f"{flat.ecdf_avg:.6f}",
+                *(f"{value:.5g}" for value in flat.synthetic.values()),
+                f"{flat.n_zero_weight:,}",
+                f"{flat.n_censored:,}",
+                "cached" if flat.cached else f"{flat.seconds:.2f}",
+            ]
+        )
+    for line in aligned([header, *rows]):
+        out(line)
+    for flat in flats:
+        for problem in flat.problems:
+            out(f"! {flat.mechanism}: the fit has not converged: {problem}")
+        if flat.tuned:
+            out(f"  {flat.mechanism}: " + ", ".join(f"{k} {v:.4g}" for k, v in flat.tuned.items()))
+    out("ε bounds the effect of removing one record, per released data set.")
+    if any(unfrozen):
+        out(
+            "* weights come from this table; the claim is fully earned only with a frozen map (--risk-reference)"
+        )
+
+
+def _unfrozen(result: Result, settings: Settings) -> bool:
+    """Whether a strict claim rests on weights that read the table itself."""
+    return result.guarantee.strict and result.point.weighted and settings.risk_reference == "current"

@@ -1,0 +1,123 @@
+"""Arguments made from the fields of `Settings`, and settings from the arguments that were given.
+
+An option that is not given is None, so that defaults stand in the settings alone, and an example's own
+columns, model and bounds beside them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import types
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any, Literal, Union, get_args, get_origin
+
+from synth_core.analysis.settings import Settings, make_settings
+from synth_core.cli.data import chosen_columns
+from synth_core.errors import InputError
+from synth_core.mechanisms.ranges import Brackets, read_brackets
+from synth_core.models import OwnProgram
+from synth_core.models.own.sandbox import approve, require_enabled
+from synth_core.system import limits
+
+FILES = ("program", "brackets")  # their options name a file
+
+
+def option_name(setting: str) -> str:
+    """How a setting is written on the command line."""
+    return f"--{setting.replace('_', '-')}"
+
+
+def add_settings(
+    group: Any, names: Collection[str] = tuple(Settings.model_fields), several: Collection[str] = ()
+) -> None:
+    """Add an option for each of these settings; without names, for all.
+
+    Parameters
+    ----------
+    group : parser or group of arguments
+    several : names of settings
+        Their options take several values, such as the targets of a study.
+    """
+    for name in names:
+        field = Settings.model_fields[name]
+        more = _reading(field.annotation) if name not in FILES else {}
+        extra: Any = field.json_schema_extra
+        if extra["metavar"] is not None:
+            more["metavar"] = extra["metavar"]
+        if name in several:
+            more["nargs"] = "+"
+        group.add_argument(option_name(name), default=None, help=field.description, **more)
+
+
+def _reading(annotation: Any) -> dict[str, Any]:
+    """How argparse reads a value of this type."""
+    if get_origin(annotation) in (Union, types.UnionType):  # of one type and None
+        annotation = get_args(annotation)[0]
+    parts = get_args(annotation)
+    if get_origin(annotation) is Literal:
+        return {"choices": parts}
+    if get_origin(annotation) is tuple:
+        nargs: Any = len(parts) if Ellipsis not in parts else "*" if parts[0] is str else "+"
+        return {"nargs": nargs, "type": parts[0]}
+    return {"action": "store_true"} if annotation is bool else {"type": annotation}
+
+
+def given_settings(args: argparse.Namespace) -> dict[str, Any]:
+    """The settings that were given, files read."""
+    found = {
+        name: value for name in Settings.model_fields if (value := getattr(args, name, None)) is not None
+    }
+    found = {name: tuple(value) if isinstance(value, list) else value for name, value in found.items()}
+    if "brackets" in found:
+        found["brackets"] = _read_brackets(found["brackets"])
+    if "program" in found:
+        if "model" in found:
+            raise InputError("Give --model or --program, not both.")
+        found |= {"model": OwnProgram.name, "program": read_program(found["program"])}
+    return found
+
+
+def settings_from(args: argparse.Namespace, data: str, leave_out: Collection[str] = ()) -> Settings:
+    """Settings from the command line, an example's own where the user gave none.
+
+    Parameters
+    ----------
+    data : str
+        The table, as it was named.
+    leave_out : names of settings
+        Given several times; the caller puts them in.
+    """
+    given = given_settings(args)
+    example, outcome, predictors = chosen_columns(data, args.outcome, args.predictors)
+    usual = {"model": example.model, "bounds": example.bounds} if example else {"model": "lognormal"}
+    kept = {name: value for name, value in given.items() if name not in leave_out}
+    return make_settings(**usual | kept | {"outcome": outcome, "predictors": predictors})
+
+
+def _read_brackets(path: str) -> Brackets:
+    try:
+        return read_brackets(_existing(path).read_text())
+    except UnicodeDecodeError:
+        raise InputError(f"The file {path} is not text.") from None
+
+
+def read_program(path: str) -> str:
+    """The source of an own program; raises InputError."""
+    require_enabled()
+    file = _existing(path)
+    if file.stat().st_size > limits.MAX_PROGRAM_BYTES:
+        raise InputError(f"The program is longer than {limits.MAX_PROGRAM_BYTES // 1024} KiB.")
+    try:
+        source = file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError(f"The file {path} is not a text in UTF-8.") from None
+    approve(source)  # who names the file wants it to run
+    return source
+
+
+def _existing(path: str) -> Path:
+    file = Path(path)
+    if not file.is_file():
+        raise InputError(f"There is no file {path}.")
+    return file

@@ -1,0 +1,236 @@
+"""From predictors to a design matrix (formulaic), and from a table to a model's records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from synth_core.data.table import Table, check_rows, numeric_outcome
+from synth_core.errors import InputError
+from synth_core.models.base import Records
+from synth_core.system import limits
+
+if TYPE_CHECKING:
+    from formulaic import ModelSpec
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Complete rows of a table for one outcome and its predictors."""
+
+    records: Records
+    complete: np.ndarray  # of shape (n_rows,): which rows of the table are used
+    dropped_by: dict[str, int]  # rows with a missing value, by column
+    transform: DesignTransform
+
+    @property
+    def dropped(self) -> int:
+        return int((~self.complete).sum())
+
+
+def select(
+    table: Table,
+    outcome: str,
+    predictors: tuple[str, ...] = (),
+    categorical: tuple[str, ...] = (),
+    transform: DesignTransform | None = None,
+) -> Selection:
+    """Choose the sensitive outcome and its non-sensitive predictors.
+
+    Parameters
+    ----------
+    categorical : tuple of str
+        Numeric predictors to be read as categories; text columns always are.
+    transform : DesignTransform, optional
+        Learnt on another table; None learns one here.
+
+    Returns
+    -------
+    Selection
+        Records with a design of intercept, standardised numeric columns and treatment-coded
+        categories, each column centred and scaled by the predictors' own mean and deviation.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, constant, collinear, or has too many categories, or too few
+        complete rows remain.
+    """
+    if outcome in predictors:
+        raise InputError(f"'{outcome}' is the sensitive variable and cannot be a predictor too.")
+    if len(set(predictors)) != len(predictors):
+        raise InputError("A predictor stands more than once.")
+    values = numeric_outcome(table, outcome)
+    columns = {name: _predictor(table, name, name in categorical) for name in predictors}
+    complete = ~np.isnan(values)
+    dropped_by = {outcome: int((~complete).sum())}
+    for name, series in columns.items():
+        missing = series.isna().to_numpy()
+        dropped_by[name] = int(missing.sum())
+        complete &= ~missing
+    check_rows(int(complete.sum()), int((~complete).sum()))
+    values = values[complete]
+    if np.ptp(values) == 0:
+        raise InputError(f"Column '{outcome}' is constant in the complete rows.")
+    columns = {name: series[complete] for name, series in columns.items()}
+    if transform is None:
+        transform, design = _learn(columns, len(values))
+    else:
+        design = transform.apply(columns, len(values))
+    return Selection(Records(values, design, transform.names), complete, dropped_by, transform)
+
+
+def _predictor(table: Table, name: str, as_category: bool) -> pd.Series:
+    column = table.column(name)
+    series = table.frame[name].reset_index(drop=True)
+    if column.kind == "empty":
+        raise InputError(f"Predictor '{name}' has no values.")
+    if column.kind == "date":
+        raise InputError(f"Predictor '{name}' holds dates; turn it into a number or a category.")
+    if as_category or column.kind == "text" or pd.api.types.is_bool_dtype(series):
+        if column.distinct > limits.MAX_LEVELS:
+            raise InputError(
+                f"Predictor '{name}' has {column.distinct:,} categories; at most "
+                f"{limits.MAX_LEVELS} can be used. Group them, or leave the column out."
+            )
+        series = series.astype("object").where(series.notna(), None).astype("category")
+    else:
+        numbers = series.to_numpy(dtype=float, na_value=np.nan)
+        if np.isinf(numbers).any():
+            raise InputError(
+                f"Predictor '{name}' has infinite values "
+                f"(first in row {int(np.argmax(np.isinf(numbers))) + 1})."
+            )
+        largest = np.nanmax(np.abs(numbers))
+        if largest > 0 and not 1e-100 < largest < 1e100:
+            raise InputError(f"Predictor '{name}' has values of about {largest:.0e}; give it another unit.")
+        series = pd.Series(numbers)
+    return series
+
+
+@dataclass(frozen=True)
+class DesignTransform:
+    """How predictors become a design, learnt on one table and applicable to another."""
+
+    names: tuple[str, ...]
+    levels: dict[str, tuple[Any, ...]]  # of the categorical predictors, in coding order
+    spec: ModelSpec | None
+    center: np.ndarray
+    scale: np.ndarray
+    predictors: tuple[str, ...] = ()
+
+    def apply(self, columns: dict[str, pd.Series], n: int) -> np.ndarray:
+        """The design of shape (n, n_columns); raises InputError for an unknown category."""
+        if self.spec is None:
+            return np.ones((n, 1))
+        for name, series in columns.items():
+            if isinstance(series.dtype, pd.CategoricalDtype) != (name in self.levels):
+                raise InputError(f"Predictor '{name}' is a number in one table and a category in the other.")
+        for name, known in self.levels.items():
+            new = [v for v in columns[name].unique() if v not in known]
+            if new:
+                raise InputError(
+                    f"Predictor '{name}' has {len(new):,} categories that the reference table does not have."
+                )
+        design = np.array(self.spec.get_model_matrix(_safe_frame(columns, self.levels)), dtype=float)
+        design[:, 1:] = (design[:, 1:] - self.center) / self.scale
+        return design
+
+    @staticmethod
+    def from_parts(
+        predictors: tuple[str, ...],
+        levels: dict[str, tuple[Any, ...]],
+        names: tuple[str, ...],
+        center: np.ndarray,
+        scale: np.ndarray,
+    ) -> DesignTransform:
+        """A transform stored as plain values: a table of every category gives the same coding again.
+
+        Raises
+        ------
+        InputError
+            If the values do not belong together.
+        """
+        if not predictors:
+            return DesignTransform(("(intercept)",), {}, None, np.empty(0), np.empty(0))
+        n = 2 + max((len(known) for known in levels.values()), default=0)
+        columns = {
+            name: pd.Series([levels[name][i % len(levels[name])] for i in range(n)], dtype="object")
+            if name in levels
+            else pd.Series(np.arange(n, dtype=float))
+            for name in predictors
+        }
+        frame = _safe_frame(columns, levels)
+        spec = _model_matrix(frame).model_spec
+        if not len(spec.column_names) == len(names) == len(center) + 1 == len(scale) + 1:
+            raise InputError("The stored design does not fit its own predictors.")
+        return DesignTransform(names, levels, spec, center, scale, predictors)
+
+
+def _safe_frame(columns: dict[str, pd.Series], levels: dict[str, tuple[Any, ...]]) -> pd.DataFrame:
+    """Safe names inside, so that a column may be called anything."""
+    found = {}
+    for i, (name, series) in enumerate(columns.items()):
+        plain = series.reset_index(drop=True)
+        found[f"p{i}"] = pd.Categorical(plain, categories=list(levels[name])) if name in levels else plain
+    return pd.DataFrame(found)
+
+
+def _model_matrix(frame: pd.DataFrame) -> Any:
+    """Intercept and all columns. formulaic is imported here: a server that shows stored results needs none."""
+    from formulaic import model_matrix
+
+    return model_matrix("1 + " + " + ".join(frame.columns), frame)
+
+
+def _learn(columns: dict[str, pd.Series], n: int) -> tuple[DesignTransform, np.ndarray]:
+    """The transform of these columns, and its design."""
+    if not columns:
+        empty = DesignTransform(("(intercept)",), {}, None, np.empty(0), np.empty(0))
+        return empty, empty.apply(columns, n)
+    for name, series in columns.items():
+        if series.nunique() < 2:
+            raise InputError(f"Predictor '{name}' has one value only in the complete rows; leave it out.")
+    levels = {
+        name: tuple(series.cat.remove_unused_categories().cat.categories)
+        for name, series in columns.items()
+        if isinstance(series.dtype, pd.CategoricalDtype)
+    }
+    frame = _safe_frame(columns, levels)
+    matrix = _model_matrix(frame)
+    inside = dict(zip(frame.columns, columns, strict=True))
+    names = ["(intercept)"]
+    for term in list(matrix.columns)[1:]:
+        safe = term.split("[")[0]
+        level = term[len(safe) :].removeprefix("[T.").removesuffix("]")
+        names.append(f"{inside[safe]}: {level}" if level else inside[safe])
+    design = np.array(matrix, dtype=float)
+    if design.shape[1] > limits.MAX_DESIGN_COLUMNS:
+        raise InputError(
+            f"The predictors give {design.shape[1]} design columns; at most "
+            f"{limits.MAX_DESIGN_COLUMNS} can be used."
+        )
+    center, scale = design[:, 1:].mean(axis=0), design[:, 1:].std(axis=0)
+    design[:, 1:] = (design[:, 1:] - center) / scale
+    _refuse_collinear(design, names)
+    return DesignTransform(tuple(names), levels, matrix.model_spec, center, scale, tuple(columns)), design
+
+
+def _refuse_collinear(design: np.ndarray, names: list[str]) -> None:
+    """Name the first column that the ones before it already give."""
+    if design.shape[0] <= design.shape[1]:
+        raise InputError(
+            f"{design.shape[0]} complete rows are too few for "
+            f"{design.shape[1]} design columns; use fewer predictors."
+        )
+    # Column j is redundant when its pivot in the QR factor vanishes.
+    pivots = np.abs(np.diag(np.linalg.qr(design, mode="r")))
+    redundant = np.flatnonzero(pivots < 1e-8 * np.sqrt(design.shape[0]))
+    if redundant.size:
+        raise InputError(
+            f"Predictor '{names[redundant[0]].split(': ')[0]}' is a linear "
+            f"combination of the others (collinear); leave it out."
+        )

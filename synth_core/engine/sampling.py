@@ -1,0 +1,274 @@
+"""The only door to cmdstanpy's sampler: one call in, draws and diagnostics out."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from synth_core.engine import stop_reason
+from synth_core.errors import Cancelled, FitError
+from synth_core.system import limits
+from synth_core.system.attempts import Attempts
+
+Progress = Callable[[float], None]  # share done in [0, 1]; raises Cancelled to stop
+_AXES = {"chain_axis": -2, "draw_axis": -1}
+_ITERATION = re.compile(r"Chain \[(\d+)\].*Iteration:\s*(\d+)\s*/\s*(\d+)")
+
+
+@dataclass(frozen=True)
+class Sampler:
+    """Settings of the Markov chains."""
+
+    chains: int = 2
+    draws: int = 1000  # per chain, after warm-up
+    warmup: int = 1000
+    seed: int = 1
+    adapt_delta: float = 0.8
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where the chains of a slow model begin: values by chain, diagonal inverse metric, step size."""
+
+    inits: tuple[dict[str, np.ndarray], ...]
+    inv_metric: np.ndarray
+    step_size: float
+
+
+@dataclass(frozen=True)
+class Diagnostics:
+    """Convergence of one fit (Vehtari et al. 2021), over all quantities that are used.
+
+    `ess_bulk` and `ess_tail` are minima over quantities, over all chains together.
+    """
+
+    rhat: float
+    ess_bulk: float
+    ess_tail: float
+    divergences: int
+    chains: int
+    draws: int
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong, in words; empty for a fit that may be used unmarked."""
+        found = []
+        if not self.rhat <= limits.MAX_RHAT:
+            found.append(f"R-hat is {self.rhat:.3f} (at most {limits.MAX_RHAT} is asked)")
+        needed = limits.MIN_ESS_PER_CHAIN * self.chains
+        lowest = min(self.ess_bulk, self.ess_tail)
+        if not lowest >= needed:
+            found.append(f"effective sample size is {lowest:.0f} (at least {needed} is asked)")
+        if self.divergences > limits.MAX_DIVERGENCE_SHARE * self.draws:
+            found.append(f"{self.divergences} divergent transitions")
+        return tuple(found)
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """Draws by variable, each of shape (n_draws, ...), chains one after another."""
+
+    draws: dict[str, np.ndarray]
+    diagnostics: Diagnostics
+    seconds: float
+    restart: dict[str, np.ndarray] = field(default_factory=dict)  # where a later fit may start
+
+    @property
+    def n_draws(self) -> int:
+        return next(iter(self.draws.values())).shape[0]
+
+
+class _ConsoleProgress(io.TextIOBase):
+    """Reads the sampler's console lines as they come and reports the share done."""
+
+    def __init__(self, chains: int, progress: Progress):
+        self._done = {chain: 0.0 for chain in range(1, chains + 1)}
+        self._progress = progress
+        self._cancelled: Cancelled | None = None
+
+    def write(self, text: str) -> int:
+        match = _ITERATION.search(text)
+        if match and self._cancelled is None:
+            chain, done, total = map(int, match.groups())
+            self._done[chain] = done / total
+            try:
+                self._progress(sum(self._done.values()) / len(self._done))
+            except Cancelled as error:  # never raised through cmdstanpy's threads
+                self._cancelled = error
+        return len(text)
+
+
+def sample(
+    executable: Path,
+    data: Mapping[str, Any],
+    parameters: tuple[str, ...],
+    sampler: Sampler,
+    progress: Progress = lambda share: None,
+    start: Start | None = None,
+    restart_parameters: tuple[str, ...] = (),
+    monitors: Callable[[dict[str, np.ndarray]], np.ndarray | None] = lambda draws: None,
+) -> Posterior:
+    """Sample a Stan program with NUTS.
+
+    Parameters
+    ----------
+    executable : Path
+        A compiled Stan program, or what runs one under limits.
+    parameters : tuple of str
+        Stan variables to keep.
+    progress : callable
+        Called with the share of iterations done; may raise Cancelled.
+    start : Start, optional
+        Where the chains begin; None leaves it to Stan.
+    restart_parameters : tuple of str
+        Stan variables whose last draws are kept, for a later fit to start from.
+    monitors : callable
+        From draws to quantities of shape (n_draws, n_quantities) by which convergence is judged beside
+        lp__; None judges it by the parameters.
+
+    Raises
+    ------
+    FitError
+        If the sampler fails. Cancelled passes through.
+    """
+    import cmdstanpy
+
+    cmdstanpy.disable_logging()  # its messages quote paths and go to the console
+    arguments = {
+        "data": dict(data),
+        "chains": sampler.chains,
+        "parallel_chains": sampler.chains,
+        "iter_warmup": sampler.warmup,
+        "iter_sampling": sampler.draws,
+        "seed": sampler.seed,
+        "adapt_delta": sampler.adapt_delta,
+        "refresh": max(1, (sampler.warmup + sampler.draws) // 20),
+        **_started(start, sampler.chains),
+    }
+    started = time.perf_counter()
+    attempts = Attempts()
+    while True:  # again with the same seed: the same draws
+        console = _ConsoleProgress(sampler.chains, progress)
+        scratch = _scratch()
+        try:
+            with contextlib.redirect_stdout(console):
+                fit = cmdstanpy.CmdStanModel(exe_file=str(executable)).sample(
+                    **arguments,
+                    show_progress=False,
+                    show_console=True,
+                    sig_figs=17,
+                    output_dir=str(scratch),
+                    timeout=None,
+                )
+            progress(1.0)
+            stop_reason.require_whole(fit.runset.csv_files)
+            draws = {name: np.ascontiguousarray(fit.stan_variable(name)) for name in parameters}
+            chains = fit.draws(concat_chains=False)  # (draws, chains, columns)
+            diagnostics = diagnose(chains, fit.column_names, parameters, monitors(draws))
+            restart = _restart_of(fit, sampler, restart_parameters) if restart_parameters else {}
+            return Posterior(draws, diagnostics, time.perf_counter() - started, restart)
+        except Cancelled:
+            raise
+        except (RuntimeError, ValueError, OSError) as error:
+            progress(1.0)  # a cancelled fit fails because its processes were ended: say cancelled
+            if not (stop_reason.was_killed(str(error)) and attempts.again()):
+                raise FitError(stop_reason.explain(error, scratch)) from None
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _scratch() -> Path:
+    """A new directory for one fit, 0700; it holds the data as long as the fit runs."""
+    try:
+        Path(tempfile.gettempdir()).mkdir(mode=0o700, exist_ok=True)  # a system may clear it meanwhile
+        return Path(tempfile.mkdtemp(prefix="synth-fit-"))
+    except OSError as error:
+        raise FitError(stop_reason.no_room(error)) from None
+
+
+def _restart_of(fit: Any, sampler: Sampler, names: tuple[str, ...]) -> dict[str, np.ndarray]:
+    """Where a later fit may start: the last draws of every chain, metric and step size."""
+    last = [(chain + 1) * sampler.draws - 1 for chain in range(sampler.chains)]
+    known = fit.metadata.stan_vars  # a variable without elements is not written
+    found = {
+        name: fit.stan_variable(name)[last] if name in known else np.empty((sampler.chains, 0))
+        for name in names
+    }
+    return found | {"inv_metric": np.mean(fit.metric, axis=0), "step_size": np.array(np.mean(fit.step_size))}
+
+
+def _started(start: Start | None, chains: int) -> dict[str, Any]:
+    """Arguments of the sampler that say where its chains begin."""
+    if start is None:
+        return {}
+    inits = [{name: np.asarray(value).tolist() for name, value in each.items()} for each in start.inits]
+    metric = [{"inv_metric": start.inv_metric.tolist()}] * chains
+    return {"inits": inits, "metric": metric, "step_size": start.step_size}
+
+
+def diagnose(
+    chains: np.ndarray,
+    columns: tuple[str, ...],
+    parameters: tuple[str, ...],
+    monitored: np.ndarray | None = None,
+) -> Diagnostics:
+    """R-hat, effective sample sizes and divergences through arviz.
+
+    Parameters
+    ----------
+    chains : array of shape (n_draws, n_chains, n_columns)
+    columns : names of the columns, as in the sampler's CSV.
+    monitored : array of shape (n_chains * n_draws, n_quantities), optional
+        What is judged instead of the parameters and their density, which need not be identified then: the
+        coordinates of an empty component may wander while nothing that is used of the fit moves.
+    """
+    from arviz_stats.base import array_stats
+
+    n_draws, n_chains, _ = chains.shape
+    divergences = int(chains[:, :, columns.index("divergent__")].sum())
+    useless = Diagnostics(float("nan"), 0.0, 0.0, divergences, n_chains, n_draws * n_chains)
+    wanted = ("lp__", *parameters) if monitored is None else ()
+    used = [i for i, name in enumerate(columns) if name.split("[")[0] in wanted]
+    values = np.moveaxis(chains[:, :, used], (0, 1, 2), (2, 1, 0))  # quantity, chain, draw
+    if monitored is not None:
+        values = np.concatenate([values, monitored.T.reshape(-1, n_chains, n_draws)])
+    if not np.isfinite(values).all():
+        return useless
+    if n_chains == 1:  # its two halves are compared
+        half = n_draws // 2
+        values = np.concatenate([values[:, :, :half], values[:, :, half : 2 * half]], axis=1)
+    # A triangular or fixed entry is constant by construction; a stuck quantity is not in its lp__.
+    values = values[np.ptp(values, axis=(1, 2)) > 0]
+    if not len(values):  # every chain is stuck
+        return useless
+    bulk, tail = _effective_sizes(values)
+    rhat = float(np.max(array_stats.rhat(values, **_AXES)))
+    return replace(useless, rhat=rhat, ess_bulk=float(np.min(bulk)), ess_tail=float(np.min(tail)))
+
+
+def effective_size(chains: np.ndarray) -> float:
+    """The smaller of the bulk and tail effective sample sizes of one quantity; its count if it is constant.
+
+    Parameters
+    ----------
+    chains : array of shape (n_chains, n_draws)
+    """
+    return float(min(_effective_sizes(chains))) if np.ptp(chains) > 0 else float(chains.size)
+
+
+def _effective_sizes(values: np.ndarray) -> tuple[Any, Any]:
+    """Bulk and tail effective sample sizes of quantities of shape (..., n_chains, n_draws)."""
+    from arviz_stats.base import array_stats
+
+    tail = array_stats.ess(values, method="tail", prob=(0.05, 0.95), **_AXES)
+    return array_stats.ess(values, method="bulk", **_AXES), tail

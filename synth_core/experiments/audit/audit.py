@@ -1,0 +1,311 @@
+"""A privacy audit: every mechanism on its worst neighbours, a lower bound of epsilon beside the claim."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.fits import Progress
+from synth_core.errors import InputError
+from synth_core.experiments.audit import lower_bound
+from synth_core.experiments.audit.neighbour_runs import histogram_pair, posterior_pair
+from synth_core.experiments.audit.neighbours import RELATIONS, REMOVED, neighbours
+from synth_core.experiments.audit.verdict import CURRENT, judge
+from synth_core.mechanisms.catalogue import HISTOGRAM, Mechanism, find_mechanism
+from synth_core.models import OwnProgram
+from synth_core.release.report.audit_summary import FORMAT
+from synth_core.system import limits
+from synth_core.system.cache import content_key
+from synth_core.system.code_version import code_version
+from synth_core.system.entries import get_or_compute
+
+FROZEN, NONE = "frozen", "none"  # where weights come from, beside the current table
+CODE = ("experiments/audit", "release/plan/frozen_map.py")  # that decides a line
+MAX_VALUES = 2_000_000_000  # synthetic values drawn for one line
+
+
+@dataclass(frozen=True)
+class AuditRequest:
+    """What is to be audited.
+
+    Attributes
+    ----------
+    mechanisms : tuple of str
+    runs : int
+        Of each mechanism on each table; half of them choose thresholds.
+    confidence : float
+        That all lines' lower bounds are true together.
+    delta : float
+        Of (epsilon, delta); 0 asks for the pure claim.
+    as_set : bool
+        Whether the weights come only from where the settings say, as in a plan; else weights from
+        the current table are audited too.
+    """
+
+    mechanisms: tuple[str, ...]
+    runs: int = 10_000
+    confidence: float = 0.95
+    delta: float = 0.0
+    as_set: bool = False
+
+
+Event = lower_bound.Event  # inherited annotations are read in this module by the API reference
+
+
+@dataclass(frozen=True)
+class AuditFinding(lower_bound.Finding):
+    """What one statistic showed on the neighbour that differs in `row`, and why that one was tried."""
+
+    row: int
+    why: str
+
+
+@dataclass(frozen=True)
+class AuditLine:
+    """One mechanism, one source of its weights, one neighbour relation. Confidential, as its table is.
+
+    Attributes
+    ----------
+    claimed : float
+        epsilon of one data set for this relation: promised, or measured on this table.
+    epsilon_lower : float
+        Epsilon between the worst neighbours is at least this.
+    detectable : float
+        The largest lower bound that so many runs could have given.
+    largest_ratio : float or None
+        Largest |log density ratio| seen at a draw, by the mechanism's own formula and without confidence;
+        None if it is not finite.
+    runs, thinned : pairs of int
+        On the table and on its neighbour, of the pair that gave the bound.
+    row : int
+        Of the differing record, from 1, among the complete rows; `value` replaced its outcome.
+    findings : tuple of AuditFinding
+        Every statistic's bound on every neighbour, the largest first.
+    """
+
+    mechanism: str
+    label: str
+    weights: str
+    relation: str
+    claimed: float
+    guarantee: str
+    strength: int
+    epsilon_lower: float
+    detectable: float
+    largest_ratio: float | None
+    statistic: str
+    runs: tuple[int, int]
+    thinned: tuple[int, int]
+    row: int
+    value: float | None
+    verdict: str
+    why: str
+    findings: tuple[AuditFinding, ...]
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What an audit found, and how it was made."""
+
+    table: str
+    rows: int
+    outcome: str
+    model: str
+    density_scale: str
+    confidential: bool
+    seed: int
+    asked: AuditRequest
+    error: float  # of one line: the share of 1 - confidence that it has
+    plan: str  # digest of the release plan, or empty
+    lines: tuple[AuditLine, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The documented JSON."""
+        values = asdict(self)
+        values["asked"]["mechanisms"] = list(self.asked.mechanisms)
+        return {"format": FORMAT, "version": 1} | values
+
+
+def check_request(analysis: Analysis, asked: AuditRequest) -> None:
+    """Refuse in words what cannot be audited; raises InputError."""
+    if not asked.mechanisms:
+        raise InputError("Choose at least one mechanism to audit.")
+    if not limits.AUDIT_RUNS[0] <= asked.runs <= limits.AUDIT_RUNS[1]:
+        raise InputError(
+            f"An audit needs {limits.AUDIT_RUNS[0]:,} to {limits.AUDIT_RUNS[1]:,} runs (given: {asked.runs:,}); with "
+            f"fewer it could not refute anything."
+        )
+    if not 0.5 <= asked.confidence < 1:
+        raise InputError(f"The confidence must lie from 0.5 to below 1 (given: {asked.confidence:g}).")
+    if not 0 <= asked.delta < 1:
+        raise InputError(f"δ must lie from 0 to below 1 (given: {asked.delta:g}).")
+    if analysis.settings.model == OwnProgram.name:
+        raise InputError(
+            "An own Stan program cannot be audited: each of thousands of synthetic tables would need a process "
+            "of its own. Audit one of the built-in models."
+        )
+    if analysis.settings.match_epsilon is not None:
+        raise InputError("These settings match one mechanism's ε to another's; audit them without matching.")
+    n = analysis.selection.records.n
+    if n <= limits.MIN_ROWS:
+        raise InputError(
+            f"With {n} complete rows none can be removed: at least {limits.MIN_ROWS} must be left."
+        )
+    if n * asked.runs > MAX_VALUES:
+        raise InputError(
+            f"{asked.runs:,} runs on {n:,} records are more than an audit draws; audit a part of the table (the "
+            f"effect of one record is the largest in a small one), or ask for at most {MAX_VALUES // n:,} runs."
+        )
+
+
+def run_audit(analysis: Analysis, asked: AuditRequest, plan: str = "") -> Audit:
+    """Audit mechanisms on a table; progress and cancelling go through the analysis.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        Of the table under the analyst's settings; its risk map, if it has one, is the frozen one.
+    plan : str
+        Digest of the release plan that the settings come from.
+
+    Raises
+    ------
+    InputError
+        If it cannot be done as asked. FitError if a fit fails; Cancelled passes through. Finished lines are
+        kept in the cache, and the same audit goes on from there.
+    """
+    check_request(analysis, asked)
+    mechanisms = [find_mechanism(key) for key in asked.mechanisms]
+    todo = [
+        (m, *source, relation)
+        for m in mechanisms
+        for source in _sources(analysis, m, asked)
+        for relation in RELATIONS
+    ]
+    error = (1 - asked.confidence) / len(todo)
+    lines = []
+    for i, (mechanism, source, under, relation) in enumerate(todo):
+        tell = _Steps(analysis.progress, i, len(todo))
+        lines.append(_kept_line(under.reporting(tell), mechanism, source, relation, asked, error))
+    table, model = analysis.table, analysis.model
+    return Audit(
+        table=table.name,
+        rows=model.records.n,
+        outcome=analysis.settings.outcome,
+        model=model.label,
+        density_scale=model.density_scale,
+        confidential=table.confidential,
+        seed=analysis.settings.seed,
+        asked=asked,
+        error=error,
+        plan=plan,
+        lines=tuple(lines),
+    )
+
+
+class _Steps:
+    """Progress of one line: how many steps it takes is not known, so each covers a part of what is left."""
+
+    def __init__(self, progress: Progress, line: int, lines: int):
+        self._progress, self._line, self._lines = progress, line, lines
+        self._text, self._left = "", 1.0
+
+    def __call__(self, text: str, share: float) -> None:
+        if text != self._text:
+            self._text, self._left = text, self._left * 0.93
+        done = (self._line + 1.0 - self._left) / self._lines
+        self._progress(f"{self._line + 1} of {self._lines} · {text}", done)
+
+
+def _sources(analysis: Analysis, mechanism: Mechanism, asked: AuditRequest) -> Iterator[tuple[str, Analysis]]:
+    """Where a mechanism's weights come from, and the analysis that takes them from there."""
+    if not mechanism.weighted:
+        yield NONE, analysis
+        return
+    frozen = analysis.settings.risk_reference != "current"
+    if frozen:
+        yield f"{FROZEN} on {analysis.settings.risk_reference}", analysis
+    if not (frozen and asked.as_set):
+        yield CURRENT, analysis.from_current()
+
+
+def _kept_line(
+    analysis: Analysis, mechanism: Mechanism, source: str, relation: str, asked: AuditRequest, error: float
+) -> AuditLine:
+    """A line, or the one that was computed before: a histogram's noise has no seed and is not drawn again."""
+    key = content_key(
+        kind="audit",
+        made_by=code_version(*CODE),
+        table=analysis.table.fingerprint,
+        settings=analysis.settings.model_dump(mode="json"),
+        reference=analysis.reference_fingerprint,
+        mechanism=mechanism.key,
+        source=source,
+        relation=relation,
+        runs=asked.runs,
+        delta=asked.delta,
+        error=error,
+    )
+    line, _ = get_or_compute(
+        analysis.cache,
+        AuditLine,
+        key,
+        lambda: _line(analysis, mechanism, source, relation, asked, error),
+        lambda: analysis.progress("waiting for the same audit elsewhere", 0.0),
+    )
+    return line
+
+
+def _line(
+    analysis: Analysis, mechanism: Mechanism, source: str, relation: str, asked: AuditRequest, error: float
+) -> AuditLine:
+    result = analysis.run(mechanism.key)
+    weighted = None if mechanism.scheme == HISTOGRAM else analysis.weighted(mechanism)
+    tried = neighbours(analysis, result, weighted, relation)
+    best: tuple[Any, ...] | None = None
+    findings: list[AuditFinding] = []
+    ratio = 0.0
+    # A claim that is promised does not depend on how well its own fit converged; a measured one does.
+    problems = list(result.problems) if result.epsilon_promised is None else []
+    for neighbour in tried:
+        other = analysis.on(neighbour.table)
+        if weighted is None:
+            pair = histogram_pair(analysis, other, neighbour, mechanism, asked.runs)
+        else:
+            pair = posterior_pair(analysis, other, neighbour, weighted, asked.runs)
+        problems += pair.problems
+        ratio = max(ratio, pair.largest_ratio)
+        for found in lower_bound.measure(pair.first, pair.second, error / len(tried), asked.delta):
+            each = error / len(tried) / (2 * len(pair.first))
+            reach = lower_bound.detectable(found.runs, each, asked.delta)
+            findings.append(AuditFinding(**vars(found), row=neighbour.row + 1, why=neighbour.why))
+            if best is None or found.epsilon_lower > best[0].epsilon_lower:
+                best = found, neighbour, pair, reach
+    assert best is not None
+    finding, neighbour, pair, reach = best
+    claimed = result.epsilon if relation == REMOVED else result.epsilon_replace
+    assert claimed is not None
+    verdict, why = judge(result, relation, source, claimed, finding.epsilon_lower, reach, problems)
+    return AuditLine(
+        mechanism=mechanism.key,
+        label=mechanism.label,
+        weights=source,
+        relation=relation,
+        claimed=float(claimed),
+        guarantee=result.guarantee.label,
+        strength=result.guarantee.strength,
+        epsilon_lower=finding.epsilon_lower,
+        detectable=reach,
+        largest_ratio=ratio if math.isfinite(ratio) else None,
+        statistic=finding.event.statistic,
+        runs=(len(pair.first[finding.event.statistic]), len(pair.second[finding.event.statistic])),
+        thinned=pair.thinned,
+        row=neighbour.row + 1,
+        value=neighbour.value,
+        verdict=verdict,
+        why=why,
+        findings=tuple(sorted(findings, key=lambda f: -f.epsilon_lower)),
+    )

@@ -1,0 +1,204 @@
+"""Which neighbouring tables an audit runs on: the worst records, removed and replaced."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from synth_core.analysis.analysis import Analysis, Weighted
+from synth_core.analysis.mechanism_weights import weights_of
+from synth_core.analysis.result import Result
+from synth_core.data.table import Table, numeric_outcome
+from synth_core.mechanisms.bounds import weighted_terms
+from synth_core.mechanisms.catalogue import Mechanism
+from synth_core.mechanisms.weights import range_averaged_weights
+from synth_core.release.plan.frozen_map import freeze
+from synth_core.release.plan.plan import needs_map
+
+Array = NDArray[np.float64]
+
+REMOVED, REPLACED = "removed", "replaced"
+RELATIONS = (REMOVED, REPLACED)
+ALTERNATIVES = 128  # values that a record may be replaced by, at most
+DRAWS = 500  # that alternatives are compared at
+NEAREST = 1e-6  # to a declared bound, of the distance between the bounds
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A table that differs in one record. Confidential.
+
+    Attributes
+    ----------
+    row : int
+        Of the differing record, from 0, among the complete rows.
+    value : float or None
+        What its outcome becomes; None where it is removed.
+    why : str
+        What it was chosen for.
+    """
+
+    relation: str
+    row: int
+    value: float | None
+    why: str
+    table: Table
+
+
+def worst_records(analysis: Analysis, result: Result, weighted: Weighted | None) -> dict[int, str]:
+    """Rows that an audit tries, with the reason.
+
+    The record with the largest bound is what epsilon is read from; the one whose term varies most over the
+    draws is what moves the posterior, since a constant cancels. Weights and censoring leave little of both to
+    the records that they protect, so the one that stood out most before is tried too: were the protection
+    missing, it would show there. The histogram treats all records alike: the largest value stands for them.
+    """
+    if weighted is None:
+        return {int(np.argmax(analysis.selection.records.outcome)): "largest value"}
+    spread = term_spread(analysis, weighted)
+    largest = result.lipschitz_bounds >= result.lipschitz_bounds.max() * (1 - 1e-9)  # clamped bounds tie
+    risk = analysis.fits.unweighted_bounds().lipschitz_bounds
+    found: dict[int, str] = {}
+    for score, why in (
+        (np.where(largest, spread, -1.0), "largest Δ of a record"),
+        (spread, "largest effect on the posterior"),
+        (np.where(np.isfinite(risk), risk, np.inf), "largest Δ of a record if nothing were weighted"),
+    ):
+        row = int(np.argmax(score))
+        found[row] = f"{found[row]}; {why}" if row in found else why
+    return found
+
+
+def term_spread(analysis: Analysis, weighted: Weighted) -> Array:
+    """How far every record's term varies over the refit's draws, of shape (n_records,), in nats."""
+    draws, model = _some_draws(analysis, weighted), analysis.model
+    n_draws = len(next(iter(draws.values())))
+    spread, step = np.empty(model.records.n), max(1, model.block_elements // n_draws)
+    for start in range(0, model.records.n, step):
+        rows = slice(start, min(start + step, model.records.n))
+        terms = weighted_terms(model.log_lik(draws, rows), weighted.weights[rows], weighted.censor_bound)
+        with np.errstate(invalid="ignore"):
+            spread[rows] = np.ptp(terms, axis=0)
+        analysis.progress("choosing records", start / model.records.n)
+    return np.where(np.isfinite(spread), spread, np.inf)
+
+
+def _some_draws(analysis: Analysis, weighted: Weighted) -> dict[str, Array]:
+    posterior, _ = analysis.fits.posterior(weighted.weights, weighted.censor_bound)
+    picked = np.linspace(0, posterior.n_draws - 1, min(DRAWS, posterior.n_draws)).astype(int)
+    return {name: each[picked] for name, each in posterior.draws.items()}
+
+
+def neighbours(
+    analysis: Analysis, result: Result, weighted: Weighted | None, relation: str
+) -> list[Neighbour]:
+    """The neighbouring tables of one relation.
+
+    Parameters
+    ----------
+    result : Result
+        The mechanism's on the analysis's table.
+    weighted : Weighted or None
+        The weights that gave it; None for the histogram.
+    """
+    found = []
+    for row, why in worst_records(analysis, result, weighted).items():
+        value = None
+        if relation == REPLACED:
+            if weighted is None:
+                value = _farthest_bin(analysis, row)
+            else:
+                value = worst_alternative(analysis, weighted, result, row)
+        found.append(Neighbour(relation, row, value, why, changed(analysis, row, value)))
+    return found
+
+
+def changed(analysis: Analysis, row: int, value: float | None) -> Table:
+    """The table without the complete row `row`, or with another outcome in it."""
+    table, outcome = analysis.table, analysis.settings.outcome
+    place = int(np.flatnonzero(analysis.selection.complete)[row])
+    if value is None:
+        frame = table.frame.drop(table.frame.index[place]).reset_index(drop=True)
+    else:
+        values = numeric_outcome(table, outcome).copy()
+        values[place] = value
+        frame = table.frame.copy()
+        frame[outcome] = values
+    return Table("a neighbouring table", frame, table.confidential)
+
+
+def worst_alternative(analysis: Analysis, weighted: Weighted, result: Result, row: int) -> float:
+    """The outcome that moves the record's term of the pseudo log-likelihood most, over the refit's draws.
+
+    A term that changes by the same amount at every draw changes no posterior, so what counts is how
+    far the difference t_s(x) - t_s(x') varies over s. The weight of an alternative is what the risk map
+    gives it, with everything that a map can hold frozen on this table.
+    """
+    values = alternatives(analysis, weighted.mechanism, row)
+    draws = _some_draws(analysis, weighted)
+    tried = _tried(analysis, row, values)
+    weights = _weights_of_neighbour(tried, analysis, weighted.mechanism, result.tuned)
+    terms = weighted_terms(tried.model.log_lik(draws, slice(None)), weights, weighted.censor_bound)
+    own = weighted_terms(
+        analysis.model.log_lik(draws, np.array([row])), weighted.weights[[row]], weighted.censor_bound
+    )
+    with np.errstate(invalid="ignore"):
+        spread = np.ptp(own - terms, axis=0)
+    return float(tried.model.records.outcome[int(np.argmax(np.where(np.isfinite(spread), spread, -1.0)))])
+
+
+def alternatives(analysis: Analysis, mechanism: Mechanism, row: int) -> Array:
+    """Values that the record may be replaced by, other than its own.
+
+    A strict claim covers any value within the declared bounds; a local one is read from the values of
+    this table; one of a sensitive range covers that range alone.
+    """
+    outcome, s = analysis.model.records.outcome, analysis.settings
+    seen = np.unique(outcome)
+    lower, upper = float(seen[0]), float(seen[-1])
+    if mechanism.standard != "whole":
+        inside = np.clip(analysis.fits.intervals()[row], lower, upper)
+        grid = np.linspace(inside[0], inside[1], ALTERNATIVES)
+    elif mechanism.guarantee.strict and s.bounds is not None:
+        share = np.geomspace(NEAREST, 0.5, ALTERNATIVES // 2)
+        width = s.bounds[1] - s.bounds[0]
+        grid = np.concatenate([s.bounds[0] + width * share, s.bounds[1] - width * share])
+    else:
+        grid = seen[np.unique(np.linspace(0, len(seen) - 1, min(ALTERNATIVES, len(seen))).astype(int))]
+    if (seen % 1 == 0).all():
+        grid = np.round(grid)
+    grid = np.unique(grid)
+    other = grid[grid != outcome[row]]
+    return other if other.size else np.array([upper if outcome[row] == lower else lower])
+
+
+def _tried(analysis: Analysis, row: int, values: Array) -> Analysis:
+    """The record once for every value, as a table in the design of the real one."""
+    padded = np.resize(np.append(values, analysis.model.records.outcome[row]), max(len(values) + 1, 10))
+    place = int(np.flatnonzero(analysis.selection.complete)[row])
+    frame = analysis.table.frame.iloc[[place] * len(padded)].reset_index(drop=True)
+    frame[analysis.settings.outcome] = padded
+    return analysis.on(Table("alternatives", frame, analysis.table.confidential))
+
+
+def _weights_of_neighbour(
+    tried: Analysis, analysis: Analysis, mechanism: Mechanism, tuned: dict[str, Any]
+) -> Array:
+    if not needs_map(mechanism):
+        return np.ones(tried.model.records.n)
+    frozen = freeze(analysis, mechanism, tuned)
+    weights = weights_of(mechanism, tried.fits, frozen).weights
+    if mechanism.standard != "averaged":
+        return weights
+    return range_averaged_weights(weights, frozen.outside(tried.fits))
+
+
+def _farthest_bin(analysis: Analysis, row: int) -> float:
+    """A value at the other end of the declared bounds."""
+    bounds, value = analysis.settings.bounds, analysis.selection.records.outcome[row]
+    assert bounds is not None  # `synthesize` refuses a histogram without them
+    low, high = bounds
+    return float(high if value - low < high - value else low)

@@ -1,0 +1,115 @@
+"""An audit as text, Markdown, CSV and JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pandas as pd
+
+from synth_core.experiments.audit.audit import NONE, Audit
+from synth_core.experiments.audit.verdict import EXCEEDED, VIOLATED, removed
+from synth_core.release.bounded_text import without_infinities
+from synth_core.release.output.bundle import csv_bytes
+from synth_core.system.text_table import aligned
+
+FORMATS = ("table", "json", "csv", "markdown")
+COLUMNS = (
+    "Mechanism",
+    "Weights from",
+    "Neighbour",
+    "Claimed ε",
+    "Guarantee",
+    "Lower bound",
+    "Largest seen",
+    "Detectable",
+    "Verdict",
+)
+INTERNAL = "INTERNAL: computed from confidential records, and no ε covers these numbers. Do not publish."
+MEANING = (
+    "A lower bound says that ε between two neighbouring tables is at least this. An audit can refute a claim, never "
+    "prove it: another pair of tables, or a better test, may show more."
+)
+
+
+def heading(audit: Audit) -> list[str]:
+    """What was audited and how, in plain sentences."""
+    asked = audit.asked
+    alarm = f"{100 * (1 - asked.confidence):.3g} %"
+    lines = [
+        f"Privacy audit of {audit.outcome} in {audit.table}, {audit.rows:,} records; {audit.model}, "
+        f"{audit.density_scale}",
+        f"{asked.runs:,} runs of each mechanism on each of two neighbouring tables, seed {audit.seed}; "
+        + (f"δ = {asked.delta:g}; " if asked.delta else "")
+        + f"all lower bounds hold together with confidence {100 * asked.confidence:g} %: if every claim is true, the "
+        f"probability of any “{VIOLATED}” or “{EXCEEDED}” is at most {alarm}.",
+    ]
+    return [INTERNAL, *lines] if audit.confidential else lines
+
+
+def rows(audit: Audit) -> list[dict[str, Any]]:
+    """One row a line, in the order of `COLUMNS`."""
+    return [
+        dict(
+            zip(
+                COLUMNS,
+                (
+                    line.label,
+                    line.weights,
+                    removed(line.relation),
+                    line.claimed,
+                    line.guarantee,
+                    line.epsilon_lower,
+                    line.largest_ratio,
+                    line.detectable,
+                    line.verdict,
+                ),
+                strict=True,
+            )
+        )
+        for line in audit.lines
+    ]
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "not finite"
+    return f"{value:.2f}" if isinstance(value, float) else str(value)
+
+
+def notes(audit: Audit) -> list[str]:
+    """The reasons behind the verdicts, each once, after the lines that it stands for."""
+    found: dict[tuple[str, str], dict[str, list[str]]] = {}
+    for line in audit.lines:
+        if line.why:
+            who = line.label if line.weights == NONE else f"{line.label} (weights: {line.weights})"
+            found.setdefault((line.verdict, line.why), {}).setdefault(who, []).append(line.relation)
+    texts = []
+    for (verdict, why), lines in found.items():
+        who = "; ".join(f"{name}, {' and '.join(relations)}" for name, relations in lines.items())
+        texts.append(f"{who}: {verdict}. {why}")
+    return texts
+
+
+def render(audit: Audit, form: str) -> str:
+    """The whole audit in one of `FORMATS`."""
+    if form == "json":
+        return json.dumps(without_infinities(audit.as_dict()), indent=2, ensure_ascii=False)
+    if form == "csv":
+        return to_csv(audit).decode().rstrip("\n")
+    cells = [[_cell(v) for v in row.values()] for row in rows(audit)]
+    if form == "markdown":
+        table = [COLUMNS, ["---"] * len(COLUMNS), *cells]
+        body = ["| " + " | ".join(row) + " |" for row in table]
+        return "\n".join([*heading(audit), "", *body, "", *(f"- {n}" for n in notes(audit)), "", MEANING])
+    return "\n".join(
+        [*heading(audit), *aligned([COLUMNS, *cells]), *(f"! {n}" for n in notes(audit)), MEANING]
+    )
+
+
+def to_csv(audit: Audit) -> bytes:
+    """The table as CSV; its first column says whether it may leave."""
+    frame = pd.DataFrame(rows(audit))
+    frame.insert(0, "Status", "INTERNAL" if audit.confidential else "public or simulated table")
+    frame["Confidence"], frame["Runs"] = audit.asked.confidence, audit.asked.runs
+    return csv_bytes(frame)

@@ -1,0 +1,65 @@
+"""What can be audited: a release plan, a finished run, a settings file; each with a table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.fits import Progress
+from synth_core.analysis.risk_map import RiskMap
+from synth_core.analysis.settings import Settings, make_settings
+from synth_core.data.table import Table
+from synth_core.errors import InputError
+from synth_core.experiments.audit.audit import AuditRequest
+from synth_core.release.plan.frozen_map import load_map
+from synth_core.release.plan.plan import Plan
+from synth_core.release.plan.schema import check_schema
+from synth_core.release.run_store import StoredRun
+from synth_core.system.cache import Cache
+
+
+def of_plan(
+    plan: Plan,
+    risk_map: bytes | None,
+    table: Table,
+    cache: Cache,
+    progress: Progress,
+    asked: AuditRequest,
+    seed: int,
+) -> tuple[Analysis, AuditRequest]:
+    """A plan's mechanism on a table, with the map that the plan froze.
+
+    Raises
+    ------
+    InputError
+        If the table does not fit the plan, or the map is not the plan's.
+    """
+    check_schema(plan, table)
+    frozen = None if plan.frozen is None else load_map(plan, risk_map or b"")
+    name = "current" if frozen is None else frozen.name
+    settings = make_settings(
+        **plan.settings.model_dump() | {"seed": seed, "risk_reference": name, "match_epsilon": None}
+    )
+    analysis = Analysis(table, settings, cache, progress, frozen)
+    return analysis, replace(asked, mechanisms=(plan.mechanism,), as_set=True)
+
+
+def of_run(
+    run: StoredRun, table: Table, cache: Cache, reference: Table | RiskMap | None, asked: AuditRequest
+) -> tuple[Analysis, AuditRequest]:
+    """A finished run's mechanism and settings, on the table that it was made on.
+
+    Raises
+    ------
+    InputError
+        If the table is another one.
+    """
+    if run.data["fingerprint"] != table.fingerprint:
+        raise InputError(f"The run {run.id} was made on another table than the one given.")
+    settings = run_settings(run)
+    return Analysis(table, settings, cache, reference=reference), replace(asked, mechanisms=(run.mechanism,))
+
+
+def run_settings(run: StoredRun) -> Settings:
+    """The settings of a finished run, as the program keeps them."""
+    return make_settings(**run.settings)

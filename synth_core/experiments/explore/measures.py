@@ -1,0 +1,136 @@
+"""Utility measures of one synthetic data set, as errors that are better when smaller.
+
+`ecdf_max` and `ecdf_avg` are those of `synth_core.analysis.utility`; "mean", "median" and "q90" are the
+absolute relative error of that statistic, |synthetic - confidential| / |confidential|.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from synth_core.analysis.utility import ecdf_distance, statistic_name, statistic_words
+from synth_core.errors import InputError
+
+Array = NDArray[np.float64]
+
+ECDF_MAX, ECDF_AVG, MEAN = "ecdf_max", "ecdf_avg", "mean"
+WHOLE_PERCENTILES = tuple(float(p) for p in range(1, 100))
+_TARGET = re.compile(r"^\s*([a-z_0-9.]+)\s*<=?\s*([^%\s]+)\s*(%?)\s*$")
+
+
+def percentile_of(measure: str) -> float | None:
+    """The percentile whose error a measure is; None for the other measures.
+
+    Raises
+    ------
+    InputError
+        If there is no such measure.
+    """
+    if measure in (ECDF_MAX, ECDF_AVG, MEAN):
+        return None
+    text = "50" if measure == "median" else measure.removeprefix("q")
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if (measure != "median" and not measure.startswith("q")) or not 0 < value < 100:
+        raise InputError(
+            f"There is no utility measure '{measure}'; there are ecdf_max, ecdf_avg, mean, median, and "
+            f"q with a percentile between 0 and 100, such as q90."
+        )
+    return value
+
+
+def measure_label(measure: str) -> str:
+    """A measure in words."""
+    named = {
+        ECDF_MAX: "Largest difference of the distribution functions",
+        ECDF_AVG: "Average squared difference of the distribution functions",
+    }
+    return named.get(measure) or f"Error of the {statistic_words(measure)}"
+
+
+def is_relative(measure: str) -> bool:
+    """Whether a measure is a relative error, read in percent."""
+    return measure not in (ECDF_MAX, ECDF_AVG)
+
+
+def value_text(measure: str, value: float) -> str:
+    """A value of a measure as text: percent for relative errors."""
+    if is_relative(measure):
+        return f"{100 * value:.3g} %"
+    return f"{value:.3g}"
+
+
+@dataclass(frozen=True)
+class Target:
+    """An accuracy to be reached: `measure` at most `at_most` in a share of the data sets."""
+
+    measure: str
+    at_most: float
+    share: float = 0.9
+
+    def __post_init__(self) -> None:
+        percentile_of(self.measure)
+        if not (math.isfinite(self.at_most) and self.at_most > 0):
+            raise InputError(f"A target must be a number above 0 (given: {self.at_most}).")
+        if not 0 < self.share < 1:
+            raise InputError(
+                f"The share of data sets that meet the target must lie between 0 and 1, both left out "
+                f"(given: {self.share})."
+            )
+
+    @property
+    def text(self) -> str:
+        return f"{measure_label(self.measure)} at most {value_text(self.measure, self.at_most)}"
+
+
+def read_target(text: str, share: float) -> Target:
+    """A target as written: `ecdf_max<=0.05`, `q90<=2%`.
+
+    Examples
+    --------
+    >>> read_target("q90 <= 2%", 0.9)
+    Target(measure='q90', at_most=0.02, share=0.9)
+    """
+    found = _TARGET.match(text)
+    try:
+        number = float(found[2]) if found else math.nan
+    except ValueError:
+        number = math.nan
+    if found is None or math.isnan(number):
+        raise InputError(
+            f"The target '{text}' is not understood; write it like ecdf_max<=0.05, q90<=2% or epsilon=4."
+        )
+    return Target(found[1], number / 100 if found[3] else number, share)
+
+
+class Ruler:
+    """Measures synthetic data sets against one confidential sample, sorted once.
+
+    Parameters
+    ----------
+    confidential : array of shape (n_records,)
+    percentiles : tuple of float, in (0, 100)
+    """
+
+    def __init__(self, confidential: Array, percentiles: tuple[float, ...] = WHOLE_PERCENTILES):
+        self._ordered = np.sort(confidential)
+        self._shares = np.array(percentiles) / 100
+        self.names = (ECDF_MAX, ECDF_AVG, MEAN, *(statistic_name(p) for p in percentiles))
+        self._known = np.append(confidential.mean(), np.quantile(self._ordered, self._shares))
+
+    def measure(self, synthetic: Array) -> Array:
+        """The errors of one data set, of shape (len(names),); NaN where the statistic is 0 or overflows."""
+        ordered = np.sort(synthetic)
+        distance = ecdf_distance(self._ordered, ordered)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            found = np.append(ordered.mean(), np.quantile(ordered, self._shares))
+            errors = np.abs(found - self._known) / np.abs(self._known)
+        errors[self._known == 0] = np.nan  # a relative error of nothing
+        return np.concatenate([[distance.ecdf_max, distance.ecdf_avg], errors])

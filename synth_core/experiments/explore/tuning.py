@@ -1,0 +1,282 @@
+"""Inverse tuning: from a target to settings, by bracketing on exact refits.
+
+An accuracy ("the 90th percentile within 2 %") gives the smallest epsilon that reaches it; an
+epsilon gives the scale c (and shift g) whose 2 * Delta it is; an epsilon of another mechanism
+scales each to it (Range, section 4.2; PPM, section 5.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.matching import brought_to
+from synth_core.analysis.settings import Settings
+from synth_core.errors import InputError
+from synth_core.experiments.explore.measures import Target, percentile_of
+from synth_core.experiments.explore.point import (
+    FOR_BANDS,
+    FOR_CHECKS,
+    PREDICTIVE,
+    MapPoint,
+    run_point,
+    settings_at,
+)
+from synth_core.experiments.explore.search import Found, Trial, smallest
+from synth_core.experiments.explore.sweep import SYMBOLS, Sweep, combinations, values_for
+from synth_core.experiments.explore.targets import EpsilonTarget, TuningAnswer
+from synth_core.experiments.proportions import clopper_pearson
+from synth_core.mechanisms.catalogue import HISTOGRAM, Mechanism, find_mechanism
+from synth_core.system import limits
+
+GRID_STEPS = 10
+SCALE_FROM, EPSILON_FROM = 0.05, 0.25  # where a search starts
+HISTOGRAM_EPSILON = (0.02, 50.0)
+CHECKS = 400  # fresh data sets that confirm an answer
+OTHER_SEEDS = 4  # refits of an answer with other sampler seeds: how exact its epsilon is
+
+
+class _Steps:
+    """Turns the progress of single fits into that of a search of about `expected` fits."""
+
+    def __init__(self, analysis: Analysis, label: str, expected: int):
+        self._out = analysis.progress
+        self._label, self._expected, self.done = label, expected, 0
+        self.at = ""
+
+    def begin(self, at: str) -> None:
+        self.done, self.at = self.done + 1, at
+
+    def __call__(self, text: str, share: float) -> None:
+        done = (max(self.done - 1, 0) + share) / max(self._expected, self.done + 1)
+        self._out(f"{self._label}, {self.at}: {text}", min(done, 1.0))
+
+
+def main_knob(mechanism: Mechanism) -> str | None:
+    """The setting that a search moves: a target epsilon where there is one, else the scale."""
+    for name in ("epsilon", "scale"):
+        if name in mechanism.tuning:
+            return name
+    return None
+
+
+def variants_for(key: str, settings: Settings, sweeps: Iterable[Sweep]) -> tuple[dict[str, Any], ...]:
+    """Settings to try beside the one that is searched over: every combination of the other sweeps.
+
+    Where a mechanism has a target epsilon, that is searched over and c stays as it is set.
+    """
+    mechanism = find_mechanism(key)
+    swept = [s for s in sweeps if s.knob not in (main_knob(mechanism), "scale")]
+    return tuple(combinations(values_for(mechanism, settings, swept), settings))
+
+
+def expected_fits(target: Target | EpsilonTarget) -> int:
+    """About how many refits one search takes."""
+    return (GRID_STEPS + 6 if isinstance(target, Target) else 5) + OTHER_SEEDS
+
+
+def tune(
+    analysis: Analysis,
+    key: str,
+    target: Target | EpsilonTarget,
+    variants: tuple[dict[str, Any], ...] = ({},),
+) -> TuningAnswer:
+    """The settings of a mechanism that reach a target with the least epsilon.
+
+    Parameters
+    ----------
+    variants : tuple of dict
+        Settings to try beside the one that is searched over, each searched by itself: shifts,
+        radii, ranges. The best counts.
+    """
+    mechanism = find_mechanism(key)
+    knob = main_knob(mechanism)
+    steps = _Steps(analysis, mechanism.label, expected_fits(target) * len(variants))
+    watched = analysis.reporting(steps)
+    wanted = _wanted(watched, target, steps) if isinstance(target, EpsilonTarget) else None
+    answers = []
+    for variant in variants:
+        under = watched.under(**_changes(watched, variant))
+        if isinstance(target, EpsilonTarget):
+            answers.append(_to_epsilon(under, mechanism, wanted, target, steps))
+        else:
+            answers.append(_to_accuracy(under, mechanism, knob, target, steps))
+    reached = [a for a in answers if a.point is not None]
+    if not reached:
+        closest = max(answers, key=lambda a: a.share or 0.0)
+        return TuningAnswer(key, None, wanted=wanted, refits=steps.done, why=closest.why)
+
+    def merit(a: TuningAnswer) -> tuple[float, float]:
+        assert a.point is not None
+        error = a.point["bands"][target.measure][1]
+        return (0.0, error) if isinstance(target, EpsilonTarget) else (a.point["epsilon"], error)
+
+    best = min(reached, key=merit)
+    return TuningAnswer(**best.as_dict() | {"wanted": wanted, "refits": steps.done})
+
+
+def _wanted(analysis: Analysis, target: EpsilonTarget, steps: _Steps) -> float:
+    """The epsilon to be reached: given, or that of another mechanism as it is set."""
+    if target.epsilon is not None:
+        return target.epsilon
+    assert target.like is not None
+    other = find_mechanism(target.like)
+    steps.begin(f"ε of {other.label}")
+    found = analysis.under(match_epsilon=None).run(other.key).epsilon
+    if not limits.EPSILON[0] <= found <= limits.EPSILON[1]:
+        raise InputError(
+            f"{other.label} has ε = {found:.3g} here, which is not between "
+            f"{limits.EPSILON[0]:g} and {limits.EPSILON[1]:g}."
+        )
+    return found
+
+
+def _changes(analysis: Analysis, knobs: dict[str, Any]) -> dict[str, Any]:
+    return settings_at(analysis.settings, knobs).model_dump(include={*knobs, "match_epsilon"})
+
+
+def _extra(measure: str) -> tuple[float, ...]:
+    percentile = percentile_of(measure)
+    return () if percentile is None else (percentile,)
+
+
+def _rounded(x: float) -> float:
+    return float(f"{x:.4g}")
+
+
+def _grid(analysis: Analysis, mechanism: Mechanism, knob: str) -> list[float]:
+    """Where a search looks first: geometric, up to where the weights are those of no privacy."""
+    if knob == "scale":
+        lower, upper = SCALE_FROM, limits.SCALE[1]
+    elif mechanism.scheme == HISTOGRAM:
+        lower, upper = HISTOGRAM_EPSILON
+    else:
+        largest = 2 * analysis.fits.unweighted_bounds().lipschitz_bound
+        upper = float(np.clip(largest, 2 * EPSILON_FROM, limits.EPSILON[1]))
+        lower = min(EPSILON_FROM, upper / 20)
+    return [_rounded(x) for x in np.geomspace(lower, upper, GRID_STEPS)]
+
+
+def _to_accuracy(
+    analysis: Analysis, mechanism: Mechanism, knob: str | None, target: Target, steps: _Steps
+) -> TuningAnswer:
+    points: dict[float, MapPoint] = {}
+    extra = _extra(target.measure)
+
+    def trial(x: float, count: int, stream: int) -> Trial:
+        steps.begin("as it is" if knob is None else f"{SYMBOLS[knob]} = {x:g}")
+        at = analysis if knob is None else analysis.under(**{knob: x})
+        point = run_point(at, mechanism.key, count, extra, stream)
+        points.setdefault(x, point)  # the bands of an answer are those of the map
+        errors = point.draws(target.measure)
+        met = int(np.count_nonzero(errors <= target.at_most))  # NaN meets nothing
+        return Trial(x, point.epsilon, met, len(errors), not point.problems)
+
+    found = smallest(
+        [1.0] if knob is None else _grid(analysis, mechanism, knob),
+        target.share,
+        lambda x: trial(x, PREDICTIVE, FOR_BANDS),  # as the map's: both share them
+        lambda x: trial(x, CHECKS, FOR_CHECKS),
+        _rounded,
+    )
+    if found.trial is None:
+        return TuningAnswer(mechanism.key, None, share=found.best.share, why=_why(found, target, points))
+    point = points[found.trial.at]
+    under = analysis if knob is None else analysis.under(**{knob: found.trial.at})
+    return TuningAnswer(
+        mechanism.key,
+        _derived(point.summary(), mechanism),
+        found.trial.share,
+        clopper_pearson(found.trial.met, found.trial.n),
+        found.trial.n,
+        _over_seeds(under, mechanism, point, steps),
+        None if found.below is None else (found.below.epsilon, found.below.share),
+    )
+
+
+def _derived(summary: dict[str, Any], mechanism: Mechanism) -> dict[str, Any]:
+    """A strict mechanism's epsilon that was found by looking at the data is no epsilon-DP guarantee."""
+    return summary | {"guarantee": "data_derived"} if mechanism.guarantee.strict else summary
+
+
+def _why(found: Found, target: Target, points: dict[float, MapPoint]) -> str:
+    best = found.best
+    if not best.usable:
+        return "No setting reaches it: no fit of the search converged."
+    if best.share == 0:
+        return "No setting reaches it: at none of those tried does any data set."
+    text = (
+        f"No setting reaches it: at best {100 * best.share:.1f} % of the data sets do, at ε = {best.epsilon:.2f}, "
+        f"and {100 * target.share:g} % are asked."
+    )
+    largest = points[max(points)]
+    if largest.problems:
+        return text + " Fits that have not converged do not count."
+    if best.epsilon < 0.8 * largest.epsilon:
+        return text
+    if "scale" in largest.knobs:
+        return text + " That is about the largest scale there is; a shift g above 0 may help."
+    return text + " There the model's own misfit limits accuracy; another model or another target may help."
+
+
+def _over_seeds(
+    analysis: Analysis, mechanism: Mechanism, point: MapPoint, steps: _Steps
+) -> tuple[float, float] | None:
+    """Epsilon of the same settings over other sampler seeds: 2 * Delta is a maximum over draws."""
+    if mechanism.guarantee.strict:
+        return None
+    found = [point.epsilon]
+    for other in range(1, OTHER_SEEDS + 1):
+        steps.begin(f"with another sampler seed ({other} of {OTHER_SEEDS})")
+        seed = (analysis.settings.seed + 7919 * other) % limits.SEED[1]
+        found.append(analysis.under(seed=seed).run(mechanism.key).epsilon)
+    return min(found), max(found)
+
+
+def _to_epsilon(
+    analysis: Analysis, mechanism: Mechanism, wanted: float | None, target: EpsilonTarget, steps: _Steps
+) -> TuningAnswer:
+    assert wanted is not None
+
+    def at(**knobs: float) -> MapPoint:
+        steps.begin(", ".join(f"{SYMBOLS[k]} = {v:.4g}" for k, v in knobs.items()) or "as it is")
+        return run_point(analysis.under(**knobs), mechanism.key, extra=_extra(target.measure))
+
+    if mechanism.key == target.like:
+        point = at()
+        return TuningAnswer(
+            mechanism.key, point.summary(), None, None, 0, _over_seeds(analysis, mechanism, point, steps)
+        )
+    if mechanism.guarantee.strict:  # epsilon is what was asked for
+        summary = at(epsilon=_rounded(wanted)).summary()
+        return TuningAnswer(mechanism.key, summary if target.like is None else _derived(summary, mechanism))
+    tolerance = analysis.settings.reweight_tolerance
+    knobs: dict[str, float] = {}
+    if "scale" in mechanism.tuning:  # a truncation is at the target itself
+        knobs = {"epsilon": _rounded(wanted)} if "epsilon" in mechanism.tuning else {}
+        name, lowest, upper, start = "scale", 1e-4, limits.SCALE[1], 0.5
+    elif "epsilon" in mechanism.tuning:
+        name, lowest, start = "epsilon", limits.EPSILON[0], wanted
+        upper = min(2 * analysis.fits.unweighted_bounds().lipschitz_bound, limits.EPSILON[1])
+    else:
+        return TuningAnswer(mechanism.key, None, why="It has no setting that could move its ε.")
+    try:
+        point, _ = brought_to(
+            lambda x: at(**knobs | {name: max(_rounded(x), lowest)}),
+            wanted,
+            "",
+            mechanism,
+            upper,
+            tolerance,
+            start,
+        )
+    except InputError as error:
+        return TuningAnswer(mechanism.key, None, why=str(error))
+    return TuningAnswer(
+        mechanism.key,
+        point.summary(),
+        epsilon_seeds=_over_seeds(analysis.under(**point.knobs), mechanism, point, steps),
+    )

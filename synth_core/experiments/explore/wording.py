@@ -1,0 +1,206 @@
+"""Points and answers in words, for the page, the command line and files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from synth_core.experiments.explore.frontier import frontiers
+from synth_core.experiments.explore.measures import Target, measure_label, value_text
+from synth_core.experiments.explore.sweep import SYMBOLS
+from synth_core.experiments.explore.targets import EpsilonTarget
+from synth_core.mechanisms.catalogue import HISTOGRAM, find_mechanism
+from synth_core.mechanisms.guarantees import GUARANTEES
+
+Summary = dict[str, Any]  # of a point: `Point.summary`
+AnswerDict = dict[str, Any]  # of a mechanism: `Answer.as_dict`
+
+FRONTIER_RULE = "each guarantee has a frontier of its own, since an ε of one is not an ε of another"
+DATA_DEPENDENT = (
+    "These settings were found by looking at results on this table, which is itself data-dependent: set those "
+    "of a release on a historical table."
+)
+
+
+def percent(share: float) -> str:
+    """A share as percent, fine enough to tell 89.8 from 90."""
+    return f"{100 * share:.1f} %"
+
+
+def guarantee_label(summary: Summary) -> str:
+    """The guarantee that stands beside an epsilon; points of one guarantee share a frontier."""
+    return GUARANTEES[summary["guarantee"]].label
+
+
+def usable(point: Summary, measure: str) -> bool:
+    """Whether a point counts for the frontier: it has converged, and its error is a number."""
+    return not point["problems"] and all(finite(v) for v in point["bands"][measure])
+
+
+def finite(value: float | None) -> bool:
+    """Whether it is a number."""
+    return value is not None and math.isfinite(value)
+
+
+def frontier_points(points: list[Summary], measure: str) -> dict[str, list[Summary]]:
+    """The frontier of every guarantee that is one, epsilon ascending."""
+    shown = [p for p in points if usable(p, measure) and p["guarantee"] != "none"]
+    found = frontiers(
+        np.array([p["epsilon"] for p in shown]),
+        np.array([p["bands"][measure][1] for p in shown]),
+        [guarantee_label(p) for p in shown],
+    )
+    return {name: [shown[i] for i in indices] for name, indices in found.items()}
+
+
+def knobs_text(knobs: dict[str, Any]) -> str:
+    """Settings of a point: "c = 0.8, g = 0"."""
+    if not knobs:
+        return "no settings of its own"
+    parts = []
+    for name, value in knobs.items():
+        text = " to ".join(f"{v:g}" for v in value) if name == "range" else f"{value:.5g}"
+        parts.append(f"{SYMBOLS[name]} {text} × value" if name == "range" else f"{SYMBOLS[name]} = {text}")
+    return ", ".join(parts)
+
+
+def epsilon_number(epsilon: float) -> str:
+    """Epsilon with two decimals, more where it is small."""
+    return f"{epsilon:.2f}" if epsilon >= 0.1 else f"{epsilon:.2g}"
+
+
+def epsilon_text(summary: Summary) -> str:
+    """Epsilon beside its guarantee."""
+    return f"ε = {epsilon_number(summary['epsilon'])} ({guarantee_label(summary)})"
+
+
+def neighbour_text(summary: Summary) -> str:
+    """What epsilon is for."""
+    return "one record replaced" if summary["mechanism"] == HISTOGRAM else "one record removed"
+
+
+def band_text(summary: Summary, measure: str) -> str:
+    """Median and 5-95 % band of a measure."""
+    low, median, high = (value_text(measure, v) for v in summary["bands"][measure])
+    return f"{median} (5–95 %: {low} to {high})"
+
+
+def target_text(target: Target | EpsilonTarget) -> str:
+    """What was asked."""
+    if isinstance(target, EpsilonTarget):
+        if target.like is not None:
+            return f"Settings for the ε of {find_mechanism(target.like).label}"
+        return f"Settings for ε = {target.epsilon:.4g}"
+    return f"{target.text} in {100 * target.share:g} % of data sets"
+
+
+def goal_text(target: Target | EpsilonTarget) -> str:
+    """What is best about the best answer."""
+    if isinstance(target, EpsilonTarget):
+        label = measure_label(target.measure)
+        return f"least {label[0].lower()}{label[1:]} at"
+    return "smallest"
+
+
+def sure_text(answer: AnswerDict) -> str:
+    """How sure an answer is."""
+    parts = []
+    if answer["interval"] is not None:
+        low, high = answer["interval"]
+        parts.append(
+            f"{percent(answer['share'])} of {answer['n']} fresh data sets meet it (95 % interval {percent(low)} to "
+            f"{percent(high)})"
+        )
+    if answer["epsilon_seeds"] is not None:
+        low, high = answer["epsilon_seeds"]
+        parts.append(f"over sampler seeds ε is {epsilon_number(low)} to {epsilon_number(high)}")
+    elif answer["point"] is not None:
+        parts.append("ε is exact: it is promised, not measured")
+    if answer["below"] is not None:
+        epsilon, share = answer["below"]
+        parts.append(
+            f"at the next smaller setting tried (ε = {epsilon_number(epsilon)}) only {percent(share)} do"
+        )
+    elif answer["interval"] is not None and answer["point"]["knobs"]:
+        parts.append("it is the smallest setting tried, so a smaller ε may do")
+    return "; ".join(parts)
+
+
+def answer_text(answer: AnswerDict) -> str:
+    """One answer: epsilon, guarantee, mechanism, settings."""
+    point = answer["point"]
+    label = find_mechanism(answer["mechanism"]).label
+    if point is None:
+        return f"{label}: {answer['why']}"
+    return f"{epsilon_text(point)} with {label}, {knobs_text(point['knobs'])}"
+
+
+def best_answers(answers: Iterable[AnswerDict], target: Target | EpsilonTarget) -> list[AnswerDict]:
+    """The best of each guarantee: the least epsilon, or for an epsilon target the least error."""
+    best: dict[str, AnswerDict] = {}
+
+    def merit(answer: AnswerDict) -> tuple[float, float]:
+        error = answer["point"]["bands"][target.measure][1]
+        return (error if isinstance(target, EpsilonTarget) else answer["point"]["epsilon"], error)
+
+    for answer in answers:
+        # What promises nothing is no answer, however accurate: it stays in the table of all answers.
+        if answer["point"] is not None and answer["point"]["guarantee"] != "none":
+            kind = guarantee_label(answer["point"])
+            if kind not in best or merit(answer) < merit(best[kind]):
+                best[kind] = answer
+    return sorted(best.values(), key=merit)
+
+
+def verdict(answers: list[AnswerDict], target: Target | EpsilonTarget) -> str:
+    """The answer of all mechanisms in a sentence or two, one part for each guarantee."""
+    found = best_answers(answers, target)
+    if not found:
+        return f"{target_text(target)}: no setting of the chosen mechanisms reaches it."
+    return f"{target_text(target)}: {goal_text(target)} " + "; ".join(answer_text(a) for a in found) + "."
+
+
+def points_csv(summaries: Iterable[Summary], measures: tuple[str, ...]) -> str:
+    """The points of a map for a spreadsheet. Internal."""
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(
+        [
+            "mechanism",
+            "guarantee",
+            "epsilon",
+            "epsilon_replace",
+            "lipschitz_bound",
+            "scale",
+            "shift",
+            "target_epsilon",
+            "radius",
+            "range_a",
+            "range_b",
+            *(f"{m}_{part}" for m in measures for part in ("q05", "median", "q95")),
+            "predictive_data_sets",
+            "converged",
+        ]
+    )
+    for s in summaries:
+        k = s["knobs"]
+        writer.writerow(
+            [
+                s["mechanism"],
+                guarantee_label(s),
+                s["epsilon"],
+                s["epsilon_replace"],
+                s["lipschitz_bound"],
+                *(k.get(name) for name in ("scale", "shift", "epsilon", "radius")),
+                *k.get("range", (None, None)),
+                *(value for m in measures for value in s["bands"][m]),
+                s["n_predictive"],
+                not s["problems"],
+            ]
+        )
+    return out.getvalue()

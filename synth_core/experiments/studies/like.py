@@ -1,0 +1,174 @@
+"""A study of databases like the analyst's: simulated from the model fitted to their table."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.settings import Settings
+from synth_core.errors import InputError
+from synth_core.experiments.studies.probability import exceedance, safety
+from synth_core.experiments.studies.run_study import StudyOutcome
+from synth_core.experiments.studies.study import SAMPLER, Case, Design, Study, StudyPoint
+from synth_core.experiments.studies.verdicts import Row, shown, summary_error
+from synth_core.mechanisms.catalogue import HISTOGRAM, find_mechanism
+
+UTILITY = {"ecdf_max": "Largest ECDF difference", "ecdf_avg": "Average squared ECDF difference"}
+
+
+def fitted_design(analysis: Analysis) -> Design:
+    """Databases from the posterior predictive distribution of the analyst's table.
+
+    Each database takes one posterior draw of the parameters, so that it carries what the table
+    leaves unknown of them, and draws every outcome anew. Predictors are the table's own; for
+    another number of rows they are drawn from the table with replacement. The table's own
+    outcomes enter through the fit alone.
+    """
+    fits, s = analysis.fits, analysis.settings
+    posterior, _ = fits.unweighted("fitting the model that databases are simulated from")
+    complete = analysis.table.frame[fits.selection.complete].reset_index(drop=True)
+    predictors = complete[list(s.predictors)]
+    n = len(complete)
+
+    def simulate(rng: np.random.Generator, rows: int) -> pd.DataFrame:
+        index = int(rng.integers(posterior.n_draws))
+        draw = {name: values[index] for name, values in posterior.draws.items()}
+        parts: list[pd.DataFrame] = []
+        left = rows
+        while left > 0:  # a prediction is of the whole table at once
+            outcome = analysis.model.predict(draw, rng)
+            picked = np.arange(n) if rows == n else rng.integers(0, n, min(n, left))
+            parts.append(predictors.iloc[picked].assign(**{s.outcome: outcome[picked]}))
+            left -= len(picked)
+        return pd.concat(parts, ignore_index=True)
+
+    # What the fit is of, not its key: that changes with the program's version, and the databases of a seed would.
+    law = json.dumps([*fits.records_key(), asdict(s.sampler)], sort_keys=True)
+    return Design(f"fitted:{hashlib.sha256(law.encode()).hexdigest()}", simulate)
+
+
+def study_like(
+    analysis: Analysis,
+    mechanisms: Sequence[str],
+    epsilons: Sequence[float],
+    scales: Sequence[float],
+    rows: Sequence[int],
+    replicates: int,
+    sampler: dict[str, int] | None = None,
+) -> Study:
+    """Mechanisms x epsilon x c x n on databases like the table of `analysis`.
+
+    A setting is crossed only with the mechanisms that it moves.
+
+    Parameters
+    ----------
+    sampler : dict, optional
+        Chains, draws and warm-up of a replicate that differ from a study's own.
+    """
+    s = analysis.settings
+    if not mechanisms:
+        raise InputError("Name at least one mechanism.")
+    points: dict[str, StudyPoint] = {}
+    for name in mechanisms:
+        mechanism = find_mechanism(name)
+        for epsilon in epsilons if "epsilon" in mechanism.tuning else [s.epsilon]:
+            for scale in scales if "scale" in mechanism.tuning else [s.scale]:
+                label = mechanism.label
+                label += f", ε = {epsilon:g}" if "epsilon" in mechanism.tuning else ""
+                label += f", c = {scale:g}" if "scale" in mechanism.tuning and len(scales) > 1 else ""
+                points[label] = StudyPoint(label, mechanism.key, {"epsilon": epsilon, "scale": scale})
+    design = fitted_design(analysis)
+    settings = _plain(s) | (sampler or {})
+    sizes = rows or [analysis.model.records.n]
+    return Study(
+        "like",
+        f"Databases like {analysis.table.name}, from its fitted {analysis.model.label.lower()} model",
+        "",
+        tuple(Case(f"n = {n:,}", design, n, settings, tuple(points.values())) for n in dict.fromkeys(sizes)),
+        replicates,
+        ("lipschitz_bound", "ecdf_max", "ecdf_avg", "mean", "median"),
+        note="Simulated from a model fitted to the table: as confidential as a synthetic data set that was never "
+        "protected. Do not publish it.",
+    )
+
+
+def _plain(s: Settings) -> dict[str, Any]:
+    """Settings of a replicate: the analyst's, with the study's own sampler and seed."""
+    values = s.model_dump(exclude={"seed", "chains", "draws", "warmup", "datasets", "risk_reference"})
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def local_bounds(analysis: Analysis, study: Study) -> dict[str, float]:
+    """Delta of the analyst's own table, by label, with the study's sampler; NaN where there is none."""
+    found = {}
+    case = study.cases[0]
+    sampler = {name: case.settings.get(name, usual) for name, usual in SAMPLER.items()}
+    for point in case.points:
+        settings = analysis.settings.model_copy(update=sampler | point.changes)
+        own = Analysis(analysis.table, settings, analysis.cache, analysis.progress)
+        own.fits = analysis.fits.under(settings)
+        # The histogram has no bound, and nothing of its noise is to be spent here.
+        bound = None if point.mechanism == HISTOGRAM else own.run(point.mechanism).lipschitz_bound
+        found[point.label] = float("nan") if bound is None else bound
+    return found
+
+
+def compare_like(outcome: StudyOutcome, local: dict[str, float] | None = None) -> list[Row]:
+    """Delta, its chance to exceed target and today's, the factor of safety and utility, point by point.
+
+    Parameters
+    ----------
+    local : dict, optional
+        From `local_bounds`: whether today's Delta would hold for another database of the kind.
+    """
+    rows = []
+    for case in outcome.study.cases:
+        for point in case.points:
+            where = f"{point.label}, {case.key}" if len(outcome.study.cases) > 1 else point.label
+
+            def of(measure: str, case: Case = case, point: StudyPoint = point) -> np.ndarray:
+                return outcome.values(case.key, point.label, measure)
+
+            delta = of("lipschitz_bound")
+            if np.isfinite(delta).all():
+                rows.append(
+                    shown(
+                        f"Δ: {where}",
+                        f"median {np.median(delta):.3f}, {delta.min():.3f} to {delta.max():.3f}",
+                        summary_error(delta, "median"),
+                    )
+                )
+                target = point.changes["epsilon"] / 2
+                found = exceedance(delta, target)
+                rows.append(shown(f"δ, Δ above {target:g}: {where}", found.said()))
+                rows += _against_today(where, delta, (local or {}).get(point.label, float("nan")), case.rows)
+                kept = safety(delta, case.rows)
+                rows.append(shown(f"Global ε with s = {kept.factor:g}: {where}", kept.said))
+            for measure in UTILITY:
+                values = of(measure)
+                rows.append(
+                    shown(
+                        f"{UTILITY[measure]}: {where}",
+                        f"median {np.median(values):.4g}",
+                        summary_error(values, "median"),
+                    )
+                )
+    return rows
+
+
+def _against_today(where: str, delta: np.ndarray, today: float, rows: int) -> list[Row]:
+    """How often another database's Delta lies above today's, as it is and with the factor of safety."""
+    if not np.isfinite(today):
+        return []
+    found, factor = [], safety(delta, rows).factor
+    for s, what in ((1.0, f"today's {today:.3f}"), (factor, f"{factor:g} × today's {today:.3f}")):
+        above = exceedance(delta, s * today)
+        found.append(shown(f"Δ above {what}: {where}", above.said()))
+    return found

@@ -1,0 +1,129 @@
+"""One replicate of a Monte Carlo study: a simulated table, mechanisms run on it, plain numbers.
+
+It runs in a worker process, here or on a cluster, and walks the same path as the app: a
+`Analysis` whose fits are shared by all mechanisms of the replicate and forgotten after it.
+"""
+
+from __future__ import annotations
+
+import resource
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.flat import flatten
+from synth_core.analysis.result import Result
+from synth_core.analysis.settings import make_settings
+from synth_core.data.table import Table
+from synth_core.errors import FitError
+from synth_core.mechanisms import histogram
+from synth_core.system.cache import MemoryCache
+from synth_core.system.code_version import code_version
+
+Numbers = dict[str, float]
+
+_NUMBERS = (
+    "lipschitz_bound",
+    "epsilon",
+    "n_truncated",
+    "n_censored",
+    "n_zero_weight",
+    "weight_mean",
+    "bound_mean",
+    "ecdf_max",
+    "ecdf_avg",
+    "overlap",
+)  # of `FlatResult`
+CODE = (
+    "experiments/studies/replicate.py",
+    "experiments/studies/study.py",
+)  # that decides a replicate's numbers
+
+
+@dataclass(frozen=True)
+class ReplicateTask:
+    """What a worker is sent.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        The simulated table.
+    settings : dict
+        Of `Settings`, with the sampler's seed.
+    points : tuple of (mechanism, dict of settings that differ)
+    code : str
+        The sender's `code_version`: a worker with other code would give other numbers.
+    """
+
+    frame: pd.DataFrame = field(repr=False)
+    settings: dict[str, Any]
+    points: tuple[tuple[str, dict[str, Any]], ...]
+    code: str
+
+
+def run_task(task: ReplicateTask, check: Callable[[], None] = lambda: None) -> dict[str, Any]:
+    """Run every point on the table.
+
+    Parameters
+    ----------
+    check : callable
+        Called often; raises Cancelled to stop.
+
+    Returns
+    -------
+    dict
+        "points", a list of numbers by name for each point, and "seconds" (wall) and "cpu_seconds"
+        (with the samplers' own).
+    """
+    if task.code != code_version(*CODE):
+        raise FitError(
+            "A worker has another version of synth_core than this machine; its numbers may differ."
+        )
+    started, before = time.perf_counter(), cpu_seconds()
+    cache, found = MemoryCache(), []
+    table = Table("simulated", task.frame, confidential=False)
+    first: Analysis | None = None
+    for mechanism, changes in task.points:
+        check()
+        settings = make_settings(**(task.settings | changes))
+        # The seed of the noise: the table's and the point's own.
+        noise = histogram.seeded_counts((settings.seed, 51, round(1000 * settings.epsilon)))
+        analysis = Analysis(table, settings, cache, lambda text, share: check(), noise=noise)
+        analysis.fits.examined = True
+        if first is not None:
+            analysis.fits = first.fits.under(settings)
+        first = first or analysis
+        found.append(numbers(analysis.run(mechanism)))
+    return {"points": found, "seconds": time.perf_counter() - started, "cpu_seconds": cpu_seconds() - before}
+
+
+def numbers(result: Result) -> Numbers:
+    """A result as plain numbers; NaN where the mechanism has none."""
+    flat, nan = flatten(result), float("nan")
+    d = flat.diagnostics
+    found: dict[str, float | None] = {name: getattr(flat, name) for name in _NUMBERS}
+    for values, before in (("confidential", "data_"), ("synthetic", "")):
+        for s in flat.statistics:
+            lower, upper = getattr(s, f"{values}_interval")
+            name = f"{before}{s.name}"
+            found |= {name: getattr(s, values), f"{name}_lower": lower, f"{name}_upper": upper}
+    found |= {
+        "k": flat.tuned.get("k"),
+        "scale": flat.tuned.get("scale"),
+        "rhat": None if d is None else d.rhat,
+        "ess": None if d is None else min(d.ess_bulk, d.ess_tail),
+        "divergences": 0 if d is None else d.divergences,
+        "problems": len(flat.problems),
+    }
+    return {name: nan if value is None else value for name, value in found.items()}
+
+
+def cpu_seconds() -> float:
+    """Of this process and of the samplers that it started."""
+    used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return float(np.sum([each.ru_utime + each.ru_stime for each in used]))

@@ -1,0 +1,92 @@
+"""A study as one task of the app: the same engine in one process, replicates kept as they finish."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.summary import density, five_numbers
+from synth_core.data.table import open_table
+from synth_core.errors import InputError
+from synth_core.experiments.papers import PRESETS, build
+from synth_core.experiments.studies.like import compare_like, local_bounds, study_like
+from synth_core.experiments.studies.report import StudyReport
+from synth_core.experiments.studies.run_study import StudyOutcome, run_study
+from synth_core.experiments.studies.study import check_study
+from synth_core.experiments.studies.violins import panels
+from synth_core.system.backend.base import SerialBackend
+
+LIKE = "like"
+MAX_FITS = 5_000  # in the app; the command line has no such limit
+
+
+@dataclass(frozen=True)
+class StudyRequest:
+    """A study as the page asks for it.
+
+    Attributes
+    ----------
+    name : a preset, or "like": databases like the table in use
+    replicates : R
+    mechanisms, epsilons, rows : of `like`: keys, targets, numbers of records
+    """
+
+    name: str
+    replicates: int
+    seed: int
+    mechanisms: tuple[str, ...] = ()
+    epsilons: tuple[float, ...] = ()
+    rows: tuple[int, ...] = ()
+
+
+def run_in_app(analysis: Analysis, asked: StudyRequest) -> dict[str, Any]:
+    """Run a study and return its table and violins as plain values.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        Of the table and the settings in use; only `like` reads them.
+
+    Raises
+    ------
+    InputError
+        If the study is unknown, needs a file, or is too large for the app.
+    """
+    if asked.name == LIKE:
+        scales = [analysis.settings.scale]
+        study = study_like(analysis, asked.mechanisms, asked.epsilons, scales, asked.rows, asked.replicates)
+    else:
+        _, study = build(asked.name, None, open_table)
+    check_study(study, asked.replicates, asked.seed)
+    fits = asked.replicates * sum(len(case.points) for case in study.cases)
+    if fits > MAX_FITS:
+        raise InputError(
+            f"{fits:,} results are too many for the app (at most {MAX_FITS:,}); on the command line: "
+            f"python -m synth_core study {asked.name}"
+        )
+    local = local_bounds(analysis, study) if asked.name == LIKE else {}
+
+    def report(done: int, total: int, left: float) -> None:
+        remaining = f", about {left:.0f} s left" if np.isfinite(left) else ""
+        analysis.progress(f"{done:,} of {total:,} simulated databases{remaining}", done / total)
+
+    outcome = run_study(study, asked.replicates, asked.seed, SerialBackend(), analysis.cache, report)
+    rows = compare_like(outcome, local) if asked.name == LIKE else PRESETS[asked.name].compare(outcome)
+    return {
+        "heading": StudyReport(outcome, rows).heading(),
+        "rows": [asdict(row) for row in rows],
+        "violins": _violins(outcome),
+    }
+
+
+def _violins(outcome: StudyOutcome) -> dict[str, list[dict[str, Any]]]:
+    return {
+        measure: [
+            {"case": v.case, "label": v.label, "density": density(v.values), "five": five_numbers(v.values)}
+            for v in found
+        ]
+        for measure, found in panels(outcome).items()
+    }

@@ -1,0 +1,215 @@
+"""What runs inside a background process: one job at a time, never Streamlit.
+
+The same `run_job` serves every backend. Progress goes out through a small file, a request
+to cancel comes in through one; both live in the job's own directory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from collections import OrderedDict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from synth_core.analysis.result import Result
+from synth_core.analysis.result_key import result_key
+from synth_core.data.table import Table
+from synth_core.errors import Cancelled, FitError, InputError
+from synth_core.jobs.stored import keep_summary
+from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.system import files
+from synth_core.system.backend.process_guard import working_in
+from synth_core.system.entries import to_entry
+
+if TYPE_CHECKING:
+    from synth_core.analysis.analysis import Analysis
+    from synth_core.analysis.fits import Fits
+
+_TABLES_KEPT = 4
+_REPORT_SECONDS = 0.1
+
+_tables: OrderedDict[str, Table] = OrderedDict()
+_prepared: dict[Any, Fits] = {}  # the last table's chosen columns and model: seconds of work in a large one
+
+
+class _Reporter:
+    """Writes progress at most ten times a second and raises when the job is cancelled."""
+
+    def __init__(self, directory: Path):
+        self._directory = directory
+        self._written = 0.0
+        self._text = ""
+
+    def __call__(self, text: str, share: float) -> None:
+        if (self._directory / "cancel").exists():
+            raise Cancelled("cancelled")
+        now = time.monotonic()
+        if text == self._text and now - self._written < _REPORT_SECONDS:
+            return  # a new step is always told: it may be silent for long
+        self._written, self._text = now, text
+        _write(self._directory / "status.json", {"text": text, "share": share})
+
+
+def _write(path: Path, value: dict[str, Any]) -> None:
+    """Whole or not at all; a courtesy to who watches, so a full disk does not stop a fit."""
+    with contextlib.suppress(OSError):
+        files.write_whole(path, json.dumps(value), durable=False)
+
+
+def _summary(analysis: Analysis, result: Result) -> dict[str, Any]:
+    from synth_core.analysis.summary import summarise
+
+    return summarise(result, analysis.model.records.outcome) | {
+        "density_scale": analysis.model.density_scale,
+        "rows_dropped": analysis.selection.dropped,
+        "cached": result.cached,
+    }
+
+
+def _mechanism(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
+    summary = _summary(analysis, analysis.run(spec["mechanism"]))
+    mechanism, reference = find_mechanism(spec["mechanism"]), analysis.reference_fingerprint
+    key = result_key(spec["fingerprint"], analysis.settings, mechanism, reference)
+    keep_summary(analysis.cache, key, summary)
+    return summary
+
+
+def _point(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
+    from synth_core.experiments.explore.point import run_point
+
+    return run_point(analysis, spec["mechanism"], extra=tuple(spec["extra"])).summary()
+
+
+def _tune(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
+    from synth_core.experiments.explore.targets import read_spec
+    from synth_core.experiments.explore.tuning import tune
+
+    return tune(analysis, spec["mechanism"], read_spec(spec["target"]), tuple(spec["variants"])).as_dict()
+
+
+def _plan(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
+    from synth_core.release.plan.planning import Decision, make_plan, save_plan
+    from synth_core.release.state import plans_directory
+
+    result = analysis.run(spec["mechanism"])
+    plan, content = make_plan(analysis, result, Decision(**spec["decision"]))
+    save_plan(plan, content, plans_directory() / f"{plan.digest}.json")
+    return {"plan": plan.canonical(), "problems": list(result.problems)}
+
+
+def _release(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
+    from synth_core.release.making.drawing import Request
+    from synth_core.release.making.releasing import release
+
+    outcome = release(Request(table=analysis.table, **spec["request"]), analysis.progress)
+    return {k: getattr(outcome, k) for k in outcome.__dataclass_fields__}
+
+
+def _contract(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
+    from synth_core.analysis.own_program_check import check_table
+
+    c = analysis
+    return to_entry(check_table(c.table, c.settings, c.cache, c.progress))
+
+
+def _check(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
+    from synth_core.analysis.model_check import run_check
+
+    return run_check(analysis, spec["column"], spec["level"])
+
+
+def _sensitivity(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
+    from synth_core.analysis.model_check import run_sensitivity
+
+    return run_sensitivity(analysis, spec["mechanism"], tuple(spec["factors"]))
+
+
+def _study(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
+    from synth_core.jobs.study_task import StudyRequest, run_in_app
+
+    return run_in_app(analysis, StudyRequest(**spec["asked"]))
+
+
+def _audit(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
+    from synth_core.jobs.audit_task import run_in_app
+
+    return run_in_app(analysis, spec["asked"], spec["plan"])
+
+
+_ANSWERS = {
+    "audit": _audit,
+    "study": _study,
+    "check": _check,
+    "sensitivity": _sensitivity,
+    "mechanism": _mechanism,
+    "point": _point,
+    "tune": _tune,
+    "plan": _plan,
+    "release": _release,
+    "contract": _contract,
+}
+
+
+def run_job(spec: dict[str, Any], directory: str, tables: list[Table]) -> dict[str, Any]:
+    """Answer one task: run a mechanism, measure a point of a map, tune a mechanism, plan, release,
+    check a model or an own program.
+
+    Parameters
+    ----------
+    spec : dict
+        "kind" (a key of `_ANSWERS`), "fingerprint", "settings" (as `Settings.model_dump`),
+        "mechanism", "reference" (a fingerprint or None), and what the kind needs.
+    directory : str
+        The job's own directory, private to the user.
+    tables : list of Table
+        Those that this process was not given before.
+
+    Returns
+    -------
+    dict with one key: "summary"; or "needs_tables"; or "input_error", "fit_error", "cancelled". Beside a
+    summary, "storage" says why the result could not be kept, or is empty if it was.
+    """
+    from synth_core.analysis.analysis import Analysis
+    from synth_core.analysis.settings import Settings
+    from synth_core.system.cache import results_cache
+
+    for table in tables:
+        _tables[table.fingerprint] = table
+    needed = [f for f in (spec["fingerprint"], spec["reference"]) if f is not None]
+    if not all(fingerprint in _tables for fingerprint in needed):
+        return {"needs_tables": True}
+    for fingerprint in needed:
+        _tables.move_to_end(fingerprint)
+    while len(_tables) > _TABLES_KEPT:
+        _tables.popitem(last=False)
+
+    place = Path(directory)
+    try:
+        with working_in(place):
+            settings = Settings(**spec["settings"])
+            analysis = Analysis(
+                _tables[spec["fingerprint"]],
+                settings,
+                results_cache(),
+                _Reporter(place),
+                None if spec["reference"] is None else _tables[spec["reference"]],
+                lambda result: _write(place / "preview.json", _summary(analysis, result)),
+            )
+            columns = (spec["fingerprint"], settings.outcome, settings.predictors, settings.categorical)
+            if columns in _prepared:
+                analysis.fits = _prepared[columns].under(settings, analysis.progress, analysis.cache)
+            _prepared.clear()
+            _prepared[columns] = analysis.fits
+            answer = {"summary": _ANSWERS[spec["kind"]](analysis, spec)}
+            tried = analysis.cache.problem
+            return answer if tried is None else answer | {"storage": tried}
+    except InputError as error:
+        return {"input_error": str(error)}
+    except FitError as error:
+        return {"fit_error": str(error)}
+    except Cancelled:
+        return {"cancelled": True}
+    except OSError as error:
+        return {"fit_error": files.explain(error, "The directory of results, plans or working files")}

@@ -1,0 +1,127 @@
+"""Lipschitz bounds, streamed: what one record can do to the (pseudo) log posterior.
+
+Nothing of size n_draws x n_records is ever held: blocks of records pass through, and only
+the running maxima stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Rows = slice | NDArray[np.int64]
+
+BLOCK_ELEMENTS = 2**18  # 2 MiB of float64: stays in a core's cache between the passes
+
+
+def weighted_terms(log_lik: Array, weights: Array, censor_bound: float | None = None) -> Array:
+    """What records add to the pseudo log-likelihood, of the shape of `log_lik`; a weight of 0 adds 0.
+
+    Parameters
+    ----------
+    log_lik : array of shape (..., n_rows)
+    weights : array of shape (n_rows,)
+    censor_bound : float, optional
+        epsilon / 2, in nats; None clamps nothing.
+    """
+    with np.errstate(invalid="ignore"):
+        terms = np.where(weights == 0, 0.0, weights * log_lik)
+    return terms if censor_bound is None else np.clip(terms, -censor_bound, censor_bound)
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """By-record Lipschitz bounds of one fit, and the extremes of every draw.
+
+    Attributes
+    ----------
+    lipschitz_bounds : array of shape (n_records,)
+        Delta_i = max over draws of |t_si|, in nats, with t the weighted log-likelihood.
+    draw_max, draw_min : arrays of shape (n_draws,)
+        max and min over records of t_si. A weight of 0 contributes t = 0.
+    """
+
+    lipschitz_bounds: Array
+    draw_max: Array
+    draw_min: Array
+
+    @property
+    def lipschitz_bound(self) -> float:
+        """Delta, the largest of the by-record bounds."""
+        return float(self.lipschitz_bounds.max())
+
+    @property
+    def epsilon_replace(self) -> float:
+        """2 * max_s (max_i t - min_i t): replacing one record by another of the table."""
+        return 2.0 * float((self.draw_max - self.draw_min).max())
+
+    def clamped(self, censor_bound: float) -> Bounds:
+        """These bounds with every term clamped to [-censor_bound, censor_bound], as censoring does."""
+        return Bounds(
+            np.minimum(self.lipschitz_bounds, censor_bound),
+            np.clip(self.draw_max, -censor_bound, censor_bound),
+            np.clip(self.draw_min, -censor_bound, censor_bound),
+        )
+
+    def growth(self) -> Array:
+        """Delta computed from the first s draws, s = 1..n_draws, of shape (n_draws,)."""
+        return np.maximum.accumulate(np.maximum(np.abs(self.draw_max), np.abs(self.draw_min)))
+
+
+def lipschitz_bounds(
+    log_lik: Callable[[Rows], Array],
+    n_records: int,
+    n_draws: int,
+    weights: Array | None = None,
+    check: Callable[[float], None] = lambda share: None,
+    block_elements: int = BLOCK_ELEMENTS,
+) -> Bounds:
+    """Running maxima of |alpha_i * log p(x_i | theta_s)| (PPM, section 3, step 2c).
+
+    Parameters
+    ----------
+    log_lik : callable
+        Given rows (a slice, or an index array), the unweighted log-likelihoods of these
+        records in nats, of shape (n_draws, n_rows). It may be overwritten.
+    weights : array of shape (n_records,), optional
+        alpha; None means 1 for every record. A record of weight 0 is skipped, so that a
+        non-finite likelihood there stays harmless.
+    check : callable
+        Called with the share done after every block; raises to stop.
+    block_elements : int
+        Draws times records of a block.
+
+    Raises
+    ------
+    ValueError
+        If there are no records or no draws.
+    """
+    if n_records == 0 or n_draws == 0:
+        raise ValueError("bounds need at least one record and one draw")
+    per_record = np.zeros(n_records)
+    draw_max = np.full(n_draws, -np.inf)
+    draw_min = np.full(n_draws, np.inf)
+    step = max(1, block_elements // n_draws)
+    for start in range(0, n_records, step):
+        rows: Rows = slice(start, min(start + step, n_records))
+        if weights is not None:
+            block_weights = weights[rows]
+            if not block_weights.all():
+                np.maximum(draw_max, 0.0, out=draw_max)
+                np.minimum(draw_min, 0.0, out=draw_min)
+                rows = start + np.flatnonzero(block_weights)
+                block_weights = weights[rows]
+                if rows.size == 0:
+                    continue
+        terms = log_lik(rows)
+        if weights is not None:
+            terms *= block_weights
+        per_record[rows] = np.maximum(terms.max(axis=0), -terms.min(axis=0))
+        np.maximum(draw_max, terms.max(axis=1), out=draw_max)
+        np.minimum(draw_min, terms.min(axis=1), out=draw_min)
+        check(min(1.0, (start + step) / n_records))
+    return Bounds(per_record, draw_max, draw_min)

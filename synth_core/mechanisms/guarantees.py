@@ -1,0 +1,208 @@
+"""The privacy guarantees, as one small vocabulary used by badge, table, JSON and report."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """A kind of promise.
+
+    `kind` is the short name shown on badges; `strength` orders badges: 0 none, 1 asymptotic,
+    2 strict. `limits` says what is not promised.
+    """
+
+    key: str
+    label: str
+    strength: int
+    promise: str
+    limits: str
+
+    @property
+    def strict(self) -> bool:
+        """Whether ε is promised for every table, not measured on this one."""
+        return self.strength == 2
+
+
+_LOCAL = (
+    "For a finite table it is local: a neighbouring table may have a somewhat larger ε, and the "
+    "difference vanishes as the number of records grows."
+)
+
+GUARANTEES: dict[str, Guarantee] = {
+    g.key: g
+    for g in (
+        Guarantee(
+            "none",
+            "no guarantee",
+            0,
+            "ε = 2Δ is measured on this table only; nothing was done to keep it at a target.",
+            "Another table, even one that differs by a single record, may have a larger ε.",
+        ),
+        Guarantee(
+            "asymptotic",
+            "asymptotic DP",
+            1,
+            "The measured ε = 2Δ holds for this table, and for every table of this kind as the "
+            "number of records grows.",
+            _LOCAL,
+        ),
+        Guarantee(
+            "averaged",
+            "range-averaged asymptotic DP",
+            1,
+            "The measured ε = 2Δ bounds what is learned about a value within its sensitive range, "
+            "averaged by the probability that a synthetic value falls into the range.",
+            _LOCAL + " That the value lies in its range is not protected; the average is over the "
+            "model's predictive distribution, not a worst case.",
+        ),
+        Guarantee(
+            "truncated",
+            "range-truncated asymptotic DP",
+            1,
+            "The measured ε = 2Δ bounds what is learned about a value within its sensitive range, "
+            "given that the range itself is known.",
+            _LOCAL + " That the value lies in its range is not protected.",
+        ),
+        Guarantee(
+            "censored",
+            "ε-DP",
+            2,
+            "No table and no record can exceed ε: every term of the likelihood is clamped to ±ε/2.",
+            "It covers one record removed; one record replaced costs at most 2ε. Settings chosen by "
+            "looking at results on confidential data are themselves data-dependent.",
+        ),
+        Guarantee(
+            "censored_weighted",
+            "ε-DP",
+            2,
+            "No table and no record can exceed ε: every weighted term of the likelihood is clamped to ±ε/2.",
+            "It covers one record removed; one record replaced costs at most 2ε. Settings chosen by "
+            "looking at results on confidential data are themselves data-dependent.",
+        ),
+        Guarantee(
+            "data_derived",
+            "ε taken from these data",
+            1,
+            "The mechanism is strict at a given ε, but this ε was computed from the confidential data, to match "
+            "another mechanism.",
+            "It is no ε-DP guarantee: another table would have been given another ε.",
+        ),
+        Guarantee(
+            "settings_seen",
+            "ε-DP for given settings",
+            1,
+            "The mechanism is strict once its settings are given, but they were chosen by looking at results on "
+            "the confidential data.",
+            "It is no ε-DP guarantee: another table might have been given other settings.",
+        ),
+        Guarantee(
+            "histogram",
+            "ε-DP",
+            2,
+            "Laplace noise of scale 2/ε on every count gives ε for one record replaced, in one release.",
+            "Only for bounds, bins and an ε that were fixed without looking at the data.",
+        ),
+    )
+}
+
+
+SEED = (
+    "It holds for one draw made with a secret random seed, up to the sampler's distance from the exact "
+    "posterior: never publish the seed of a release."
+)
+
+
+def about_weights(guarantee: Guarantee, weighted: bool, reference: str, from_current: bool) -> str:
+    """Whose alpha: what the source of the weights means for the promise.
+
+    `from_current` says that re-weighting, range averaging or matching reads the current table
+    even where the risk map is frozen.
+    """
+    if not weighted:
+        return "It uses no weights, so nothing else of the table enters."
+    if reference == "current":
+        strict = (
+            " The strict claim is fully earned only with a frozen risk map (a risk reference)."
+            if guarantee.strict
+            else ""
+        )
+        return (
+            "The weights come from the current table: a record's weight depends on all records, "
+            f"which is covered only asymptotically.{strict}"
+        )
+    if from_current:
+        return (
+            f"The risk map is frozen on {reference}, but re-weighting, range averaging or matching is computed from "
+            "the current table, so a record's weight still depends on others; this is covered only asymptotically."
+        )
+    return (
+        f"The weights come from a risk map frozen on {reference}: a record's weight depends on "
+        "that record alone."
+    )
+
+
+def belief_after(prior: float, epsilon: float) -> float:
+    """The most that an intruder's belief can become after releases of total `epsilon`.
+
+    Posterior odds are at most e^epsilon times prior odds.
+
+    Examples
+    --------
+    >>> round(belief_after(0.01, math.log(10)), 3)
+    0.092
+    """
+    if epsilon > 700:
+        return 1.0
+    odds = prior / (1.0 - prior) * math.exp(epsilon)
+    return odds / (1.0 + odds)
+
+
+def explain(
+    guarantee: Guarantee,
+    epsilon: float,
+    epsilon_replace: float | None,
+    datasets: int,
+    weighted: bool,
+    reference: str,
+    from_current: bool = False,
+) -> list[str]:
+    """The badge's explanation in plain sentences, with numbers for the epsilon on screen."""
+    lines = [guarantee.promise, f"Not promised: {guarantee.limits}"]
+    histogram = guarantee.key == "histogram"
+    if not histogram:
+        lines.append(about_weights(guarantee, weighted, reference, from_current))
+    neighbour = f"ε = {epsilon:.2f} is for one record {'replaced by any other' if histogram else 'removed'}"
+    if epsilon_replace and not histogram:
+        neighbour += f"; for one record replaced it is {epsilon_replace:.2f}"
+    if datasets > 1:
+        neighbour += f". {datasets} data sets cost {datasets} × {epsilon:.2f} = {epsilon * datasets:.2f}"
+    lines.append(neighbour + ".")
+    # Odds between two values of a record: the neighbour relation is replacement.
+    total = (epsilon_replace or epsilon) * datasets
+    beliefs = "; ".join(f"{prior:.0%} at most {belief_after(prior, total):.1%}" for prior in (0.01, 0.1, 0.5))
+    factor = f"{math.exp(total):,.1f}" if total < 30 else f"e^{total:.0f}"
+    kind = "can at most become" if guarantee.strict else "would on this table at most become"
+    lines.append(
+        f"What an intruder believes of a record's value before and after: odds between two values grow by at most "
+        f"e^ε = {factor}, with the ε of replacing. A belief of {beliefs} ({kind})."
+    )
+    if not histogram:
+        lines.append(SEED)
+    return lines
+
+
+def safety_factor(n: int) -> float:
+    """Room for the distance between a local and the global bound (PPM, section 4.5).
+
+    The upper end of the paper's interval: s in (1, 1.05) for n > 1000, in (1.05, 1.10) below. The
+    paper leaves n = 1000 open; it takes the larger.
+
+    Examples
+    --------
+    >>> safety_factor(1001), safety_factor(1000)
+    (1.05, 1.1)
+    """
+    return 1.05 if n > 1000 else 1.10

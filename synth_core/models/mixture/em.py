@@ -1,0 +1,91 @@
+"""Weighted EM for a normal mixture regression: where a pilot run starts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+RIDGE = 0.05
+STARTS, ITERATIONS = 6, 150
+MAX_RECORDS = 20_000  # a subsample is enough for coordinates
+
+
+@dataclass(frozen=True)
+class MixtureEstimate:
+    """shares (K,), beta (k, K), sigma (K,), responsibilities (n, K), weighted log-likelihood."""
+
+    shares: Array
+    beta: Array
+    sigma: Array
+    responsibilities: Array
+    log_lik: float
+
+
+def fit_mixture(
+    design: Array,
+    response: Array,
+    weights: Array,
+    n_components: int,
+    sigma_lower: float,
+    rng: np.random.Generator,
+) -> MixtureEstimate:
+    """The best of several EM runs from random starts.
+
+    Parameters
+    ----------
+    design : array of shape (n, k)
+    response, weights : arrays of shape (n,)
+    """
+    gram = (design * weights[:, None]).T @ design + RIDGE * np.eye(design.shape[1])
+    pooled = scipy.linalg.solve(gram, design.T @ (weights * response), assume_a="pos")
+    residual = response - design @ pooled
+    spread = max(float(residual.std()), sigma_lower)
+    found = []
+    for _ in range(STARTS):
+        centers = np.quantile(residual, rng.random(n_components))
+        start = np.exp(-2.0 * ((residual[:, None] - centers) / spread) ** 2) + 1e-3
+        start /= start.sum(axis=1, keepdims=True)
+        found.append(_iterate(design, response, weights, start, sigma_lower, ITERATIONS // 4))
+    best = max(found, key=lambda estimate: estimate.log_lik)
+    return _iterate(design, response, weights, best.responsibilities, sigma_lower, ITERATIONS)
+
+
+def memberships(
+    design: Array, response: Array, shares: Array, beta: Array, sigma: Array
+) -> tuple[Array, Array]:
+    """Responsibilities of shape (n, K) and log sum_k pi_k N(y | z' beta_k, sigma_k), up to a constant."""
+    terms = np.log(shares / sigma) - 0.5 * ((response[:, None] - design @ beta) / sigma) ** 2
+    top = terms.max(axis=1, keepdims=True)
+    exponential = np.exp(terms - top)
+    total = exponential.sum(axis=1, keepdims=True)
+    return exponential / total, (top + np.log(total))[:, 0]
+
+
+def _iterate(
+    design: Array, response: Array, weights: Array, responsibilities: Array, sigma_lower: float, steps: int
+) -> MixtureEstimate:
+    k, n_components = design.shape[1], responsibilities.shape[1]
+    beta, sigma = np.empty((k, n_components)), np.empty(n_components)
+    last = -np.inf
+    for _ in range(steps):
+        mass = weights[:, None] * responsibilities
+        totals = mass.sum(axis=0)
+        for j in range(n_components):
+            weighted = design * mass[:, [j]]
+            beta[:, j] = scipy.linalg.solve(
+                weighted.T @ design + RIDGE * np.eye(k), weighted.T @ response, assume_a="pos"
+            )
+            rss = float(mass[:, j] @ (response - design @ beta[:, j]) ** 2)
+            sigma[j] = max(np.sqrt((rss + RIDGE) / (totals[j] + 1.0)), 1.2 * sigma_lower)
+        shares = (totals + 1.0 / n_components) / (totals.sum() + 1.0)
+        responsibilities, log_terms = memberships(design, response, shares, beta, sigma)
+        log_lik = float(weights @ log_terms)
+        if log_lik - last < 1e-3:
+            break
+        last = log_lik
+    return MixtureEstimate(shares, beta, sigma, responsibilities, log_lik)

@@ -1,0 +1,249 @@
+"""Finite normal mixture regression (Savitsky, Williams and Hu 2022, appendix B)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from typing import Any
+
+import numpy as np
+import scipy
+
+from synth_core.engine.sampling import Start
+from synth_core.mechanisms.bounds import BLOCK_ELEMENTS, Rows
+from synth_core.models.base import Array, Draws, Options, Records
+from synth_core.models.lognormal import LOG_ROOT_2PI, normal_mass
+from synth_core.models.mixture.em import MAX_RECORDS, MixtureEstimate, fit_mixture
+from synth_core.models.mixture.pilot import RATE, Pilot, run_pilot, standardise
+from synth_core.models.two_part import TwoPart
+from synth_core.models.zero_part import empty_zero_part
+
+SIGMA_LOWER = 0.2
+MONITORED_RECORDS = 400
+_pilots: OrderedDict[bytes, Pilot] = OrderedDict()  # by content
+
+
+class Mixture(TwoPart):
+    """t(x) ~ sum_k pi_k Normal(z' beta_k, sigma_k), K over-determined; zeros optionally apart.
+
+    Priors: pi ~ Dirichlet(a / K), a ~ Gamma(5 concentration, 5): sparse at a small concentration; beta_k ~
+    MVN(0, diag(s) Omega diag(s)), s_j and sigma_k ~ half-Student-t(3, 0, 1), Omega ~ LKJ(1). The component is
+    marginalised and nothing that is reported depends on labels. sigma_k >= 0.2: tied values would otherwise make
+    the posterior improper, and a component that sits on a heap of equal incomes copies them.
+    """
+
+    name = "mixture"
+    label = "Normal mixture regression"
+    program = "mixture.stan"
+    uses = frozenset(
+        {"unit", "transformation", "offset", "asinh_scale", "components", "concentration", "zero_part"}
+    )
+    slow = True
+    adapt_delta = 0.98
+
+    def __init__(self, records: Records, options: Options):
+        super().__init__(records, options)
+        self.n_components = options.components
+        self.parameters = ("pi_k", "beta", "sigma", *(("gamma",) if self.zero_part else ()))
+
+    def family(self, draws: Draws) -> None:
+        return None
+
+    def _has_zero_part(self, options: Options) -> bool:
+        return options.zero_part
+
+    def stan_data(self, weights: Array, censor_bound: float | None = None) -> dict[str, Any]:
+        design, response = self.records.design[self.normal], self.response[self.normal]
+        group = self.records.distinct_design[1][self.normal]
+        normal_weights = weights[self.normal]
+        censored = censor_bound is not None
+        keys = np.column_stack([response, group, *([normal_weights] if censored else [])])
+        _, first, index, count = np.unique(
+            keys, axis=0, return_index=True, return_inverse=True, return_counts=True
+        )
+        total = normal_weights[first] if censored else np.bincount(index.ravel(), normal_weights, len(first))
+        precision, shift = self._coordinates(weights)
+        *_, center, factor = self._together(weights)
+        empty = np.empty(0)
+        data = empty_zero_part() | {
+            "n_components": self.n_components,
+            "k": design.shape[1],
+            "precision": precision,
+            "shift": shift,
+            "reference": self._reference(weights) + 1,
+            "center": center,
+            "factor": factor,
+            "n_distinct": len(first),
+            "response_and_design": np.column_stack([response, -design])[first],
+            "distinct_weight": total,
+            "n_censored": 0,
+            "censored_constant": empty,
+            "censored_count": empty,
+            "censored_row": empty.astype(int),
+            "censor_bound": 0.0,
+            "sigma_lower": SIGMA_LOWER,
+            "prior_scale": self.options.prior_scale,
+            "concentration": self.options.concentration,
+        }
+        if censored:
+            data |= {
+                "n_censored": len(first),
+                "censored_constant": total * (self.log_slope[self.normal][first] - LOG_ROOT_2PI),
+                "censored_count": count.astype(float),
+                "censored_row": group[first] + 1,
+                "censor_bound": censor_bound,
+            }
+        if self.zero_part is not None:
+            data |= self.zero_part.stan_data(weights, censored)
+        return data
+
+    def _some(self) -> Array:
+        """The records of the normal part that coordinates are taken from: enough, and evenly spread."""
+        normal = np.arange(self.records.n)[self.normal]
+        return normal[np.linspace(0, len(normal) - 1, min(len(normal), MAX_RECORDS)).astype(int)]
+
+    def _pilot(self, weights: Array) -> Pilot:
+        """Under these weights, kept per process: it costs seconds. Labels are those of the unweighted one."""
+        some = self._some()
+        design, response, some_weights = self.records.design[some], self.response[some], weights[some]
+        prior = {"prior_scale": self.options.prior_scale, "concentration": self.options.concentration}
+        key = hashlib.sha256(
+            np.column_stack([design, response, some_weights]).tobytes()
+            + repr((self.n_components, prior)).encode()
+        ).digest()
+        if key not in _pilots:
+            rng = np.random.default_rng(0)  # coordinates only: no draw depends on it
+            start: MixtureEstimate | Pilot
+            if (some_weights == 1).all():
+                start = fit_mixture(design, response, some_weights, self.n_components, SIGMA_LOWER, rng)
+            else:
+                start = self._pilot(np.ones_like(weights))
+            _pilots[key] = run_pilot(design, response, some_weights, start, SIGMA_LOWER, **prior, rng=rng)
+            while len(_pilots) > 8:
+                _pilots.popitem(last=False)
+        _pilots.move_to_end(key)  # the unweighted one starts every other
+        return _pilots[key]
+
+    def _reference(self, weights: Array) -> int:
+        """A component that stays occupied."""
+        return int(np.argmax(weights[self._some()] @ self._pilot(weights).responsibilities))
+
+    def _coordinates(self, weights: Array) -> tuple[Array, Array]:
+        """A_k of shape (K, k, k) and A_k b_k of shape (k, K)."""
+        pilot, some = self._pilot(weights), self._some()
+        scale = weights[self.normal].sum() / max(weights[some].sum(), 1e-9)
+        return scale * pilot.precision, scale * pilot.shift
+
+    def _together(self, weights: Array) -> tuple[Array, Array, Array, Array]:
+        """What moves together in the pilot's draws, (n_states, 3 K - 1), their u, and center and factor of it."""
+        pilot, reference = self._pilot(weights), self._reference(weights)
+        coordinates = self._coordinates(weights)
+        u = np.array([standardise(state.beta, state.s, *coordinates) for state in pilot.states])
+        shares = np.array([state.shares for state in pilot.states])
+        above = np.maximum([state.sigma - SIGMA_LOWER for state in pilot.states], 0.02 * SIGMA_LOWER)
+        ratios = np.log(np.delete(shares, reference, axis=1) / shares[:, [reference]])
+        block = np.hstack([ratios, np.log(above), u[:, 0]])
+        least = np.repeat([1e-4, 1e-4, 1.0], [self.n_components - 1, self.n_components, self.n_components])
+        spread = np.sqrt(np.maximum(block.var(axis=0), least))
+        standard = (block - block.mean(axis=0)) / spread
+        correlation = standard.T @ standard / len(block)
+        np.fill_diagonal(correlation, 1.0)
+        correlation = 0.9 * correlation + 0.1 * np.eye(len(spread))  # of 400 autocorrelated draws
+        covariance = correlation * spread[:, None] * spread
+        return block, u, block.mean(axis=0), scipy.linalg.cholesky(covariance, lower=True)
+
+    def start(self, weights: Array, chains: int, seed: int, previous: Draws | None = None) -> Start:
+        """At draws of the pilot run under these weights that lie apart, scaled by what they vary by.
+
+        Nearer than the draws of another fit, in which other components may be occupied.
+        """
+        states = self._pilot(weights).states
+        block, u, center, factor = self._together(weights)
+        slopes = u[:, 1:].swapaxes(1, 2).reshape(len(u), -1)  # columns one after another
+        k = len(states[0].s)
+        zero_k = k if self.zero_part is not None else 0
+        inits = []
+        for chain in range(chains):
+            rng = np.random.default_rng([seed, 41, chain])
+            at = len(states) - 1 - chain % 4 * (len(states) // 4)
+            inits.append(
+                {
+                    "a": np.array(states[at].a),
+                    "s": states[at].s,
+                    "L": np.eye(k),
+                    "w": scipy.linalg.solve_triangular(factor, block[at] - center, lower=True),
+                    "u_slopes": slopes[at],
+                    "v": rng.standard_normal(zero_k),
+                }
+            )
+        inv_metric = np.concatenate(
+            [
+                [max(np.var([np.log(state.a) for state in states]), 1 / (RATE * self.options.concentration))],
+                np.ones(len(center)),  # of w
+                np.maximum(slopes.var(axis=0), 1.0),
+                np.maximum(np.var([np.log(state.s) for state in states], axis=0), 0.25),
+                np.full(k * (k - 1) // 2, 0.3),
+                np.ones(zero_k),
+            ]
+        )
+        return Start(tuple(inits), inv_metric, 0.1)
+
+    def monitors(self, draws: Draws) -> Array:
+        """Label-free quantities: total log-likelihood, and predictive probabilities at nine values."""
+        n, n_draws = self.records.n, len(draws["sigma"])
+        total = np.zeros(n_draws)
+        step = max(1, BLOCK_ELEMENTS // n_draws)
+        for begin in range(0, n, step):
+            total += self.log_lik(draws, slice(begin, begin + step)).sum(axis=1)
+        some = np.unique(np.linspace(0, n - 1, min(n, MONITORED_RECORDS)).astype(int))
+        values = np.quantile(self.records.outcome, np.arange(1, 10) / 10)
+        shares = [self.cdf(draws, np.full(len(some), value), some).mean(axis=1) for value in values]
+        return np.column_stack([total, *shares])
+
+    def _residuals(self, draws: Draws, response: Array, rows: Rows, component: int) -> Array:
+        """(y - z' beta_k) / sigma_k of shape (n_draws, n_rows); `response` has shape (n_rows,)."""
+        sigma = draws["sigma"][:, component, None]
+        coefficients = np.hstack([-draws["beta"][:, :, component], np.ones_like(sigma)]) / sigma
+        return coefficients @ np.column_stack([self.records.design[rows], response]).T
+
+    def log_density(self, draws: Draws, rows: Rows) -> Array:
+        with np.errstate(divide="ignore"):
+            constant = np.log(draws["pi_k"]) - np.log(draws["sigma"]) - LOG_ROOT_2PI
+        terms = np.stack(
+            [
+                constant[:, [j]] - 0.5 * self._residuals(draws, self.response[rows], rows, j) ** 2
+                for j in range(self.n_components)
+            ]
+        )
+        top = terms.max(axis=0)
+        terms -= top
+        np.exp(terms, out=terms)
+        return top + np.log(terms.sum(axis=0)) + self.log_slope[rows]
+
+    def distribution(self, draws: Draws, values: Array, rows: Rows) -> Array:
+        y = self.transformation.forward(values)
+        parts = (
+            draws["pi_k"][:, [j]] * scipy.special.ndtr(self._open(draws, y, rows, j))
+            for j in range(self.n_components)
+        )
+        return sum(parts, np.zeros(1))
+
+    def mass(self, draws: Draws, lower: Array, upper: Array, rows: Rows) -> Array:
+        ends = [self.transformation.forward(each) for each in (lower, upper)]
+        parts = (
+            draws["pi_k"][:, [j]] * normal_mass(*(self._open(draws, y, rows, j) for y in ends))
+            for j in range(self.n_components)
+        )
+        return sum(parts, np.zeros(1))
+
+    def _open(self, draws: Draws, response: Array, rows: Rows, component: int) -> Array:
+        """Residuals of ends that may be infinite."""
+        finite = np.isfinite(response)
+        found = self._residuals(draws, np.where(finite, response, 0.0), rows, component)
+        return np.where(finite, found, response)
+
+    def response_draw(self, draw: Draws, rng: np.random.Generator) -> Array:
+        shares = np.cumsum(draw["pi_k"])
+        component = np.minimum(np.searchsorted(shares, rng.random(self.records.n)), self.n_components - 1)
+        mean = np.take_along_axis(self.records.design @ draw["beta"], component[:, None], axis=1)[:, 0]
+        return mean + draw["sigma"][component] * rng.standard_normal(self.records.n)

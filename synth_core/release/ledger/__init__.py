@@ -1,0 +1,1 @@
+"""The ledger: what every confidential table was charged, append-only, chained, limited."""

@@ -1,0 +1,258 @@
+"""What every confidential table has been charged: append-only, chained, limited.
+
+One chain of entries a series (a table over its periods). Each entry carries the keyed hash
+(HMAC-SHA256, with a key of mode 0600 beside the database) of itself and of the one before, and
+a second file holds the newest hash of every series, so that an edited, removed or half-written
+entry is found. What it cannot find is database, key and heads restored together from an older
+backup: compare with the head that the last internal report names.
+
+A release is charged once: reserve (the charge and a secret seed, before anything is drawn), then
+the data set, then commit. A repeat finds its reservation, and with it the same seed.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import secrets
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from synth_core.errors import InputError
+from synth_core.release.ledger.balances import (
+    GENESIS,
+    Balance,
+    Entry,
+    Place,
+    Reservation,
+    balance_of,
+    next_number,
+    place_of,
+)
+from synth_core.release.ledger.chain_heads import Heads
+from synth_core.release.plan.planning import now
+from synth_core.release.state import StateError, open_database, private_directory, read, transaction
+
+ROUNDING = 1e-9  # a sum of decimals may miss a limit by its last bits
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS entries (
+  series TEXT NOT NULL, number INTEGER NOT NULL, body TEXT NOT NULL, hash TEXT NOT NULL,
+  PRIMARY KEY (series, number)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS secrets (id TEXT PRIMARY KEY, secret TEXT NOT NULL) WITHOUT ROWID;
+CREATE TRIGGER IF NOT EXISTS entries_stay BEFORE UPDATE ON entries
+  BEGIN SELECT RAISE(ABORT, 'append-only'); END;
+CREATE TRIGGER IF NOT EXISTS entries_remain BEFORE DELETE ON entries
+  BEGIN SELECT RAISE(ABORT, 'append-only'); END;
+CREATE TRIGGER IF NOT EXISTS secrets_stay BEFORE UPDATE ON secrets
+  BEGIN SELECT RAISE(ABORT, 'append-only'); END;
+"""
+
+
+class Ledger:
+    """The ledger in a directory; safe between processes."""
+
+    def __init__(self, directory: Path | None = None):
+        self.directory = directory or private_directory("ledger")
+        self._heads = Heads(self.directory)
+        self._db = open_database(self.directory / "ledger.sqlite", _SCHEMA)
+        with transaction(self._db):
+            some = self._db.execute("SELECT 1 FROM entries LIMIT 1").fetchone()
+            self._key = self._heads.open_key(some is not None)
+
+    def close(self) -> None:
+        self._db.close()
+
+    # -- reading -------------------------------------------------------------------------------
+
+    def series(self) -> list[str]:
+        """Names of all series."""
+        rows = read(self._db, "SELECT DISTINCT series FROM entries ORDER BY series")
+        return [row["series"] for row in rows]
+
+    def entries(self, series: str) -> list[Entry]:
+        """All entries of a series, verified; raises StateError if the chain does not hold."""
+        found, before = [], GENESIS
+        rows = read(
+            self._db, "SELECT number, body, hash FROM entries WHERE series = ? ORDER BY number", (series,)
+        )
+        for expected, row in enumerate(rows, start=1):
+            genuine = self._sign(series, expected, str(row["body"]), before)
+            if row["number"] != expected or not hmac.compare_digest(
+                genuine.encode(), str(row["hash"]).encode()
+            ):
+                raise StateError(_tampered(series, f"entry {expected} was changed or is missing"))
+            body = json.loads(row["body"])
+            found.append(Entry(series, expected, hash=genuine, **body))
+            before = genuine
+        number, head = self._heads.read(series)
+        lost = number > len(found) or len(found) - number > self._heads.MAX_LAG
+        if lost or (number and found[number - 1].hash != head):
+            raise StateError(
+                _tampered(series, "its entries and the separate note of its newest one disagree")
+            )
+        return found
+
+    def verify(self) -> dict[str, int]:
+        """Check every chain and the database itself; entries by series. Raises StateError."""
+        with transaction(self._db):
+            if self._db.execute("PRAGMA integrity_check").fetchone()[0] != "ok":
+                raise StateError("The ledger's database is damaged. Restore it from a backup.")
+            names = set(self.series()) | set(self._heads.names())
+            return {name: len(self.entries(name)) for name in sorted(names)}
+
+    def balance(self, series: str) -> Balance:
+        """The sum so far."""
+        return balance_of(series, self.entries(series))
+
+    def reservation(self, series: str, release: str) -> Reservation | None:
+        """What is known of a release."""
+        mine = [e for e in self.entries(series) if e.release == release]
+        if not mine:
+            return None
+        rows = read(self._db, "SELECT secret FROM secrets WHERE id = ?", (release,))
+        if not rows:
+            raise StateError(_tampered(series, "the secret of a release is missing"))
+        try:
+            secret = int(rows[0]["secret"], 16)
+        except (TypeError, ValueError):
+            raise StateError(_tampered(series, "the secret of a release is damaged")) from None
+        state = {"commit": "committed", "cancel": "cancelled"}.get(mine[-1].kind, "reserved")
+        return Reservation(
+            release,
+            secret,
+            [e.time for e in mine if e.kind == "reserve"][-1],
+            sum(e.epsilon for e in mine),
+            state,
+            mine[-1].details if state == "committed" else {},
+        )
+
+    def place(self, series: str, release: str) -> Place:
+        """Where a release stood when it was reserved."""
+        return place_of(release, self.entries(series))
+
+    # -- writing -------------------------------------------------------------------------------
+
+    def set_limit(self, series: str, limit: float, reason: str, who: str) -> None:
+        """Set or change the limit of a series; recorded with its reason."""
+        with transaction(self._db):
+            self._append(series, "limit", 0.0, "", {"limit": limit, "reason": reason, "who": who})
+        self._note(series)
+
+    def reserve(self, series: str, release: str, epsilon: float, details: dict[str, Any]) -> Reservation:
+        """Charge a release before it is drawn, or find that it was charged already.
+
+        Parameters
+        ----------
+        epsilon : float
+            m times the epsilon of one data set.
+        details : dict
+            JSON values: data (the fingerprint), plan, m, guarantee, strict.
+
+        Raises
+        ------
+        InputError
+            If the limit would be passed, none is set, or the table was charged under another series.
+        StateError
+            If the ledger is damaged.
+        """
+        with transaction(self._db):
+            known = self.reservation(series, release)
+            if known is None or known.state == "cancelled":
+                self._refuse_other_series(series, details["data"])
+                self._check_room(series, epsilon)
+                if known is None:
+                    self._db.execute("INSERT INTO secrets VALUES (?, ?)", (release, new_secret()))
+                number = next_number(self.entries(series))
+                self._append(series, "reserve", epsilon, release, details | {"number": number})
+                known = self.reservation(series, release)
+                assert known is not None
+        self._note(series)
+        return known
+
+    def raise_to(self, series: str, release: str, epsilon: float, details: dict[str, Any]) -> None:
+        """Charge more for a reserved release, up to `epsilon` in all."""
+        with transaction(self._db):
+            known = self._open(series, release)
+            if epsilon > known.epsilon:
+                self._check_room(series, epsilon - known.epsilon)
+                self._append(series, "raise", epsilon - known.epsilon, release, details)
+        self._note(series)
+
+    def commit(self, series: str, release: str, details: dict[str, Any]) -> None:
+        """Record that the data set was written; the charge stays for ever."""
+        with transaction(self._db):
+            known = self.reservation(series, release)
+            if known is not None and known.state == "committed":
+                return
+            self._open(series, release)
+            self._append(series, "commit", 0.0, release, details)
+        self._note(series)
+
+    def cancel(self, series: str, release: str, details: dict[str, Any]) -> None:
+        """Give the charge of a release back that was never written. Its secret stays."""
+        with transaction(self._db):
+            known = self._open(series, release)
+            strict = any(e.details.get("strict") for e in self.entries(series) if e.release == release)
+            self._append(series, "cancel", -known.epsilon, release, details | {"strict": strict})
+        self._note(series)
+
+    # -- inside --------------------------------------------------------------------------------
+
+    def _open(self, series: str, release: str) -> Reservation:
+        known = self.reservation(series, release)
+        if known is None or known.state != "reserved":
+            raise InputError(f"There is no open reservation {release} in the series {series}.")
+        return known
+
+    def _check_room(self, series: str, epsilon: float) -> None:
+        balance = self.balance(series)
+        if balance.left is None:
+            raise InputError(f"The series {series} has no limit yet: set one (--limit, or `ledger limit`).")
+        if epsilon > balance.left + ROUNDING * max(1.0, balance.limit or 0.0):
+            raise InputError(
+                f"The limit of the series {series} is reached: it allows ε = {balance.limit:g} in all, "
+                f"{balance.spent:g} is spent or reserved, and this release needs {epsilon:g}. Wait for the next "
+                f"table's budget, plan a smaller ε or fewer data sets, or raise the limit with a reason."
+            )
+
+    def _refuse_other_series(self, series: str, data: str) -> None:
+        for name in self.series():
+            if name != series and any(e.details.get("data") == data for e in self.entries(name)):
+                raise InputError(
+                    f"This very table was released from under the series {name}: charge it there, so that its "
+                    f"sum stays in one place."
+                )
+
+    def _append(self, series: str, kind: str, epsilon: float, release: str, details: dict[str, Any]) -> None:
+        entries = self.entries(series)
+        body = json.dumps(
+            {"kind": kind, "time": now(), "epsilon": epsilon, "release": release, "details": details},
+            sort_keys=True,
+        )
+        number = len(entries) + 1
+        signed = self._sign(series, number, body, entries[-1].hash if entries else GENESIS)
+        self._db.execute("INSERT INTO entries VALUES (?, ?, ?, ?)", (series, number, body, signed))
+
+    def _sign(self, series: str, number: int, body: str, before: str) -> str:
+        text = json.dumps([series, number, body, before])
+        return hmac.new(self._key, text.encode(), sha256).hexdigest()
+
+    def _note(self, series: str) -> None:
+        """Copy the newest hash to the second file; it may lag behind a commit, never lead."""
+        with transaction(self._db):
+            entries = self.entries(series)
+            self._heads.write(series, len(entries), entries[-1].hash)
+
+
+def new_secret() -> str:
+    """256 bits of the system's entropy, for one release; they never leave the ledger's database."""
+    return secrets.token_hex(32)
+
+
+def _tampered(series: str, what: str) -> str:
+    return (
+        f"The ledger of the series {series} does not hold: {what}. Nothing is released until it is restored from "
+        f"a backup; see `ledger verify`."
+    )

@@ -1,0 +1,212 @@
+"""The data set of a reservation: drawn with its secret, checked, and packed into two archives."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import shlex
+import shutil
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.fits import Progress
+from synth_core.analysis.flat import flatten
+from synth_core.analysis.result import Result
+from synth_core.analysis.risk_map import RiskMap
+from synth_core.analysis.settings import Settings
+from synth_core.data.table import Table
+from synth_core.release.ledger.balances import Reservation
+from synth_core.release.ledger.ledger import Ledger
+from synth_core.release.output import bundle, gate
+from synth_core.release.output.dataset import Synthetic, synthetic_data
+from synth_core.release.plan.frozen_map import SUFFIX
+from synth_core.release.plan.plan import Plan
+from synth_core.release.plan.schema import data_fingerprint
+from synth_core.release.report import report
+from synth_core.release.report.audit_summary import parse_audit
+from synth_core.release.state import private_directory
+from synth_core.system.cache import Cache
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked for.
+
+    `label` tells two releases of one plan from one table apart; `dry_run` stops after the gate;
+    `audit` is what the public report holds of a privacy audit (`Audited.text`), or empty.
+    """
+
+    plan: Plan
+    risk_map: bytes | None
+    table: Table
+    series: str = ""  # empty: the plan's
+    label: str = "first"
+    limit: float | None = None
+    overrides: dict[str, str] = field(default_factory=dict)
+    dry_run: bool = False
+    recompute: bool = False  # draw a released data set again and compare
+    audit: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.series or self.plan.series
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Of the columns that are released or drawn from."""
+        return data_fingerprint(self.table, tuple(c.name for c in self.plan.columns))
+
+    @property
+    def id(self) -> str:
+        """Of this release: the same plan, table, series and label are the same release."""
+        parts = "\n".join((self.plan.digest, self.fingerprint, self.name, self.label))
+        return hashlib.sha256(parts.encode()).hexdigest()[:24]
+
+
+def working_directory(release: str) -> Path:
+    """What a release needs while it is made; removed with its commit."""
+    return private_directory("pending", release)
+
+
+def purge_pending() -> None:
+    """Delete the work of releases that were not finished; they can be made again from their secret."""
+    shutil.rmtree(private_directory("pending"), ignore_errors=True)
+
+
+class ReleaseRun:
+    """The data set of a reservation, its checks and its archives."""
+
+    def __init__(
+        self,
+        request: Request,
+        frozen: RiskMap | None,
+        ledger: Ledger,
+        reserved: Reservation,
+        progress: Progress,
+    ):
+        self.request, self.plan = request, request.plan
+        self.reserved, self.ledger = reserved, ledger
+        seed = int.from_bytes(hashlib.sha256(b"chains" + reserved.secret.to_bytes(32)).digest()[:4]) >> 1
+        reference = "current" if frozen is None else frozen.name
+        settings = Settings(
+            **self.plan.settings.model_dump()
+            | {"seed": seed, "risk_reference": reference, "match_epsilon": None}
+        )
+        # A cache of its own: a killed run continues here, and nothing of the secret stays elsewhere.
+        cache = Cache(working_directory(request.id))
+        self.analysis = Analysis(request.table, settings, cache, progress, frozen, entropy=reserved.secret)
+        self.result: Result = self.analysis.run(self.plan.mechanism)
+        progress("checking", 0.8)
+        self.synthetic: Synthetic = synthetic_data(
+            self.plan, self.analysis, self.result.synthetic, reserved.secret
+        )
+        balance = ledger.balance(request.name)
+        finding = (
+            f"{balance.releases:,} releases so far; with this one ε = {balance.spent:g} of {balance.limit or 0:g} is "
+            f"spent or reserved; the chain holds"
+        )
+        self.checks = gate.examine(
+            self.plan,
+            self.plan.guarantee_on(request.fingerprint),
+            self.analysis,
+            self.result,
+            self.synthetic,
+            finding,
+            request.overrides,
+        )
+
+    @property
+    def epsilon(self) -> float:
+        """Of one data set: the target, or what an overridden check measured, rounded up."""
+        measured = gate.measured_epsilon(self.plan, self.result)
+        return max(
+            self.plan.target_epsilon,
+            math.ceil(measured * 10) / 10 if measured > self.plan.target_epsilon else 0,
+        )
+
+    @property
+    def numbers(self) -> dict[str, Any]:
+        """For later comparisons; confidential, kept in the ledger."""
+        flat = flatten(self.result)
+        names = ("epsilon", "n_truncated", "n_censored", "ecdf_max", "ecdf_avg", "overlap")
+        return {"n": flat.n_records} | {name: getattr(flat, name) for name in names}
+
+    def archives(self) -> dict[str, bytes]:
+        """Both zip archives, by file name."""
+        plan, request = self.plan, self.request
+        entries = self.ledger.entries(request.name)
+        place = self.ledger.place(request.name, request.id)
+        released = report.Released(
+            plan,
+            plan.guarantee_on(request.fingerprint),
+            self.synthetic,
+            self.checks,
+            self.epsilon,
+            place,
+            self.reserved.time,
+        )
+        folder = f"{request.name}-{place.number:03d}"
+        public = bundle.releasable_files(plan, self.synthetic)
+        public["report.html"] = report.public_report(
+            released,
+            sorted([*public, "report.html"]),
+            self.analysis.model.density_scale,
+            parse_audit(request.audit.encode(), plan) if request.audit else None,
+        )
+        heads = [e.hash for e in entries if e.release == request.id and e.kind == "reserve"]
+        earlier = [
+            {"number": self.ledger.place(request.name, e.release).number, "time": e.time[:10], **e.details}
+            for e in entries
+            if e.kind == "commit" and e.release != request.id
+        ]
+        internal = {
+            "plan.json": (plan.canonical() + "\n").encode(),
+            "report-INTERNAL.html": report.internal_report(
+                released, self.analysis, self.result, request.id, heads[-1], earlier
+            ),
+            "records.parquet": bundle.parquet_bytes(_by_record(self.analysis, self.result)),
+            "repeat.sh": _script(request).encode(),
+        }
+        if plan.frozen is not None:
+            internal[f"{plan.frozen.sha256}{SUFFIX}"] = request.risk_map or b""
+        return {
+            f"{folder}-releasable.zip": bundle.zip_bytes(public, folder),
+            f"{folder}-INTERNAL.zip": bundle.zip_bytes(internal, f"{folder}-INTERNAL"),
+        }
+
+
+def _by_record(analysis: Analysis, result: Result) -> pd.DataFrame:
+    rows = np.flatnonzero(analysis.selection.complete) + 1
+    columns = {"row": rows, "match_risk": result.match_risk}
+    for name, values in (
+        ("weight", result.weights),
+        ("lipschitz_bound", result.lipschitz_bounds),
+        ("outside", result.outside),
+    ):
+        if values.size:
+            columns[name] = values
+    return pd.DataFrame(columns)
+
+
+def _script(request: Request) -> str:
+    arguments = ["--series", request.name, "--release", request.label, "--recompute"]
+    for key, reason in request.overrides.items():
+        arguments += ["--override", key, reason]
+    return f"""#!/bin/sh
+# Repeats this release from its plan and its table, on the machine whose state directory made it; from the
+# directory of the project, with PYTHON naming the interpreter that it is installed for:
+#   PYTHON=.venv/bin/python sh .../repeat.sh TABLE OUT
+# The same data sets are drawn again and compared with what was released; nothing is charged.
+set -eu
+[ $# -eq 2 ] || {{ echo "usage: sh repeat.sh TABLE OUT" >&2; exit 2; }}
+here=$(cd "$(dirname "$0")" && pwd)
+"${{PYTHON:-python3}}" -c "import synth_core" 2>/dev/null || {{
+  echo "run this from the directory of the project, with PYTHON=.venv/bin/python" >&2; exit 2; }}
+exec "${{PYTHON:-python3}}" -m synth_core apply "$here/plan.json" "$1" --out "$2" {shlex.join(arguments)}
+"""

@@ -1,0 +1,224 @@
+"""One release: reserve, draw, gate, write, commit. Killed anywhere, it can be repeated, and is charged once.
+
+    reserve (charge and secret) -> draw -> gate -> both archives, whole, in the state directory
+      -> commit with their checksums -> copy to where the user wants them
+
+Until the commit nothing has left the state directory, so a refused or failed release gets its
+charge back; a killed one keeps it until it is repeated or cancelled. The secret stays with the
+release for ever: asking again never draws another data set.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from synth_core.analysis.fits import Progress
+from synth_core.errors import FitError, InputError
+from synth_core.release.bounded_text import printable, slug
+from synth_core.release.ledger.balances import Reservation
+from synth_core.release.ledger.ledger import Ledger
+from synth_core.release.making.drawing import ReleaseRun, Request, working_directory
+from synth_core.release.output import bundle, gate
+from synth_core.release.plan.frozen_map import load_map
+from synth_core.release.plan.schema import check_schema, data_fingerprint
+from synth_core.release.report.audit_summary import parse_audit
+from synth_core.release.state import private_directory
+from synth_core.system.locks import file_lock
+
+RELEASED, REPEATED, REFUSED, CHECKED = "released", "repeated", "refused", "checked"
+
+
+@dataclass(frozen=True)
+class ReleaseOutcome:
+    """How it ended. `archives` maps file names to where the state directory keeps them."""
+
+    state: str
+    id: str
+    checks: tuple[gate.GateCheck, ...] = ()
+    archives: dict[str, Path] = field(default_factory=dict)
+    number: int = 0
+    epsilon: float = 0.0  # charged, all data sets
+    numbers: dict[str, Any] = field(default_factory=dict)
+
+
+def release(request: Request, progress: Progress = lambda text, share: None) -> ReleaseOutcome:
+    """Make a release, or find that it was made.
+
+    Raises
+    ------
+    InputError
+        If the table does not fit the plan, the limit is reached, or an override is not allowed.
+    FitError
+        If the fit, the disk or the ledger fails. What was reserved is given back.
+    """
+    slug(request.name, "The name of the series")
+    slug(request.label, "The label of the release")
+    gate.check_overrides(request.overrides)
+    check_schema(request.plan, request.table)
+    if request.audit:
+        parse_audit(request.audit.encode(), request.plan)
+    frozen = None if request.plan.frozen is None else load_map(request.plan, request.risk_map or b"")
+    lock = private_directory("locks") / request.id
+    with file_lock(lock, lambda: progress("waiting for the same release elsewhere", 0.0)):
+        ledger = Ledger()
+        try:
+            return _release(request, frozen, ledger, progress)
+        finally:
+            ledger.close()
+
+
+def _release(request: Request, frozen: Any, ledger: Ledger, progress: Progress) -> ReleaseOutcome:
+    plan, series = request.plan, request.name
+    known = ledger.reservation(series, request.id)
+    if known is not None and known.state == "committed":
+        return _repeat(request, frozen, ledger, known, progress)
+    _agree_on_limit(request, ledger)
+    guarantee = plan.guarantee_on(request.fingerprint)
+    details = {
+        "data": data_fingerprint(request.table, (plan.settings.outcome,)),
+        "plan": plan.digest,
+        "label": request.label,
+        "m": plan.datasets,
+        "guarantee": guarantee.label,
+        "strict": guarantee.strict,
+        "outcome": plan.settings.outcome,
+    }
+    progress("reserving the charge in the ledger", 0.0)
+    reserved = ledger.reserve(series, request.id, plan.target_epsilon * plan.datasets, details)
+    try:
+        run = ReleaseRun(request, frozen, ledger, reserved, progress)
+        checks = run.checks
+        stopped = gate.refused(checks)
+        if stopped or request.dry_run:
+            ledger.cancel(
+                series, request.id, {"because": [c.key for c in stopped] or "a look at the gate only"}
+            )
+            return ReleaseOutcome(
+                REFUSED if stopped else CHECKED, request.id, tuple(checks), numbers=run.numbers
+            )
+        if run.epsilon > plan.target_epsilon:
+            ledger.raise_to(series, request.id, run.epsilon * plan.datasets, details)
+        archives = run.archives()
+        target = private_directory("releases") / request.id
+        progress("writing both archives", 0.9)
+        shutil.rmtree(target, ignore_errors=True)  # of a killed run: the same bytes are written again
+        bundle.write_directory(target, archives)
+        sums = {name: hashlib.sha256(content).hexdigest() for name, content in archives.items()}
+        overridden = {c.key: c.reason for c in checks if c.status == gate.OVERRIDDEN}
+        kept = {"archives": sums, "overridden": overridden, "audit": request.audit}
+        ledger.commit(series, request.id, run.numbers | kept)
+    except BaseException as error:
+        known = ledger.reservation(series, request.id)
+        if known is not None and known.state == "reserved":
+            ledger.cancel(series, request.id, {"because": type(error).__name__})
+        raise
+    shutil.rmtree(working_directory(request.id), ignore_errors=True)
+    return _outcome(request, ledger, RELEASED, tuple(checks), {n: target / n for n in archives})
+
+
+def _outcome(
+    request: Request,
+    ledger: Ledger,
+    state: str,
+    checks: tuple[gate.GateCheck, ...],
+    archives: dict[str, Path],
+) -> ReleaseOutcome:
+    known = ledger.reservation(request.name, request.id)
+    assert known is not None
+    number = ledger.place(request.name, request.id).number
+    ordered = dict(sorted(archives.items(), reverse=True))  # the releasable one first
+    return ReleaseOutcome(state, request.id, checks, ordered, number, known.epsilon, known.commit)
+
+
+def _agree_on_limit(request: Request, ledger: Ledger) -> None:
+    wanted = request.limit if request.limit is not None else request.plan.limit
+    balance = ledger.balance(request.name)
+    if wanted is None or wanted == balance.limit:
+        return
+    if balance.limit is None:
+        ledger.set_limit(request.name, wanted, "set with the first release", request.plan.decided_by)
+    elif request.limit is not None:
+        raise InputError(
+            f"The series {request.name} has the limit ε = {balance.limit:g}; changing it to {wanted:g} is a decision "
+            f"of its own, with a reason: see `ledger limit`."
+        )
+
+
+def _repeat(
+    request: Request, frozen: Any, ledger: Ledger, known: Reservation, progress: Progress
+) -> ReleaseOutcome:
+    """A release that was committed: its archives again, drawn again if that is asked."""
+    target = private_directory("releases") / request.id
+    sums: dict[str, str] = known.commit["archives"]
+    kept = {name: target / name for name in sums}
+    whole = all(
+        p.is_file() and hashlib.sha256(p.read_bytes()).hexdigest() == sums[n] for n, p in kept.items()
+    )
+    if request.recompute or not whole:
+        if request.plan.mechanism == "histogram":
+            if not whole:
+                raise FitError(
+                    "The archives of this release are gone, and the noise of a histogram has no seed."
+                )
+            raise InputError(
+                "The noise of a histogram has no seed, so it cannot be drawn again; the archives are kept."
+            )
+        before = known.commit
+        request = replace(request, overrides=before["overridden"], audit=before.get("audit", ""))
+        archives = ReleaseRun(request, frozen, ledger, known, progress).archives()
+        shutil.rmtree(working_directory(request.id), ignore_errors=True)
+        for name, content in archives.items():
+            if name.endswith("-releasable.zip") and hashlib.sha256(content).hexdigest() != sums.get(name):
+                raise FitError(
+                    "Drawn again, the release differs from what was released (other versions of the program or its "
+                    "libraries?). Nothing was written."
+                )
+        if not whole:
+            shutil.rmtree(target, ignore_errors=True)
+            bundle.write_directory(target, archives)
+            kept = {name: target / name for name in archives}
+    return _outcome(request, ledger, REPEATED, (), kept)
+
+
+def publish(outcome: ReleaseOutcome, out: Path) -> list[Path]:
+    """Copy both archives to a directory of the user's, each whole or not at all.
+
+    Raises
+    ------
+    InputError
+        If files of another content are there under the same names.
+    """
+    written = []
+    for name, source in outcome.archives.items():
+        target, content = out / name, source.read_bytes()
+        if target.exists():
+            if target.is_file() and target.read_bytes() == content:
+                written.append(target)
+                continue
+            raise InputError(
+                f"{printable(target, 300)} exists with other contents; choose another directory."
+            )
+        bundle.write_file(target, content)
+        written.append(target)
+    return written
+
+
+def cancel(series: str, release: str, reason: str) -> None:
+    """Give back the charge of a release that was reserved and never finished.
+
+    Raises
+    ------
+    InputError
+        If there is no such reservation.
+    """
+    with file_lock(private_directory("locks") / release):
+        ledger = Ledger()
+        try:
+            ledger.cancel(series, release, {"because": reason})
+        finally:
+            ledger.close()
+    shutil.rmtree(working_directory(release), ignore_errors=True)

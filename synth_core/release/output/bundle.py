@@ -1,0 +1,161 @@
+"""Files of a release: tables, dictionary, checksums, and two zip archives that do not mix."""
+
+from __future__ import annotations
+
+import csv
+import glob
+import hashlib
+import io
+import os
+import shutil
+import zipfile
+from pathlib import Path
+
+import pandas as pd
+
+from synth_core.errors import FitError
+from synth_core.release.output.dataset import Synthetic
+from synth_core.release.plan.plan import Plan
+from synth_core.system import files
+
+# What a spreadsheet would run, and the full-width forms that some turn into it.
+_RUNS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠", "|", "%")
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # in archives: the same release gives the same bytes
+
+
+def neutral(cell: object) -> object:
+    """A text cell that no spreadsheet runs as a formula; anything else as it is.
+
+    Examples
+    --------
+    >>> neutral("=1+1"), neutral("plain"), neutral(-3)
+    ("'=1+1", 'plain', -3)
+    """
+    if isinstance(cell, str) and cell.lstrip(" '\ufeff\u00a0").startswith(_RUNS):
+        return "'" + cell
+    return cell
+
+
+def csv_bytes(frame: pd.DataFrame) -> bytes:
+    """A table as CSV in UTF-8, its text cells and its header neutralised."""
+    safe = frame.copy()
+    for name in safe.columns:
+        if not pd.api.types.is_numeric_dtype(safe[name]):
+            safe[name] = safe[name].map(neutral)
+    safe.columns = pd.Index([neutral(str(name)) for name in safe.columns], dtype=object)
+    return safe.to_csv(index=False, lineterminator="\n").encode()
+
+
+def parquet_bytes(frame: pd.DataFrame) -> bytes:
+    """A table as Parquet, without the metadata that pandas would add."""
+    import pyarrow
+    import pyarrow.parquet
+
+    plain = frame.copy()
+    for name in plain.columns:
+        column = plain[name]
+        if column.dtype.kind == "O":
+            column = column.infer_objects()
+            if column.dtype.kind == "O":
+                column = column.map(str)
+        plain[name] = column
+    stream = io.BytesIO()
+    table = pyarrow.Table.from_pandas(plain, preserve_index=False).replace_schema_metadata(None)
+    pyarrow.parquet.write_table(table, stream)
+    return stream.getvalue()
+
+
+def dictionary_rows(plan: Plan) -> list[dict[str, str]]:
+    """The data dictionary: what the plan says of each released column."""
+    rows = []
+    for column in plan.columns:
+        synthetic = column.role == "outcome"
+        kind = "category" if column.kind == "category" else "whole number" if column.whole else "number"
+        if synthetic:
+            decimals = "" if plan.decimals is None else f", rounded to {plan.decimals} decimals"
+            kind = f"number{decimals}"
+        bounds = plan.settings.bounds if synthetic else None
+        rows.append(
+            {
+                "column": column.name,
+                "content": "synthetic: drawn from the model"
+                if synthetic
+                else "kept as it is: declared not sensitive",
+                "type": kind,
+                "values": f"{bounds[0]:g} to {bounds[1]:g}" if bounds else ", ".join(map(str, column.levels)),
+            }
+        )
+    return rows
+
+
+def dictionary_csv(plan: Plan) -> bytes:
+    """The data dictionary as CSV."""
+    out = io.StringIO()
+    writer = csv.DictWriter(out, ["column", "content", "type", "values"], lineterminator="\n")
+    writer.writeheader()
+    for row in dictionary_rows(plan):
+        writer.writerow({k: neutral(v) for k, v in row.items()})
+    return out.getvalue().encode()
+
+
+def releasable_files(plan: Plan, synthetic: Synthetic) -> dict[str, bytes]:
+    """Data sets and dictionary, by file name. Made of the plan and of synthetic values only."""
+    contents = {}
+    for j, frame in enumerate(synthetic.frames, start=1):
+        contents[f"synthetic_{j}.csv"] = csv_bytes(frame)
+        contents[f"synthetic_{j}.parquet"] = parquet_bytes(frame)
+    contents["dictionary.csv"] = dictionary_csv(plan)
+    return contents
+
+
+def checksums(contents: dict[str, bytes]) -> bytes:
+    """As `sha256sum -c` reads it."""
+    return "".join(f"{hashlib.sha256(contents[k]).hexdigest()}  {k}\n" for k in sorted(contents)).encode()
+
+
+def zip_bytes(contents: dict[str, bytes], folder: str) -> bytes:
+    """A zip archive with checksums; equal files give equal bytes."""
+    contents = contents | {"SHA256SUMS": checksums(contents)}
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in sorted(contents):
+            entry = zipfile.ZipInfo(f"{folder}/{name}", _EPOCH)
+            entry.external_attr = 0o600 << 16
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, contents[name])
+    return stream.getvalue()
+
+
+def write_directory(target: Path, contents: dict[str, bytes]) -> None:
+    """Write files into a new directory that appears whole or not at all; 0600 in 0700.
+
+    What a killed process left half-written is removed first. The caller holds the release's lock.
+
+    Raises
+    ------
+    FitError
+        If the disk is full or not writable.
+    """
+    partial = target.with_name(f".{target.name}.partial")
+    try:
+        shutil.rmtree(partial, ignore_errors=True)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        partial.mkdir(mode=0o700)
+        for name, content in contents.items():
+            files.write_whole(partial / name, content, durable=True)
+        os.rename(partial, target)
+        files.sync_directory(target.parent)
+    except OSError as error:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise FitError(files.explain(error, "The state directory, where releases are kept,")) from None
+
+
+def write_file(target: Path, content: bytes) -> None:
+    """Write one file of mode 0600 that appears whole or not at all; raises FitError."""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        for left in target.parent.glob(f".{glob.escape(target.name)}.*.tmp"):  # by a killed process
+            left.unlink(missing_ok=True)
+        files.write_whole(target, content, durable=True)
+    except OSError as error:
+        raise FitError(files.explain(error, f"{target.name} in {target.parent}")) from None

@@ -1,0 +1,199 @@
+"""The frozen risk map as a file: what lies beside a plan and never leaves the agency.
+
+A NumPy archive without pickle, mode 0600, named by its own checksum, which the plan holds. It
+carries posterior draws of the reference table and, for count weights, that table's sorted
+outcome: internal, always.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import json
+import math
+import zipfile
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.mechanism_weights import weights_of
+from synth_core.analysis.risk_map import FrozenReweighting, RiskMap, map_of
+from synth_core.data.design import DesignTransform
+from synth_core.engine.sampling import Diagnostics, Posterior
+from synth_core.errors import InputError
+from synth_core.mechanisms.catalogue import Mechanism
+from synth_core.mechanisms.ranges import tail_start
+from synth_core.mechanisms.schemes import SCHEMES
+from synth_core.release.plan.plan import Plan
+from synth_core.system import files, limits
+
+SUFFIX = ".riskmap.npz"
+
+
+def freeze(analysis: Analysis, mechanism: Mechanism, tuned: dict[str, float]) -> RiskMap:
+    """Everything that a weight of `mechanism` depends on besides the record itself.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        Of the table that the plan is tuned on, under its final settings.
+    tuned : dict
+        What was solved for there: k, scalar.
+    """
+    fits, s = analysis.fits, analysis.settings
+    chosen = analysis.frozen or map_of(fits)
+    reweighting = chosen.reweighting
+    if "reweighting" in mechanism.adjustments and reweighting is None:
+        before = replace(mechanism, adjustments=tuple(a for a in mechanism.adjustments if a != "reweighting"))
+        weights = weights_of(before, fits, analysis.frozen, tuned.get("scalar")).weights
+        posterior, key = fits.posterior(weights, text="fitting before re-weighting")
+        bound = fits.bounds(posterior, key, weights).lipschitz_bound
+        reweighting = FrozenReweighting(tuned["k"], posterior, bound)
+    tail_from = chosen.tail_from
+    if mechanism.standard != "whole" and s.tail is not None and s.brackets is None and tail_from is None:
+        tail_from = tail_start(fits.model.records.outcome, s.tail[0])
+    counts = SCHEMES[mechanism.scheme].counts
+    return replace(
+        chosen,
+        outcome=np.sort(chosen.outcome) if counts else np.empty(0),
+        scalar=tuned.get("scalar"),
+        reweighting=reweighting if "reweighting" in mechanism.adjustments else None,
+        tail_from=tail_from,
+        closed=True,
+    )
+
+
+def to_bytes(frozen: RiskMap) -> bytes:
+    """A risk map as an archive of arrays and one JSON text."""
+    transform, how = frozen.transform, frozen.reweighting
+    meta = {
+        "name": frozen.name,
+        "fingerprint": frozen.fingerprint,
+        "span": frozen.span,
+        "lipschitz_bound": frozen.lipschitz_bound,
+        "tail_from": frozen.tail_from,
+        "predictors": transform.predictors,
+        "levels": {k: [_plain(v) for v in levels] for k, levels in transform.levels.items()},
+        "names": transform.names,
+        "diagnostics": asdict(frozen.posterior.diagnostics),
+        "weighted": None
+        if how is None
+        else {"lipschitz_bound": how.lipschitz_bound, "diagnostics": asdict(how.posterior.diagnostics)},
+    }
+    arrays: dict[str, Any] = {
+        "__json__": np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8),
+        "outcome": frozen.outcome,
+        "center": transform.center,
+        "scale": transform.scale,
+    }
+    arrays |= {f"draw:{k}": v for k, v in frozen.posterior.draws.items()}
+    if how is not None:
+        arrays |= {f"weighted:{k}": v for k, v in how.posterior.draws.items()}
+    stream = io.BytesIO()
+    np.savez_compressed(stream, **arrays)
+    return stream.getvalue()
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def store_map(content: bytes, directory: Path) -> str:
+    """Write a risk map 0600 under its checksum, whole or not at all; returns the checksum."""
+    digest = hashlib.sha256(content).hexdigest()
+    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    files.write_whole(directory / f"{digest}{SUFFIX}", content, durable=True)
+    return digest
+
+
+def find_map(plan: Plan, directories: list[Path]) -> bytes | None:
+    """The stored map of a plan, from the first directory that has it; None if it needs none.
+
+    Raises
+    ------
+    InputError
+        If no directory has it.
+    """
+    if plan.frozen is None:
+        return None
+    for directory in directories:
+        path = directory / f"{plan.frozen.sha256}{SUFFIX}"
+        with contextlib.suppress(OSError):
+            if path.is_file() and path.stat().st_size <= limits.MAX_RISK_MAP_BYTES:
+                return path.read_bytes()
+    raise InputError(
+        f"The plan's risk map is missing: put the file {plan.frozen.sha256[:12]}…{SUFFIX}, which was written with "
+        f"the plan, beside it."
+    )
+
+
+def load_map(plan: Plan, content: bytes) -> RiskMap:
+    """The risk map of a plan from its file's bytes.
+
+    Raises
+    ------
+    InputError
+        If the file is another one than the plan names, or is damaged.
+    """
+    assert plan.frozen is not None
+    if hashlib.sha256(content).hexdigest() != plan.frozen.sha256:
+        raise InputError("The risk map is not the one that the plan was made with (its checksum differs).")
+    try:
+        return _parse(plan, content)
+    except InputError:
+        raise
+    except Exception:  # the readers of zip, NumPy and JSON raise many kinds
+        raise InputError("The risk map beside the plan cannot be read; make the plan again.") from None
+
+
+def _parse(plan: Plan, content: bytes) -> RiskMap:
+    assert plan.frozen is not None
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        unpacked = sum(entry.file_size for entry in archive.infolist())
+    if unpacked > limits.MAX_RISK_MAP_BYTES:
+        raise InputError("The risk map unpacks to more than any that this program wrote.")
+    with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+        arrays = {name: archive[name] for name in archive.files}
+    meta = json.loads(arrays.pop("__json__").tobytes())
+    for array in arrays.values():
+        if array.dtype.kind not in "fiu" or not np.isfinite(array).all():
+            raise InputError("The risk map holds something else than finite numbers.")
+    span = float(meta["span"][0]), float(meta["span"][1])
+    if not all(map(math.isfinite, (*span, meta["lipschitz_bound"]))) or span[0] > span[1]:
+        raise InputError("The risk map's span is not one.")
+    transform = DesignTransform.from_parts(
+        tuple(meta["predictors"]),
+        {k: tuple(v) for k, v in meta["levels"].items()},
+        tuple(meta["names"]),
+        arrays["center"],
+        arrays["scale"],
+    )
+
+    def posterior(prefix: str, diagnostics: dict[str, Any]) -> Posterior:
+        draws = {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
+        return Posterior(draws, Diagnostics(**diagnostics), 0.0)
+
+    weighted = meta["weighted"]
+    how = None
+    if weighted is not None and plan.frozen.k is not None:
+        how = FrozenReweighting(
+            plan.frozen.k, posterior("weighted:", weighted["diagnostics"]), float(weighted["lipschitz_bound"])
+        )
+    return RiskMap(
+        name=str(meta["name"]),
+        fingerprint=str(meta["fingerprint"]),
+        key=f"{plan.frozen.sha256}:{plan.frozen.k}:{plan.frozen.scalar}",
+        transform=transform,
+        posterior=posterior("draw:", meta["diagnostics"]),
+        span=span,
+        lipschitz_bound=float(meta["lipschitz_bound"]),
+        outcome=arrays["outcome"],
+        scalar=plan.frozen.scalar,
+        reweighting=how,
+        tail_from=meta["tail_from"],
+        closed=True,
+    )

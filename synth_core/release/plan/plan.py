@@ -1,0 +1,186 @@
+"""A release plan: everything that is decided before the table to be released is looked at.
+
+A plan is a JSON file, versioned and closed: an unknown field is refused. It is internal, since
+what was solved for (k, a scalar weight, a target epsilon) may come from confidential data.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_serializer, field_validator, model_validator
+
+from synth_core.analysis.settings import Settings
+from synth_core.mechanisms.catalogue import HISTOGRAM, Mechanism, find_mechanism
+from synth_core.mechanisms.guarantees import GUARANTEES, Guarantee
+from synth_core.release.bounded_text import ShortWords, Slug, Words, parse_document, read_limited
+from synth_core.system import limits
+
+FORMAT: Final = "synth-core-plan"
+UNPLANNED = frozenset({"seed", "risk_reference", "match_epsilon"})  # settings that a plan must not hold
+
+TUNED_ON = {
+    "public": "public data",
+    "simulated": "simulated data",
+    "historical": "a historical table, another one than those to be released",
+    "confidential": "the confidential data to be released",
+}
+WARNINGS = {
+    "historical": "The settings and the risk map were taken from an earlier table. The guarantee covers the "
+    "tables of this plan; what the settings reveal about the earlier table is not counted.",
+    "confidential": "The settings were chosen by looking at results on the confidential data themselves. That "
+    "choice is part of the release and no ε counts it: the strict claim is lost, and what is reported holds "
+    "only for someone who already knows the settings. Tune on a public, simulated or historical table instead.",
+}
+
+
+class _Closed(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Tuning(_Closed):
+    """The table that the plan was tuned on, and what was measured there.
+
+    `utility` maps measures to numbers; it is confidential unless the table is public or simulated.
+    """
+
+    kind: Literal["public", "simulated", "historical", "confidential"]
+    name: ShortWords
+    rows: Annotated[int, Field(ge=1)]
+    fingerprint: Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
+    epsilon: Annotated[float, Field(ge=0)]
+    utility: dict[ShortWords, float] = Field(default_factory=dict, max_length=50)
+
+
+class ColumnSchema(_Closed):
+    """One column that a table must have. `levels` are the known categories of a category."""
+
+    name: Annotated[str, Field(min_length=1, max_length=500)]
+    role: Literal["outcome", "predictor"]
+    kind: Literal["number", "category"]
+    whole: bool = False  # numbers without decimals
+    levels: tuple[bool | int | float | str, ...] = Field(default=(), max_length=limits.MAX_LEVELS)
+
+
+class FrozenFile(_Closed):
+    """The risk map beside the plan: an internal file, named by its checksum."""
+
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    k: Annotated[float, Field(gt=0, le=100)] | None = None
+    scalar: Annotated[float, Field(ge=0, le=1)] | None = None
+
+
+class Plan(_Closed):
+    """Settings, reasons and limits of all releases made with it."""
+
+    format: Literal["synth-core-plan"] = FORMAT
+    version: Literal[1] = 1
+    series: Slug
+    reason: Words
+    decided_by: ShortWords
+    created: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")]
+    tuned_on: Tuning
+    columns: tuple[ColumnSchema, ...] = Field(min_length=1, max_length=500)
+    mechanism: Annotated[str, Field(max_length=200)]
+    settings: Settings
+    target_epsilon: Annotated[float, Field(ge=limits.EPSILON[0], le=limits.EPSILON[1])]
+    safety: Annotated[float, Field(ge=limits.SAFETY[0], le=limits.SAFETY[1])] = 1.0
+    seed_policy: Literal["secret"] = "secret"
+    shuffle: bool = True
+    decimals: Annotated[int, Field(ge=limits.DECIMALS[0], le=limits.DECIMALS[1])] | None = None
+    clamp: bool = False
+    limit: Annotated[float, Field(ge=limits.TOTAL_EPSILON[0], le=limits.TOTAL_EPSILON[1])] | None = None
+    frozen: FrozenFile | None = None
+
+    @field_validator("settings", mode="before")
+    @classmethod
+    def _no_seed(cls, value: Any) -> Any:
+        unplanned = UNPLANNED & set(value) if isinstance(value, dict) else ()
+        if unplanned:
+            raise ValueError(f"a plan must not hold {sorted(unplanned)[0]}")
+        return value
+
+    @field_serializer("settings")
+    def _without_seed(self, value: Settings) -> dict[str, Any]:
+        return value.model_dump(mode="json", exclude=set(UNPLANNED))
+
+    @model_validator(mode="after")
+    def _belongs_together(self) -> Plan:
+        point, s = find_mechanism(self.mechanism), self.settings
+        if [c.name for c in self.columns] != [s.outcome, *s.predictors]:
+            raise ValueError("the columns must be the outcome and then the predictors of the settings")
+        if [c.role for c in self.columns] != ["outcome"] + ["predictor"] * len(s.predictors):
+            raise ValueError("the first column must be the outcome, the others predictors")
+        if self.columns[0].kind != "number" or any(
+            (c.kind == "category") != bool(c.levels) for c in self.columns
+        ):
+            raise ValueError("the outcome must be a number, and a category must name its levels")
+        if needs_map(point) != (self.frozen is not None):
+            raise ValueError(
+                "a mechanism with weights or a sensitive range needs a frozen risk map, no other has one"
+            )
+        if self.frozen is not None:
+            if ("reweighting" in point.adjustments) != (self.frozen.k is not None):
+                raise ValueError("k belongs to re-weighting, and to it alone")
+            if point.single_weight != (self.frozen.scalar is not None):
+                raise ValueError(
+                    "a scalar weight belongs to a scheme of one weight, such as EM, and to it alone"
+                )
+        if self.strict and self.target_epsilon != s.epsilon:
+            raise ValueError("the target of a strict mechanism is its own epsilon")
+        if self.clamp and s.bounds is None:
+            raise ValueError("values can only be moved into bounds that are declared")
+        return self
+
+    @property
+    def point(self) -> Mechanism:
+        return find_mechanism(self.mechanism)
+
+    @property
+    def strict(self) -> bool:
+        """Whether epsilon holds by construction (before asking what the plan was tuned on)."""
+        return self.point.guarantee.strict
+
+    @property
+    def datasets(self) -> int:
+        """m, data sets of a release."""
+        return self.settings.datasets
+
+    def guarantee_on(self, fingerprint: str) -> Guarantee:
+        """What a release of the table of this fingerprint promises."""
+        looked = self.tuned_on.kind == "confidential" or self.tuned_on.fingerprint == fingerprint
+        seen = looked and self.tuned_on.kind not in ("public", "simulated")
+        return GUARANTEES["settings_seen"] if seen and self.strict else self.point.guarantee
+
+    @property
+    def warning(self) -> str:
+        """What tuning on this kind of table costs, in words; empty for public and simulated ones."""
+        return WARNINGS.get(self.tuned_on.kind, "")
+
+    def canonical(self) -> str:
+        """The plan as JSON that is the same for the same plan."""
+        return json.dumps(self.model_dump(mode="json"), sort_keys=True, ensure_ascii=False, indent=2)
+
+    @property
+    def digest(self) -> str:
+        """sha256 of the canonical JSON."""
+        return hashlib.sha256(self.canonical().encode()).hexdigest()
+
+
+def needs_map(point: Mechanism) -> bool:
+    """Whether anything else than a record itself would enter its term, were it not frozen."""
+    return point.scheme != HISTOGRAM and (point.weighted or point.standard != "whole")
+
+
+def parse_plan(content: bytes) -> Plan:
+    """A plan from the bytes of its file; raises InputError."""
+    otherwise = "The file is not a release plan of this program."
+    return parse_document(Plan, content, limits.MAX_PLAN_BYTES, "plan", otherwise)
+
+
+def read_plan(path: str | Path) -> Plan:
+    """A plan from its file; raises InputError."""
+    return parse_plan(read_limited(Path(path), limits.MAX_PLAN_BYTES, "plan"))

@@ -1,0 +1,101 @@
+"""The columns that a plan expects, and in which ways another table differs from them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from synth_core.analysis.settings import Settings
+from synth_core.data.design import Selection
+from synth_core.data.table import Table, numeric_outcome
+from synth_core.errors import InputError
+from synth_core.release.bounded_text import printable
+from synth_core.release.plan.plan import ColumnSchema, Plan
+
+
+def schema_of(table: Table, selection: Selection, settings: Settings) -> tuple[ColumnSchema, ...]:
+    """Names, kinds and categories of the columns that the settings use."""
+    levels = selection.transform.levels
+    return tuple(
+        ColumnSchema(
+            name=name,
+            role="outcome" if name == settings.outcome else "predictor",
+            kind="category" if name in levels else "number",
+            whole=name not in levels and _whole(table.frame[name][selection.complete]),
+            levels=tuple(v.item() if isinstance(v, np.generic) else v for v in levels.get(name, ())),
+        )
+        for name in (settings.outcome, *settings.predictors)
+    )
+
+
+def _whole(series: pd.Series) -> bool:
+    values = pd.to_numeric(series, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+    values = values[np.isfinite(values)]
+    return bool(values.size) and bool((values % 1 == 0).all())
+
+
+def differences(plan: Plan, table: Table) -> list[str]:
+    """How a table differs from what the plan expects; empty if it fits. Names columns, never values."""
+    found = []
+    for column in plan.columns:
+        name = printable(column.name)
+        if column.name not in table.frame.columns:
+            near = [c for c in table.frame.columns if c.strip().lower() == column.name.strip().lower()]
+            hint = f" (there is a column '{printable(near[0])}')" if near else ""
+            found.append(f"column '{name}' is missing{hint}")
+            continue
+        found += [f"column '{name}' {text}" for text in _differences(plan, column, table)]
+    return found
+
+
+def _differences(plan: Plan, column: ColumnSchema, table: Table) -> list[str]:
+    series, kind = table.frame[column.name], table.column(column.name).kind
+    if kind == "empty":
+        return ["has no values"]
+    if column.kind == "category":
+        values = series.astype("object")
+        unknown = values.notna() & ~values.isin(list(column.levels))
+        if unknown.any():
+            count, first = series[unknown].nunique(), int(np.argmax(unknown.to_numpy())) + 1
+            return [f"has {count:,} categories that the plan does not know (first in row {first:,})"]
+        return []
+    if kind in ("text", "date") or pd.api.types.is_bool_dtype(series):
+        if column.role == "outcome" and kind == "text":
+            try:
+                numbers = numeric_outcome(table, column.name)
+            except InputError:
+                return ["holds something else than numbers"]
+            return _number_differences(plan, column, numbers)
+        return [f"holds {'dates' if kind == 'date' else 'categories'} where the plan has numbers"]
+    return _number_differences(plan, column, series.to_numpy(dtype=float, na_value=np.nan))
+
+
+def _number_differences(plan: Plan, column: ColumnSchema, values: np.ndarray) -> list[str]:
+    found, present = [], values[np.isfinite(values)]
+    if column.whole and (present % 1 != 0).any():
+        first = int(np.argmax(np.isfinite(values) & (values % 1 != 0))) + 1
+        found.append(f"has decimals where the plan has whole numbers (first in row {first:,})")
+    if column.role == "outcome" and plan.settings.bounds is not None:
+        lower, upper = plan.settings.bounds
+        outside = (values < lower) | (values > upper)
+        if outside.any():
+            found.append(
+                f"has {int(outside.sum()):,} values beyond the declared bounds (first in row "
+                f"{int(np.argmax(outside)) + 1:,})"
+            )
+    return found
+
+
+def data_fingerprint(table: Table, columns: tuple[str, ...]) -> str:
+    """Hash of the columns that are used: an unused one more does not make it another table."""
+    return Table(table.name, table.frame[list(columns)]).fingerprint
+
+
+def check_schema(plan: Plan, table: Table) -> None:
+    """Refuse a table whose columns have drifted away from the plan; raises InputError naming them."""
+    found = differences(plan, table)
+    if found:
+        shown = "; ".join(found[:12]) + (f"; and {len(found) - 12} more" if len(found) > 12 else "")
+        raise InputError(
+            f"The table does not fit the plan: {shown}. Correct the table, or make another plan."
+        )

@@ -1,0 +1,1 @@
+"""The public and the internal report of a release."""

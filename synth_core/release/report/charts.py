@@ -1,0 +1,102 @@
+"""Small charts as SVG text for reports: no script, no network, a text alternative in each."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+WIDTH, HEIGHT = 640, 220
+LEFT, RIGHT, TOP, BOTTOM = 56, 12, 24, 30
+COLOURS = ("#1d4ed8", "#b45309")
+DASHES = ("", "6 3")  # never by colour alone
+
+
+def _ticks(low: float, high: float, count: int = 5) -> list[float]:
+    span = high - low
+    if not span > 0:
+        return [low]
+    step = 10.0 ** np.floor(np.log10(span / count))
+    step *= next(f for f in (1, 2, 5, 10) if span / (step * f) <= count)
+    return [float(v) for v in np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step]
+
+
+def _frame(
+    x: tuple[float, float], y: tuple[float, float], x_label: str, y_label: str
+) -> tuple[list[str], Callable[[float, float], tuple[float, float]]]:
+    width, height = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
+    scale_x, scale_y = x[1] - x[0] or 1.0, y[1] - y[0] or 1.0
+
+    def at(px: float, py: float) -> tuple[float, float]:
+        return LEFT + (px - x[0]) / scale_x * width, TOP + height - (py - y[0]) / scale_y * height
+
+    parts = []
+    for tick in _ticks(*y):
+        _, py = at(x[0], tick)
+        parts.append(f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{py:.1f}" y2="{py:.1f}" stroke="#d4d9e0"/>')
+        parts.append(f'<text x="{LEFT - 6}" y="{py + 4:.1f}" text-anchor="end">{tick:g}</text>')
+    for tick in _ticks(*x):
+        px, _ = at(tick, y[0])
+        parts.append(f'<text x="{px:.1f}" y="{HEIGHT - 14}" text-anchor="middle">{tick:g}</text>')
+    parts.append(
+        f'<text x="{WIDTH - RIGHT}" y="{HEIGHT - 2}" text-anchor="end">{html.escape(x_label)}</text>'
+    )
+    parts.append(f'<text x="4" y="10">{html.escape(y_label)}</text>')
+    return parts, at
+
+
+def _svg(parts: list[str], text: str) -> str:
+    return (
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{html.escape(text, quote=True)}" '
+        f'xmlns="http://www.w3.org/2000/svg" font-size="11" fill="#1b2430">{"".join(parts)}</svg>'
+    )
+
+
+def steps(series: list[tuple[str, Array, Array]], x_label: str, y_label: str, text: str) -> str:
+    """`lines` that keep each y until the next x, as distribution functions do."""
+    stepped = [(name, np.repeat(x, 2)[1:], np.repeat(y, 2)[:-1]) for name, x, y in series]
+    return lines(stepped, x_label, y_label, text)
+
+
+def lines(series: list[tuple[str, Array, Array]], x_label: str, y_label: str, text: str) -> str:
+    """One or two lines with a legend; `series` holds name, x, y."""
+    xs, ys = np.concatenate([s[1] for s in series]), np.concatenate([s[2] for s in series])
+    parts, at = _frame(
+        (float(xs.min()), float(xs.max())), (min(0.0, float(ys.min())), float(ys.max())), x_label, y_label
+    )
+    for i, (name, x, y) in enumerate(series):
+        points = " ".join(f"{px:.1f},{py:.1f}" for px, py in (at(a, b) for a, b in zip(x, y, strict=True)))
+        parts.append(
+            f'<polyline points="{points}" fill="none" stroke="{COLOURS[i]}" stroke-width="2" '
+            f'stroke-dasharray="{DASHES[i]}"/>'
+        )
+        if len(series) == 1:  # the heading says what it is
+            break
+        left = WIDTH - 190
+        parts.append(
+            f'<line x1="{left}" x2="{left + 28}" y1="{HEIGHT - 60 + 16 * i}" y2="{HEIGHT - 60 + 16 * i}" '
+            f'stroke="{COLOURS[i]}" stroke-width="2" stroke-dasharray="{DASHES[i]}"/>'
+            f'<text x="{left + 34}" y="{HEIGHT - 56 + 16 * i}">{html.escape(name)}</text>'
+        )
+    return _svg(parts, text)
+
+
+def bars(values: Array, x_label: str, text: str, bins: int = 40) -> str:
+    """A histogram between the 0.5th and 99.5th percentile, as shares of all values."""
+    low, high = np.quantile(values, [0.005, 0.995])
+    if not high > low:
+        low, high = float(values.min()) - 0.5, float(values.max()) + 0.5
+    counts, edges = np.histogram(values, bins=bins, range=(low, high))
+    shares = counts / len(values)
+    parts, at = _frame((float(low), float(high)), (0.0, float(shares.max()) * 1.05), x_label, "share")
+    for share, left, right in zip(shares, edges[:-1], edges[1:], strict=True):
+        (x0, y0), (x1, y1) = at(left, share), at(right, 0.0)
+        parts.append(
+            f'<rect x="{x0:.1f}" y="{y0:.1f}" width="{max(x1 - x0 - 1, 0.5):.1f}" height="{y1 - y0:.1f}" '
+            f'fill="{COLOURS[0]}"/>'
+        )
+    return _svg(parts, text)

@@ -1,0 +1,288 @@
+"""The two reports. The public one is never given anything that was computed from confidential data.
+
+That is held by its arguments: a plan, synthetic frames and the public words of the gate. What
+could be said of utility would have to be computed from the confidential table, and ε does not
+cover it; so the public report gives utility on the table the plan was tuned on if that is public
+or simulated, and otherwise describes the synthetic data alone.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import math
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import numpy as np
+from markupsafe import Markup
+
+from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.result import Result
+from synth_core.analysis.summary import density, ecdf_points, five_numbers
+from synth_core.analysis.utility import percentile_words
+from synth_core.mechanisms.catalogue import ADJUSTMENTS, HISTOGRAM, LIKELIHOODS, STANDARDS
+from synth_core.mechanisms.guarantees import Guarantee, belief_after, explain
+from synth_core.mechanisms.schemes import SCHEMES
+from synth_core.models import family
+from synth_core.release.ledger.balances import Place
+from synth_core.release.output.bundle import dictionary_rows
+from synth_core.release.output.dataset import Synthetic
+from synth_core.release.output.gate import GateCheck
+from synth_core.release.plan.plan import TUNED_ON, Plan
+from synth_core.release.plan.schema import data_fingerprint
+from synth_core.release.report import charts
+from synth_core.release.report.audit_summary import Audited
+
+PACKAGES = ("numpy", "scipy", "pandas", "cmdstanpy", "opendp", "pyarrow")
+OPEN = ("public", "simulated")  # tuning tables of which anything may be said
+
+
+@functools.cache
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["short"] = lambda value: f"{value:.4g}" if isinstance(value, float) else value
+    return environment
+
+
+def versions() -> dict[str, str]:
+    """Of the program's libraries, for the record."""
+    return {name: importlib.metadata.version(name) for name in PACKAGES}
+
+
+def _mechanism_words(plan: Plan) -> list[str]:
+    point = plan.point
+    if point.scheme == HISTOGRAM:
+        return ["Perturbed histogram: counts in bins with Laplace noise, values uniform within a bin"]
+    found = [SCHEMES[point.scheme].label, *(ADJUSTMENTS[a] for a in point.adjustments)]
+    found.append(LIKELIHOODS[point.likelihood])
+    if point.standard != "whole":
+        found.append(STANDARDS[point.standard])
+    return found
+
+
+def _settings_rows(plan: Plan) -> list[tuple[str, str]]:
+    """Settings that move the mechanism, as the plan fixed them."""
+    s, used = plan.settings, plan.point.tuning
+    rows = []
+    if "scale" in used:
+        rows += [("scale c", f"{s.scale:g}"), ("shift g", f"{s.shift:g}")]
+    if "risk_map" in used:
+        rows.append(("map from risk to weight", s.risk_map))
+    if "radius" in used:
+        rows.append(("radius r", f"{s.radius:g}"))
+    if "range" in used:
+        where = (
+            f"{s.range[0]:g} to {s.range[1]:g} times the value" if s.brackets is None else "declared brackets"
+        )
+        rows.append(("sensitive range", where))
+    if "bins" in used:
+        rows.append(("bins", s.bins))
+    return rows
+
+
+def _measure_words(name: str) -> str:
+    """A measure of utility as a reader of the public report finds it."""
+    known = {
+        "ecdf_max": "largest distance of the distribution functions",
+        "ecdf_avg": "mean squared distance of the distribution functions",
+        "interval_overlap": "overlap of the intervals of regression coefficients",
+    }
+    return known.get(name) or re.sub(
+        r"\bq(\d+(?:\.\d+)?)$", lambda found: percentile_words(float(found[1])), name
+    )
+
+
+@dataclass(frozen=True)
+class Released:
+    """What both reports are of.
+
+    Attributes
+    ----------
+    guarantee : Guarantee
+        Of this release.
+    epsilon : float
+        Of one data set, as charged: the target set in advance, or a measured one that was overridden.
+    place : Place
+        The number of the release, and sum and limit of the series with it.
+    """
+
+    plan: Plan
+    guarantee: Guarantee
+    synthetic: Synthetic
+    checks: list[GateCheck]
+    epsilon: float
+    place: Place
+    time: str
+
+    def context(self) -> dict[str, Any]:
+        """What both templates are given."""
+        return {
+            "plan": self.plan,
+            "guarantee": self.guarantee,
+            "checks": self.checks,
+            "epsilon": self.epsilon,
+            "time": self.time,
+            "mechanism_words": _mechanism_words(self.plan),
+            "warning": self.plan.warning,
+            "versions": versions(),
+        }
+
+
+def public_report(
+    released: Released, files: list[str], density_scale: str, audit: Audited | None = None
+) -> bytes:
+    """What may leave: what was done, the guarantee in plain words, the synthetic data described.
+
+    Parameters
+    ----------
+    density_scale : str
+        The declared scale that ε depends on, in words.
+    audit : Audited, optional
+        A privacy audit of the plan on a public or simulated table.
+    """
+    plan, epsilon, place = released.plan, released.epsilon, released.place
+    histogram = plan.point.scheme == HISTOGRAM
+    replaced = epsilon if histogram else 2 * epsilon  # a priori: the measured figure is internal
+    total = epsilon * plan.datasets
+    values = released.synthetic.values
+    first = values[0]
+    quantiles = (5.0, 25.0, 50.0, 75.0, 95.0)
+    tuned = plan.tuned_on
+    context = released.context() | {
+        "title": f"Synthetic data: {plan.settings.outcome}",
+        "number": place.number,
+        "series_sum": place.total,
+        "series_limit": place.limit,
+        "n": values.shape[1],
+        "m": plan.datasets,
+        "model": "none (a histogram)" if histogram else family(plan.settings.model).label,
+        "mechanism": plan.point.label,
+        "settings": _settings_rows(plan) if tuned.kind in OPEN else [],
+        "density_scale": "" if histogram else density_scale,
+        "measured": not plan.strict,
+        "sentences": explain(
+            released.guarantee,
+            epsilon,
+            replaced,
+            plan.datasets,
+            plan.point.weighted,
+            "current" if tuned.kind == "confidential" else TUNED_ON[tuned.kind].split(",")[0],
+        ),
+        "total": total,
+        "replaced": replaced * plan.datasets,
+        "beliefs": [(prior, belief_after(prior, replaced * plan.datasets)) for prior in (0.01, 0.1, 0.5)],
+        "factor": f"{math.exp(replaced * plan.datasets):,.1f}"
+        if replaced * plan.datasets < 30
+        else f"e^{replaced * plan.datasets:.0f}",
+        "tuned_on": TUNED_ON[tuned.kind],
+        "utility": {_measure_words(k): v for k, v in tuned.utility.items()} if tuned.kind in OPEN else {},
+        "tuned_open": tuned.kind in OPEN,
+        "statistics": [("mean", [float(v.mean()) for v in values[:10]])]
+        + [(percentile_words(q), [float(np.quantile(v, q / 100)) for v in values[:10]]) for q in quantiles],
+        "chart": Markup(
+            charts.bars(
+                first,
+                plan.settings.outcome,
+                f"Histogram of the synthetic {plan.settings.outcome} in data set 1; its median is "
+                f"{np.median(first):.4g}. The table beside it gives the percentiles.",
+            )
+        ),
+        "audit": audit,
+        "files": files,
+        "dictionary": dictionary_rows(plan),
+    }
+    return _environment().get_template("public.html").render(context).encode()
+
+
+def internal_report(
+    released: Released,
+    analysis: Analysis,
+    result: Result,
+    release: str,
+    head: str,
+    earlier: list[dict[str, Any]],
+) -> bytes:
+    """Weights, bounds, confidential comparisons: for those who may see the confidential table.
+
+    Parameters
+    ----------
+    head : str
+        Newest hash of the ledger when this was written: keep it to find a ledger set back in time.
+    earlier : list of dict
+        Numbers of the releases of the series before this one.
+    """
+    plan, outcome = released.plan, analysis.model.records.outcome
+    ordered, other = np.sort(outcome), np.sort(released.synthetic.values[0])
+    low, high = np.quantile(ordered, [0.005, 0.995])
+    curves = []
+    for name, sample in (("confidential", ordered), ("synthetic, data set 1", other)):
+        points = ecdf_points(sample[(sample >= low) & (sample <= high)])
+        share = np.searchsorted(sample, points["at"], side="right") / len(sample)
+        curves.append((name, np.array(points["at"]), share))
+    context = released.context() | {
+        "title": f"INTERNAL: release {released.place.number} of {plan.series}",
+        "release": release,
+        "head": head,
+        "place": released.place,
+        "settings": _settings_rows(plan),
+        "result": result,
+        "n": len(outcome),
+        "dropped": analysis.selection.dropped,
+        "dropped_by": {k: v for k, v in analysis.selection.dropped_by.items() if v},
+        "fingerprint": data_fingerprint(analysis.table, tuple(c.name for c in plan.columns)),
+        "table_name": analysis.table.name,
+        "density_scale": analysis.model.density_scale,
+        "ecdf_chart": Markup(
+            charts.steps(
+                curves,
+                plan.settings.outcome,
+                "share at or below",
+                f"Distribution functions, confidential and synthetic; the largest distance is {result.ecdf_max:.4f}.",
+            )
+        ),
+        "growth_chart": _growth_chart(result),
+        "weights": five_numbers(result.weights) if result.weights.size else None,
+        "bounds": five_numbers(result.lipschitz_bounds) if result.lipschitz_bounds.size else None,
+        "weights_chart": _weights_chart(result),
+        "earlier": earlier,
+        "tuned_words": TUNED_ON[plan.tuned_on.kind],
+    }
+    return _environment().get_template("internal.html").render(context).encode()
+
+
+def _growth_chart(result: Result) -> Markup | None:
+    if not result.growth.size:
+        return None
+    steps = np.unique(np.geomspace(1, len(result.growth), 60).astype(int))
+    return Markup(
+        charts.lines(
+            [("Δ from the first draws", steps.astype(float), result.growth[steps - 1])],
+            "draws used",
+            "nats",
+            f"Δ grows from {result.growth[0]:.3g} with one draw to {result.growth[-1]:.4g} with all.",
+        )
+    )
+
+
+def _weights_chart(result: Result) -> Markup | None:
+    if not result.weights.size or np.ptp(result.weights) == 0:
+        return None
+    shape = density(result.weights)
+    return Markup(
+        charts.lines(
+            [("records", np.array(shape["at"]), np.array(shape["height"]))],
+            "weight α",
+            "density (peak 1)",
+            f"Density of the weights; median {np.median(result.weights):.3f}.",
+        )
+    )

@@ -1,0 +1,176 @@
+"""The controls of Compare: mechanisms, what moves them, sampling."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from synth_core.errors import InputError
+from synth_core.mechanisms.catalogue import (
+    ADJUSTMENTS,
+    LIKELIHOODS,
+    MECHANISMS,
+    STANDARDS,
+    compose,
+    find_mechanism,
+)
+from synth_core.mechanisms.schemes import SCHEMES
+from synth_core.mechanisms.weights import RISK_MAPS
+from synth_core.system import limits
+from synth_core.ui.shared.widgets import number, pick, slider_with_number
+from synth_core.ui.state import session
+
+
+def choose_mechanisms() -> tuple[str, ...]:
+    """Any number of mechanisms, the papers' or composed."""
+    options = [*MECHANISMS, *session.choices().composed]
+    pick(
+        "multiselect",
+        "Mechanisms",
+        "mechanisms",
+        options,
+        format_func=lambda key: find_mechanism(key).label,
+        help="The synthesizers of the papers, and those composed below.",
+    )
+    with st.popover("Compose another", width="stretch"):
+        scheme = st.selectbox("Weights", list(SCHEMES), index=2, format_func=lambda s: SCHEMES[s].label)
+        adjustments = st.multiselect("Adjustments", list(ADJUSTMENTS), format_func=ADJUSTMENTS.__getitem__)
+        likelihood = st.selectbox(
+            "Likelihood", list(LIKELIHOODS), index=1, format_func=LIKELIHOODS.__getitem__
+        )
+        standard = st.selectbox("Privacy standard", list(STANDARDS), format_func=STANDARDS.__getitem__)
+        try:
+            made = compose(scheme, tuple(adjustments), likelihood, standard)
+        except InputError as error:
+            st.warning(str(error), icon=":material/block:")
+        else:
+            st.caption(f"**{made.label}**: {made.guarantee.label}. {made.guarantee.promise}")
+            st.button(
+                "Add",
+                type="primary",
+                disabled=made.key in session.choices().mechanisms,
+                on_click=add_mechanism,
+                args=(made.key,),
+            )
+    return session.choices().mechanisms
+
+
+def add_mechanism(key: str) -> None:
+    """Button callback: choose a composed mechanism."""
+    chosen = session.choices()
+    session.change(chosen.with_mechanisms(*chosen.mechanisms, key))
+
+
+# What moves a mechanism: by setting, the sliders' label, place, bounds, step and help.
+SLIDERS: dict[str, list[tuple[str, str, tuple[float, float], float, str]]] = {
+    "scale": [
+        (
+            "Scale c",
+            "settings.scale",
+            limits.SCALE,
+            0.05,
+            "Multiplies every weight. Below 1 it makes all records more private.",
+        ),
+        (
+            "Shift g",
+            "settings.shift",
+            limits.SHIFT,
+            0.05,
+            "Adds to every weight: weight α = c · (1 − risk) + g, kept within 0 and 1. "
+            "Above 0 it returns some say to risky records.",
+        ),
+    ],
+    "epsilon": [
+        (
+            "Target ε",
+            "settings.epsilon",
+            (0.5, 20.0),
+            0.5,
+            "Of the mechanisms that have a target: truncation, censoring, EM, histogram.",
+        )
+    ],
+    "radius": [
+        (
+            "Radius r",
+            "settings.radius",
+            (0.01, 1.0),
+            0.01,
+            "Relative: a record counts as near when its value is within r·|x|.",
+        )
+    ],
+    "range": [
+        ("Range from a ×", "settings.range.0", (0.0, 1.0), 0.05, "Sensitive range: a·x to b·x."),
+        (
+            "Range to b ×",
+            "settings.range.1",
+            (1.0, 5.0),
+            0.05,
+            "Wider tails and absolute brackets are on the page Sensitive ranges.",
+        ),
+    ],
+}
+
+
+def tuning(chosen: tuple[str, ...]) -> None:
+    """Only what moves a chosen mechanism."""
+    used = set().union(*(find_mechanism(key).tuning for key in chosen))
+    for slider in (slider for name, sliders in SLIDERS.items() if name in used for slider in sliders):
+        slider_with_number(*slider)
+    if "bins" in used and session.choices().bounds is None:
+        st.caption("The histogram needs declared bounds: give them on the Data page.")
+    if used & {"risk_map", "reweight_tolerance", "bins", "match_epsilon"}:
+        with st.expander("More of the mechanisms"):
+            more_tuning(used, chosen)
+
+
+def more_tuning(used: set[str], chosen: tuple[str, ...]) -> None:
+    """What is moved less often."""
+    if "risk_map" in used:
+        pick("selectbox", "Map from risk to weight", "settings.risk_map", list(RISK_MAPS))
+        if session.choices().settings.risk_map == "threshold":
+            slider_with_number(
+                "Threshold z*",
+                "settings.risk_threshold",
+                (0.0, 1.0),
+                0.05,
+                "Records of relative risk below it keep weight 1.",
+            )
+    if "bins" in used:
+        pick(
+            "selectbox",
+            "Bins of the histogram",
+            "settings.bins",
+            ["log", "sqrt", "25", "50", "100"],
+            format_func=lambda b: {"log": "⌈ln n⌉", "sqrt": "⌈√n⌉"}.get(b, b),
+        )
+    if "reweight_tolerance" in used:
+        slider_with_number(
+            "Tolerance of solved bounds",
+            "settings.reweight_tolerance",
+            (0.005, 0.1),
+            0.005,
+            "Re-weighting and matching stop when Δ is this close, relatively.",
+        )
+    pick(
+        "selectbox",
+        "Match the ε of",
+        "settings.match_epsilon",
+        [None, *chosen],
+        format_func=lambda key: "no one" if key is None else find_mechanism(key).label,
+        help="Tunes every other mechanism until its ε equals this one's.",
+    )
+
+
+def sampling() -> None:
+    """Settings of the sampler."""
+    with st.expander("Sampling"):
+        number("Draws per chain", "settings.draws", limits.DRAWS, 500)
+        number("Warm-up per chain", "settings.warmup", limits.WARMUP, 500)
+        number("Chains", "settings.chains", limits.CHAINS, 1)
+        number("Seed", "settings.seed", limits.SEED, 1, "The same seed gives the same numbers.")
+        number(
+            "Synthetic data sets m",
+            "settings.datasets",
+            limits.DATASETS,
+            1,
+            "Each released data set costs ε: m of them cost m · ε.",
+        )

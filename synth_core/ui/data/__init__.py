@@ -1,0 +1,1 @@
+"""The page Data: table, variables, model."""

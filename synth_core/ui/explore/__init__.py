@@ -1,0 +1,1 @@
+"""The page Explore: the map of risk and utility, and inverse tuning."""

@@ -1,0 +1,1 @@
+"""The page Own program: an analyst's Stan program as a model."""

@@ -1,0 +1,1 @@
+"""The page Sensitive ranges: which interval around a value is protected."""

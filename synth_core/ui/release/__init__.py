@@ -1,0 +1,1 @@
+"""The page Release: plan, table, gate, archives, ledger, audit."""

@@ -1,0 +1,137 @@
+"""Step 1 of a release: a new plan, one from a file, or a finished run."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from synth_core.errors import InputError
+from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.release.plan.plan import TUNED_ON, WARNINGS, Plan
+from synth_core.system import limits
+from synth_core.ui.release import desk
+from synth_core.ui.shared.finished_runs import runs_panel
+from synth_core.ui.state import session
+from synth_core.ui.state.session import plain
+
+
+def plan_step(plan: Plan | None) -> None:
+    """The ways to a plan, or the plan."""
+    if plan is None:
+        tabs = st.tabs(["New plan", "Open a plan", "Finished runs"])
+        for tab, draw in zip(tabs, (plan_form, open_plan, runs_panel), strict=True):
+            with tab:
+                draw()
+    else:
+        try:
+            show_plan(plan)
+        except InputError as missing:
+            st.error(plain(str(missing)), icon=desk.ICONS["failed"])
+    session.show_message("plan")
+
+
+def plan_form() -> None:
+    """Everything that is decided before the table to be released is looked at."""
+    choices = session.choices()
+    chosen = choices.mechanisms or ("weighted",)
+    a, b = st.columns(2)
+    mechanism = a.selectbox(
+        "Mechanism",
+        chosen,
+        index=len(chosen) - 1,
+        key="plan_mechanism",
+        format_func=lambda key: find_mechanism(key).label,
+        help="Of those chosen on the page Compare, with the settings there.",
+    )
+    tuned_on = b.selectbox(
+        "The table in use, on which they were tuned, is",
+        desk.kinds(),
+        key="plan_tuned_on",
+        format_func=TUNED_ON.__getitem__,
+    )
+    if tuned_on in WARNINGS:
+        st.warning(WARNINGS[tuned_on], icon=":material/warning:")
+    a, b, c = st.columns(3)
+    a.text_input(
+        "Series",
+        "income",
+        key="plan_series",
+        max_chars=limits.NAME_LENGTH,
+        help="Name of the table over its periods. The ledger adds up what a series is charged.",
+    )
+    b.number_input(
+        "Limit of ε in all",
+        *limits.TOTAL_EPSILON,
+        50.0,
+        key="plan_limit",
+        help="Of the sum over all releases of the series. Set with its first release.",
+    )
+    strict = desk.strict(mechanism)
+    c.number_input(
+        "Target ε of one data set",
+        *limits.EPSILON,
+        None,
+        key="plan_target",
+        placeholder="its own ε" if strict else "measured",
+        disabled=strict,
+        help="A measured ε must stay below it in every period, a factor of safety included. It is what "
+        "the ledger charges.",
+    )
+    st.text_area("Why these settings", key="plan_reason", max_chars=limits.REASON_LENGTH, height=80)
+    a, b = st.columns(2)
+    a.text_input("Who decided", key="plan_who", max_chars=200)
+    b.number_input(
+        "Decimals of the synthetic values", *limits.DECIMALS, None, key="plan_decimals", placeholder="all"
+    )
+    a, b = st.columns(2)
+    a.checkbox("Shuffle the rows", value=True, key="plan_shuffle")
+    b.checkbox("Move values to the declared bounds", key="plan_clamp", disabled=choices.bounds is None)
+    st.caption(
+        f"Data sets of a release, m: {choices.settings.datasets} (page Compare, Sampling). The random seed is drawn "
+        f"from the system for each release and stays secret."
+    )
+    st.button(
+        "Make the plan",
+        type="primary",
+        on_click=session.attempt,
+        args=("plan", desk.make_plan),
+        disabled=desk.state().task is not None,
+    )
+
+
+def open_plan() -> None:
+    """A plan made earlier, here or elsewhere."""
+    a, b = st.columns(2)
+    plan_file = a.file_uploader("Plan", ["json"])
+    map_file = b.file_uploader(
+        "Its risk map", ["npz"], help="Not needed where the plan was made on this server."
+    )
+    if plan_file is not None:
+        st.button(
+            "Use this plan",
+            type="primary",
+            on_click=session.attempt,
+            args=("plan", desk.open_plan, plan_file, map_file),
+        )
+
+
+def show_plan(plan: Plan) -> None:
+    """What was decided, and its files."""
+    s = plan.settings
+    st.markdown(
+        f"**{plan.point.label}**, {plan.point.guarantee.label}, target **ε = {plan.target_epsilon:g}** a data set, "
+        f"m = {plan.datasets}, series **{plain(plan.series)}**, {plain(s.outcome)} on {len(s.predictors)} predictors"
+    )
+    st.caption(
+        f"Tuned on {plain(plan.tuned_on.name)} ({TUNED_ON[plan.tuned_on.kind]}). {plain(plan.reason)} "
+        f"({plain(plan.decided_by)}, {plan.created[:10]})"
+    )
+    if plan.warning:
+        st.warning(plan.warning, icon=":material/warning:")
+    for problem in desk.state().problems:
+        st.warning(f"The fit on the tuning table has not converged: {problem}.", icon=":material/warning:")
+    columns = st.columns(3)
+    for column, (label, name, content) in zip(columns, desk.plan_files(plan), strict=False):
+        column.download_button(
+            label, content, name, icon=":material/download:", on_click="ignore", width="stretch"
+        )
+    columns[2].button("Another plan", on_click=desk.forget_plan, width="stretch")

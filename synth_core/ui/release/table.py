@@ -1,0 +1,52 @@
+"""Step 2 of a release: another table than the one that the plan was tuned on."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from synth_core.data.readers import SUFFIXES
+from synth_core.data.table import Table
+from synth_core.release.plan.plan import Plan
+from synth_core.system import limits
+from synth_core.ui.release import desk
+from synth_core.ui.state import session
+from synth_core.ui.state.session import plain
+
+
+def table_step(plan: Plan | None, table: Table | None) -> None:
+    """The table on the desk, and the ways to another one."""
+    if plan is None:
+        st.caption("First a plan: it is made before this table is looked at.")
+        return
+    if table is not None:
+        st.markdown(f"**{plain(table.name)}**, {table.rows:,} rows")
+    with st.expander("Another table", expanded=False) if table is not None else st.container():
+        choose_table()
+    session.show_message("table")
+
+
+def choose_table() -> None:
+    """The table to be released: another period, not the one the plan was tuned on."""
+    other, example = desk.half(), desk.simulates()
+    if other is not None:
+        st.button(
+            f"Take the other half: {plain(other.name)}",
+            on_click=session.attempt,
+            args=("table", desk.take_table, "half"),
+        )
+    if example is not None:
+        a, b = st.columns([1, 2], vertical_alignment="bottom")
+        seed = a.number_input("Seed of another period", *limits.SEED, 2002, 1)
+        b.button(
+            "Simulate another period",
+            on_click=session.attempt,
+            args=("table", desk.take_table, "simulated", None, int(seed)),
+        )
+    upload = st.file_uploader("A table", [ending.lstrip(".") for ending in SUFFIXES], key="release_table")
+    if upload is not None:
+        st.button("Take this file", on_click=session.attempt, args=("table", desk.take_table, "file", upload))
+    with st.expander("The table in use"):
+        st.caption("Releasing the very table that the settings were tuned on costs the strict claim.")
+        st.button(
+            "Take the table in use", on_click=session.attempt, args=("table", desk.take_table, "current")
+        )

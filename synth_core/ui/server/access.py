@@ -1,0 +1,51 @@
+"""Who may do what on this server: sign-in, and whether an analyst's own Stan program may run."""
+
+from __future__ import annotations
+
+import os
+from urllib.parse import urlsplit
+
+import streamlit as st
+
+from synth_core.models.own import sandbox
+
+LOOPBACK = {"127.0.0.1", "localhost", "::1"}
+SHARED = (
+    "This server can be reached by others, so own Stan programs are refused whatever flag it was started with: "
+    "compiling one runs code on this machine."
+)
+
+
+def asks_for_login() -> bool:
+    """Whether a provider of sign-in is configured: `[auth]` in secrets.toml."""
+    return st.secrets.load_if_toml_exists() and "auth" in st.secrets
+
+
+def _shared() -> bool:
+    """Whether others may reach this server: it does not listen on loopback alone, or asks for a login."""
+    return st.get_option("server.address") not in LOOPBACK or asks_for_login()
+
+
+def enforce() -> None:
+    """At the start of a server: a shared one drops the flag, before any worker could inherit it."""
+    if sandbox.enabled() and _shared():
+        os.environ[sandbox.FLAG] = "refused"
+
+
+def _forwarded() -> bool:
+    """Whether this browser came through a proxy or under another name than this computer's."""
+    headers = st.context.headers
+    host = urlsplit("//" + (headers.get("Host") or "localhost")).hostname
+    return host not in LOOPBACK or any(headers.get(name) for name in ("X-Forwarded-For", "Forwarded"))
+
+
+def refusal() -> str | None:
+    """Why own programs are off for this browser, or None."""
+    if _shared() or _forwarded():
+        return SHARED
+    if sandbox.enabled():
+        return None
+    return (
+        "Own Stan programs are off, because compiling one runs code on this machine. If you are its only user, "
+        f"stop the app and start it with `{sandbox.START_COMMAND}`."
+    )

@@ -1,0 +1,105 @@
+"""Results table and figures as one component: one message, one redraw, no remount."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from synth_core.ui.server.http import plotly_path
+
+HERE = Path(__file__).parent
+DIGITS = 6
+
+
+@functools.cache
+def _component() -> Callable[..., Any]:
+    return st.components.v2.component(
+        "synth_board",
+        html='<div class="board"></div>',
+        css=(HERE / "board.css").read_text(),
+        js=(HERE / "board.js").read_text(),
+        isolate_styles=False,  # plotly.js puts its styles into the page
+    )
+
+
+def _on_screen(value: Any) -> Any:
+    """Six digits, more than a screen shows, in half the bytes; infinities, which JSON lacks, become null."""
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {k: _on_screen(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_on_screen(v) for v in value]
+    return value
+
+
+def _clicked(answer: Any) -> int | str | None:
+    what = answer.get("clicked")
+    return int(what) if isinstance(what, float) else what
+
+
+def forget_if_unmounted() -> None:
+    """Called before every run of the script: after one without the board, the browser has no picture."""
+    if not st.session_state.pop("board_rendered", False):
+        st.session_state.pop("board_sent", None)
+
+
+def board(
+    results: list[dict[str, Any]],
+    figures: list[dict[str, Any]],
+    version: str,
+    stale: bool,
+    on_click: Callable[[int | str], None] | None = None,
+) -> int | str | None:
+    """Show the results table, if there are results, and the figures.
+
+    A picture is sent once: while the browser has it, only its version goes out. A browser that lacks it
+    after all (a message can be overtaken by the next run's) asks, and gets it.
+
+    Parameters
+    ----------
+    version : str
+        Changes whenever the contents do; with the same version only `stale` is applied.
+    stale : bool
+        Dim the picture: a newer one is being computed.
+    on_click : callable, optional
+        Called with what was clicked before the script runs, so that the run shows it already.
+
+    Returns
+    -------
+    int, str or None
+        What was just clicked: the whole number (a record, counted from 1) or the text after
+        "pick:" that the clicked dot carries in its customdata.
+    """
+
+    def clicked() -> None:
+        what = _clicked(st.session_state["board"])
+        if what is not None and on_click is not None:
+            on_click(what)
+
+    def asked() -> None:
+        st.session_state.pop("board_sent", None)
+
+    contents = (
+        {} if st.session_state.get("board_sent") == version else {"results": results, "figures": figures}
+    )
+    st.session_state["board_sent"], st.session_state["board_rendered"] = version, True
+    answer = _component()(
+        key="board",
+        data=_on_screen(
+            contents
+            | {
+                "version": version,
+                "stale": stale,
+                "plotly": plotly_path(),
+            }
+        ),
+        on_clicked_change=clicked,
+        on_lacks_change=asked,
+    )
+    return _clicked(answer)

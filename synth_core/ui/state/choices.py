@@ -1,0 +1,168 @@
+"""What one browser has chosen, as one frozen value, and what a newcomer starts with.
+
+A choice may be half-made (one of two bounds, a threshold without its map), so nothing is validated
+here but types; `Choices.checked` gives validated settings.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from synth_core.analysis.settings import MODEL_OPTIONS, Settings, make_settings
+from synth_core.data.examples import EXAMPLES
+from synth_core.errors import InputError
+from synth_core.mechanisms.catalogue import MECHANISMS
+from synth_core.models import OwnProgram, family
+
+FIRST_EXAMPLE = "401ksubs"
+Grid = tuple[float, float, int]  # from, to, steps
+
+
+class Sweeps(BaseModel):
+    """The grid of each setting that the page Explore can sweep."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    scale: Grid = (0.1, 2.0, 13)
+    shift: Grid = (0.0, 0.3, 4)
+    epsilon: Grid = (1.0, 20.0, 13)
+    radius: Grid = (0.1, 0.5, 3)
+    range_a: Grid = (0.2, 0.8, 3)
+    range_b: Grid = (1.2, 2.4, 3)
+
+
+class ExploreChoices(BaseModel):
+    """What the page Explore asks for; at first forty points on the first example."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    mechanisms: tuple[str, ...] = ("unweighted", "weighted", "exponential", "count_weighted")
+    swept: tuple[str, ...] = ("scale", "epsilon")
+    sweeps: Sweeps = Sweeps()
+    measure: str = "ecdf_max"
+    percentile: int = 90
+    question: Literal["accuracy", "epsilon", "same"] = "accuracy"
+    difference: float = 0.05  # largest difference of distribution functions
+    squared: float = 0.001  # average squared difference
+    percent: float = 5.0  # relative error
+    share: int = 90  # percent of releases in which the accuracy is to hold
+    target: float = 4.0  # epsilon
+    same: str | None = None  # the mechanism whose epsilon is to be reached
+
+
+class Choices(BaseModel):
+    """Everything that one browser has chosen.
+
+    Attributes
+    ----------
+    settings : Settings
+        As chosen and not validated. Its bounds and its risk reference are not read: see `checked`.
+    mechanisms, composed : tuple of str
+        Those compared, and those that were composed here.
+    lower_bound, upper_bound : float or None
+        Declared bounds of the outcome; they count once both are there.
+    program_draft : str
+        What stands in the editor of the page Own program.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    settings: Settings
+    mechanisms: tuple[str, ...] = ("unweighted", "weighted")
+    composed: tuple[str, ...] = ()
+    lower_bound: float | None = None
+    upper_bound: float | None = None
+    program_draft: str = ""
+    explore: ExploreChoices = ExploreChoices()
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """The declared bounds of the outcome, once both are declared."""
+        if self.lower_bound is None or self.upper_bound is None:
+            return None
+        return self.lower_bound, self.upper_bound
+
+    def with_settings(self, **changes: Any) -> Choices:
+        """The same choices with other settings, not validated."""
+        return self.model_copy(update={"settings": self.settings.model_copy(update=changes)})
+
+    def with_mechanisms(self, *keys: str) -> Choices:
+        """These mechanisms; those that no paper names stay on offer."""
+        composed = dict.fromkeys((*self.composed, *(key for key in keys if key not in MECHANISMS)))
+        return self.model_copy(update={"mechanisms": tuple(keys), "composed": tuple(composed)})
+
+    def for_table(self, changes: dict[str, Any], bounds: tuple[float, float] | None = None) -> Choices:
+        """The choices that outlast a table, with the columns and the model of another one."""
+        fresh = {name: Settings.model_fields[name].default for name in MODEL_OPTIONS - {"program"}}
+        lower, upper = bounds or (None, None)
+        chosen = self.with_settings(**fresh | {"categorical": ()} | changes)
+        return chosen.model_copy(update={"lower_bound": lower, "upper_bound": upper})
+
+    def checked(self, reference: str = "current", confidential: bool = True, **changes: Any) -> Settings:
+        """The choices as validated settings.
+
+        Parameters
+        ----------
+        reference : str
+            Name of the table that the risk map is frozen on.
+        confidential : bool
+            Of the table: its bounds are then declared, never taken from it.
+        changes
+            Settings that differ from the choices.
+
+        Raises
+        ------
+        InputError
+            That names the setting and the rule.
+        """
+        values = self.settings.model_dump() | {"bounds": self.bounds, "risk_reference": reference} | changes
+        if values["model"] != OwnProgram.name:
+            values["program"] = None  # kept among the choices for when it is chosen again
+        chosen = family(values["model"])
+        if chosen.needs_bounds and values["bounds"] is None and confidential:
+            raise InputError(
+                f"The {chosen.label} model needs declared bounds of '{values['outcome']}'; give them on the "
+                f"Data page."
+            )
+        return make_settings(**values)
+
+
+def first_choices() -> Choices:
+    """What a newcomer starts with: the first example, as the papers would compare it."""
+    example = EXAMPLES[FIRST_EXAMPLE]
+    settings = make_settings(outcome=example.outcome, model=example.model)
+    return example_choices(Choices(settings=settings), FIRST_EXAMPLE)
+
+
+def example_choices(choices: Choices, key: str) -> Choices:
+    """The columns, model and bounds that fit an example."""
+    example = EXAMPLES[key]
+    columns = {"outcome": example.outcome, "predictors": example.predictors, "model": example.model}
+    return choices.for_table(columns, example.bounds)
+
+
+def value_at(choices: Choices, place: str) -> Any:
+    """What stands at a place, such as "settings.scale", "mechanisms" or "settings.range.0"."""
+    found: Any = choices
+    for name in place.split("."):
+        found = found[int(name)] if isinstance(found, tuple) else getattr(found, name)
+    return found
+
+
+def replaced(choices: Any, place: str, value: Any) -> Any:
+    """The same choices with another value at a place; a list, as widgets give it, becomes a tuple."""
+    name, _, rest = place.partition(".")
+    if isinstance(choices, tuple):
+        items, i = list(choices), int(name)
+        items[i] = replaced(items[i], rest, value) if rest else value
+        return tuple(items)
+    old = getattr(choices, name)
+    new = replaced(old, rest, value) if rest else tuple(value) if isinstance(value, list) else value
+    return choices.model_copy(update={name: new})
+
+
+def may_be_none(place: str) -> bool:
+    """Whether an empty widget is a choice of its own at this place."""
+    return place in ("settings.match_epsilon", "explore.same", "lower_bound", "upper_bound")

@@ -1,0 +1,248 @@
+"""This session's browser: found by its cookie, restored after a reload, shared by its tabs."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from synth_core.analysis.result import Result
+from synth_core.analysis.result_key import result_key
+from synth_core.analysis.settings import Settings
+from synth_core.data.design import select
+from synth_core.data.examples import half_of, load_example
+from synth_core.data.table import Table
+from synth_core.errors import FitError, InputError
+from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.system import files
+from synth_core.system.cache import results_cache
+from synth_core.system.entries import read
+from synth_core.ui.server.http import COOKIE
+from synth_core.ui.state.browser import Browser
+from synth_core.ui.state.choices import (
+    FIRST_EXAMPLE,
+    Choices,
+    example_choices,
+    may_be_none,
+    replaced,
+    value_at,
+)
+
+BROWSERS_KEPT = 64
+IDLE_SECONDS = 8 * 3600
+WIDGET = "choice_"  # the key of every widget that shows a choice starts so
+
+_browsers: OrderedDict[str, Browser] = OrderedDict()
+_lock = threading.Lock()
+
+
+# -- who this is ---------------------------------------------------------------------------------
+
+
+def current() -> Browser:
+    """This browser; a newcomer gets the first example."""
+    if "browser" not in st.session_state:
+        # Without cookies (they may be switched off) a session stands for its browser.
+        # Who signs in on another's browser does not find the other's table there.
+        name = _user() + (st.context.cookies.get(COOKIE) or secrets.token_urlsafe(32))
+        with _lock:
+            now = time.monotonic()
+            for old in [k for k, b in _browsers.items() if now - b.used > IDLE_SECONDS]:
+                del _browsers[old]
+            if name not in _browsers:
+                _browsers[name] = Browser(load_example(FIRST_EXAMPLE))
+            _browsers.move_to_end(name)
+            while len(_browsers) > BROWSERS_KEPT:
+                _browsers.popitem(last=False)
+            st.session_state["browser"] = _browsers[name]
+            st.session_state["owner"] = secrets.token_urlsafe(16)
+    browser: Browser = st.session_state["browser"]
+    browser.used = time.monotonic()
+    return browser
+
+
+def owner() -> str:
+    """The name under which this session asks for jobs."""
+    return str(st.session_state["owner"])
+
+
+def _user() -> str:
+    """The signed-in user as the provider names them; empty where nobody signs in."""
+    if not getattr(st.user, "is_logged_in", False):
+        return ""
+    return f"user:{st.user.get('iss', '')}:{st.user.get('sub', '')}"
+
+
+def recognised() -> bool:
+    """Whether a later visit can be known to be the same user's or browser's."""
+    return bool(_user() or st.context.cookies.get(COOKIE))
+
+
+def account() -> str:
+    """Who owns runs: the signed-in user where sign-in is configured, else this browser."""
+    name = _user() or f"browser:{st.context.cookies.get(COOKIE) or owner()}"
+    return hashlib.sha256(name.encode()).hexdigest()[:32]  # a cookie is not to be read from a file
+
+
+# -- reading the choices -------------------------------------------------------------------------
+
+
+def choices() -> Choices:
+    """What this browser has chosen."""
+    return current().choices
+
+
+def settings(**changes: Any) -> Settings:
+    """The choices, with `changes`, as validated settings; raises InputError."""
+    return current().settings(**changes)
+
+
+def outcome() -> np.ndarray:
+    """The sensitive values of the complete rows, of shape (n_records,)."""
+    browser, s = current(), settings()
+    return select(browser.table, s.outcome, s.predictors, s.categorical).records.outcome
+
+
+def stored_result(mechanism: str) -> Result | None:
+    """A finished result of the current choices, with its arrays, from the cache."""
+    browser = current()
+    reference = browser.reference.fingerprint if browser.reference else None
+    key = result_key(browser.table.fingerprint, settings(), find_mechanism(mechanism), reference)
+    return read(results_cache(), Result, key)
+
+
+# -- changing them -------------------------------------------------------------------------------
+
+
+def _in_step(act: Callable[[Browser], None], forget: bool) -> None:
+    """Change the browser; this session stays in step with it, unless another tab came first."""
+    browser = current()
+    in_step = st.session_state.get("revision") == browser.revision
+    act(browser)
+    if forget:
+        _forget_widgets()
+    if in_step:  # else `take_over` still has another tab's changes to take
+        st.session_state["revision"] = browser.revision
+
+
+def take_over() -> None:
+    """At the start of a run: what another tab of this browser chose meanwhile counts here too."""
+    browser = current()
+    if st.session_state.setdefault("revision", browser.revision) != browser.revision:
+        st.session_state["revision"] = browser.revision
+        _forget_widgets()
+
+
+def _forget_widgets() -> None:
+    """Let every widget take its value from the choices again."""
+    for key in [k for k in st.session_state if str(k).startswith((WIDGET, "shown_"))]:
+        del st.session_state[key]
+
+
+def change(changed: Choices, undoable: bool = True) -> None:
+    """Take other choices; their widgets show them."""
+    _in_step(lambda browser: browser.change(changed, undoable), forget=True)
+
+
+def put(place: str, value: Any, undoable: bool = True) -> None:
+    """Choose a value at a place, such as "settings.scale"; the widget there has it already."""
+    changed = replaced(choices(), place, value)
+    _in_step(lambda browser: browser.change(changed, undoable), forget=False)
+
+
+def choose(place: str, *widgets: str) -> None:
+    """Widget callback: store widget `widgets[0]`'s value and copy it to its twins.
+
+    A number box that was cleared gets its stored value back.
+    """
+    if widgets[0] not in st.session_state:
+        return  # an undo or another table came with the same run, and forgot it: that is the later word
+    value = st.session_state[widgets[0]]
+    if value is None and not may_be_none(place):
+        st.session_state[widgets[0]] = value_at(choices(), place)
+        return
+    put(place, value)
+    for twin in widgets[1:]:
+        st.session_state[twin] = value
+
+
+def undo() -> None:
+    """Button callback: take the last change of the choices back."""
+    if current().history:
+        _in_step(Browser.undo, forget=True)
+
+
+def use_table(table: Table, chosen: Choices) -> None:
+    """Replace the table, with choices that fit it."""
+    _in_step(lambda browser: browser.use_table(table, chosen), forget=True)
+
+
+def use_example(key: str, rows: int | None, seed: int, half: int | None = None) -> None:
+    """Load an example, or one half of it, with the columns and the model that fit it."""
+    table = load_example(key, rows, seed)
+    use_table(table if half is None else half_of(table, half), example_choices(choices(), key))
+
+
+def use_file(table: Table) -> None:
+    """Take an uploaded table; the first number column is proposed as the outcome."""
+    numbers = [c.name for c in table.columns if c.kind == "number"]
+    proposed = numbers[0] if numbers else table.columns[0].name
+    use_table(table, choices().for_table({"outcome": proposed, "predictors": (), "model": "lognormal"}))
+
+
+def use_reference(table: Table | None) -> None:
+    """Freeze the risk map on a table, or make weights from the current one again."""
+    _in_step(lambda browser: browser.use_reference(table), forget=False)
+
+
+def use_settings(kept: Settings, mechanisms: list[str] | tuple[str, ...]) -> None:
+    """Take settings over that were kept; raises InputError if the table lacks one of their columns."""
+    browser = current()
+    for name in (kept.outcome, *kept.predictors):
+        browser.table.column(name)
+    for key in mechanisms:
+        find_mechanism(key)
+    chosen, drafted = browser.choices, {}
+    if kept.program is None:
+        kept = kept.model_copy(update={"program": chosen.settings.program})
+    else:  # it runs only once approved: on the page Own program, where it can be read now
+        drafted = {"program_draft": kept.program}
+    lower, upper = kept.bounds or (None, None)
+    update = {"settings": kept, "lower_bound": lower, "upper_bound": upper} | drafted
+    change(chosen.model_copy(update=update).with_mechanisms(*mechanisms))
+
+
+# -- words on the page ---------------------------------------------------------------------------
+
+
+def attempt(place: str, action: Callable[..., None], *args: Any) -> None:
+    """Button callback: run `action`; words for the user go to `show_message(place)`.
+
+    A callback runs before the page does, so no rerun is asked for that could overtake a click
+    on another page.
+    """
+    try:
+        action(*args)
+    except (InputError, FitError) as error:
+        st.session_state[f"message_{place}"] = str(error)
+    except OSError as error:
+        st.session_state[f"message_{place}"] = files.explain(error, "A file of this server")
+
+
+def show_message(place: str) -> None:
+    """What went wrong at `place` in the last callback, once."""
+    message = st.session_state.pop(f"message_{place}", None)
+    if message:
+        st.error(plain(message), icon=":material/error:")
+
+
+def plain(text: str) -> str:
+    """Text from a user's file, safe inside Markdown."""
+    return "".join(f"\\{c}" if c in "\\`*_{}[]()#+-.!|<>$:~&" else c for c in text)

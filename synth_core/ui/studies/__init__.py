@@ -1,0 +1,1 @@
+"""The page Studies: databases like the analyst's, and the papers' studies."""

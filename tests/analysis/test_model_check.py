@@ -1,0 +1,118 @@
+"""The model check against simulation, and on models that are wrong."""
+
+from dataclasses import asdict
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.model_check import (
+    check_model,
+    residual_positions,
+    run_check,
+    run_sensitivity,
+    thinned,
+)
+from synth_core.analysis.settings import make_settings
+from synth_core.data.table import Table
+from synth_core.engine.sampling import Diagnostics, Posterior
+from synth_core.errors import InputError
+from synth_core.figures.check import check_figures
+from synth_core.models import build_model
+from tests.conftest import records_of
+
+N, S = 900, 150
+
+
+def posterior(**draws) -> Posterior:
+    return Posterior(draws, Diagnostics(1.0, 1000.0, 1000.0, 0, 2, S), 0.0)
+
+
+@pytest.fixture
+def case(rng):
+    """Lognormal data, and draws close to the truth."""
+    z = np.column_stack([np.ones(N), np.repeat([-1.0, 0.0, 1.0], N // 3)])
+    x = np.exp(z @ [1.0, 0.5] + 0.7 * rng.standard_normal(N))
+    draws = posterior(beta=rng.normal([1.0, 0.5], 0.02, (S, 2)), sigma=rng.normal(0.7, 0.01, S))
+    return build_model("lognormal", records_of(x, z)), draws, np.repeat([0, 1, 2], N // 3)
+
+
+def test_shares_and_distribution_agree_with_simulated_data(case, rng):
+    model, draws, group = case
+    found = check_model(model, draws, group, ("a", "b", "c"))
+    simulated = np.concatenate([
+        model.predict({k: v[s] for k, v in draws.draws.items()}, rng) for s in range(S)
+    ])  # fmt: skip
+    share = np.mean(simulated[:, None] <= np.array(found.distribution.at), axis=0)
+    # A subsample of 400 records' predictors stands for all: its error is the larger one.
+    np.testing.assert_allclose(found.distribution.predicted, share, atol=4 * 0.3 / np.sqrt(400))
+    assert sum(found.shares.predicted) == pytest.approx(1.0)
+    assert sum(found.shares.observed) == pytest.approx(1.0)
+    counts = np.histogram(model.records.outcome, found.edges)[0] / N
+    np.testing.assert_allclose(found.shares.observed, counts, atol=1.5 / N)
+    assert all(a <= p <= b for a, p, b in zip(found.shares.lower, found.shares.predicted, found.shares.upper,
+                                              strict=True))  # fmt: skip
+
+
+def test_residuals_are_uniform_for_the_right_model_and_not_for_a_wrong_one(case, rng):
+    model, draws, group = case
+    position = residual_positions(model, thinned(draws), np.arange(N), rng)
+    assert stats.kstest(position, "uniform").pvalue > 1e-4
+    wrong = posterior(beta=draws.draws["beta"] * [1.0, 0.0], sigma=draws.draws["sigma"])
+    found = check_model(model, wrong, group, ("a", "b", "c"))
+    narrow = posterior(beta=draws.draws["beta"], sigma=draws.draws["sigma"] / 2)
+    low, high = found.residual_limits
+    assert sum(not low <= s <= high for s in check_model(model, narrow, group, ("a", "b", "c")).residuals) > 8
+    means = [g["mean"] for g in found.groups]
+    assert means[0] < -5 * found.groups[0]["error"] and means[2] > 5 * found.groups[2]["error"]
+    one = check_model(model, draws, group, ("a", "b", "c"), level=2)
+    assert one.n_records == N // 3
+
+
+@pytest.mark.parametrize("name", ["poisson", "two_part"])
+def test_values_with_a_probability_of_their_own_have_uniform_residuals(name, rng):
+    if name == "poisson":
+        model = build_model("poisson", records_of(rng.poisson(3.0, N)))
+        draws = posterior(beta=np.full((S, 1), np.log(3.0)))
+    else:
+        x = np.where(rng.random(N) < 0.3, 0.0, rng.lognormal(1.0, 0.5, N))
+        model = build_model("two_part", records_of(x))
+        draws = posterior(
+            beta=np.full((S, 1), 1.0), sigma=np.full(S, 0.5), gamma=np.full((S, 1), np.log(0.3 / 0.7))
+        )
+    position = residual_positions(model, thinned(draws), np.arange(N), rng)
+    assert stats.kstest(position, "uniform").pvalue > 1e-4
+    found = check_model(model, draws, np.zeros(N, dtype=int), ("all",))
+    np.testing.assert_allclose(found.shares.observed, found.shares.predicted, atol=5 * 0.5 / np.sqrt(N))
+
+
+def test_figures_carry_tables_and_words(case):
+    model, draws, group = case
+    check = asdict(check_model(model, draws, group, ("<b>a</b>", "b", "c")))
+    figures = check_figures(check, "<i>x</i>", "<u>g</u>")
+    assert [f["key"] for f in figures] == ["shares", "distribution", "residuals", "groups"]
+    for f in figures:
+        assert f["table"]["rows"] and f["alt"] and f["reading"]
+        assert "<i>" not in str(f["layout"]) and "<b>" not in str(f["traces"]) + str(f["layout"])
+    assert len(check_figures(check, "x", None)) == 3
+
+
+def test_run_on_a_table_with_categories(cache):
+    frame = pd.DataFrame({"x": np.random.default_rng(1).lognormal(size=200), "g": ["a", "b"] * 100,
+                          "many": np.arange(200.0)})  # fmt: skip
+    frame.loc[3, "g"] = None
+    table = Table("t", frame, False)
+    settings = make_settings(outcome="x", model="lognormal", chains=1, draws=200, warmup=200)
+    analysis = Analysis(table, settings, cache)
+    found = run_check(analysis, "g", "b")
+    assert found["n_records"] == 99 and found["categories"] == ["a", "b", "missing"]
+    assert [g["n"] for g in found["groups"]] == [100, 99, 1]
+    assert len(run_check(analysis, "many", None)["categories"]) == 4
+    rows = run_sensitivity(analysis, "weighted", (0.01, 1.0))["rows"]
+    assert rows[1]["epsilon"] == analysis.run("weighted").epsilon
+    assert rows[0]["epsilon"] != rows[1]["epsilon"]  # a prior this tight moves the fit
+    table = Table("t", frame.assign(g=[f"v{i}" for i in range(200)]), False)
+    with pytest.raises(InputError, match="200 categories"):
+        run_check(Analysis(table, settings, cache), "g", None)

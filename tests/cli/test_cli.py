@@ -1,0 +1,207 @@
+"""The command line as a user calls it: contract, exit statuses, one clear line on error."""
+
+import json
+import subprocess
+
+import numpy as np
+import pytest
+
+from synth_core.mechanisms.catalogue import MECHANISMS
+from tests.conftest import PYTHON, ROOT, shared_file
+
+pytestmark = pytest.mark.stan
+QUICK = ["--draws", "300", "--warmup", "300"]
+
+
+def cli(*arguments):
+    return subprocess.run(
+        [PYTHON, "-m", "synth_core", *arguments], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+
+
+def test_json_contract():
+    done = cli(
+        "compare",
+        "example:401ksubs",
+        "--outcome",
+        "inc",
+        "--predictors",
+        "age",
+        "marr",
+        "male",
+        "fsize",
+        "--model",
+        "lognormal",
+        "--format",
+        "json",
+        *QUICK,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    answer = json.loads(done.stdout)
+    assert answer["table"] | {"rows": 9275, "outcome": "inc"} == answer["table"]
+    assert len(answer["table"]["fingerprint"]) == 16
+    assert [r["mechanism"] for r in answer["results"]] == ["unweighted", "weighted"]
+    for r in answer["results"]:
+        assert {
+            "guarantee",
+            "lipschitz_bound",
+            "epsilon",
+            "n_zero_weight",
+            "n_truncated",
+            "n_censored",
+            "weights",
+            "utility",
+            "diagnostics",
+            "seconds",
+            "cached",
+        } <= set(r)
+        assert {"mean", "min", "max"} <= set(r["weights"])
+        assert {"ecdf_max", "ecdf_avg", "mean", "median", "q15", "q90"} <= set(r["utility"])
+        assert {"rhat", "ess_bulk", "divergences"} <= set(r["diagnostics"])
+        assert r["epsilon"] == 2 * r["lipschitz_bound"]
+    unweighted, weighted = answer["results"]
+    assert weighted["epsilon"] < unweighted["epsilon"]
+    assert weighted["n_zero_weight"] >= 1
+    assert answer["model"]["name"] == "lognormal"
+
+
+def test_table_shows_each_epsilon_beside_its_guarantee():
+    done = cli("compare", "example:beta", "--rows", "300", *QUICK)
+    assert done.returncode == 0, done.stderr
+    assert "asymptotic DP" in done.stdout
+    assert "no guarantee" in done.stdout
+    assert "removing one record" in done.stdout
+
+
+def test_real_file():
+    path = shared_file("nist_acs_ma2018.csv")
+    done = cli("compare", str(path), "--outcome", "PINCP")
+    assert done.returncode == 2
+    assert "must be a number" in done.stderr  # "N" marks missing there
+
+
+def test_fatigue():
+    path = shared_file("fatigue.csv")
+    done = cli(
+        "compare", str(path), "--outcome", "cycle", "--predictors", "stress", "--format", "json", *QUICK
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["table"]["rows"] == 22
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["compare", "nowhere.csv", "--outcome", "x"], "no file"),
+        (["compare", "example:nothing"], "no example"),
+        (["compare", "example:beta", "--mechanism", "magic"], "no mechanism 'magic'"),
+        (["compare", "example:beta", "--outcome", "y"], "no column 'y'"),
+        (["compare", "example:beta", "--scale", "-1"], "scale"),
+        (["compare", "example:beta", "--epsilon", "0"], "epsilon"),
+        (["compare", "example:beta", "--draws", "lots"], "invalid int"),
+        (["compare", "example:beta", "--model", "gamma"], "no model"),
+        (["compare", "example:beta", "--bounds", "0", "0.5"], "declared bounds"),
+        (["compare", "example:beta", "--rows", "2"], "--rows"),
+        (["compare", "example:401ksubs", "--rows", "20"], "fixed table"),
+        (["compare", "example:beta", "--epsilon", "-1"], "epsilon"),
+        (["compare", "example:beta", "--radius", "0"], "radius"),
+        (["compare", "example:beta", "--range", "1.8", "0.4"], "a ≤ b"),
+        (["compare", "example:beta", "--range", "1.1", "1.8"], "leaves out the value"),
+        (
+            ["compare", "example:beta", "--tail", "0", "0.2", "2.4", "--mechanism", "range_averaged"],
+            "percentage",
+        ),
+        (["compare", "example:lognormal", "--mechanism", "histogram"], "declared bounds"),
+        (["compare", "example:beta", "--brackets", "nowhere.csv"], "no file"),
+        (["compare", "example:beta", "--match-epsilon", "magic"], "no mechanism"),
+        (["compare", "example:beta", "--mechanism", "likelihood/censored/averaged"], "No guarantee"),
+        (
+            ["compare", "example:beta", "--bins", "none", "--mechanism", "histogram", "--bounds", "0", "1"],
+            "Bins",
+        ),
+        (["compare", "example:beta", "--risk-reference", "example:none"], "no example"),
+        (["frobnicate"], "invalid choice"),
+        ([], "required"),
+    ],
+)
+def test_bad_input_is_status_two_and_one_line(arguments, message):
+    done = cli(*arguments)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    lines = done.stderr.strip().splitlines()
+    assert len(lines) == 1
+    assert message in lines[0]
+
+
+def test_a_failed_fit_is_status_one(monkeypatch, tmp_path, capsys):
+    from synth_core import cli as module
+    from synth_core.errors import FitError
+
+    def fail(*args, **kwargs):
+        raise FitError("The sampler stopped: test.")
+
+    monkeypatch.setattr("synth_core.analysis.fits.sample", fail)
+    monkeypatch.setenv("SYNTH_RESULTS_DIR", str(tmp_path))
+    assert module.main(["compare", "example:beta", "--rows", "100"]) == 1
+    assert capsys.readouterr().err.startswith("failed: ")
+
+
+def test_same_seed_same_numbers(tmp_path):
+    rows = "\n".join(f"{v:.9f}" for v in np.random.default_rng(2).lognormal(size=200))
+    path = tmp_path / "t.csv"
+    path.write_text("x\n" + rows)
+
+    def numbers():
+        answer = json.loads(cli("compare", str(path), "--outcome", "x", "--format", "json", *QUICK).stdout)
+        return [{k: v for k, v in r.items() if k not in ("seconds", "cached")} for r in answer["results"]]
+
+    assert numbers() == numbers()
+
+
+def test_all_twelve_and_a_composed_one():
+    done = cli("compare", "example:beta", "--rows", "300", "--bounds", "0", "1", "--format", "json", *QUICK,
+               "--mechanism", *MECHANISMS, "count/censored")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    results = {r["mechanism"]: r for r in json.loads(done.stdout)["results"]}
+    assert list(results) == [*MECHANISMS, "count/censored"]
+    assert results["histogram"]["lipschitz_bound"] is None
+    assert results["censored"]["guarantee"] == "ε-DP"
+    assert results["censored"]["epsilon_replace"] == 10.0
+    assert results["weighted_final"]["tuned"]["k"] > 0
+    for r in results.values():
+        assert r["explanation"]
+        assert 0 <= r["identification_risk"]["expected_match_risk"] <= 1
+
+
+def test_a_frozen_risk_map(tmp_path):
+    done = cli("compare", "example:beta", "--rows", "300", "--risk-reference", "example:beta", "--format",
+               "json", *QUICK, "--mechanism", "censored_weighted")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert answer["risk_reference"] == "example:beta"
+    assert any("frozen on example:beta" in line for line in answer["results"][0]["explanation"])
+
+
+def test_bracket_file(tmp_path):
+    path = tmp_path / "brackets.csv"
+    path.write_text("lower,upper\n0,0.1\n0.1,1\n")
+    done = cli("compare", "example:beta", "--rows", "300", *QUICK, "--brackets", str(path), "--mechanism",
+               "range_truncated")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    path.write_text("lower,upper\n0,0.1\n0.2,1\n")
+    done = cli("compare", "example:beta", "--brackets", str(path))
+    assert done.returncode == 2
+    assert "gap" in done.stderr
+
+
+def test_purge(tmp_path, monkeypatch, capsys):
+    from synth_core.cli import main
+    from synth_core.system.cache import results_cache
+
+    monkeypatch.setenv("SYNTH_RESULTS_DIR", str(tmp_path / "results"))
+    results_cache().put("ab" * 32, {"a": np.zeros(10)})
+    assert results_cache().size() > 0
+    assert main(["purge"]) == 0
+    assert results_cache().size() == 0
+    assert "Deleted" in capsys.readouterr().out

@@ -1,0 +1,119 @@
+"""Options are made from the settings' fields: each setting has one, and what is given reaches the settings."""
+
+import argparse
+
+import pytest
+
+from synth_core.analysis.settings import Settings, make_settings
+from synth_core.cli import _parser
+from synth_core.cli.settings_arguments import add_settings, option_name, settings_from
+from synth_core.cli.study import LIKE_SETTINGS, NOT_LIKE
+from synth_core.data.examples import EXAMPLES
+from synth_core.errors import InputError
+
+EXAMPLE = EXAMPLES["401ksubs"]
+PLAN = "--mechanism weighted --tuned-on simulated --series s --reason r --decided-by w --out p.json"
+REQUIRED = {"plan": PLAN.split(), "tune": ["--target", "epsilon=4"]}
+
+# Every setting but the two that name a file: what is written, and what it means.
+GIVEN = {
+    "outcome": ("age", "age"),
+    "predictors": ("inc marr", ("inc", "marr")),
+    "categorical": ("marr", ("marr",)),
+    "model": ("mixture", "mixture"),
+    "bounds": ("-1 2000.5", (-1.0, 2000.5)),
+    "unit": ("2.5", 2.5),
+    "transformation": ("asinh", "asinh"),
+    "offset": ("-0.001", -0.001),
+    "asinh_scale": ("30", 30.0),
+    "components": ("7", 7),
+    "concentration": ("100", 100.0),
+    "zero_part": ("", True),
+    "prior_scale": ("0.5", 0.5),
+    "scale": ("0.7", 0.7),
+    "shift": ("-0.1", -0.1),
+    "epsilon": ("3", 3.0),
+    "radius": ("0.3", 0.3),
+    "risk_map": ("threshold", "threshold"),
+    "risk_threshold": ("0.4", 0.4),
+    "risk_reference": ("last.csv", "last.csv"),
+    "range": ("0.5 1.5", (0.5, 1.5)),
+    "tail": ("10 0.2 2.4", (10.0, 0.2, 2.4)),
+    "printed_truncation": ("", True),
+    "reweight_tolerance": ("0.05", 0.05),
+    "match_epsilon": ("weighted", "weighted"),
+    "bins": ("sqrt", "sqrt"),
+    "percentiles": ("5 95", (5.0, 95.0)),
+    "datasets": ("3", 3),
+    "chains": ("4", 4),
+    "draws": ("200", 200),
+    "warmup": ("300", 300),
+    "seed": ("17", 17),
+}
+
+
+def parsed(command, *more):
+    return _parser().parse_args([command, "example:401ksubs", *REQUIRED.get(command, ()), *more])
+
+
+def read(*more, command="compare"):
+    return settings_from(parsed(command, *more), "example:401ksubs")
+
+
+def test_every_setting_is_tried():
+    assert {*GIVEN, "program", "brackets"} == set(Settings.model_fields)
+
+
+@pytest.mark.parametrize("name", Settings.model_fields)
+def test_every_setting_says_what_it_does(name):
+    assert Settings.model_fields[name].description
+
+
+@pytest.mark.parametrize("command", ["compare", "map", "tune", "plan"])
+def test_what_is_not_given_is_the_settings_own(command):
+    usual = make_settings(
+        outcome=EXAMPLE.outcome, predictors=EXAMPLE.predictors, model=EXAMPLE.model, bounds=EXAMPLE.bounds
+    )
+    assert read(command=command) == usual
+
+
+@pytest.mark.parametrize("name", GIVEN)
+def test_what_is_given_reaches_the_settings(name):
+    written, value = GIVEN[name]
+    found = read(option_name(name), *written.split())
+    expected = {"predictors": ()} if name == "outcome" else {}  # an example's predictors go with its outcome
+    assert found == read().model_copy(update=expected | {name: value})
+
+
+def test_files_are_read(tmp_path, monkeypatch):
+    monkeypatch.setenv("SYNTH_OWN_PROGRAMS", "1")
+    (tmp_path / "b.csv").write_text("lower,upper\n0,50\n50,100\n")
+    (tmp_path / "p.stan").write_text("parameters { real a; }")
+    found = read("--brackets", str(tmp_path / "b.csv"), "--program", str(tmp_path / "p.stan"))
+    assert found.brackets == ((0.0, 50.0), (50.0, 100.0))
+    assert (found.model, found.program) == ("own", "parameters { real a; }")
+    with pytest.raises(InputError, match="not both"):
+        read("--program", str(tmp_path / "p.stan"), "--model", "beta")
+    with pytest.raises(InputError, match="no file"):
+        read("--brackets", str(tmp_path / "c.csv"))
+
+
+def test_a_study_of_databases_like_a_table_takes_the_same_options():
+    for name in set(GIVEN) - NOT_LIKE:
+        written, value = GIVEN[name]
+        args = _parser().parse_args(
+            ["study", "like", "example:401ksubs", option_name(name), *written.split()]
+        )
+        found = settings_from(args, args.table, leave_out=("epsilon", "scale"))
+        if name in ("epsilon", "scale"):
+            assert getattr(args, name) == [value]
+        else:
+            assert getattr(found, name) == value
+    assert set(LIKE_SETTINGS) | NOT_LIKE == set(Settings.model_fields)
+
+
+def test_several_values_where_they_are_swept():
+    parser = argparse.ArgumentParser()
+    add_settings(parser, ("epsilon", "unit"), several=("epsilon",))
+    args = parser.parse_args(["--epsilon", "1", "2", "--unit", "3"])
+    assert (args.epsilon, args.unit) == ([1.0, 2.0], 3.0)

@@ -1,0 +1,279 @@
+"""Loading: formats, detection, and every kind of bad input with words of its own."""
+
+import io
+import tomllib
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pyreadstat
+import pytest
+
+from synth_core.data.design import select
+from synth_core.data.readers import ReadOptions
+from synth_core.data.table import open_table, read_table
+from synth_core.errors import InputError
+from synth_core.system import limits
+from tests.conftest import ROOT
+
+FRAME = pd.DataFrame(
+    {
+        "income": np.linspace(10.5, 90.25, 40),
+        "sex": ["f", "m"] * 20,
+        "code": [1, 2, 3, 4] * 10,
+        "größe 1": np.arange(40) % 7 + 0.5,
+    }
+)
+
+
+def csv(text):
+    return text.encode()
+
+
+def frame_bytes(kind, tmp_path):
+    stream = io.BytesIO()
+    path = tmp_path / f"t.{kind}"
+    plain = FRAME.rename(columns={"größe 1": "size1"})
+    if kind == "csv":
+        return FRAME.to_csv(index=False).encode(), FRAME
+    if kind == "tsv":
+        return FRAME.to_csv(index=False, sep="\t").encode(), FRAME
+    if kind == "xlsx":
+        FRAME.to_excel(stream, index=False)
+        return stream.getvalue(), FRAME
+    if kind == "parquet":
+        FRAME.to_parquet(stream)
+        return stream.getvalue(), FRAME
+    if kind == "dta":
+        plain.to_stata(stream, write_index=False)
+        return stream.getvalue(), plain
+    if kind in ("sav", "zsav"):
+        pyreadstat.write_sav(plain, str(path))
+    if kind == "xpt":
+        pyreadstat.write_xport(plain, str(path))
+    return path.read_bytes(), plain
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "xlsx", "parquet", "dta", "sav", "zsav", "xpt"])
+def test_formats(kind, tmp_path):
+    content, expected = frame_bytes(kind, tmp_path)
+    table = read_table(content, f"t.{kind}")
+    assert list(table.frame.columns) == list(expected.columns)
+    np.testing.assert_allclose(table.frame["income"].astype(float), expected["income"])
+    assert list(table.frame["sex"].astype(str)) == list(expected["sex"])
+
+
+def test_gzip(tmp_path):
+    path = tmp_path / "t.csv.gz"
+    FRAME.to_csv(path, index=False)
+    assert open_table(str(path)).rows == 40
+
+
+@pytest.mark.parametrize(
+    ("sep", "decimal", "encoding"),
+    [
+        (";", ",", "utf-8"),
+        (";", ",", "cp1252"),
+        ("\t", ",", "utf-8"),
+        ("|", ".", "utf-16"),
+        (",", ".", "utf-8-sig"),
+    ],
+)
+def test_detection(sep, decimal, encoding):
+    content = FRAME.to_csv(index=False, sep=sep, decimal=decimal).encode(encoding)
+    table = read_table(content, "t.csv")
+    np.testing.assert_allclose(table.frame["income"], FRAME["income"])
+    assert "größe 1" in table.frame.columns
+    assert table.read_options.delimiter == sep
+    assert table.read_options.decimal == decimal
+
+
+def test_detection_can_be_corrected():
+    content = csv("a;b\n" + "1,5;2\n2,5;3\n" * 8)
+    table = read_table(content, "t.csv", ReadOptions(";", "utf-8", ","))
+    assert table.frame["a"].iloc[0] == 1.5
+
+
+def test_description():
+    table = read_table(FRAME.assign(empty=np.nan, same=1).to_csv(index=False).encode(), "t.csv")
+    kinds = {c.name: c.kind for c in table.columns}
+    assert kinds == {
+        "income": "number",
+        "sex": "text",
+        "code": "code",
+        "größe 1": "number",
+        "empty": "empty",
+        "same": "code",
+    }
+    assert table.column("same").note == "constant"
+
+
+def test_fingerprint_follows_content():
+    first = read_table(FRAME.to_csv(index=False).encode(), "a.csv")
+    again = read_table(FRAME.to_csv(index=False).encode(), "b.csv")
+    changed = FRAME.copy()
+    changed.loc[3, "income"] += 1e-9
+    other = read_table(changed.to_csv(index=False).encode(), "a.csv")
+    assert first.fingerprint == again.fingerprint != other.fingerprint
+    assert (
+        first.fingerprint
+        != read_table(FRAME.rename(columns={"sex": "sax"}).to_csv(index=False).encode(), "a.csv").fingerprint
+    )
+
+
+ROWS = "\n".join(f"{i},{i % 3}" for i in range(1, 30))
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "message"),
+    [
+        (b"", "t.csv", "empty"),
+        (b"  \n \n", "t.csv", "empty"),
+        (b"a,b\n", "t.csv", "no rows"),
+        (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "t.csv", "not text"),
+        (b"\x89PNG", "t.png", "cannot be read"),
+        (b"nonsense", "t.parquet", "could not be read"),
+        (b"nonsense", "t.xlsx", "could not be read"),
+        (b"nonsense", "t.sav", "could not be read"),
+        (csv("a,a\n" + ROWS), "t.csv", "more than once"),
+        (csv(",b\n" + ROWS), "t.csv", "has no name"),
+    ],
+)
+def test_bad_files(content, name, message):
+    with pytest.raises(InputError, match=message):
+        read_table(content, name)
+
+
+def test_messages_do_not_quote_cells():
+    secret = "hunter2"
+    with pytest.raises(InputError) as caught:
+        select(read_table(csv(f"x,z\n{secret},1\n{ROWS}"), "t.csv"), "x")
+    assert secret not in str(caught.value)
+    assert "row 1" in str(caught.value)
+
+
+def table_of(**columns):
+    return read_table(pd.DataFrame(columns).to_csv(index=False).encode(), "t.csv")
+
+
+N = 40
+X = np.linspace(1, 9, N)
+
+
+@pytest.mark.parametrize(
+    ("columns", "predictors", "message"),
+    [
+        ({"x": [np.nan] * N, "z": X}, (), "no values"),
+        ({"x": [5.0] * N}, (), "constant"),
+        ({"x": np.where(np.arange(N) == 3, np.inf, X)}, (), "infinite"),
+        ({"x": X[:3]}, (), "complete rows"),
+        ({"x": np.where(np.arange(N) < 35, np.nan, X)}, (), "35 more have missing"),
+        ({"x": X, "z": ["a"] * N}, ("z",), "one value only"),
+        ({"x": X, "z": [f"level {i}" for i in range(N)]}, ("z",), "too few"),
+        ({"x": X, "z": X**2, "w": 2 * X**2 + 1}, ("z", "w"), "'w' is a linear combination"),
+        ({"x": X, "z": np.where(np.arange(N) == 3, np.inf, X)}, ("z",), "infinite"),
+        ({"x": X, "z": X}, ("nothing",), "no column 'nothing'"),
+        ({"x": X, "Z": X}, ("z",), "Did you mean 'Z'"),
+        ({"x": X, "z": X**2}, ("x",), "cannot be a predictor"),
+        ({"x": X, "z": X**2}, ("z", "z"), "more than once"),
+        ({"x": pd.date_range("2020-01-01", periods=N).astype(str)}, (), "must be a number"),
+    ],
+)
+def test_bad_choices(columns, predictors, message):
+    with pytest.raises(InputError, match=message):
+        select(table_of(**columns), "x", predictors)
+
+
+def test_a_thousand_levels():
+    n = 2000
+    table = table_of(x=np.arange(n) + 0.5, z=[f"l{i % 1000}" for i in range(n)])
+    with pytest.raises(InputError, match=f"1,000 categories; at most {limits.MAX_LEVELS}"):
+        select(table, "x", ("z",))
+
+
+@pytest.mark.parametrize("name", ["=cmd()", "größe 1", "a b", "`tick`", "C(z)", "0", "x:y", "日本"])
+def test_odd_names_are_only_names(name):
+    rng = np.random.default_rng(1)
+    table = table_of(**{"x": X, name: rng.normal(size=N), "sex": ["f", "m"] * (N // 2)})
+    chosen = select(table, "x", (name, "sex"))
+    assert chosen.records.design_names == ("(intercept)", name, "sex: m")
+
+
+def test_missing_values_cost_rows_and_are_counted():
+    x, z = X.copy(), X**2
+    x[:2], z[1:4] = np.nan, np.nan
+    chosen = select(table_of(x=x, z=z), "x", ("z",))
+    assert chosen.records.n == N - 4
+    assert chosen.dropped_by == {"x": 2, "z": 3}
+    np.testing.assert_array_equal(chosen.records.outcome, X[4:])
+
+
+def test_design_is_standardised_and_codes_can_be_categories(rng):
+    table = table_of(x=X, z=rng.normal(5, 3, N), code=np.arange(N) % 4)
+    number = select(table, "x", ("z", "code")).records.design
+    assert number.shape == (N, 3)
+    np.testing.assert_allclose(number[:, 1:].mean(0), 0, atol=1e-12)
+    np.testing.assert_allclose(number[:, 1:].std(0), 1)
+    assert select(table, "x", ("z", "code"), ("code",)).records.design.shape == (N, 5)
+
+
+def test_the_web_server_refuses_larger_uploads_by_the_same_limit():
+    config = tomllib.loads((ROOT / ".streamlit/config.toml").read_text())
+    assert config["server"]["maxUploadSize"] == limits.MAX_UPLOAD_MB
+
+
+def test_a_decimal_comma_in_a_comma_separated_file_is_refused_not_misread():
+    for text in ("a,b\n" + "1,5,2,5\n" * 12, "a,b\n" + "1,2,3\n" * 12):
+        with pytest.raises(InputError, match="more cells than the header"):
+            read_table(text.encode(), "t.csv")
+
+
+def test_text_oddities():
+    body = "\n".join(f"{i}.5,{i}" for i in range(1, 20))
+    assert read_table(("\n\nx,y\n" + body).encode(), "t.csv").rows == 19
+    assert (
+        read_table(("x,y\n" + body).encode("utf-16-le"), "t.csv", ReadOptions(",", "utf-16", ".")).rows == 19
+    )
+    assert list(read_table(('x, "y,z"\n' + body).encode(), "t.csv").frame.columns) == ["x", "y,z"]
+
+
+def test_labelled_and_nested_columns():
+    frame = FRAME.assign(one=pd.Categorical(["only"] * 40))
+    stream = io.BytesIO()
+    frame.to_parquet(stream)
+    assert read_table(stream.getvalue(), "t.parquet").column("one").note == "constant"
+    stream = io.BytesIO()
+    FRAME.assign(nested=[[1, 2]] * 40).to_parquet(stream)
+    with pytest.raises(InputError, match="holds lists"):
+        read_table(stream.getvalue(), "t.parquet")
+
+
+def test_a_predictor_of_absurd_scale(rng):
+    with pytest.raises(InputError, match="another unit"):
+        select(table_of(x=X, z=rng.normal(size=N) * 1e-200), "x", ("z",))
+
+
+def test_a_category_cannot_meet_a_number(rng):
+    text = select(table_of(x=X, z=["a", "b"] * (N // 2)), "x", ("z",))
+    with pytest.raises(InputError, match="category in the other"):
+        select(table_of(x=X, z=rng.normal(size=N)), "x", ("z",), transform=text.transform)
+
+
+def test_small_files_that_unpack_to_huge_tables_are_refused_before_they_are(monkeypatch):
+    import pyarrow
+    import pyarrow.parquet
+
+    stream = io.BytesIO()
+    bomb = pyarrow.table({f"c{i}": pyarrow.array([1.0] * 2000).dictionary_encode() for i in range(40)})
+    pyarrow.parquet.write_table(bomb, stream)
+    assert len(stream.getvalue()) < 40_000
+    monkeypatch.setattr(limits, "MAX_UNPACKED_MB", 0.5)
+    monkeypatch.setattr(pyarrow.parquet.ParquetFile, "read", lambda *a: pytest.fail("it was unpacked"))
+    with pytest.raises(InputError, match=r"unpacks to 2,000 rows and 40 columns"):
+        read_table(stream.getvalue(), "bomb.parquet")
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/worksheets/sheet1.xml", b" " * 3 * 1024**2)
+    monkeypatch.setattr(limits, "MAX_UNPACKED_XLSX_MB", 1)
+    with pytest.raises(InputError, match="unpacks to more than"):
+        read_table(packed.getvalue(), "bomb.xlsx")

@@ -1,0 +1,334 @@
+"""Audits of whole mechanisms: what must be caught is, what keeps its claim is not; against closed forms."""
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.settings import make_settings
+from synth_core.data.examples import load_example
+from synth_core.data.table import Table
+from synth_core.errors import Cancelled, InputError
+from synth_core.experiments.audit import neighbour_runs
+from synth_core.experiments.audit.audit import AuditRequest, run_audit
+from synth_core.experiments.audit.lower_bound import measure
+from synth_core.experiments.audit.neighbours import (
+    REMOVED,
+    REPLACED,
+    Neighbour,
+    alternatives,
+    changed,
+    neighbours,
+    worst_alternative,
+    worst_records,
+)
+from synth_core.experiments.audit.verdict import BEYOND, CONSISTENT, EXCEEDED, NOT_JUDGED, VIOLATED
+from synth_core.mechanisms import histogram
+from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.models.beta import Beta
+from synth_core.system.cache import Cache, MemoryCache
+
+pytestmark = pytest.mark.stan
+QUICK = {"chains": 2, "draws": 1000, "warmup": 500}
+
+
+@pytest.fixture(autouse=True)
+def short_chains(monkeypatch):
+    """Enough for these small posteriors; R-hat is asked for all the same."""
+    monkeypatch.setattr(neighbour_runs, "MIN_DRAWS", 2_000)
+
+
+def outlier_table(seed, n, outlier=None):
+    """Beta(4, 6), and one record that lies far from all others."""
+    x = np.random.default_rng(seed).beta(4, 6, n)
+    if outlier is not None:
+        x[0] = outlier
+    return Table(f"table {seed}", pd.DataFrame({"x": x}), confidential=False)
+
+
+def small(noise=None, **changes):
+    """100 records with an outlier, low claims, a map frozen on another table; noise with a seed."""
+    values = {"outcome": "x", "model": "beta", "bounds": (0.0, 1.0), "risk_reference": "table 2",
+              "epsilon": 1.0, "scale": 0.3} | QUICK | changes  # fmt: skip
+    table, reference = outlier_table(1, 100, 1e-5), outlier_table(2, 500)
+    return Analysis(table, make_settings(**values), MemoryCache(), reference=reference,
+                      noise=noise or histogram.seeded_counts((1, 2)))  # fmt: skip
+
+
+def audited(analysis, mechanism, runs=2_000):
+    audit = run_audit(analysis, AuditRequest((mechanism,), runs, as_set=True))
+    return {line.relation: line for line in audit.lines}
+
+
+# -- what must be caught, and what must not ------------------------------------------------------
+
+
+@pytest.mark.parametrize("mechanism", ["weighted", "censored", "histogram"])
+def test_a_correct_mechanism_is_not_refuted(mechanism):
+    for line in audited(small(), mechanism).values():
+        assert line.verdict == CONSISTENT, line
+        assert line.epsilon_lower <= line.claimed < line.detectable
+
+
+def test_weights_that_never_reach_the_sampler_are_caught(monkeypatch):
+    right = Beta.stan_data
+    monkeypatch.setattr(
+        Beta, "stan_data", lambda self, weights, censor=None: right(self, np.ones_like(weights), censor)
+    )
+    for line in audited(small(), "weighted").values():
+        assert line.verdict == VIOLATED and line.epsilon_lower > 2 * line.claimed
+        assert line.row == 1  # the outlier, whose weight should have been 0
+
+
+def test_censoring_that_is_left_out_is_caught(monkeypatch):
+    right = Beta.stan_data
+    monkeypatch.setattr(Beta, "stan_data", lambda self, alpha, censor=None: right(self, alpha))
+    for line in audited(small(), "censored").values():
+        assert line.verdict == VIOLATED and line.epsilon_lower > 1.5 * line.claimed
+        assert "do not release" in line.why
+
+
+def test_noise_of_half_the_scale_is_caught():
+    """It shows when a record is replaced, which the noise is made for; a removed one moves one count only."""
+    lines = audited(
+        small(noise=lambda counts, epsilon: histogram.noisy_counts(counts, 2 * epsilon)), "histogram"
+    )
+    assert lines[REPLACED].verdict == VIOLATED and 1.3 < lines[REPLACED].epsilon_lower <= 2.0
+    assert lines[REMOVED].verdict == CONSISTENT
+
+
+def test_the_histogram_is_measured_near_its_true_epsilon():
+    """Its epsilon between two tables is known: all of it for a replaced record, half for a removed one."""
+    lines = audited(small(), "histogram", runs=10_000)
+    assert 0.75 < lines[REPLACED].epsilon_lower < 1.0
+    assert 0.3 < lines[REMOVED].epsilon_lower < 0.5
+    assert lines[REPLACED].largest_ratio == pytest.approx(1.0)
+
+
+# -- against closed forms ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mechanism", ["unweighted", "exponential"])
+def test_a_weighted_poisson_against_its_two_gammas(mechanism):
+    """Without predictors exp(beta) ~ Gamma(1 + sum(alpha x), 0.001 + sum(alpha)): every event is known."""
+    x = np.append(np.random.default_rng(3).poisson(20, 39), 60)
+    reference = Table("earlier", pd.DataFrame({"x": np.random.default_rng(4).poisson(20, 200)}), False)
+    settings = make_settings(outcome="x", model="poisson", epsilon=20.0, risk_reference="earlier", **QUICK)
+    analysis = Analysis(
+        Table("counts", pd.DataFrame({"x": x}), False), settings, MemoryCache(), reference=reference
+    )
+    point = find_mechanism(mechanism)
+    weighted = analysis.weighted(point)
+    [neighbour] = [n for n in neighbours(analysis, analysis.run(mechanism), weighted, REMOVED) if n.row == 39]
+    other = analysis.on(neighbour.table)
+    pair = neighbour_runs.posterior_pair(analysis, other, neighbour, weighted, 8_000)
+    alpha = weighted.weights[0]
+    gammas = [
+        stats.gamma(1 + alpha * values.sum(), scale=1 / (1e-3 + alpha * len(values)))
+        for values in (x, x[:-1])
+    ]
+    for side, gamma in zip((pair.first, pair.second), gammas, strict=True):
+        draws = np.exp(side["beta[1]"])
+        assert stats.kstest(draws, gamma.cdf).pvalue > 1e-4  # thinned draws are as good as independent ones
+        t = draws[:50]
+        density = gammas[0].logpdf(t) - gammas[1].logpdf(t)
+        gap = side["log density ratio"][:50] - density
+        np.testing.assert_allclose(gap, gap[0], atol=1e-6)  # the ratio up to its constant
+    found = [f for f in measure(pair.first, pair.second, 0.05) if f.event.statistic == "beta[1]"]
+    for finding in found:
+        at = np.exp(finding.event.threshold)
+        chances = [gamma.sf(at) if finding.event.above else gamma.cdf(at) for gamma in gammas]
+        exact = np.log(chances[0] / chances[1]) * (1 if finding.likelier_on_first else -1)
+        assert 0.5 * exact < finding.epsilon_lower <= exact
+    largest = max(abs(gammas[0].logpdf(t) - gammas[1].logpdf(t)).max()
+                  for t in (np.exp(side["beta[1]"]) for side in (pair.first, pair.second)))  # fmt: skip
+    assert max(f.epsilon_lower for f in found) < pair.largest_ratio
+    assert pair.largest_ratio == pytest.approx(largest, rel=0.25)  # of all draws, thinned ones among them
+
+
+@pytest.mark.parametrize("relation", [REMOVED, REPLACED])
+@pytest.mark.parametrize("mechanism", ["weighted", "censored_weighted"])
+def test_the_density_ratio_against_whole_targets(mechanism, relation):
+    """Against both pseudo log-likelihoods in full, record by record, with weights from each table itself."""
+    analysis = small().from_current()
+    weighted = analysis.weighted(find_mechanism(mechanism))
+    row, value = 7, 0.9 if relation == REPLACED else None
+    neighbour = Neighbour(relation, row, value, "", changed(analysis, row, value))
+    other = analysis.on(neighbour.table)
+    there = other.weighted(weighted.mechanism)
+    posterior, _ = analysis.fits.posterior(weighted.weights, weighted.censor_bound)
+    ratio, _ = neighbour_runs._ratio(analysis, other, neighbour, (weighted, there), posterior)
+    picked = np.arange(0, posterior.n_draws, 150)
+    totals = []
+    for c, w in ((analysis, weighted), (other, there)):
+        a, b = posterior.draws["a"][picked, None], posterior.draws["b"][picked, None]
+        terms = w.weights * stats.beta.logpdf(c.table.frame["x"].to_numpy(), a, b)
+        totals.append(
+            (terms if w.censor_bound is None else np.clip(terms, -w.censor_bound, w.censor_bound)).sum(axis=1)
+        )
+    np.testing.assert_allclose(ratio[picked], totals[0] - totals[1], atol=1e-8)
+    assert (weighted.weights[:5] != there.weights[:5]).any() or mechanism == "censored"
+
+
+# -- neighbours ----------------------------------------------------------------------------------
+
+
+def test_the_worst_records_and_alternatives_against_a_search():
+    analysis = small(scale=1.0)
+    result, weighted = analysis.run("weighted"), analysis.weighted(find_mechanism("weighted"))
+    rows = worst_records(analysis, result, weighted)
+    x = analysis.table.frame["x"].to_numpy()
+    draws = analysis.fits.posterior(weighted.weights)[0].draws
+    log_lik = stats.beta.logpdf(x, draws["a"][:, None], draws["b"][:, None])
+    plain = analysis.fits.unweighted()[0].draws
+    risk = np.abs(stats.beta.logpdf(x, plain["a"][:, None], plain["b"][:, None])).max(axis=0)
+    assert set(rows) >= {int(np.argmax(np.abs(weighted.weights * log_lik).max(axis=0))), int(np.argmax(risk))}
+    assert int(np.argmax(risk)) == 0 and weighted.weights[0] == 0.0
+    row = int(np.argmax(result.lipschitz_bounds))
+    value = worst_alternative(analysis, weighted, result, row)
+    assert value in np.delete(x, row)  # a local claim is read from the values of the table
+    spread = np.ptp((weighted.weights * log_lik)[:, [row]] - weighted.weights * log_lik, axis=0)
+    assert spread[x == value][0] > 0.97 * spread.max()  # a few draws decide, not all
+
+
+def test_alternatives_keep_to_what_the_claim_covers():
+    analysis = small()
+    strict = alternatives(analysis, find_mechanism("censored"), 5)
+    assert strict.min() < 1e-5 and strict.max() > 1 - 1e-5  # to the declared bounds
+    local = alternatives(analysis, find_mechanism("weighted"), 5)
+    x = analysis.table.frame["x"].to_numpy()
+    assert set(local) <= set(x) - {x[5]}
+    within = alternatives(analysis, find_mechanism("range_truncated"), 5)
+    assert within.min() >= 0.4 * x[5] and within.max() <= 1.8 * x[5]
+    counts = load_example("poisson", 50, 1)
+    whole = alternatives(
+        Analysis(counts, make_settings(outcome="x", model="poisson"), MemoryCache()),
+        find_mechanism("censored"),
+        0,
+    )
+    assert (whole % 1 == 0).all()
+
+
+def test_the_design_of_predictors_is_held(cache):
+    """They are public: a removed record must not shift the scale that coefficients are told on."""
+    analysis = Analysis(
+        load_example("lognormal", 60, 1),
+        make_settings(outcome="x", model="lognormal", predictors=("z",)),
+        cache,
+    )
+    table = changed(analysis, 3, None)
+    held, own = analysis.on(table), Analysis(table, analysis.settings, cache)
+    np.testing.assert_array_equal(
+        held.model.records.design, np.delete(analysis.model.records.design, 3, axis=0)
+    )
+    assert (held.model.records.design != own.model.records.design).any()
+    assert held.fits.records_key() != own.fits.records_key()
+
+
+def test_missing_values_and_whole_numbers_keep_their_rows():
+    frame = pd.DataFrame({"x": [None, 4, 9, 1, None, 7, 3, 8, 2, 6, 5, 12]}, dtype="Int64")
+    analysis = Analysis(Table("t", frame), make_settings(outcome="x", model="poisson"), MemoryCache())
+    assert changed(analysis, 2, 50.0).frame["x"][3] == 50.0  # the third complete row
+    removed = changed(analysis, 2, None).frame["x"].dropna().tolist()
+    assert removed == [4, 9, 7, 3, 8, 2, 6, 5, 12]
+
+
+# -- how it runs ---------------------------------------------------------------------------------
+
+
+def test_the_same_seed_gives_the_same_audit(monkeypatch):
+    monkeypatch.setattr(neighbour_runs, "MIN_DRAWS", 1_000)
+    first, second, third = (audited(small(seed=seed), "unweighted", 1_000) for seed in (1, 1, 2))
+    assert first == second
+    assert first[REMOVED].findings != third[REMOVED].findings
+
+
+def test_weights_from_the_table_and_from_the_map_are_both_audited(monkeypatch):
+    """The scalar weight of the table itself is set by the outlier, so without it another one is used."""
+    monkeypatch.setattr(neighbour_runs, "MIN_DRAWS", 1_000)
+    audit = run_audit(small(), AuditRequest(("exponential",), 1_500))
+    assert [(line.weights, line.relation) for line in audit.lines] == [
+        ("frozen on table 2", REMOVED), ("frozen on table 2", REPLACED),
+        ("current table", REMOVED), ("current table", REPLACED),
+    ]  # fmt: skip
+    assert {line.verdict for line in audit.lines[:2]} == {BEYOND}
+    assert {line.verdict for line in audit.lines[2:]} == {EXCEEDED}
+    assert "only asymptotically" in audit.lines[2].why and "Freeze the risk map" in audit.lines[2].why
+    assert audit.error == pytest.approx(0.05 / 4)
+
+
+def test_a_stopped_audit_keeps_its_finished_lines(tmp_path):
+    """And a histogram, whose noise has no seed, is not drawn again."""
+    cache = Cache(tmp_path)
+    settings = make_settings(outcome="x", model="beta", bounds=(0.0, 1.0), epsilon=1.0)
+
+    def stop(text, share):
+        if text.startswith("2 of 2"):
+            raise Cancelled("stopped")
+
+    def asked(progress):
+        analysis = Analysis(outlier_table(1, 50), settings, cache, progress)
+        return run_audit(analysis, AuditRequest(("histogram",), 1_000))
+
+    with pytest.raises(Cancelled):
+        asked(stop)
+    seen = []
+    whole = asked(lambda text, share: seen.append(text))
+    assert not [text for text in seen if text.startswith("1 of 2")]
+    assert asked(lambda text, share: None) == whole
+
+
+def test_a_fit_that_has_not_converged_is_not_judged(monkeypatch):
+    monkeypatch.setattr(neighbour_runs, "MIN_DRAWS", 1_000)
+    line = audited(small(draws=100, warmup=100, chains=2), "weighted", 1_000)[REMOVED]
+    assert line.verdict == NOT_JUDGED and "not converged" in line.why
+
+
+def test_range_claims_are_judged_only_where_they_claim(monkeypatch):
+    monkeypatch.setattr(neighbour_runs, "MIN_DRAWS", 1_000)
+    lines = audited(small(scale=1.0), "range_truncated", 1_000)
+    assert lines[REMOVED].verdict == NOT_JUDGED and "sensitive range" in lines[REMOVED].why
+    assert lines[REPLACED].verdict in (CONSISTENT, BEYOND)
+
+
+@pytest.mark.parametrize(
+    ("changes", "settings", "message"),
+    [
+        ({"mechanisms": ()}, {}, "at least one mechanism"),
+        ({"runs": 10}, {}, "needs 1,000 to 200,000 runs"),
+        ({"confidence": 1.0}, {}, "confidence must lie"),
+        ({"delta": 1.0}, {}, "δ must lie"),
+        ({}, {"match_epsilon": "weighted"}, "without matching"),
+    ],
+)
+def test_what_cannot_be_audited_is_refused_in_words(changes, settings, message):
+    asked = dataclasses.replace(AuditRequest(("weighted",)), **changes)
+    with pytest.raises(InputError, match=message):
+        run_audit(small(**settings), asked)
+
+
+def test_large_tables_and_very_short_ones_are_refused():
+    settings = make_settings(outcome="x", model="beta", bounds=(0.0, 1.0))
+    with pytest.raises(InputError, match="at most 6,666 runs"):
+        run_audit(Analysis(outlier_table(1, 300_000), settings, MemoryCache()), AuditRequest(("weighted",)))
+    with pytest.raises(InputError, match="none can be removed"):
+        run_audit(Analysis(outlier_table(1, 10), settings, MemoryCache()), AuditRequest(("weighted",)))
+
+
+def test_statistics_of_synthetic_tables_against_numpy(rng):
+    analysis = small()
+    neighbour = Neighbour(REMOVED, 5, None, "", analysis.table)
+    sets = rng.random((40, 99))
+    found = neighbour_runs.synthetic_statistics(iter([sets[:25], sets[25:]]), 40, neighbour, analysis)
+    x = analysis.table.frame["x"][5]
+    np.testing.assert_allclose(found["synthetic mean"], sets.mean(axis=1))
+    np.testing.assert_array_equal(found["synthetic largest value"], sets.max(axis=1))
+    np.testing.assert_array_equal(found["synthetic smallest value"], sets.min(axis=1))
+    inverted = np.quantile(sets, 0.95, axis=1, method="inverted_cdf")
+    np.testing.assert_array_equal(found["synthetic 95th percentile"], inverted)
+    np.testing.assert_allclose(
+        found["synthetic share near the record"], (abs(sets - x) <= 0.2 * x).mean(axis=1)
+    )

@@ -1,0 +1,160 @@
+"""Inverse tuning against a naive fine grid, the definitions, and the paper's scalings."""
+
+import math
+
+import numpy as np
+import pytest
+
+from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.settings import make_settings
+from synth_core.data.examples import load_example
+from synth_core.errors import InputError
+from synth_core.experiments.explore.measures import Target
+from synth_core.experiments.explore.sweep import Sweep
+from synth_core.experiments.explore.targets import EpsilonTarget, read_spec
+from synth_core.experiments.explore.tuning import tune, variants_for
+from synth_core.experiments.explore.wording import best_answers, sure_text, verdict
+
+pytestmark = pytest.mark.stan
+
+
+def beta(cache, rows=300, **more):
+    asked = make_settings(outcome="x", model="beta", bounds=(0.0, 1.0), **more)
+    return Analysis(load_example("beta", rows), asked, cache)
+
+
+def naive_share(analysis, scale, within, n=400):
+    """Share of synthetic data sets within a largest ECDF difference, by the definitions alone."""
+    under = analysis.under(scale=scale)
+    result = under.run("weighted")
+    posterior, _ = under.fits.posterior(result.weights)
+    rng = np.random.default_rng(99)
+    outcome = np.sort(analysis.model.records.outcome)
+    met = 0
+    for _ in range(n):
+        s = rng.integers(posterior.n_draws)
+        synthetic = np.sort(rng.beta(posterior.draws["a"][s], posterior.draws["b"][s], len(outcome)))
+        merged = np.concatenate([outcome, synthetic])
+        gap = np.searchsorted(outcome, merged, "right") - np.searchsorted(synthetic, merged, "right")
+        met += np.abs(gap).max() / len(outcome) <= within
+    return met / n
+
+
+def test_least_epsilon_against_a_naive_fine_grid(cache):
+    analysis = beta(cache)
+    target = Target("ecdf_max", 0.15, 0.9)
+    answer = tune(analysis, "weighted", target)
+    assert answer.share >= 0.9
+    assert answer.interval[0] < answer.share < answer.interval[1]
+    assert answer.n == 400
+    grid = [float(f"{c:.4g}") for c in np.geomspace(0.6, 1.6, 12)]
+    shares = [naive_share(analysis, c, target.at_most) for c in grid]
+    # A share of 400 is known to 4 standard errors, and the sampler moves it from fit to fit.
+    slack = 4 * math.sqrt(0.9 * 0.1 / 400)
+    found = answer.point["knobs"]["scale"]
+    assert naive_share(analysis, found, target.at_most) > 0.9 - slack
+    clearly = [c for c, share in zip(grid, shares, strict=True) if share > 0.9 + slack]
+    barely = [c for c, share in zip(grid, shares, strict=True) if share > 0.9 - slack]
+    assert barely[0] * 0.93 <= found <= clearly[0] * 1.04
+    low, high = answer.epsilon_seeds
+    assert low <= answer.point["epsilon"] <= high
+    assert "fresh data sets" in sure_text(answer.as_dict())
+    again = tune(analysis, "weighted", target)  # one seed, one answer
+    assert again.point | {"cached": False} == answer.point | {"cached": False}
+    assert (again.share, again.epsilon_seeds, again.below) == (
+        answer.share,
+        answer.epsilon_seeds,
+        answer.below,
+    )
+
+
+def test_a_given_epsilon_by_the_definitions(cache):
+    """EM: 2 max |alpha l| at the answer is the epsilon asked for; strict mechanisms take it as it is."""
+    analysis = beta(cache)
+    for name in ("exponential", "weighted_e"):
+        answer = tune(analysis, name, EpsilonTarget(3.0))
+        under = analysis.under(**answer.point["knobs"])
+        weights = under.run(name).weights
+        posterior, _ = under.fits.posterior(weights)
+        terms = weights * under.model.log_lik(posterior.draws, slice(0, 300))
+        assert 2 * np.abs(terms).max() == pytest.approx(3.0, rel=0.0101)
+        assert answer.point["epsilon"] == pytest.approx(2 * np.abs(terms).max())
+        assert answer.epsilon_seeds[0] <= answer.point["epsilon"] <= answer.epsilon_seeds[1]
+    strict = tune(analysis, "censored", EpsilonTarget(3.0))
+    assert strict.point["epsilon"] == 3.0
+    assert strict.point["guarantee"] == "censored"
+    assert strict.epsilon_seeds is None
+    nothing = tune(analysis, "unweighted", EpsilonTarget(3.0))
+    assert nothing.point is None
+    assert "no setting" in nothing.why
+    assert "cannot reach" in tune(analysis, "count_weighted", EpsilonTarget(30.0)).why
+    too_much = tune(analysis, "weighted", EpsilonTarget(200.0))
+    assert "cannot reach" in too_much.why
+
+
+@pytest.mark.slow
+def test_shifts_are_tried_beside_the_scale_and_the_best_is_taken(cache):
+    analysis = beta(cache)
+    sweeps = [Sweep("shift", 0.0, 0.2, 2), Sweep("scale", 0.5, 1.0, 9), Sweep("radius", 0.1, 0.2, 2)]
+    variants = variants_for("weighted", analysis.settings, sweeps)
+    assert [v["shift"] for v in variants] == [0.0, 0.2]  # the scale is solved for, the radius not its own
+    answers = [tune(analysis, "weighted", EpsilonTarget(4.0), (v,)) for v in variants]
+    best = tune(analysis, "weighted", EpsilonTarget(4.0), variants)
+    errors = [a.point["bands"]["ecdf_max"][1] for a in answers if a.point is not None]
+    assert best.point["bands"]["ecdf_max"][1] == min(errors)
+    assert best.refits >= sum(a.refits for a in answers)
+
+
+def test_one_epsilon_for_several(cache):
+    analysis = beta(cache, scale=0.8)
+    wanted = analysis.run("weighted").epsilon
+    target = EpsilonTarget(None, "ecdf_max", "weighted")
+    answers = [tune(analysis, m, target).as_dict() for m in ("weighted", "exponential", "censored")]
+    assert answers[0]["point"]["knobs"]["scale"] == 0.8
+    for answer in answers:
+        assert answer["wanted"] == wanted
+        assert answer["point"]["epsilon"] == pytest.approx(wanted, rel=0.0101)
+    best = best_answers(answers, target)
+    assert len(best) == 2  # one for each guarantee: neither beats the other
+    assert "ε taken from these data" in verdict(answers, target)  # no ε-DP: another table has another ε
+    assert "asymptotic DP" in verdict(answers, target)
+
+
+def test_it_says_when_no_setting_reaches_the_target(cache):
+    analysis = beta(cache)
+    target = Target("ecdf_max", 0.0001, 0.9)
+    answers = [tune(analysis, m, target).as_dict() for m in ("weighted", "unweighted", "histogram")]
+    assert all(a["point"] is None for a in answers)
+    assert all("No setting reaches it" in a["why"] for a in answers)
+    assert "no setting of the chosen mechanisms reaches it" in verdict(answers, target)
+    easy = tune(analysis, "unweighted", Target("ecdf_max", 0.5, 0.9))
+    assert easy.point is not None
+    assert best_answers([easy.as_dict()], target) == []  # no guarantee is no answer
+
+
+def test_epsilon_targets_are_checked():
+    for bad in ({"epsilon": math.nan}, {"epsilon": 0.0}, {"epsilon": math.inf}, {}, {"like": "nonsense"},
+                {"epsilon": 1.0, "like": "weighted"}):  # fmt: skip
+        with pytest.raises(InputError):
+            EpsilonTarget(**bad)
+    assert read_spec({"epsilon": 2.0, "measure": "q90", "like": None}) == EpsilonTarget(2.0, "q90")
+    assert isinstance(read_spec({"measure": "q90", "at_most": 0.1, "share": 0.5}), Target)
+
+
+@pytest.mark.long
+def test_scalings_of_range_4_2(cache):
+    """0.73 (Weighted) and 0.88 ((0.4, 1.8) truncated) bring both to the epsilon of (0.6, 1.2) truncated."""
+    found = []
+    for seed in range(1, 8):
+        asked = make_settings(outcome="x", predictors=("z",), model="lognormal", range=(0.6, 1.2))
+        narrow = Analysis(load_example("lognormal", 2000, seed), asked, cache)
+        wanted = narrow.run("range_truncated").epsilon
+        target = EpsilonTarget(wanted)
+        whole = tune(narrow, "weighted", target)
+        wide = tune(narrow.under(range=(0.4, 1.8)), "range_truncated", target)
+        found.append([whole.point["knobs"]["scale"], wide.point["knobs"]["scale"]])
+    whole, wide = np.median(found, axis=0)
+    error = 1.25 * np.std(found, axis=0, ddof=1) / math.sqrt(len(found))
+    print(np.array(found), whole, wide, error)
+    assert abs(whole - 0.73) < 0.02 + 4 * error[0]
+    assert abs(wide - 0.88) < 0.02 + 4 * error[1]

@@ -1,0 +1,251 @@
+"""Background processes: one computation for all who ask, cancel, and survival of kills."""
+
+import contextlib
+import json
+import os
+import signal
+import time
+
+import psutil
+import pytest
+
+from synth_core.analysis.settings import make_settings
+from synth_core.data.examples import load_example
+from synth_core.experiments.explore.point import settings_at
+from synth_core.experiments.explore.sweep import Planned
+from synth_core.experiments.explore.targets import EpsilonTarget
+from synth_core.jobs.manager import JobManager
+from synth_core.jobs.tasks import Job, point_task, tune_task
+
+pytestmark = pytest.mark.stan
+
+
+@pytest.fixture(scope="module")
+def manager():
+    manager = JobManager(2)
+    yield manager
+    pids = manager.worker_pids()
+    manager.close()
+    deadline = time.monotonic() + 5
+    while any(psutil.pid_exists(p) and psutil.Process(p).status() != "zombie" for p in pids):
+        assert time.monotonic() < deadline, "workers outlive the manager"
+        time.sleep(0.05)
+    assert not manager.directory.exists()
+
+
+TABLE = load_example("beta", 400)
+
+
+def settings(**more):
+    return make_settings(outcome="x", model="beta", **({"draws": 300, "warmup": 300} | more))
+
+
+def wait(jobs, seconds=60):
+    for job in jobs:
+        assert job.finished.wait(seconds)
+    return [job.state for job in jobs]
+
+
+def samplers(manager):
+    found = []
+    for pid in manager.worker_pids():
+        with contextlib.suppress(psutil.Error):  # a process may end between two looks at it
+            for child in psutil.Process(pid).children(recursive=True):
+                with contextlib.suppress(psutil.Error):
+                    if child.is_running() and child.name() == "beta":
+                        found.append(child)
+    return found
+
+
+def eventually(condition, seconds=20):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_two_sessions_share_one_job(manager):
+    first = manager.request("a", TABLE, settings(), ["unweighted", "weighted"])
+    second = manager.request("b", TABLE, settings(), ["unweighted", "weighted"])
+    assert all(x is y for x, y in zip(first, second, strict=True))
+    assert wait(first) == ["done", "done"]
+    assert first[1].summary["epsilon"] < first[0].summary["epsilon"]
+
+
+def test_a_stored_result_is_shown_before_a_worker_is_there(manager):
+    asked = (TABLE, settings(seed=31), ["unweighted"])
+    jobs = manager.request("a", *asked)
+    assert wait(jobs) == ["done"]
+    later = JobManager(1)  # of a server that has just started
+    try:
+        [job] = later.request("b", *asked)
+        assert job.state == "done"
+        assert not later.worker_pids()
+        assert job.summary == json.loads(json.dumps(jobs[0].summary)) | {"cached": True}
+        [other] = later.request("b", TABLE, settings(seed=32), ["unweighted"])
+        assert wait([other]) == ["done"]
+    finally:
+        later.close()
+
+
+LONG = {"draws": 20_000, "warmup": 20_000, "chains": 4}
+
+
+def test_what_is_superseded_is_cancelled_with_its_sampler(manager):
+    [slow] = manager.request("a", TABLE, settings(seed=11, **LONG), ["unweighted"])
+    eventually(lambda: samplers(manager))
+    [quick] = manager.request("a", TABLE, settings(seed=12), ["unweighted"])
+    assert slow.state == "cancelled"
+    eventually(lambda: not samplers(manager) or quick.finished.is_set(), 2)
+    assert wait([quick]) == ["done"]
+    eventually(lambda: not samplers(manager), 2)
+
+
+def test_cancel_spares_what_another_session_wants(manager):
+    asked = settings(seed=13, **LONG)
+    [job] = manager.request("a", TABLE, asked, ["unweighted"])
+    manager.request("b", TABLE, asked, ["unweighted"])
+    manager.cancel("a")
+    assert job.state in ("queued", "running")
+    eventually(lambda: job.progress()[1] > 0)  # progress is reported while it runs
+    started = time.monotonic()
+    manager.cancel("b")
+    assert job.state == "cancelled"
+    eventually(lambda: not samplers(manager), 2)
+    assert time.monotonic() - started < 2
+    [again] = manager.request("b", TABLE, asked, ["unweighted"])
+    assert again.state == "cancelled"  # it stays so until it is asked to run again
+    [other] = manager.request("c", TABLE, asked, ["unweighted"])
+    assert other.state in ("queued", "running")  # for another owner it runs
+    manager.cancel("c")
+    manager.forget("b", [again])
+    [anew] = manager.request("b", TABLE, asked, ["unweighted"])
+    assert anew.state in ("queued", "running")
+    manager.drop("b")
+    assert anew.state == "cancelled"
+
+
+def test_a_killed_worker_is_replaced_and_its_job_run_again(manager):
+    [slow] = manager.request("a", TABLE, settings(seed=14, draws=20_000, warmup=20_000), ["unweighted"])
+    [other] = manager.request("b", TABLE, settings(seed=15), ["unweighted"])
+    found = []
+
+    def busy():
+        for pid in manager.worker_pids():
+            with contextlib.suppress(psutil.Error):
+                if any(child.name() == "beta" for child in psutil.Process(pid).children()):
+                    found.append(pid)
+        return found
+
+    eventually(busy)
+    victim = found[0]
+    before = set(manager.worker_pids())
+    os.kill(victim, signal.SIGKILL)
+    assert wait([slow, other]) == ["done", "done"]
+    assert slow.attempts.lost <= 1
+    eventually(lambda: len(manager.worker_pids()) == 2)
+    assert set(manager.worker_pids()) != before
+    assert not psutil.pid_exists(victim) or psutil.Process(victim).status() == "zombie"
+    assert not samplers(manager)
+
+
+def test_bad_input_is_reported_in_words(manager):
+    asked = make_settings(outcome="x", model="beta", bounds=(0.0, 0.5))
+    [job] = manager.request("a", TABLE, asked, ["unweighted"])
+    assert wait([job]) == ["failed"]
+    assert "declared bounds" in job.error
+
+
+def test_nothing_is_kept_of_finished_jobs(manager):
+    eventually(lambda: not any(p.name.isdigit() for p in manager.directory.iterdir()), 5)
+    assert all(not job.tables for job in manager._jobs.values())
+
+
+def test_working_files_of_a_killed_server_are_removed():
+    from synth_core.system.scratch import working_directory
+
+    first = working_directory("synth-jobs")
+    stale = first.with_name(first.name.replace(f"-{os.getpid()}-", "-999999999-"))
+    first.rename(stale)
+    second = working_directory("synth-jobs")
+    assert not stale.exists()
+    second.rmdir()
+
+
+def test_a_session_that_went_away_is_forgotten(manager, monkeypatch):
+    monkeypatch.setattr("synth_core.jobs.tasks.ABANDONED_SECONDS", 0.3)
+    [job] = manager.request("gone", TABLE, settings(seed=16, **LONG), ["unweighted"])
+    eventually(lambda: job.state == "cancelled", 5)
+    eventually(lambda: not samplers(manager), 2)
+
+
+def background(*scales, seed=1, **more):
+    """Points of a map, as the page asks for them."""
+    asked = settings(seed=seed, **more)
+    return [
+        point_task(TABLE, Planned("weighted", settings_at(asked, {"scale": c}), {"scale": c})) for c in scales
+    ]
+
+
+@pytest.fixture
+def one_lane():
+    manager = JobManager(1)
+    yield manager
+    manager.close()
+
+
+def test_a_map_makes_room_for_a_slider_and_then_goes_on(one_lane):
+    tasks = background(0.3, 0.4, seed=21, **LONG)
+    points = one_lane.submit("a-map", tasks)
+    eventually(lambda: samplers(one_lane))
+    [slow] = [job for job in points if job.state == "running"]
+    [quick] = one_lane.request("a", TABLE, settings(seed=22), ["unweighted"])
+    assert wait([quick]) == ["done"]
+    assert slow.state in ("queued", "running")  # it gave way, and was not lost
+    assert not any(job.finished.is_set() for job in points)
+    eventually(lambda: slow.state == "running" and samplers(one_lane))  # first in its queue again
+    one_lane.cancel("a-map")
+    assert {job.state for job in points} == {"cancelled"}
+    eventually(lambda: not samplers(one_lane), 3)
+
+
+def test_a_map_stops_and_resumes_without_losing_points(one_lane):
+    tasks = background(0.3, 0.5, 0.7, 0.9, seed=23)
+    first = one_lane.submit("b-map", tasks)
+    eventually(lambda: first[0].finished.is_set())
+    one_lane.cancel("b-map")
+    done = [job for job in first if job.state == "done"]
+    assert 1 <= len(done) < 4
+    assert one_lane.submit("b-map", tasks)[-1].state == "cancelled"  # sticky until asked to go on
+    one_lane.forget("b-map", first)
+    second = one_lane.submit("b-map", tasks)
+    assert wait(second) == ["done"] * 4
+    one_lane.close()
+    restarted = JobManager(1)  # after the server ended: everything comes from the cache
+    try:
+        third = restarted.submit("c-map", tasks)
+        assert wait(third) == ["done"] * 4
+        assert all(job.summary["cached"] for job in third)
+        assert [j.summary["epsilon"] for j in third] == [j.summary["epsilon"] for j in second]
+    finally:
+        restarted.close()
+
+
+def test_inverse_tuning_runs_as_a_job_with_progress_and_cancel(one_lane):
+    target = EpsilonTarget(2.0)
+    [job] = one_lane.submit("a-tuning", [tune_task(TABLE, settings(), "weighted", target)])
+    eventually(lambda: job.finished.is_set() or "c = " in job.progress()[0])
+    assert wait([job]) == ["done"]
+    assert job.summary["point"]["epsilon"] == pytest.approx(2.0, rel=0.0101)
+    [long] = one_lane.submit("a-tuning", [tune_task(TABLE, settings(**LONG), "weighted", target)])
+    eventually(lambda: samplers(one_lane))
+    one_lane.cancel("a-tuning")
+    assert long.state == "cancelled"
+    eventually(lambda: not samplers(one_lane), 3)
+
+
+def test_a_map_waits_longer_for_its_owner():
+    job = Job("key", {}, [], None, background=True)
+    assert not job.abandoned(job.last_asked + 600)
+    assert job.abandoned(job.last_asked + 1000)
+    assert Job("key", {}, [], None).abandoned(job.last_asked + 600)

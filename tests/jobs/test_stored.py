@@ -1,0 +1,15 @@
+"""What is shown of a stored result is kept beside it, and goes with it."""
+
+from synth_core.jobs.stored import keep_summary, stored_summary
+
+KEY = "ab" * 32
+
+
+def test_a_summary_is_found_as_long_as_its_result_is(cache):
+    keep_summary(cache, KEY, {"epsilon": 1.5, "cached": False})
+    assert stored_summary(cache, KEY) is None
+    cache.put(KEY, {"seconds": 1.0})
+    assert stored_summary(cache, KEY) == {"epsilon": 1.5, "cached": True}
+    assert stored_summary(cache, "cd" * 32) is None
+    cache.purge()
+    assert stored_summary(cache, KEY) is None

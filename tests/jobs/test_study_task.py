@@ -1,0 +1,59 @@
+"""A study as one task of the app: the same numbers as the engine's, kept as they finish."""
+
+import numpy as np
+import pytest
+
+from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.settings import make_settings
+from synth_core.data.examples import load_example
+from synth_core.errors import Cancelled, InputError
+from synth_core.figures.study import study_figure
+from synth_core.jobs.study_task import StudyRequest, run_in_app
+
+
+def analysis(cache, progress=lambda text, share: None):
+    settings = make_settings(outcome="x", model="beta", chains=1, draws=200, warmup=200)
+    return Analysis(load_example("beta", 200), settings, cache, progress)
+
+
+def test_databases_like_the_table_and_their_violins(cache):
+    asked = StudyRequest("like", 4, 1, ("unweighted", "weighted"), (5.0,), (100, 200))
+    found = run_in_app(analysis(cache), asked)
+    violins = found["violins"]["lipschitz_bound"]
+    assert [(v["case"], v["label"]) for v in violins] == [
+        ("n = 100", "Unweighted"), ("n = 100", "Weighted"), ("n = 200", "Unweighted"), ("n = 200", "Weighted"),
+    ]  # fmt: skip
+    medians = {f"Δ: {v['label']}, {v['case']}": v["five"]["median"] for v in violins}
+    for row in found["rows"]:
+        if row["quantity"] in medians:
+            shown = float(row["ours"].removeprefix("median ").split(",")[0])
+            assert shown == pytest.approx(medians[row["quantity"]], abs=6e-4)
+    figure = study_figure(violins, "lipschitz_bound")
+    assert len(figure["table"]["rows"]) == 4 and "n = 200" in figure["alt"]
+    assert all(np.isfinite(v["five"]["max"]) for v in violins)
+
+
+def test_a_stopped_study_keeps_what_was_finished(cache):
+    asked = StudyRequest("like", 3, 1, ("unweighted",), (5.0,), (100,))
+
+    def stop(text, share):
+        if text.startswith("2 of 3"):
+            raise Cancelled("cancelled")
+
+    with pytest.raises(Cancelled):
+        run_in_app(analysis(cache, stop), asked)
+    told = []
+    run_in_app(analysis(cache, lambda text, share: told.append(text)), asked)
+    # Two were stored, and only the third is computed.
+    assert [t.split(" simulated")[0] for t in told if "simulated" in t] == ["2 of 3", "3 of 3"]
+
+
+def test_what_the_app_does_not_run(cache):
+    with pytest.raises(InputError, match="command line"):
+        run_in_app(analysis(cache), StudyRequest("censor-4", 1000, 1))
+    with pytest.raises(InputError, match=r"fatigue\.csv"):
+        run_in_app(analysis(cache), StudyRequest("range-5", 5, 1))
+    with pytest.raises(InputError, match="no study"):
+        run_in_app(analysis(cache), StudyRequest("nothing", 5, 1))
+    with pytest.raises(InputError):
+        run_in_app(analysis(cache), StudyRequest("like", 5, 1, (), (5.0,), (100,)))

@@ -1,0 +1,122 @@
+import math
+
+import pytest
+
+from synth_core.errors import InputError
+from synth_core.mechanisms.catalogue import MECHANISMS, compose, find_mechanism
+from synth_core.mechanisms.guarantees import GUARANTEES, belief_after, explain, safety_factor
+
+KEYS = [
+    "unweighted", "weighted", "weighted_e", "censored", "censored_weighted", "exponential",
+    "count_weighted", "weighted_final", "count_weighted_final", "range_averaged", "range_truncated",
+    "histogram",
+]  # fmt: skip
+
+
+def test_the_twelve_of_the_papers():
+    assert list(MECHANISMS) == KEYS
+
+
+@pytest.mark.parametrize(
+    ("key", "guarantee"),
+    [
+        ("unweighted", "no guarantee"),
+        ("weighted", "asymptotic DP"),
+        ("weighted_e", "asymptotic DP"),
+        ("censored", "ε-DP"),
+        ("censored_weighted", "ε-DP"),
+        ("exponential", "asymptotic DP"),
+        ("count_weighted", "asymptotic DP"),
+        ("weighted_final", "asymptotic DP"),
+        ("range_averaged", "range-averaged asymptotic DP"),
+        ("range_truncated", "range-truncated asymptotic DP"),
+        ("histogram", "ε-DP"),
+        ("count/censored", "ε-DP"),
+        ("none/averaged", "no guarantee"),
+        ("likelihood+reweighting/truncated", "range-truncated asymptotic DP"),
+    ],
+)
+def test_guarantees(key, guarantee):
+    assert find_mechanism(key).guarantee.label == guarantee
+
+
+def test_composing_finds_the_papers_names():
+    for mechanism in list(MECHANISMS.values())[:-1]:
+        made = compose(mechanism.scheme, mechanism.adjustments, mechanism.likelihood, mechanism.standard)
+        assert made is mechanism
+    made = compose("count", ("reweighting", "truncation"), "censored")
+    assert made.key == "count+truncation+reweighting/censored"
+    assert find_mechanism(made.key) == made
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        ("magic", "no mechanism 'magic'"),
+        ("count/perfect", "no privacy standard"),
+        ("count+magic", "no adjustment"),
+        ("none+reweighting", "nothing to raise"),
+        ("likelihood/censored/averaged", "No guarantee is known"),
+        ("scalar+truncation", "No guarantee is known"),
+        ("likelihood/censored/plain", "twice"),
+        ("likelihood/truncated/averaged", "twice"),
+    ],
+)
+def test_what_is_unknown_is_refused_with_the_reason(key, message):
+    with pytest.raises(InputError, match=message):
+        find_mechanism(key)
+
+
+def test_only_what_moves_a_mechanism_counts():
+    assert find_mechanism("unweighted").tuning == frozenset()
+    assert "radius" in find_mechanism("count_weighted").tuning
+    assert "radius" not in find_mechanism("weighted").tuning
+    assert "epsilon" not in find_mechanism("weighted").tuning
+    assert {"epsilon", "scale"} <= find_mechanism("censored_weighted").tuning
+    assert "range" in find_mechanism("range_truncated").tuning
+
+
+def test_belief_is_bounded_by_the_odds():
+    for prior in (0.001, 0.1, 0.5):
+        for epsilon in (0.1, 1.0, 5.0):
+            posterior = belief_after(prior, epsilon)
+            odds = posterior / (1 - posterior)
+            assert odds == pytest.approx(math.exp(epsilon) * prior / (1 - prior))
+    assert belief_after(0.1, 1000.0) == 1.0
+
+
+@pytest.mark.parametrize("key", sorted(GUARANTEES))
+def test_explanations_name_neighbour_cost_and_numbers(key):
+    lines = explain(GUARANTEES[key], 4.0, 7.0, 3, True, "current")
+    text = " ".join(lines)
+    assert "3 × 4.00 = 12.00" in text
+    assert "record replaced" in text
+    assert "e^ε" in text
+    if key != "histogram":
+        assert "record removed" in text
+        assert "current table" in text
+        frozen = " ".join(explain(GUARANTEES[key], 4.0, 7.0, 1, True, "last_year.csv"))
+        assert "frozen on last_year.csv" in frozen
+
+
+def test_beliefs_about_a_value_use_the_epsilon_of_replacing():
+    text = " ".join(explain(GUARANTEES["censored"], 1.0, 2.0, 1, False, "current"))
+    assert "50% at most 88.1% (can at most become)" in text  # e^2 / (1 + e^2)
+    assert "secret random seed" in text
+    local = " ".join(explain(GUARANTEES["asymptotic"], 1.0, 2.0, 1, True, "current"))
+    assert "would on this table" in local
+
+
+def test_a_frozen_map_is_not_said_to_be_all_where_it_is_not():
+    assert find_mechanism("range_averaged").reads_current({})
+    assert find_mechanism("weighted_final").reads_current({})
+    assert find_mechanism("weighted").reads_current({"scale": 0.7})
+    assert not find_mechanism("censored_weighted").reads_current({})
+    text = " ".join(explain(GUARANTEES["averaged"], 1.0, 2.0, 1, True, "old.csv", True))
+    assert "computed from the current table" in text
+
+
+@pytest.mark.parametrize(("n", "factor"), [(999, 1.10), (1000, 1.10), (1001, 1.05)])
+def test_the_factor_of_safety_is_the_more_careful_one_at_1000(n, factor):
+    """Releases and studies once disagreed there."""
+    assert safety_factor(n) == factor

@@ -1,0 +1,155 @@
+"""Every Stan program's log target against the model written out in SciPy, at random parameters.
+
+Differences between two parameter points are compared, so constants cancel. The likelihood part comes from
+`Model.log_lik`, which test_models.py holds against SciPy; weighting and censoring are applied here.
+"""
+
+import cmdstanpy
+import numpy as np
+import pytest
+from scipy import linalg, stats
+
+from synth_core.engine.toolchain import compile_program
+from synth_core.models import build_model
+from tests.conftest import records_of
+from tests.models.test_calibration import correlation
+
+N, POINTS, SCALE = 30, 4, 0.7
+CASES = ["plain", "weighted", "censored"]
+
+
+def half_t(x, scale):
+    return np.sum(stats.t(3, scale=scale).logpdf(x))
+
+
+def whitened(data, beta, prefix=""):
+    return linalg.solve_triangular(data[f"{prefix}basis"], beta - data[f"{prefix}center"], lower=True)
+
+
+def lognormal(rng, data, k):
+    beta, sigma = rng.normal(1, 0.5, k), rng.uniform(0.4, 1.5)
+    prior = stats.norm(0, SCALE * np.r_[20, np.full(k - 1, 5)]).logpdf(beta).sum() + half_t(sigma, SCALE)
+    return {"beta": beta, "sigma": sigma}, {"u": whitened(data, beta), "sigma": sigma, "v": []}, prior
+
+
+def two_part(rng, data, k):
+    draw, stan, prior = lognormal(rng, data, k)
+    gamma, extra = zero_part(rng, data, k)
+    return draw | {"gamma": gamma}, stan | {"v": whitened(data, gamma, "zero_")}, prior + extra
+
+
+def zero_part(rng, data, k):
+    gamma = rng.normal(-0.5, 0.5, k)
+    prior = stats.logistic(0, SCALE).logpdf(gamma[0]) + stats.norm(0, 2.5 * SCALE).logpdf(gamma[1:]).sum()
+    return gamma, prior
+
+
+def beta(rng, data, k):
+    phi, precision = rng.uniform(0.2, 0.8), rng.uniform(0.5, 4)
+    prior = stats.pareto(1.5 / SCALE, scale=0.1).logpdf(precision)
+    draw = {"a": precision * phi, "b": precision * (1 - phi)}
+    return draw, {"phi": phi, "lambda": precision}, prior
+
+
+def beta_regression(rng, data, k):
+    beta, precision = rng.normal(0, 0.5, k), rng.uniform(0.5, 4)
+    prior = stats.pareto(1.5 / SCALE, scale=0.1).logpdf(precision)
+    prior += stats.logistic(0, SCALE).logpdf(beta[0]) + stats.norm(0, 2.5 * SCALE).logpdf(beta[1:]).sum()
+    return {"beta": beta, "lambda": precision}, {"u": whitened(data, beta), "lambda": precision}, prior
+
+
+def poisson(rng, data, k):
+    beta = rng.normal(1, 0.3, k)
+    mean = np.exp(beta[0])  # Gamma on exp(beta_1), in the coordinate beta_1
+    prior = stats.gamma(1.0, scale=SCALE / 1e-3).logpdf(mean) + beta[0]
+    prior += stats.norm(0, 5 * SCALE).logpdf(beta[1:]).sum()
+    return {"beta": beta}, {"u": whitened(data, beta)}, prior
+
+
+def negative_binomial(rng, data, k):
+    beta, reciprocal, scales = rng.normal(1, 0.3, k), rng.uniform(0.1, 1), rng.uniform(0.3, 1, k)
+    omega = correlation(rng, k, 6.0)
+    factor = linalg.cholesky(omega, lower=True)
+    covariance = scales[:, None] * omega * scales
+    prior = stats.cauchy(0, 5 * SCALE).logpdf(reciprocal) + half_t(scales, SCALE)
+    prior += stats.multivariate_normal(np.zeros(k), covariance).logpdf(beta) + lkj(factor, 6.0)
+    stan = {"u": whitened(data, beta), "reciprocal_phi": reciprocal, "sigma_beta": scales, "L_beta": factor}
+    return {"beta": beta, "phi": 1 / reciprocal}, stan, prior
+
+
+def lkj(factor, eta):
+    """log density of the Cholesky factor of a correlation matrix, without its constant."""
+    k = len(factor)
+    powers = k - np.arange(2, k + 1) + 2 * eta - 2
+    return powers @ np.log(np.diag(factor)[1:])
+
+
+def mixture(rng, data, k):
+    n_components = data["n_components"]
+    concentration, shares = rng.uniform(0.5, 2), rng.dirichlet(np.full(n_components, 2.0))
+    sigma, scales = rng.uniform(0.4, 1.5, n_components), rng.uniform(0.3, 1, k)
+    omega = correlation(rng, k, 1.0)
+    factor = linalg.cholesky(omega, lower=True)
+    covariance = scales[:, None] * omega * scales
+    beta = rng.normal(1, 0.5, (k, n_components))
+    prior = (
+        stats.gamma(5 * 1.5, scale=1 / 5).logpdf(concentration) + half_t(sigma, SCALE) + half_t(scales, SCALE)
+    )
+    prior += stats.dirichlet(np.full(n_components, concentration / n_components)).logpdf(shares)
+    prior += np.log(shares).sum()  # Jacobian of the log ratios
+    u = np.empty_like(beta)
+    for j in range(n_components):
+        prior += stats.multivariate_normal(np.zeros(k), covariance).logpdf(beta[:, j])
+        c = linalg.cholesky(data["precision"][j] + linalg.inv(covariance), lower=True)
+        u[:, j] = c.T @ beta[:, j] - linalg.solve(c, data["shift"][:, j])
+        prior -= np.log(np.diag(c)).sum()  # Jacobian of u -> beta
+    prior += lkj(factor, 1.0)
+    gamma, extra = zero_part(rng, data, k)
+    reference = data["reference"] - 1
+    block = np.concatenate([np.delete(np.log(shares / shares[reference]), reference),
+                            np.log(sigma - data["sigma_lower"]), u[0]])  # fmt: skip
+    prior += np.log(sigma - data["sigma_lower"]).sum()  # Jacobian of the logarithm
+    stan = {"a": concentration, "w": linalg.solve(data["factor"], block - data["center"]), "u_slopes": u[1:].ravel("F"),
+            "s": scales, "L": factor, "v": whitened(data, gamma, "zero_")}  # fmt: skip
+    draw = {"pi_k": shares, "beta": beta, "sigma": sigma, "gamma": gamma}
+    return draw, stan, prior + extra
+
+
+FAMILIES = {
+    "lognormal": (lognormal, {"unit": 2.0, "offset": 1.0}),
+    "two_part": (two_part, {"transformation": "asinh", "asinh_scale": 2.0}),
+    "mixture": (mixture, {"components": 3, "concentration": 1.5, "zero_part": True, "unit": 3.0}),
+    "beta": (beta, {"bounds": (0.0, 60.0)}),
+    "beta_regression": (beta_regression, {"bounds": (0.0, 60.0)}),
+    "poisson": (poisson, {}),
+    "negative_binomial": (negative_binomial, {}),
+}
+
+
+@pytest.mark.stan
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_target_is_prior_plus_weighted_and_clamped_likelihood(family, case, rng):
+    point, options = FAMILIES[family]
+    z = np.column_stack([np.ones(N), np.repeat([-1.0, 0.0, 1.0], N // 3), rng.integers(0, 2, N)])
+    x = rng.poisson(5.0, N) + 1.0
+    if family in ("two_part", "mixture"):
+        x[::4] = 0.0
+    model = build_model(family, records_of(x, z), prior_scale=SCALE, **options)
+    weights = np.ones(N) if case == "plain" else rng.choice([0.0, 0.3, 0.8, 1.0], N)
+    bound = None if case != "censored" else 0.3 if "bounds" in options else 1.2
+    data = model.stan_data(weights, bound)
+    program = cmdstanpy.CmdStanModel(exe_file=str(compile_program(model.program)))
+    expected, found, clamped = [], [], 0
+    for _ in range(POINTS):
+        draw, stan, prior = point(rng, data, z.shape[1])
+        terms = model.log_lik({k: np.asarray(v)[None] for k, v in draw.items()}, slice(0, N))[0]
+        terms = np.where(weights == 0, 0.0, weights * terms)
+        if bound is not None:
+            clamped += int((np.abs(terms) > bound).sum())
+            terms = np.clip(terms, -bound, bound)
+        expected.append(prior + terms.sum())
+        stan = {name: np.asarray(value).tolist() for name, value in stan.items()}
+        found.append(program.log_prob(stan, data=data, jacobian=False, sig_figs=17)["lp__"].iloc[0])
+    assert bound is None or clamped > 3  # else the test would say nothing of censoring
+    np.testing.assert_allclose(np.diff(found), np.diff(expected), rtol=1e-7, atol=1e-7)

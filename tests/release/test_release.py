@@ -1,0 +1,516 @@
+"""A release from plan to bundle: gated, charged once, nothing confidential in what leaves."""
+
+import dataclasses
+import hashlib
+import inspect
+import io
+import itertools
+import json
+import os
+import re
+import stat
+import subprocess
+import zipfile
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.settings import make_settings
+from synth_core.cli import main
+from synth_core.data.examples import load_example
+from synth_core.data.table import Table
+from synth_core.errors import InputError
+from synth_core.release.ledger.ledger import Ledger
+from synth_core.release.making.drawing import Request
+from synth_core.release.making.releasing import CHECKED, REFUSED, RELEASED, REPEATED, publish, release
+from synth_core.release.output.bundle import neutral
+from synth_core.release.plan.planning import Decision, make_plan
+from synth_core.release.report import report
+from synth_core.system.cache import Cache
+from tests.conftest import PYTHON, ROOT
+
+pytestmark = pytest.mark.stan
+QUICK = {"draws": 1500, "warmup": 500, "chains": 1}
+REASON = "chosen for <b>bold</b> & good utility"
+DECISION = Decision(
+    series="series", reason=REASON, decided_by="A. Nalyst", tuned_on="historical", limit=100.0, decimals=4
+)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    return Cache(tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture
+def state(tmp_path, monkeypatch):
+    """A state directory of its own, and secrets that are the same in every run of the tests."""
+    monkeypatch.setenv("SYNTH_STATE_DIR", str(tmp_path / "state"))
+    numbers = itertools.count(1)
+    monkeypatch.setattr(
+        "synth_core.release.ledger.ledger.new_secret",
+        lambda: hashlib.sha256(str(next(numbers)).encode()).hexdigest(),
+    )
+    return tmp_path / "state"
+
+
+def planned(store, mechanism="censored_weighted", decision=DECISION, table=None, **settings):
+    table = table or load_example("lognormal", 300, 1)
+    known = {"outcome": "x", "model": "lognormal", "predictors": ("z",), "epsilon": 8.0}
+    analysis = Analysis(table, make_settings(**(known | QUICK | settings)), store)
+    plan, content = make_plan(analysis, analysis.run(mechanism), decision)
+    return Request(plan, content, load_example("lognormal", 300, 2))
+
+
+@pytest.fixture(scope="module")
+def request_(store):
+    return planned(store)
+
+
+def read(outcome, kind):
+    [path] = [p for n, p in outcome.archives.items() if kind in n]
+    with zipfile.ZipFile(path) as archive:
+        assert archive.testzip() is None
+        return {n.split("/", 1)[1]: archive.read(n) for n in archive.namelist()}
+
+
+def test_a_release_from_plan_to_bundle(request_, state, tmp_path):
+    outcome = release(request_)
+    assert outcome.state == RELEASED
+    assert (outcome.number, outcome.epsilon) == (1, 8.0)
+    public, internal = read(outcome, "releasable"), read(outcome, "INTERNAL")
+    assert set(public) == {
+        "synthetic_1.csv",
+        "synthetic_1.parquet",
+        "dictionary.csv",
+        "report.html",
+        "SHA256SUMS",
+    }
+    assert {"plan.json", "report-INTERNAL.html", "records.parquet", "repeat.sh", "SHA256SUMS"} < set(internal)
+    for files in (public, internal):
+        for line in files["SHA256SUMS"].decode().splitlines():
+            digest, name = line.split("  ")
+            assert hashlib.sha256(files[name]).hexdigest() == digest
+    table = pd.read_csv(io.BytesIO(public["synthetic_1.csv"]))
+    pd.testing.assert_frame_equal(table, pd.read_parquet(io.BytesIO(public["synthetic_1.parquet"])))
+    assert list(table.columns) == ["x", "z"]
+    # predictors are kept, in another order; values are rounded as planned
+    np.testing.assert_array_equal(np.sort(table["z"]), np.sort(request_.table.frame["z"]))
+    assert (table["z"].to_numpy() != request_.table.frame["z"].to_numpy()).sum() > 250
+    np.testing.assert_allclose(table["x"], table["x"].round(4), rtol=0, atol=1e-12)
+    paths = publish(outcome, tmp_path / "out")
+    assert [stat.S_IMODE(p.stat().st_mode) for p in paths] == [0o600, 0o600]
+    assert not (state / "pending" / outcome.id).exists()
+
+    again = release(request_)
+    assert again.state == REPEATED
+    assert publish(again, tmp_path / "out") == paths
+    drawn_again = release(replace(request_, recompute=True))
+    assert {n: p.read_bytes() for n, p in drawn_again.archives.items()} == {
+        n: p.read_bytes() for n, p in outcome.archives.items()
+    }
+    for path in outcome.archives.values():  # the archives were lost: the secret gives them again
+        os.unlink(path)
+    remade = release(request_)
+    assert [
+        hashlib.sha256(p.read_bytes()).hexdigest() for n, p in remade.archives.items() if "releas" in n
+    ] == [hashlib.sha256(p.read_bytes()).hexdigest() for p in paths if "releas" in p.name]
+    assert Ledger().balance("series").spent == 8.0
+    other = release(replace(request_, label="second"))
+    assert (other.number, Ledger().balance("series").spent) == (2, 16.0)
+    assert read(other, "releas")["synthetic_1.csv"] != public["synthetic_1.csv"]
+    (tmp_path / "out" / next(iter(other.archives))).write_text("someone's own file")
+    with pytest.raises(InputError, match="exists with other contents"):
+        publish(other, tmp_path / "out")
+
+
+def numbers_in(files):
+    """Every number written anywhere in the releasable files, as text and as values."""
+    text = b"\n".join(v for n, v in files.items() if not n.endswith(".parquet")).decode()
+    values = [float(v) for v in re.findall(r"(?<![\w.])-?\d+\.\d+(?:e-?\d+)?", text)]
+    for name, content in files.items():
+        if name.endswith(".parquet"):
+            values += pd.read_parquet(io.BytesIO(content)).to_numpy(dtype=float).ravel().tolist()
+    return text, np.array(values)
+
+
+@pytest.mark.parametrize("mechanism", ["censored_weighted", "weighted_final", "exponential"])
+def test_nothing_confidential_is_in_the_releasable_part(store, state, mechanism):
+    asked = planned(store, mechanism, replace(DECISION, target_epsilon=None, decimals=None))
+    overrides = {k: "test" for k in ("target", "growth", "convergence")}
+    outcome = release(replace(asked, overrides=overrides))
+    assert outcome.state == RELEASED
+    files = read(outcome, "releasable")
+    _, values = numbers_in(files)
+    values = np.unique(values)
+    ledger = Ledger()
+    secret = ledger.reservation("series", outcome.id).secret
+    records = pd.read_parquet(io.BytesIO(read(outcome, "INTERNAL")["records.parquet"]))
+    fitted = Analysis(
+        asked.table, make_settings(outcome="x", model="lognormal", predictors=("z",), **QUICK), store
+    )
+    draws = fitted.fits.unweighted()[0].draws
+    hidden = {
+        "raw values": asked.table.frame["x"],
+        "weights": records["weight"],
+        "bounds": records["lipschitz_bound"],
+        "match risk": records["match_risk"],
+        "draws": np.concatenate([draws["beta"].ravel(), draws["sigma"]]),
+        "statistics": np.quantile(asked.table.frame["x"], [0.15, 0.5, 0.9]),
+    }
+    plain = {0.0, 1.0}  # weights and risks of 0 and 1 say nothing
+    for what, confidential in hidden.items():
+        confidential = np.array([v for v in np.unique(confidential) if v not in plain])
+        near = np.searchsorted(values, confidential)
+        gap = np.minimum(
+            np.abs(values[np.minimum(near, len(values) - 1)] - confidential),
+            np.abs(values[np.maximum(near - 1, 0)] - confidential),
+        )
+        assert (gap > 1e-9 * np.abs(confidential)).all(), what
+    # also not rounded, where the reports of the two parts would write them
+    commit = ledger.reservation("series", outcome.id).commit
+    for number in (
+        commit["ecdf_max"],
+        commit["ecdf_avg"],
+        commit["overlap"],
+        records["lipschitz_bound"].max(),
+    ):
+        assert not re.search(rf"(?<![\d.]){re.escape(f'{number:.4g}')}(?!\d)", files["report.html"].decode())
+    blob = b"\n".join(files.values())
+    frozen = asked.plan.frozen
+    for word in (
+        str(secret), f"{secret:x}", asked.table.fingerprint, asked.fingerprint, asked.plan.digest, outcome.id,
+        frozen.sha256,
+        REASON, "A. Nalyst", asked.plan.tuned_on.fingerprint, f"{frozen.k}", f"{frozen.scalar}",
+    ):  # fmt: skip
+        assert word == "None" or word.encode() not in blob, word
+    for name, path in outcome.archives.items():
+        if "releas" in name:  # and nothing in names, comments or extra fields of the archive
+            with zipfile.ZipFile(path) as archive:
+                assert not archive.comment
+                assert all(not e.comment and not e.extra for e in archive.infolist())
+
+
+def test_the_public_report_is_never_given_confidential_things():
+    """By its arguments it cannot print what it does not have."""
+    annotations = {str(p.annotation) for p in inspect.signature(report.public_report).parameters.values()}
+    assert annotations == {
+        "Released",
+        "list[str]",
+        "str",
+        "Audited | None",  # parsed from a file that says it is of a public or simulated table
+    }
+    given = {field.type for field in dataclasses.fields(report.Released)}
+    assert given == {"Plan", "Guarantee", "Synthetic", "list[GateCheck]", "float", "Place", "str"}
+
+
+def test_synthetic_values_are_drawn_with_the_whole_secret(store):
+    """The chains have a seed of 31 bits; what is published must not depend on it alone."""
+    table = load_example("lognormal", 100, 3)
+    settings = make_settings(outcome="x", model="lognormal", **QUICK)
+
+    def drawn(entropy):
+        analysis = Analysis(table, settings, store, entropy=entropy)
+        return analysis._synthetic(analysis.fits.unweighted()[0])
+
+    secret = 2**255 + 12345
+    np.testing.assert_array_equal(drawn(secret), drawn(secret))
+    assert (drawn(secret) != drawn(secret + 1)).all()
+    assert (drawn(secret) != drawn(None)).all()
+
+
+# -- gate ----------------------------------------------------------------------------------------
+
+
+def status(outcome):
+    return {c.key: c.status for c in outcome.checks}
+
+
+def test_a_target_that_is_missed_is_refused_and_an_override_charges_what_was_measured(store, state):
+    asked = planned(store, "weighted", replace(DECISION, target_epsilon=1.0))
+    refused = release(asked)
+    assert refused.state == REFUSED
+    assert status(refused)["target"] == "failed"
+    assert Ledger().balance("series").spent == 0
+    assert not (state / "releases" / refused.id).exists()
+    outcome = release(replace(asked, overrides={"target": "the <i>board</i> agreed"}))
+    assert outcome.state == RELEASED
+    measured = refused.numbers["epsilon"] * asked.plan.safety
+    assert measured <= outcome.epsilon <= measured + 0.1
+    assert Ledger().balance("series").spent == outcome.epsilon
+    for kind, name in (("releasable", "report.html"), ("INTERNAL", "report-INTERNAL.html")):
+        assert b"the &lt;i&gt;board&lt;/i&gt; agreed" in read(outcome, kind)[name]
+
+
+def test_a_fit_that_did_not_converge_is_refused(store, state):
+    asked = planned(store, draws=100, warmup=100)
+    bad = replace(asked, plan=asked.plan.model_copy(
+        update={"settings": asked.plan.settings.model_copy(update={"chains": 8, "warmup": 100})}))  # fmt: skip
+    outcome = release(bad)
+    failed = [c for c in outcome.checks if c.status == "failed"]
+    assert [c.key for c in failed] == ["convergence"]
+    assert "draws" in failed[0].advice
+
+
+@pytest.mark.parametrize("key", ["ledger", "columns", "copies", "order", "map", "magic"])
+def test_what_protects_the_promise_cannot_be_overridden(request_, state, key):
+    with pytest.raises(InputError, match=r"cannot be overridden|no check"):
+        release(replace(request_, overrides={key: "because"}))
+    with pytest.raises(InputError, match="empty"):
+        release(replace(request_, overrides={"target": " "}))
+    assert not (state / "ledger").exists()
+
+
+def test_copied_records_are_refused(request_, state, monkeypatch):
+    honest = Analysis._synthetic
+
+    def memorise(self, posterior):
+        values = honest(self, posterior)
+        values[:, ::15] = self.model.records.outcome[::15]
+        return values
+
+    monkeypatch.setattr(Analysis, "_synthetic", memorise)
+    outcome = release(request_)
+    assert outcome.state == REFUSED
+    assert [k for k, v in status(outcome).items() if v == "failed"] == ["copies"]
+    assert Ledger().balance("series").spent == 0
+
+
+def test_declared_bounds_are_respected_or_enforced(store, state):
+    asked = planned(store, "censored", bounds=(0.0, 5e4))
+    tight = asked.plan.settings.model_copy(update={"bounds": (0.0, 2000.0)})
+    table = asked.table.frame
+    kept = Table("kept", table[table["x"] < 2000].reset_index(drop=True))
+    refused = release(replace(asked, table=kept, plan=asked.plan.model_copy(update={"settings": tight})))
+    if status(refused)["bounds"] == "failed":  # a lognormal tail reaches beyond any bound, at times
+        assert "--clamp" in next(c.advice for c in refused.checks if c.key == "bounds")
+    clamped = asked.plan.model_copy(update={"settings": tight, "clamp": True})
+    outcome = release(replace(asked, table=kept, plan=clamped))
+    assert status(outcome)["bounds"] == "passed"
+    values = pd.read_csv(io.BytesIO(read(outcome, "releas")["synthetic_1.csv"]))["x"]
+    assert values.between(0.0, 2000.0).all()
+
+
+def test_tuning_on_the_confidential_data_costs_the_strict_claim(store, state):
+    asked = planned(
+        store, decision=replace(DECISION, tuned_on="confidential"), table=load_example("lognormal", 300, 2)
+    )
+    assert "No" not in asked.plan.warning[:2]
+    outcome = release(asked)
+    assert status(outcome)["guarantee"] == "warning"
+    page = read(outcome, "releas")["report.html"].decode()
+    assert "ε-DP for given settings" in page
+    assert "the strict claim is lost" in page
+    assert Ledger().balance("series").strict == 0
+
+
+def test_a_look_at_the_gate_costs_nothing_and_draws_the_same_data(request_, state):
+    looked = release(replace(request_, dry_run=True))
+    assert looked.state == CHECKED
+    assert Ledger().balance("series").spent == 0
+    outcome = release(request_)
+    assert [c.finding for c in looked.checks][1:] == [c.finding for c in outcome.checks][1:]
+
+
+def test_the_histogram_is_released_once_with_one_noise(store, state):
+    asked = planned(store, "histogram", bounds=(0.0, 1e6))
+    asked = replace(asked, plan=asked.plan)
+    looked = release(replace(asked, dry_run=True))
+    outcome = release(asked)
+    assert looked.numbers["ecdf_max"] == outcome.numbers["ecdf_max"]  # the noise was not drawn anew
+    with pytest.raises(InputError, match="no seed"):
+        release(replace(asked, recompute=True))
+
+
+def test_several_data_sets_cost_several_times(store, state):
+    asked = planned(store, "censored", datasets=3, epsilon=6.0)
+    outcome = release(asked)
+    assert outcome.epsilon == 18.0
+    files = read(outcome, "releas")
+    assert {f"synthetic_{j}.{e}" for j in (1, 2, 3) for e in ("csv", "parquet")} < set(files)
+    assert files["synthetic_1.csv"] != files["synthetic_2.csv"]
+
+
+# -- hostile tables -------------------------------------------------------------------------------
+
+
+class Tags(HTMLParser):
+    """Elements and attributes as a browser would see them."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.tags, self.attributes = set(), set()
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+
+HARMLESS = {
+    "html", "head", "meta", "title", "style", "body", "header", "main", "footer", "h1", "h2", "h3", "p", "ul", "li",
+    "dl", "div", "dt", "dd", "small", "strong", "br", "code", "table", "caption", "thead", "tbody", "tr", "th", "td",
+    "svg", "line", "text", "rect", "polyline",
+}  # fmt: skip
+
+
+def test_hostile_names_and_cells_stay_text(store, state):
+    rng = np.random.default_rng(3)
+    outcome_name = "<script>alert(1)</script>"
+    predictor = '=HYPERLINK("http://evil","x")'
+    group = "**g** [a](javascript:alert(1)) {{ 7*7 }}"
+
+    def table(seed):
+        rng = np.random.default_rng(seed)
+        return Table('"><img src=x onerror=alert(1)>.csv', pd.DataFrame({
+            outcome_name: rng.lognormal(2, 1, 200),
+            predictor: rng.normal(size=200).round(2),
+            group: rng.choice(["=1+1", "@SUM(A1)", "<img src=x onerror=alert(2)>", "-2+3", "plain"], 200),
+        }))  # fmt: skip
+
+    settings = make_settings(
+        outcome=outcome_name, predictors=(predictor, group), model="lognormal", epsilon=8.0, **QUICK
+    )
+    analysis = Analysis(table(1), settings, store)
+    decision = replace(DECISION, reason="<svg onload=alert(3)>", decided_by="'; DROP TABLE entries; --")
+    plan, content = make_plan(analysis, analysis.run("censored_weighted"), decision)
+    outcome = release(Request(plan, content, table(2)))
+    public = read(outcome, "releas")
+    for page in (public["report.html"], read(outcome, "INTERNAL")["report-INTERNAL.html"]):
+        seen = Tags(page.decode())
+        assert seen.tags <= HARMLESS
+        assert not any(name.startswith("on") for name in seen.attributes)
+        assert not {"src", "href", "xlink:href"} & seen.attributes  # self-contained, no network
+        assert "49" not in page.decode().split("{{")[0][-10:]
+        assert "default-src 'none'" in page.decode()
+        assert 'lang="en"' in page.decode()
+    lines = public["synthetic_1.csv"].decode().splitlines()
+    assert lines[0].split(",", 1)[1].lstrip('"').startswith("'=HYPERLINK")
+    groups = pd.read_csv(io.BytesIO(public["synthetic_1.csv"])).iloc[:, 2]
+    assert set(groups) == {"'=1+1", "'@SUM(A1)", "<img src=x onerror=alert(2)>", "'-2+3", "plain"}
+    kept = pd.read_parquet(io.BytesIO(public["synthetic_1.parquet"])).iloc[:, 2]
+    assert "=1+1" in set(kept)
+    assert b"\n'=HYPERLINK" in public["dictionary.csv"] or b"\n\"'=HYPERLINK" in public["dictionary.csv"]
+    assert rng is not None
+
+
+@pytest.mark.parametrize(
+    "cell", ["=1", "+1", "-1", "@x", "\t=1", "\r=1", " =1", "＝1", "|cmd", "%x", "'=1", "\ufeff=1"]
+)
+def test_formula_cells_are_neutralised(cell):
+    assert neutral(cell).startswith("'")
+    assert neutral(cell).endswith(cell)
+    assert neutral("a=1") == "a=1"
+    assert neutral(-1.5) == -1.5
+
+
+@pytest.mark.parametrize(
+    "name", ["../x", "a/b", "a\\b", ".hidden", "a..b", "", "a\0b", "-x", "con trol", "x" * 65]
+)
+def test_names_cannot_leave_their_directory(request_, state, name):
+    for change in ({"series": name} if name else {"label": ""}, {"label": name}):
+        with pytest.raises(InputError, match="letters, digits"):
+            release(replace(request_, **change))
+    assert not (state / "ledger").exists()
+
+
+# -- command line ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def plan_file(state, tmp_path):
+    path = tmp_path / "plan.json"
+    assert main(["plan", "example:beta", "--rows", "150", "--data-seed", "100", "--mechanism", "censored",
+                 "--epsilon", "6", "--bounds", "0", "1", "--tuned-on", "simulated", "--series", "monthly",
+                 "--reason", "test", "--decided-by", "me", "--limit", "72", "--draws", "4000", "--warmup", "500",
+                 "--chains", "1", "--out", str(path)]) == 0  # fmt: skip
+    return path
+
+
+def apply(plan_file, month, out, *more):
+    return main(["apply", str(plan_file), "example:beta", "--rows", "150", "--data-seed", str(month),
+                 "--out", str(out), *more])  # fmt: skip
+
+
+def test_twelve_months_and_the_thirteenth_is_refused(plan_file, tmp_path, capsys):
+    out = tmp_path / "out"
+    for month in range(1, 13):
+        assert apply(plan_file, month, out) == 0, capsys.readouterr().err
+        assert f"Release {month} of monthly: ε = 6 charged" in capsys.readouterr().out
+    assert apply(plan_file, 13, out) == 2
+    assert "limit of the series monthly is reached" in capsys.readouterr().err
+    assert len(list(out.iterdir())) == 24
+    assert apply(plan_file, 3, out) == 0  # a repeat is not another charge
+    assert "nothing more is charged" in capsys.readouterr().out
+    assert (
+        main(["apply", str(plan_file), "example:beta", "--rows", "150", "--data-seed", "3", "--dry-run"]) == 0
+    )
+    assert "Nothing was written" in capsys.readouterr().out
+    assert main(["ledger", "show", "monthly"]) == 0
+    assert "releases: 12, ε = 72 of 72, 0 left" in capsys.readouterr().out
+    assert main(["ledger", "limit", "monthly", "78", "--reason", "a year more", "--who", "board"]) == 0
+    assert apply(plan_file, 13, out) == 0
+    assert main(["ledger", "verify"]) == 0
+    # months differ, and each was drawn with a secret of its own
+    with zipfile.ZipFile(out / "monthly-012-INTERNAL.zip") as archive:
+        page = archive.read("monthly-012-INTERNAL/report-INTERNAL.html").decode()
+    assert page.count('<tr><th scope="row">') > 11
+    assert "11 · 20" in page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--limit", "99"], "is a decision of its own"),
+        (["--override", "budget", "x"], "no check 'budget'"),
+        (["--override", "copies", "x"], "cannot be overridden"),
+        (["--series", "../x"], "letters, digits"),
+        (["--release", "a b"], "letters, digits"),
+        (["--limit", "nan"], "--limit must lie"),
+    ],
+)
+def test_bad_arguments_are_status_two(plan_file, tmp_path, capsys, arguments, message):
+    assert apply(plan_file, 1, tmp_path / "out") == 0
+    capsys.readouterr()
+    assert apply(plan_file, 2, tmp_path / "out", *arguments) == 2
+    assert message in capsys.readouterr().err
+    assert len(list((tmp_path / "out").iterdir())) == 2
+
+
+def test_a_plan_as_risk_reference_of_a_comparison(state, tmp_path, capsys):
+    path = tmp_path / "plan.json"
+    common = ["--draws", "300", "--warmup", "300"]
+    assert main(["plan", "example:lognormal", "--rows", "200", "--data-seed", "9", "--mechanism", "weighted",
+                 "--tuned-on", "simulated", "--series", "s", "--reason", "r", "--decided-by", "me", "--out", str(path),
+                 *common]) == 0  # fmt: skip
+    capsys.readouterr()
+    assert main(["compare", "example:lognormal", "--rows", "200", "--risk-reference", str(path), "--mechanism",
+                 "weighted", "--format", "json", *common]) == 0  # fmt: skip
+    [result] = json.loads(capsys.readouterr().out)["results"]
+    assert any("risk map frozen on" in line for line in result["explanation"])
+    assert main(["runs", "list"]) == 0
+    assert capsys.readouterr().out.count("weighted") >= 2
+
+
+def test_the_script_in_the_internal_bundle_repeats_the_run(plan_file, tmp_path, capsys):
+    data = tmp_path / "month.csv"
+    load_example("beta", 150, 50).frame.to_csv(data, index=False)
+    assert main(["apply", str(plan_file), str(data), "--out", str(tmp_path / "out")]) == 0
+    with zipfile.ZipFile(tmp_path / "out" / "monthly-001-INTERNAL.zip") as archive:
+        archive.extractall(tmp_path / "internal")
+    done = subprocess.run(
+        ["sh", tmp_path / "internal" / "monthly-001-INTERNAL" / "repeat.sh", data, tmp_path / "again"],
+        env=os.environ | {"PYTHON": PYTHON, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "drawn again and found the same" in done.stdout
+    name = "monthly-001-releasable.zip"
+    assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "out" / name).read_bytes()
+    capsys.readouterr()

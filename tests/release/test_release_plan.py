@@ -1,0 +1,287 @@
+"""Plans and frozen maps: closed to strangers, and month after month the same alpha = m(x)."""
+
+import json
+import stat
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.mechanism_weights import weights_of
+from synth_core.analysis.settings import make_settings
+from synth_core.data.design import DesignTransform, select
+from synth_core.data.examples import load_example
+from synth_core.data.table import Table
+from synth_core.errors import InputError
+from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.release.plan.frozen_map import SUFFIX, find_map, load_map, to_bytes
+from synth_core.release.plan.plan import parse_plan, read_plan
+from synth_core.release.plan.planning import Decision, make_plan, save_plan
+from synth_core.release.plan.schema import check_schema
+from synth_core.system.cache import Cache
+
+pytestmark = pytest.mark.stan
+QUICK = {"draws": 200, "warmup": 200, "chains": 1}
+DECISION = Decision(series="income", reason="a test", decided_by="tester", tuned_on="historical", limit=10.0)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    return Cache(tmp_path_factory.mktemp("cache"))
+
+
+def tuned(store, mechanism, example="lognormal", rows=200, seed=1, **more):
+    table = load_example(example, rows, seed)
+    known = {"outcome": "x", "model": example, "predictors": ("z",) if "z" in table.frame else ()}
+    analysis = Analysis(table, make_settings(**(known | QUICK | more)), store)
+    return analysis, analysis.run(mechanism)
+
+
+def frozen_on(plan, content, table, store):
+    settings = plan.settings.model_copy(update={"risk_reference": "plan"})
+    return Analysis(table, settings, store, reference=load_map(plan, content))
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        "censored_weighted",
+        "count_weighted",
+        "exponential",
+        "weighted_final",
+        "likelihood+truncation/averaged",
+    ],
+)
+def test_weights_on_the_tuning_table_are_the_tuned_ones_and_depend_on_the_record_alone(store, mechanism):
+    analysis, result = tuned(store, mechanism)
+    plan, content = make_plan(analysis, result, DECISION)
+    again = frozen_on(plan, content, analysis.table, store).run(mechanism)
+    np.testing.assert_allclose(again.weights, result.weights, rtol=1e-9, atol=1e-12)
+
+    # The same record in another company: its weight does not move, to the last bit.
+    other = load_example("lognormal", 150, 77).frame
+    guest = analysis.table.frame.iloc[[3, 42]]
+    alone = Table("a", pd.concat([guest, other], ignore_index=True))
+    doubled = Table("b", pd.concat([guest, other * 1.5], ignore_index=True))
+    weights = [frozen_on(plan, content, t, store).run(mechanism).weights[:2] for t in (alone, doubled)]
+    np.testing.assert_array_equal(weights[0], weights[1])
+    np.testing.assert_allclose(weights[0], result.weights[[3, 42]], rtol=1e-9, atol=1e-12)
+
+
+def test_likelihood_weights_by_a_naive_loop(store):
+    analysis, result = tuned(store, "weighted", scale=0.9, shift=0.05)
+    plan, content = make_plan(analysis, result, DECISION)
+    frozen = load_map(plan, content)
+    table = load_example("lognormal", 60, 5)
+    found = weights_of(
+        find_mechanism("weighted"), frozen_on(plan, content, table, store).fits, frozen
+    ).weights
+    z_mean, z_sd = analysis.table.frame["z"].mean(), analysis.table.frame["z"].std(ddof=0)
+    draws = frozen.posterior.draws
+    for i in (0, 17, 59):
+        x, z = table.frame["x"][i], (table.frame["z"][i] - z_mean) / z_sd
+        f = 0.0
+        for (b0, b1), sigma in zip(draws["beta"], draws["sigma"], strict=True):
+            u = (np.log(x) - b0 - b1 * z) / sigma
+            f = max(f, abs(-np.log(x) - np.log(sigma) - 0.5 * np.log(2 * np.pi) - 0.5 * u * u))
+        risk = min(max((f - frozen.span[0]) / (frozen.span[1] - frozen.span[0]), 0.0), 1.0)
+        assert found[i] == pytest.approx(min(max(0.9 * (1 - risk) + 0.05, 0.0), 1.0), rel=1e-9)
+
+
+def test_what_was_matched_becomes_a_number(store):
+    analysis, result = tuned(store, "weighted", match_epsilon="exponential", epsilon=4.0)
+    plan, _ = make_plan(analysis, result, DECISION)
+    assert plan.settings.match_epsilon is None
+    assert plan.settings.scale == result.tuned["scale"] != 1.0
+    analysis, result = tuned(store, "censored", match_epsilon="weighted")
+    plan, content = make_plan(analysis, result, DECISION)
+    assert content is None
+    assert plan.target_epsilon == plan.settings.epsilon == pytest.approx(result.epsilon)
+
+
+def test_the_target_of_a_measured_epsilon_has_room(store):
+    analysis, result = tuned(store, "weighted")
+    plan, _ = make_plan(analysis, result, DECISION)
+    assert plan.safety == 1.10  # below 1,000 records (PPM 4.5)
+    assert result.epsilon * 1.1 <= plan.target_epsilon < result.epsilon * 1.1 + 0.1
+
+
+@pytest.fixture(scope="module")
+def saved(store, tmp_path_factory):
+    analysis, result = tuned(store, "censored_weighted", epsilon=6.0)
+    plan, content = make_plan(analysis, result, DECISION)
+    path = tmp_path_factory.mktemp("plan") / "plan.json"
+    save_plan(plan, content, path)
+    return plan, content, path
+
+
+def test_a_plan_survives_its_file_and_stays_private(saved):
+    plan, content, path = saved
+    assert read_plan(path) == plan
+    assert read_plan(path).digest == plan.digest
+    assert find_map(plan, [path.parent]) == content
+    assert to_bytes(load_map(plan, content))  # loads, and can be written again
+    for file in path.parent.iterdir():
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    text = path.read_text()
+    for hidden in ("seed", "risk_reference", "match_epsilon"):
+        assert hidden not in json.loads(text)["settings"]
+
+
+def changed(plan, **values):
+    return json.dumps(json.loads(plan.canonical()) | values).encode()
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"extra": 1}, "not known here: extra"),
+        ({"__class__": "os.system"}, "not known here: __class__"),
+        ({"version": 2}, "version"),
+        ({"format": "pickle"}, "not a release plan"),
+        ({"series": "../../etc/passwd"}, "series"),
+        ({"series": "a/b"}, "series"),
+        ({"series": "x" * 65}, "series"),
+        ({"series": ""}, "series"),
+        ({"reason": "  "}, "reason"),
+        ({"reason": "x" * 5000}, "reason"),
+        ({"reason": "a\x1b[2Jb"}, "control characters"),
+        ({"decided_by": "\u202eevil"}, "control characters"),
+        ({"mechanism": "likelihood/censored/averaged"}, "No guarantee"),
+        ({"target_epsilon": -1}, "target_epsilon"),
+        ({"target_epsilon": 7.0}, "its own epsilon"),
+        ({"frozen": None}, "frozen risk map"),
+        ({"frozen": {"sha256": "../x", "k": None, "scalar": None}}, "sha256"),
+        ({"seed_policy": "fixed"}, "seed_policy"),
+        ({"columns": []}, "columns"),
+        ({"limit": 0}, "limit"),
+        ({"clamp": True}, "declared"),
+    ],
+)
+def test_hostile_plans_are_refused(saved, values, message):
+    with pytest.raises(InputError, match=message) as error:
+        parse_plan(changed(saved[0], **values))
+    assert "\n" not in str(error.value)
+    assert "\x1b" not in str(error.value)
+
+
+@pytest.mark.parametrize("hidden", ["seed", "risk_reference", "match_epsilon", "unknown"])
+def test_a_plan_holds_no_seed(saved, hidden):
+    values = json.loads(saved[0].canonical())
+    with pytest.raises(InputError, match=hidden):
+        parse_plan(changed(saved[0], settings=values["settings"] | {hidden: 1}))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "not valid JSON"),
+        (b"[]", "one JSON object"),
+        (b'{"a": NaN}', "no number"),
+        (b'{"a": -Infinity}', "no number"),
+        (b'{"a": 1e999}', "too large"),
+        (b'{"a": 1, "a": 2}', "twice"),
+        (b"\xff\xfe", "not valid JSON"),
+        (b'{"a": ' + b"[" * 100_000, "not valid JSON"),
+        (b'{"a": ' + b"9" * 10_000 + b"}", "not valid JSON"),
+        (b" " * (1024**2 + 1), "larger than"),
+    ],
+)
+def test_files_that_are_no_plan(content, message):
+    with pytest.raises(InputError, match=message):
+        parse_plan(content)
+
+
+def test_a_file_of_100_mb_is_not_read(tmp_path):
+    path = tmp_path / "big.json"
+    with path.open("wb") as stream:
+        stream.truncate(100 * 1024**2)
+    with pytest.raises(InputError, match="larger than"):
+        read_plan(path)
+
+
+def test_another_or_a_damaged_risk_map_is_refused(saved, tmp_path):
+    plan, content, _ = saved
+    with pytest.raises(InputError, match="checksum"):
+        load_map(plan, content[:-1] + b"x")
+    (tmp_path / f"{plan.frozen.sha256}{SUFFIX}").write_bytes(b"x")
+    with pytest.raises(InputError, match="checksum"):
+        load_map(plan, find_map(plan, [tmp_path]))
+    with pytest.raises(InputError, match="missing"):
+        find_map(plan, [tmp_path / "nowhere"])
+
+
+def test_a_map_of_python_objects_is_refused(saved):
+    """A map whose plan was forged to name it: still nothing is unpickled."""
+    import hashlib
+    import io
+
+    class Bomb:
+        def __reduce__(self):
+            return (pytest.fail, ("unpickled",))
+
+    stream = io.BytesIO()
+    np.savez(stream, outcome=np.array([Bomb()], dtype=object), __json__=np.zeros(2, np.uint8))
+    content = stream.getvalue()
+    frozen = {"sha256": hashlib.sha256(content).hexdigest(), "k": None, "scalar": None}
+    plan = parse_plan(changed(saved[0], frozen=frozen))
+    with pytest.raises(InputError, match="cannot be read"):
+        load_map(plan, content)
+
+
+def test_drift_is_refused_and_named(store):
+
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame(
+        {
+            "x": rng.lognormal(3, 1, 120),
+            "region": rng.choice(["N", "S"], 120),
+            "age": rng.integers(20, 60, 120),
+        }
+    )
+    settings = make_settings(
+        outcome="x", model="lognormal", predictors=("region", "age"), bounds=(0.0, 1e4), **QUICK
+    )
+    analysis = Analysis(Table("t", frame), settings, store)
+    plan, _ = make_plan(analysis, analysis.run("censored"), DECISION)
+    check_schema(plan, Table("same", frame.assign(unused=1)))
+    check_schema(plan, Table("fewer categories", frame[frame["region"] == "N"].reset_index(drop=True)))
+    for drifted, message in (
+        (frame.rename(columns={"age": "Age "}), "column 'age' is missing.*'Age '"),
+        (frame.assign(region="W"), "'region' has 1 categories that the plan does not know.*row 1"),
+        (frame.assign(age=frame["age"] + 0.5), "'age' has decimals"),
+        (frame.assign(age="old"), "'age' holds categories"),
+        (frame.assign(x=frame["x"] * 1e4), "'x' has .* beyond the declared bounds"),
+        (frame.assign(x="secret-value"), "'x' holds something else than numbers"),
+        (frame.assign(x=None), "'x' has no values"),
+    ):
+        with pytest.raises(InputError, match=message) as error:
+            check_schema(plan, Table("t", drifted))
+        assert "secret-value" not in str(error.value)
+        assert "'W'" not in str(error.value)
+
+
+def test_a_design_of_categories_survives_as_plain_values(rng):
+    frame = pd.DataFrame(
+        {
+            "x": rng.lognormal(size=90),
+            "a": rng.normal(size=90),
+            "b": rng.choice(["u", "=v", "w"], 90),
+            "c": rng.choice([1, 2, 3], 90),
+            "d": rng.random(90) > 0.5,
+        }
+    )
+    names = ("b", "a", "d", "c")
+    learnt = select(Table("t", frame), "x", names, ("c",))
+    t = learnt.transform
+    stored = json.loads(
+        json.dumps({k: list(map(str, v)) if k == "b" else list(v) for k, v in t.levels.items()})
+    )
+    again = DesignTransform.from_parts(
+        t.predictors, {k: tuple(v) for k, v in stored.items()}, t.names, t.center, t.scale
+    )
+    applied = select(Table("t", frame), "x", names, ("c",), again)
+    np.testing.assert_array_equal(applied.records.design, learnt.records.design)
+    with pytest.raises(InputError, match="stored design"):
+        DesignTransform.from_parts(("a",), {}, t.names, t.center, t.scale)

@@ -1,0 +1,90 @@
+"""Settings as file and link: what comes back is what was saved; strangers' files are refused."""
+
+import base64
+import json
+import random
+import zlib
+from itertools import pairwise
+
+import pytest
+
+from synth_core.analysis.settings import make_settings
+from synth_core.errors import InputError
+from synth_core.release.plan.settings_file import from_bytes, from_link, to_link, to_text
+
+SETTINGS = make_settings(
+    outcome="inc\u00e9",
+    predictors=("a", "b"),
+    model="lognormal",
+    scale=0.7,
+    brackets=((0, 10), (10, 99)),
+    seed=5,
+)
+
+
+def test_there_and_back():
+    text = to_text(SETTINGS, ["weighted", "count/censored"])
+    for file in (from_bytes(text.encode()), from_link(to_link(text))):
+        assert file.settings == SETTINGS
+        assert file.mechanisms == ("weighted", "count/censored")
+    assert "risk_reference" not in text
+
+
+def test_the_name_of_a_reference_table_is_not_shared():
+    text = to_text(SETTINGS.model_copy(update={"risk_reference": "salaries_2025.csv"}), ["weighted"])
+    assert "salaries" not in text
+
+
+def changed(**values):
+    return json.dumps(json.loads(to_text(SETTINGS, ["weighted"])) | values).encode()
+
+
+INNER = json.loads(to_text(SETTINGS, ["weighted"]))["settings"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (changed(extra=1), "not known here"),
+        (changed(version=99), "version"),
+        (changed(format="x"), "does not hold settings"),
+        (changed(mechanisms=["rm -rf"]), "mechanism"),
+        (changed(settings=INNER | {"code": "import os"}), "not known here: settings.code"),
+        (changed(settings=INNER | {"scale": "NaN"}), "scale"),
+        (changed(settings=INNER | {"bounds": ["-inf", "inf"]}), "bounds"),
+        (changed(settings=INNER | {"draws": 10**9}), "draws"),
+        (changed(settings=INNER | {"risk_reference": "/etc/passwd"}), "risk_reference"),
+        (changed().replace(b"0.7", b"NaN"), "no number"),
+        (changed().replace(b"0.7", b"1e400"), "too large"),
+        (b"\x80\x04\x95cos\nsystem\n.", "not valid JSON"),
+        (b" " * 100 * 1024**2, "larger than"),
+        (b"{}", "does not hold settings"),
+    ],
+)
+def test_hostile_files_are_refused(content, message):
+    with pytest.raises(InputError, match=message):
+        from_bytes(content)
+
+
+def test_hostile_links_are_refused():
+    bomb = base64.urlsafe_b64encode(zlib.compress(b" " * 5 * 1024**2, 9)).decode()
+    for word, message in (
+        ("x" * 9_000, "longer"),
+        ("%%%", "damaged"),
+        ("AAAA", "damaged"),
+        (bomb, "larger than"),
+        (base64.urlsafe_b64encode(zlib.compress(b'{"a": 1}')).decode(), "does not hold"),
+    ):
+        with pytest.raises(InputError, match=message):
+            from_link(word)
+
+
+def test_many_brackets_need_a_file():
+
+    rng = random.Random(1)
+    edges = sorted(rng.random() * 1e9 for _ in range(1500))
+    brackets = tuple(pairwise(edges))
+    text = to_text(SETTINGS.model_copy(update={"brackets": brackets}), ["weighted"])
+    assert from_bytes(text.encode()).settings.brackets == brackets
+    with pytest.raises(InputError, match="too long"):
+        to_link(text)

@@ -1,0 +1,36 @@
+"""The line on models that are compiled beside the app."""
+
+from streamlit.testing.v1 import AppTest
+
+from synth_core.data.examples import EXAMPLES
+from synth_core.models import family
+from synth_core.ui.state.choices import FIRST_EXAMPLE
+from tests.conftest import ROOT
+
+
+class Fake:
+    running = True
+
+    def progress(self):
+        return 4, 6
+
+
+def page():
+    import streamlit as st
+
+    from synth_core.ui.shared import preparing
+
+    preparing.show(st.session_state["preparation"])
+
+
+def test_the_line_is_there_until_all_are_ready():
+    at = AppTest.from_function(page)
+    at.session_state["preparation"] = fake = Fake()
+    assert "4 of 6 ready" in at.run().caption[0].value
+    fake.running = False
+    assert not at.run().caption
+
+
+def test_make_app_compiles_the_first_examples_model():
+    program = family(EXAMPLES[FIRST_EXAMPLE].model).program
+    assert f"-m synth_core.engine.toolchain {program}\n" in (ROOT / "Makefile").read_text()
