@@ -5,7 +5,7 @@ import csv
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import follow, painted, settled, use_beta
+from tests.browser.conftest import follow, painted, pick, settled, use_beta
 
 pytestmark = [pytest.mark.browser, pytest.mark.stan]
 
@@ -18,10 +18,8 @@ def compare_beta(page, rows=400):
 
 
 def add(page, *names):
-    box = page.get_by_role("combobox", name="Mechanisms")
     for name in names:
-        box.click()
-        page.get_by_role("option", name=name, exact=True).click()
+        pick(page, "Mechanisms", name)
         settled(page)
     page.keyboard.press("Escape")
     page.wait_for_function(
@@ -126,9 +124,7 @@ def test_sensitive_ranges_page(new_page):
 def test_a_histogram_without_bounds_says_so_and_the_others_stay(new_page):
     page = new_page()
     painted(page)
-    box = page.get_by_role("combobox", name="Mechanisms")
-    box.click()
-    page.get_by_role("option", name="Histogram", exact=True).click()
+    pick(page, "Mechanisms", "Histogram")
     page.keyboard.press("Escape")
     page.get_by_text("The histogram needs declared bounds of the sensitive variable").first.wait_for()
     expect(page.locator(".board .card")).to_have_count(4)
@@ -138,8 +134,7 @@ def test_a_histogram_without_bounds_says_so_and_the_others_stay(new_page):
 def test_a_risk_map_frozen_on_another_table(new_page):
     page = new_page("/data")
     settled(page)
-    page.get_by_role("combobox", name="Example").click()
-    page.get_by_role("option", name="Simulated: Beta(0.5, 3)").click()
+    pick(page, "Example", "Simulated: Beta(0.5, 3)")
     page.get_by_text("Seed of the simulation").wait_for()
     settled(page)
     page.get_by_role("button", name="Use this example").click()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import Server, follow, painted, settled, upload
+from tests.browser.conftest import Server, follow, painted, pick, settled, upload
 from tests.support.own_programs import BROKEN, EXAMPLES, GAMMA
 
 pytestmark = [pytest.mark.browser, pytest.mark.stan]
@@ -54,8 +54,7 @@ def test_a_worked_example_becomes_the_model(new_page, pay):
     upload(page, pay)
     open_program(page, "data {")
     page.get_by_text("The Stan compiler refuses the program: line 1").wait_for()
-    page.get_by_role("combobox", name="Example").click()
-    page.get_by_role("option", name="Gamma regression").click()
+    pick(page, "Example", "Gamma regression")
     settled(page)
     page.get_by_role("button", name="Load into the editor").click()
     settled(page)
@@ -113,10 +112,8 @@ def test_all_twelve_mechanisms_run_with_a_worked_example(new_page, pay, name):
     follow(page, "Compare")
     painted(page)
     few_draws(page)
-    box = page.get_by_role("combobox", name="Mechanisms")
     for mechanism in TWELVE:
-        box.click()
-        page.get_by_role("option", name=mechanism, exact=True).click()
+        pick(page, "Mechanisms", mechanism)
         settled(page)
     page.keyboard.press("Escape")
     page.wait_for_function(

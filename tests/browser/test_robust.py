@@ -5,7 +5,7 @@ import os
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import follow, painted, settled, upload
+from tests.browser.conftest import follow, painted, pick, settled, upload
 
 pytestmark = [pytest.mark.browser, pytest.mark.stan]
 
@@ -89,8 +89,7 @@ def test_an_infinite_error_does_not_blank_the_board(new_page, tmp_path):
     upload(page, file)
     page.get_by_text("Variables of zero").wait_for()
     settled(page)
-    page.get_by_label("Model", exact=True).click()
-    page.get_by_role("option", name="Beta", exact=True).click()
+    pick(page, "Model", "Beta")
     page.get_by_text("needs declared bounds").wait_for()
     settled(page)
     for bound, value in (("lower", "-1"), ("upper", "1")):

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synth_core.mechanisms import bounds as module
-from synth_core.mechanisms.bounds import lipschitz_bounds
+from synth_core.mechanisms.bounds import lipschitz_bounds, weighted_terms
 
 
 def naive(matrix, weights):
@@ -76,3 +76,10 @@ def test_the_check_can_stop_it():
 
     with pytest.raises(Stop):
         lipschitz_bounds(lambda rows: np.zeros((2, 3)), 3, 2, check=check)
+
+
+def test_terms_are_clamped_on_both_sides_and_a_weight_of_zero_adds_nothing():
+    log_lik = np.array([[-9.0, 4.0, -np.inf, np.inf], [-0.5, -4.0, 0.25, -np.inf]])
+    weights = np.array([0.5, 1.0, 0.0, 1.0])
+    expected = [[-1.5, 1.5, 0.0, 1.5], [-0.25, -1.5, 0.0, -1.5]]
+    np.testing.assert_array_equal(weighted_terms(log_lik, weights, 1.5), expected)

@@ -169,3 +169,8 @@ def test_range_averaging_raises_weights(f, outside):
     assert (raised >= weights - 1e-12).all()
     assert (raised <= 1 + 1e-12).all()
     assert ((1 - outside) * weights <= weights + 1e-12).all()
+
+
+def test_values_beyond_a_frozen_span_count_as_its_ends():
+    risk = relative_risk(np.array([0.0, 1.0, 3.0, 5.0, 9.0]), span=(1.0, 5.0))
+    np.testing.assert_array_equal(risk, [0.0, 0.0, 0.5, 1.0, 1.0])

@@ -1,1 +1,1 @@
-"""What surrounds the pages: start and end of the server, its job manager, cookies, who may do what."""
+"""What surrounds the pages: start and end of the server, its job manager, its doors, who may do what."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from urllib.parse import urlsplit
 
 import streamlit as st
 
 from synth_core.models.own import sandbox
+from synth_core.ui.server import origins
 
-LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 SHARED = (
     "This server can be reached by others, so own Stan programs are refused whatever flag it was started with: "
     "compiling one runs code on this machine."
@@ -22,12 +21,19 @@ def asks_for_login() -> bool:
 
 
 def _shared() -> bool:
-    """Whether others may reach this server: it does not listen on loopback alone, or asks for a login."""
-    return st.get_option("server.address") not in LOOPBACK or asks_for_login()
+    """Whether others may reach this server: its address is not loopback, one is declared, or it asks for a login."""
+    return (
+        st.get_option("server.address") not in origins.LOOPBACK
+        or asks_for_login()
+        or bool(origins.declared())
+    )
 
 
 def enforce() -> None:
-    """At the start of a server: a shared one drops the flag, before any worker could inherit it."""
+    """At the start of a server: a shared one drops the flag, before any worker could inherit it.
+
+    Raises InputError if the declared addresses cannot be read.
+    """
     if sandbox.enabled() and _shared():
         os.environ[sandbox.FLAG] = "refused"
 
@@ -35,8 +41,9 @@ def enforce() -> None:
 def _forwarded() -> bool:
     """Whether this browser came through a proxy or under another name than this computer's."""
     headers = st.context.headers
-    host = urlsplit("//" + (headers.get("Host") or "localhost")).hostname
-    return host not in LOOPBACK or any(headers.get(name) for name in ("X-Forwarded-For", "Forwarded"))
+    return not origins.is_local(headers.get("Host") or "") or any(
+        headers.get(name) for name in ("X-Forwarded-For", "Forwarded")
+    )
 
 
 def refusal() -> str | None:

@@ -1,8 +1,7 @@
-"""What the server sends besides pages: plotly.js, and a private cookie for each browser."""
+"""What the server sends besides pages: plotly.js."""
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import MutableMapping
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,10 @@ from starlette.responses import RedirectResponse
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-COOKIE = "synth_browser"
-COOKIE_SECONDS = 30 * 24 * 3600  # a browser finds its finished runs again after it was closed
+from synth_core.ui.server.doors import Doors
+
 ASSETS = "assets"
+_VERSION = f"?v={plotly.__version__}"  # so that a browser may keep it for long
 
 
 def routes() -> list[BaseRoute]:
@@ -33,15 +33,11 @@ def routes() -> list[BaseRoute]:
 def plotly_path() -> str:
     """Where the browser finds plotly.js."""
     base = (st.get_option("server.baseUrlPath") or "").strip("/")
-    return f"/{base}/{ASSETS}/plotly.min.js".replace("//", "/")
+    return f"/{base}/{ASSETS}/plotly.min.js{_VERSION}".replace("//", "/")
 
 
 class _PageHeaders:
-    """Gives each browser a random name of its own, unreadable to scripts, and the first page plotly.js early.
-
-    Tables and settings are kept under the name, so that they survive a reload and no other
-    browser sees them.
-    """
+    """The first page names plotly.js early; a browser keeps it until another version comes."""
 
     def __init__(self, app: Any):
         self._app = app
@@ -50,28 +46,23 @@ class _PageHeaders:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        known = f"{COOKIE}=".encode() in dict(scope["headers"]).get(b"cookie", b"")
         plotly = plotly_path()
-        first = scope["path"].rstrip("/") == plotly.partition(f"/{ASSETS}")[0]
+        base = plotly.partition(f"/{ASSETS}")[0]
+        first = scope["path"].rstrip("/") == base
+        asset = scope["path"].startswith(f"{base}/{ASSETS}/")
 
         async def send_with_headers(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                html = headers.get("content-type", "").startswith("text/html")
-                if html and first:
+                if first and headers.get("content-type", "").startswith("text/html"):
                     headers.append("link", f"<{plotly}>; rel=preload; as=script")
-                if html and not known:
-                    secure = "; Secure" if scope.get("scheme") == "https" else ""
-                    headers.append(
-                        "set-cookie",
-                        f"{COOKIE}={secrets.token_urlsafe(32)}; Path=/; Max-Age={COOKIE_SECONDS}; HttpOnly; "
-                        f"SameSite=Lax{secure}",
-                    )
+                if asset and message["status"] == 200:
+                    headers["cache-control"] = "public, max-age=31536000, immutable"
             await send(message)
 
         await self._app(scope, receive, send_with_headers)
 
 
 def middleware() -> list[Middleware]:
-    """The headers of pages."""
-    return [Middleware(_PageHeaders)]
+    """The doors, and behind them the headers of pages."""
+    return [Middleware(Doors), Middleware(_PageHeaders)]

@@ -1,4 +1,4 @@
-"""This session's browser: found by its cookie, restored after a reload, shared by its tabs."""
+"""This session's browser: found by its key, restored after a reload, shared by its tabs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system import files
 from synth_core.system.cache import results_cache
 from synth_core.system.entries import read
-from synth_core.ui.server.http import COOKIE
+from synth_core.ui.server.doors import BROWSER_HEADER
 from synth_core.ui.state.browser import Browser
 from synth_core.ui.state.choices import (
     FIRST_EXAMPLE,
@@ -49,9 +49,9 @@ _lock = threading.Lock()
 def current() -> Browser:
     """This browser; a newcomer gets the first example."""
     if "browser" not in st.session_state:
-        # Without cookies (they may be switched off) a session stands for its browser.
+        # Without a key (storage may be switched off) a session stands for its browser.
         # Who signs in on another's browser does not find the other's table there.
-        name = _user() + (st.context.cookies.get(COOKIE) or secrets.token_urlsafe(32))
+        name = _user() + (_key() or secrets.token_urlsafe(32))
         with _lock:
             now = time.monotonic()
             for old in [k for k, b in _browsers.items() if now - b.used > IDLE_SECONDS]:
@@ -80,15 +80,21 @@ def _user() -> str:
     return f"user:{st.user.get('iss', '')}:{st.user.get('sub', '')}"
 
 
+def _key() -> str | None:
+    """The browser's key: only its own pages know it, and only to this origin it is sent."""
+    key: str | None = st.context.headers.get(BROWSER_HEADER)
+    return key
+
+
 def recognised() -> bool:
     """Whether a later visit can be known to be the same user's or browser's."""
-    return bool(_user() or st.context.cookies.get(COOKIE))
+    return bool(_user() or _key())
 
 
 def account() -> str:
     """Who owns runs: the signed-in user where sign-in is configured, else this browser."""
-    name = _user() or f"browser:{st.context.cookies.get(COOKIE) or owner()}"
-    return hashlib.sha256(name.encode()).hexdigest()[:32]  # a cookie is not to be read from a file
+    name = _user() or f"browser:{_key() or owner()}"
+    return hashlib.sha256(name.encode()).hexdigest()[:32]  # a key is not to be read from a file
 
 
 # -- reading the choices -------------------------------------------------------------------------
