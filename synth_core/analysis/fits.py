@@ -17,7 +17,7 @@ from synth_core.engine.sampling import Posterior, Sampler, sample
 from synth_core.errors import InputError
 from synth_core.mechanisms.bounds import Bounds, Rows, lipschitz_bounds
 from synth_core.mechanisms.fast_bounds import bounds_by_extremes
-from synth_core.mechanisms.ranges import intervals
+from synth_core.mechanisms.ranges import intervals, truncated_terms
 from synth_core.models import Model, build_model
 from synth_core.models.own.contract import require_contract
 from synth_core.system.cache import Cache, content_key
@@ -213,9 +213,7 @@ class Fits:
         multiplier : array of shape (n_records,)
             What each log-likelihood is multiplied by: the weight, or (1 - lambda) times it.
         truncated : bool
-            Read them by the range-truncated standard (Range, section 3): the log-likelihood
-            minus the log mass of the record's range, both under the weight. The printed form
-            of Eq. 15 leaves the mass unweighted; the setting `printed_truncation` chooses it.
+            Read them by the range-truncated standard; see `ranges.truncated_terms`.
         model : Model, optional
             This table's records in the design of another table (a frozen risk map's).
         transformed_by : str
@@ -250,9 +248,7 @@ class Fits:
                     f"The sensitive range of row {row} of the complete rows has no probability under "
                     f"the model; widen the range."
                 )
-            if printed:
-                terms = np.where(multiplier[rows] == 0, 0.0, multiplier[rows] * terms)
-            return terms - np.log(mass)
+            return truncated_terms(terms, mass, multiplier[rows] if printed else None)
 
         def compute() -> Bounds:
             weights = None if printed or bool((multiplier == 1).all()) else multiplier

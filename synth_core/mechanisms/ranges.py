@@ -76,6 +76,28 @@ def tail_start(outcome: Array, percent: float) -> float:
     return float(np.quantile(outcome, 1 - percent / 100))
 
 
+def truncated_terms(log_lik: Array, mass: Array, printed_weights: Array | None = None) -> Array:
+    """Log-likelihoods given that values lie in their ranges (Range, section 3): minus the log mass of the range.
+
+    Parameters
+    ----------
+    log_lik, mass : arrays of shape (n_draws, n_rows)
+        In nats; the probability of each record's range.
+    printed_weights : array of shape (n_rows,), optional
+        Eq. 15 as printed: the weight multiplies the log-likelihood and not the mass, so the caller must not
+        weight the answer again. None: the caller weights both together.
+
+    Examples
+    --------
+    >>> truncated_terms(np.log([[0.5]]), np.array([[0.5]]))
+    array([[0.]])
+    """
+    if printed_weights is not None:
+        log_lik = np.where(printed_weights == 0, 0.0, printed_weights * log_lik)
+    terms: Array = log_lik - np.log(mass)
+    return terms
+
+
 def intervals(
     outcome: Array,
     relative: tuple[float, float],

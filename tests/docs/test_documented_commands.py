@@ -72,7 +72,7 @@ def commands_of(block):
 def case(block):
     slow = any(re.search(pattern, block.commands) for pattern in SLOW)
     name = f"{block.page}:{block.line + 1}"
-    return pytest.param(block, slow, id=name, marks=[pytest.mark.stan, *([pytest.mark.long] if slow else [])])
+    return pytest.param(block, slow, id=name, marks=[pytest.mark.stan, *([pytest.mark.slow] if slow else [])])
 
 
 @pytest.fixture

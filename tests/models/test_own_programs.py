@@ -289,7 +289,7 @@ def test_the_compiler_has_a_time_limit(monkeypatch, tmp_path):
 # -- broken programs, each compiled and run: some 20 seconds apiece ---------------------------------
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_program_ends_in_a_clear_message(name, cache, rng, monkeypatch):
     monkeypatch.setattr(limits, "OWN_CHECK_SECONDS", 5)
@@ -301,7 +301,7 @@ def test_a_broken_program_ends_in_a_clear_message(name, cache, rng, monkeypatch)
     assert os.path.exists("/proc/self")  # and this process is alive
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["student_t", "template"])
 def test_the_other_examples_keep_the_contract(name, cache, rng):
     z = np.column_stack([np.ones(400), rng.normal(size=400)])
@@ -316,7 +316,7 @@ def test_the_other_examples_keep_the_contract(name, cache, rng):
     ensure_cmdstan()
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_program_without_cdf_says_why_the_ranges_are_off(rng, cache):
     cut = GAMMA[: GAMMA.index("vector[M] cdf;")] + "{ vector[N] rate = shape * exp(-Z * beta);\n"
     source = cut + "for (i in 1 : N) { x_rep[i] = gamma_rng(shape, rate[i]); } } }\n"
@@ -328,7 +328,7 @@ def test_a_program_without_cdf_says_why_the_ranges_are_off(rng, cache):
         model.cdf(gamma_draws(rng), model.records.outcome, slice(None))
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_counts_are_declared_as_whole_numbers(rng, cache):
     source = """
 data { int<lower=0> N; array[N] int<lower=0> x; vector[N] weights; real censor_bound; int M; vector[M] cdf_at; }
@@ -381,7 +381,7 @@ LOGNORMAL = changed(
 ).replace("normal_rng", "lognormal_rng").replace("normal_cdf", "lognormal_cdf")  # fmt: skip
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("censor", [None, 1.5])
 def test_an_own_lognormal_is_the_built_in_one(rng, cache, censor):
     n = 400
