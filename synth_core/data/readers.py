@@ -6,13 +6,14 @@ Nothing is written to disk except for the formats whose reader accepts a path on
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import os
 import re
 import warnings
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
@@ -70,21 +71,28 @@ def read_frame(
         raise InputError(
             f"Files ending in '{suffix or 'nothing'}' cannot be read; use one of {', '.join(SUFFIXES)}."
         )
-    try:
+    with reader_errors_in_words(name):
         if suffix in TEXT_SUFFIXES:
             frame, options = _read_text(_gunzip(content) if suffix == ".gz" else content, name, options)
         else:
             frame = _read_binary(content, suffix, name)
+        return _checked(frame, name), options
+
+
+@contextlib.contextmanager
+def reader_errors_in_words(name: str) -> Iterator[None]:
+    """The border between parsers and people: what goes wrong inside becomes an InputError in plain words."""
+    try:
+        yield
     except InputError:
         raise
     except MemoryError:
         raise InputError(f"The file {name} does not fit into memory.") from None
     except Exception as error:  # a parser's own message may quote cells: not shown
         raise InputError(
-            f"The file {name} could not be read as {suffix.lstrip('.')} "
+            f"The file {name} could not be read as {PurePath(name).suffix.lstrip('.').lower()} "
             f"({type(error).__name__}). Check that it opens in the program that wrote it."
         ) from None
-    return _checked(frame, name), options
 
 
 def _gunzip(content: bytes) -> bytes:
@@ -138,6 +146,7 @@ def _read_text(content: bytes, name: str, options: ReadOptions) -> tuple[pd.Data
         commas = len(_DECIMAL_COMMA.findall(sample)) if delimiter != "," else 0
         decimal = "," if commas > points else "."
     header = next(csv.reader(io.StringIO(text), delimiter=delimiter, skipinitialspace=True))
+    _check_columns(len(header), name)  # before the work: it grows with their square
     try:
         frame = _read_cells(text, delimiter, decimal, len(header))
     except pd.errors.ParserWarning:  # pandas would drop the cells, and shift a decimal comma's
@@ -211,18 +220,23 @@ def _read_binary(content: bytes, suffix: str, name: str) -> pd.DataFrame:
 
 def _check_size(rows: int, columns: int, name: str) -> None:
     """Refuse, before it is unpacked, a small file that says it holds a huge table (run lengths pack that)."""
+    _check_columns(columns, name)
     if rows > limits.MAX_ROWS or rows * columns * 8 > limits.MAX_UNPACKED_MB * 1024**2:
         raise InputError(
             f"The file {name} unpacks to {rows:,} rows and {columns:,} columns: too large to be read."
         )
 
 
+def _check_columns(columns: int, name: str) -> None:
+    if columns > limits.MAX_COLUMNS:
+        raise InputError(
+            f"The file {name} has {columns:,} columns; at most {limits.MAX_COLUMNS:,} can be read."
+        )
+
+
 def _checked(frame: pd.DataFrame, name: str) -> pd.DataFrame:
     frame.columns = pd.Index([str(column) for column in frame.columns], dtype=object)
-    if frame.shape[1] > limits.MAX_COLUMNS:
-        raise InputError(
-            f"The file {name} has {frame.shape[1]:,} columns; at most {limits.MAX_COLUMNS:,} can be read."
-        )
+    _check_columns(frame.shape[1], name)
     if frame.shape[0] > limits.MAX_ROWS:
         raise InputError(
             f"The file {name} has {frame.shape[0]:,} rows; at most {limits.MAX_ROWS:,} can be read."
@@ -231,10 +245,16 @@ def _checked(frame: pd.DataFrame, name: str) -> pd.DataFrame:
         raise InputError(f"The file {name} has a header but no rows.")
     for i, column in enumerate(frame.columns):
         cells = frame.iloc[:, i]
-        if cells.dtype == object and any(
-            isinstance(c, list | dict | tuple | set | np.ndarray) for c in cells
-        ):
+        if cells.dtype != object:
+            continue
+        if any(isinstance(c, list | dict | tuple | set | np.ndarray) for c in cells):
             raise InputError(f"Column '{column}' of {name} holds lists; give it one value a cell.")
+        binary = [row for row, c in enumerate(cells, 1) if isinstance(c, bytes | bytearray | memoryview)]
+        if binary:
+            raise InputError(
+                f"Column '{column}' of {name} holds binary data (first in row {binary[0]:,}); store it as text or "
+                "as numbers, or leave the column out."
+            )
     blank = [i + 1 for i, column in enumerate(frame.columns) if not column.strip()]
     if blank:
         raise InputError(f"Column {blank[0]} of {name} has no name; give every column a name.")

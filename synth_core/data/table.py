@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from synth_core.data.readers import ReadOptions, read_frame
+from synth_core.data.readers import ReadOptions, read_frame, reader_errors_in_words
 from synth_core.errors import InputError
 from synth_core.system import limits
 
@@ -72,9 +72,12 @@ class Table:
 def read_table(
     content: bytes, name: str, options: ReadOptions = ReadOptions(), confidential: bool = True
 ) -> Table:
-    """Read and check a file's bytes; raises InputError in plain words."""
+    """Read, check and describe a file's bytes; raises InputError in plain words, whatever the file holds."""
     frame, used = read_frame(content, name, options)
-    return Table(name, frame, confidential, used)
+    table = Table(name, frame, confidential, used)
+    with reader_errors_in_words(name):
+        table.columns  # noqa: B018  described here, where a failure can be said
+    return table
 
 
 def open_table(path: str) -> Table:

@@ -7,6 +7,8 @@ MAX_LEVELS = 100
 MAX_DESIGN_COLUMNS = 200
 MAX_UPLOAD_MB = 200
 MAX_UNPACKED_MB = 4_000
+READ_SECONDS = 180  # for a file, in a process of its own
+READ_MEMORY_MB = 12_288  # of address space, of which readers reserve more than they use
 MAX_UNPACKED_XLSX_MB = 1_000  # of XML, which takes many times its size in memory
 
 SCALE = (0.0, 2.0)  # c of alpha = c * (1 - risk) + g

@@ -28,7 +28,7 @@ def test_again(here):
     assert len(set(everything)) == len(everything) >= 15
 
 
-@pytest.mark.parametrize("salt", ["0", pytest.param("random", marks=pytest.mark.long)])
+@pytest.mark.parametrize("salt", ["0", pytest.param("random", marks=pytest.mark.slow)])
 def test_fresh_processes(here, salt):
     done = subprocess.run(
         [PYTHON, "-m", "tests.support.seeds", *TASKS], cwd=ROOT, env=os.environ | {"PYTHONHASHSEED": salt},
@@ -42,7 +42,7 @@ def test_loky(here, tmp_path):
         assert {TASKS[a.index]: a.value for a in backend.run(checksums, TASKS)} == here
 
 
-@pytest.mark.long  # test_cluster compares whole studies by default
+@pytest.mark.slow  # test_cluster compares whole studies by default
 def test_dask(here, request):
     pytest.importorskip("distributed", reason="requirements-dask.txt is not installed")
     request.getfixturevalue("cluster").add_workers(2)

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.stan
 
 
 @pytest.mark.parametrize(
-    "case", [pytest.param(c, marks=() if c.quick else pytest.mark.long, id=c.name) for c in CASES]
+    "case", [pytest.param(c, marks=() if c.quick else pytest.mark.slow, id=c.name) for c in CASES]
 )
 def test_a_fault(case, tmp_path):
     scene = Scene(tmp_path, 20261121)

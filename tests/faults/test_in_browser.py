@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 from tests.browser.conftest import Server, chromium, painted, settled  # noqa: F401
 from tests.faults.scene import remount, small_disk
 
-pytestmark = [pytest.mark.browser, pytest.mark.stan, pytest.mark.long]
+pytestmark = [pytest.mark.browser, pytest.mark.stan, pytest.mark.slow]
 
 
 def move(page, value):

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import streamlit as st
 
 from synth_core.data.examples import EXAMPLES, load_example
 from synth_core.data.readers import SUFFIXES
-from synth_core.data.table import read_table
 from synth_core.system import limits
 from synth_core.system.cache import results_cache
 from synth_core.ui.server import access
+from synth_core.ui.shared.reading import show_reading, take_upload
 from synth_core.ui.state import session
 
 
@@ -37,13 +35,12 @@ def choose_reference() -> None:
     endings = [s.lstrip(".") for s in SUFFIXES]
     upload = st.file_uploader("A historical or public table", endings, key="reference")
     if upload is not None:
-        st.button("Freeze on this file", on_click=session.attempt, args=("reference", freeze_on, upload))
-    session.show_message("reference")
-
-
-def freeze_on(upload: Any) -> None:
-    """Read an upload and freeze the risk map on it."""
-    session.use_reference(read_table(upload.getvalue(), upload.name))
+        st.button(
+            "Freeze on this file",
+            on_click=session.attempt,
+            args=("reference", take_upload, "reference", session.use_reference, upload),
+        )
+    show_reading("reference")
 
 
 def what_is_kept() -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import streamlit as st
 
 from synth_core.data.examples import EXAMPLES
 from synth_core.data.readers import DELIMITERS, ENCODINGS, SUFFIXES, ReadOptions
-from synth_core.data.table import read_table
 from synth_core.system import limits
+from synth_core.ui.shared.reading import show_reading, take_upload
 from synth_core.ui.state import session
 
 DETECT = "detect"
@@ -76,16 +74,9 @@ def choose_file() -> None:
             "Use this file",
             type="primary",
             on_click=session.attempt,
-            args=("file", take_file, upload, options, confidential),
+            args=("file", take_upload, "file", session.use_file, upload, options, confidential),
         )
-    session.show_message("file")
-
-
-def take_file(upload: Any, options: ReadOptions, confidential: bool) -> None:
-    """Read an upload and make it the browser's table."""
-    table = read_table(upload.getvalue(), upload.name, options, confidential)
-    table.columns  # noqa: B018  described here, where a failure can be shown
-    session.use_file(table)
+    show_reading("file")
 
 
 def reading() -> str:

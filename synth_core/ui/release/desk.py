@@ -9,7 +9,7 @@ from typing import Any, Literal
 import streamlit as st
 
 from synth_core.data.examples import EXAMPLES, load_example, other_half
-from synth_core.data.table import Table, read_table
+from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.jobs.tasks import Job, Task, plan_task, release_task
 from synth_core.mechanisms.catalogue import find_mechanism
@@ -183,20 +183,23 @@ def simulates() -> str | None:
     return name if example is not None and example.simulate else None
 
 
-def take_table(kind: str, upload: Any = None, seed: int = 1) -> None:
-    """Button callback: put the table to be released on the desk."""
+def put_table(table: Table) -> None:
+    """Put the table to be released on the desk."""
     desk = state()
+    desk.table, desk.outcome = table, None
+
+
+def take_table(kind: str, seed: int = 1) -> None:
+    """Button callback: a table that is there already goes on the desk."""
     if kind == "half":
         table = half()
     elif kind == "simulated":
         table = load_example(simulates() or "", session.current().table.rows, seed)
-    elif kind == "current":
-        table = session.current().table
     else:
-        table = read_table(upload.getvalue(), upload.name)
+        table = session.current().table
     if table is None:
         raise InputError("The table in use is no half of an example any more.")
-    desk.table, desk.outcome = table, None
+    put_table(table)
 
 
 # -- release -------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from synth_core.data.table import Table
 from synth_core.release.plan.plan import Plan
 from synth_core.system import limits
 from synth_core.ui.release import desk
+from synth_core.ui.shared.reading import show_reading, take_upload
 from synth_core.ui.state import session
 from synth_core.ui.state.session import plain
 
@@ -22,7 +23,7 @@ def table_step(plan: Plan | None, table: Table | None) -> None:
         st.markdown(f"**{plain(table.name)}**, {table.rows:,} rows")
     with st.expander("Another table", expanded=False) if table is not None else st.container():
         choose_table()
-    session.show_message("table")
+    show_reading("table")
 
 
 def choose_table() -> None:
@@ -40,11 +41,15 @@ def choose_table() -> None:
         b.button(
             "Simulate another period",
             on_click=session.attempt,
-            args=("table", desk.take_table, "simulated", None, int(seed)),
+            args=("table", desk.take_table, "simulated", int(seed)),
         )
     upload = st.file_uploader("A table", [ending.lstrip(".") for ending in SUFFIXES], key="release_table")
     if upload is not None:
-        st.button("Take this file", on_click=session.attempt, args=("table", desk.take_table, "file", upload))
+        st.button(
+            "Take this file",
+            on_click=session.attempt,
+            args=("table", take_upload, "table", desk.put_table, upload),
+        )
     with st.expander("The table in use"):
         st.caption("Releasing the very table that the settings were tuned on costs the strict claim.")
         st.button(

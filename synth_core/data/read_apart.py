@@ -1,0 +1,173 @@
+"""Read a file in a process of its own, under limits of time and memory, so that a reading can be stopped.
+
+A small file may ask for hours or for all memory: long rows, archives within archives, lengths that lie. Nothing but
+the process that reads it pays for that. Run as a program, this module is that process: it gets the file through its
+standard input and gives the table to its standard output.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+from synth_core.data.readers import ReadOptions
+from synth_core.data.table import Table, read_table
+from synth_core.errors import InputError
+from synth_core.system import limits
+
+_ROOT = Path(__file__).parents[2]
+_WATCH_SECONDS = 0.2
+
+
+class Reading:
+    """A file that is being read; close() it, or ask `finished` every few seconds.
+
+    Parameters
+    ----------
+    content, name, options, confidential
+        As for `read_table`.
+    abandoned_after : float
+        Seconds after the last look at it, after which it ends by itself: its browser has left.
+    """
+
+    def __init__(
+        self,
+        content: bytes,
+        name: str,
+        options: ReadOptions = ReadOptions(),
+        confidential: bool = True,
+        abandoned_after: float = 10.0,
+    ):
+        self.name = name
+        self._started = self._looked = time.monotonic()
+        self._abandoned_after = abandoned_after
+        self._cancelled = False
+        self._table: Table | None = None
+        self._error = ""
+        self._done = threading.Event()
+        self._child = subprocess.Popen(
+            [sys.executable, "-m", "synth_core.data.read_apart", str(os.getpid())],
+            cwd=_ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,  # a parser's own words may quote cells
+            start_new_session=True,
+        )
+        question = pickle.dumps((name, options, confidential), protocol=5)
+        threading.Thread(target=self._talk, args=(question, content), daemon=True).start()
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    @property
+    def seconds(self) -> float:
+        """How long it has been read."""
+        return time.monotonic() - self._started
+
+    def finished(self, wait: float = 0.0) -> bool:
+        """Whether there is an answer; waits for it up to `wait` seconds."""
+        self._looked = time.monotonic()
+        return self._done.wait(wait)
+
+    def table(self) -> Table:
+        """What was read; waits for it. Raises InputError."""
+        while not self.finished(1.0):
+            pass
+        if self._table is None:
+            raise InputError(self._error)
+        return self._table
+
+    def close(self) -> None:
+        """End the reading."""
+        self._cancelled = True
+        self._end()
+
+    def _end(self) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._child.pid, signal.SIGKILL)
+
+    def _watch(self) -> None:
+        while not self._done.wait(_WATCH_SECONDS):
+            if time.monotonic() - self._looked > self._abandoned_after or self.seconds > limits.READ_SECONDS:
+                self._end()
+
+    def _talk(self, question: bytes, content: bytes) -> None:
+        child = self._child
+        assert child.stdin is not None and child.stdout is not None
+        with contextlib.suppress(BrokenPipeError):
+            for part in (len(question).to_bytes(8, "big"), question, content):
+                child.stdin.write(part)
+        with contextlib.suppress(BrokenPipeError):
+            child.stdin.close()
+        answer = child.stdout.read()
+        child.stdout.close()
+        status = child.wait()
+        try:
+            found = pickle.loads(answer)  # what our own process wrote, not what the file holds
+            self._table, self._error = found if status == 0 else (None, "")
+        except (pickle.UnpicklingError, EOFError, MemoryError):
+            self._table = None
+        if self._table is None and not self._error:
+            self._error = self._reason(status)
+        self._done.set()
+
+    def _reason(self, status: int) -> str:
+        if self._cancelled:
+            return f"The reading of {self.name} was cancelled."
+        if self.seconds > limits.READ_SECONDS or -status == signal.SIGXCPU:
+            return (
+                f"The file {self.name} was not read within {limits.READ_SECONDS} seconds. Save the table as CSV or "
+                "Parquet, with only the columns that are needed."
+            )
+        return (
+            f"The file {self.name} could not be read: its reader ended, or needed more than "
+            f"{limits.READ_MEMORY_MB / 1024:g} GiB of memory. Save the table as CSV or Parquet."
+        )
+
+
+def _limit() -> None:
+    """Limits of this process: memory, processor time, no file, no core dump."""
+    import resource
+
+    memory = limits.READ_MEMORY_MB * 1024**2
+    for what, most in (
+        (resource.RLIMIT_AS, memory),
+        (resource.RLIMIT_CPU, limits.READ_SECONDS),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        with contextlib.suppress(ValueError, OSError):  # a stricter limit of the machine stays
+            resource.setrlimit(what, (most, most))
+
+
+def _outlive_nobody(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(_WATCH_SECONDS)
+    os._exit(1)
+
+
+def main(parent: int) -> None:
+    """Read what comes through standard input."""
+    threading.Thread(target=_outlive_nobody, args=(parent,), daemon=True).start()
+    os.nice(5)
+    _limit()
+    source = sys.stdin.buffer
+    name, options, confidential = pickle.loads(source.read(int.from_bytes(source.read(8), "big")))
+    answer: tuple[Table | None, str]
+    try:
+        table = read_table(source.read(), name, options, confidential)
+        table.fingerprint  # noqa: B018  it, too, reads every cell
+        answer = (table, "")
+    except InputError as error:
+        answer = (None, str(error))
+    except MemoryError:
+        answer = (None, f"The file {name} does not fit into {limits.READ_MEMORY_MB / 1024:g} GiB of memory.")
+    pickle.dump(answer, sys.stdout.buffer, protocol=5)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

@@ -1,0 +1,166 @@
+"""Small files that ask for much, broken ones, and readings that are stopped or left."""
+
+import io
+import os
+import signal
+import subprocess
+import tempfile
+import time
+import zipfile
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from synth_core.data.read_apart import Reading
+from synth_core.data.table import read_table
+from synth_core.errors import InputError
+from synth_core.system import limits
+from tests.conftest import PYTHON, ROOT
+from tests.support import mutations
+from tests.support.mutations import FORMATS
+
+SMALL = b"x,z\n" + b"1.5,2\n2.5,3\n" * 20
+SHEET = "xl/worksheets/sheet1.xml"
+
+
+def workbook(rows):
+    """An .xlsx of few bytes with a sheet of many rows."""
+    import openpyxl
+
+    stream, out = io.BytesIO(), io.BytesIO()
+    openpyxl.Workbook().save(stream)
+    lines = b"".join(b'<row r="%d"><c r="A%d"><v>1</v></c></row>' % (i, i) for i in range(1, rows + 1))
+    name = b"http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    with zipfile.ZipFile(stream) as source, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as target:
+        for part in source.namelist():
+            sheet = b'<worksheet xmlns="%s"><sheetData>%s</sheetData></worksheet>' % (name, lines)
+            target.writestr(part, sheet if part == SHEET else source.read(part))
+    return out.getvalue()
+
+
+def test_a_file_is_read_as_it_is_here():
+    table = Reading(SMALL, "t.csv", confidential=False).table()
+    here = read_table(SMALL, "t.csv", confidential=False)
+    assert (table.fingerprint, table.columns, table.confidential) == (
+        here.fingerprint,
+        here.columns,
+        False,
+    )
+    assert table.read_options == here.read_options
+
+
+def test_words_of_a_refusal_come_back():
+    with pytest.raises(InputError, match="is empty"):
+        Reading(b"", "t.csv").table()
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_too_many_columns_are_refused_before_they_are_read(delimiter):
+    line = delimiter.join(["1"] * 150_000).encode()
+    started = time.process_time()
+    with pytest.raises(InputError, match="150,000 columns"):
+        read_table(line + b"\n" + line, "t.csv")
+    assert time.process_time() - started < 20  # it took more than 90
+
+
+def test_a_binary_column_is_named():
+    stream = io.BytesIO()
+    pq.write_table(pa.table({"a": [1, 2], "b": pa.array([b"ok", b"\xff\xfe"], pa.binary())}), stream)
+    with pytest.raises(InputError, match=r"Column 'b' of t.parquet holds binary data \(first in row 1\)"):
+        read_table(stream.getvalue(), "t.parquet")
+
+
+def test_whatever_goes_wrong_while_columns_are_described_is_said(monkeypatch):
+    def fails(series, name):
+        raise UnicodeDecodeError("utf-8", b"secret", 0, 1, "secret")
+
+    monkeypatch.setattr("synth_core.data.table._describe", fails)
+    with pytest.raises(InputError, match="could not be read as csv") as caught:
+        read_table(SMALL, "t.csv")
+    assert "secret" not in str(caught.value)
+
+
+def test_a_long_reading_ends_at_its_limit(monkeypatch):
+    monkeypatch.setattr(limits, "READ_SECONDS", 2)
+    started = time.monotonic()
+    with pytest.raises(InputError, match="was not read within 2 seconds"):
+        Reading(workbook(1_000_000), "t.xlsx").table()
+    assert time.monotonic() - started < 15
+
+
+def test_one_that_is_stopped_or_left_leaves_no_process():
+    content = workbook(1_000_000)
+    for act, words in ((Reading.close, "cancelled"), (lambda reading: time.sleep(2), "could not be read")):
+        reading = Reading(content, "t.xlsx", abandoned_after=1.0)
+        assert not reading.finished(0.5)
+        act(reading)
+        with pytest.raises(InputError, match=words):
+            reading.table()
+        with pytest.raises(ProcessLookupError):
+            os.kill(reading._child.pid, 0)
+
+
+def test_a_reader_that_crashes_is_a_sentence():
+    reading = Reading(workbook(1_000_000), "t.xlsx")
+    os.killpg(reading._child.pid, signal.SIGSEGV)
+    with pytest.raises(InputError, match="its reader ended"):
+        reading.table()
+
+
+def test_the_reader_does_not_outlive_its_server():
+    code = (
+        "import os, sys, time\n"
+        "from synth_core.data.read_apart import Reading\n"
+        "reading = Reading(open(sys.argv[1], 'rb').read(), 't.xlsx')\n"
+        "print(reading._child.pid, flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    with tempfile.NamedTemporaryFile(suffix=".xlsx") as stream:
+        stream.write(workbook(1_000_000))
+        stream.flush()
+        server = subprocess.Popen(
+            [PYTHON, "-c", code, stream.name], cwd=ROOT, stdout=subprocess.PIPE, text=True
+        )
+        child = int(server.stdout.readline())
+        time.sleep(1)
+        server.kill()
+        server.wait()
+        server.stdout.close()
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        try:
+            os.kill(child, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)
+    raise AssertionError("the reader goes on without its server")
+
+
+def test_memory_is_limited():
+    code = (
+        "import synth_core.data.read_apart as reader\n"
+        "reader.limits.READ_MEMORY_MB = 900\n"
+        "reader._limit()\n"
+        "bytearray(2 * 1024**3)\n"
+    )
+    found = subprocess.run([PYTHON, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert "MemoryError" in found.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", FORMATS)
+def test_damaged_files_are_read_or_refused(kind):
+    """Four seconds a format; ten minutes once by hand (`python -m tests.support.mutations`)."""
+    seed, seconds = 20_261_122, 4.0
+    command = [PYTHON, "-m", "tests.support.mutations", kind, str(seed), str(seconds)]
+    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    numbers = found.stdout.split()
+    assert len(numbers) > 20
+    if found.returncode < 0:  # a parser written in C ended its process: the app says so, and goes on
+        sample = mutations.damaged(mutations.sound(kind), np.random.default_rng([seed, int(numbers[-1])]))
+        with pytest.raises(InputError, match="its reader ended"):
+            Reading(sample, f"t.{kind}").table()
+    else:
+        assert found.returncode == 0, found.stderr[-2000:]
