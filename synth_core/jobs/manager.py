@@ -246,11 +246,11 @@ class JobManager:
             job.end()
 
     def retry(self, job: Job) -> None:
-        """Queue a job again whose worker died, twice at most."""
+        """Queue a job again whose worker died, twice at most; one that was asked to give way has lost nothing."""
         with self._condition:
             if job.finished.is_set():
                 return
-            if not job.attempts.again():
+            if not job.yielding and not job.attempts.again():
                 job.state = "failed"
                 job.error = (
                     "The background process ended without an answer "

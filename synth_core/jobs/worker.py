@@ -34,6 +34,10 @@ _tables: OrderedDict[str, Table] = OrderedDict()
 _prepared: dict[Any, Fits] = {}  # the last table's chosen columns and model: seconds of work in a large one
 
 
+def _cancelled(directory: Path) -> bool:
+    return (directory / "cancel").exists()
+
+
 class _Reporter:
     """Writes progress at most ten times a second and raises when the job is cancelled."""
 
@@ -43,13 +47,22 @@ class _Reporter:
         self._text = ""
 
     def __call__(self, text: str, share: float) -> None:
-        if (self._directory / "cancel").exists():
+        if _cancelled(self._directory):
             raise Cancelled("cancelled")
         now = time.monotonic()
         if text == self._text and now - self._written < _REPORT_SECONDS:
             return  # a new step is always told: it may be silent for long
         self._written, self._text = now, text
         _write(self._directory / "status.json", {"text": text, "share": share})
+
+
+def _failed(error: Exception, directory: Path) -> dict[str, Any]:
+    """The answer of a task that failed; where samplers and compilers were ended on request, none has."""
+    if _cancelled(directory):
+        return {"cancelled": True}
+    if isinstance(error, OSError):
+        return {"fit_error": files.explain(error, "The directory of results, plans or working files")}
+    return {"input_error" if isinstance(error, InputError) else "fit_error": str(error)}
 
 
 def _write(path: Path, value: dict[str, Any]) -> None:
@@ -205,11 +218,7 @@ def run_job(spec: dict[str, Any], directory: str, tables: list[Table]) -> dict[s
             answer = {"summary": _ANSWERS[spec["kind"]](analysis, spec)}
             tried = analysis.cache.problem
             return answer if tried is None else answer | {"storage": tried}
-    except InputError as error:
-        return {"input_error": str(error)}
-    except FitError as error:
-        return {"fit_error": str(error)}
     except Cancelled:
         return {"cancelled": True}
-    except OSError as error:
-        return {"fit_error": files.explain(error, "The directory of results, plans or working files")}
+    except (InputError, FitError, OSError) as error:
+        return _failed(error, place)

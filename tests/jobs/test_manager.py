@@ -15,7 +15,8 @@ from synth_core.experiments.explore.point import settings_at
 from synth_core.experiments.explore.sweep import Planned
 from synth_core.experiments.explore.targets import EpsilonTarget
 from synth_core.jobs.manager import JobManager
-from synth_core.jobs.tasks import Job, point_task, tune_task
+from synth_core.jobs.study_task import StudyRequest
+from synth_core.jobs.tasks import Job, point_task, study_task, tune_task
 
 pytestmark = pytest.mark.stan
 
@@ -207,6 +208,26 @@ def test_a_map_makes_room_for_a_slider_and_then_goes_on(one_lane):
     one_lane.cancel("a-map")
     assert {job.state for job in points} == {"cancelled"}
     eventually(lambda: not samplers(one_lane), 3)
+
+
+def test_a_study_gives_way_and_is_not_lost(one_lane):
+    """Its fits know nothing of the request: their samplers are ended, which is no failure."""
+    asked = StudyRequest("like", 4, 1, ("censored",), (5.0,), (3000,))
+    [study] = one_lane.submit("a-study", [study_task(TABLE, settings(seed=31, draws=5000, chains=1), asked)])
+    for turn in range(2):
+        eventually(lambda: "simulated databases" in study.progress()[0] and samplers(one_lane), 60)
+        assert wait(one_lane.request("b", TABLE, settings(seed=32 + turn), ["unweighted"])) == ["done"]
+    assert wait([study], 120) == ["done"], study.error
+    assert study.attempts.lost == 0
+
+
+def test_a_worker_that_ends_while_it_gives_way_is_no_loss(one_lane):
+    job = Job("key", {}, [], one_lane.directory / "x", background=True)
+    for _ in range(5):
+        job.state, job.yielding = "running", True
+        one_lane.retry(job)
+        assert (job.state, job.attempts.lost) == ("queued", 0)
+        job.state = "cancelled"  # so that no lane takes it
 
 
 def test_a_map_stops_and_resumes_without_losing_points(one_lane):

@@ -205,7 +205,7 @@ def test_the_public_report_is_never_given_confidential_things():
         "Audited | None",  # parsed from a file that says it is of a public or simulated table
     }
     given = {field.type for field in dataclasses.fields(report.Released)}
-    assert given == {"Plan", "Guarantee", "Synthetic", "list[GateCheck]", "float", "Place", "str"}
+    assert given == {"Plan", "Standing", "Synthetic", "list[GateCheck]", "float", "Place", "str"}
 
 
 def test_synthetic_values_are_drawn_with_the_whole_secret(store):
@@ -514,3 +514,18 @@ def test_the_script_in_the_internal_bundle_repeats_the_run(plan_file, tmp_path, 
     name = "monthly-001-releasable.zip"
     assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "out" / name).read_bytes()
     capsys.readouterr()
+
+
+@pytest.mark.parametrize("called", ["public", "simulated", "historical"])
+def test_a_released_table_that_its_plan_calls_public_is_confidential(store, state, called):
+    own = replace(load_example("lognormal", 300, 1), confidential=False)
+    made = planned(store, decision=replace(DECISION, tuned_on=called), table=own)
+    outcome = release(replace(made, table=replace(own, confidential=True), label="own"))
+    page = read(outcome, "releasable")["report.html"].decode()
+    assert "How close the same settings came" not in page
+    for value in made.plan.tuned_on.utility.values():
+        assert f"{value:.4g}" not in page
+    assert "the strict claim is lost" in page
+    other = release(made)  # of another table the same plan may speak of its tuning
+    found = read(other, "releasable")["report.html"].decode()
+    assert ("How close the same settings came" in found) == (called != "historical")

@@ -16,6 +16,7 @@ from synth_core.experiments.audit.neighbours import RELATIONS, REMOVED, neighbou
 from synth_core.experiments.audit.verdict import CURRENT, judge
 from synth_core.mechanisms.catalogue import HISTOGRAM, Mechanism, find_mechanism
 from synth_core.models import OwnProgram
+from synth_core.release.plan.schema import data_fingerprint
 from synth_core.release.report.audit_summary import FORMAT
 from synth_core.system import limits
 from synth_core.system.cache import content_key
@@ -116,6 +117,7 @@ class Audit:
     model: str
     density_scale: str
     confidential: bool
+    fingerprint: str
     seed: int
     asked: AuditRequest
     error: float  # of one line: the share of 1 - confidence that it has
@@ -198,6 +200,7 @@ def run_audit(analysis: Analysis, asked: AuditRequest, plan: str = "") -> Audit:
         model=model.label,
         density_scale=model.density_scale,
         confidential=table.confidential,
+        fingerprint=data_fingerprint(table, (analysis.settings.outcome, *analysis.settings.predictors)),
         seed=analysis.settings.seed,
         asked=asked,
         error=error,

@@ -113,7 +113,7 @@ class ReleaseRun:
         )
         self.checks = gate.examine(
             self.plan,
-            self.plan.guarantee_on(request.fingerprint),
+            self.plan.standing(request.fingerprint),
             self.analysis,
             self.result,
             self.synthetic,
@@ -144,7 +144,7 @@ class ReleaseRun:
         place = self.ledger.place(request.name, request.id)
         released = report.Released(
             plan,
-            plan.guarantee_on(request.fingerprint),
+            plan.standing(request.fingerprint),
             self.synthetic,
             self.checks,
             self.epsilon,
@@ -157,7 +157,7 @@ class ReleaseRun:
             released,
             sorted([*public, "report.html"]),
             self.analysis.model.density_scale,
-            parse_audit(request.audit.encode(), plan) if request.audit else None,
+            parse_audit(request.audit.encode(), plan, request.fingerprint) if request.audit else None,
         )
         heads = [e.hash for e in entries if e.release == request.id and e.kind == "reserve"]
         earlier = [

@@ -60,7 +60,7 @@ def release(request: Request, progress: Progress = lambda text, share: None) -> 
     gate.check_overrides(request.overrides)
     check_schema(request.plan, request.table)
     if request.audit:
-        parse_audit(request.audit.encode(), request.plan)
+        parse_audit(request.audit.encode(), request.plan, request.fingerprint)
     frozen = None if request.plan.frozen is None else load_map(request.plan, request.risk_map or b"")
     lock = private_directory("locks") / request.id
     with file_lock(lock, lambda: progress("waiting for the same release elsewhere", 0.0)):
@@ -77,7 +77,7 @@ def _release(request: Request, frozen: Any, ledger: Ledger, progress: Progress) 
     if known is not None and known.state == "committed":
         return _repeat(request, frozen, ledger, known, progress)
     _agree_on_limit(request, ledger)
-    guarantee = plan.guarantee_on(request.fingerprint)
+    guarantee = plan.standing(request.fingerprint).guarantee
     details = {
         "data": data_fingerprint(request.table, (plan.settings.outcome,)),
         "plan": plan.digest,

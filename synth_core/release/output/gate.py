@@ -14,11 +14,10 @@ import numpy as np
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.result import Result
 from synth_core.errors import InputError
-from synth_core.mechanisms.guarantees import Guarantee
 from synth_core.release.bounded_text import words
 from synth_core.release.output.copy_tests import copy_tests, precision_of
 from synth_core.release.output.dataset import Synthetic, whole_outcome
-from synth_core.release.plan.plan import Plan
+from synth_core.release.plan.plan import Plan, Standing
 from synth_core.system import limits
 
 PASS, WARN, FAIL, OVERRIDDEN = "passed", "warning", "failed", "overridden"
@@ -68,7 +67,7 @@ def check_overrides(overrides: dict[str, str]) -> None:
 
 def examine(
     plan: Plan,
-    guarantee: Guarantee,
+    standing: Standing,
     analysis: Analysis,
     result: Result,
     synthetic: Synthetic,
@@ -91,7 +90,7 @@ def examine(
         _convergence(result),
         _target(plan, result),
         _growth(plan, result),
-        _guarantee(plan, guarantee),
+        _guarantee(standing),
         _columns(plan, synthetic),
         _copies(plan, analysis, synthetic),
         _order(plan, synthetic),
@@ -172,7 +171,8 @@ def _growth(plan: Plan, result: Result) -> GateCheck:
     )
 
 
-def _guarantee(plan: Plan, guarantee: Guarantee) -> GateCheck:
+def _guarantee(standing: Standing) -> GateCheck:
+    guarantee = standing.guarantee
     check = partial(GateCheck, "guarantee", "Guarantee")
     if guarantee.strength == 0:
         public = "The mechanism has no privacy guarantee."
@@ -181,9 +181,11 @@ def _guarantee(plan: Plan, guarantee: Guarantee) -> GateCheck:
         text = "the settings were chosen by looking at the confidential data; the strict claim is lost"
         advice = "Tune on a public, simulated or historical table."
         return check(WARN, f"{guarantee.label}: {text}", f"{guarantee.label}: {text}.", advice)
-    status = WARN if plan.tuned_on.kind == "confidential" else PASS
+    status = WARN if standing.tuned_on == "confidential" else PASS
     text = (
-        "settings and risk map were fixed before this table was looked at" if status == PASS else plan.warning
+        "settings and risk map were fixed before this table was looked at"
+        if status == PASS
+        else standing.warning
     )
     advice = "" if status == PASS else "Tune on another table."
     return check(status, f"{guarantee.label}; {text}", f"{guarantee.label}; {text}", advice)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -41,13 +42,43 @@ class _Closed(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+TuningKind = Literal["public", "simulated", "historical", "confidential"]
+OPEN = ("public", "simulated")  # tuning tables of which anything may be said
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How a plan stands to a table that is released under it.
+
+    Attributes
+    ----------
+    tuned_on : str
+        What the tuning table counts as: "confidential" where it is the released one, whatever the plan calls it.
+    guarantee : Guarantee
+        What the release promises.
+    """
+
+    tuned_on: TuningKind
+    guarantee: Guarantee
+
+    @property
+    def open(self) -> bool:
+        """Whether settings and utility of the tuning may be told."""
+        return self.tuned_on in OPEN
+
+    @property
+    def warning(self) -> str:
+        """What tuning on this kind of table costs, in words; empty for public and simulated ones."""
+        return WARNINGS.get(self.tuned_on, "")
+
+
 class Tuning(_Closed):
     """The table that the plan was tuned on, and what was measured there.
 
     `utility` maps measures to numbers; it is confidential unless the table is public or simulated.
     """
 
-    kind: Literal["public", "simulated", "historical", "confidential"]
+    kind: TuningKind
     name: ShortWords
     rows: Annotated[int, Field(ge=1)]
     fingerprint: Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
@@ -149,11 +180,14 @@ class Plan(_Closed):
         """m, data sets of a release."""
         return self.settings.datasets
 
-    def guarantee_on(self, fingerprint: str) -> Guarantee:
-        """What a release of the table of this fingerprint promises."""
-        looked = self.tuned_on.kind == "confidential" or self.tuned_on.fingerprint == fingerprint
-        seen = looked and self.tuned_on.kind not in ("public", "simulated")
-        return GUARANTEES["settings_seen"] if seen and self.strict else self.point.guarantee
+    def standing(self, fingerprint: str) -> Standing:
+        """What a release of the table of this fingerprint promises, and what may be told of the tuning.
+
+        A table that its owner calls public and then releases under an epsilon is not public.
+        """
+        kind: TuningKind = "confidential" if self.tuned_on.fingerprint == fingerprint else self.tuned_on.kind
+        seen = kind == "confidential" and self.strict
+        return Standing(kind, GUARANTEES["settings_seen"] if seen else self.point.guarantee)
 
     @property
     def warning(self) -> str:

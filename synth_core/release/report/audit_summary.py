@@ -53,6 +53,7 @@ class Audited(_Kept):
     table: ShortWords
     rows: Annotated[int, Field(ge=1)]
     confidential: bool
+    fingerprint: Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
     plan: Annotated[str, Field(max_length=64)]
     asked: AuditedAsked
     lines: tuple[AuditedLine, ...] = Field(min_length=1, max_length=100)
@@ -62,8 +63,13 @@ class Audited(_Kept):
         return self.model_dump_json()
 
 
-def parse_audit(content: bytes, plan: Plan) -> Audited:
+def parse_audit(content: bytes, plan: Plan, released: str = "") -> Audited:
     """What the public report of a plan's releases may hold of an audit, from the bytes of its file.
+
+    Parameters
+    ----------
+    released : str, optional
+        Fingerprint of the table that is released; an audit of it is confidential, whatever it calls the table.
 
     Raises
     ------
@@ -72,7 +78,7 @@ def parse_audit(content: bytes, plan: Plan) -> Audited:
     """
     otherwise = "The file is not a privacy audit of this program."
     audit = parse_document(Audited, content, limits.MAX_PLAN_BYTES, "audit", otherwise)
-    if audit.confidential:
+    if audit.confidential or audit.fingerprint == released:
         raise InputError(
             "The audit was made on a confidential table, and no ε covers its numbers: the public report cannot hold "
             "it. Audit the plan on a public or simulated table."

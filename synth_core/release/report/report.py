@@ -25,20 +25,19 @@ from synth_core.analysis.result import Result
 from synth_core.analysis.summary import density, ecdf_points, five_numbers
 from synth_core.analysis.utility import percentile_words
 from synth_core.mechanisms.catalogue import ADJUSTMENTS, HISTOGRAM, LIKELIHOODS, STANDARDS
-from synth_core.mechanisms.guarantees import Guarantee, belief_after, explain
+from synth_core.mechanisms.guarantees import belief_after, explain
 from synth_core.mechanisms.schemes import SCHEMES
 from synth_core.models import family
 from synth_core.release.ledger.balances import Place
 from synth_core.release.output.bundle import dictionary_rows
 from synth_core.release.output.dataset import Synthetic
 from synth_core.release.output.gate import GateCheck
-from synth_core.release.plan.plan import TUNED_ON, Plan
+from synth_core.release.plan.plan import TUNED_ON, Plan, Standing
 from synth_core.release.plan.schema import data_fingerprint
 from synth_core.release.report import charts
 from synth_core.release.report.audit_summary import Audited
 
 PACKAGES = ("numpy", "scipy", "pandas", "cmdstanpy", "opendp", "pyarrow")
-OPEN = ("public", "simulated")  # tuning tables of which anything may be said
 
 
 @functools.cache
@@ -108,8 +107,8 @@ class Released:
 
     Attributes
     ----------
-    guarantee : Guarantee
-        Of this release.
+    standing : Standing
+        What this release promises, and what may be told of the tuning.
     epsilon : float
         Of one data set, as charged: the target set in advance, or a measured one that was overridden.
     place : Place
@@ -117,7 +116,7 @@ class Released:
     """
 
     plan: Plan
-    guarantee: Guarantee
+    standing: Standing
     synthetic: Synthetic
     checks: list[GateCheck]
     epsilon: float
@@ -128,12 +127,12 @@ class Released:
         """What both templates are given."""
         return {
             "plan": self.plan,
-            "guarantee": self.guarantee,
+            "guarantee": self.standing.guarantee,
             "checks": self.checks,
             "epsilon": self.epsilon,
             "time": self.time,
             "mechanism_words": _mechanism_words(self.plan),
-            "warning": self.plan.warning,
+            "warning": self.standing.warning,
             "versions": versions(),
         }
 
@@ -157,7 +156,7 @@ def public_report(
     values = released.synthetic.values
     first = values[0]
     quantiles = (5.0, 25.0, 50.0, 75.0, 95.0)
-    tuned = plan.tuned_on
+    standing = released.standing
     context = released.context() | {
         "title": f"Synthetic data: {plan.settings.outcome}",
         "number": place.number,
@@ -167,16 +166,16 @@ def public_report(
         "m": plan.datasets,
         "model": "none (a histogram)" if histogram else family(plan.settings.model).label,
         "mechanism": plan.point.label,
-        "settings": _settings_rows(plan) if tuned.kind in OPEN else [],
+        "settings": _settings_rows(plan) if standing.open else [],
         "density_scale": "" if histogram else density_scale,
         "measured": not plan.strict,
         "sentences": explain(
-            released.guarantee,
+            standing.guarantee,
             epsilon,
             replaced,
             plan.datasets,
             plan.point.weighted,
-            "current" if tuned.kind == "confidential" else TUNED_ON[tuned.kind].split(",")[0],
+            "current" if standing.tuned_on == "confidential" else TUNED_ON[standing.tuned_on].split(",")[0],
         ),
         "total": total,
         "replaced": replaced * plan.datasets,
@@ -184,9 +183,9 @@ def public_report(
         "factor": f"{math.exp(replaced * plan.datasets):,.1f}"
         if replaced * plan.datasets < 30
         else f"e^{replaced * plan.datasets:.0f}",
-        "tuned_on": TUNED_ON[tuned.kind],
-        "utility": {_measure_words(k): v for k, v in tuned.utility.items()} if tuned.kind in OPEN else {},
-        "tuned_open": tuned.kind in OPEN,
+        "tuned_on": TUNED_ON[standing.tuned_on],
+        "utility": {_measure_words(k): v for k, v in plan.tuned_on.utility.items()} if standing.open else {},
+        "tuned_open": standing.open,
         "statistics": [("mean", [float(v.mean()) for v in values[:10]])]
         + [(percentile_words(q), [float(np.quantile(v, q / 100)) for v in values[:10]]) for q in quantiles],
         "chart": Markup(
@@ -255,7 +254,7 @@ def internal_report(
         "bounds": five_numbers(result.lipschitz_bounds) if result.lipschitz_bounds.size else None,
         "weights_chart": _weights_chart(result),
         "earlier": earlier,
-        "tuned_words": TUNED_ON[plan.tuned_on.kind],
+        "tuned_words": TUNED_ON[released.standing.tuned_on],
     }
     return _environment().get_template("internal.html").render(context).encode()
 
