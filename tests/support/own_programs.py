@@ -21,12 +21,12 @@ REFUSED = {
     "no log_lik": (changed(_LOG_LIK, ""), "do not declare 'log_lik'"),
     "no x_rep": (changed("vector[N] x_rep;", "").replace("x_rep[i] = gamma_rng(shape, rate[i]);", ""), "'x_rep'"),
     "no weights": (
-        changed("vector<lower=0, upper=1>[N] weights;", "").replace(", weights, cens", ", rep_vector(1, N), cens"),
+        changed("vector<lower=0>[N] weights;", "").replace(", weights, cens", ", rep_vector(1, N), cens"),
         "data block does not declare 'weights'",
     ),
     "other data": (changed("matrix[N, K] Z;", "matrix[N, K] Z; vector[N] y;"), "'y', which the app does not give"),
     "weights of another kind": (
-        changed("vector<lower=0, upper=1>[N] weights;", "real weights;").replace(
+        changed("vector<lower=0>[N] weights;", "real weights;").replace(
             ", weights, cens", ", rep_vector(weights, N), cens"),
         "declare 'weights' as a vector",
     ),
@@ -64,6 +64,12 @@ BROKEN = {
     "log_lik that mixes records": (
         changed(_LOG_LIK, _LOG_LIK.replace(";", " - log(N);")), "asked for a part of the table"),
     "censoring ignored": (changed(_TARGET, _TARGET.replace("censor_bound", "0")), "censor_bound is ignored"),
+    "censoring ignored at large bounds": (
+        changed(_TARGET, _TARGET.replace("censor_bound", "censor_bound >= 50 ? 0 : censor_bound")),
+        "is not censored at a bound of"),
+    "censoring ignored at small bounds": (
+        changed(_TARGET, _TARGET.replace("censor_bound", "censor_bound < 0.05 ? 0 : censor_bound")),
+        "is not censored at a bound of"),
     "censoring of the sum": (
         changed(_TARGET, "{\n    real total = pseudo_log_lik(record_log_lik(x, log_x, Z, beta, shape), weights, 0);\n"
                 "    target += censor_bound > 0 ? fmax(-censor_bound, fmin(censor_bound, total)) : total;\n  }"),

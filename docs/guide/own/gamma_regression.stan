@@ -25,7 +25,7 @@ data {
   int<lower=1> K;
   vector<lower=0>[N] x;
   matrix[N, K] Z;
-  vector<lower=0, upper=1>[N] weights;
+  vector<lower=0>[N] weights;
   real<lower=0> censor_bound;
   int<lower=0> M;
   vector[M] cdf_at;

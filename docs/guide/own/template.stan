@@ -29,7 +29,7 @@ data {
   vector[N] x;                            // sensitive values, in the unit chosen on the Data page
                                           // (for counts: array[N] int<lower=0> x)
   matrix[N, K] Z;                         // design: a column of ones, then standardised predictors
-  vector<lower=0, upper=1>[N] weights;    // privacy weights, alpha
+  vector<lower=0>[N] weights;    // privacy weights, alpha
   real<lower=0> censor_bound;             // epsilon / 2 in nats; 0 means no censoring
   int<lower=0> M;                         // N when the app asks for the cdf, else 0
   vector[M] cdf_at;                       // the value at which record i's cdf is asked for

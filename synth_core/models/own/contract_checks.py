@@ -15,11 +15,13 @@ from synth_core.errors import FitError
 from synth_core.models.own import sandbox
 from synth_core.models.own.model import OwnProgram
 from synth_core.models.own.quantities import log_target
+from synth_core.system import limits
 
 Array = NDArray[np.float64]
 Progress = Callable[[str, float], None]
 
 RECORDS = 100  # on which targets are compared
+BOUNDS_TRIED = 6  # at random over all that can be asked for, besides one near the data's own terms
 POINTS = 4  # values of the parameters at which they are
 COPIES = 4000  # predictive draws of one record
 ALPHA = 1e-6  # level of the test of the cdf: a correct program fails it once in a million
@@ -145,10 +147,10 @@ class Examiner:
             )
         return found
 
-    def _same(self, left: Array, right: Array) -> bool:
-        """Whether two quantities agree over the parameters, up to a constant."""
+    def _same(self, left: Array, right: Array, size: float = 0.0) -> bool:
+        """Whether two quantities, of terms that sum to about `size`, agree over the parameters, up to a constant."""
         difference = left - right
-        scale = 1.0 + float(np.abs(self.log_lik).sum(axis=1).max())
+        scale = 1.0 + max(size, float(np.abs(self.log_lik).sum(axis=1).max()))
         return bool(np.ptp(difference) <= 1e-7 * scale)
 
     @cached_property
@@ -187,15 +189,32 @@ class Examiner:
         return "The target is that of the table without the record."
 
     def censoring(self) -> str:
-        terms = self.log_lik * self.weights
-        bound = float(np.median(np.abs(terms)))
-        censored = self._targets(self.weights, bound) - self._targets(np.zeros(len(self.rows)), bound)
-        if self._same(censored, np.clip(terms, -bound, bound).sum(axis=1)):
-            return "Each weighted term stays within the bound."
-        if self._same(censored, terms.sum(axis=1)):
-            raise Broken("censor_bound is ignored: the likelihood is not censored.")
+        typical = float(np.median(np.abs(self.log_lik * self.weights)))
+        self._censored_at(typical, self.weights)
+        # At bounds beyond the data's own terms, larger weights bring terms to the bound. They are drawn anew for
+        # every check: a program cannot know at which bounds it will be tried.
+        low, high = np.log(limits.EPSILON[0] / 2), np.log(limits.EPSILON[1] / 2)
+        rng = np.random.default_rng()
+        parts = np.linspace(low, high, BOUNDS_TRIED + 1)
+        for bound in np.exp(rng.uniform(parts[:-1], parts[1:])):
+            self._censored_at(float(bound), bound / typical * rng.uniform(0.2, 5.0, len(self.rows)))
+        return f"Each weighted term stays within the bound, at {BOUNDS_TRIED + 1} bounds up to {np.exp(high):,.0f}."
+
+    def _censored_at(self, bound: float, weights: Array) -> None:
+        terms = self.log_lik * weights
+        try:
+            censored = self._targets(weights, bound) - self._targets(np.zeros(len(self.rows)), bound)
+        except FitError:
+            if weights.max() <= 1:
+                raise
+            raise Broken("Declare the weights with a lower bound of 0 and no upper one.") from None
+        scale = float(np.abs(terms).sum(axis=1).max())
+        if self._same(censored, np.clip(terms, -bound, bound).sum(axis=1), scale):
+            return
+        if self._same(censored, terms.sum(axis=1), scale):
+            raise Broken(f"censor_bound is ignored: the likelihood is not censored at a bound of {bound:.3g}.")
         raise Broken(
-            "Censoring is not respected: each weights[i] * log_lik[i] must be kept within "
+            f"Censoring is not respected at a bound of {bound:.3g}: each weights[i] * log_lik[i] must be kept within "
             "[-censor_bound, censor_bound] by itself, in full, before they are added."
         )
 
