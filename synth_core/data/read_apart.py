@@ -2,22 +2,28 @@
 
 A small file may ask for hours or for all memory: long rows, archives within archives, lengths that lie. Nothing but
 the process that reads it pays for that. Run as a program, this module is that process: it gets the file through its
-standard input and gives the table to its standard output.
+standard input and gives the table to its standard output, as Arrow columns: nothing that it says is ever run.
 """
 
 from __future__ import annotations
 
 import contextlib
+import io
+import json
 import os
-import pickle
 import signal
 import subprocess
 import sys
 import threading
 import time
+from dataclasses import asdict
 from pathlib import Path
+from typing import IO, Any
 
-from synth_core.data.readers import ReadOptions
+import pyarrow
+import pyarrow.ipc
+
+from synth_core.data.readers import ReadOptions, reader_errors_in_words
 from synth_core.data.table import Table, read_table
 from synth_core.errors import InputError
 from synth_core.system import limits
@@ -60,7 +66,8 @@ class Reading:
             stderr=subprocess.DEVNULL,  # a parser's own words may quote cells
             start_new_session=True,
         )
-        question = pickle.dumps((name, options, confidential), protocol=5)
+        self._confidential = confidential
+        question = json.dumps({"name": name, "options": asdict(options)}).encode()
         threading.Thread(target=self._talk, args=(question, content), daemon=True).start()
         threading.Thread(target=self._watch, daemon=True).start()
 
@@ -100,17 +107,19 @@ class Reading:
         child = self._child
         assert child.stdin is not None and child.stdout is not None
         with contextlib.suppress(BrokenPipeError):
-            for part in (len(question).to_bytes(8, "big"), question, content):
-                child.stdin.write(part)
+            _send(child.stdin, question, content)
         with contextlib.suppress(BrokenPipeError):
             child.stdin.close()
-        answer = child.stdout.read()
+        head, answer = _receive(child.stdout)
         child.stdout.close()
         status = child.wait()
         try:
-            found = pickle.loads(answer)  # what our own process wrote, not what the file holds
-            self._table, self._error = found if status == 0 else (None, "")
-        except (pickle.UnpicklingError, EOFError, MemoryError):
+            found = json.loads(head) if status == 0 else {}
+            self._error = found.get("error", "")
+            if "options" in found:
+                frame = pyarrow.ipc.open_file(answer).read_all().to_pandas(integer_object_nulls=True)
+                self._table = Table(self.name, frame, self._confidential, ReadOptions(**found["options"]))
+        except (ValueError, TypeError, pyarrow.ArrowException, MemoryError):
             self._table = None
         if self._table is None and not self._error:
             self._error = self._reason(status)
@@ -128,6 +137,16 @@ class Reading:
             f"The file {self.name} could not be read: its reader ended, or needed more than "
             f"{limits.READ_MEMORY_MB / 1024:g} GiB of memory. Save the table as CSV or Parquet."
         )
+
+
+def _send(stream: IO[bytes], head: bytes, content: bytes) -> None:
+    for part in (len(head).to_bytes(8, "big"), head, content):
+        stream.write(part)
+    stream.flush()
+
+
+def _receive(stream: IO[bytes]) -> tuple[bytes, bytes]:
+    return stream.read(int.from_bytes(stream.read(8), "big")), stream.read()
 
 
 def _limit() -> None:
@@ -155,18 +174,19 @@ def main(parent: int) -> None:
     threading.Thread(target=_outlive_nobody, args=(parent,), daemon=True).start()
     os.nice(5)
     _limit()
-    source = sys.stdin.buffer
-    name, options, confidential = pickle.loads(source.read(int.from_bytes(source.read(8), "big")))
-    answer: tuple[Table | None, str]
+    head, content = _receive(sys.stdin.buffer)
+    question = json.loads(head)
+    name, columns = question["name"], io.BytesIO()
     try:
-        table = read_table(source.read(), name, options, confidential)
-        table.fingerprint  # noqa: B018  it, too, reads every cell
-        answer = (table, "")
+        table = read_table(content, name, ReadOptions(**question["options"]))
+        with reader_errors_in_words(name):
+            found = pyarrow.Table.from_pandas(table.frame, preserve_index=False)
+            with pyarrow.ipc.new_file(columns, found.schema) as stream:
+                stream.write_table(found)
+        answer: dict[str, Any] = {"options": asdict(table.read_options)}
     except InputError as error:
-        answer = (None, str(error))
-    except MemoryError:
-        answer = (None, f"The file {name} does not fit into {limits.READ_MEMORY_MB / 1024:g} GiB of memory.")
-    pickle.dump(answer, sys.stdout.buffer, protocol=5)
+        answer = {"error": str(error)}
+    _send(sys.stdout.buffer, json.dumps(answer).encode(), columns.getvalue())
 
 
 if __name__ == "__main__":

@@ -227,6 +227,17 @@ def _check_size(rows: int, columns: int, name: str) -> None:
         )
 
 
+def _mixed(cells: pd.Series) -> bool:
+    """Whether cells are of several kinds, as in a workbook: such a column is read as text."""
+    import pyarrow
+
+    try:
+        pyarrow.array(cells, from_pandas=True)
+    except pyarrow.ArrowException:
+        return True
+    return False
+
+
 def _check_columns(columns: int, name: str) -> None:
     if columns > limits.MAX_COLUMNS:
         raise InputError(
@@ -250,6 +261,8 @@ def _checked(frame: pd.DataFrame, name: str) -> pd.DataFrame:
         if any(isinstance(c, list | dict | tuple | set | np.ndarray) for c in cells):
             raise InputError(f"Column '{column}' of {name} holds lists; give it one value a cell.")
         binary = [row for row, c in enumerate(cells, 1) if isinstance(c, bytes | bytearray | memoryview)]
+        if not binary and _mixed(cells):
+            frame.isetitem(i, cells.map(str, na_action="ignore").array)
         if binary:
             raise InputError(
                 f"Column '{column}' of {name} holds binary data (first in row {binary[0]:,}); store it as text or "

@@ -295,7 +295,7 @@ def test_weighted_e_counts_of_censor_table_1(cache):
         assert abs(np.mean(found) - mean) < 4 * error, (epsilon, np.mean(found))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_censored_counts_of_censor_table_1(cache):
     """R = 100, as above. Censor_w is counted by definition; the paper's column counts otherwise."""
     for epsilon, (mean, sd) in PUBLISHED["censored"].items():

@@ -71,7 +71,7 @@ def test_fatigue(cache):
     )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_orderings_over_a_hundred_samples(cache):
     """Range Figs. 1 to 4 with R = 100: medians are ordered, and nearly every sample is."""
     deltas, utilities, holds = [], [], []

@@ -53,7 +53,7 @@ def test_a_worked_example_becomes_the_model(new_page, pay):
     page = new_page("/data")
     upload(page, pay)
     open_program(page, "data {")
-    page.get_by_text("The Stan compiler refuses the program: line 1").wait_for()
+    page.get_by_text("The Stan compiler refuses the program: line 1").wait_for(timeout=90_000)  # it compiles
     pick(page, "Example", "Gamma regression")
     settled(page)
     page.get_by_role("button", name="Load into the editor").click()

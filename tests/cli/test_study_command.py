@@ -99,7 +99,7 @@ def test_like_on_the_command_line(capsys):
     assert "Δ above today's" in out and "Δ above 1.1 × today's" in out
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_table_1_of_censor_with_40_replicates(capsys):
     """Weighted-e and Censor_uw by definition; the Censor_w column is counted otherwise in the paper."""
     status, out, err = run(capsys, "censor-4", "--replicates", "40", "--baseline", "1", "--format", "json")

@@ -1,5 +1,6 @@
 """Small files that ask for much, broken ones, and readings that are stopped or left."""
 
+import datetime
 import io
 import os
 import signal
@@ -9,6 +10,7 @@ import time
 import zipfile
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -164,3 +166,33 @@ def test_damaged_files_are_read_or_refused(kind):
             Reading(sample, f"t.{kind}").table()
     else:
         assert found.returncode == 0, found.stderr[-2000:]
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_nothing_changes_on_the_way(kind):
+    content = mutations.sound(kind)
+    here, there = read_table(content, f"t.{kind}"), Reading(content, f"t.{kind}").table()
+    assert there.fingerprint == here.fingerprint
+    assert list(there.frame.dtypes) == list(here.frame.dtypes)
+    assert there.columns == here.columns
+
+
+def test_mixed_cells_are_text_and_missing_ones_stay():
+    stream = io.BytesIO()
+    frame = pd.DataFrame(
+        {
+            "x": [1, "N", 2.5, None],
+            "day": [datetime.date(2026, 1, 1), "later", 3, None],
+            "whole": [1, None, 3, 2],
+            "yes": [True, False, None, True],
+            "empty": [None] * 4,
+        },
+        dtype=object,
+    )
+    frame.to_excel(stream, index=False)
+    here = read_table(stream.getvalue(), "t.xlsx")
+    there = Reading(stream.getvalue(), "t.xlsx").table()
+    assert list(here.frame["x"][:3]) == ["1", "N", "2.5"]
+    assert [c.missing for c in here.columns] == [1, 1, 1, 1, 4]
+    assert there.fingerprint == here.fingerprint
+    assert there.columns == here.columns

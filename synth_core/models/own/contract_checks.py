@@ -212,7 +212,9 @@ class Examiner:
         if self._same(censored, np.clip(terms, -bound, bound).sum(axis=1), scale):
             return
         if self._same(censored, terms.sum(axis=1), scale):
-            raise Broken(f"censor_bound is ignored: the likelihood is not censored at a bound of {bound:.3g}.")
+            raise Broken(
+                f"censor_bound is ignored: the likelihood is not censored at a bound of {bound:.3g}."
+            )
         raise Broken(
             f"Censoring is not respected at a bound of {bound:.3g}: each weights[i] * log_lik[i] must be kept within "
             "[-censor_bound, censor_bound] by itself, in full, before they are added."

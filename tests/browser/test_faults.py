@@ -3,10 +3,10 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import Server, chromium, painted, settled  # noqa: F401
+from tests.browser.conftest import Server, painted, settled
 from tests.faults.scene import remount, small_disk
 
-pytestmark = [pytest.mark.browser, pytest.mark.stan, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.stan]
 
 
 def move(page, value):
@@ -20,7 +20,7 @@ def move(page, value):
 
 @pytest.mark.parametrize(("options", "back", "words"), [("size=8k", "size=64m", "the disk is full"),
                                                         ("ro", "rw", "it is read-only")])  # fmt: skip
-def test_results_that_cannot_be_kept_are_shown_and_said(chromium, tmp_path, options, back, words):  # noqa: F811
+def test_results_that_cannot_be_kept_are_shown_and_said(chromium, tmp_path, options, back, words):
     with small_disk(tmp_path / "results", "64m") as disk:
         server = Server(str(disk), SYNTH_STATE_DIR=str(tmp_path / "state"))
         try:
