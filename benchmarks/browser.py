@@ -95,9 +95,9 @@ def picture_of(n: int) -> dict[str, Any]:
     labels = {name: find_mechanism(name).label for name in names}
     guarantees = {
         name: {
-            "label": find_mechanism(name).guarantee.label,
-            "strength": find_mechanism(name).guarantee.strength,
-            "lines": explain(find_mechanism(name).guarantee, s["epsilon"], s["epsilon_replace"],
+            "label": find_mechanism(name).guarantee("current").label,
+            "strength": find_mechanism(name).guarantee("current").strength,
+            "lines": explain(find_mechanism(name).guarantee("current"), s["epsilon"], s["epsilon_replace"],
                              1, find_mechanism(name).weighted, "current", True),
         }
         for name, s in zip(names, summaries, strict=True)

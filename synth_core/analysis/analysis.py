@@ -30,6 +30,7 @@ from synth_core.engine.sampling import Posterior
 from synth_core.errors import InputError
 from synth_core.mechanisms import histogram
 from synth_core.mechanisms.catalogue import HISTOGRAM, Mechanism, find_mechanism
+from synth_core.mechanisms.guarantees import WeightsFrom
 from synth_core.mechanisms.weights import range_averaged_weights
 from synth_core.models import Model
 from synth_core.system import limits
@@ -153,6 +154,13 @@ class Analysis:
         if self._reference is None:
             return None
         return self._reference.key if isinstance(self._reference, RiskMap) else self._reference.fingerprint
+
+    @property
+    def weights_from(self) -> WeightsFrom:
+        """Where the weights come from, see `Mechanism.guarantee`."""
+        if self._reference is None:
+            return "current"
+        return "closed" if isinstance(self._reference, RiskMap) and self._reference.closed else "frozen"
 
     def run(self, key: str) -> Result:
         """Run one mechanism, or read its result from the cache."""
@@ -336,5 +344,6 @@ class Analysis:
             else None,
             statistics=statistics(records.outcome, synthetic, s.percentiles, s.seed),
             seconds=0.0,
+            weights_from=self.weights_from,
             **known,
         )

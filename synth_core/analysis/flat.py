@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from synth_core.analysis.result import Result
 from synth_core.analysis.utility import Statistic
 from synth_core.engine.sampling import Diagnostics
+from synth_core.mechanisms.guarantees import WeightsFrom
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,8 @@ class FlatResult:
         Of intervals of regression coefficients; None without predictors.
     statistics : tuple of Statistic
         Mean and percentiles of the confidential and the synthetic values.
+    weights_from : str
+        Where the weights come from.
     tuned : dict
         What was solved for.
     diagnostics : Diagnostics or None
@@ -70,6 +73,7 @@ class FlatResult:
     ecdf_avg: float
     overlap: float | None
     statistics: tuple[Statistic, ...]
+    weights_from: WeightsFrom
     tuned: dict[str, int | float]
     diagnostics: Diagnostics | None
     problems: tuple[str, ...]
@@ -115,6 +119,7 @@ def flatten(result: Result) -> FlatResult:
         ecdf_avg=result.ecdf_avg,
         overlap=result.overlap,
         statistics=result.statistics,
+        weights_from=result.weights_from,
         tuned=result.tuned,
         diagnostics=result.diagnostics,
         problems=result.problems,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from synth_core.analysis.utility import Statistic
 from synth_core.engine.sampling import Diagnostics
 from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
-from synth_core.mechanisms.guarantees import Guarantee
+from synth_core.mechanisms.guarantees import Guarantee, WeightsFrom
 
 Array = NDArray[np.float64]
 
@@ -32,6 +32,8 @@ class Result:
         Identification risk by record.
     epsilon_promised : float or None
         The a-priori epsilon of a strict guarantee; None where epsilon is measured, 2 * Delta.
+    weights_from : str
+        Where the weights come from, see `Mechanism.guarantee`.
     tuned : dict
         What was solved for: k, scale, scalar weight, the refits it took and how close it came.
     """
@@ -56,6 +58,7 @@ class Result:
     statistics: tuple[Statistic, ...]
     diagnostics: Diagnostics | None
     seconds: float
+    weights_from: WeightsFrom = "current"
     tuned: dict[str, int | float] = field(default_factory=dict)
     cached: bool = False
     preview_khat: float | None = None  # of an approximate result, shown while the exact fit runs
@@ -66,7 +69,7 @@ class Result:
 
     @property
     def guarantee(self) -> Guarantee:
-        return self.point.guarantee_with(self.tuned)
+        return self.point.guarantee(self.weights_from, self.tuned)
 
     @property
     def lipschitz_bound(self) -> float | None:

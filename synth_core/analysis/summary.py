@@ -36,6 +36,7 @@ _NUMBERS = (
     "ecdf_avg",
     "overlap",
     "seconds",
+    "weights_from",
     "tuned",
     "preview_khat",
 )  # of `FlatResult`

@@ -133,10 +133,10 @@ def print_table(analysis: Analysis, results: list[Result], out: Callable[[str], 
     out("ε bounds the effect of removing one record, per released data set.")
     if any(unfrozen):
         out(
-            "* weights come from this table; the claim is fully earned only with a frozen map (--risk-reference)"
+            "* strict for given weights, but they come from this table; a frozen map makes it ε-DP (--risk-reference)"
         )
 
 
 def _unfrozen(result: Result, settings: Settings) -> bool:
     """Whether a strict claim rests on weights that read the table itself."""
-    return result.guarantee.strict and result.point.weighted and settings.risk_reference == "current"
+    return result.guarantee.key == "weights_seen" and settings.risk_reference == "current"

@@ -101,7 +101,7 @@ def run_plan(args: argparse.Namespace) -> int:
     plan, content = make_plan(analysis, result, decision)
     save_plan(plan, content, out)
     print(
-        f"Plan {out}: {plan.point.label}, {point.guarantee.label}, target ε = {plan.target_epsilon:g} a data set"
+        f"Plan {out}: {plan.point.label}, {plan.guarantee.label}, target ε = {plan.target_epsilon:g} a data set"
     )
     if plan.frozen is not None:
         print(f"Risk map, INTERNAL, keep it beside the plan: {plan.frozen.sha256}.riskmap.npz")

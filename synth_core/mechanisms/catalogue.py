@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from synth_core.errors import InputError
-from synth_core.mechanisms.guarantees import GUARANTEES, Guarantee
+from synth_core.mechanisms.guarantees import GUARANTEES, Guarantee, WeightsFrom
 from synth_core.mechanisms.schemes import SCHEMES
 
 ADJUSTMENTS = {
@@ -37,21 +37,37 @@ class Mechanism:
     likelihood: str = "plain"
     standard: str = "whole"
 
-    @cached_property
-    def guarantee(self) -> Guarantee:
-        """What the point promises; composing a point without one is refused in `compose`."""
-        if self.scheme == HISTOGRAM:
-            return GUARANTEES["histogram"]
-        if self.likelihood == "censored":
-            return GUARANTEES["censored" if self.scheme == "none" else "censored_weighted"]
-        if self.scheme == "none" and not self.adjustments:
-            return GUARANTEES["none"]
-        return GUARANTEES[{"whole": "asymptotic"}.get(self.standard, self.standard)]
+    @property
+    def keeps_epsilon(self) -> bool:
+        """Whether epsilon is set, and kept by construction once the weights are given; else it is measured."""
+        return self.scheme == HISTOGRAM or self.likelihood == "censored"
 
-    def guarantee_with(self, tuned: dict[str, float]) -> Guarantee:
-        """The promise of a result: an epsilon that was matched to these data is not a strict one."""
-        derived = self.guarantee.strict and "epsilon" in tuned
-        return GUARANTEES["data_derived"] if derived else self.guarantee
+    def guarantee(self, weights_from: WeightsFrom, tuned: dict[str, float] | None = None) -> Guarantee:
+        """What is promised, by the point and by where each part of its weights comes from.
+
+        docs/methods/guarantees.md proves the cases; composing a point without any is refused in `compose`.
+
+        Parameters
+        ----------
+        weights_from : str
+            "current": the table itself. "frozen": a reference table, which fixes what `reads_current` does not name.
+            "closed": a release plan's map, which fixes everything.
+        tuned : dict
+            What was solved for on the table.
+        """
+        return GUARANTEES[self._promise(weights_from, tuned or {})]
+
+    def _promise(self, weights_from: WeightsFrom, tuned: dict[str, float]) -> str:
+        if self.keeps_epsilon:
+            if "epsilon" in tuned:
+                return "data_derived"
+            if not self.weighted:
+                return "histogram" if self.scheme == HISTOGRAM else "censored"
+            held = weights_from == "closed" or (weights_from == "frozen" and not self.reads_current(tuned))
+            return "censored_weighted" if held else "weights_seen"
+        if not self.weighted:
+            return "none"
+        return "asymptotic" if self.standard == "whole" else self.standard
 
     def reads_current(self, tuned: dict[str, float]) -> bool:
         """Whether the weights use the current table even under a frozen risk map.

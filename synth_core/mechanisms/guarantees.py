@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 
 @dataclass(frozen=True)
@@ -26,9 +27,14 @@ class Guarantee:
         return self.strength == 2
 
 
+WeightsFrom = Literal[
+    "current", "frozen", "closed"
+]  # table, a frozen map's fixed parts, or all from a plan's map
+
 _LOCAL = (
-    "For a finite table it is local: a neighbouring table may have a somewhat larger ε, and the "
-    "difference vanishes as the number of records grows."
+    "It is local: a neighbouring table may have a larger ε. And it holds the weights: those rescaled by the smallest "
+    "and largest risk of this very table all move when the riskiest record leaves, and 2Δ does not bound that, "
+    "however many records there are."
 )
 
 GUARANTEES: dict[str, Guarantee] = {
@@ -45,8 +51,8 @@ GUARANTEES: dict[str, Guarantee] = {
             "asymptotic",
             "asymptotic DP",
             1,
-            "The measured ε = 2Δ holds for this table, and for every table of this kind as the "
-            "number of records grows.",
+            "On this table ε = 2Δ bounds what taking one record's term away changes, with all weights held. Where a "
+            "weight reads its own record alone, it holds for every table of this kind as the number of records grows.",
             _LOCAL,
         ),
         Guarantee(
@@ -83,6 +89,15 @@ GUARANTEES: dict[str, Guarantee] = {
             "looking at results on confidential data are themselves data-dependent.",
         ),
         Guarantee(
+            "weights_seen",
+            "ε-DP for given weights",
+            1,
+            "The mechanism is strict once its weights are given: every weighted term is clamped to ±ε/2. But these "
+            "weights read the current table.",
+            "It is no ε-DP guarantee: one record moves the weights of others, and nothing bounds what that changes, "
+            "however many records there are. Freeze the risk map on another table.",
+        ),
+        Guarantee(
             "data_derived",
             "ε taken from these data",
             1,
@@ -115,7 +130,7 @@ SEED = (
 )
 
 
-def about_weights(guarantee: Guarantee, weighted: bool, reference: str, from_current: bool) -> str:
+def about_weights(weighted: bool, reference: str, from_current: bool) -> str:
     """Whose alpha: what the source of the weights means for the promise.
 
     `from_current` says that re-weighting, range averaging or matching reads the current table
@@ -124,19 +139,14 @@ def about_weights(guarantee: Guarantee, weighted: bool, reference: str, from_cur
     if not weighted:
         return "It uses no weights, so nothing else of the table enters."
     if reference == "current":
-        strict = (
-            " The strict claim is fully earned only with a frozen risk map (a risk reference)."
-            if guarantee.strict
-            else ""
-        )
         return (
-            "The weights come from the current table: a record's weight depends on all records, "
-            f"which is covered only asymptotically.{strict}"
+            "The weights come from the current table: a record's weight depends on all records. Only a frozen risk map "
+            "(a risk reference) makes it depend on its own."
         )
     if from_current:
         return (
             f"The risk map is frozen on {reference}, but re-weighting, range averaging or matching is computed from "
-            "the current table, so a record's weight still depends on others; this is covered only asymptotically."
+            "the current table, so a record's weight still depends on others."
         )
     return (
         f"The weights come from a risk map frozen on {reference}: a record's weight depends on "
@@ -173,7 +183,7 @@ def explain(
     lines = [guarantee.promise, f"Not promised: {guarantee.limits}"]
     histogram = guarantee.key == "histogram"
     if not histogram:
-        lines.append(about_weights(guarantee, weighted, reference, from_current))
+        lines.append(about_weights(weighted, reference, from_current))
     neighbour = f"ε = {epsilon:.2f} is for one record {'replaced by any other' if histogram else 'removed'}"
     if epsilon_replace and not histogram:
         neighbour += f"; for one record replaced it is {epsilon_replace:.2f}"

@@ -256,7 +256,7 @@ def test_weights_from_the_table_and_from_the_map_are_both_audited(monkeypatch):
     ]  # fmt: skip
     assert {line.verdict for line in audit.lines[:2]} == {BEYOND}
     assert {line.verdict for line in audit.lines[2:]} == {EXCEEDED}
-    assert "only asymptotically" in audit.lines[2].why and "Freeze the risk map" in audit.lines[2].why
+    assert "no claim covers that" in audit.lines[2].why and "Freeze the risk map" in audit.lines[2].why
     assert audit.error == pytest.approx(0.05 / 4)
 
 

@@ -17,7 +17,9 @@ from synth_core.figures.utility import ecdf_figure
 from synth_core.mechanisms.catalogue import HISTOGRAM, MECHANISMS
 
 LABELS = {key: m.label for key, m in MECHANISMS.items()}
-GUARANTEES = {key: {"label": m.guarantee.label, "strength": 1, "lines": []} for key, m in MECHANISMS.items()}
+GUARANTEES = {
+    key: {"label": m.guarantee("closed").label, "strength": 1, "lines": []} for key, m in MECHANISMS.items()
+}
 
 
 @pytest.fixture

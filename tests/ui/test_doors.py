@@ -1,6 +1,7 @@
 """Nothing is answered under another host's name or for another page, whatever the way in."""
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from starlette.applications import Starlette
@@ -128,7 +129,8 @@ def send(kind, path, headers, **more):
 
     pairs = [(key.encode(), value.encode()) for key, value in ({"host": HERE} | headers).items()]
     scope = {"type": kind, "path": path, "query_string": b"", "headers": pairs, "root_path": ""} | more
-    asyncio.run(APP(scope, receive, answer))
+    with ThreadPoolExecutor(1) as thread:  # browser tests in this process have a loop of their own
+        thread.submit(lambda: asyncio.run(APP(scope, receive, answer))).result()
     return answers
 
 

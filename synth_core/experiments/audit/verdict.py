@@ -13,14 +13,14 @@ EXCEEDED = "local claim exceeded"
 BEYOND = "beyond this audit"
 NOT_JUDGED = "not judged"
 
-ASYMPTOTIC = "The claim is local: it is measured on this table and holds for a neighbour only asymptotically."
+ASYMPTOTIC = "The claim is local: it is measured on this table, with all weights held."
 CURRENT_WEIGHTS = (
-    "The weights come from the table itself, so a neighbour has other weights for all records; that is covered only "
-    "asymptotically."
+    "The weights come from the table itself, so a neighbour has other weights for all records; no claim covers "
+    "that."
 )
 CURRENT_PART = (
     "Re-weighting or range averaging reads the table itself, though the risk map is frozen, so a neighbour has other "
-    "weights for all records; that is covered only asymptotically."
+    "weights for all records; no claim covers that."
 )
 
 
@@ -50,7 +50,7 @@ def judge(
     from_table = mechanism.weighted and source == CURRENT
     local = mechanism.weighted and (from_table or mechanism.reads_current(result.tuned))
     notes = []
-    if guarantee.strength == 1:
+    if guarantee.strength == 1 and not mechanism.keeps_epsilon:
         notes.append(ASYMPTOTIC)
     elif guarantee.strength == 0:
         notes.append("Nothing is claimed: ε = 2Δ is what was measured on this table.")

@@ -22,7 +22,7 @@ from synth_core.analysis.settings import Settings, make_settings
 from synth_core.experiments.explore.measures import WHOLE_PERCENTILES, Ruler
 from synth_core.mechanisms import histogram
 from synth_core.mechanisms.catalogue import HISTOGRAM, Mechanism, find_mechanism
-from synth_core.mechanisms.guarantees import Guarantee
+from synth_core.mechanisms.guarantees import Guarantee, WeightsFrom
 from synth_core.system.cache import content_key
 from synth_core.system.code_version import code_version
 from synth_core.system.entries import get_or_compute
@@ -72,6 +72,7 @@ class MapPoint:
     lipschitz_bound: float | None
     n_records: int
     density_scale: str
+    weights_from: WeightsFrom
     tuned: dict[str, int | float]
     problems: tuple[str, ...]
     names: tuple[str, ...]
@@ -85,7 +86,7 @@ class MapPoint:
 
     @property
     def guarantee(self) -> Guarantee:
-        return self.point.guarantee_with(self.tuned)
+        return self.point.guarantee(self.weights_from, self.tuned)
 
     def draws(self, measure: str) -> Array:
         """The errors of one measure, of shape (n_predictive,)."""
@@ -191,6 +192,7 @@ def run_point(
             lipschitz_bound=flat.lipschitz_bound,
             n_records=flat.n_records,
             density_scale=analysis.model.density_scale,
+            weights_from=flat.weights_from,
             tuned=flat.tuned,
             problems=flat.problems,
             names=ruler.names,

@@ -199,7 +199,7 @@ def _to_accuracy(
 
 def _derived(summary: dict[str, Any], mechanism: Mechanism) -> dict[str, Any]:
     """A strict mechanism's epsilon that was found by looking at the data is no epsilon-DP guarantee."""
-    return summary | {"guarantee": "data_derived"} if mechanism.guarantee.strict else summary
+    return summary | {"guarantee": "data_derived"} if mechanism.keeps_epsilon else summary
 
 
 def _why(found: Found, target: Target, points: dict[float, MapPoint]) -> str:
@@ -226,7 +226,7 @@ def _over_seeds(
     analysis: Analysis, mechanism: Mechanism, point: MapPoint, steps: _Steps
 ) -> tuple[float, float] | None:
     """Epsilon of the same settings over other sampler seeds: 2 * Delta is a maximum over draws."""
-    if mechanism.guarantee.strict:
+    if mechanism.keeps_epsilon:
         return None
     found = [point.epsilon]
     for other in range(1, OTHER_SEEDS + 1):
@@ -250,7 +250,7 @@ def _to_epsilon(
         return TuningAnswer(
             mechanism.key, point.summary(), None, None, 0, _over_seeds(analysis, mechanism, point, steps)
         )
-    if mechanism.guarantee.strict:  # epsilon is what was asked for
+    if mechanism.keeps_epsilon:  # epsilon is what was asked for
         summary = at(epsilon=_rounded(wanted)).summary()
         return TuningAnswer(mechanism.key, summary if target.like is None else _derived(summary, mechanism))
     tolerance = analysis.settings.reweight_tolerance

@@ -173,7 +173,12 @@ class Plan(_Closed):
     @property
     def strict(self) -> bool:
         """Whether epsilon holds by construction (before asking what the plan was tuned on)."""
-        return self.point.guarantee.strict
+        return self.point.keeps_epsilon
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What a release promises whose table the plan has not seen: its map fixes every part of the weights."""
+        return self.point.guarantee("closed")
 
     @property
     def datasets(self) -> int:
@@ -187,7 +192,7 @@ class Plan(_Closed):
         """
         kind: TuningKind = "confidential" if self.tuned_on.fingerprint == fingerprint else self.tuned_on.kind
         seen = kind == "confidential" and self.strict
-        return Standing(kind, GUARANTEES["settings_seen"] if seen else self.point.guarantee)
+        return Standing(kind, GUARANTEES["settings_seen"] if seen else self.guarantee)
 
     @property
     def warning(self) -> str:

@@ -58,7 +58,7 @@ def make_plan(analysis: Analysis, result: Result, decision: Decision) -> tuple[P
     )
     final = analysis.under(**s.model_dump())
     content = to_bytes(freeze(final, point, result.tuned)) if needs_map(point) else None
-    n, strict = analysis.model.records.n, point.guarantee.strict
+    n, strict = analysis.model.records.n, point.keeps_epsilon
     safety = 1.0 if strict else safety_factor(n)
     target = s.epsilon if strict else decision.target_epsilon or math.ceil(result.epsilon * safety * 10) / 10
     if strict and decision.target_epsilon not in (None, s.epsilon):

@@ -43,7 +43,8 @@ def choose_mechanisms() -> tuple[str, ...]:
         except InputError as error:
             st.warning(str(error), icon=":material/block:")
         else:
-            st.caption(f"**{made.label}**: {made.guarantee.label}. {made.guarantee.promise}")
+            promised = made.guarantee(session.current().weights_from)
+            st.caption(f"**{made.label}**: {promised.label}. {promised.promise}")
             st.button(
                 "Add",
                 type="primary",

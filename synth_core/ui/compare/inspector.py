@@ -87,7 +87,7 @@ def results_csv(summaries: list[Summary]) -> str:
         writer.writerow(
             [
                 s["mechanism"],
-                find_mechanism(s["mechanism"]).guarantee_with(s["tuned"]).label,
+                find_mechanism(s["mechanism"]).guarantee(s["weights_from"], s["tuned"]).label,
                 s["epsilon"],
                 s["n_datasets"],
                 s["epsilon"] * s["n_datasets"],

@@ -84,7 +84,8 @@ def show_sensitivity(settings: Settings) -> None:
         ).round(4),
         hide_index=True,
     )
+    guarantee = find_mechanism(chosen).guarantee(browser.weights_from)
     st.caption(
-        f"{find_mechanism(chosen).label}: {find_mechanism(chosen).guarantee.label}. If Δ or the statistics move "
+        f"{find_mechanism(chosen).label}: {guarantee.label}. If Δ or the statistics move "
         "with the scale of the priors, the priors speak louder than the data: say in the release why they are right."
     )

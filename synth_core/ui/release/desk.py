@@ -139,7 +139,7 @@ def current_form() -> dict[str, Any]:
 
 def strict(mechanism: str) -> bool:
     """Whether a mechanism keeps its own epsilon by construction."""
-    return find_mechanism(mechanism).guarantee.strict
+    return find_mechanism(mechanism).keeps_epsilon
 
 
 def open_plan(plan_file: Any, map_file: Any) -> None:

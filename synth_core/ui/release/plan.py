@@ -118,7 +118,7 @@ def show_plan(plan: Plan) -> None:
     """What was decided, and its files."""
     s = plan.settings
     st.markdown(
-        f"**{plan.point.label}**, {plan.point.guarantee.label}, target **ε = {plan.target_epsilon:g}** a data set, "
+        f"**{plan.point.label}**, {plan.guarantee.label}, target **ε = {plan.target_epsilon:g}** a data set, "
         f"m = {plan.datasets}, series **{plain(plan.series)}**, {plain(s.outcome)} on {len(s.predictors)} predictors"
     )
     st.caption(

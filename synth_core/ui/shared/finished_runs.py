@@ -44,7 +44,9 @@ def record_runs(browser: Browser, settings: Settings, jobs: list[Job]) -> None:
     with contextlib.suppress(StateError), _store() as store:  # the picture does not depend on it
         for job in new:
             summary = job.summary or {}
-            guarantee = find_mechanism(summary["mechanism"]).guarantee_with(summary["tuned"])
+            guarantee = find_mechanism(summary["mechanism"]).guarantee(
+                summary["weights_from"], summary["tuned"]
+            )
             store.record(
                 job.key,
                 data,

@@ -66,7 +66,7 @@ def _guarantees(summaries: list[Summary], settings: Settings) -> dict[str, dict[
     found = {}
     for s in summaries:
         mechanism = find_mechanism(s["mechanism"])
-        guarantee = mechanism.guarantee_with(s["tuned"])
+        guarantee = mechanism.guarantee(s["weights_from"], s["tuned"])
         lines = explain(
             guarantee,
             s["epsilon"],

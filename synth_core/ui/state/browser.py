@@ -13,6 +13,7 @@ from synth_core.data.table import Table
 from synth_core.experiments.explore.sweep import seconds_per_point
 from synth_core.jobs.tasks import Job, Task
 from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.mechanisms.guarantees import WeightsFrom
 from synth_core.release.making.releasing import ReleaseOutcome
 from synth_core.release.plan.plan import Plan
 from synth_core.ui.state.choices import Choices, first_choices
@@ -123,6 +124,11 @@ class Browser:
         """Freeze the risk map on a table, or make weights from the current one again."""
         self.reference = table
         self.revision += 1
+
+    @property
+    def weights_from(self) -> WeightsFrom:
+        """Where the weights of a mechanism come from that is run now."""
+        return "current" if self.reference is None else "frozen"
 
     def settings(self, **changes: Any) -> Settings:
         """The choices, with `changes`, as validated settings; raises InputError."""
