@@ -332,3 +332,18 @@ def test_statistics_of_synthetic_tables_against_numpy(rng):
     np.testing.assert_allclose(
         found["synthetic share near the record"], (abs(sets - x) <= 0.2 * x).mean(axis=1)
     )
+
+
+@pytest.mark.slow
+def test_at_two_thousand_records_censoring_with_weights_from_the_table_exceeds_its_epsilon():
+    """The smallest value is 1e-12; an audit at n = 150 saw nothing."""
+    values = {"outcome": "x", "model": "beta", "bounds": (0.0, 1.0), "epsilon": 2.0, "draws": 1_000}
+    settings = make_settings(**values, risk_reference="table 1001")
+    table, reference = load_example("beta", 2_000, 5), load_example("beta", 2_000, 1_001)
+    analysis = Analysis(table, settings, MemoryCache(), reference=reference)
+    audit = run_audit(analysis, AuditRequest(("censored_weighted",), 2_000))
+    frozen, _, current, _ = audit.lines
+    assert (frozen.guarantee, frozen.verdict) == ("ε-DP", CONSISTENT)
+    assert frozen.epsilon_lower < 2.0
+    assert (current.guarantee, current.verdict) == ("ε-DP for given weights", EXCEEDED)
+    assert current.epsilon_lower > 4.0
