@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from synth_core.data.table import Table, check_rows, numeric_outcome
+from synth_core.data.table import Table, check_exact, check_rows, numeric_outcome
 from synth_core.errors import InputError
 from synth_core.models.base import Records
 from synth_core.system import limits
@@ -98,6 +98,7 @@ def _predictor(table: Table, name: str, as_category: bool) -> pd.Series:
             )
         series = series.astype("object").where(series.notna(), None).astype("category")
     else:
+        check_exact(series, name)
         numbers = series.to_numpy(dtype=float, na_value=np.nan)
         if np.isinf(numbers).any():
             raise InputError(

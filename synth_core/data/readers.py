@@ -233,7 +233,7 @@ def _mixed(cells: pd.Series) -> bool:
 
     try:
         pyarrow.array(cells, from_pandas=True)
-    except pyarrow.ArrowException:
+    except (pyarrow.ArrowException, OverflowError):
         return True
     return False
 

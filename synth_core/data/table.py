@@ -118,6 +118,22 @@ def _describe(series: pd.Series, name: str) -> Column:
     return Column(name, "text", missing, distinct, note)
 
 
+def check_exact(series: pd.Series, name: str) -> None:
+    """Refuse whole numbers that a floating-point number would round; raises InputError naming the row."""
+    if pd.api.types.is_float_dtype(series) or pd.api.types.is_bool_dtype(series):
+        return
+    if pd.api.types.is_integer_dtype(series):
+        beyond = ((series > 2**53) | (series < -(2**53))).to_numpy(dtype=bool, na_value=False)
+    else:
+        values = pd.to_numeric(series.astype("object"), errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+        beyond = np.abs(values) >= 2.0**53  # one more may have been rounded to it
+    if beyond.any():
+        raise InputError(
+            f"Column '{name}' holds whole numbers beyond {2**53:,} (first in row {int(np.argmax(beyond)) + 1}), which "
+            "would be rounded. Give it another unit, or read it as a category if it is a code."
+        )
+
+
 def numeric_outcome(table: Table, name: str) -> np.ndarray:
     """The sensitive column as floats, missing as NaN, of shape (n_rows,).
 
@@ -125,7 +141,7 @@ def numeric_outcome(table: Table, name: str) -> np.ndarray:
     ------
     InputError
         If the column is empty, is not a number in every present cell, is infinite somewhere or
-        is constant. The row is named, the value is not.
+        is constant, or holds whole numbers that would be rounded. The row is named, the value is not.
     """
     column = table.column(name)
     series = table.frame[name]
@@ -133,6 +149,7 @@ def numeric_outcome(table: Table, name: str) -> np.ndarray:
         raise InputError(f"Column '{name}' has no values.")
     if column.kind == "date":
         raise InputError(f"Column '{name}' holds dates; the sensitive variable must be a number.")
+    check_exact(series, name)
     if pd.api.types.is_numeric_dtype(series):
         values = series.to_numpy(dtype=float, na_value=np.nan)
     else:

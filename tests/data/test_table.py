@@ -277,3 +277,22 @@ def test_small_files_that_unpack_to_huge_tables_are_refused_before_they_are(monk
     monkeypatch.setattr(limits, "MAX_UNPACKED_XLSX_MB", 1)
     with pytest.raises(InputError, match="unpacks to more than"):
         read_table(packed.getvalue(), "bomb.xlsx")
+
+
+@pytest.mark.parametrize("large", [2**53 + 1, -(2**53) - 1, 2**63, 10**25])
+def test_whole_numbers_that_would_be_rounded_are_refused(large):
+    rows = "".join(f"{i},{i % 7}\n" for i in range(1, 40))
+    outcome = read_table(f"x,z\n{rows}{large},3\n".encode(), "t.csv")
+    with pytest.raises(InputError, match=r"'x' holds whole numbers beyond .* \(first in row 40\)"):
+        select(outcome, "x", ("z",), ())
+    if abs(large) > 2**63:
+        return  # cells that no integer type holds are text, and text is a category
+    predictor = read_table(f"z,x\n{rows}{large},3\n".encode(), "t.csv")
+    with pytest.raises(InputError, match="'z'"):
+        select(predictor, "x", ("z",), ())
+
+
+def test_the_largest_exact_whole_number_is_taken():
+    rows = "".join(f"{i}\n" for i in range(1, 40))
+    table = read_table(f"x\n{rows}{2**53}\n".encode(), "t.csv")
+    assert select(table, "x", (), ()).records.outcome[-1] == 2**53

@@ -10,6 +10,7 @@ import os
 import queue
 import shutil
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -24,6 +25,9 @@ from joblib.externals.loky.process_executor import (
 from synth_core.system.attempts import Attempts
 from synth_core.system.backend import process_guard
 from synth_core.system.backend.base import Answer, Failure, Prepare, WorkerLost, failure_of
+
+# loky's tracker speaks of semaphores when a server ends its workers at once, and removes them by itself.
+sys.warnoptions.append("ignore:resource_tracker:UserWarning")
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
