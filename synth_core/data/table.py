@@ -125,7 +125,9 @@ def check_exact(series: pd.Series, name: str) -> None:
     if pd.api.types.is_integer_dtype(series):
         beyond = ((series > 2**53) | (series < -(2**53))).to_numpy(dtype=bool, na_value=False)
     else:
-        values = pd.to_numeric(series.astype("object"), errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+        values = pd.to_numeric(series.astype("object"), errors="coerce").to_numpy(
+            dtype=float, na_value=np.nan
+        )
         beyond = np.abs(values) >= 2.0**53  # one more may have been rounded to it
     if beyond.any():
         raise InputError(

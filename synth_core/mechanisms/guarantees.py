@@ -77,7 +77,7 @@ GUARANTEES: dict[str, Guarantee] = {
             "ε-DP",
             2,
             "No table and no record can exceed ε: every term of the likelihood is clamped to ±ε/2.",
-            "It covers one record removed; one record replaced costs at most 2ε. Settings chosen by "
+            "It covers one record's value withheld; one replaced costs at most 2ε. Settings chosen by "
             "looking at results on confidential data are themselves data-dependent.",
         ),
         Guarantee(
@@ -85,7 +85,7 @@ GUARANTEES: dict[str, Guarantee] = {
             "ε-DP",
             2,
             "No table and no record can exceed ε: every weighted term of the likelihood is clamped to ±ε/2.",
-            "It covers one record removed; one record replaced costs at most 2ε. Settings chosen by "
+            "It covers one record's value withheld; one replaced costs at most 2ε. Settings chosen by "
             "looking at results on confidential data are themselves data-dependent.",
         ),
         Guarantee(
@@ -118,7 +118,8 @@ GUARANTEES: dict[str, Guarantee] = {
             "ε-DP",
             2,
             "Laplace noise of scale 2/ε on every count gives ε for one record replaced, in one release.",
-            "Only for bounds, bins and an ε that were fixed without looking at the data.",
+            "Only for bounds, bins and an ε that were fixed without looking at the data. A censored one beside it has "
+            "its ε for a value withheld, and twice as large for one replaced.",
         ),
     )
 }
@@ -126,8 +127,16 @@ GUARANTEES: dict[str, Guarantee] = {
 
 SEED = (
     "It holds for one draw made with a secret random seed, up to the sampler's distance from the exact "
-    "posterior: never publish the seed of a release."
+    "posterior: never publish the seed of a release. It has 31 bits a chain, so the promise is computational: it "
+    "holds against who cannot try them all."
 )
+
+# What an intruder may learn, where a bound on odds does not follow from the claim.
+NO_ODDS = {
+    "averaged": "An average bounds no single case: nothing follows for what an intruder may believe of one record.",
+    "truncated": "Nothing follows for what an intruder believes who does not know the range. A range relative to the "
+    "value (from a·x to b·x) tells the value to whoever knows the range: use fixed brackets where it could be known.",
+}
 
 
 def about_weights(weighted: bool, reference: str, from_current: bool) -> str:
@@ -184,12 +193,15 @@ def explain(
     histogram = guarantee.key == "histogram"
     if not histogram:
         lines.append(about_weights(weighted, reference, from_current))
-    neighbour = f"ε = {epsilon:.2f} is for one record {'replaced by any other' if histogram else 'removed'}"
+    change = "replaced by any other" if histogram else "withheld, its row and its predictors kept"
+    neighbour = f"ε = {epsilon:.2f} is for one record's value {change}"
     if epsilon_replace and not histogram:
-        neighbour += f"; for one record replaced it is {epsilon_replace:.2f}"
+        neighbour += f"; for one replaced it is {epsilon_replace:.2f}"
     if datasets > 1:
         neighbour += f". {datasets} data sets cost {datasets} × {epsilon:.2f} = {epsilon * datasets:.2f}"
     lines.append(neighbour + ".")
+    if guarantee.key in NO_ODDS:
+        return [*lines, NO_ODDS[guarantee.key], SEED]
     # Odds between two values of a record: the neighbour relation is replacement.
     total = (epsilon_replace or epsilon) * datasets
     beliefs = "; ".join(f"{prior:.0%} at most {belief_after(prior, total):.1%}" for prior in (0.01, 0.1, 0.5))

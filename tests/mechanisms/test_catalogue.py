@@ -4,7 +4,7 @@ import pytest
 
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import MECHANISMS, compose, find_mechanism
-from synth_core.mechanisms.guarantees import GUARANTEES, belief_after, explain, safety_factor
+from synth_core.mechanisms.guarantees import GUARANTEES, NO_ODDS, belief_after, explain, safety_factor
 from synth_core.mechanisms.schemes import SCHEMES
 
 KEYS = [
@@ -91,10 +91,10 @@ def test_explanations_name_neighbour_cost_and_numbers(key):
     lines = explain(GUARANTEES[key], 4.0, 7.0, 3, True, "current")
     text = " ".join(lines)
     assert "3 × 4.00 = 12.00" in text
-    assert "record replaced" in text
-    assert "e^ε" in text
+    assert "replaced" in text
+    assert ("e^ε" in text) == (key not in NO_ODDS)
     if key != "histogram":
-        assert "record removed" in text
+        assert "value withheld" in text
         assert "current table" in text
         frozen = " ".join(explain(GUARANTEES[key], 4.0, 7.0, 1, True, "last_year.csv"))
         assert "frozen on last_year.csv" in frozen
@@ -163,3 +163,15 @@ def test_no_weight_from_the_table_itself_is_called_strict():
                 continue
             assert made.guarantee("current").strict == (not made.weighted)
             assert made.guarantee("closed").strict
+
+
+@pytest.mark.parametrize("key", ["averaged", "truncated"])
+def test_no_bound_on_odds_is_said_where_none_follows(key):
+    text = " ".join(explain(GUARANTEES[key], 4.37, 8.74, 1, True, "current"))
+    assert "odds" not in text and "A belief of" not in text
+    assert "withheld, its row and its predictors kept" in text
+
+
+def test_the_histogram_says_that_its_neighbour_is_another():
+    text = " ".join(explain(GUARANTEES["histogram"], 1.0, None, 1, False, "current"))
+    assert "value replaced by any other" in text and "twice as large" in text

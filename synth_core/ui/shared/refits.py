@@ -58,7 +58,7 @@ def _caption(summaries: list[Summary]) -> str:
     return (
         f"**{session.plain(browser.table.name)}** ({kind}) · sensitive variable "
         f"**{session.plain(browser.choices.settings.outcome)}** · {s['n_records']:,} records{dropped} · "
-        f"ε for one record removed, on the {s['density_scale']}"
+        f"ε for one record's value withheld, on the {s['density_scale']}"
     )
 
 
