@@ -19,7 +19,7 @@ from starlette.responses import PlainTextResponse
 from synth_core.ui.server import origins
 
 BROWSER_HEADER = "x-synth-browser"  # what the rest of the server knows a browser by; never a client's own
-SCRIPT = f"<script>{Path(__file__).with_name('browser_key.js').read_text()}</script>".encode()
+SCRIPT = f"<script>{Path(__file__).with_name('browser_key.js').read_text()}</script>"
 PROTOCOL = "synth."
 HEADERS = {
     "content-security-policy": "frame-ancestors 'self'",
@@ -66,10 +66,17 @@ def refusal(kind: str, scheme: str, headers: Headers, method: str = "GET") -> st
 
 
 class Doors:
-    """The outermost middleware."""
+    """The outermost middleware.
 
-    def __init__(self, app: Any):
+    Parameters
+    ----------
+    head : callable, optional
+        What stands at the beginning of a page beside the script of the key, by the page's path.
+    """
+
+    def __init__(self, app: Any, head: Callable[[str], str] = lambda path: ""):
         self._app = app
+        self._head = head
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] not in {"http", "websocket"}:
@@ -88,7 +95,11 @@ class Doors:
             await self._app(_with_key(scope), receive, send)
         else:
             page = scope["method"] == "GET" and "text/html" in headers.get("accept", "")
-            await self._app(_without(scope, _COMPRESSED_OR_KEPT if page else ()), receive, _with_script(send))
+            await self._app(
+                _without(scope, _COMPRESSED_OR_KEPT if page else ()),
+                receive,
+                _with_head(send, SCRIPT + self._head(scope["path"])),
+            )
 
 
 _COMPRESSED_OR_KEPT = ("accept-encoding", "if-none-match", "if-modified-since", "range")
@@ -114,8 +125,8 @@ def _with_key(scope: Message) -> Message:
     return scope
 
 
-def _with_script(send: Send) -> Send:
-    """Add the headers; a page gets the script that sends the browser's key."""
+def _with_head(send: Send, head: str) -> Send:
+    """Add the headers; a page gets what belongs to its beginning."""
     start: Message | None = None
     body = bytearray()
 
@@ -135,7 +146,7 @@ def _with_script(send: Send) -> Send:
         body.extend(message.get("body", b""))
         if message.get("more_body"):
             return
-        content = bytes(body).replace(b"<head>", b"<head>" + SCRIPT, 1)
+        content = bytes(body).replace(b"<head>", b"<head>" + head.encode(), 1)
         headers = MutableHeaders(scope=start)
         headers["content-length"] = str(len(content))
         headers["cache-control"] = "no-store"

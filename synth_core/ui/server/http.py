@@ -36,33 +36,37 @@ def plotly_path() -> str:
     return f"/{base}/{ASSETS}/plotly.min.js{_VERSION}".replace("//", "/")
 
 
-class _PageHeaders:
-    """The first page names plotly.js early; a browser keeps it until another version comes."""
+def _early_plotly(path: str) -> str:
+    """A script of the first page: plotly.js is loaded and read while the page still waits for its contents."""
+    plotly = plotly_path()
+    if path.rstrip("/") != plotly.partition(f"/{ASSETS}")[0]:
+        return ""
+    return f"""<script>
+window.synthPlotly = new Promise((resolve, reject) => {{
+  const script = document.createElement('script');
+  Object.assign(script, {{ src: '{plotly}', onload: () => resolve(window.Plotly), onerror: reject }});
+  document.head.append(script);
+}});
+</script>"""
+
+
+class _KeptAssets:
+    """A browser keeps plotly.js until another version comes."""
 
     def __init__(self, app: Any):
         self._app = app
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        plotly = plotly_path()
-        base = plotly.partition(f"/{ASSETS}")[0]
-        first = scope["path"].rstrip("/") == base
-        asset = scope["path"].startswith(f"{base}/{ASSETS}/")
+        asset = scope["type"] == "http" and f"/{ASSETS}/" in scope["path"]
 
-        async def send_with_headers(message: MutableMapping[str, Any]) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                if first and headers.get("content-type", "").startswith("text/html"):
-                    headers.append("link", f"<{plotly}>; rel=preload; as=script")
-                if asset and message["status"] == 200:
-                    headers["cache-control"] = "public, max-age=31536000, immutable"
+        async def send_with_header(message: MutableMapping[str, Any]) -> None:
+            if asset and message["type"] == "http.response.start" and message["status"] == 200:
+                MutableHeaders(scope=message)["cache-control"] = "public, max-age=31536000, immutable"
             await send(message)
 
-        await self._app(scope, receive, send_with_headers)
+        await self._app(scope, receive, send_with_header)
 
 
 def middleware() -> list[Middleware]:
-    """The doors, and behind them the headers of pages."""
-    return [Middleware(Doors), Middleware(_PageHeaders)]
+    """The doors, and behind them the headers of assets."""
+    return [Middleware(Doors, head=_early_plotly), Middleware(_KeptAssets)]
