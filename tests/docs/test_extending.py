@@ -92,7 +92,7 @@ def test_the_scheme_gets_an_epsilon_in_every_composition(project):
     assert 0 < rank["epsilon"] < unweighted["epsilon"]
     assert by_name["rank/censored"]["epsilon"] == 5
     assert rank["guarantee"] == "asymptotic DP"
-    assert by_name["rank/censored"]["guarantee"] == "ε-DP"
+    assert by_name["rank/censored"]["guarantee"] == "ε-DP for given weights"
 
 
 def test_the_model_is_the_density_it_names(project, rng):
