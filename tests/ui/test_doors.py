@@ -10,7 +10,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse
 from starlette.routing import Route, WebSocketRoute
 
 from synth_core.errors import InputError
-from synth_core.ui.server import http, origins
+from synth_core.ui.server import access, http, origins
 from synth_core.ui.server.doors import BROWSER_HEADER, Doors, refusal
 
 KEY = "k" * 43
@@ -96,6 +96,8 @@ def test_an_address_that_cannot_be_read_is_named(monkeypatch, text):
     monkeypatch.setenv(origins.VARIABLE, text)
     with pytest.raises(InputError, match=origins.VARIABLE):
         origins.declared()
+    with pytest.raises(InputError, match=origins.VARIABLE):
+        access.enforce()  # when the server starts, not with the first request
 
 
 async def page(request):

@@ -34,6 +34,7 @@ def enforce() -> None:
 
     Raises InputError if the declared addresses cannot be read.
     """
+    origins.declared()
     if sandbox.enabled() and _shared():
         os.environ[sandbox.FLAG] = "refused"
 
