@@ -10,7 +10,7 @@ with left:
     st.subheader("1 · Table")
     with st.container(border=True):
         table.choose_table()
-    st.subheader("3 · Risk map")
+    st.subheader("3 · Reference table")
     with st.container(border=True):
         kept.choose_reference()
     st.subheader("4 · What is kept")
@@ -26,4 +26,6 @@ with right:
         variables.choose_columns()
     with b:
         variables.describe_columns()
+        with st.container(border=True):
+            variables.choose_anchor()
     variables.check_choice()

@@ -1,21 +1,26 @@
 // Beta synthesizer (Hu, Williams and Savitsky, the censoring mechanism, Supp. 1).
 // x in (0, 1) ~ Beta(lambda * phi, lambda * (1 - phi)).
+// user header: functions/clamped.hpp
 functions {
-  #include functions/censoring.stan
+  #include functions/clamped.stan
 }
 data {
-  // Plain pseudo likelihood: weighted sufficient statistics, so a gradient costs O(1).
+  // Unclamped part: weighted sufficient statistics, so a gradient costs O(1).
   real<lower=0> weight_sum;               // sum of alpha
   real weighted_log_x;                    // sum of alpha * log(x)
   real weighted_log1m_x;                  // sum of alpha * log(1 - x)
-  // Censored likelihood: the records themselves (n_censored = 0 switches it off).
+  // Clamped part: the records themselves (n_censored = 0 switches it off).
   int<lower=0> n_censored;                // distinct records, or 0
   matrix[n_censored, 3] censored_features; // alpha * (log(x), log(1 - x), 1)
+  vector[n_censored] censored_constant;   // minus alpha * the anchor's log density
   vector<lower=0>[n_censored] censored_count; // records that share the row
   real<lower=0> censor_bound;             // epsilon / 2, in nats
   // Prior: phi ~ U(0, 1), lambda ~ Pareto(lambda_lower, lambda_shape).
   real<lower=0> lambda_lower;
   real<lower=0> lambda_shape;
+}
+transformed data {
+  array[n_censored] int all_one = rep_array(1, n_censored);
 }
 parameters {
   real<lower=0, upper=1> phi;             // mean
@@ -27,10 +32,10 @@ transformed parameters {
 }
 model {
   lambda ~ pareto(lambda_lower, lambda_shape);
-  if (n_censored == 0) {
-    target += (a - 1) * weighted_log_x + (b - 1) * weighted_log1m_x - lbeta(a, b) * weight_sum;
-  } else {
-    target += censored_sum(censored_features * [a - 1, b - 1, -lbeta(a, b)]',
-                           censored_count, censor_bound);
+  target += (a - 1) * weighted_log_x + (b - 1) * weighted_log1m_x - lbeta(a, b) * weight_sum;
+  if (n_censored > 0) {
+    matrix[1, 3] coefficients = [[a - 1, b - 1, -lbeta(a, b)]];
+    target += clamped_linear(coefficients, censored_features, censored_constant, all_one, censored_count,
+                             censor_bound);
   }
 }

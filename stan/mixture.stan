@@ -37,13 +37,13 @@ data {
   int<lower=1, upper=n_components> reference;  // a large component: pi is written relative to its share
   vector[3 * n_components - 1] center;    // of log(pi_j / pi_reference), log(sigma - sigma_lower), first row of u
   cholesky_factor_cov[3 * n_components - 1] factor;
-  // Distinct pairs of value and design row, and their sum of alpha; under censoring, of weight too.
+  // Distinct pairs of value and design row, and their sum of alpha; where terms are clamped, of weight too.
   int<lower=0> n_distinct;
   matrix[n_distinct, k + 1] response_and_design;  // y, -z
-  vector<lower=0>[n_distinct] distinct_weight;    // sum of alpha; alpha under censoring
-  // Censored likelihood (n_censored = n_distinct, or 0: switched off).
-  int<lower=0> n_censored;
-  vector[n_censored] censored_constant;   // alpha * the parameter-free part of the log density
+  vector<lower=0>[n_distinct] distinct_weight;    // sum of alpha; alpha where terms are clamped
+  // Clamped part: the first of them (0 switches it off).
+  int<lower=0, upper=n_distinct> n_censored;
+  vector[n_censored] censored_constant;   // alpha * (the parameter-free part of the log density - the anchor's)
   vector<lower=0>[n_censored] censored_count;  // records that share value, row and weight
   array[n_censored] int<lower=1> censored_row; // their row of the zero part
   real<lower=0> censor_bound;             // epsilon / 2, in nats
@@ -97,17 +97,16 @@ model {
   {
     vector[n_distinct] terms = distinct_weight .* log_mixture(response_and_design, beta, sigma, log_pi);
     vector[n_zero_rows] logit_zero = zero_row_center + zero_rows * v;
-    if (n_censored + n_zero_censored == 0) {
-      target += sum(terms) + dot_product(zero_weight, log_inv_logit(logit_zero))
-                + dot_product(nonzero_weight, log1m_inv_logit(logit_zero));
-    } else {
-      terms += censored_constant;
+    target += sum(tail(terms, n_distinct - n_censored)) + dot_product(zero_weight, log_inv_logit(logit_zero))
+              + dot_product(nonzero_weight, log1m_inv_logit(logit_zero));
+    if (n_censored + n_zero_censored > 0) {
+      vector[n_censored] clamped = head(terms, n_censored) + censored_constant;
       if (zero_k > 0) {
-        terms += distinct_weight .* log1m_inv_logit(logit_zero)[censored_row];
+        clamped += head(distinct_weight, n_censored) .* log1m_inv_logit(logit_zero)[censored_row];
       }
-      target += censored_sum(terms, censored_count, censor_bound)
-                + censored_sum(zero_censored_weight .* log_inv_logit(logit_zero)[zero_censored_row],
-                               zero_censored_count, censor_bound);
+      target += censored_sum(clamped, censored_count, censor_bound)
+                + censored_sum(zero_censored_weight .* log_inv_logit(logit_zero)[zero_censored_row]
+                               + zero_censored_constant, zero_censored_count, censor_bound);
     }
   }
 }

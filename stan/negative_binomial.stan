@@ -20,11 +20,12 @@ data {
   vector<lower=0>[n_distinct] distinct_x;
   array[n_distinct] int<lower=1> distinct_row;
   vector<lower=0>[n_distinct] distinct_weight;  // sum of alpha over their records
-  // Censored likelihood: distinct records (n_censored = 0 switches it off).
+  // Clamped part: distinct records (n_censored = 0 switches it off).
   int<lower=0> n_censored;
   vector<lower=0>[n_censored] censored_x;
   array[n_censored] int<lower=1> censored_row;
   vector<lower=0>[n_censored] censored_weight;  // alpha
+  vector[n_censored] censored_constant;         // minus alpha * (log x! and the anchor's log mass)
   vector<lower=0>[n_censored] censored_count;   // records that share all this
   real<lower=0> censor_bound;             // epsilon / 2, in nats
   real<lower=0> prior_scale;              // 1 is the paper's prior
@@ -47,12 +48,11 @@ model {
   {
     vector[n_rows] eta = row_center + rows * u;
     real constant = phi * log(phi) - lgamma(phi);
-    if (n_censored == 0) {
-      target += dot_product(distinct_weight, nb_terms(distinct_x, eta[distinct_row], phi))
-                + sum(distinct_weight) * constant;
-    } else {
-      target += censored_sum(censored_weight .* (nb_terms(censored_x, eta[censored_row], phi) + constant
-                                                 - lgamma(censored_x + 1)),
+    target += dot_product(distinct_weight, nb_terms(distinct_x, eta[distinct_row], phi))
+              + sum(distinct_weight) * constant;
+    if (n_censored > 0) {
+      target += censored_sum(censored_weight .* (nb_terms(censored_x, eta[censored_row], phi) + constant)
+                             + censored_constant,
                              censored_count, censor_bound);
     }
   }

@@ -12,3 +12,4 @@
   array[n_zero_censored] int<lower=1> zero_censored_row;
   vector<lower=0>[n_zero_censored] zero_censored_weight;  // alpha
   vector<lower=0>[n_zero_censored] zero_censored_count;   // records that share both
+  vector[n_zero_censored] zero_censored_constant;         // minus alpha * the anchor's

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from synth_core.analysis.anchor import Anchored, Anchoring
 from synth_core.analysis.fits import Fits, Progress
 from synth_core.analysis.identification_risk import identification_risk
 from synth_core.analysis.matching import brought_to
@@ -26,10 +27,11 @@ from synth_core.analysis.settings import Settings
 from synth_core.analysis.utility import ecdf_distance, interval_overlap, statistics
 from synth_core.data.design import Selection
 from synth_core.data.table import Table
-from synth_core.engine.sampling import Posterior
+from synth_core.engine.sampling import Diagnostics, Posterior
 from synth_core.errors import InputError
 from synth_core.mechanisms import histogram
 from synth_core.mechanisms.catalogue import HISTOGRAM, Mechanism, find_mechanism
+from synth_core.mechanisms.censoring import Censoring
 from synth_core.mechanisms.guarantees import WeightsFrom
 from synth_core.mechanisms.weights import range_averaged_weights
 from synth_core.models import Model
@@ -49,7 +51,12 @@ class Weighted:
     weights: Array  # of the refit
     multiplier: Array  # of the log-likelihoods in the bounds
     outside: Array
-    censor_bound: float | None
+    censoring: Censoring | None
+    anchored: Anchored | None = None
+
+    def censoring_of(self, rows: Any) -> Censoring | None:
+        """Of some of the records."""
+        return None if self.censoring is None else self.censoring.of(rows)
 
 
 class Analysis:
@@ -65,11 +72,13 @@ class Analysis:
         the settings' seed, which has 31 bits only.
     show_preview : callable, optional
         Called with an approximate result while a slow fit runs; None computes none.
+    anchor : Table, optional
+        The table that anchored censoring is anchored on, named in `settings.anchor`.
     noise : callable
         The histogram's; another one than opendp's is for studies of simulated tables.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 # each is another way for something to come in
         self,
         table: Table,
         settings: Settings,
@@ -79,6 +88,7 @@ class Analysis:
         show_preview: Callable[[Result], None] | None = None,
         entropy: int | None = None,
         noise: histogram.Noise = histogram.noisy_counts,
+        anchor: Table | None = None,
     ):
         if (settings.risk_reference == "current") != (reference is None):
             raise InputError("The risk reference is named but its table is not given.")
@@ -88,7 +98,13 @@ class Analysis:
         self.settings = settings
         self.cache = cache
         self.progress = progress
+        if settings.anchor in ("pilot", "values", "reference") and anchor is not None:
+            raise InputError(f"The anchor is '{settings.anchor}', and a table is given for it too.")
+        if anchor is not None and anchor.fingerprint == table.fingerprint:
+            raise InputError("The anchor's table is the table itself; take one that was fixed without it.")
         self._reference = reference
+        self._anchor = anchor
+        self._held: Anchored | None = None  # of another table, for its neighbours
         self._entropy = entropy
         self.show_preview = show_preview
         self.noise = noise
@@ -126,21 +142,34 @@ class Analysis:
         """The same analysis, telling its progress to another."""
         return self._again(self.settings, progress)
 
-    def on(self, table: Table) -> Analysis:
+    def on(self, table: Table, holds_anchor: bool = False) -> Analysis:
         """The same settings, risk map and noise on another table, in this one's design.
 
         How predictors are centred and scaled is held: they are not sensitive.
+
+        Parameters
+        ----------
+        holds_anchor : bool
+            Anchor, c and prior of this table too: an anchored mechanism reads no record for them.
         """
         other = self._with(table, self.settings, self.progress, self._reference)
         other.fits.tail_from = self.fits.tail_from
         other.fits.transform = self.selection.transform
+        other._held = self.anchored if holds_anchor else None
         return other
 
     def _with(
         self, table: Table, settings: Settings, progress: Progress, reference: Table | RiskMap | None
     ) -> Analysis:
         return Analysis(
-            table, settings, self.cache, progress, reference, entropy=self._entropy, noise=self.noise
+            table,
+            settings,
+            self.cache,
+            progress,
+            reference,
+            entropy=self._entropy,
+            noise=self.noise,
+            anchor=self._anchor,
         )
 
     def _again(self, settings: Settings, progress: Progress) -> Analysis:
@@ -150,10 +179,32 @@ class Analysis:
 
     @property
     def reference_fingerprint(self) -> str | None:
-        """What a result's key knows of the table or the map that the weights are frozen on."""
-        if self._reference is None:
-            return None
-        return self._reference.key if isinstance(self._reference, RiskMap) else self._reference.fingerprint
+        """What a result's key knows of other tables: what the weights are frozen on, and the anchor's."""
+        reference = self._reference
+        key = (
+            reference.key
+            if isinstance(reference, RiskMap)
+            else None
+            if reference is None
+            else reference.fingerprint
+        )
+        return others_key(key, self._anchor.fingerprint if self._anchor is not None else None)
+
+    @cached_property
+    def anchored(self) -> Anchored:
+        """What anchored censoring is anchored at, its weight and its prior."""
+        s = self.settings
+        if self._held is not None:
+            return replace(self._held, log_lik=self._held.anchor.log_lik(self.fits))
+        table = self._reference if s.anchor == "reference" else self._anchor
+        if s.anchor == "reference" and table is None:
+            raise InputError(
+                "The anchor is the reference table, and there is none; freeze the risk map on a table."
+            )
+        if s.anchor not in ("pilot", "values") and table is None:
+            raise InputError(f"The anchor is named ({s.anchor}) but its table is not given.")
+        other = Fits(table, s, self.cache, self.progress) if isinstance(table, Table) else table
+        return Anchoring(self.fits, other, self._rng).found
 
     @property
     def weights_from(self) -> WeightsFrom:
@@ -196,38 +247,59 @@ class Analysis:
         fits = self.fits
         chosen = weights_of(mechanism, fits, self.frozen if mechanism.weighted else None, scalar)
         weights, multiplier, outside = chosen.weights, chosen.weights, np.empty(0)
-        censor_bound = self.settings.epsilon / 2 if mechanism.likelihood == "censored" else None
+        censoring = self._censoring(mechanism)
+        anchored = self.anchored if mechanism.likelihood == "anchored" else None
+        if anchored is not None:
+            weights = multiplier = np.where(anchored.part, anchored.weight * weights, 0.0)
+            chosen = replace(chosen, tuned=chosen.tuned | anchored.tuned)
         if mechanism.standard == "averaged":
             frozen = self._reference
             closed = frozen if isinstance(frozen, RiskMap) and frozen.closed else None
             outside = fits.outside() if closed is None else closed.outside(fits)
             multiplier = (1.0 - outside) * weights
             weights = range_averaged_weights(weights, outside)
-        return Weighted(mechanism, chosen, weights, multiplier, outside, censor_bound)
+        return Weighted(mechanism, chosen, weights, multiplier, outside, censoring, anchored)
+
+    def _censoring(self, mechanism: Mechanism) -> Censoring | None:
+        if mechanism.likelihood == "anchored":
+            return self.anchored.censoring
+        return Censoring(self.settings.epsilon / 2) if mechanism.likelihood == "censored" else None
+
+    def refit(self, result: Result) -> Posterior:
+        """The fit behind a result of these settings."""
+        promised = result.epsilon_promised
+        at = self if promised is None else self.under(epsilon=promised, match_epsilon=None)
+        return self.fits.posterior(result.weights, at._censoring(result.point))[0]
 
     def _sampled(self, mechanism: Mechanism, scalar: float | None = None) -> Result:
         fits, weighted = self.fits, self.weighted(mechanism, scalar)
-        weights, censor_bound = weighted.weights, weighted.censor_bound
-        slow = fits.slow(censor_bound) and not fits.is_cached(weights, censor_bound)
-        approximate = preview(fits, weights, censor_bound) if slow and self.show_preview else None
+        weights, censoring = weighted.weights, weighted.censoring
+        slow = fits.slow(censoring) and not fits.is_cached(weights, censoring)
+        approximate = preview(fits, weights, censoring) if slow and self.show_preview else None
         if approximate is not None and self.show_preview is not None:
             shown = self._assess(weighted, approximate.posterior, approximate.key)
             self.show_preview(replace(shown, preview_khat=approximate.khat))
-        posterior, fit_key = fits.posterior(weights, censor_bound, f"fitting {mechanism.label}")
+        posterior, fit_key = fits.posterior(weights, censoring, f"fitting {mechanism.label}")
         if slow:
-            remember(fits, fit_key, weights, censor_bound)
+            remember(fits, fit_key, weights, censoring)
         return self._assess(weighted, posterior, fit_key)
 
     def _assess(self, weighted: Weighted, posterior: Posterior, fit_key: str) -> Result:
         """Bounds, synthetic data and utility of a mechanism under its posterior."""
-        mechanism, chosen, censor_bound = weighted.mechanism, weighted.chosen, weighted.censor_bound
-        bounds = self.fits.bounds(posterior, fit_key, weighted.multiplier, mechanism.standard == "truncated")
+        mechanism, chosen, censoring = weighted.mechanism, weighted.chosen, weighted.censoring
+        bounds = self.fits.bounds(
+            posterior,
+            fit_key,
+            weighted.multiplier,
+            mechanism.standard == "truncated",
+            anchor=None if censoring is None else censoring.anchor,
+        )
         n_censored, promised, epsilon_replace = 0, None, bounds.epsilon_replace
-        if censor_bound is not None:
-            n_censored = int((bounds.lipschitz_bounds > censor_bound).sum())
-            bounds = bounds.clamped(censor_bound)
+        if censoring is not None:
+            n_censored = int((bounds.lipschitz_bounds > censoring.bound).sum())
+            bounds = bounds.clamped(censoring.bound)
             # A priori: one term can go from -epsilon/2 to epsilon/2 when a record is replaced.
-            promised, epsilon_replace = 2 * censor_bound, 4 * censor_bound
+            promised, epsilon_replace = self.settings.epsilon, 2 * self.settings.epsilon
         return self._result(
             mechanism,
             self._synthetic(posterior),
@@ -239,8 +311,9 @@ class Analysis:
             epsilon_replace=epsilon_replace,
             n_truncated=chosen.truncated,
             n_censored=n_censored,
-            diagnostics=posterior.diagnostics,
+            diagnostics=_worse(posterior.diagnostics, weighted.anchored),
             tuned=chosen.tuned,
+            anchor=weighted.anchored.anchor.sentence if weighted.anchored else "",
         )
 
     def _histogram(self, mechanism: Mechanism) -> Result:
@@ -288,7 +361,7 @@ class Analysis:
                 f"{other.label} has ε = {target:.3g} here; ε to match must lie between "
                 f"{limits.EPSILON[0]:g} and {limits.EPSILON[1]:g}."
             )
-        if mechanism.likelihood == "censored" or mechanism.scheme == HISTOGRAM:
+        if mechanism.keeps_epsilon:
             tuned = self.under(match_epsilon=None, epsilon=target)
             result = tuned._compute(mechanism)
             return replace(result, tuned=result.tuned | {"epsilon": target})
@@ -347,3 +420,14 @@ class Analysis:
             weights_from=self.weights_from,
             **known,
         )
+
+
+def others_key(reference: str | None, anchor: str | None) -> str | None:
+    """What a result's key knows of the other tables that may enter it."""
+    return reference if anchor is None else f"{reference or ''}|{anchor}"
+
+
+def _worse(fit: Diagnostics, anchored: Anchored | None) -> Diagnostics:
+    """A pilot that did not converge marks what rests on it."""
+    pilot = None if anchored is None else anchored.pilot_diagnostics
+    return pilot if pilot is not None and pilot.problems and not fit.problems else fit

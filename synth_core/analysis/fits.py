@@ -16,6 +16,7 @@ from synth_core.data.table import Table
 from synth_core.engine.sampling import Posterior, Sampler, sample
 from synth_core.errors import InputError
 from synth_core.mechanisms.bounds import Bounds, Rows, lipschitz_bounds
+from synth_core.mechanisms.censoring import Censoring
 from synth_core.mechanisms.fast_bounds import bounds_by_extremes
 from synth_core.mechanisms.ranges import intervals, truncated_terms
 from synth_core.models import Model, build_model
@@ -57,6 +58,14 @@ class Fits:
         other.__dict__.update({k: v for k, v in self.__dict__.items() if k in kept})
         return other
 
+    def simulated(self, outcome: Array, **changes: Any) -> Fits:
+        """Fits to another outcome of the same predictors, under some other settings; for posteriors alone."""
+        other = self.under(self.settings.model_copy(update=changes))
+        other.__dict__["model"] = type(self.model)(
+            self.model.records.with_outcome(outcome), self.model.options
+        )
+        return other
+
     @cached_property
     def selection(self) -> Selection:
         s = self.settings
@@ -70,28 +79,28 @@ class Fits:
             require_contract(model, self.cache, self.progress)
         return model
 
-    def slow(self, censor_bound: float | None) -> bool:
+    def slow(self, censoring: Censoring | None) -> bool:
         """Whether a fit is worth a preview while it runs."""
-        return self.model.slow or (censor_bound is not None and self.model.records.n > SLOW_RECORDS)
+        return self.model.slow or (censoring is not None and self.model.records.n > SLOW_RECORDS)
 
     def posterior(
-        self, weights: Array, censor_bound: float | None = None, text: str = "fitting"
+        self, weights: Array, censoring: Censoring | None = None, text: str = "fitting"
     ) -> tuple[Posterior, str]:
         """The pseudo posterior under these weights, and its key.
 
         Parameters
         ----------
         weights : array of shape (n_records,)
-        censor_bound : float, optional
-            epsilon / 2, in nats; None is the plain pseudo likelihood.
+        censoring : Censoring, optional
+            None is the plain pseudo likelihood.
         """
-        key = self.fit_key(weights, censor_bound)
+        key = self.fit_key(weights, censoring)
         posterior, _ = get_or_compute(
-            self.cache, Posterior, key, lambda: self._sample(weights, censor_bound, text), self._wait
+            self.cache, Posterior, key, lambda: self._sample(weights, censoring, text), self._wait
         )
         return posterior, key
 
-    def fit_key(self, weights: Array, censor_bound: float | None = None) -> str:
+    def fit_key(self, weights: Array, censoring: Censoring | None = None) -> str:
         """Key of a fit, finished or not.
 
         Of what Stan data are made of and not of the data themselves, which cost a mixture seconds.
@@ -103,18 +112,18 @@ class Fits:
             options=asdict(model.options),
             records=model.records.digest,
             weights=weights,
-            censor_bound=censor_bound,
-            sampler=asdict(self._sampler(weights, censor_bound)),
-            origin=self.unweighted_key() if self._continues(weights, censor_bound) else "",
+            censoring=None if censoring is None else censoring.content,
+            sampler=asdict(self._sampler(weights, censoring)),
+            origin=self.unweighted_key() if self._continues(weights, censoring) else "",
         )
 
-    def _sample(self, weights: Array, censor_bound: float | None, text: str) -> Posterior:
-        model, sampler = self.model, self._sampler(weights, censor_bound)
+    def _sample(self, weights: Array, censoring: Censoring | None, text: str) -> Posterior:
+        model, sampler = self.model, self._sampler(weights, censoring)
         # From the unweighted fit, not from whatever the cache holds: the same seed, the same numbers.
-        previous = self.unweighted()[0].restart if self._continues(weights, censor_bound) else None
+        previous = self.unweighted()[0].restart if self._continues(weights, censoring) else None
         return sample(
             model.executable(self.progress),
-            model.stan_data(weights, censor_bound),
+            model.stan_data(weights, censoring),
             model.parameters,
             sampler,
             lambda share: self.progress(text, share),
@@ -123,24 +132,24 @@ class Fits:
             model.monitors,
         )
 
-    def _sampler(self, weights: Array, censor_bound: float | None) -> Sampler:
+    def _sampler(self, weights: Array, censoring: Censoring | None) -> Sampler:
         sampler = replace(self.settings.sampler, adapt_delta=self.model.adapt_delta)
-        if self.model.slow and not _is_plain(weights, censor_bound):
+        if self.model.slow and not _is_plain(weights, censoring):
             return replace(sampler, warmup=min(sampler.warmup, RESTART_WARMUP))
         return sampler
 
-    def _continues(self, weights: Array, censor_bound: float | None) -> bool:
+    def _continues(self, weights: Array, censoring: Censoring | None) -> bool:
         """Whether a fit starts where the unweighted one ended."""
         model = self.model
-        return model.slow and bool(model.restart_parameters) and not _is_plain(weights, censor_bound)
+        return model.slow and bool(model.restart_parameters) and not _is_plain(weights, censoring)
 
     def unweighted_key(self) -> str:
         """Key of the unweighted fit."""
         return self.fit_key(np.ones(self.model.records.n))
 
-    def is_cached(self, weights: Array, censor_bound: float | None) -> bool:
+    def is_cached(self, weights: Array, censoring: Censoring | None) -> bool:
         """Whether this fit need not be sampled."""
-        return self.cache.get(self.fit_key(weights, censor_bound)) is not None
+        return self.cache.get(self.fit_key(weights, censoring)) is not None
 
     def unweighted(self, text: str = "fitting Unweighted") -> tuple[Posterior, str]:
         """The posterior with all weights 1."""
@@ -205,6 +214,7 @@ class Fits:
         truncated: bool = False,
         model: Model | None = None,
         transformed_by: str = "",
+        anchor: Array | None = None,
     ) -> Bounds:
         """Lipschitz bounds of a fit at its own draws. Cached by fit, records and weights.
 
@@ -219,6 +229,8 @@ class Fits:
         transformed_by : str
             The fingerprint of that table. The fit's key does not tell: tables that differ by a
             shift of a predictor give the same fit and different transforms.
+        anchor : array of shape (n_records,), optional
+            What is subtracted from the log-likelihoods, see `Censoring`.
         """
         evaluated = model or self.model
         n = evaluated.records.n
@@ -232,11 +244,14 @@ class Fits:
             intervals=ranges,
             printed=printed,
             transformed_by=transformed_by,
+            anchor=anchor,
         )
 
         def log_lik(some: Rows, rows: Rows) -> Array:
             draws = {name: values[some] for name, values in posterior.draws.items()}
             terms = evaluated.log_lik(draws, rows)
+            if anchor is not None:
+                terms -= anchor[rows]
             if ranges is None:
                 return terms
             lower, upper = ranges[rows].T
@@ -274,6 +289,6 @@ class Fits:
         self.progress("waiting for the same computation elsewhere", 0.0)
 
 
-def _is_plain(weights: Array, censor_bound: float | None) -> bool:
+def _is_plain(weights: Array, censoring: Censoring | None) -> bool:
     """Whether a fit is the unweighted one."""
-    return censor_bound is None and bool((weights == 1).all())
+    return censoring is None and bool((weights == 1).all())

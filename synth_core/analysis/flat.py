@@ -49,6 +49,8 @@ class FlatResult:
     cached : bool
     preview_khat : float or None
         Of an approximate result.
+    anchor : str
+        A sentence about what the likelihood is anchored at; empty where it is not.
     """
 
     mechanism: str
@@ -80,6 +82,7 @@ class FlatResult:
     seconds: float
     cached: bool
     preview_khat: float | None
+    anchor: str
 
     @property
     def synthetic(self) -> dict[str, float]:
@@ -126,4 +129,5 @@ def flatten(result: Result) -> FlatResult:
         seconds=result.seconds,
         cached=result.cached,
         preview_khat=result.preview_khat,
+        anchor=result.anchor,
     )

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from synth_core.analysis.fits import Fits
 from synth_core.analysis.risk_map import FrozenReweighting, RiskMap
 from synth_core.errors import InputError
-from synth_core.mechanisms.bounds import weighted_terms
 from synth_core.mechanisms.catalogue import Mechanism
+from synth_core.mechanisms.censoring import weighted_terms
 from synth_core.mechanisms.schemes import SCHEMES
 from synth_core.mechanisms.solving import Solution, solve_increasing
 from synth_core.mechanisms.weights import reweight, truncate

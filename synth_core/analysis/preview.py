@@ -12,7 +12,8 @@ import numpy as np
 
 from synth_core.analysis.fits import Fits
 from synth_core.engine.sampling import Posterior
-from synth_core.mechanisms.bounds import BLOCK_ELEMENTS, Array, weighted_terms
+from synth_core.mechanisms.bounds import BLOCK_ELEMENTS, Array
+from synth_core.mechanisms.censoring import Censoring, weighted_terms
 from synth_core.system import limits
 from synth_core.system.cache import content_key
 from synth_core.system.entries import read
@@ -29,47 +30,57 @@ class Preview:
     khat: float
 
 
-def remember(fits: Fits, fit_key: str, weights: Array, censor_bound: float | None) -> None:
-    """Note a finished fit, so that a later preview finds it."""
+def remember(fits: Fits, fit_key: str, weights: Array, censoring: Censoring | None) -> None:
+    """Note a finished fit, so that a later preview finds it; anchors move with every setting and are left out."""
+    if censoring is not None and censoring.anchor is not None:
+        return
     index_key = _index_key(fits)
     known = (fits.cache.get(index_key) or {"fits": []})["fits"]
-    fits.cache.put(_weights_key(fit_key), {"weights": weights, "censor_bound": censor_bound})
+    fits.cache.put(_weights_key(fit_key), {"weights": weights, "bound": _bound(censoring)})
     fits.cache.put(index_key, {"fits": [*(k for k in known if k != fit_key), fit_key][-KEPT:]})
 
 
-def preview(fits: Fits, weights: Array, censor_bound: float | None) -> Preview | None:
+def preview(fits: Fits, weights: Array, censoring: Censoring | None) -> Preview | None:
     """The posterior under `weights` from the nearest finished fit; None without one, or if k-hat > 0.7.
 
     Parameters
     ----------
     weights : array of shape (n_records,)
-    censor_bound : float, optional
-        epsilon / 2, in nats.
+    censoring : Censoring, optional
     """
+    if censoring is not None and censoring.anchor is not None:
+        return None
     found = []
     unweighted = fits.unweighted_key()
     for key in [unweighted, *(fits.cache.get(_index_key(fits)) or {"fits": []})["fits"]]:
         noted, posterior = fits.cache.get(_weights_key(key)), read(fits.cache, Posterior, key)
         if key == unweighted:
-            noted = {"weights": np.ones_like(weights), "censor_bound": None}
+            noted = {"weights": np.ones_like(weights), "bound": None}
         if noted is not None and posterior is not None:
             other = (
-                np.inf if censor_bound != noted["censor_bound"] else 0.0
+                np.inf if _bound(censoring) != noted["bound"] else 0.0
             )  # first those of the same likelihood
             found.append((other, float(np.abs(weights - noted["weights"]).mean()), key, noted, posterior))
     if not found:
         return None
     _, _, key, noted, posterior = min(found, key=lambda each: each[:3])
     log_ratio = _log_likelihood_ratio(
-        fits, posterior, (weights, censor_bound), (noted["weights"], noted["censor_bound"])
+        fits,
+        posterior,
+        (weights, censoring),
+        (noted["weights"], None if noted["bound"] is None else Censoring(noted["bound"])),
     )
     log_weights, khat = smooth(log_ratio)
     if not khat <= limits.MAX_KHAT:
         return None
     rows = resample(np.exp(log_weights))
     draws = {name: values[rows] for name, values in posterior.draws.items()}
-    key = content_key(kind="preview", fit=key, weights=weights, censor_bound=censor_bound)
+    key = content_key(kind="preview", fit=key, weights=weights, bound=_bound(censoring))
     return Preview(replace(posterior, draws=draws), key, khat)
+
+
+def _bound(censoring: Censoring | None) -> float | None:
+    return None if censoring is None else censoring.bound
 
 
 def smooth(log_ratio: Array) -> tuple[Array, float]:
@@ -91,7 +102,10 @@ def resample(weights: Array) -> Array:
 
 
 def _log_likelihood_ratio(
-    fits: Fits, posterior: Posterior, target: tuple[Array, float | None], source: tuple[Array, float | None]
+    fits: Fits,
+    posterior: Posterior,
+    target: tuple[Array, Censoring | None],
+    source: tuple[Array, Censoring | None],
 ) -> Array:
     """log of the target's pseudo likelihood over the source's, at every draw."""
     n = fits.model.records.n

@@ -34,6 +34,8 @@ class Result:
         The a-priori epsilon of a strict guarantee; None where epsilon is measured, 2 * Delta.
     weights_from : str
         Where the weights come from, see `Mechanism.guarantee`.
+    anchor : str
+        A sentence about what the likelihood is anchored at; empty where it is not.
     tuned : dict
         What was solved for: k, scale, scalar weight, the refits it took and how close it came.
     """
@@ -59,6 +61,7 @@ class Result:
     diagnostics: Diagnostics | None
     seconds: float
     weights_from: WeightsFrom = "current"
+    anchor: str = ""
     tuned: dict[str, int | float] = field(default_factory=dict)
     cached: bool = False
     preview_khat: float | None = None  # of an approximate result, shown while the exact fit runs

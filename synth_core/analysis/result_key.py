@@ -21,6 +21,13 @@ TUNING = frozenset(
         "reweight_tolerance",
         "match_epsilon",
         "bins",
+        "anchor",
+        "anchor_values",
+        "guess",
+        "guess_zeros",
+        "pilot_share",
+        "anchor_weight",
+        "anchor_records",
     }
 )  # settings that some mechanisms ignore
 
@@ -28,7 +35,7 @@ TUNING = frozenset(
 def result_key(
     fingerprint: str, settings: Settings, mechanism: Mechanism, reference: str | None = None
 ) -> str:
-    """Content key of a result, from the settings that it depends on."""
+    """Content key of a result, from the settings that it depends on, and the other tables (`Analysis.others_key`)."""
     # A matched mechanism depends on all that moves the one it is matched to.
     matched = matched_to(settings, mechanism) is not None
     ignored: set[str] = set() if matched else {*TUNING - mechanism.tuning, "match_epsilon"}
@@ -36,7 +43,7 @@ def result_key(
         kind="result",
         table=fingerprint,
         mechanism=mechanism.key,
-        reference=reference if matched or mechanism.weighted or mechanism.standard != "whole" else None,
+        reference=reference if matched or mechanism.reads_others else None,
         settings=settings.model_dump(exclude=ignored),
     )
 

@@ -113,6 +113,34 @@ class Settings(BaseModel):
     match_epsilon: str | None = _setting(
         None, "tune the others to this mechanism's epsilon", metavar="MECHANISM"
     )
+    anchor: str = _setting(
+        "pilot",
+        "what anchored censoring starts from: a pilot on a part of the table, the last release of the series, "
+        "declared values (.json), or another table",
+        metavar="pilot|release:FILE|public:FILE|values:FILE|FILE|example:NAME|reference",
+    )
+    anchor_values: dict[str, float | tuple[float, ...]] | None = _setting(
+        None, "parameter values, of anchor 'values'"
+    )
+    guess: tuple[float, float] | None = _setting(
+        None,
+        "of a pilot, made without the table: a typical value and a spread",
+        metavar=("TYPICAL", "SPREAD"),
+    )
+    guess_zeros: float = _setting(0.1, "and a typical share of zeros", between=limits.GUESS_ZEROS)
+    pilot_share: float = _setting(
+        0.25,
+        "share of the records that the pilot reads; 1: all, and ε is split between pilot and release",
+        between=limits.PILOT_SHARE,
+    )
+    anchor_weight: float | None = _setting(
+        None, "c of anchored censoring; without it, chosen on simulated tables", between=limits.ANCHOR_WEIGHT
+    )
+    anchor_records: float | None = _setting(
+        None,
+        "how many records the anchor counts as in the prior; without it, what the anchor is worth",
+        between=limits.ANCHOR_RECORDS,
+    )
     bins: str = _setting("log", "of the histogram: log, sqrt or a number")
     percentiles: tuple[float, ...] = _setting((15.0, 50.0, 90.0), "whose error is shown")
     datasets: int = _setting(1, "synthetic data sets, m", between=limits.DATASETS)
@@ -136,6 +164,10 @@ class Settings(BaseModel):
             raise ValueError("the bounds must be finite and below 1e300")
         if (self.program is None) != (self.model != "own"):
             raise ValueError("the model 'own' and a Stan program are given together or not at all")
+        if (self.anchor == "values") != (self.anchor_values is not None):
+            raise ValueError("the anchor 'values' and the values are given together or not at all")
+        if self.guess is not None and not (abs(self.guess[0]) < 1e300 and 0 < self.guess[1] < 1e300):
+            raise ValueError("a guess is a finite typical value and a spread above 0")
         check_range(*self.range)
         if self.tail is not None:
             check_range(*self.tail[1:], "range of the tail")

@@ -39,6 +39,7 @@ _NUMBERS = (
     "weights_from",
     "tuned",
     "preview_khat",
+    "anchor",
 )  # of `FlatResult`
 
 

@@ -41,8 +41,8 @@ def add_options(command: argparse.ArgumentParser, mechanisms: list[str]) -> None
         nargs="+",
         default=mechanisms,
         metavar="NAME",
-        help=f"of {', '.join(MECHANISMS)}, or composed: scheme[+adjustment...][/censored]"
-        f"[/averaged|/truncated], for example count/censored",
+        help=f"of {', '.join(MECHANISMS)}, or composed: scheme[+adjustment...]"
+        f"[/censored|/anchored][/averaged|/truncated], for example count/censored",
     )
 
 
@@ -68,6 +68,14 @@ def load_reference(settings: Settings, data_seed: int) -> Table | RiskMap | None
     return load_data(name, None, data_seed + 1000)
 
 
+def load_anchor(settings: Settings, data_seed: int) -> Table | None:
+    """The table that the settings' anchor names, if it is one."""
+    if settings.anchor in ("pilot", "values", "reference"):
+        return None
+    name = settings.anchor.removeprefix("release:").removeprefix("public:")
+    return load_data(name, None, data_seed + 1000)
+
+
 def record_run(analysis: Analysis, result: Result) -> None:
     """Keep a finished run in the run store; where that cannot be written, the run still counts."""
     with contextlib.suppress(StateError):
@@ -86,7 +94,8 @@ def open_analysis(args: argparse.Namespace) -> tuple[Analysis, list[str]]:
     table = load_data(args.data, args.rows, args.data_seed)
     settings = settings_from(args, args.data)
     reference = load_reference(settings, args.data_seed)
-    return Analysis(table, settings, results_cache(), reference=reference), keys
+    anchor = load_anchor(settings, args.data_seed)
+    return Analysis(table, settings, results_cache(), reference=reference, anchor=anchor), keys
 
 
 def run_compare(args: argparse.Namespace) -> int:

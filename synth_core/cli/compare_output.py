@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from synth_core.analysis.analysis import Analysis
-from synth_core.analysis.flat import flatten
+from synth_core.analysis.anchor import SHARE_WARNED
+from synth_core.analysis.flat import FlatResult, flatten
 from synth_core.analysis.result import Result
 from synth_core.analysis.settings import Settings
 from synth_core.mechanisms.guarantees import explain
@@ -34,7 +35,9 @@ def result_json(result: Result, datasets: int, reference: str) -> dict[str, Any]
             result.point.weighted,
             reference,
             result.point.reads_current(flat.tuned),
+            flat.anchor,
         ),
+        "anchor": flat.anchor or None,
         "lipschitz_bound": _number(flat.lipschitz_bound),
         "epsilon": _number(flat.epsilon),
         "epsilon_total": _number(flat.epsilon * datasets),
@@ -128,6 +131,8 @@ def print_table(analysis: Analysis, results: list[Result], out: Callable[[str], 
     for flat in flats:
         for problem in flat.problems:
             out(f"! {flat.mechanism}: the fit has not converged: {problem}")
+        if flat.anchor:
+            out(f"  {flat.mechanism}: {flat.anchor}{clamped_words(flat)}")
         if flat.tuned:
             out(f"  {flat.mechanism}: " + ", ".join(f"{k} {v:.4g}" for k, v in flat.tuned.items()))
     out("ε bounds the effect of removing one record, per released data set.")
@@ -135,6 +140,17 @@ def print_table(analysis: Analysis, results: list[Result], out: Callable[[str], 
         out(
             "* strict for given weights, but they come from this table; a frozen map makes it ε-DP (--risk-reference)"
         )
+
+
+def clamped_words(flat: FlatResult) -> str:
+    """How many records an anchored likelihood clamped, and what too many of them mean."""
+    share = flat.n_censored / flat.n_records
+    if share <= SHARE_WARNED:
+        return f" {share:.2%} of the records were clamped at some draw."
+    return (
+        f" {share:.1%} of the records were clamped at some draw: above {SHARE_WARNED:.0%} the fit may sit in a mode of "
+        f"its own. Lower the weight c."
+    )
 
 
 def _unfrozen(result: Result, settings: Settings) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
+from synth_core.analysis.anchor import read_anchor_values
 from synth_core.analysis.settings import Settings, make_settings
 from synth_core.cli.data import chosen_columns
 from synth_core.errors import InputError
@@ -21,6 +22,7 @@ from synth_core.models.own.sandbox import approve, require_enabled
 from synth_core.system import limits
 
 FILES = ("program", "brackets")  # their options name a file
+HIDDEN = ("anchor_values",)  # read from the file that another option names
 
 
 def option_name(setting: str) -> str:
@@ -40,6 +42,8 @@ def add_settings(
         Their options take several values, such as the targets of a study.
     """
     for name in names:
+        if name in HIDDEN:
+            continue
         field = Settings.model_fields[name]
         more = _reading(field.annotation) if name not in FILES else {}
         extra: Any = field.json_schema_extra
@@ -71,6 +75,9 @@ def given_settings(args: argparse.Namespace) -> dict[str, Any]:
     found = {name: tuple(value) if isinstance(value, list) else value for name, value in found.items()}
     if "brackets" in found:
         found["brackets"] = _read_brackets(found["brackets"])
+    if found.get("anchor", "").startswith("values:"):
+        found["anchor_values"] = read_anchor_values(_existing(found["anchor"].removeprefix("values:")))
+        found["anchor"] = "values"
     if "program" in found:
         if "model" in found:
             raise InputError("Give --model or --program, not both.")
@@ -90,7 +97,11 @@ def settings_from(args: argparse.Namespace, data: str, leave_out: Collection[str
     """
     given = given_settings(args)
     example, outcome, predictors = chosen_columns(data, args.outcome, args.predictors)
-    usual = {"model": example.model, "bounds": example.bounds} if example else {"model": "lognormal"}
+    usual: dict[str, Any] = {"model": "lognormal"}
+    if example:
+        usual = {"model": example.model, "bounds": example.bounds}
+        if outcome == example.outcome and "model" not in given:
+            usual["guess"] = example.guess
     kept = {name: value for name, value in given.items() if name not in leave_out}
     return make_settings(**usual | kept | {"outcome": outcome, "predictors": predictors})
 

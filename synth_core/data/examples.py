@@ -28,6 +28,9 @@ class Example:
     default_rows: int
     simulate: Simulate | None = None  # None: a fixed table
     bounds: tuple[float, float] | None = None  # known from the design, not from the data
+    guess: tuple[float, float] | None = (
+        None  # a typical value and a spread that anyone might have said beforehand
+    )
 
 
 def _beta(rng: np.random.Generator, n: int) -> pd.DataFrame:
@@ -62,6 +65,7 @@ EXAMPLES: dict[str, Example] = {
             ("age", "marr", "male", "fsize", "e401k"),
             "lognormal",
             9275,
+            guess=(40.0, 0.8),
         ),
         Example(
             "beta",
@@ -73,6 +77,7 @@ EXAMPLES: dict[str, Example] = {
             2000,
             _beta,
             (0.0, 1.0),
+            guess=(0.2, 0.2),
         ),
         Example(
             "poisson",
@@ -83,6 +88,7 @@ EXAMPLES: dict[str, Example] = {
             "poisson",
             2000,
             _poisson,
+            guess=(80.0, 10.0),
         ),
         Example(
             "negative_binomial_mixture",
@@ -93,6 +99,7 @@ EXAMPLES: dict[str, Example] = {
             "negative_binomial",
             1000,
             _negative_binomial_mixture,
+            guess=(80.0, 30.0),
         ),
         Example(
             "lognormal",
@@ -103,6 +110,7 @@ EXAMPLES: dict[str, Example] = {
             "lognormal",
             2000,
             _lognormal,
+            guess=(20.0, 1.0),
         ),
     )
 }

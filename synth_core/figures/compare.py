@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from synth_core.analysis.anchor import SHARE_WARNED
 from synth_core.figures.palette import color
 from synth_core.figures.parts import Figure, Summary, statistic_label
 from synth_core.figures.privacy import bounds_figure, weights_figure
@@ -21,6 +22,27 @@ def worst_statistic(summary: Summary) -> dict[str, Any]:
 def percent(share: float) -> str:
     """A share as percent, short however large."""
     return f"{100 * share:+.1f} %" if abs(share) < 10 else f"{100 * share:+.2g} %"
+
+
+def _warnings(s: Summary) -> list[str]:
+    """Why the numbers of a mechanism should be doubted, in words."""
+    hints = []
+    if s["problems"]:
+        hints.append(
+            f"has not converged, do not use its numbers: {'; '.join(s['problems'])}. "
+            "Try more draws or a longer warm-up; for a mixture, another concentration or scale (Data page)."
+        )
+    if s["anchor"] and s["n_censored"] > SHARE_WARNED * s["n_records"]:
+        hints.append(
+            f"{s['n_censored'] / s['n_records']:.1%} of the records were clamped at some draw: above "
+            f"{SHARE_WARNED:.0%} the fit may sit in a mode of its own. Lower the weight c (More of the mechanisms)."
+        )
+    elif s["n_censored"] > MANY_CENSORED * s["n_records"]:
+        hints.append(
+            f"{s['n_censored'] / s['n_records']:.0%} of the records are censored: ε is small for the "
+            "unit in which the density is taken; another unit (Data page) may serve better."
+        )
+    return hints
 
 
 def results(
@@ -43,16 +65,7 @@ def results(
                 f"approximate, by importance sampling from an earlier fit (Pareto k-hat {s['preview_khat']:.2f}, "
                 f"at most {limits.MAX_KHAT} is shown); the exact fit replaces it."
             )
-        if s["problems"]:
-            hints.append(
-                f"has not converged, do not use its numbers: {'; '.join(s['problems'])}. "
-                "Try more draws or a longer warm-up; for a mixture, another concentration or scale (Data page)."
-            )
-        if s["n_censored"] > MANY_CENSORED * s["n_records"]:
-            hints.append(
-                f"{s['n_censored'] / s['n_records']:.0%} of the records are censored: ε is small for the "
-                "unit in which the density is taken; another unit (Data page) may serve better."
-            )
+        hints += _warnings(s)
         rows.append(
             {
                 "mechanism": s["mechanism"],

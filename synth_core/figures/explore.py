@@ -29,6 +29,8 @@ SYMBOLS = {  # by guarantee; the legend says which
     "truncated": "triangle-down",
     "censored": "square",
     "censored_weighted": "square",
+    "anchored": "square",
+    "anchored_weighted": "square",
     "histogram": "square",
     "data_derived": "diamond",
 }

@@ -11,6 +11,8 @@ _LOOKS = {
     "weighted_e": ("#0891b2", "dot"),
     "censored": ("#16a34a", "solid"),
     "censored_weighted": ("#65a30d", "dash"),
+    "anchored": ("#0f766e", "solid"),
+    "anchored_weighted": ("#0ea5e9", "dash"),
     "exponential": ("#dc2626", "solid"),
     "count_weighted": ("#9333ea", "solid"),
     "weighted_final": ("#6366f1", "dash"),

@@ -18,21 +18,6 @@ Rows = slice | NDArray[np.int64]
 BLOCK_ELEMENTS = 2**18  # 2 MiB of float64: stays in a core's cache between the passes
 
 
-def weighted_terms(log_lik: Array, weights: Array, censor_bound: float | None = None) -> Array:
-    """What records add to the pseudo log-likelihood, of the shape of `log_lik`; a weight of 0 adds 0.
-
-    Parameters
-    ----------
-    log_lik : array of shape (..., n_rows)
-    weights : array of shape (n_rows,)
-    censor_bound : float, optional
-        epsilon / 2, in nats; None clamps nothing.
-    """
-    with np.errstate(invalid="ignore"):
-        terms = np.where(weights == 0, 0.0, weights * log_lik)
-    return terms if censor_bound is None else np.clip(terms, -censor_bound, censor_bound)
-
-
 @dataclass(frozen=True)
 class Bounds:
     """By-record Lipschitz bounds of one fit, and the extremes of every draw.

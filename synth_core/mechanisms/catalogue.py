@@ -17,9 +17,16 @@ ADJUSTMENTS = {
     "truncation": "Truncation at ε/2 (Weighted-e)",
     "reweighting": "Re-weighting to maximum efficiency",
 }
-LIKELIHOODS = {"plain": "Plain pseudo likelihood", "censored": "Censored at ±ε/2"}
+LIKELIHOODS = {
+    "plain": "Plain pseudo likelihood",
+    "censored": "Censored at ±ε/2",
+    "anchored": "Censored at ±ε/2 around an anchor",
+}
 STANDARDS = {"whole": "Whole range", "averaged": "Range-averaged", "truncated": "Range-truncated"}
 HISTOGRAM = "histogram"
+ANCHOR_SETTINGS = frozenset(
+    {"anchor", "anchor_values", "guess", "guess_zeros", "pilot_share", "anchor_weight", "anchor_records"}
+)
 
 
 @dataclass(frozen=True)
@@ -40,7 +47,7 @@ class Mechanism:
     @property
     def keeps_epsilon(self) -> bool:
         """Whether epsilon is set, and kept by construction once the weights are given; else it is measured."""
-        return self.scheme == HISTOGRAM or self.likelihood == "censored"
+        return self.scheme == HISTOGRAM or self.clamps
 
     def guarantee(self, weights_from: WeightsFrom, tuned: dict[str, float] | None = None) -> Guarantee:
         """What is promised, by the point and by where each part of its weights comes from.
@@ -62,9 +69,9 @@ class Mechanism:
             if "epsilon" in tuned:
                 return "data_derived"
             if not self.weighted:
-                return "histogram" if self.scheme == HISTOGRAM else "censored"
+                return "histogram" if self.scheme == HISTOGRAM else self.likelihood
             held = weights_from == "closed" or (weights_from == "frozen" and not self.reads_current(tuned))
-            return "censored_weighted" if held else "weights_seen"
+            return f"{self.likelihood}_weighted" if held else "weights_seen"
         if not self.weighted:
             return "none"
         return "asymptotic" if self.standard == "whole" else self.standard
@@ -86,8 +93,10 @@ class Mechanism:
             names |= SCHEMES[self.scheme].settings
         if self.weighted:
             names |= {"risk_reference"}
-        if self.scheme == HISTOGRAM or "truncation" in self.adjustments or self.likelihood == "censored":
+        if self.scheme == HISTOGRAM or "truncation" in self.adjustments or self.clamps:
             names |= {"epsilon"}
+        if self.likelihood == "anchored":
+            names |= ANCHOR_SETTINGS
         if "reweighting" in self.adjustments:
             names |= {"reweight_tolerance"}
         if self.standard != "whole":
@@ -113,7 +122,17 @@ class Mechanism:
     @property
     def tunable(self) -> bool:
         """Whether some setting can move its epsilon (so that it can match another's)."""
-        return self.scheme != "none" or bool(self.adjustments) or self.likelihood == "censored"
+        return self.scheme != "none" or bool(self.adjustments) or self.clamps
+
+    @property
+    def clamps(self) -> bool:
+        """Whether every term of the likelihood is clamped."""
+        return self.likelihood != "plain"
+
+    @property
+    def reads_others(self) -> bool:
+        """Whether another table may enter: a risk map's, or an anchor's."""
+        return self.weighted or self.standard != "whole" or self.likelihood == "anchored"
 
 
 MECHANISMS: dict[str, Mechanism] = {
@@ -124,6 +143,8 @@ MECHANISMS: dict[str, Mechanism] = {
         Mechanism("weighted_e", "Weighted-e", "likelihood", ("truncation",)),
         Mechanism("censored", "Censored", "none", likelihood="censored"),
         Mechanism("censored_weighted", "Censored weighted", "likelihood", likelihood="censored"),
+        Mechanism("anchored", "Anchored", "none", likelihood="anchored"),
+        Mechanism("anchored_weighted", "Anchored weighted", "likelihood", likelihood="anchored"),
         Mechanism("exponential", "Exponential (EM)", "scalar"),
         Mechanism("count_weighted", "Count-weighted", "count"),
         Mechanism("weighted_final", "Weighted, final", "likelihood", ("reweighting",)),
@@ -155,7 +176,7 @@ def compose(
         if value not in known:
             raise InputError(f"There is no {what} '{value}'; there are: {', '.join(known)}.")
     ordered = tuple(a for a in ADJUSTMENTS if a in adjustments)
-    if likelihood == "censored" and standard != "whole":
+    if likelihood != "plain" and standard != "whole":
         raise InputError(
             "No guarantee is known for a censored likelihood under a sensitive range: "
             "censoring bounds every term over the whole range already."
@@ -178,14 +199,14 @@ def compose(
     label = SCHEMES[scheme].short
     label += "".join({"truncation": "-e", "reweighting": " final"}[a] for a in ordered)
     if likelihood != "plain":
-        key, label = f"{key}/censored", f"{label}, censored"
+        key, label = f"{key}/{likelihood}", f"{label}, {likelihood}"
     if standard != "whole":
         key, label = f"{key}/{standard}", f"{label}, {STANDARDS[standard].lower()}"
     return Mechanism(key, label, scheme, ordered, likelihood, standard)
 
 
 def find_mechanism(key: str) -> Mechanism:
-    """A mechanism by its name, or composed: `scheme[+adjustment...][/censored][/averaged]`.
+    """A mechanism by its name, or composed: `scheme[+adjustment...][/censored|/anchored][/averaged]`.
 
     Examples
     --------

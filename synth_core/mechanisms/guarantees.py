@@ -37,6 +37,12 @@ _LOCAL = (
     "however many records there are."
 )
 
+_ANCHORED = (
+    "It covers one record's value withheld; one replaced costs at most 2ε. It rests on an anchor that was fixed "
+    "without this table, or paid for: people in a table that the anchor came from are not covered. Settings chosen by "
+    "looking at results on confidential data are themselves data-dependent."
+)
+
 GUARANTEES: dict[str, Guarantee] = {
     g.key: g
     for g in (
@@ -87,6 +93,22 @@ GUARANTEES: dict[str, Guarantee] = {
             "No table and no record can exceed ε: every weighted term of the likelihood is clamped to ±ε/2.",
             "It covers one record's value withheld; one replaced costs at most 2ε. Settings chosen by "
             "looking at results on confidential data are themselves data-dependent.",
+        ),
+        Guarantee(
+            "anchored",
+            "ε-DP",
+            2,
+            "No table and no record can exceed ε: what every record says of θ beyond what it says of a fixed anchor is "
+            "clamped to ±ε/2.",
+            _ANCHORED,
+        ),
+        Guarantee(
+            "anchored_weighted",
+            "ε-DP",
+            2,
+            "No table and no record can exceed ε: what every record, weighted, says of θ beyond what it says of a "
+            "fixed anchor is clamped to ±ε/2.",
+            _ANCHORED,
         ),
         Guarantee(
             "weights_seen",
@@ -158,8 +180,8 @@ def about_weights(weighted: bool, reference: str, from_current: bool) -> str:
             "the current table, so a record's weight still depends on others."
         )
     return (
-        f"The weights come from a risk map frozen on {reference}: a record's weight depends on "
-        "that record alone."
+        f"The weights come from a risk map frozen on {reference}: a record's weight depends on that record alone. The "
+        "people in that table are not covered by this ε, unless it is public."
     )
 
 
@@ -187,9 +209,16 @@ def explain(
     weighted: bool,
     reference: str,
     from_current: bool = False,
+    anchor: str = "",
 ) -> list[str]:
-    """The badge's explanation in plain sentences, with numbers for the epsilon on screen."""
-    lines = [guarantee.promise, f"Not promised: {guarantee.limits}"]
+    """The badge's explanation in plain sentences, with numbers for the epsilon on screen.
+
+    Parameters
+    ----------
+    anchor : str
+        A sentence about what the likelihood is anchored at.
+    """
+    lines = [guarantee.promise, f"Not promised: {guarantee.limits}", *filter(None, [anchor])]
     histogram = guarantee.key == "histogram"
     if not histogram:
         lines.append(about_weights(weighted, reference, from_current))

@@ -5,17 +5,19 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from synth_core.engine.sampling import Start
 from synth_core.engine.toolchain import compile_program
+from synth_core.errors import InputError
 from synth_core.mechanisms.bounds import BLOCK_ELEMENTS, Rows
+from synth_core.mechanisms.censoring import Censoring
 from synth_core.mechanisms.fast_bounds import BLOCK_RECORDS, LinearFamily
 
 Array = NDArray[np.float64]
@@ -59,6 +61,12 @@ class Records:
             return self.design[:1], np.zeros(self.n, dtype=np.int64)
         first, index = _kinds(self.design.T)
         return self.design[first], index
+
+    def with_outcome(self, outcome: Array) -> Records:
+        """Another outcome of the same predictors."""
+        other = replace(self, outcome=outcome)
+        other.__dict__["distinct_design"] = self.distinct_design
+        return other
 
     def linear_predictor(self, coefficients: Array, rows: Rows) -> tuple[Array, NDArray[np.int64]]:
         """z' beta at the distinct design rows that `rows` use, and for each of `rows` its place among them.
@@ -137,6 +145,7 @@ class Model(ABC):
     needs_bounds: ClassVar[bool] = False
     uses_predictors: bool = True
     uses: ClassVar[frozenset[str]] = frozenset()  # options beyond the prior's scale
+    spread_words: ClassVar[str] = "standard deviation"  # what a guessed spread is
     discrete: bool = False
     block_elements: ClassVar[int] = BLOCK_ELEMENTS  # draws x records that log_lik is best asked for at once
     exact_again: ClassVar[bool] = True  # log_lik costs little: bounds may ask for some of it twice
@@ -155,11 +164,20 @@ class Model(ABC):
         """The scale on which the density is taken, in words: Delta and epsilon depend on it."""
 
     @abstractmethod
-    def stan_data(self, weights: Array, censor_bound: float | None = None) -> dict[str, Any]:
+    def stan_data(self, weights: Array, censoring: Censoring | None = None) -> dict[str, Any]:
         """Data of the Stan program for weights of shape (n_records,).
 
-        `censor_bound` is epsilon / 2 in nats, or None for the plain pseudo likelihood.
+        `censoring` clamps the terms; None is the plain pseudo likelihood.
         """
+
+    def unclamped(self, weights: Array, censoring: Censoring | None) -> list[tuple[Self, Array]]:
+        """Whose likelihoods enter as they are, and with what weights: these records, or those of an anchor's prior."""
+        if censoring is None:
+            return [(self, weights)]
+        if censoring.prior_outcome is None or censoring.prior_weight == 0:
+            return []
+        prior = type(self)(self.records.with_outcome(censoring.prior_outcome), self.options)
+        return [(prior, np.full(self.records.n, censoring.prior_weight))]
 
     @abstractmethod
     def log_lik(self, draws: Draws, rows: Rows) -> Array:
@@ -219,6 +237,20 @@ class Model(ABC):
 
         `draw` holds one draw: arrays without the leading axis.
         """
+
+    def guess(self, typical: float, spread: float, zeros: float) -> Draws:
+        """Parameters, one draw, that say no more than a guess in plain terms; slopes are 0.
+
+        Parameters
+        ----------
+        typical : float
+            A typical value of the outcome, in the analyst's unit.
+        spread : float
+            As `spread_words` says.
+        zeros : float
+            A typical share of zeros, for models with a zero part.
+        """
+        raise InputError(f"{self.label} takes no guess: give the anchor as a table or as values.")
 
     def executable(self, progress: Callable[[str, float], None] = lambda text, share: None) -> Path:
         """What a fit runs; compiled first if it is not yet, which may be said and cancelled by `progress`."""

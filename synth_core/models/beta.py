@@ -10,6 +10,7 @@ import scipy
 
 from synth_core.errors import InputError
 from synth_core.mechanisms.bounds import Rows
+from synth_core.mechanisms.censoring import Censoring
 from synth_core.mechanisms.fast_bounds import LinearFamily
 from synth_core.models.base import Array, Draws, Model, Options, Records
 
@@ -64,6 +65,17 @@ class BetaFamily(Model):
             mass[:, where] = np.abs(ends)
         return mass
 
+    def _guess(self, typical: float, spread: float) -> tuple[float, float]:
+        """Mean and precision of the scaled value."""
+        lower, upper = self.bounds
+        mean, sd = (typical - lower) / (upper - lower), spread / (upper - lower)
+        if not (0 < mean < 1 and 0 < sd**2 < mean * (1 - mean)):
+            raise InputError(
+                f"A typical value of {typical:g} with a spread of {spread:g} does not fit between {lower:g} and "
+                f"{upper:g}."
+            )
+        return mean, max(mean * (1 - mean) / sd**2 - 1, 1.01 * LAMBDA_LOWER)
+
     def _draw(self, a: Array, b: Array, rng: np.random.Generator) -> Array:
         lower, upper = self.bounds
         scaled = np.clip(rng.beta(a, b, self.records.n), np.finfo(float).tiny, 1 - 2**-53)
@@ -87,8 +99,8 @@ class Beta(BetaFamily):
         # log_lik = features @ (a - 1, b - 1, -log B(a, b)): an exponential family
         self.features = np.column_stack([self.log_x, self.log1m_x, np.ones(records.n)])
 
-    def stan_data(self, weights: Array, censor_bound: float | None = None) -> dict[str, Any]:
-        totals = weights @ self.features
+    def stan_data(self, weights: Array, censoring: Censoring | None = None) -> dict[str, Any]:
+        totals = sum((alpha @ m.features for m, alpha in self.unclamped(weights, censoring)), np.zeros(3))
         data: dict[str, Any] = {
             "weight_sum": totals[2],
             "weighted_log_x": totals[0],
@@ -96,17 +108,21 @@ class Beta(BetaFamily):
             "n_censored": 0,
             "censored_features": np.empty((0, 3)),
             "censored_count": np.empty(0),
+            "censored_constant": np.empty(0),
             "censor_bound": 0.0,
             "lambda_lower": LAMBDA_LOWER,
             "lambda_shape": LAMBDA_SHAPE / self.options.prior_scale,
         }
-        if censor_bound is not None:
-            terms, count = np.unique(self.features * weights[:, None], axis=0, return_counts=True)
+        if censoring is not None:
+            terms, first, count = np.unique(
+                self.features * weights[:, None], axis=0, return_index=True, return_counts=True
+            )
             data |= {
                 "n_censored": len(count),
                 "censored_features": terms,
                 "censored_count": count.astype(float),
-                "censor_bound": censor_bound,
+                "censored_constant": -(weights * censoring.offset(self.records.n))[first],
+                "censor_bound": censoring.bound,
             }
         return data
 
@@ -126,6 +142,10 @@ class Beta(BetaFamily):
 
     def shapes(self, draws: Draws, rows: Rows) -> tuple[Array, Array]:
         return draws["a"][:, None], draws["b"][:, None]
+
+    def guess(self, typical: float, spread: float, zeros: float) -> Draws:
+        mean, precision = self._guess(typical, spread)
+        return {"a": np.array([precision * mean]), "b": np.array([precision * (1 - mean)])}
 
     def predict(self, draw: Draws, rng: np.random.Generator) -> Array:
         return self._draw(draw["a"], draw["b"], rng)

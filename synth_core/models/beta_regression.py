@@ -8,6 +8,7 @@ import numpy as np
 import scipy
 
 from synth_core.mechanisms.bounds import Rows
+from synth_core.mechanisms.censoring import Censoring
 from synth_core.mechanisms.fast_bounds import LinearFamily
 from synth_core.models.base import Array, Draws, Options, Records
 from synth_core.models.beta import LAMBDA_LOWER, LAMBDA_SHAPE, BetaFamily
@@ -33,12 +34,11 @@ class BetaRegression(BetaFamily):
         self.rows, self.row_of = records.distinct_design
         self.slope_scale = SLOPE_SCALE * options.prior_scale
 
-    def stan_data(self, weights: Array, censor_bound: float | None = None) -> dict[str, Any]:
+    def stan_data(self, weights: Array, censoring: Censoring | None = None) -> dict[str, Any]:
         n_rows = len(self.rows)
-        total, log_x, log1m_x, mass, square = (
-            row_sums(self.row_of, weights * each, n_rows)
-            for each in (1.0, self.log_x, self.log1m_x, np.exp(self.log_x), np.exp(2 * self.log_x))
-        )
+        unclamped = self.unclamped(weights, censoring)
+        kept = sum((m._sums(alpha) for m, alpha in unclamped), np.zeros((5, n_rows)))
+        total, _, _, mass, square = kept if censoring is None else kept + self._sums(weights)
         center, variance = penalised_estimate(self.rows, total, mass, "logit", self.slope_scale)
         mean = scipy.special.expit(self.rows @ center)
         residual = float((square - 2 * mean * mass + mean**2 * total).sum())
@@ -51,30 +51,39 @@ class BetaRegression(BetaFamily):
             "n_rows": n_rows,
             "rows": self.rows @ basis,
             "row_center": self.rows @ center,
-            "row_weight": total,
-            "row_log_x": log_x,
-            "row_log1m_x": log1m_x,
+            "row_weight": kept[0],
+            "row_log_x": kept[1],
+            "row_log1m_x": kept[2],
             "n_censored": 0,
             "censored_features": np.empty((0, 3)),
             "censored_row": np.empty(0, dtype=int),
             "censored_count": np.empty(0),
+            "censored_constant": np.empty(0),
             "censor_bound": 0.0,
             "intercept_scale": self.options.prior_scale,
             "slope_scale": self.slope_scale,
             "lambda_lower": LAMBDA_LOWER,
             "lambda_shape": LAMBDA_SHAPE / self.options.prior_scale,
         }
-        if censor_bound is not None:
+        if censoring is not None:
             terms = np.column_stack([self.log_x, self.log1m_x, np.ones(self.records.n)]) * weights[:, None]
-            distinct, count = np.unique(np.column_stack([terms, self.row_of]), axis=0, return_counts=True)
+            distinct, first, count = np.unique(
+                np.column_stack([terms, self.row_of]), axis=0, return_index=True, return_counts=True
+            )
             data |= {
                 "n_censored": len(count),
                 "censored_features": distinct[:, :3],
                 "censored_row": distinct[:, 3].astype(int) + 1,
                 "censored_count": count.astype(float),
-                "censor_bound": censor_bound,
+                "censored_constant": -(weights * censoring.offset(self.records.n))[first],
+                "censor_bound": censoring.bound,
             }
         return data
+
+    def _sums(self, weights: Array) -> Array:
+        """Weighted sums of 1, log x, log(1 - x), x and its square by distinct row of the design: (5, n_rows)."""
+        each = (1.0, self.log_x, self.log1m_x, np.exp(self.log_x), np.exp(2 * self.log_x))
+        return np.stack([row_sums(self.row_of, weights * one, len(self.rows)) for one in each])
 
     def shapes(self, draws: Draws, rows: Rows) -> tuple[Array, Array]:
         a, b, _ = self._by_row(draws, rows)
@@ -91,6 +100,11 @@ class BetaRegression(BetaFamily):
             return a - 1.0, b - 1.0, -scipy.special.betaln(a, b)
 
         return self._by_design_row((self.log_x, self.log1m_x), coefficients)
+
+    def guess(self, typical: float, spread: float, zeros: float) -> Draws:
+        mean, precision = self._guess(typical, spread)
+        slopes = np.zeros(self.rows.shape[1] - 1)
+        return {"beta": np.r_[scipy.special.logit(mean), slopes][None], "lambda": np.array([precision])}
 
     def predict(self, draw: Draws, rng: np.random.Generator) -> Array:
         eta = (self.rows @ draw["beta"])[self.row_of]

@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 
 from synth_core.errors import InputError
 from synth_core.mechanisms.bounds import Rows
+from synth_core.mechanisms.censoring import Censoring
 from synth_core.mechanisms.fast_bounds import LinearFamily
 from synth_core.models.base import Array, Draws, Model, Options, Records
 from synth_core.models.coordinates import penalised_estimate, row_sums, whitening
 
 SLOPE_SCALE = 5.0
 MEAN_SHAPE, MEAN_RATE = 1.0, 1e-3
+MAX_PHI = 1e4  # beyond, Poisson
 
 
 class CountModel(Model):
@@ -50,15 +52,22 @@ class CountModel(Model):
         pairs, index = np.unique(code * len(self.rows) + self.row_of, return_inverse=True)
         return values[pairs // len(self.rows)], pairs % len(self.rows), index
 
-    def _coordinates(self, weights: Array, dispersion: float = 0.0) -> tuple[Array, Array]:
+    def _sums(self, weights: Array) -> Array:
+        """Sums of the weights, and of weight * x, by distinct row of the design, of shape (2, n_rows)."""
+        each = (weights, weights * self.records.outcome)
+        return np.stack([row_sums(self.row_of, one, len(self.rows)) for one in each])
+
+    def _coordinates(
+        self, weights: Array, censoring: Censoring | None, dispersion: float = 0.0
+    ) -> tuple[Array, Array]:
         """Penalised estimate of beta and a factor of its covariance: they only choose coordinates."""
-        total = row_sums(self.row_of, weights, len(self.rows))
-        mass = row_sums(self.row_of, weights * self.records.outcome, len(self.rows))
+        parts = self.unclamped(weights, censoring) + ([] if censoring is None else [(self, weights)])
+        total, mass = sum((m._sums(alpha) for m, alpha in parts), np.zeros((2, len(self.rows))))
         beta, mean = penalised_estimate(self.rows, total, mass, "log", self.slope_scale)
         return beta, whitening(self.rows, total * mean / (1 + dispersion * mean), self.slope_scale)
 
-    def _common(self, weights: Array, censor_bound: float | None, dispersion: float = 0.0) -> dict[str, Any]:
-        center, basis = self._coordinates(weights, dispersion)
+    def _common(self, weights: Array, censoring: Censoring | None, dispersion: float = 0.0) -> dict[str, Any]:
+        center, basis = self._coordinates(weights, censoring, dispersion)
         empty = np.empty(0)
         data: dict[str, Any] = {
             "k": self.rows.shape[1],
@@ -72,18 +81,21 @@ class CountModel(Model):
             "censored_row": empty.astype(int),
             "censored_weight": empty,
             "censored_count": empty,
+            "censored_constant": empty,
             "censor_bound": 0.0,
         }
-        if censor_bound is not None:
+        if censoring is not None:
             keys = np.column_stack([self.records.outcome, weights, self.row_of])
-            distinct, count = np.unique(keys, axis=0, return_counts=True)
+            distinct, first, count = np.unique(keys, axis=0, return_index=True, return_counts=True)
+            fixed = scipy.special.gammaln(self.records.outcome + 1) + censoring.offset(self.records.n)
             data |= {
                 "n_censored": len(count),
                 "censored_x": distinct[:, 0],
                 "censored_weight": distinct[:, 1],
                 "censored_row": distinct[:, 2].astype(int) + 1,
                 "censored_count": count.astype(float),
-                "censor_bound": censor_bound,
+                "censored_constant": -(weights * fixed)[first],
+                "censor_bound": censoring.bound,
             }
         return data
 
@@ -94,6 +106,13 @@ class CountModel(Model):
         right = self.survival(draws, low - 1.0, rows) - self.survival(draws, high, rows)
         _, mean = self._mean(draws, rows)
         return np.maximum(np.where(low > mean, right, left), 0.0)
+
+    def guess(self, typical: float, spread: float, zeros: float) -> Draws:
+        if not typical > 0:
+            raise InputError(
+                f"A typical count of {typical:g} is no mean of a count model; guess a positive one."
+            )
+        return {"beta": np.r_[np.log(typical), np.zeros(self.rows.shape[1] - 1)][None]}
 
     @abstractmethod
     def survival(self, draws: Draws, values: Array, rows: Rows) -> Array:
@@ -117,11 +136,12 @@ class Poisson(CountModel):
     program = "poisson.stan"
     parameters = ("beta",)
 
-    def stan_data(self, weights: Array, censor_bound: float | None = None) -> dict[str, Any]:
-        data = self._common(weights, censor_bound)
-        mass = row_sums(self.row_of, weights * self.records.outcome, len(self.rows))
+    def stan_data(self, weights: Array, censoring: Censoring | None = None) -> dict[str, Any]:
+        data = self._common(weights, censoring)
+        unclamped = self.unclamped(weights, censoring)
+        total, mass = sum((m._sums(alpha) for m, alpha in unclamped), np.zeros((2, len(self.rows))))
         return data | {
-            "row_weight": row_sums(self.row_of, weights, len(self.rows)),
+            "row_weight": total,
             "slope": data["rows"].T @ mass,
             "mean_shape": MEAN_SHAPE,
             "mean_rate": MEAN_RATE / self.options.prior_scale,
@@ -167,20 +187,26 @@ class NegativeBinomial(CountModel):
     program = "negative_binomial.stan"
     parameters = ("beta", "phi")
 
-    def stan_data(self, weights: Array, censor_bound: float | None = None) -> dict[str, Any]:
+    def stan_data(self, weights: Array, censoring: Censoring | None = None) -> dict[str, Any]:
         x = self.records.outcome
         total = weights.sum()
         mean = float(weights @ x / total) if total > 0 else 1.0
         variance = float(weights @ (x - mean) ** 2 / total) if total > 0 else 1.0
-        data = self._common(weights, censor_bound, max(variance - mean, 1e-3) / max(mean, 1e-3) ** 2)
-        values, row, index = self.pairs
+        data = self._common(weights, censoring, max(variance - mean, 1e-3) / max(mean, 1e-3) ** 2)
+        parts = [m._distinct(alpha) for m, alpha in self.unclamped(weights, censoring)]
+        values, row, mass = np.concatenate(parts, axis=1) if parts else np.empty((3, 0))
         return data | {
             "n_distinct": len(values),
             "distinct_x": values,
-            "distinct_row": row + 1,
-            "distinct_weight": row_sums(index, weights, len(values)),
+            "distinct_row": row.astype(int) + 1,
+            "distinct_weight": mass,
             "prior_scale": self.options.prior_scale,
         }
+
+    def _distinct(self, weights: Array) -> Array:
+        """Distinct pairs of value and design row, and their sums of weights, of shape (3, n_distinct)."""
+        values, row, index = self.pairs
+        return np.stack([values, row, row_sums(index, weights, len(values))])
 
     def log_lik(self, draws: Draws, rows: Rows) -> Array:
         log_mean, mean = self._mean(draws, rows)
@@ -190,6 +216,10 @@ class NegativeBinomial(CountModel):
         by_value += phi * np.log(phi) - scipy.special.gammaln(phi)
         x = values[index]
         return by_value[:, index] - (x + phi) * np.log(phi + mean) + x * log_mean
+
+    def guess(self, typical: float, spread: float, zeros: float) -> Draws:
+        beyond = max(spread**2 - typical, typical**2 / MAX_PHI)
+        return super().guess(typical, spread, zeros) | {"phi": np.array([typical**2 / beyond])}
 
     def cdf(self, draws: Draws, values: Array, rows: Rows) -> Array:
         _, mean = self._mean(draws, rows)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 import scipy
+from numpy.typing import NDArray
 
+from synth_core.errors import InputError
 from synth_core.mechanisms.bounds import Rows
+from synth_core.mechanisms.censoring import Censoring
 from synth_core.mechanisms.fast_bounds import LinearFamily
 from synth_core.models.base import Array, Draws, Model, Options, Records
 from synth_core.models.transformation import Transformation
@@ -29,6 +34,7 @@ class Lognormal(Model):
     program = "lognormal.stan"
     uses = frozenset({"unit", "offset"})
     parameters: tuple[str, ...] = ("beta", "sigma")
+    spread_words = "standard deviation of the logarithm"
 
     def __init__(self, records: Records, options: Options):
         super().__init__(records, options)
@@ -57,56 +63,99 @@ class Lognormal(Model):
         per = f"density per {'the table’s unit' if unit == 1 else f'{unit:g} of the table’s unit'}"
         return ", ".join(filter(None, (per, self.transformation.words)))
 
-    def stan_data(self, weights: Array, censor_bound: float | None = None) -> dict[str, Any]:
-        design, response = self.records.design[self.normal], self.response[self.normal]
-        weights = weights[self.normal]
-        weight_sum = float(weights.sum())
-        weighted = design * weights[:, None]
-        gram = weighted.T @ design
-        # Centre and basis only choose coordinates; the posterior does not depend on them.
-        # One pass with a ridge equal to the prior (sigma at 1), one with sigma estimated.
-        sigma = 1.0
-        center = np.zeros(design.shape[1])
-        for _ in range(2):
-            precision = gram / sigma**2 + np.diag(self.beta_scale**-2.0)
-            center = scipy.linalg.solve(precision, weighted.T @ response / sigma**2, assume_a="pos")
-            residual = response - design @ center
-            rss = float(weights @ residual**2)
-            sigma = np.sqrt((rss + 1e-8) / (weight_sum + 1e-8)) if weight_sum > 0 else 1.0
-        covariance = scipy.linalg.inv(gram / sigma**2 + np.diag(self.beta_scale**-2.0))
-        basis = scipy.linalg.cholesky((covariance + covariance.T) / 2, lower=True)
+    def stan_data(self, weights: Array, censoring: Censoring | None = None) -> dict[str, Any]:
+        unclamped = self.unclamped(weights, censoring)
+        prior_center = self._prior_center(censoring)
+        center, basis, log_sigma, log_sigma_scale = self._coordinates(
+            unclamped, prior_center, weights, censoring
+        )
+        sums = _Sums.of(unclamped, center)
         data: dict[str, Any] = {
-            "k": design.shape[1],
+            "k": len(center),
             "center": center,
             "basis": basis,
-            "weight_sum": weight_sum,
-            "rss": rss,
-            "rss_slope": basis.T @ (weighted.T @ residual),
-            "rss_curvature": basis.T @ gram @ basis,
+            "log_sigma_center": log_sigma,
+            "log_sigma_scale": log_sigma_scale,
+            "weight_sum": sums.weight,
+            "rss": sums.rss,
+            "rss_slope": basis.T @ sums.slope,
+            "rss_curvature": basis.T @ sums.gram @ basis,
             "n_censored": 0,
-            "censored_rows": np.empty((0, design.shape[1] + 1)),
+            "censored_rows": np.empty((0, len(center) + 1)),
             "censored_constant": np.empty(0),
             "censored_weight": np.empty(0),
             "censored_count": np.empty(0),
             "censored_row": np.empty(0, dtype=int),
             "censor_bound": 0.0,
+            "beta_center": prior_center,
             "beta_scale": self.beta_scale,
             "sigma_scale": SIGMA_SCALE * self.options.prior_scale,
         } | empty_zero_part()
-        if censor_bound is not None:
-            group = self.records.distinct_design[1][self.normal]
-            keys = np.column_stack([response, weights, group])
-            _, first, count = np.unique(keys, axis=0, return_index=True, return_counts=True)
-            data |= {
-                "n_censored": len(first),
-                "censored_rows": np.column_stack([residual[first], -design[first] @ basis]),
-                "censored_constant": weights[first] * (self.log_slope[self.normal][first] - LOG_ROOT_2PI),
-                "censored_weight": weights[first],
-                "censored_count": count.astype(float),
-                "censored_row": group[first] + 1,
-                "censor_bound": censor_bound,
-            }
+        if censoring is not None:
+            data |= self._clamped(weights, censoring, center, basis)
         return data
+
+    def _prior_center(self, censoring: Censoring | None) -> Array:
+        """Prior mean of beta: 0, but the anchor's level for an anchored intercept, so that no unit enters."""
+        center = np.zeros(len(self.beta_scale))
+        if censoring is not None and censoring.prior_outcome is not None:
+            prior = type(self)(self.records.with_outcome(censoring.prior_outcome), self.options)
+            center[0] = prior.response[prior.normal].mean()
+        return center
+
+    def _coordinates(
+        self,
+        unclamped: list[tuple[Self, Array]],
+        prior_center: Array,
+        weights: Array,
+        censoring: Censoring | None,
+    ) -> tuple[Array, Array, float, float]:
+        """Centre and factor of beta, centre and scale of log sigma: the posterior does not depend on them."""
+        sigma, center = 1.0, prior_center
+        parts = unclamped if censoring is None else [*unclamped, (self, weights)]
+        sums = _Sums.of(parts, center)
+        # One pass with a ridge equal to the prior (sigma at 1), one with sigma estimated.
+        for _ in range(2):
+            precision = sums.gram / sigma**2 + np.diag(self.beta_scale**-2.0)
+            step = sums.slope / sigma**2 - (center - prior_center) / self.beta_scale**2
+            center = center + scipy.linalg.solve(precision, step, assume_a="pos")
+            sums = _Sums.of(parts, center)
+            sigma = float(np.sqrt((sums.rss + 1e-8) / (sums.weight + 1e-8))) if sums.weight > 0 else 1.0
+        if censoring is not None:  # a clamped term says nothing of how wide the posterior is
+            log_lik = self.log_density({"beta": center[None], "sigma": np.array([sigma])}, slice(None))[0]
+            terms = weights * (log_lik - censoring.offset(self.records.n))
+            inside = np.where(np.abs(terms) < censoring.bound, weights, 0.0)
+            sums = _Sums.of([*unclamped, (self, inside)], center)
+        covariance = scipy.linalg.inv(sums.gram / sigma**2 + np.diag(self.beta_scale**-2.0))
+        basis = scipy.linalg.cholesky((covariance + covariance.T) / 2, lower=True)
+        return center, basis, float(np.log(sigma)), float(1.0 / np.sqrt(2.0 * max(sums.weight, 0.5)))
+
+    def _clamped(self, weights: Array, censoring: Censoring, center: Array, basis: Array) -> dict[str, Any]:
+        """What the clamped terms need, by distinct record."""
+        group = self.records.distinct_design[1][self.normal]
+        design, response, weights = (
+            self.records.design[self.normal],
+            self.response[self.normal],
+            weights[self.normal],
+        )
+        first, count = self._distinct(np.column_stack([response, weights, group]))
+        constant = (self.log_slope - LOG_ROOT_2PI - censoring.offset(self.records.n))[self.normal]
+        return {
+            "n_censored": len(first),
+            "censored_rows": np.column_stack([response - design @ center, -design @ basis])[first],
+            "censored_constant": (weights * constant)[first],
+            "censored_weight": weights[first],
+            "censored_count": count.astype(float),
+            "censored_row": group[first] + 1,
+            "censor_bound": censoring.bound,
+        }
+
+    @staticmethod
+    def _distinct(keys: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """One place of each distinct row whose weight (the second column) is not 0, and how many share it."""
+        active = np.flatnonzero(keys[:, 1])
+        _, first, count = np.unique(keys[active], axis=0, return_index=True, return_counts=True)
+        return active[first], count
 
     def log_lik(self, draws: Draws, rows: Rows) -> Array:
         return self.log_density(draws, rows)
@@ -126,6 +175,16 @@ class Lognormal(Model):
 
     def interval_mass(self, draws: Draws, lower: Array, upper: Array, rows: Rows) -> Array:
         return self.mass(draws, lower, upper, rows)
+
+    def guess(self, typical: float, spread: float, zeros: float) -> Draws:
+        middle = self.transformation.forward(np.array([typical]))
+        if not np.isfinite(middle).all():
+            raise InputError(f"A typical value of {typical:g} has no logarithm; guess a positive one.")
+        return {"beta": self._first_column(middle), "sigma": np.array([spread])}
+
+    def _first_column(self, intercept: Array) -> Array:
+        """Coefficients of shape (1, n_columns) that are 0 but for the intercept."""
+        return np.concatenate([intercept, np.zeros(self.records.design.shape[1] - 1)])[None]
 
     def predict(self, draw: Draws, rng: np.random.Generator) -> Array:
         return self.transformation.inverse(self.response_draw(draw, rng))
@@ -158,6 +217,30 @@ class Lognormal(Model):
         """One draw of y for every record."""
         mean = self.records.design @ draw["beta"]
         return mean + draw["sigma"] * rng.standard_normal(self.records.n)
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """Weighted sums over the normal parts of some models: 1, residuals from a centre squared, z * residual, z z'."""
+
+    weight: float
+    rss: float
+    slope: Array
+    gram: Array
+
+    @staticmethod
+    def of(parts: Sequence[tuple[Lognormal, Array]], center: Array) -> _Sums:
+        k = len(center)
+        weight, rss, slope, gram = 0.0, 0.0, np.zeros(k), np.zeros((k, k))
+        for model, weights in parts:
+            design, alpha = model.records.design[model.normal], weights[model.normal]
+            weighted = design * alpha[:, None]
+            residual = model.response[model.normal] - design @ center
+            weight += float(alpha.sum())
+            rss += float(alpha @ residual**2)
+            slope = slope + weighted.T @ residual
+            gram = gram + weighted.T @ design
+        return _Sums(weight, rss, slope, gram)
 
 
 def normal_mass(low: Array, high: Array) -> Array:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy
 
 from synth_core.mechanisms.bounds import Rows
+from synth_core.mechanisms.censoring import Censoring
 from synth_core.mechanisms.fast_bounds import LinearFamily
 from synth_core.models.base import Array, Draws, Options, Records
 from synth_core.models.lognormal import Lognormal
@@ -44,11 +46,14 @@ class TwoPart(Lognormal):
         zeros = "" if self.zero_part is None else "probability of a zero, otherwise "
         return zeros + super().density_scale
 
-    def stan_data(self, weights: Array, censor_bound: float | None = None) -> dict[str, Any]:
-        data = super().stan_data(weights, censor_bound)
-        if self.zero_part is not None:
-            data |= self.zero_part.stan_data(weights, censor_bound is not None)
-        return data
+    def stan_data(self, weights: Array, censoring: Censoring | None = None) -> dict[str, Any]:
+        return super().stan_data(weights, censoring) | self._zero_data(weights, censoring)
+
+    def _zero_data(self, weights: Array, censoring: Censoring | None) -> dict[str, Any]:
+        if self.zero_part is None:
+            return {}
+        unclamped = [(m.zero_part, alpha) for m, alpha in self.unclamped(weights, censoring) if m.zero_part]
+        return self.zero_part.stan_data(unclamped, weights, censoring)
 
     def log_lik(self, draws: Draws, rows: Rows) -> Array:
         density = self.log_density(draws, rows)
@@ -73,6 +78,12 @@ class TwoPart(Lognormal):
             return mass
         zero, other = (np.exp(p) for p in self.zero_part.log_probabilities(draws, rows))
         return zero * ((lower <= 0) & (upper >= 0)) + other * mass
+
+    def guess(self, typical: float, spread: float, zeros: float) -> Draws:
+        found = super().guess(typical, spread, zeros)
+        if self.zero_part is None:
+            return found
+        return found | {"gamma": self._first_column(scipy.special.logit(np.array([zeros])))}
 
     def predict(self, draw: Draws, rng: np.random.Generator) -> Array:
         values = super().predict(draw, rng)

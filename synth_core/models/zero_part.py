@@ -8,6 +8,7 @@ import numpy as np
 import scipy
 
 from synth_core.mechanisms.bounds import Rows
+from synth_core.mechanisms.censoring import Censoring
 from synth_core.models.base import Array, Draws, Records
 from synth_core.models.coordinates import penalised_estimate, row_sums, whitening
 
@@ -26,14 +27,29 @@ class ZeroPart:
         self.rows, self.row_of = records.distinct_design
         self.prior_scale = prior_scale
 
-    def stan_data(self, weights: Array, censored: bool) -> dict[str, Any]:
-        """The data of `zero_part_data.stan` for weights of shape (n_records,)."""
+    def _sums(self, weights: Array) -> Array:
+        """Sums of the weights over the zeros and over the others, by distinct row of the design: shape (2, n_rows)."""
+        zero = row_sums(self.row_of, weights * self.is_zero, len(self.rows))
+        return np.stack([zero, np.maximum(row_sums(self.row_of, weights, len(self.rows)) - zero, 0.0)])
+
+    def stan_data(
+        self, unclamped: list[tuple[ZeroPart, Array]], weights: Array, censoring: Censoring | None
+    ) -> dict[str, Any]:
+        """The data of `zero_part_data.stan`.
+
+        Parameters
+        ----------
+        unclamped : list of (zero part, weights)
+            Whose likelihoods enter as they are, see `Model.unclamped`; in the same design.
+        weights : array of shape (n_records,)
+            Of the clamped terms.
+        """
         n_rows = len(self.rows)
-        zero = row_sums(self.row_of, weights * self.is_zero, n_rows)
-        total = row_sums(self.row_of, weights, n_rows)
+        kept = sum((part._sums(alpha) for part, alpha in unclamped), np.zeros((2, n_rows)))
+        seen = kept if censoring is None else kept + self._sums(weights)
         scale = SLOPE_SCALE * self.prior_scale
-        center, variance = penalised_estimate(self.rows, total, zero, "logit", scale)
-        basis = whitening(self.rows, total * variance, scale)
+        center, variance = penalised_estimate(self.rows, seen.sum(axis=0), seen[0], "logit", scale)
+        basis = whitening(self.rows, seen.sum(axis=0) * variance, scale)
         data = empty_zero_part() | {
             "zero_k": self.rows.shape[1],
             "zero_center": center,
@@ -41,18 +57,21 @@ class ZeroPart:
             "n_zero_rows": n_rows,
             "zero_rows": self.rows @ basis,
             "zero_row_center": self.rows @ center,
-            "zero_weight": zero,
-            "nonzero_weight": np.maximum(total - zero, 0.0),
+            "zero_weight": kept[0],
+            "nonzero_weight": kept[1],
             "zero_scale": self.prior_scale,
         }
-        if censored:
-            keys = np.column_stack([weights, self.row_of])[self.is_zero]
-            distinct, count = np.unique(keys, axis=0, return_counts=True)
+        if censoring is not None:
+            chosen = np.flatnonzero(self.is_zero & (weights != 0))
+            keys = np.column_stack([weights, self.row_of])[chosen]
+            _, first, count = np.unique(keys, axis=0, return_index=True, return_counts=True)
+            first = chosen[first]
             data |= {
                 "n_zero_censored": len(count),
-                "zero_censored_row": distinct[:, 1].astype(int) + 1,
-                "zero_censored_weight": distinct[:, 0],
+                "zero_censored_row": self.row_of[first] + 1,
+                "zero_censored_weight": weights[first],
                 "zero_censored_count": count.astype(float),
+                "zero_censored_constant": -(weights * censoring.offset(len(weights)))[first],
             }
         return data
 
@@ -82,5 +101,6 @@ def empty_zero_part() -> dict[str, Any]:
         "zero_censored_row": empty.astype(int),
         "zero_censored_weight": empty,
         "zero_censored_count": empty,
+        "zero_censored_constant": empty,
         "zero_scale": 1.0,
     }

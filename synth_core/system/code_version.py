@@ -57,6 +57,7 @@ def code_version(*more: str, package: Path = PACKAGE) -> str:
         for path in sorted(root.rglob("*.py")) if root.is_dir() else [root]:
             digest.update(str(path.relative_to(package)).encode())
             digest.update(without_words(path.read_text(encoding="utf-8")).encode())
-    for path in sorted((package.parent / "stan").rglob("*.stan")):
+    stan = package.parent / "stan"
+    for path in sorted([*stan.rglob("*.stan"), *stan.rglob("*.hpp")]):
         digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()[:16]

@@ -8,6 +8,7 @@ from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.fits import Fits
 from synth_core.analysis.settings import make_settings
 from synth_core.data.table import Table
+from synth_core.mechanisms.censoring import Censoring
 from synth_core.models.mixture import model as mixture
 from synth_core.models.own import contract
 from tests.support.own_programs import GAMMA
@@ -41,7 +42,7 @@ def pilots(monkeypatch):
 def test_asking_for_a_mixture_runs_no_pilot(cache, pilots):
     fits = fits_of(cache)
     assert not fits.is_cached(np.full(N, 0.5), None)
-    assert not fits.is_cached(np.ones(N), 2.0)
+    assert not fits.is_cached(np.ones(N), Censoring(2.0))
     assert fits.unweighted_key() == fits.fit_key(np.ones(N))
     assert pilots == []
 
@@ -79,8 +80,10 @@ def test_weights_and_the_censor_bound_are_in_it(cache):
     fits = fits_of(cache)
     half = np.full(N, 0.5)
     one_less = np.where(np.arange(N) == 7, 0.4, 0.5)
-    keys = [fits.fit_key(half), fits.fit_key(one_less), fits.fit_key(half, 2.0), fits.fit_key(half, 2.5),
-            fits.fit_key(np.ones(N)), fits.fit_key(np.ones(N), 2.5)]  # fmt: skip
+    keys = [fits.fit_key(half), fits.fit_key(one_less),
+            fits.fit_key(half, Censoring(2.0)), fits.fit_key(half, Censoring(2.5)),
+            fits.fit_key(np.ones(N)), fits.fit_key(np.ones(N), Censoring(2.5)),
+            fits.fit_key(half, Censoring(2.0, half)), fits.fit_key(half, Censoring(2.0, half, half, 0.1))]  # fmt: skip
     assert len(set(keys)) == len(keys)
     assert fits.fit_key(half.copy()) == keys[0]
 

@@ -34,8 +34,8 @@ def test_what_moves_a_mechanism_is_in_its_key(mechanism):
         moves = name in found.tuning or not tunes
         assert (key(mechanism) != key(mechanism, **{name: value})) == moves, name
     assert key(mechanism) != key(mechanism, fingerprint="b")
-    weighted = found.weighted or found.standard != "whole"
-    assert (key(mechanism) != key(mechanism, reference="map")) == weighted
+    assert (key(mechanism) != key(mechanism, reference="map")) == found.reads_others
+    assert (key(mechanism) != key(mechanism, pilot_share=0.3)) == (found.likelihood == "anchored")
 
 
 def test_no_two_mechanisms_share_a_key():

@@ -159,7 +159,7 @@ def test_the_density_ratio_against_whole_targets(mechanism, relation):
     neighbour = Neighbour(relation, row, value, "", changed(analysis, row, value))
     other = analysis.on(neighbour.table)
     there = other.weighted(weighted.mechanism)
-    posterior, _ = analysis.fits.posterior(weighted.weights, weighted.censor_bound)
+    posterior, _ = analysis.fits.posterior(weighted.weights, weighted.censoring)
     ratio, _ = neighbour_runs._ratio(analysis, other, neighbour, (weighted, there), posterior)
     picked = np.arange(0, posterior.n_draws, 150)
     totals = []
@@ -167,7 +167,9 @@ def test_the_density_ratio_against_whole_targets(mechanism, relation):
         a, b = posterior.draws["a"][picked, None], posterior.draws["b"][picked, None]
         terms = w.weights * stats.beta.logpdf(c.table.frame["x"].to_numpy(), a, b)
         totals.append(
-            (terms if w.censor_bound is None else np.clip(terms, -w.censor_bound, w.censor_bound)).sum(axis=1)
+            (terms if w.censoring is None else np.clip(terms, -w.censoring.bound, w.censoring.bound)).sum(
+                axis=1
+            )
         )
     np.testing.assert_allclose(ratio[picked], totals[0] - totals[1], atol=1e-8)
     assert (weighted.weights[:5] != there.weights[:5]).any() or mechanism == "censored"

@@ -4,7 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synth_core.mechanisms import bounds as module
-from synth_core.mechanisms.bounds import lipschitz_bounds, weighted_terms
+from synth_core.mechanisms.bounds import lipschitz_bounds
+from synth_core.mechanisms.censoring import Censoring, weighted_terms
 
 
 def naive(matrix, weights):
@@ -82,4 +83,4 @@ def test_terms_are_clamped_on_both_sides_and_a_weight_of_zero_adds_nothing():
     log_lik = np.array([[-9.0, 4.0, -np.inf, np.inf], [-0.5, -4.0, 0.25, -np.inf]])
     weights = np.array([0.5, 1.0, 0.0, 1.0])
     expected = [[-1.5, 1.5, 0.0, 1.5], [-0.25, -1.5, 0.0, -1.5]]
-    np.testing.assert_array_equal(weighted_terms(log_lik, weights, 1.5), expected)
+    np.testing.assert_array_equal(weighted_terms(log_lik, weights, Censoring(1.5)), expected)

@@ -8,13 +8,14 @@ from synth_core.mechanisms.guarantees import GUARANTEES, NO_ODDS, belief_after, 
 from synth_core.mechanisms.schemes import SCHEMES
 
 KEYS = [
-    "unweighted", "weighted", "weighted_e", "censored", "censored_weighted", "exponential",
+    "unweighted", "weighted", "weighted_e", "censored", "censored_weighted", "anchored",
+    "anchored_weighted", "exponential",
     "count_weighted", "weighted_final", "count_weighted_final", "range_averaged", "range_truncated",
     "histogram",
 ]  # fmt: skip
 
 
-def test_the_twelve_of_the_papers():
+def test_the_twelve_of_the_papers_and_two_of_our_own():
     assert list(MECHANISMS) == KEYS
 
 
@@ -26,6 +27,9 @@ def test_the_twelve_of_the_papers():
         ("weighted_e", "asymptotic DP"),
         ("censored", "ε-DP"),
         ("censored_weighted", "ε-DP"),
+        ("anchored", "ε-DP"),
+        ("anchored_weighted", "ε-DP"),
+        ("count/anchored", "ε-DP"),
         ("exponential", "asymptotic DP"),
         ("count_weighted", "asymptotic DP"),
         ("weighted_final", "asymptotic DP"),

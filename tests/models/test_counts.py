@@ -6,6 +6,7 @@ from scipy import integrate, stats
 
 from synth_core.engine.sampling import Sampler, sample
 from synth_core.errors import InputError
+from synth_core.mechanisms.censoring import Censoring
 from synth_core.models import build_model
 from synth_core.models.counts import MEAN_RATE, MEAN_SHAPE
 from tests.conftest import records_of
@@ -95,7 +96,9 @@ def test_negative_binomial_against_quadrature(rng, censor):
     x = rng.poisson(rng.gamma(4.0, 20 / 4.0, n))
     weights = rng.random(n)
     model = build_model("negative_binomial", records_of(x))
-    fit = sample(model.executable(), model.stan_data(weights, censor), model.parameters, SAMPLER)
+    fit = sample(
+        model.executable(), model.stan_data(weights, censor and Censoring(censor)), model.parameters, SAMPLER
+    )
     beta, r = np.linspace(1.5, 4.5, 400), np.geomspace(0.01, 12, 400)
     b, q = np.meshgrid(beta, r, indexing="ij")
     phi = 1 / q
@@ -125,7 +128,7 @@ def test_poisson_regression_censored_at_a_wide_bound_is_the_plain_one(rng):
     weights = rng.random(80)
     model = build_model("poisson", records_of(x, z))
     plain = sample(model.executable(), model.stan_data(weights), model.parameters, SAMPLER)
-    wide = sample(model.executable(), model.stan_data(weights, 1e6), model.parameters, SAMPLER)
+    wide = sample(model.executable(), model.stan_data(weights, Censoring(1e6)), model.parameters, SAMPLER)
     error = (
         5
         * plain.draws["beta"].std(0)
@@ -140,7 +143,7 @@ def test_stan_data_survives_extreme_weights(case, some_zero):
     weights = np.zeros(N)
     weights[0] = float(some_zero)
     for bound in (None, 2.5):
-        data = model.stan_data(weights, bound)
+        data = model.stan_data(weights, bound and Censoring(bound))
         assert all(np.isfinite(np.asarray(v, dtype=float)).all() for v in data.values())
 
 

@@ -7,6 +7,7 @@ import pytest
 from scipy import integrate, special, stats
 
 from synth_core.errors import InputError
+from synth_core.mechanisms.censoring import Censoring
 from synth_core.models import build_model
 from tests.conftest import records_of
 
@@ -184,7 +185,7 @@ def test_stan_data_survives_extreme_weights(case, some_zero, request):
     if some_zero:
         weights[0] = 1.0
     for bound in (None, 2.5):
-        data = model.stan_data(weights, bound)
+        data = model.stan_data(weights, bound and Censoring(bound))
         assert all(np.isfinite(np.asarray(v, dtype=float)).all() for v in data.values())
 
 

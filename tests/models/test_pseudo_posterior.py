@@ -5,6 +5,7 @@ import pytest
 from scipy import integrate, special, stats
 
 from synth_core.engine.sampling import Sampler, sample
+from synth_core.mechanisms.censoring import Censoring
 from synth_core.models import build_model
 from tests.conftest import records_of
 
@@ -25,7 +26,9 @@ def test_beta_against_quadrature(rng, weighted, censor):
     x = np.clip(rng.beta(0.5, 3, n), 1e-9, 1 - 1e-9)
     weights = rng.random(n) if weighted else np.ones(n)
     model = build_model("beta", records_of(x))
-    fit = sample(model.executable(), model.stan_data(weights, censor), ("phi", "lambda"), SAMPLER)
+    fit = sample(
+        model.executable(), model.stan_data(weights, censor and Censoring(censor)), ("phi", "lambda"), SAMPLER
+    )
 
     phi = np.linspace(0.02, 0.9, 400)
     lam = np.geomspace(0.1001, 200, 500)
@@ -97,7 +100,7 @@ def test_lognormal_censored_at_a_wide_bound_is_the_plain_one(rng):
     weights = rng.random(n)
     model = build_model("lognormal", records_of(x, z))
     plain = sample(model.executable(), model.stan_data(weights), model.parameters, SAMPLER)
-    censored = sample(model.executable(), model.stan_data(weights, 1e6), model.parameters, SAMPLER)
+    censored = sample(model.executable(), model.stan_data(weights, Censoring(1e6)), model.parameters, SAMPLER)
     for name in model.parameters:
         np.testing.assert_allclose(plain.draws[name].mean(0), censored.draws[name].mean(0), atol=0.02)
 
@@ -109,7 +112,9 @@ def test_lognormal_censored_target_is_the_clamped_sum(rng):
     weights = rng.random(n)
     bound = 1.8  # below it the far tails, where every term is clamped, would hold real mass
     model = build_model("lognormal", records_of(x))
-    fit = sample(model.executable(), model.stan_data(weights, bound), model.parameters, SAMPLER)
+    fit = sample(
+        model.executable(), model.stan_data(weights, bound and Censoring(bound)), model.parameters, SAMPLER
+    )
     mu, sigma = np.linspace(-4, 8, 500), np.geomspace(0.1, 40, 500)
     m, s = np.meshgrid(mu, sigma, indexing="ij")
     terms = weights * stats.lognorm.logpdf(x, s[..., None], scale=np.exp(m[..., None]))

@@ -4,18 +4,21 @@ Differences between two parameter points are compared, so constants cancel. The 
 `Model.log_lik`, which test_models.py holds against SciPy; weighting and censoring are applied here.
 """
 
+from dataclasses import replace
+
 import cmdstanpy
 import numpy as np
 import pytest
 from scipy import linalg, stats
 
 from synth_core.engine.toolchain import compile_program
+from synth_core.mechanisms.censoring import Censoring
 from synth_core.models import build_model
 from tests.conftest import records_of
 from tests.models.test_calibration import correlation
 
 N, POINTS, SCALE = 30, 4, 0.7
-CASES = ["plain", "weighted", "censored"]
+CASES = ["plain", "weighted", "censored", "anchored", "anchored with a prior"]
 
 
 def half_t(x, scale):
@@ -28,8 +31,11 @@ def whitened(data, beta, prefix=""):
 
 def lognormal(rng, data, k):
     beta, sigma = rng.normal(1, 0.5, k), rng.uniform(0.4, 1.5)
-    prior = stats.norm(0, SCALE * np.r_[20, np.full(k - 1, 5)]).logpdf(beta).sum() + half_t(sigma, SCALE)
-    return {"beta": beta, "sigma": sigma}, {"u": whitened(data, beta), "sigma": sigma, "v": []}, prior
+    scale = SCALE * np.r_[20, np.full(k - 1, 5)]
+    prior = stats.norm(data["beta_center"], scale).logpdf(beta).sum() + half_t(sigma, SCALE)
+    s = (np.log(sigma) - data["log_sigma_center"]) / data["log_sigma_scale"]
+    prior += np.log(sigma)  # Jacobian of the logarithm
+    return {"beta": beta, "sigma": sigma}, {"u": whitened(data, beta), "s": s, "v": []}, prior
 
 
 def two_part(rng, data, k):
@@ -126,6 +132,23 @@ FAMILIES = {
 }
 
 
+def assert_gradient_agrees(program, stan, data, at):
+    """The analytic gradient of a clamped target in u, against a central difference."""
+    step, name = 1e-5, next(n for n in ("u", "w", "phi") if n in stan)
+    ends = []
+    for sign in (1, -1):
+        moved = np.array(stan[name], dtype=float)
+        moved.flat[0] += sign * step
+        values = stan | {name: moved.tolist()}
+        ends.append(program.log_prob(values, data=data, jacobian=False, sig_figs=17)["lp__"].iloc[0])
+    slope = (ends[0] - ends[1]) / (2 * step)
+    column = next(c for c in at.columns if c.split(".")[0] in (f"g_{name}", name) and c != "lp__")
+    scale = (
+        moved.flat[0] * (1 - moved.flat[0]) if name == "phi" else 1.0
+    )  # the gradient is on the logit scale
+    np.testing.assert_allclose(at[column].iloc[0], slope * scale, rtol=2e-3, atol=2e-3)
+
+
 @pytest.mark.stan
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("family", FAMILIES)
@@ -137,19 +160,44 @@ def test_target_is_prior_plus_weighted_and_clamped_likelihood(family, case, rng)
         x[::4] = 0.0
     model = build_model(family, records_of(x, z), prior_scale=SCALE, **options)
     weights = np.ones(N) if case == "plain" else rng.choice([0.0, 0.3, 0.8, 1.0], N)
-    bound = None if case != "censored" else 0.3 if "bounds" in options else 1.2
-    data = model.stan_data(weights, bound)
+    censoring, prior_model = None, None
+    if case not in ("plain", "weighted"):
+        censoring = Censoring(0.3 if "bounds" in options else 1.2)
+    if case.startswith("anchored"):
+        censoring = replace(
+            censoring,
+            anchor=rng.normal(-1.0, 1.0, N)[
+                np.unique(np.c_[x, z[:, : 1 if family == "beta" else None]], axis=0, return_inverse=True)[1]
+            ],
+        )
+    if case == "anchored with a prior":
+        other = (
+            np.where(rng.random(N) < 0.2, 0.0, 2.0)
+            if family in ("two_part", "mixture")
+            else rng.poisson(4.0, N) + 1.0
+        )
+        censoring = replace(censoring, prior_outcome=other, prior_weight=0.2)
+        prior_model = build_model(family, records_of(other, z), prior_scale=SCALE, **options)
+    data = model.stan_data(weights, censoring)
     program = cmdstanpy.CmdStanModel(exe_file=str(compile_program(model.program)))
     expected, found, clamped = [], [], 0
     for _ in range(POINTS):
         draw, stan, prior = point(rng, data, z.shape[1])
-        terms = model.log_lik({k: np.asarray(v)[None] for k, v in draw.items()}, slice(0, N))[0]
+        draw = {k: np.asarray(v)[None] for k, v in draw.items()}
+        terms = model.log_lik(draw, slice(0, N))[0]
+        if censoring is not None and censoring.anchor is not None:
+            terms = terms - censoring.anchor
         terms = np.where(weights == 0, 0.0, weights * terms)
-        if bound is not None:
-            clamped += int((np.abs(terms) > bound).sum())
-            terms = np.clip(terms, -bound, bound)
+        if censoring is not None:
+            clamped += int((np.abs(terms) > censoring.bound).sum())
+            terms = np.clip(terms, -censoring.bound, censoring.bound)
+        if prior_model is not None:
+            prior += 0.2 * prior_model.log_lik(draw, slice(0, N))[0].sum()
         expected.append(prior + terms.sum())
         stan = {name: np.asarray(value).tolist() for name, value in stan.items()}
-        found.append(program.log_prob(stan, data=data, jacobian=False, sig_figs=17)["lp__"].iloc[0])
-    assert bound is None or clamped > 3  # else the test would say nothing of censoring
+        at = program.log_prob(stan, data=data, jacobian=False, sig_figs=17)
+        found.append(at["lp__"].iloc[0])
+        if censoring is not None:
+            assert_gradient_agrees(program, stan, data, at)
+    assert censoring is None or clamped > 3  # else the test would say nothing of censoring
     np.testing.assert_allclose(np.diff(found), np.diff(expected), rtol=1e-7, atol=1e-7)

@@ -13,8 +13,9 @@ LDLIBS := -Wl,--as-needed -lsundials_cvodes -lsundials_idas -lsundials_kinsol \
           -lsundials_nvecserial -ltbb
 HEADER := stan/model/model_header.hpp
 PCH := pch/$(HEADER).gch
+# The common header first: as the first thing read it is taken precompiled.
 ifneq ($(USER_HEADER),)
-  USER_INCLUDE := -include $(USER_HEADER)
+  USER_INCLUDE := -include $(HEADER) -include $(USER_HEADER)
 endif
 
 .PHONY: build
@@ -26,6 +27,7 @@ lib/driver.o: driver.cpp
 $(PCH): include/$(HEADER)
 	@mkdir -p $(dir $@)
 	$(CXX) $(CPPFLAGS) $(CXXFLAGS) -x c++-header -o $@ $<
+	@echo '#include_next <$(HEADER)>' > pch/$(HEADER)  # found here when it is read again
 
 %.hpp: %.stan
 	$(TOP)/bin/stanc $(STANCFLAGS) --o=$@ $<

@@ -25,10 +25,11 @@ from synth_core.system.locks import file_lock
 STAN_DIRECTORY = Path(__file__).parents[3] / "stan"
 _NOTE = "built.json"  # beside an executable: its checksum, and what it was made of
 _INCLUDE = re.compile(r"^\s*#include\s+[<\"]?([^>\"\s]+)[>\"]?\s*$", re.MULTILINE)
+_USER_HEADER = re.compile(r"^// user header: (\S+)$", re.MULTILINE)  # C++ functions of a program
 
 
 def _with_includes(program: Path, include_directory: Path) -> list[Path]:
-    """The program and every file it includes, each once."""
+    """The program and every file it includes, each once, and its user header."""
     found, waiting = [program], [program]
     while waiting:
         for name in _INCLUDE.findall(waiting.pop().read_text()):
@@ -36,7 +37,12 @@ def _with_includes(program: Path, include_directory: Path) -> list[Path]:
             if path not in found:
                 found.append(path)
                 waiting.append(path)
-    return found
+    return found + [include_directory / name for name in _user_headers(program)]
+
+
+def _user_headers(program: Path) -> list[str]:
+    """C++ functions that a program of this project declares; an own program is given none, whatever it says."""
+    return _USER_HEADER.findall(program.read_text()) if program.parent == STAN_DIRECTORY else []
 
 
 @cache
@@ -201,7 +207,7 @@ def _build(source: Path, cmdstan: Path, target: Path, wait: Callable[[], None]) 
                 copy = build / path.relative_to(source.parent)
                 copy.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
                 shutil.copy(path, copy)
-            _make(build / source.name, cmdstan)
+            _make(build / source.name, cmdstan, [build / name for name in _user_headers(source)])
             checksum = hashlib.sha256((build / target.name).read_bytes()).hexdigest()
             note = {"sha256": checksum, "made_of": _made_of(source, cmdstan)}
             (build / _NOTE).write_text(json.dumps(note))
@@ -212,11 +218,12 @@ def _build(source: Path, cmdstan: Path, target: Path, wait: Callable[[], None]) 
     return target
 
 
-def _make(source: Path, cmdstan: Path) -> None:
+def _make(source: Path, cmdstan: Path, headers: list[Path]) -> None:
     """As cmdstanpy does it, which changes the directory of the whole process meanwhile."""
     flags = f"STANCFLAGS+=--include-paths={source.parent} --filename-in-msg={source.name}"
+    external = [f"USER_HEADER={header}" for header in headers]
     done = subprocess.run(
-        ["make", flags, str(source.with_suffix(""))],
+        ["make", flags + (" --allow-undefined" if external else ""), *external, str(source.with_suffix(""))],
         cwd=cmdstan,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

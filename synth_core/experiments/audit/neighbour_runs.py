@@ -19,8 +19,8 @@ from synth_core.engine.sampling import Posterior, effective_size
 from synth_core.errors import FitError
 from synth_core.experiments.audit.neighbours import REMOVED, Neighbour
 from synth_core.mechanisms import histogram
-from synth_core.mechanisms.bounds import weighted_terms
 from synth_core.mechanisms.catalogue import Mechanism
+from synth_core.mechanisms.censoring import weighted_terms
 from synth_core.models import Model
 
 Array = NDArray[np.float64]
@@ -99,7 +99,7 @@ def _long(analysis: Analysis, weighted: Weighted, runs: int, which: int) -> Post
     label = weighted.mechanism.label
     text = f"{label}: sampling {'the neighbour' if which else 'the table'}"
     fits, s = analysis.fits, analysis.settings
-    d = fits.posterior(weighted.weights, weighted.censor_bound, text)[0].diagnostics
+    d = fits.posterior(weighted.weights, weighted.censoring, text)[0].diagnostics
     size = min(d.ess_bulk, d.ess_tail)
     if not size > 0:
         raise FitError(f"{label}: the chains are stuck, so no runs can be drawn from them.")
@@ -107,9 +107,7 @@ def _long(analysis: Analysis, weighted: Weighted, runs: int, which: int) -> Post
     # Another seed on the neighbour: the same one would tie the two chains together.
     seed = int(np.random.default_rng([s.seed, 62, which]).integers(1, 2**31 - 1))
     changes = {"chains": CHAINS, "draws": max(MIN_DRAWS, math.ceil(runs * thin / CHAINS)), "seed": seed}
-    return fits.under(s.model_copy(update=changes)).posterior(weighted.weights, weighted.censor_bound, text)[
-        0
-    ]
+    return fits.under(s.model_copy(update=changes)).posterior(weighted.weights, weighted.censoring, text)[0]
 
 
 def _ratio(
@@ -136,8 +134,8 @@ def _ratio(
     for start in range(0, len(differ), step):
         rows = differ[start : start + step]
         log_lik = model.log_lik(posterior.draws, rows)
-        terms = weighted_terms(log_lik, here.weights[rows], here.censor_bound)
-        without = weighted_terms(log_lik, beyond[rows], there.censor_bound)
+        terms = weighted_terms(log_lik, here.weights[rows], here.censoring_of(rows))
+        without = weighted_terms(log_lik, beyond[rows], here.censoring_of(rows))
         same = rows != row  # the record itself has another value on the neighbour, or none
         ratio += terms.sum(axis=1) - without[:, same].sum(axis=1)
         if not same.all():
@@ -145,7 +143,7 @@ def _ratio(
         analysis.progress(f"{here.mechanism.label}: density ratios", start / n)
     if neighbour.relation != REMOVED:
         log_lik = other.model.log_lik(posterior.draws, np.array([row]))
-        ratio -= weighted_terms(log_lik, there.weights[[row]], there.censor_bound)[:, 0]
+        ratio -= weighted_terms(log_lik, there.weights[[row]], there.censoring_of([row]))[:, 0]
         own -= log_lik[:, 0]
     return ratio, own
 

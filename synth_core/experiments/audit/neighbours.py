@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,8 @@ from synth_core.analysis.analysis import Analysis, Weighted
 from synth_core.analysis.mechanism_weights import weights_of
 from synth_core.analysis.result import Result
 from synth_core.data.table import Table, numeric_outcome
-from synth_core.mechanisms.bounds import weighted_terms
 from synth_core.mechanisms.catalogue import Mechanism
+from synth_core.mechanisms.censoring import weighted_terms
 from synth_core.mechanisms.weights import range_averaged_weights
 from synth_core.release.plan.frozen_map import freeze
 from synth_core.release.plan.plan import needs_map
@@ -79,7 +79,9 @@ def term_spread(analysis: Analysis, weighted: Weighted) -> Array:
     spread, step = np.empty(model.records.n), max(1, model.block_elements // n_draws)
     for start in range(0, model.records.n, step):
         rows = slice(start, min(start + step, model.records.n))
-        terms = weighted_terms(model.log_lik(draws, rows), weighted.weights[rows], weighted.censor_bound)
+        terms = weighted_terms(
+            model.log_lik(draws, rows), weighted.weights[rows], weighted.censoring_of(rows)
+        )
         with np.errstate(invalid="ignore"):
             spread[rows] = np.ptp(terms, axis=0)
         analysis.progress("choosing records", start / model.records.n)
@@ -87,7 +89,7 @@ def term_spread(analysis: Analysis, weighted: Weighted) -> Array:
 
 
 def _some_draws(analysis: Analysis, weighted: Weighted) -> dict[str, Array]:
-    posterior, _ = analysis.fits.posterior(weighted.weights, weighted.censor_bound)
+    posterior, _ = analysis.fits.posterior(weighted.weights, weighted.censoring)
     picked = np.linspace(0, posterior.n_draws - 1, min(DRAWS, posterior.n_draws)).astype(int)
     return {name: each[picked] for name, each in posterior.draws.items()}
 
@@ -141,9 +143,12 @@ def worst_alternative(analysis: Analysis, weighted: Weighted, result: Result, ro
     draws = _some_draws(analysis, weighted)
     tried = _tried(analysis, row, values)
     weights = _weights_of_neighbour(tried, analysis, weighted.mechanism, result.tuned)
-    terms = weighted_terms(tried.model.log_lik(draws, slice(None)), weights, weighted.censor_bound)
+    there = weighted.censoring
+    if weighted.anchored is not None:
+        there = replace(weighted.anchored.censoring, anchor=weighted.anchored.anchor.log_lik(tried.fits))
+    terms = weighted_terms(tried.model.log_lik(draws, slice(None)), weights, there)
     own = weighted_terms(
-        analysis.model.log_lik(draws, np.array([row])), weighted.weights[[row]], weighted.censor_bound
+        analysis.model.log_lik(draws, np.array([row])), weighted.weights[[row]], weighted.censoring_of([row])
     )
     with np.errstate(invalid="ignore"):
         spread = np.ptp(own - terms, axis=0)

@@ -147,8 +147,7 @@ def predictive(analysis: Analysis, result: Result, count: int, stream: int) -> I
         outcome = model.records.outcome
         yield from histogram.synthesize(outcome, s.bounds, result.epsilon, s.bins, count, rng)
         return
-    censor_bound = None if result.epsilon_promised is None else result.epsilon_promised / 2
-    posterior, _ = analysis.fits.posterior(result.weights, censor_bound)
+    posterior = analysis.refit(result)
     for j in range(count):
         rng = np.random.default_rng([s.seed, stream, j])
         index = int(rng.integers(posterior.n_draws))

@@ -8,10 +8,13 @@ from typing import Any
 
 import numpy as np
 import scipy
+from numpy.typing import NDArray
 
 from synth_core.engine.sampling import Start
 from synth_core.mechanisms.bounds import BLOCK_ELEMENTS, Rows
+from synth_core.mechanisms.censoring import Censoring
 from synth_core.models.base import Array, Draws, Options, Records
+from synth_core.models.coordinates import row_sums
 from synth_core.models.lognormal import LOG_ROOT_2PI, normal_mass
 from synth_core.models.mixture.em import MAX_RECORDS, MixtureEstimate, fit_mixture
 from synth_core.models.mixture.pilot import RATE, Pilot, run_pilot, standardise
@@ -52,30 +55,21 @@ class Mixture(TwoPart):
     def _has_zero_part(self, options: Options) -> bool:
         return options.zero_part
 
-    def stan_data(self, weights: Array, censor_bound: float | None = None) -> dict[str, Any]:
-        design, response = self.records.design[self.normal], self.response[self.normal]
-        group = self.records.distinct_design[1][self.normal]
-        normal_weights = weights[self.normal]
-        censored = censor_bound is not None
-        keys = np.column_stack([response, group, *([normal_weights] if censored else [])])
-        _, first, index, count = np.unique(
-            keys, axis=0, return_index=True, return_inverse=True, return_counts=True
-        )
-        total = normal_weights[first] if censored else np.bincount(index.ravel(), normal_weights, len(first))
-        precision, shift = self._coordinates(weights)
+    def stan_data(self, weights: Array, censoring: Censoring | None = None) -> dict[str, Any]:
+        unclamped = [(m, *m._summed(alpha)) for m, alpha in self.unclamped(weights, censoring)]
+        rows = [m._rows(first) for m, first, _ in unclamped]
+        mass = [total for _, _, total in unclamped]
+        precision, shift = self._conditional(weights)
         *_, center, factor = self._together(weights)
         empty = np.empty(0)
         data = empty_zero_part() | {
             "n_components": self.n_components,
-            "k": design.shape[1],
+            "k": self.records.design.shape[1],
             "precision": precision,
             "shift": shift,
             "reference": self._reference(weights) + 1,
             "center": center,
             "factor": factor,
-            "n_distinct": len(first),
-            "response_and_design": np.column_stack([response, -design])[first],
-            "distinct_weight": total,
             "n_censored": 0,
             "censored_constant": empty,
             "censored_count": empty,
@@ -85,17 +79,34 @@ class Mixture(TwoPart):
             "prior_scale": self.options.prior_scale,
             "concentration": self.options.concentration,
         }
-        if censored:
+        if censoring is not None:
+            alpha, group = weights[self.normal], self.records.distinct_design[1][self.normal]
+            first, count = self._distinct(np.column_stack([self.response[self.normal], alpha, group]))
+            constant = (self.log_slope - LOG_ROOT_2PI - censoring.offset(self.records.n))[self.normal]
+            rows, mass = [self._rows(first), *rows], [alpha[first], *mass]
             data |= {
                 "n_censored": len(first),
-                "censored_constant": total * (self.log_slope[self.normal][first] - LOG_ROOT_2PI),
+                "censored_constant": (alpha * constant)[first],
                 "censored_count": count.astype(float),
                 "censored_row": group[first] + 1,
-                "censor_bound": censor_bound,
+                "censor_bound": censoring.bound,
             }
-        if self.zero_part is not None:
-            data |= self.zero_part.stan_data(weights, censored)
-        return data
+        data |= {
+            "n_distinct": sum(map(len, mass)),
+            "response_and_design": np.concatenate(rows),
+            "distinct_weight": np.concatenate(mass),
+        }
+        return data | self._zero_data(weights, censoring)
+
+    def _rows(self, first: NDArray[np.int64]) -> Array:
+        """y and -z of some of the normal part's records."""
+        return np.column_stack([self.response[self.normal], -self.records.design[self.normal]])[first]
+
+    def _summed(self, weights: Array) -> tuple[NDArray[np.int64], Array]:
+        """One place in the normal part of each distinct pair of value and design row, and the sum of its weights."""
+        keys = np.column_stack([self.response, self.records.distinct_design[1]])[self.normal]
+        _, first, index = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+        return first, row_sums(index.ravel(), weights[self.normal], len(first))
 
     def _some(self) -> Array:
         """The records of the normal part that coordinates are taken from: enough, and evenly spread."""
@@ -128,7 +139,7 @@ class Mixture(TwoPart):
         """A component that stays occupied."""
         return int(np.argmax(weights[self._some()] @ self._pilot(weights).responsibilities))
 
-    def _coordinates(self, weights: Array) -> tuple[Array, Array]:
+    def _conditional(self, weights: Array) -> tuple[Array, Array]:
         """A_k of shape (K, k, k) and A_k b_k of shape (k, K)."""
         pilot, some = self._pilot(weights), self._some()
         scale = weights[self.normal].sum() / max(weights[some].sum(), 1e-9)
@@ -137,7 +148,7 @@ class Mixture(TwoPart):
     def _together(self, weights: Array) -> tuple[Array, Array, Array, Array]:
         """What moves together in the pilot's draws, (n_states, 3 K - 1), their u, and center and factor of it."""
         pilot, reference = self._pilot(weights), self._reference(weights)
-        coordinates = self._coordinates(weights)
+        coordinates = self._conditional(weights)
         u = np.array([standardise(state.beta, state.s, *coordinates) for state in pilot.states])
         shares = np.array([state.shares for state in pilot.states])
         above = np.maximum([state.sigma - SIGMA_LOWER for state in pilot.states], 0.02 * SIGMA_LOWER)
@@ -187,6 +198,15 @@ class Mixture(TwoPart):
             ]
         )
         return Start(tuple(inits), inv_metric, 0.1)
+
+    def guess(self, typical: float, spread: float, zeros: float) -> Draws:
+        """Every component the same."""
+        found, n = super().guess(typical, spread, zeros), self.n_components
+        return found | {
+            "pi_k": np.full((1, n), 1 / n),
+            "beta": np.repeat(found["beta"][:, :, None], n, axis=2),
+            "sigma": np.full((1, n), max(spread, SIGMA_LOWER)),
+        }
 
     def monitors(self, draws: Draws) -> Array:
         """Label-free quantities: total log-likelihood, and predictive probabilities at nine values."""

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from synth_core.engine.sampling import Start
 from synth_core.errors import FitError, InputError
 from synth_core.mechanisms.bounds import Rows
+from synth_core.mechanisms.censoring import Censoring
 from synth_core.models.base import Array, Draws, Model, Options, Records
 from synth_core.models.own import sandbox
 from synth_core.models.own.quantities import generate
@@ -82,8 +83,8 @@ class OwnProgram(Model):
         unit = "the table's unit" if self.unit == 1 else f"{self.unit:g} of the table's unit"
         return f"density per {unit}, by an own program"
 
-    def stan_data(self, weights: Array, censor_bound: float | None = None) -> dict[str, Any]:
-        return self.data_of(slice(None), weights, 0.0 if censor_bound is None else censor_bound)
+    def stan_data(self, weights: Array, censoring: Censoring | None = None) -> dict[str, Any]:
+        return self.data_of(slice(None), weights, 0.0 if censoring is None else censoring.bound)
 
     def data_of(
         self,

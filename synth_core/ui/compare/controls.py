@@ -84,9 +84,9 @@ SLIDERS: dict[str, list[tuple[str, str, tuple[float, float], float, str]]] = {
         (
             "Target ε",
             "settings.epsilon",
-            (0.5, 20.0),
-            0.5,
-            "Of the mechanisms that have a target: truncation, censoring, EM, histogram.",
+            (0.05, 20.0),
+            0.05,
+            "Of the mechanisms that have a target: truncation, censoring, anchored censoring, EM, histogram.",
         )
     ],
     "radius": [
@@ -118,6 +118,8 @@ def tuning(chosen: tuple[str, ...]) -> None:
         slider_with_number(*slider)
     if "bins" in used and session.choices().bounds is None:
         st.caption("The histogram needs declared bounds: give them on the Data page.")
+    if "guess" in used and session.choices().guess is None and session.choices().settings.anchor == "pilot":
+        st.caption("Anchored censoring needs a guess: give it on the Data page, under Anchor.")
     if used & {"risk_map", "reweight_tolerance", "bins", "match_epsilon"}:
         with st.expander("More of the mechanisms"):
             more_tuning(used, chosen)
@@ -142,6 +144,22 @@ def more_tuning(used: set[str], chosen: tuple[str, ...]) -> None:
             "settings.bins",
             ["log", "sqrt", "25", "50", "100"],
             format_func=lambda b: {"log": "⌈ln n⌉", "sqrt": "⌈√n⌉"}.get(b, b),
+        )
+    if "anchor_weight" in used:
+        number(
+            "Weight c around the anchor",
+            "settings.anchor_weight",
+            limits.ANCHOR_WEIGHT,
+            help="One weight for all records. Left empty, it is chosen on tables simulated from the anchor, which "
+            "costs no ε: half of the largest c that leaves their records unclamped.",
+            placeholder="chosen on simulated tables",
+        )
+        number(
+            "The anchor counts as records",
+            "settings.anchor_records",
+            limits.ANCHOR_RECORDS,
+            help="In the prior. More of them pull a small ε towards the anchor; left empty, what the anchor is worth.",
+            placeholder="what it is worth",
         )
     if "reweight_tolerance" in used:
         slider_with_number(

@@ -44,6 +44,8 @@ def inspect_record(summaries: list[Summary], clicked: int | None) -> None:
                 continue
             i, point = number - 1, find_mechanism(summary["mechanism"])
             bound, limit = result.lipschitz_bounds[i], s.epsilon / 2
+            if point.likelihood == "anchored" and result.tuned.get("pilot_records") == result.weights.size:
+                limit /= 2  # pilot and release each take half
             rows.append(
                 {
                     "Mechanism": point.label,
@@ -54,7 +56,7 @@ def inspect_record(summaries: list[Summary], clicked: int | None) -> None:
                     "Truncated": "yes"
                     if "truncation" in point.adjustments and result.weights[i] == 0
                     else "",
-                    "Censored": "yes" if point.likelihood == "censored" and bound >= limit else "",
+                    "Censored": "yes" if point.clamps and bound >= limit else "",
                     "Match risk": result.match_risk[i],
                 }
             )

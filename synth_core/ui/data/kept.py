@@ -17,7 +17,8 @@ def choose_reference() -> None:
     """The table that the risk map is frozen on: what the strict claim of weights needs."""
     st.caption(
         "Weights made from the current table depend on all of its records. A risk map frozen on a historical "
-        "or public table makes each weight depend on its own record alone."
+        "or public table makes each weight depend on its own record alone. The people in that table are not covered, "
+        "unless it is public."
     )
     browser = session.current()
     if browser.reference is not None:

@@ -123,6 +123,55 @@ def declare_bounds() -> None:
     )
 
 
+ANCHORS = {"pilot": "A pilot on a part of this table", "reference": "The reference table"}
+
+
+def choose_anchor() -> None:
+    """What anchored censoring starts from, and a guess made without the table."""
+    pick(
+        "selectbox",
+        "Anchor of anchored censoring",
+        "settings.anchor",
+        list(ANCHORS),
+        format_func=ANCHORS.__getitem__,
+        help="Anchored censoring keeps ε below 1 and the accuracy: it bounds what a record says beyond a density that "
+        "was fixed without it.",
+    )
+    chosen = session.choices().settings
+    model = family(chosen.model)
+    if chosen.anchor == "reference":
+        if session.current().reference is None:
+            st.warning("Choose a reference table above first.", icon=":material/info:")
+        return
+    a, b = st.columns(2)
+    with a:
+        number(
+            "A typical value",
+            "guess_typical",
+            help="From general knowledge, never by looking at the table.",
+            placeholder="a guess",
+        )
+    with b:
+        number(
+            "A spread",
+            "guess_spread",
+            (1e-12, None),
+            help=f"Of this model: the {model.spread_words}. 0.8 is usual for the logarithm of incomes.",
+            placeholder="a guess",
+        )
+    if chosen.model == "two_part" or ("zero_part" in model.uses and chosen.zero_part):
+        with b:
+            number("A typical share of zeros", "settings.guess_zeros", limits.GUESS_ZEROS)
+    with a:
+        number(
+            "Share of the records in the pilot",
+            "settings.pilot_share",
+            limits.PILOT_SHARE,
+            help="A record enters the pilot or the release. At 1 all enter both, and each takes half of ε: for small "
+            "tables.",
+        )
+
+
 def describe_columns() -> None:
     """What is known of each column, without any value."""
     st.dataframe(

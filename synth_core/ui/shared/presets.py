@@ -27,6 +27,8 @@ TUNING = (
     "reweight_tolerance",
     "match_epsilon",
     "bins",
+    "anchor_weight",
+    "anchor_records",
 )
 DEMO_EXAMPLE, DEMO_SEED = "beta", 1  # on which ε = 5 censors few records
 
@@ -53,6 +55,12 @@ PRESETS: dict[str, Preset] = {
         "Each record's log-likelihood is kept within ±2.5, without and with weights: ε-DP by construction.",
         ("censored", "censored_weighted"),
         {"epsilon": 5.0},
+    ),
+    "anchored": Preset(
+        "Strict below 1: anchored at ε = 0.5",
+        "What a record says beyond an anchor is kept within ±0.25: ε-DP, with the accuracy of no weights at all.",
+        ("unweighted", "weighted", "anchored"),
+        {"epsilon": 0.5},
     ),
     "table_2": Preset(
         "Five mechanisms of Censor Table 2",

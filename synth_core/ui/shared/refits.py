@@ -75,6 +75,7 @@ def _guarantees(summaries: list[Summary], settings: Settings) -> dict[str, dict[
             mechanism.weighted,
             settings.risk_reference,
             mechanism.reads_current(s["tuned"]),
+            s["anchor"],
         )
         if s["tuned"]:
             lines.append(

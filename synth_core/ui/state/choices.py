@@ -17,6 +17,16 @@ from synth_core.mechanisms.catalogue import MECHANISMS
 from synth_core.models import OwnProgram, family
 
 FIRST_EXAMPLE = "401ksubs"
+MAY_BE_NONE = {
+    "settings.match_epsilon",
+    "settings.anchor_weight",
+    "settings.anchor_records",
+    "explore.same",
+    "lower_bound",
+    "upper_bound",
+    "guess_typical",
+    "guess_spread",
+}
 Grid = tuple[float, float, int]  # from, to, steps
 
 
@@ -58,11 +68,13 @@ class Choices(BaseModel):
     Attributes
     ----------
     settings : Settings
-        As chosen and not validated. Its bounds and its risk reference are not read: see `checked`.
+        As chosen and not validated. Its bounds, guess and risk reference are not read: see `checked`.
     mechanisms, composed : tuple of str
         Those compared, and those that were composed here.
     lower_bound, upper_bound : float or None
         Declared bounds of the outcome; they count once both are there.
+    guess_typical, guess_spread : float or None
+        What a pilot starts from; they count once both are there.
     program_draft : str
         What stands in the editor of the page Own program.
     """
@@ -74,6 +86,8 @@ class Choices(BaseModel):
     composed: tuple[str, ...] = ()
     lower_bound: float | None = None
     upper_bound: float | None = None
+    guess_typical: float | None = None
+    guess_spread: float | None = None
     program_draft: str = ""
     explore: ExploreChoices = ExploreChoices()
 
@@ -84,6 +98,13 @@ class Choices(BaseModel):
             return None
         return self.lower_bound, self.upper_bound
 
+    @property
+    def guess(self) -> tuple[float, float] | None:
+        """A typical value and a spread, once both are given."""
+        if self.guess_typical is None or self.guess_spread is None:
+            return None
+        return self.guess_typical, self.guess_spread
+
     def with_settings(self, **changes: Any) -> Choices:
         """The same choices with other settings, not validated."""
         return self.model_copy(update={"settings": self.settings.model_copy(update=changes)})
@@ -93,12 +114,16 @@ class Choices(BaseModel):
         composed = dict.fromkeys((*self.composed, *(key for key in keys if key not in MECHANISMS)))
         return self.model_copy(update={"mechanisms": tuple(keys), "composed": tuple(composed)})
 
-    def for_table(self, changes: dict[str, Any], bounds: tuple[float, float] | None = None) -> Choices:
+    def for_table(
+        self,
+        changes: dict[str, Any],
+        bounds: tuple[float, float] | None = None,
+        guess: tuple[float, float] | None = None,
+    ) -> Choices:
         """The choices that outlast a table, with the columns and the model of another one."""
         fresh = {name: Settings.model_fields[name].default for name in MODEL_OPTIONS - {"program"}}
-        lower, upper = bounds or (None, None)
         chosen = self.with_settings(**fresh | {"categorical": ()} | changes)
-        return chosen.model_copy(update={"lower_bound": lower, "upper_bound": upper})
+        return chosen.model_copy(update=pairs(bounds, guess))
 
     def checked(self, reference: str = "current", confidential: bool = True, **changes: Any) -> Settings:
         """The choices as validated settings.
@@ -117,7 +142,8 @@ class Choices(BaseModel):
         InputError
             That names the setting and the rule.
         """
-        values = self.settings.model_dump() | {"bounds": self.bounds, "risk_reference": reference} | changes
+        declared = {"bounds": self.bounds, "guess": self.guess, "risk_reference": reference}
+        values = self.settings.model_dump() | declared | changes
         if values["model"] != OwnProgram.name:
             values["program"] = None  # kept among the choices for when it is chosen again
         chosen = family(values["model"])
@@ -140,7 +166,14 @@ def example_choices(choices: Choices, key: str) -> Choices:
     """The columns, model and bounds that fit an example."""
     example = EXAMPLES[key]
     columns = {"outcome": example.outcome, "predictors": example.predictors, "model": example.model}
-    return choices.for_table(columns, example.bounds)
+    return choices.for_table(columns, example.bounds, example.guess)
+
+
+def pairs(bounds: tuple[float, float] | None, guess: tuple[float, float] | None) -> dict[str, float | None]:
+    """Bounds and a guess as the choices hold them."""
+    lower, upper = bounds or (None, None)
+    typical, spread = guess or (None, None)
+    return {"lower_bound": lower, "upper_bound": upper, "guess_typical": typical, "guess_spread": spread}
 
 
 def value_at(choices: Choices, place: str) -> Any:
@@ -165,4 +198,4 @@ def replaced(choices: Any, place: str, value: Any) -> Any:
 
 def may_be_none(place: str) -> bool:
     """Whether an empty widget is a choice of its own at this place."""
-    return place in ("settings.match_epsilon", "explore.same", "lower_bound", "upper_bound")
+    return place in MAY_BE_NONE

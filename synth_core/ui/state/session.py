@@ -31,6 +31,7 @@ from synth_core.ui.state.choices import (
     Choices,
     example_choices,
     may_be_none,
+    pairs,
     replaced,
     value_at,
 )
@@ -220,8 +221,7 @@ def use_settings(kept: Settings, mechanisms: list[str] | tuple[str, ...]) -> Non
         kept = kept.model_copy(update={"program": chosen.settings.program})
     else:  # it runs only once approved: on the page Own program, where it can be read now
         drafted = {"program_draft": kept.program}
-    lower, upper = kept.bounds or (None, None)
-    update = {"settings": kept, "lower_bound": lower, "upper_bound": upper} | drafted
+    update = {"settings": kept} | pairs(kept.bounds, kept.guess) | drafted
     change(chosen.model_copy(update=update).with_mechanisms(*mechanisms))
 
 

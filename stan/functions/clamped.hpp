@@ -1,0 +1,147 @@
+// Clamped sums with analytic gradients, for the Stan programs that name this file as their user header.
+//
+// Each is the plain Stan form of its comment, checked against it in tests/models/test_clamped_kernels.py. A term
+// beyond the bound is a constant, so its gradient is exactly zero. One pass over the records, no autodiff node a
+// record: many times faster than the plain form on thousands of records.
+#ifndef SYNTH_CLAMPED_HPP
+#define SYNTH_CLAMPED_HPP
+#ifndef STAN_MODEL_MODEL_HEADER_HPP  // else it is there, precompiled
+#include <stan/model/model_header.hpp>
+#endif
+
+namespace stan {
+namespace math {
+
+namespace synth {
+
+// Adds count * clamp(term) to `sum`, and returns the count if the term moves: 0 beyond the bound.
+inline double add_clamped(double term, double count, double bound, double& sum) {
+  if (term > bound) {
+    sum += count * bound;
+    return 0.0;
+  }
+  if (term < -bound) {
+    sum -= count * bound;
+    return 0.0;
+  }
+  sum += count * term;
+  return count;
+}
+
+}  // namespace synth
+
+// sum of count .* clamp(constant + features .* coefficients[row] summed over the columns).
+//
+// coefficients: one row a distinct row of the design; features: one row a record.
+template <typename TC, typename TF, typename TV>
+inline return_type_t<TC> clamped_linear(const TC& coefficients, const TF& features, const TV& constant,
+                                        const std::vector<int>& row, const TV& count, const double& bound,
+                                        std::ostream* /*messages*/) {
+  const Eigen::MatrixXd value = value_of(coefficients);
+  Eigen::MatrixXd slope = Eigen::MatrixXd::Zero(value.rows(), value.cols());
+  double sum = 0.0;
+  for (Eigen::Index i = 0; i < features.rows(); ++i) {
+    const int r = row[i] - 1;
+    double term = constant.coeff(i);
+    for (Eigen::Index q = 0; q < value.cols(); ++q) {
+      term += features.coeff(i, q) * value(r, q);
+    }
+    const double moving = synth::add_clamped(term, count.coeff(i), bound, sum);
+    if (moving != 0.0) {
+      for (Eigen::Index q = 0; q < value.cols(); ++q) {
+        slope(r, q) += moving * features.coeff(i, q);
+      }
+    }
+  }
+  auto ops = make_partials_propagator(coefficients);
+  if constexpr (!is_constant_all<TC>::value) {
+    partials<0>(ops) = slope;
+  }
+  return ops.build(sum);
+}
+
+// Terms of a two-part normal regression, with residuals rows * (1, u) and logit Pr(0) = zero_center + zero_rows * v:
+//   sum of count .* clamp(constant - weight .* (log_sigma + square(residual) / (2 sigma^2) - log1m_inv_logit(logit)))
+//   + sum of zero_count .* clamp(zero_constant + zero_weight .* log_inv_logit(logit)).
+// Without a zero part v is empty, and nothing is added to the first.
+template <typename TU, typename TS, typename TG, typename TM, typename TV, typename TZ>
+inline return_type_t<TU, TS, TG> clamped_two_part(
+    const TU& u, const TS& log_sigma, const TG& v, const TM& rows, const TV& constant, const TV& weight,
+    const TV& count, const std::vector<int>& row, const TM& zero_rows, const TV& zero_center, const TZ& zero_constant,
+    const TZ& zero_weight, const TZ& zero_count, const std::vector<int>& zero_row, const double& bound,
+    std::ostream* /*messages*/) {
+  const Eigen::Index k = rows.cols() - 1;
+  const bool zeros = v.size() > 0;
+  Eigen::VectorXd direction(k + 1);
+  direction << 1.0, value_of(u);
+  Eigen::VectorXd residual = rows * direction;
+  const double log_scale = value_of(log_sigma);
+  const double inverse_variance = std::exp(-2.0 * log_scale);
+  Eigen::VectorXd log_zero, log_other, zero_slope;
+  if (zeros) {
+    const Eigen::VectorXd logit = zero_center + zero_rows * value_of(v);
+    log_zero = logit.unaryExpr([](double x) { return log_inv_logit(x); });
+    log_other = logit.unaryExpr([](double x) { return log1m_inv_logit(x); });
+    zero_slope = Eigen::VectorXd::Zero(logit.size());
+  }
+  double sum = 0.0, scale_slope = 0.0;
+  for (Eigen::Index i = 0; i < residual.size(); ++i) {
+    const double r = residual.coeff(i), w = weight.coeff(i);
+    const double square = r * r * inverse_variance;
+    double term = constant.coeff(i) - w * (log_scale + 0.5 * square);
+    if (zeros) {
+      term += w * log_other.coeff(row[i] - 1);
+    }
+    const double moving = w * synth::add_clamped(term, count.coeff(i), bound, sum);
+    residual.coeffRef(i) = moving * r * inverse_variance;
+    scale_slope += moving * (square - 1.0);
+    if (zeros) {
+      zero_slope.coeffRef(row[i] - 1) -= moving * std::exp(log_zero.coeff(row[i] - 1));
+    }
+  }
+  for (Eigen::Index j = 0; j < zero_weight.size(); ++j) {
+    const int at = zero_row[j] - 1;
+    const double term = zero_constant.coeff(j) + zero_weight.coeff(j) * log_zero.coeff(at);
+    const double moving = zero_weight.coeff(j) * synth::add_clamped(term, zero_count.coeff(j), bound, sum);
+    zero_slope.coeffRef(at) += moving * std::exp(log_other.coeff(at));
+  }
+  auto ops = make_partials_propagator(u, log_sigma, v);
+  if constexpr (!is_constant_all<TU>::value) {
+    partials<0>(ops) = -(rows.rightCols(k).transpose() * residual);
+  }
+  if constexpr (!is_constant_all<TS>::value) {
+    partials<1>(ops)[0] = scale_slope;
+  }
+  if constexpr (!is_constant_all<TG>::value) {
+    if (zeros) {
+      partials<2>(ops) = zero_rows.transpose() * zero_slope;
+    }
+  }
+  return ops.build(sum);
+}
+
+// sum of zero_weight .* log_inv_logit(logit) + other_weight .* log1m_inv_logit(logit), logit = center + rows * v.
+template <typename TG, typename TM, typename TV>
+inline return_type_t<TG> zero_part_sum(const TG& v, const TM& rows, const TV& center, const TV& zero_weight,
+                                       const TV& other_weight, std::ostream* /*messages*/) {
+  if (v.size() == 0) {
+    return 0.0;
+  }
+  const Eigen::VectorXd logit = center + rows * value_of(v);
+  Eigen::VectorXd slope(logit.size());
+  double sum = 0.0;
+  for (Eigen::Index i = 0; i < logit.size(); ++i) {
+    const double zero = log_inv_logit(logit.coeff(i)), other = log1m_inv_logit(logit.coeff(i));
+    sum += zero_weight.coeff(i) * zero + other_weight.coeff(i) * other;
+    slope.coeffRef(i) = zero_weight.coeff(i) * std::exp(other) - other_weight.coeff(i) * std::exp(zero);
+  }
+  auto ops = make_partials_propagator(v);
+  if constexpr (!is_constant_all<TG>::value) {
+    partials<0>(ops) = rows.transpose() * slope;
+  }
+  return ops.build(sum);
+}
+
+}  // namespace math
+}  // namespace stan
+#endif

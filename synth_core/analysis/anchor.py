@@ -1,0 +1,352 @@
+"""Anchored censoring: where the anchor comes from, the constant weight c, and the prior (docs/methods/anchored.md).
+
+Nothing here but a pilot reads the table's outcome: c and the prior come from tables simulated from the anchor.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from synth_core.analysis.fits import Fits
+from synth_core.analysis.risk_map import RiskMap
+from synth_core.data.design import DesignTransform, select
+from synth_core.engine.sampling import Diagnostics
+from synth_core.errors import FitError, InputError
+from synth_core.mechanisms.bounds import lipschitz_bounds
+from synth_core.mechanisms.censoring import Censoring
+from synth_core.models import Draws, Model, build_model
+from synth_core.system import limits
+
+Array = NDArray[np.float64]
+Kind = Literal["pilot", "values", "release", "public", "historical"]
+
+_TABLES = {"release": "the released data", "public": "the public table", "historical": "the earlier table"}
+AVERAGED = 20  # draws of another table's fit whose densities are averaged
+CLAMPED_QUANTILE = 0.995  # of the simulated records, which c leaves unclamped
+REAL_TAILS = 0.5  # the share of that c which is taken: real tails are longer than a model's
+GUESS_RECORDS = 4.0  # records that a guess counts as in a prior
+SHARE_WARNED = 0.01  # of records ever clamped, above which another mode may open
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """A density that was fixed without the records whose terms it anchors.
+
+    Attributes
+    ----------
+    kind : str
+    name : str
+        For the guarantee's text: what the anchor is, in words.
+    draws : dict of arrays of shape (n_draws, ...)
+        Parameter values; the anchor's density is the mean of theirs.
+    transform : DesignTransform or None
+        Predictors to the design that they live in; None is the table's own.
+    """
+
+    kind: Kind
+    name: str
+    draws: Draws
+    transform: DesignTransform | None = None
+
+    @property
+    def sentence(self) -> str:
+        """What it is, and who is covered, for the guarantee's explanation."""
+        after = {
+            "pilot": " A record enters one of the two, so together they cost the larger ε and not the sum.",
+            "values": "",
+            "release": " They were paid for when they were released.",
+            "public": "",
+            "historical": " The people in that table are not covered by this ε, unless it is public or was paid for.",
+        }
+        if self.kind == "pilot" and "all" in self.name:
+            after["pilot"] = " Each takes half of ε."
+        return f"It is anchored at {self.name}.{after[self.kind]}"
+
+    def log_lik(self, fits: Fits, outcome: Array | None = None) -> Array:
+        """Log-likelihood of the table's records under the anchor, or of other outcomes of theirs: (n_records,)."""
+        model = self._model(fits, outcome)
+        n, n_draws = model.records.n, _count(self.draws)
+        found, step = np.empty(n), max(1, model.block_elements // n_draws)
+        for start in range(0, n, step):
+            rows = slice(start, min(start + step, n))
+            found[rows] = np.logaddexp.reduce(model.log_lik(self.draws, rows), axis=0) - np.log(n_draws)
+        bad = ~np.isfinite(found)
+        if bad.any():
+            raise InputError(
+                f"Under the anchor ({self.name}) {bad.sum():,} records are impossible. Take another anchor."
+            )
+        return found
+
+    def simulate(self, fits: Fits, rng: np.random.Generator) -> Array:
+        """One outcome of each record's predictors, drawn from the anchor."""
+        which = int(rng.integers(_count(self.draws)))
+        return self._model(fits).predict({name: values[which] for name, values in self.draws.items()}, rng)
+
+    def _model(self, fits: Fits, outcome: Array | None = None) -> Model:
+        if self.transform is None:
+            records = fits.model.records
+        else:
+            s = fits.settings
+            records = select(fits.table, s.outcome, s.predictors, s.categorical, self.transform).records
+        if outcome is not None:
+            records = records.with_outcome(outcome)
+        return build_model(fits.settings.model, records, **fits.settings.model_options)
+
+
+@dataclass(frozen=True)
+class Anchored:
+    """What anchored censoring needs for one table.
+
+    Attributes
+    ----------
+    anchor : Anchor
+    log_lik : array of shape (n_records,)
+        Under the anchor, in nats.
+    part : array of bool of shape (n_records,)
+        The records that the fit reads; the others were a pilot's.
+    weight : float
+        c.
+    prior_outcome : array of shape (n_records,)
+    prior_records : float
+        How many records the prior from the anchor counts as.
+    bound : float
+        Of a term, in nats.
+    pilot_weight, pilot_clamped : float
+        c of the pilot, and the share of its records that were clamped at some draw.
+    pilot_diagnostics : Diagnostics or None
+    """
+
+    anchor: Anchor
+    log_lik: Array
+    part: NDArray[np.bool_]
+    weight: float
+    prior_outcome: Array
+    prior_records: float
+    bound: float
+    pilot_weight: float = 0.0
+    pilot_clamped: float = 0.0
+    pilot_diagnostics: Diagnostics | None = None
+
+    @property
+    def censoring(self) -> Censoring:
+        """Of the fit."""
+        return Censoring(self.bound, self.log_lik, self.prior_outcome, self.prior_records / len(self.log_lik))
+
+    @property
+    def tuned(self) -> dict[str, int | float]:
+        """What was solved for, in numbers."""
+        found: dict[str, int | float] = {"c": self.weight}
+        if self.anchor.kind == "pilot":
+            n = len(self.part)
+            read = n - int(self.part.sum()) or n
+            found |= {
+                "pilot_c": self.pilot_weight,
+                "pilot_records": read,
+                "pilot_clamped": self.pilot_clamped,
+            }
+        return found
+
+
+class Anchoring:
+    """From a table, its settings and perhaps another table to `Anchored`.
+
+    Parameters
+    ----------
+    other : Fits or RiskMap, optional
+        Of the table that the anchor is fitted on.
+    rng : callable
+        Random numbers of a stream: secret in a release.
+    """
+
+    def __init__(self, fits: Fits, other: Fits | RiskMap | None, rng: Callable[..., np.random.Generator]):
+        self.fits, self.other, self.rng = fits, other, rng
+        self.settings = fits.settings
+
+    @cached_property
+    def found(self) -> Anchored:
+        """Everything that the fit needs; costs a pilot's fit or the other table's, and fits to simulated tables."""
+        n, s = self.fits.model.records.n, self.settings
+        if s.anchor == "pilot":
+            return self._after_pilot()
+        if s.anchor == "values":
+            anchor = Anchor("values", "parameter values that an analyst declared", self._declared())
+        else:
+            anchor = self._of_other()
+        records = s.anchor_records if s.anchor_records is not None else GUESS_RECORDS
+        return self._complete(anchor, np.ones(n, dtype=bool), s.epsilon / 2, records, {})
+
+    def _declared(self) -> Draws:
+        given = self.settings.anchor_values or {}
+        values = {name: np.asarray(value, dtype=float)[None] for name, value in given.items()}
+        model = self.fits.model
+        missing = [name for name in model.parameters if name not in values]
+        if missing:
+            raise InputError(
+                f"The anchor's values lack {', '.join(missing)}: {model.label} needs {', '.join(model.parameters)}, "
+                f"for the columns {', '.join(model.records.design_names)}."
+            )
+        return {name: values[name] for name in model.parameters}
+
+    def _of_other(self) -> Anchor:
+        other = self.other
+        assert other is not None  # the analysis saw to it
+        if isinstance(other, RiskMap):
+            posterior, name, transform = other.posterior, other.name, other.transform
+            kind: Kind = "historical"
+        else:
+            posterior, _ = other.unweighted("fitting the anchor")
+            name, transform = other.table.name, other.selection.transform
+            kind = self._kind(other.table.confidential)
+        if posterior.diagnostics.problems:
+            raise FitError(
+                f"The fit to the anchor's table did not converge ({'; '.join(posterior.diagnostics.problems)})."
+            )
+        some = np.linspace(0, posterior.n_draws - 1, AVERAGED).astype(int)
+        draws = {name: values[some] for name, values in posterior.draws.items()}
+        return Anchor(kind, f"{_TABLES[kind]} {name}", draws, transform)
+
+    def _kind(self, confidential: bool) -> Kind:
+        """What a table is to the people in it."""
+        if self.settings.anchor.startswith("release:"):
+            return "release"
+        return "historical" if confidential and not self.settings.anchor.startswith("public:") else "public"
+
+    def _after_pilot(self) -> Anchored:
+        """A small fit on a part, anchored at the guess, one draw of which anchors the others."""
+        s, model, n = self.settings, self.fits.model, self.fits.model.records.n
+        if s.guess is None:
+            raise InputError(
+                "A pilot starts from a guess, made without looking at the table: a typical value and a spread "
+                "(--guess TYPICAL SPREAD). Or name another anchor."
+            )
+        whole = s.pilot_share == 1
+        bound = s.epsilon / (4 if whole else 2)  # the whole table twice, one after the other: half each
+        # By row number alone, the same for everyone: who is in the pilot tells nothing.
+        size = n if whole else max(1, round(s.pilot_share * n))
+        chosen = np.zeros(n, dtype=bool)
+        chosen[np.random.default_rng(20).permutation(n)[:size]] = True
+        guess = Anchor("pilot", "a guess", model.guess(*s.guess, s.guess_zeros))
+        pilot = self._complete(guess, chosen, bound, GUESS_RECORDS, {}, "of the pilot")
+        weights = np.where(chosen, pilot.weight, 0.0)
+        posterior, key = self.fits.posterior(weights, pilot.censoring, "fitting the pilot")
+        bounds = self.fits.bounds(posterior, key, weights, anchor=pilot.log_lik).lipschitz_bounds
+        which = int(self.rng(51).integers(posterior.n_draws))
+        words = (
+            f"a pilot on all {n:,} records, charged beside the release"
+            if whole
+            else f"a pilot on {size:,} of the {n:,} records, apart from the others"
+        )
+        anchor = Anchor("pilot", words, {name: values[[which]] for name, values in posterior.draws.items()})
+        known: dict[str, Any] = {
+            "pilot_weight": pilot.weight,
+            "pilot_clamped": float((bounds[chosen] > bound).mean()),
+            "pilot_diagnostics": posterior.diagnostics,
+        }
+        # One draw is as far from the truth as a fit to so many records leaves open, twice over.
+        records = s.anchor_records if s.anchor_records is not None else pilot.weight * size / 2
+        return self._complete(anchor, np.ones(n, dtype=bool) if whole else ~chosen, bound, records, known)
+
+    def _complete(
+        self,
+        anchor: Anchor,
+        part: NDArray[np.bool_],
+        bound: float,
+        prior_records: float,
+        known: dict[str, Any],
+        of: str = "",
+    ) -> Anchored:
+        rng = self.rng(52, len(known))
+        simulated = anchor.simulate(self.fits, rng)
+        pilot = anchor.name == "a guess"
+        weight = None if pilot else self.settings.anchor_weight
+        if weight is None:
+            weight = self._tuned(anchor, simulated, part, bound, prior_records, of)
+        columns = self.fits.model.records.design.shape[1]
+        told, needed = weight * part.sum() + prior_records, 2.0 * columns
+        if told < needed and not pilot:
+            raise InputError(
+                _too_vague(anchor, self.settings.epsilon, int(part.sum()), columns, told / needed)
+            )
+        return Anchored(
+            anchor, anchor.log_lik(self.fits), part, weight, simulated, prior_records, bound, **known
+        )
+
+    def _tuned(
+        self,
+        anchor: Anchor,
+        simulated: Array,
+        part: NDArray[np.bool_],
+        bound: float,
+        prior_records: float,
+        of: str,
+    ) -> float:
+        """Half of the largest c that leaves nearly all records of a table simulated from the anchor unclamped."""
+        fits = self.fits.simulated(simulated, chains=2, draws=500, warmup=300)
+        n = fits.model.records.n
+        at_anchor = anchor.log_lik(self.fits, simulated)
+        prior = prior_records / n
+        rows = np.flatnonzero(part)
+
+        def largest(c: float) -> float:
+            """The quantile of max over draws of |log p(x | theta) - anchor|, times c, over the bound; its log."""
+            posterior, _ = fits.posterior(
+                np.where(part, prior + c, prior), text=f"choosing the weight {of}".strip()
+            )
+            found = lipschitz_bounds(
+                lambda block: fits.model.log_lik(posterior.draws, rows[block]) - at_anchor[rows[block]],
+                len(rows),
+                posterior.n_draws,
+                block_elements=fits.model.block_elements,
+            ).lipschitz_bounds
+            return float(np.log(c * np.quantile(found, CLAMPED_QUANTILE) / bound))
+
+        log_c, excess = 0.0, largest(1.0)
+        if excess <= 0:
+            return REAL_TAILS
+        slope = 0.5  # of log excess on log c, where the data decide
+        for _ in range(4):
+            previous = log_c, excess
+            log_c = min(0.0, log_c - excess / slope)
+            excess = largest(math.exp(log_c))
+            if abs(excess) < 0.1:
+                break
+            if log_c != previous[0]:
+                slope = float(np.clip((excess - previous[1]) / (log_c - previous[0]), 0.3, 1.2))
+        return float(REAL_TAILS * np.exp(log_c - max(excess, 0.0) / slope))
+
+
+def _count(draws: Draws) -> int:
+    return len(next(iter(draws.values())))
+
+
+def _too_vague(anchor: Anchor, epsilon: float, n: int, columns: int, short: float) -> str:
+    # c grows with the square of epsilon and with n, so what is told of the table with n squared.
+    enough = epsilon / np.sqrt(short)
+    return (
+        f"At ε = {epsilon:g}, {n:,} records and {columns} columns of predictors there is too little to learn from: "
+        f"beside {anchor.name} the records would count as fewer than two for each column. About ε = {enough:.2g}, "
+        f"or {n / np.sqrt(short):,.0f} records, would do; or fewer predictors, or an anchor from a larger table."
+    )
+
+
+def read_anchor_values(path: Path) -> dict[str, float | tuple[float, ...]]:
+    """Parameter values from a JSON file {"beta": [...], "sigma": ...}; raises InputError."""
+    try:
+        if path.stat().st_size > limits.MAX_SETTINGS_BYTES:
+            raise InputError(f"The anchor's values in {path} are larger than any that this program needs.")
+        found = json.loads(path.read_text(encoding="utf-8"))
+        return {str(k): tuple(map(float, v)) if isinstance(v, list) else float(v) for k, v in found.items()}
+    except (OSError, ValueError, TypeError, AttributeError):
+        raise InputError(
+            f"The anchor's values in {path} are not a JSON object of numbers, such as "
+            f'{{"beta": [3.5, 0], "sigma": 0.8}}.'
+        ) from None

@@ -1,0 +1,63 @@
+"""Clamped likelihood terms: the papers' censoring, and anchored censoring (docs/methods/anchored.md)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Censoring:
+    """Each term alpha_i * (log p(x_i | theta) - anchor_i) is clamped to [-bound, bound].
+
+    Attributes
+    ----------
+    bound : float
+        epsilon / 2, in nats.
+    anchor : array of shape (n_records,), optional
+        Log-likelihoods under the anchor, in nats: fixed without the table. None is 0 (Censor, section 3.5).
+    prior_outcome : array of shape (n_records,), optional
+        Outcomes simulated from the anchor for the same predictors; their likelihood, to the power `prior_weight`
+        and not clamped, multiplies the prior (a power prior, Ibrahim and Chen 2000). No record enters it.
+    prior_weight : float
+    """
+
+    bound: float
+    anchor: Array | None = None
+    prior_outcome: Array | None = None
+    prior_weight: float = 0.0
+
+    def offset(self, n_records: int) -> Array:
+        """What is subtracted from the log-likelihoods, of shape (n_records,)."""
+        return np.zeros(n_records) if self.anchor is None else self.anchor
+
+    def of(self, rows: slice | NDArray[np.int64]) -> Censoring:
+        """The same for some of the records."""
+        return Censoring(self.bound, None if self.anchor is None else self.anchor[rows])
+
+    @property
+    def content(self) -> list[Any]:
+        """What a fit's key knows of it."""
+        return [self.bound, self.anchor, self.prior_outcome, self.prior_weight]
+
+
+def weighted_terms(log_lik: Array, weights: Array, censoring: Censoring | None = None) -> Array:
+    """What records add to the pseudo log-likelihood, of the shape of `log_lik`; a weight of 0 adds 0.
+
+    Parameters
+    ----------
+    log_lik : array of shape (..., n_rows)
+    weights : array of shape (n_rows,)
+    censoring : Censoring, optional
+        Of these rows; None clamps nothing.
+    """
+    if censoring is not None and censoring.anchor is not None:
+        log_lik = log_lik - censoring.anchor
+    with np.errstate(invalid="ignore"):
+        terms = np.where(weights == 0, 0.0, weights * log_lik)
+    return terms if censoring is None else np.clip(terms, -censoring.bound, censoring.bound)
