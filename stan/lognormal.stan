@@ -29,8 +29,8 @@ data {
   array[n_censored] int<lower=1> censored_row; // their row of the zero part
   real<lower=0> censor_bound;             // epsilon / 2, in nats
   #include functions/zero_part_data.stan
-  // Prior: beta_j ~ Normal(beta_center_j, beta_scale_j), sigma ~ half-Student-t(3, 0, sigma_scale).
-  vector[k] beta_center;                  // 0; of an anchored fit the intercept's is the anchor's, so no unit enters
+  // Prior: beta_1 ~ Normal(level, beta_scale_1), beta_j ~ Normal(0, beta_scale_j), sigma ~ half-Student-t(3, 0, sigma_scale).
+  real level;                             // of y, and of the prior of the intercept: 0, or the anchor's; center is without
   vector<lower=0>[k] beta_scale;
   real<lower=0> sigma_scale;
   real<lower=0> zero_scale;
@@ -45,9 +45,10 @@ transformed parameters {
   vector[k] beta = center + basis * u;
   real sigma = exp(log_sigma);
   vector[zero_k] gamma = zero_center + zero_basis * v;
+  beta[1] += level;
 }
 model {
-  beta ~ normal(beta_center, beta_scale);           // u -> beta is affine: a constant Jacobian
+  center + basis * u ~ normal(0, beta_scale);  // u -> beta is affine: a constant Jacobian
   sigma ~ student_t(3, 0, sigma_scale);
   target += log_sigma;                    // Jacobian of s -> sigma
   target += zero_part_prior(gamma, zero_scale);

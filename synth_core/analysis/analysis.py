@@ -188,7 +188,9 @@ class Analysis:
             if reference is None
             else reference.fingerprint
         )
-        return others_key(key, self._anchor.fingerprint if self._anchor is not None else None)
+        return others_key(
+            key, None if self._anchor is None else f"{self._anchor.fingerprint}:{self._anchor.confidential}"
+        )
 
     @cached_property
     def anchored(self) -> Anchored:
@@ -201,7 +203,7 @@ class Analysis:
             raise InputError(
                 "The anchor is the reference table, and there is none; freeze the risk map on a table."
             )
-        if s.anchor not in ("pilot", "values") and table is None:
+        if s.anchor not in ("pilot", "values", "series") and table is None:
             raise InputError(f"The anchor is named ({s.anchor}) but its table is not given.")
         other = Fits(table, s, self.cache, self.progress) if isinstance(table, Table) else table
         return Anchoring(self.fits, other, self._rng).found

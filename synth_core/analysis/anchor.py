@@ -34,6 +34,11 @@ AVERAGED = 20  # draws of another table's fit whose densities are averaged
 CLAMPED_QUANTILE = 0.995  # of the simulated records, which c leaves unclamped
 REAL_TAILS = 0.5  # the share of that c which is taken: real tails are longer than a model's
 GUESS_RECORDS = 4.0  # records that a guess counts as in a prior
+LEAST_RECORDS = 2.0  # for each column of the design, in what is learned: below it the result is refused
+TABLE_RECORDS = (
+    50.0  # that another table counts as, however large: a level may drift by a seventh of a deviation
+)
+IMPOSSIBLE = -1e6  # nats
 SHARE_WARNED = 0.01  # of records ever clamped, above which another mode may open
 
 
@@ -79,12 +84,8 @@ class Anchor:
         for start in range(0, n, step):
             rows = slice(start, min(start + step, n))
             found[rows] = np.logaddexp.reduce(model.log_lik(self.draws, rows), axis=0) - np.log(n_draws)
-        bad = ~np.isfinite(found)
-        if bad.any():
-            raise InputError(
-                f"Under the anchor ({self.name}) {bad.sum():,} records are impossible. Take another anchor."
-            )
-        return found
+        # A record that the anchor holds for impossible is clamped, by a rule that reads that record alone.
+        return np.where(np.isfinite(found), found, IMPOSSIBLE)
 
     def simulate(self, fits: Fits, rng: np.random.Generator) -> Array:
         """One outcome of each record's predictors, drawn from the anchor."""
@@ -142,6 +143,16 @@ class Anchored:
         return Censoring(self.bound, self.log_lik, self.prior_outcome, self.prior_records / len(self.log_lik))
 
     @property
+    def worth(self) -> float:
+        """How many records one draw of the fit tells of, beside its own anchor, to the prior of a later one.
+
+        With J = c n records of its own and N in the prior, the draw less its anchor's share is an observation of
+        variance (J + N) / J^2 in units of a record's.
+        """
+        own = self.weight * float(self.part.sum())
+        return _rounded(own**2 / (own + self.prior_records))
+
+    @property
     def tuned(self) -> dict[str, int | float]:
         """What was solved for, in numbers."""
         found: dict[str, int | float] = {"c": self.weight}
@@ -175,13 +186,13 @@ class Anchoring:
     def found(self) -> Anchored:
         """Everything that the fit needs; costs a pilot's fit or the other table's, and fits to simulated tables."""
         n, s = self.fits.model.records.n, self.settings
-        if s.anchor == "pilot":
+        if s.anchor == "pilot" or (s.anchor == "series" and self.other is None):  # the first of a series
             return self._after_pilot()
         if s.anchor == "values":
-            anchor = Anchor("values", "parameter values that an analyst declared", self._declared())
+            anchor, worth = Anchor("values", "declared parameter values", self._declared()), GUESS_RECORDS
         else:
-            anchor = self._of_other()
-        records = s.anchor_records if s.anchor_records is not None else GUESS_RECORDS
+            anchor, worth = self._of_other(), TABLE_RECORDS
+        records = s.anchor_records if s.anchor_records is not None else worth
         return self._complete(anchor, np.ones(n, dtype=bool), s.epsilon / 2, records, {})
 
     def _declared(self) -> Draws:
@@ -216,7 +227,7 @@ class Anchoring:
 
     def _kind(self, confidential: bool) -> Kind:
         """What a table is to the people in it."""
-        if self.settings.anchor.startswith("release:"):
+        if self.settings.anchor == "series" or self.settings.anchor.startswith("release:"):
             return "release"
         return "historical" if confidential and not self.settings.anchor.startswith("public:") else "public"
 
@@ -228,13 +239,16 @@ class Anchoring:
                 "A pilot starts from a guess, made without looking at the table: a typical value and a spread "
                 "(--guess TYPICAL SPREAD). Or name another anchor."
             )
+        guess = Anchor("pilot", "a guess", model.guess(*s.guess, s.guess_zeros))
+        if s.pilot_share == 0:
+            plain = Anchor("values", f"a guess: about {s.guess[0]:g}, spread {s.guess[1]:g}", guess.draws)
+            return self._complete(plain, np.ones(n, dtype=bool), s.epsilon / 2, GUESS_RECORDS, {})
         whole = s.pilot_share == 1
         bound = s.epsilon / (4 if whole else 2)  # the whole table twice, one after the other: half each
         # By row number alone, the same for everyone: who is in the pilot tells nothing.
         size = n if whole else max(1, round(s.pilot_share * n))
         chosen = np.zeros(n, dtype=bool)
         chosen[np.random.default_rng(20).permutation(n)[:size]] = True
-        guess = Anchor("pilot", "a guess", model.guess(*s.guess, s.guess_zeros))
         pilot = self._complete(guess, chosen, bound, GUESS_RECORDS, {}, "of the pilot")
         weights = np.where(chosen, pilot.weight, 0.0)
         posterior, key = self.fits.posterior(weights, pilot.censoring, "fitting the pilot")
@@ -251,8 +265,7 @@ class Anchoring:
             "pilot_clamped": float((bounds[chosen] > bound).mean()),
             "pilot_diagnostics": posterior.diagnostics,
         }
-        # One draw is as far from the truth as a fit to so many records leaves open, twice over.
-        records = s.anchor_records if s.anchor_records is not None else pilot.weight * size / 2
+        records = s.anchor_records if s.anchor_records is not None else pilot.worth
         return self._complete(anchor, np.ones(n, dtype=bool) if whole else ~chosen, bound, records, known)
 
     def _complete(
@@ -271,7 +284,7 @@ class Anchoring:
         if weight is None:
             weight = self._tuned(anchor, simulated, part, bound, prior_records, of)
         columns = self.fits.model.records.design.shape[1]
-        told, needed = weight * part.sum() + prior_records, 2.0 * columns
+        told, needed = weight * part.sum() + prior_records, LEAST_RECORDS * columns
         if told < needed and not pilot:
             raise InputError(
                 _too_vague(anchor, self.settings.epsilon, int(part.sum()), columns, told / needed)
@@ -296,10 +309,16 @@ class Anchoring:
         prior = prior_records / n
         rows = np.flatnonzero(part)
 
+        def alone(weights: Array) -> tuple[Array, Censoring | None]:
+            """The simulated table as a prior and no record beside it: under the priors of an anchored fit."""
+            if not fits.model.takes_prior:
+                return weights, None
+            return np.zeros(n), Censoring(bound, None, simulated, weights)
+
         def largest(c: float) -> float:
             """The quantile of max over draws of |log p(x | theta) - anchor|, times c, over the bound; its log."""
             posterior, _ = fits.posterior(
-                np.where(part, prior + c, prior), text=f"choosing the weight {of}".strip()
+                *alone(np.where(part, prior + c, prior)), f"choosing the weight {of}".strip()
             )
             found = lipschitz_bounds(
                 lambda block: fits.model.log_lik(posterior.draws, rows[block]) - at_anchor[rows[block]],
@@ -321,7 +340,12 @@ class Anchoring:
                 break
             if log_c != previous[0]:
                 slope = float(np.clip((excess - previous[1]) / (log_c - previous[0]), 0.3, 1.2))
-        return float(REAL_TAILS * np.exp(log_c - max(excess, 0.0) / slope))
+        return _rounded(REAL_TAILS * math.exp(log_c - max(excess, 0.0) / slope))
+
+
+def _rounded(value: float) -> float:
+    """To three digits: enough for a weight, and the same in any unit."""
+    return float(f"{value:.3g}")
 
 
 def _count(draws: Draws) -> int:

@@ -115,9 +115,9 @@ class Settings(BaseModel):
     )
     anchor: str = _setting(
         "pilot",
-        "what anchored censoring starts from: a pilot on a part of the table, the last release of the series, "
-        "declared values (.json), or another table",
-        metavar="pilot|release:FILE|public:FILE|values:FILE|FILE|example:NAME|reference",
+        "what anchored censoring starts from: a pilot on a part of the table, released data, a public table, declared "
+        "values (.json), another table, the risk reference; in a plan, the last release of its series",
+        metavar="pilot|release:FILE|public:FILE|values:FILE|FILE|example:NAME|reference|series",
     )
     anchor_values: dict[str, float | tuple[float, ...]] | None = _setting(
         None, "parameter values, of anchor 'values'"
@@ -130,7 +130,8 @@ class Settings(BaseModel):
     guess_zeros: float = _setting(0.1, "and a typical share of zeros", between=limits.GUESS_ZEROS)
     pilot_share: float = _setting(
         0.25,
-        "share of the records that the pilot reads; 1: all, and ε is split between pilot and release",
+        "share of the records that the pilot reads; 1: all, and ε is split between pilot and release; 0: no pilot, the "
+        "guess is the anchor",
         between=limits.PILOT_SHARE,
     )
     anchor_weight: float | None = _setting(

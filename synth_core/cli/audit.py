@@ -12,7 +12,7 @@ from typing import Any
 
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.settings import Settings
-from synth_core.cli.compare import load_reference
+from synth_core.cli.compare import load_anchor, load_reference
 from synth_core.cli.data import add_simulated, load_data
 from synth_core.cli.settings_arguments import add_settings, settings_from
 from synth_core.data.table import Table
@@ -105,7 +105,8 @@ def _audit(args: argparse.Namespace) -> Audit:
         file = settings_file.from_bytes(content)
         settings = file.settings.model_copy(update={"risk_reference": args.risk_reference or "current"})
         reference = load_reference(settings, args.data_seed)
-        analysis = Analysis(_table(args, args.data), settings, cache, reference=reference)
+        anchor = load_anchor(settings, args.data_seed)
+        analysis = Analysis(_table(args, args.data), settings, cache, reference=reference, anchor=anchor)
         asked = replace(asked, mechanisms=tuple(args.mechanism or file.mechanisms))
     else:
         if args.data is not None:
@@ -115,7 +116,8 @@ def _audit(args: argparse.Namespace) -> Audit:
         args.data, table = subject, _table(args, subject)
         settings = settings_from(args, subject)
         reference = load_reference(settings, args.data_seed)
-        analysis = Analysis(table, settings, cache, reference=reference)
+        anchor = load_anchor(settings, args.data_seed)
+        analysis = Analysis(table, settings, cache, reference=reference, anchor=anchor)
         asked = replace(asked, mechanisms=tuple(args.mechanism or ["weighted"]))
     keys = tuple(MECHANISMS) if asked.mechanisms == ("all",) else asked.mechanisms
     asked = replace(asked, mechanisms=tuple(dict.fromkeys(find_mechanism(key).key for key in keys)))

@@ -68,9 +68,12 @@ def load_reference(settings: Settings, data_seed: int) -> Table | RiskMap | None
     return load_data(name, None, data_seed + 1000)
 
 
+NO_TABLE = ("pilot", "values", "reference", "series")  # anchors that name no file
+
+
 def load_anchor(settings: Settings, data_seed: int) -> Table | None:
     """The table that the settings' anchor names, if it is one."""
-    if settings.anchor in ("pilot", "values", "reference"):
+    if settings.anchor in NO_TABLE:
         return None
     name = settings.anchor.removeprefix("release:").removeprefix("public:")
     return load_data(name, None, data_seed + 1000)

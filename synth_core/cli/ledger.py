@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from synth_core.errors import InputError
+from synth_core.mechanisms.composition import DELTA, epsilon_at
 from synth_core.release.bounded_text import slug, words
 from synth_core.release.ledger.ledger import Ledger
 from synth_core.system import limits
@@ -48,6 +49,10 @@ def run_show(args: argparse.Namespace) -> int:
         print(
             f"{name}: releases: {b.releases}, ε = {b.spent:g} {limit}{open_}; {b.strict:g} under a strict guarantee"
         )
+        if b.rho:
+            print(
+                f"  together, by zCDP: ρ = {b.rho:.4g}, that is ε = {epsilon_at(b.rho):.2f} at δ = {DELTA:g}"
+            )
         if args.series:
             for e in ledger.entries(name):
                 what = (

@@ -23,7 +23,7 @@ LIKE = "like"
 MECHANISMS = ("unweighted", "weighted", "weighted_e", "censored")
 SWEPT = ("epsilon", "scale")  # each of their values is studied
 # A study has one seed for everything, weights from the simulated database itself, and one synthetic data set of it.
-NOT_LIKE = {"seed", "risk_reference", "match_epsilon", "datasets"}
+NOT_LIKE = {"seed", "risk_reference", "match_epsilon", "datasets", "anchor", "anchor_values"}
 LIKE_SETTINGS = tuple(name for name in Settings.model_fields if name not in NOT_LIKE)
 DEFAULT_LIKE = 100
 MAX_POINTS = 10_000

@@ -24,13 +24,13 @@ class Censoring:
     prior_outcome : array of shape (n_records,), optional
         Outcomes simulated from the anchor for the same predictors; their likelihood, to the power `prior_weight`
         and not clamped, multiplies the prior (a power prior, Ibrahim and Chen 2000). No record enters it.
-    prior_weight : float
+    prior_weight : float, or array of shape (n_records,)
     """
 
     bound: float
     anchor: Array | None = None
     prior_outcome: Array | None = None
-    prior_weight: float = 0.0
+    prior_weight: float | Array = 0.0
 
     def offset(self, n_records: int) -> Array:
         """What is subtracted from the log-likelihoods, of shape (n_records,)."""

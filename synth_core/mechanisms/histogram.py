@@ -1,4 +1,4 @@
-"""The perturbed histogram (Censor, section 2.3), and the only door to opendp."""
+"""The perturbed histogram (Censor, section 2.3), and its noise from opendp."""
 
 from __future__ import annotations
 

@@ -152,6 +152,7 @@ class Model(ABC):
     slow: ClassVar[bool] = False  # refits have a shorter warm-up, and a preview is shown meanwhile
     parameters: tuple[str, ...]  # Stan variables that log_lik, cdf and predict need
     adapt_delta: ClassVar[float] = 0.8
+    takes_prior: ClassVar[bool] = True  # another table's likelihood may multiply the prior, see `unclamped`
     restart_parameters: tuple[str, ...] = ()  # what a later fit needs to start from this one
 
     def __init__(self, records: Records, options: Options):
@@ -174,10 +175,11 @@ class Model(ABC):
         """Whose likelihoods enter as they are, and with what weights: these records, or those of an anchor's prior."""
         if censoring is None:
             return [(self, weights)]
-        if censoring.prior_outcome is None or censoring.prior_weight == 0:
+        prior_weights = np.broadcast_to(censoring.prior_weight, weights.shape)
+        if censoring.prior_outcome is None or not prior_weights.any():
             return []
         prior = type(self)(self.records.with_outcome(censoring.prior_outcome), self.options)
-        return [(prior, np.full(self.records.n, censoring.prior_weight))]
+        return [(prior, prior_weights)]
 
     @abstractmethod
     def log_lik(self, draws: Draws, rows: Rows) -> Array:

@@ -18,6 +18,7 @@ from synth_core.models.base import Array, Draws, Model, Options, Records
 from synth_core.models.transformation import Transformation
 from synth_core.models.zero_part import empty_zero_part
 
+_DECIMALS = 7  # of a response above its level
 LOG_ROOT_2PI = 0.5 * np.log(2.0 * np.pi)
 INTERCEPT_SCALE, SLOPE_SCALE, SIGMA_SCALE = 20.0, 5.0, 1.0
 
@@ -65,11 +66,9 @@ class Lognormal(Model):
 
     def stan_data(self, weights: Array, censoring: Censoring | None = None) -> dict[str, Any]:
         unclamped = self.unclamped(weights, censoring)
-        prior_center = self._prior_center(censoring)
-        center, basis, log_sigma, log_sigma_scale = self._coordinates(
-            unclamped, prior_center, weights, censoring
-        )
-        sums = _Sums.of(unclamped, center)
+        level = self._level(censoring)
+        center, basis, log_sigma, log_sigma_scale = self._coordinates(unclamped, level, weights, censoring)
+        sums = _Sums.of(unclamped, center, level)
         data: dict[str, Any] = {
             "k": len(center),
             "center": center,
@@ -87,59 +86,67 @@ class Lognormal(Model):
             "censored_count": np.empty(0),
             "censored_row": np.empty(0, dtype=int),
             "censor_bound": 0.0,
-            "beta_center": prior_center,
+            "level": level,
             "beta_scale": self.beta_scale,
             "sigma_scale": SIGMA_SCALE * self.options.prior_scale,
         } | empty_zero_part()
         if censoring is not None:
-            data |= self._clamped(weights, censoring, center, basis)
+            data |= self._clamped(weights, censoring, center, basis, level)
         return data
 
-    def _prior_center(self, censoring: Censoring | None) -> Array:
-        """Prior mean of beta: 0, but the anchor's level for an anchored intercept, so that no unit enters."""
-        center = np.zeros(len(self.beta_scale))
-        if censoring is not None and censoring.prior_outcome is not None:
-            prior = type(self)(self.records.with_outcome(censoring.prior_outcome), self.options)
-            center[0] = prior.response[prior.normal].mean()
-        return center
+    def _level(self, censoring: Censoring | None) -> float:
+        """Prior mean of the intercept: 0, but the anchor's level for an anchored one, so that no unit enters."""
+        if censoring is None or censoring.prior_outcome is None:
+            return 0.0
+        prior = type(self)(self.records.with_outcome(censoring.prior_outcome), self.options)
+        return float(prior.response[prior.normal].mean())
+
+    def above(self, level: float) -> Array:
+        """The normal part's response less a level; rounded, so that another unit gives the same to the last bit."""
+        response = self.response[self.normal]
+        return response if level == 0 else np.round(response - level, _DECIMALS)
 
     def _coordinates(
         self,
         unclamped: list[tuple[Self, Array]],
-        prior_center: Array,
+        level: float,
         weights: Array,
         censoring: Censoring | None,
     ) -> tuple[Array, Array, float, float]:
         """Centre and factor of beta, centre and scale of log sigma: the posterior does not depend on them."""
-        sigma, center = 1.0, prior_center
+        sigma, center = 1.0, np.zeros(len(self.beta_scale))
         parts = unclamped if censoring is None else [*unclamped, (self, weights)]
-        sums = _Sums.of(parts, center)
+        sums = _Sums.of(parts, center, level)
         # One pass with a ridge equal to the prior (sigma at 1), one with sigma estimated.
         for _ in range(2):
             precision = sums.gram / sigma**2 + np.diag(self.beta_scale**-2.0)
-            step = sums.slope / sigma**2 - (center - prior_center) / self.beta_scale**2
+            step = sums.slope / sigma**2 - center / self.beta_scale**2
             center = center + scipy.linalg.solve(precision, step, assume_a="pos")
-            sums = _Sums.of(parts, center)
+            sums = _Sums.of(parts, center, level)
             sigma = float(np.sqrt((sums.rss + 1e-8) / (sums.weight + 1e-8))) if sums.weight > 0 else 1.0
         if censoring is not None:  # a clamped term says nothing of how wide the posterior is
-            log_lik = self.log_density({"beta": center[None], "sigma": np.array([sigma])}, slice(None))[0]
+            beta = center + level * np.eye(1, len(center))
+            log_lik = self.log_density({"beta": beta, "sigma": np.array([sigma])}, slice(None))[0]
             terms = weights * (log_lik - censoring.offset(self.records.n))
             inside = np.where(np.abs(terms) < censoring.bound, weights, 0.0)
-            sums = _Sums.of([*unclamped, (self, inside)], center)
+            sums = _Sums.of([*unclamped, (self, inside)], center, level)
         covariance = scipy.linalg.inv(sums.gram / sigma**2 + np.diag(self.beta_scale**-2.0))
         basis = scipy.linalg.cholesky((covariance + covariance.T) / 2, lower=True)
         return center, basis, float(np.log(sigma)), float(1.0 / np.sqrt(2.0 * max(sums.weight, 0.5)))
 
-    def _clamped(self, weights: Array, censoring: Censoring, center: Array, basis: Array) -> dict[str, Any]:
+    def _clamped(
+        self, weights: Array, censoring: Censoring, center: Array, basis: Array, level: float
+    ) -> dict[str, Any]:
         """What the clamped terms need, by distinct record."""
         group = self.records.distinct_design[1][self.normal]
         design, response, weights = (
             self.records.design[self.normal],
-            self.response[self.normal],
+            self.above(level),
             weights[self.normal],
         )
         first, count = self._distinct(np.column_stack([response, weights, group]))
         constant = (self.log_slope - LOG_ROOT_2PI - censoring.offset(self.records.n))[self.normal]
+        constant = constant if level == 0 else np.round(constant, _DECIMALS)
         return {
             "n_censored": len(first),
             "censored_rows": np.column_stack([response - design @ center, -design @ basis])[first],
@@ -229,13 +236,13 @@ class _Sums:
     gram: Array
 
     @staticmethod
-    def of(parts: Sequence[tuple[Lognormal, Array]], center: Array) -> _Sums:
+    def of(parts: Sequence[tuple[Lognormal, Array]], center: Array, level: float) -> _Sums:
         k = len(center)
         weight, rss, slope, gram = 0.0, 0.0, np.zeros(k), np.zeros((k, k))
         for model, weights in parts:
             design, alpha = model.records.design[model.normal], weights[model.normal]
             weighted = design * alpha[:, None]
-            residual = model.response[model.normal] - design @ center
+            residual = model.above(level) - design @ center
             weight += float(alpha.sum())
             rss += float(alpha @ residual**2)
             slope = slope + weighted.T @ residual

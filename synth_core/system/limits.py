@@ -15,7 +15,7 @@ SCALE = (0.0, 2.0)  # c of alpha = c * (1 - risk) + g
 SHIFT = (-1.0, 1.0)  # g
 EPSILON = (0.01, 1_000.0)
 GUESS_ZEROS = (0.001, 0.999)
-PILOT_SHARE = (0.05, 1.0)
+PILOT_SHARE = (0.0, 1.0)
 ANCHOR_WEIGHT = (1e-5, 1.0)  # c
 ANCHOR_RECORDS = (0.0, 1e6)
 MAX_RADIUS = 10.0

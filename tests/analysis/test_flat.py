@@ -83,7 +83,7 @@ def test_the_histogram_has_no_weights_and_no_bound():
 PLAIN = {
     "mechanism", "lipschitz_bound", "epsilon", "epsilon_replace", "n_records", "n_datasets", "n_truncated",
     "n_censored", "match_risk", "true_match_rate", "false_match_rate", "ecdf_max", "ecdf_avg", "overlap", "seconds",
-    "weights_from", "tuned", "preview_khat", "problems", "diagnostics", "statistics",
+    "weights_from", "tuned", "preview_khat", "anchor", "problems", "diagnostics", "statistics",
 }  # fmt: skip
 
 

@@ -42,6 +42,12 @@ GIVEN = {
     "printed_truncation": ("", True),
     "reweight_tolerance": ("0.05", 0.05),
     "match_epsilon": ("weighted", "weighted"),
+    "anchor": ("release:last.csv", "release:last.csv"),
+    "guess": ("30 0.5", (30.0, 0.5)),
+    "guess_zeros": ("0.2", 0.2),
+    "pilot_share": ("0.5", 0.5),
+    "anchor_weight": ("0.3", 0.3),
+    "anchor_records": ("20", 20.0),
     "bins": ("sqrt", "sqrt"),
     "percentiles": ("5 95", (5.0, 95.0)),
     "datasets": ("3", 3),
@@ -61,7 +67,7 @@ def read(*more, command="compare"):
 
 
 def test_every_setting_is_tried():
-    assert {*GIVEN, "program", "brackets"} == set(Settings.model_fields)
+    assert {*GIVEN, "program", "brackets", "anchor_values"} == set(Settings.model_fields)
 
 
 @pytest.mark.parametrize("name", Settings.model_fields)
@@ -72,7 +78,11 @@ def test_every_setting_says_what_it_does(name):
 @pytest.mark.parametrize("command", ["compare", "map", "tune", "plan"])
 def test_what_is_not_given_is_the_settings_own(command):
     usual = make_settings(
-        outcome=EXAMPLE.outcome, predictors=EXAMPLE.predictors, model=EXAMPLE.model, bounds=EXAMPLE.bounds
+        outcome=EXAMPLE.outcome,
+        predictors=EXAMPLE.predictors,
+        model=EXAMPLE.model,
+        bounds=EXAMPLE.bounds,
+        guess=EXAMPLE.guess,
     )
     assert read(command=command) == usual
 
@@ -81,7 +91,9 @@ def test_what_is_not_given_is_the_settings_own(command):
 def test_what_is_given_reaches_the_settings(name):
     written, value = GIVEN[name]
     found = read(option_name(name), *written.split())
-    expected = {"predictors": ()} if name == "outcome" else {}  # an example's predictors go with its outcome
+    # An example's predictors and its guess go with its outcome, the guess with its model too.
+    expected = {"predictors": ()} if name == "outcome" else {}
+    expected |= {"guess": None} if name in ("outcome", "model") else {}
     assert found == read().model_copy(update=expected | {name: value})
 
 

@@ -20,7 +20,7 @@ DOORS = {
     "formulaic": ("data/design.py", "jobs/warm_up.py"),
     "arviz_stats": ("engine/sampling.py", "analysis/preview.py", "jobs/warm_up.py"),
     "pyreadstat": ("data/readers.py",),
-    "opendp": ("mechanisms/histogram.py",),
+    "opendp": ("mechanisms/histogram.py", "mechanisms/composition.py"),
 }
 FORMULAS = (
     "mechanisms/weights.py",

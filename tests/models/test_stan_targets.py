@@ -32,10 +32,14 @@ def whitened(data, beta, prefix=""):
 def lognormal(rng, data, k):
     beta, sigma = rng.normal(1, 0.5, k), rng.uniform(0.4, 1.5)
     scale = SCALE * np.r_[20, np.full(k - 1, 5)]
-    prior = stats.norm(data["beta_center"], scale).logpdf(beta).sum() + half_t(sigma, SCALE)
+    prior = stats.norm(data["level"] * np.eye(k)[0], scale).logpdf(beta).sum() + half_t(sigma, SCALE)
     s = (np.log(sigma) - data["log_sigma_center"]) / data["log_sigma_scale"]
     prior += np.log(sigma)  # Jacobian of the logarithm
-    return {"beta": beta, "sigma": sigma}, {"u": whitened(data, beta), "s": s, "v": []}, prior
+    return (
+        {"beta": beta, "sigma": sigma},
+        {"u": whitened(data, beta - data["level"] * np.eye(k)[0]), "s": s, "v": []},
+        prior,
+    )
 
 
 def two_part(rng, data, k):

@@ -274,7 +274,9 @@ def _line(
     # A claim that is promised does not depend on how well its own fit converged; a measured one does.
     problems = list(result.problems) if result.epsilon_promised is None else []
     for neighbour in tried:
-        other = analysis.on(neighbour.table)
+        # What an anchored mechanism reads beside the records does not change with one of them: it is held.
+        withheld = relation == REMOVED and mechanism.likelihood == "anchored"
+        other = analysis if withheld else analysis.on(neighbour.table, mechanism.likelihood == "anchored")
         if weighted is None:
             pair = histogram_pair(analysis, other, neighbour, mechanism, asked.runs)
         else:

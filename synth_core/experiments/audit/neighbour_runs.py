@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -65,12 +65,16 @@ def posterior_pair(
     Parameters
     ----------
     analysis, other : Analysis
-        Of D and of D', under the same settings, risk map and design.
+        Of D and of D', under the same settings, risk map and design; the same where a value is only withheld.
     weighted : Weighted
         The mechanism's weights on D; those on D' are computed as the mechanism does.
     """
     mechanism, model = weighted.mechanism, analysis.model
-    there = other.weighted(mechanism)
+    if other is analysis:  # the record's value is withheld: its row stays, and its term is gone
+        gone = np.arange(model.records.n) == neighbour.row
+        there = replace(weighted, weights=np.where(gone, 0.0, weighted.weights))
+    else:
+        there = other.weighted(mechanism)
     fits = [_long(c, w, runs, i) for i, (c, w) in enumerate(((analysis, weighted), (other, there)))]
     sides = []
     for posterior in fits:
@@ -126,7 +130,7 @@ def _ratio(
     here, there = both
     row, model = neighbour.row, analysis.model
     n = model.records.n
-    beyond = np.insert(there.weights, row, 0.0) if neighbour.relation == REMOVED else there.weights
+    beyond = there.weights if len(there.weights) == n else np.insert(there.weights, row, 0.0)
     differ = np.flatnonzero(here.weights != beyond)
     differ = np.union1d(differ, [row])
     ratio, own = np.zeros(posterior.n_draws), np.zeros(posterior.n_draws)

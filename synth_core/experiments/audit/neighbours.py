@@ -143,6 +143,8 @@ def worst_alternative(analysis: Analysis, weighted: Weighted, result: Result, ro
     draws = _some_draws(analysis, weighted)
     tried = _tried(analysis, row, values)
     weights = _weights_of_neighbour(tried, analysis, weighted.mechanism, result.tuned)
+    if weighted.anchored is not None:
+        weights = weighted.anchored.weight * weights
     there = weighted.censoring
     if weighted.anchored is not None:
         there = replace(weighted.anchored.censoring, anchor=weighted.anchored.anchor.log_lik(tried.fits))

@@ -117,6 +117,8 @@ class Mixture(TwoPart):
         """Under these weights, kept per process: it costs seconds. Labels are those of the unweighted one."""
         some = self._some()
         design, response, some_weights = self.records.design[some], self.response[some], weights[some]
+        if not some_weights.any():  # a prior alone: the records choose coordinates
+            some_weights = np.ones(len(some))
         prior = {"prior_scale": self.options.prior_scale, "concentration": self.options.concentration}
         key = hashlib.sha256(
             np.column_stack([design, response, some_weights]).tobytes()

@@ -46,6 +46,7 @@ class Balance:
     committed: float
     reserved: float
     strict: float  # the part of the sum under a strict guarantee
+    rho: float | None  # sum by zero-concentrated DP; None where a release has no such claim
     releases: int
     head: str
 
@@ -65,11 +66,12 @@ class Place:
     number: int
     total: float
     limit: float
+    rho: float | None = None  # sum by zCDP then; None where a release has no such claim
 
 
 def balance_of(series: str, entries: list[Entry]) -> Balance:
     """The sum of a series by sequential composition."""
-    limit, strict = None, 0.0
+    limit, strict, rhos = None, 0.0, dict[str, float | None]()
     states: dict[str, str] = {}
     sums: dict[str, float] = {}
     for entry in entries:
@@ -79,6 +81,9 @@ def balance_of(series: str, entries: list[Entry]) -> Balance:
         sums[entry.release] = sums.get(entry.release, 0.0) + entry.epsilon
         strict += entry.epsilon if entry.details.get("strict") else 0.0
         states[entry.release] = entry.kind
+        if entry.kind in ("reserve", "raise"):
+            rhos[entry.release] = entry.details.get("rho")
+    counted = [rhos.get(release) for release, kind in states.items() if kind != "cancel"]
     committed = sum(e for r, e in sums.items() if states[r] == "commit")
     return Balance(
         series,
@@ -86,6 +91,7 @@ def balance_of(series: str, entries: list[Entry]) -> Balance:
         committed,
         max(0.0, sum(sums.values()) - committed),
         strict,
+        None if None in counted else sum(rho for rho in counted if rho is not None),
         sum(kind == "commit" for kind in states.values()),
         entries[-1].hash if entries else GENESIS,
     )
@@ -105,11 +111,11 @@ def next_number(entries: list[Entry]) -> int:
 def place_of(release: str, entries: list[Entry]) -> Place:
     """Where a release stood when it was last reserved."""
     number, total, limit, found = 0, 0.0, 0.0, Place(0, 0.0, 0.0)
-    for entry in entries:
+    for i, entry in enumerate(entries):
         if entry.kind == "limit":
             limit = float(entry.details["limit"])
         total += entry.epsilon
         if entry.release == release and entry.kind in ("reserve", "raise"):
             number = int(entry.details.get("number", number))
-            found = Place(number, total, limit)
+            found = Place(number, total, limit, balance_of("", entries[: i + 1]).rho)
     return found

@@ -23,6 +23,7 @@ from synth_core.analysis.settings import Settings
 from synth_core.data.table import Table
 from synth_core.release.ledger.balances import Reservation
 from synth_core.release.ledger.ledger import Ledger
+from synth_core.release.making.series_anchor import last_releases
 from synth_core.release.output import bundle, gate
 from synth_core.release.output.dataset import Synthetic, synthetic_data
 from synth_core.release.plan.frozen_map import SUFFIX
@@ -94,13 +95,23 @@ class ReleaseRun:
         self.reserved, self.ledger = reserved, ledger
         seed = int.from_bytes(hashlib.sha256(b"chains" + reserved.secret.to_bytes(32)).digest()[:4]) >> 1
         reference = "current" if frozen is None else frozen.name
-        settings = Settings(
-            **self.plan.settings.model_dump()
-            | {"seed": seed, "risk_reference": reference, "match_epsilon": None}
-        )
+        anchor, fixed = None, {"seed": seed, "risk_reference": reference, "match_epsilon": None}
+        if self.plan.point.likelihood == "anchored" and self.plan.settings.anchor == "series":
+            anchor = last_releases(ledger, request.name, self.plan, request.id)
+        if anchor is not None and self.plan.settings.anchor_records is None:
+            fixed["anchor_records"] = anchor.records
+        settings = Settings(**self.plan.settings.model_dump() | fixed)
         # A cache of its own: a killed run continues here, and nothing of the secret stays elsewhere.
         cache = Cache(working_directory(request.id))
-        self.analysis = Analysis(request.table, settings, cache, progress, frozen, entropy=reserved.secret)
+        self.analysis = Analysis(
+            request.table,
+            settings,
+            cache,
+            progress,
+            frozen,
+            entropy=reserved.secret,
+            anchor=None if anchor is None else anchor.table,
+        )
         self.result: Result = self.analysis.run(self.plan.mechanism)
         progress("checking", 0.8)
         self.synthetic: Synthetic = synthetic_data(
@@ -135,7 +146,10 @@ class ReleaseRun:
         """For later comparisons; confidential, kept in the ledger."""
         flat = flatten(self.result)
         names = ("epsilon", "n_truncated", "n_censored", "ecdf_max", "ecdf_avg", "overlap")
-        return {"n": flat.n_records} | {name: getattr(flat, name) for name in names}
+        found = {"n": flat.n_records} | {name: getattr(flat, name) for name in names}
+        if self.plan.point.likelihood == "anchored":
+            found["anchor_records"] = self.analysis.anchored.worth
+        return found
 
     def archives(self) -> dict[str, bytes]:
         """Both zip archives, by file name."""
@@ -150,6 +164,7 @@ class ReleaseRun:
             self.epsilon,
             place,
             self.reserved.time,
+            self.result.anchor,
         )
         folder = f"{request.name}-{place.number:03d}"
         public = bundle.releasable_files(plan, self.synthetic)

@@ -18,6 +18,7 @@ from typing import Any
 
 from synth_core.analysis.fits import Progress
 from synth_core.errors import FitError, InputError
+from synth_core.mechanisms.composition import rho_of
 from synth_core.release.bounded_text import printable, slug
 from synth_core.release.ledger.balances import Reservation
 from synth_core.release.ledger.ledger import Ledger
@@ -85,6 +86,7 @@ def _release(request: Request, frozen: Any, ledger: Ledger, progress: Progress) 
         "m": plan.datasets,
         "guarantee": guarantee.label,
         "strict": guarantee.strict,
+        "rho": rho_of(guarantee, plan.target_epsilon, plan.datasets),
         "outcome": plan.settings.outcome,
     }
     progress("reserving the charge in the ledger", 0.0)

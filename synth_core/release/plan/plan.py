@@ -21,6 +21,7 @@ from synth_core.release.bounded_text import ShortWords, Slug, Words, parse_docum
 from synth_core.system import limits
 
 FORMAT: Final = "synth-core-plan"
+PLANNED_ANCHORS = ("pilot", "values", "reference", "series")
 UNPLANNED = frozenset({"seed", "risk_reference", "match_epsilon"})  # settings that a plan must not hold
 
 TUNED_ON = {
@@ -139,6 +140,12 @@ class Plan(_Closed):
         return value.model_dump(mode="json", exclude=set(UNPLANNED))
 
     @model_validator(mode="after")
+    def _carries_its_anchor(self) -> Plan:
+        if self.point.likelihood == "anchored" and self.settings.anchor not in PLANNED_ANCHORS:
+            raise ValueError(f"the anchor of a plan is one of {', '.join(PLANNED_ANCHORS)}")
+        return self
+
+    @model_validator(mode="after")
     def _belongs_together(self) -> Plan:
         point, s = find_mechanism(self.mechanism), self.settings
         if [c.name for c in self.columns] != [s.outcome, *s.predictors]:
@@ -149,9 +156,10 @@ class Plan(_Closed):
             (c.kind == "category") != bool(c.levels) for c in self.columns
         ):
             raise ValueError("the outcome must be a number, and a category must name its levels")
-        if needs_map(point) != (self.frozen is not None):
+        if needs_map(point, s) != (self.frozen is not None):
             raise ValueError(
-                "a mechanism with weights or a sensitive range needs a frozen risk map, no other has one"
+                "a mechanism with weights, a sensitive range or the reference as its anchor needs a frozen risk map, "
+                "no other has one"
             )
         if self.frozen is not None:
             if ("reweighting" in point.adjustments) != (self.frozen.k is not None):
@@ -209,9 +217,16 @@ class Plan(_Closed):
         return hashlib.sha256(self.canonical().encode()).hexdigest()
 
 
-def needs_map(point: Mechanism) -> bool:
-    """Whether anything else than a record itself would enter its term, were it not frozen."""
-    return point.scheme != HISTOGRAM and (point.weighted or point.standard != "whole")
+def needs_map(point: Mechanism, settings: Settings | None = None) -> bool:
+    """Whether anything else than a record itself would enter its term, were it not frozen.
+
+    Parameters
+    ----------
+    settings : Settings, optional
+        Whose anchor may be the reference too.
+    """
+    anchored = settings is not None and point.likelihood == "anchored" and settings.anchor == "reference"
+    return anchored or (point.scheme != HISTOGRAM and (point.weighted or point.standard != "whole"))
 
 
 def parse_plan(content: bytes) -> Plan:

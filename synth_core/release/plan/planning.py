@@ -16,7 +16,7 @@ from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.mechanisms.guarantees import safety_factor
 from synth_core.release.bounded_text import validated
 from synth_core.release.plan.frozen_map import freeze, store_map, to_bytes
-from synth_core.release.plan.plan import FORMAT, UNPLANNED, Plan, needs_map
+from synth_core.release.plan.plan import FORMAT, PLANNED_ANCHORS, UNPLANNED, Plan, needs_map
 from synth_core.release.plan.schema import data_fingerprint, schema_of
 from synth_core.system import files
 
@@ -56,8 +56,13 @@ def make_plan(analysis: Analysis, result: Result, decision: Decision) -> tuple[P
         update={k: result.tuned[k] for k in ("scale", "epsilon") if k in result.tuned}
         | {"match_epsilon": None}
     )
+    if point.likelihood == "anchored" and s.anchor not in PLANNED_ANCHORS:
+        raise InputError(
+            "A plan carries its anchor: take a pilot, declared values, the last release of the series, or the "
+            "reference table (the risk reference), which is frozen with the plan."
+        )
     final = analysis.under(**s.model_dump())
-    content = to_bytes(freeze(final, point, result.tuned)) if needs_map(point) else None
+    content = to_bytes(freeze(final, point, result.tuned)) if needs_map(point, s) else None
     n, strict = analysis.model.records.n, point.keeps_epsilon
     safety = 1.0 if strict else safety_factor(n)
     target = s.epsilon if strict else decision.target_epsilon or math.ceil(result.epsilon * safety * 10) / 10

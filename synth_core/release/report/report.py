@@ -25,6 +25,7 @@ from synth_core.analysis.result import Result
 from synth_core.analysis.summary import density, ecdf_points, five_numbers
 from synth_core.analysis.utility import percentile_words
 from synth_core.mechanisms.catalogue import ADJUSTMENTS, HISTOGRAM, LIKELIHOODS, STANDARDS
+from synth_core.mechanisms.composition import DELTA, epsilon_at
 from synth_core.mechanisms.guarantees import belief_after, explain
 from synth_core.mechanisms.schemes import SCHEMES
 from synth_core.models import family
@@ -122,6 +123,7 @@ class Released:
     epsilon: float
     place: Place
     time: str
+    anchor: str = ""  # a sentence, of an anchored mechanism
 
     def context(self) -> dict[str, Any]:
         """What both templates are given."""
@@ -176,7 +178,9 @@ def public_report(
             plan.datasets,
             plan.point.weighted,
             "current" if standing.tuned_on == "confidential" else TUNED_ON[standing.tuned_on].split(",")[0],
+            anchor=released.anchor,
         ),
+        "concentrated": f"{epsilon_at(place.rho):.3g} at δ = {DELTA:g}" if place.rho else "",
         "total": total,
         "replaced": replaced * plan.datasets,
         "beliefs": [(prior, belief_after(prior, replaced * plan.datasets)) for prior in (0.01, 0.1, 0.5)],

@@ -1,0 +1,178 @@
+"""Anchored censoring: against closed forms, an exact grid, and tables that try to break it."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import special, stats
+
+from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.anchor import SHARE_WARNED
+from synth_core.analysis.settings import make_settings
+from synth_core.data.examples import load_example
+from synth_core.data.table import Table
+from synth_core.engine.sampling import Sampler, sample
+from synth_core.errors import InputError
+from synth_core.mechanisms.censoring import Censoring, weighted_terms
+from synth_core.models import build_model
+from tests.conftest import records_of
+
+GRID = np.linspace(-4.0, 4.0, 4001)  # of a normal mean, sd 1
+QUICK = {"chains": 2, "draws": 400, "warmup": 300}
+
+
+def log_posterior(x, anchor_mean, epsilon, weight=1.0):
+    """The anchored pseudo posterior of a normal mean on a grid, by the definition and exactly."""
+    log_lik = stats.norm.logpdf(x[None, :], GRID[:, None], 1.0)
+    at = Censoring(epsilon / 2, stats.norm.logpdf(x, anchor_mean, 1.0))
+    total = weighted_terms(log_lik, np.full(len(x), weight), at).sum(axis=1) + stats.norm.logpdf(GRID, 0, 2)
+    return total - special.logsumexp(total)
+
+
+def worst(x, j, epsilon, anchor):
+    """Largest log ratio and its range over theta when record j's value is withheld; `anchor` reads a table."""
+    there = log_posterior(np.delete(x, j), anchor(np.delete(x, j)), epsilon)
+    difference = log_posterior(x, anchor(x), epsilon) - there
+    return np.abs(difference).max(), np.ptp(difference)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+@pytest.mark.parametrize("n", [3, 30, 300])
+def test_no_record_exceeds_epsilon_and_the_range_stays_bounded(n, epsilon):
+    rng = np.random.default_rng([7, n])
+    x = np.append(rng.normal(0.3, 1.0, n - 2), [9.0, -30.0])  # extreme records last
+    for j in (0, n - 2, n - 1):
+        ratio, spread = worst(x, j, epsilon, lambda table: 0.2)
+        assert ratio <= epsilon + 1e-9
+        assert spread <= epsilon + 1e-9
+
+
+def test_an_anchor_that_reads_the_table_breaks_the_promise():
+    """The mutant: the table's own mean as the anchor. The exact ratio exceeds epsilon, at small n already."""
+    x = np.append(np.random.default_rng(3).normal(0.0, 1.0, 19), 12.0)
+    assert worst(x, 19, 1.0, lambda table: 0.0)[0] <= 1.0
+    assert worst(x, 19, 1.0, np.mean)[0] > 1.5
+
+
+def test_without_clamping_the_anchor_changes_nothing():
+    x = np.random.default_rng(1).normal(0.5, 1.0, 40)
+    np.testing.assert_allclose(log_posterior(x, 0.9, 1e9, 0.3), log_posterior(x, -2.0, 1e9, 0.3), atol=1e-9)
+
+
+@pytest.mark.stan
+def test_the_prior_from_an_anchor_is_the_conjugate_one():
+    """Poisson without predictors: Gamma(1, 0.001) and n simulated counts of weight w give a Gamma posterior."""
+    n, weight, simulated = 50, 0.1, np.random.default_rng(2).poisson(20.0, 50).astype(float)
+    model = build_model("poisson", records_of(np.full(n, 3.0)))
+    censoring = Censoring(0.5, np.zeros(n), simulated, weight)
+    data = model.stan_data(np.zeros(n), censoring)  # no record of the table enters
+    fit = sample(model.executable(), data, ("beta",), Sampler(2, 2000, 500, 1))
+    mean = np.exp(fit.draws["beta"][:, 0])
+    expected = stats.gamma(1.0 + weight * simulated.sum(), scale=1.0 / (1e-3 + weight * n))
+    error = expected.std() / np.sqrt(fit.diagnostics.ess_bulk)
+    assert abs(mean.mean() - expected.mean()) < 4 * error
+    assert mean.std() == pytest.approx(expected.std(), rel=0.1)
+
+
+def income(n=600, seed=1, unit=1.0):
+    rng = np.random.default_rng(seed)
+    z = rng.normal(0.0, 1.0, n)
+    return pd.DataFrame({"z": z, "x": unit * rng.lognormal(3.5 + 0.3 * z, 0.6)})
+
+
+def lognormal(cache, frame, **more):
+    given = {"outcome": "x", "predictors": ("z",), "model": "lognormal", "guess": (40.0, 0.8), "epsilon": 2.0}
+    return Analysis(Table("incomes", frame, False), make_settings(**given | QUICK | more), cache)
+
+
+@pytest.mark.stan
+def test_terms_are_clamped_by_definition_and_the_pilot_is_another_part(cache):
+    analysis = lognormal(cache, income())
+    result, anchored = analysis.run("anchored"), analysis.anchored
+    assert result.epsilon == 2.0 and result.epsilon_replace == 4.0
+    assert result.guarantee.label == "ε-DP" and result.guarantee.strict
+    assert (~anchored.part).sum() == 150 == result.tuned["pilot_records"]
+    np.testing.assert_array_equal(result.weights, np.where(anchored.part, result.tuned["c"], 0.0))
+    posterior = analysis.refit(result)
+    terms = result.weights * (analysis.model.log_lik(posterior.draws, slice(None)) - anchored.log_lik)
+    assert result.lipschitz_bound <= 1.0
+    assert result.n_censored == (np.abs(terms) > 1.0).any(axis=0).sum()
+    np.testing.assert_allclose(result.lipschitz_bounds, np.abs(np.clip(terms, -1, 1)).max(axis=0))
+    assert result.n_censored <= 3 * SHARE_WARNED * 600
+    assert "pilot on 150 of the 600 records" in result.anchor
+
+
+@pytest.mark.stan
+def test_nothing_of_the_records_decides_who_is_in_the_pilot_nor_the_weight(cache):
+    frame = income()
+    other = frame.assign(x=frame["x"].sample(frac=1.0, random_state=4).to_numpy())
+    here, there = (lognormal(cache, each).anchored for each in (frame, other))
+    np.testing.assert_array_equal(here.part, there.part)
+    # Given an anchor, c and the prior are the same whatever the outcome.
+    fixed = {"anchor": "values", "anchor_values": {"beta": (3.4, 0.2), "sigma": 0.7}}
+    here, there = (lognormal(cache, each, **fixed).anchored for each in (frame, other))
+    assert here.weight == there.weight
+    np.testing.assert_array_equal(here.prior_outcome, there.prior_outcome)
+    # The released part reads the pilot's part through its draw only.
+    held = {**fixed, "anchor_weight": 0.2}
+    moved = frame.assign(x=np.where(here.part, frame["x"], 2 * frame["x"]))
+    weights = [lognormal(cache, each, **held).run("anchored").weights for each in (frame, moved)]
+    np.testing.assert_array_equal(*weights)
+
+
+@pytest.mark.stan
+def test_dollars_and_thousands_give_the_same(cache):
+    here = lognormal(cache, income())
+    there = lognormal(cache, income(unit=1000.0), guess=(40_000.0, 0.8))
+    first, second = (each.run("anchored") for each in (here, there))
+    assert first.tuned == pytest.approx(second.tuned, rel=1e-9)
+    np.testing.assert_allclose(second.synthetic, 1000 * first.synthetic, rtol=1e-6)
+    assert first.n_censored == second.n_censored
+
+
+@pytest.mark.stan
+def test_two_halves_of_epsilon_where_all_are_in_both(cache):
+    analysis = lognormal(cache, income(), pilot_share=1.0, epsilon=4.0)
+    result, anchored = analysis.run("anchored"), analysis.anchored
+    assert anchored.bound == 1.0 and anchored.part.all()
+    assert result.lipschitz_bound <= 1.0 and result.epsilon == 4.0
+    assert "half of ε" in result.anchor
+
+
+@pytest.mark.stan
+def test_an_earlier_table_covers_its_people_only_if_it_is_public(cache):
+    settings = make_settings(outcome="x", predictors=("z",), model="lognormal", anchor="last.csv", **QUICK)
+    table = Table("now", income(), False)
+    for confidential in (True, False):
+        last = Table("last.csv", income(seed=2), confidential)
+        found = Analysis(table, settings, cache, anchor=last).run("anchored")
+        assert ("not covered" in found.anchor) == confidential
+    with pytest.raises(InputError, match="the table itself"):
+        Analysis(table, settings, cache, anchor=Table("again", income(), False))
+
+
+@pytest.mark.stan
+@pytest.mark.parametrize("name", ["beta", "poisson", "negative_binomial_mixture"])
+def test_other_families_take_a_guess(cache, name):
+    table = load_example(name, 400, 1)
+    guess = {"beta": (0.2, 0.2), "poisson": (80.0, 10.0), "negative_binomial_mixture": (80.0, 30.0)}[name]
+    family = {"beta": "beta", "poisson": "poisson"}.get(name, "negative_binomial")
+    bounds = {"bounds": (0.0, 1.0)} if name == "beta" else {}
+    settings = make_settings(outcome="x", model=family, guess=guess, epsilon=3.0, **bounds, **QUICK)
+    result = Analysis(table, settings, cache).run("anchored")
+    assert result.lipschitz_bound <= 1.5
+    assert result.ecdf_max < 0.2
+
+
+def test_what_is_missing_is_said_in_words(cache):
+    with pytest.raises(InputError, match="A pilot starts from a guess"):
+        lognormal(cache, income(), guess=None).run("anchored")
+    with pytest.raises(InputError, match="lack sigma"):
+        lognormal(cache, income(), anchor="values", anchor_values={"beta": (3.0, 0.0)}).run("anchored")
+    with pytest.raises(InputError, match="reference table, and there is none"):
+        lognormal(cache, income(), anchor="reference").run("anchored")
+
+
+@pytest.mark.stan
+def test_a_table_that_is_too_small_is_refused_before_the_fit(cache):
+    with pytest.raises(InputError, match=r"too little to learn from.*About ε = "):
+        lognormal(cache, income(19), epsilon=0.5).run("anchored")
