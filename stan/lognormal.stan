@@ -34,6 +34,7 @@ data {
   vector<lower=0>[k] beta_scale;
   real<lower=0> sigma_scale;
   real<lower=0> zero_scale;
+  real<lower=0> zero_slope_scale;
 }
 parameters {
   vector[k] u;
@@ -51,7 +52,7 @@ model {
   center + basis * u ~ normal(0, beta_scale);  // u -> beta is affine: a constant Jacobian
   sigma ~ student_t(3, 0, sigma_scale);
   target += log_sigma;                    // Jacobian of s -> sigma
-  target += zero_part_prior(gamma, zero_scale);
+  target += zero_part_prior(gamma, zero_scale, zero_slope_scale);
   target += -weight_sum * log_sigma
             - (rss - 2 * dot_product(rss_slope, u) + quad_form(rss_curvature, u)) / (2 * square(sigma))
             + zero_part_sum(v, zero_rows, zero_row_center, zero_weight, nonzero_weight);

@@ -54,6 +54,7 @@ data {
   real<lower=0> prior_scale;
   real<lower=0> concentration;            // prior mean of a
   real<lower=0> zero_scale;
+  real<lower=0> zero_slope_scale;
 }
 parameters {
   real<lower=0> a;
@@ -93,7 +94,7 @@ model {
   target += sum(block[n_components : 2 * n_components - 1]);  // Jacobian of log(sigma - sigma_lower)
   s ~ student_t(3, 0, prior_scale);
   L ~ lkj_corr_cholesky(1);
-  target += log_prior_beta + zero_part_prior(gamma, zero_scale);
+  target += log_prior_beta + zero_part_prior(gamma, zero_scale, zero_slope_scale);
   {
     vector[n_distinct] terms = distinct_weight .* log_mixture(response_and_design, beta, sigma, log_pi);
     vector[n_zero_rows] logit_zero = zero_row_center + zero_rows * v;

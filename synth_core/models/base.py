@@ -171,6 +171,21 @@ class Model(ABC):
         `censoring` clamps the terms; None is the plain pseudo likelihood.
         """
 
+    def slope_scale_of(self, usual: float, censoring: Censoring | None, spread: float = 1.0) -> float:
+        """Prior scale of each slope: the family's own, but of an anchored fit all together explain a spread of one.
+
+        Vague slopes of many columns would drown what a small epsilon lets the records say.
+
+        Parameters
+        ----------
+        spread : float
+            Of the linear predictor.
+        """
+        if censoring is None or censoring.prior_outcome is None:
+            return usual
+        slopes = max(self.records.design.shape[1] - 1, 1)
+        return min(usual, spread * self.options.prior_scale / np.sqrt(slopes))
+
     def unclamped(self, weights: Array, censoring: Censoring | None) -> list[tuple[Self, Array]]:
         """Whose likelihoods enter as they are, and with what weights: these records, or those of an anchor's prior."""
         if censoring is None:

@@ -61,7 +61,7 @@ class BetaRegression(BetaFamily):
             "censored_constant": np.empty(0),
             "censor_bound": 0.0,
             "intercept_scale": self.options.prior_scale,
-            "slope_scale": self.slope_scale,
+            "slope_scale": self.slope_scale_of(self.slope_scale, censoring),
             "lambda_lower": LAMBDA_LOWER,
             "lambda_shape": LAMBDA_SHAPE / self.options.prior_scale,
         }

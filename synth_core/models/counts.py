@@ -145,7 +145,7 @@ class Poisson(CountModel):
             "slope": data["rows"].T @ mass,
             "mean_shape": MEAN_SHAPE,
             "mean_rate": MEAN_RATE / self.options.prior_scale,
-            "slope_scale": self.slope_scale,
+            "slope_scale": self.slope_scale_of(self.slope_scale, censoring),
         }
 
     def log_lik(self, draws: Draws, rows: Rows) -> Array:

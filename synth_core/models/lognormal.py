@@ -66,8 +66,10 @@ class Lognormal(Model):
 
     def stan_data(self, weights: Array, censoring: Censoring | None = None) -> dict[str, Any]:
         unclamped = self.unclamped(weights, censoring)
-        level = self._level(censoring)
-        center, basis, log_sigma, log_sigma_scale = self._coordinates(unclamped, level, weights, censoring)
+        level, beta_scale = self._prior(censoring)
+        center, basis, log_sigma, log_sigma_scale = self._coordinates(
+            unclamped, level, beta_scale, weights, censoring
+        )
         sums = _Sums.of(unclamped, center, level)
         data: dict[str, Any] = {
             "k": len(center),
@@ -87,19 +89,25 @@ class Lognormal(Model):
             "censored_row": np.empty(0, dtype=int),
             "censor_bound": 0.0,
             "level": level,
-            "beta_scale": self.beta_scale,
+            "beta_scale": beta_scale,
             "sigma_scale": SIGMA_SCALE * self.options.prior_scale,
         } | empty_zero_part()
         if censoring is not None:
             data |= self._clamped(weights, censoring, center, basis, level)
         return data
 
-    def _level(self, censoring: Censoring | None) -> float:
-        """Prior mean of the intercept: 0, but the anchor's level for an anchored one, so that no unit enters."""
+    def _prior(self, censoring: Censoring | None) -> tuple[float, Array]:
+        """Prior mean of the intercept, and scales of the coefficients.
+
+        0 and the family's own, but of an anchored fit what the anchor's records have, so that no unit enters.
+        """
         if censoring is None or censoring.prior_outcome is None:
-            return 0.0
+            return 0.0, self.beta_scale
         prior = type(self)(self.records.with_outcome(censoring.prior_outcome), self.options)
-        return float(prior.response[prior.normal].mean())
+        level = float(prior.response[prior.normal].mean())
+        scale = self.beta_scale.copy()
+        scale[1:] = self.slope_scale_of(scale[-1], censoring, np.round(prior.above(level).std(), _DECIMALS))
+        return level, scale
 
     def above(self, level: float) -> Array:
         """The normal part's response less a level; rounded, so that another unit gives the same to the last bit."""
@@ -110,17 +118,18 @@ class Lognormal(Model):
         self,
         unclamped: list[tuple[Self, Array]],
         level: float,
+        beta_scale: Array,
         weights: Array,
         censoring: Censoring | None,
     ) -> tuple[Array, Array, float, float]:
         """Centre and factor of beta, centre and scale of log sigma: the posterior does not depend on them."""
-        sigma, center = 1.0, np.zeros(len(self.beta_scale))
+        sigma, center = 1.0, np.zeros(len(beta_scale))
         parts = unclamped if censoring is None else [*unclamped, (self, weights)]
         sums = _Sums.of(parts, center, level)
         # One pass with a ridge equal to the prior (sigma at 1), one with sigma estimated.
         for _ in range(2):
-            precision = sums.gram / sigma**2 + np.diag(self.beta_scale**-2.0)
-            step = sums.slope / sigma**2 - center / self.beta_scale**2
+            precision = sums.gram / sigma**2 + np.diag(beta_scale**-2.0)
+            step = sums.slope / sigma**2 - center / beta_scale**2
             center = center + scipy.linalg.solve(precision, step, assume_a="pos")
             sums = _Sums.of(parts, center, level)
             sigma = float(np.sqrt((sums.rss + 1e-8) / (sums.weight + 1e-8))) if sums.weight > 0 else 1.0
@@ -130,7 +139,7 @@ class Lognormal(Model):
             terms = weights * (log_lik - censoring.offset(self.records.n))
             inside = np.where(np.abs(terms) < censoring.bound, weights, 0.0)
             sums = _Sums.of([*unclamped, (self, inside)], center, level)
-        covariance = scipy.linalg.inv(sums.gram / sigma**2 + np.diag(self.beta_scale**-2.0))
+        covariance = scipy.linalg.inv(sums.gram / sigma**2 + np.diag(beta_scale**-2.0))
         basis = scipy.linalg.cholesky((covariance + covariance.T) / 2, lower=True)
         return center, basis, float(np.log(sigma)), float(1.0 / np.sqrt(2.0 * max(sums.weight, 0.5)))
 

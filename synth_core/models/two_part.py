@@ -53,7 +53,8 @@ class TwoPart(Lognormal):
         if self.zero_part is None:
             return {}
         unclamped = [(m.zero_part, alpha) for m, alpha in self.unclamped(weights, censoring) if m.zero_part]
-        return self.zero_part.stan_data(unclamped, weights, censoring)
+        slope_scale = self.slope_scale_of(self.zero_part.slope_scale, censoring)
+        return self.zero_part.stan_data(unclamped, weights, censoring, slope_scale)
 
     def log_lik(self, draws: Draws, rows: Rows) -> Array:
         density = self.log_density(draws, rows)

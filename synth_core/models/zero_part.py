@@ -26,6 +26,7 @@ class ZeroPart:
         self.is_zero = records.outcome == 0
         self.rows, self.row_of = records.distinct_design
         self.prior_scale = prior_scale
+        self.slope_scale = SLOPE_SCALE * prior_scale
 
     def _sums(self, weights: Array) -> Array:
         """Sums of the weights over the zeros and over the others, by distinct row of the design: shape (2, n_rows)."""
@@ -33,7 +34,11 @@ class ZeroPart:
         return np.stack([zero, np.maximum(row_sums(self.row_of, weights, len(self.rows)) - zero, 0.0)])
 
     def stan_data(
-        self, unclamped: list[tuple[ZeroPart, Array]], weights: Array, censoring: Censoring | None
+        self,
+        unclamped: list[tuple[ZeroPart, Array]],
+        weights: Array,
+        censoring: Censoring | None,
+        slope_scale: float,
     ) -> dict[str, Any]:
         """The data of `zero_part_data.stan`.
 
@@ -43,13 +48,14 @@ class ZeroPart:
             Whose likelihoods enter as they are, see `Model.unclamped`; in the same design.
         weights : array of shape (n_records,)
             Of the clamped terms.
+        slope_scale : float
+            Of the prior.
         """
         n_rows = len(self.rows)
         kept = sum((part._sums(alpha) for part, alpha in unclamped), np.zeros((2, n_rows)))
         seen = kept if censoring is None else kept + self._sums(weights)
-        scale = SLOPE_SCALE * self.prior_scale
-        center, variance = penalised_estimate(self.rows, seen.sum(axis=0), seen[0], "logit", scale)
-        basis = whitening(self.rows, seen.sum(axis=0) * variance, scale)
+        center, variance = penalised_estimate(self.rows, seen.sum(axis=0), seen[0], "logit", slope_scale)
+        basis = whitening(self.rows, seen.sum(axis=0) * variance, slope_scale)
         data = empty_zero_part() | {
             "zero_k": self.rows.shape[1],
             "zero_center": center,
@@ -60,6 +66,7 @@ class ZeroPart:
             "zero_weight": kept[0],
             "nonzero_weight": kept[1],
             "zero_scale": self.prior_scale,
+            "zero_slope_scale": slope_scale,
         }
         if censoring is not None:
             chosen = np.flatnonzero(self.is_zero & (weights != 0))
@@ -103,4 +110,5 @@ def empty_zero_part() -> dict[str, Any]:
         "zero_censored_count": empty,
         "zero_censored_constant": empty,
         "zero_scale": 1.0,
+        "zero_slope_scale": 1.0,
     }

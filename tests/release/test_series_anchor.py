@@ -1,0 +1,78 @@
+"""A series that anchors itself: each release at those before it, by their archives, and the same when repeated."""
+
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synth_core.cli import main
+from synth_core.mechanisms.composition import epsilon_at, rho_of
+from synth_core.mechanisms.guarantees import GUARANTEES
+from synth_core.release.ledger.ledger import Ledger
+from synth_core.release.state import private_directory
+
+pytestmark = [pytest.mark.stan]
+EPSILON = 3.0
+
+
+@pytest.fixture
+def series(tmp_path, monkeypatch):
+    """A plan with the anchor `series`, and three tables of one kind."""
+    monkeypatch.setenv("SYNTH_STATE_DIR", str(tmp_path / "state"))
+    rng = np.random.default_rng(4)
+    for month in range(4):
+        z = rng.normal(0.0, 1.0, 500)
+        pd.DataFrame({"x": rng.lognormal(3.5 + 0.3 * z, 0.6), "z": z}).to_csv(
+            tmp_path / f"{month}.csv", index=False
+        )
+    assert main(["plan", str(tmp_path / "0.csv"), "--outcome", "x", "--predictors", "z", "--guess", "40", "0.8",
+                 "--mechanism", "anchored", "--anchor", "series", "--epsilon", str(EPSILON), "--draws", "3000",
+                 "--tuned-on", "historical", "--series", "monthly", "--reason", "test", "--decided-by", "me",
+                 "--limit", "10", "--out", str(tmp_path / "plan.json")]) == 0  # fmt: skip
+    return tmp_path
+
+
+def apply(series, month, *more):
+    return main(
+        [
+            "apply",
+            str(series / "plan.json"),
+            str(series / f"{month}.csv"),
+            "--out",
+            str(series / "out"),
+            *more,
+        ]
+    )
+
+
+def report(series, number):
+    with zipfile.ZipFile(series / "out" / f"monthly-{number:03d}-releasable.zip") as archive:
+        return archive.read(f"monthly-{number:03d}/report.html").decode()
+
+
+def test_months(series, capsys):
+    assert [apply(series, month) for month in (1, 2, 3)] == [0, 0, 0], capsys.readouterr().err
+    assert "pilot on 125 of the 500 records" in report(series, 1)
+    assert "the released data release 1 of monthly" in report(series, 2)
+    assert "the released data releases 1 to 2 of monthly" in report(series, 3)
+    ledger = Ledger()
+    entries = [e for e in ledger.entries("monthly") if e.kind == "commit"]
+    assert all(e.details["anchor_records"] > 2 for e in entries)
+    balance = ledger.balance("monthly")
+    assert balance.spent == 3 * EPSILON
+    assert balance.rho == pytest.approx(3 * EPSILON**2 / 8)
+    assert f"{epsilon_at(2 * EPSILON**2 / 8):.3g} at δ" in report(series, 2)
+    # An earlier release drawn again has what it had then as its anchor, whatever was released since.
+    assert apply(series, 2, "--recompute") == 0, capsys.readouterr().err
+    # What a release rests on must be what was released.
+    path = next(private_directory("releases", entries[0].release).glob("*-releasable.zip"))
+    path.write_bytes(path.read_bytes() + b"x")
+    assert apply(series, 2, "--recompute") == 1
+    assert "gone or was changed" in capsys.readouterr().err
+
+
+def test_a_sum_without_rho_where_a_release_has_none():
+    assert rho_of(GUARANTEES["anchored"], 2.0, 3) == pytest.approx(1.5)
+    assert rho_of(GUARANTEES["histogram"], 2.0, 1) == pytest.approx(2.0)
+    assert rho_of(GUARANTEES["weights_seen"], 2.0, 1) is None
