@@ -18,6 +18,7 @@ from synth_core.models.base import Array, Draws, Model, Options, Records
 from synth_core.models.transformation import Transformation
 from synth_core.models.zero_part import empty_zero_part
 
+LEAST_SPREAD = 0.1  # of the predictions of an anchored fit, on the logarithm
 _DECIMALS = 7  # of a response above its level
 LOG_ROOT_2PI = 0.5 * np.log(2.0 * np.pi)
 INTERCEPT_SCALE, SLOPE_SCALE, SIGMA_SCALE = 20.0, 5.0, 1.0
@@ -106,7 +107,9 @@ class Lognormal(Model):
         prior = type(self)(self.records.with_outcome(censoring.prior_outcome), self.options)
         level = float(prior.response[prior.normal].mean())
         scale = self.beta_scale.copy()
-        scale[1:] = self.slope_scale_of(scale[-1], censoring, np.round(prior.above(level).std(), _DECIMALS))
+        scale[1:] = self.slope_scale_of(
+            scale[-1], censoring, max(LEAST_SPREAD, round(float(prior.above(level).std()), _DECIMALS))
+        )
         return level, scale
 
     def above(self, level: float) -> Array:

@@ -1,5 +1,6 @@
 """Models that are compiled beside the app: seen, of low priority, and ended with it. No compiler is needed."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -40,7 +41,11 @@ def eventually(condition, seconds=20):
 
 
 def compilers(of):
-    return [each for each in psutil.Process(of).children(recursive=True) if each.name() == "make"]
+    found = []
+    for each in psutil.Process(of).children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):  # it may end meanwhile
+            found += [each] if each.name() == "make" else []
+    return found
 
 
 def gone(processes):

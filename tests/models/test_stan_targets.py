@@ -210,9 +210,8 @@ def test_target_is_prior_plus_weighted_and_clamped_likelihood(family, case, rng)
         if censoring is not None:
             clamped += int((np.abs(terms) > censoring.bound).sum())
             terms = np.clip(terms, -censoring.bound, censoring.bound)
-        if prior_model is not None:
-            prior += 0.2 * prior_model.log_lik(draw, slice(0, N))[0].sum()
-        expected.append(prior + terms.sum())
+        extra = 0.0 if prior_model is None else 0.2 * prior_model.log_lik(draw, slice(0, N))[0].sum()
+        expected.append(prior + extra + terms.sum())
         stan = {name: np.asarray(value).tolist() for name, value in stan.items()}
         at = program.log_prob(stan, data=data, jacobian=False, sig_figs=17)
         found.append(at["lp__"].iloc[0])

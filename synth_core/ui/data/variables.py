@@ -164,7 +164,7 @@ def choose_anchor() -> None:
             number("A typical share of zeros", "settings.guess_zeros", limits.GUESS_ZEROS)
     with a:
         number(
-            "Share of the records in the pilot",
+            "Share in the pilot",
             "settings.pilot_share",
             limits.PILOT_SHARE,
             help="A record enters the pilot or the release. At 1 all enter both, and each takes half of ε: for small "
