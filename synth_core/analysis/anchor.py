@@ -186,6 +186,10 @@ class Anchoring:
     def found(self) -> Anchored:
         """Everything that the fit needs; costs a pilot's fit or the other table's, and fits to simulated tables."""
         n, s = self.fits.model.records.n, self.settings
+        if not self.fits.model.takes_anchor:
+            raise InputError(
+                f"{self.fits.model.label}: it clamps its terms itself and knows no anchor; take 'censored' for it."
+            )
         if s.anchor == "pilot" or (s.anchor == "series" and self.other is None):  # the first of a series
             return self._after_pilot()
         if s.anchor == "values":
@@ -309,10 +313,8 @@ class Anchoring:
         prior = prior_records / n
         rows = np.flatnonzero(part)
 
-        def alone(weights: Array) -> tuple[Array, Censoring | None]:
+        def alone(weights: Array) -> tuple[Array, Censoring]:
             """The simulated table as a prior and no record beside it: under the priors of an anchored fit."""
-            if not fits.model.takes_prior:
-                return weights, None
             return np.zeros(n), Censoring(bound, None, simulated, weights)
 
         def largest(c: float) -> float:

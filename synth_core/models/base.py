@@ -152,7 +152,7 @@ class Model(ABC):
     slow: ClassVar[bool] = False  # refits have a shorter warm-up, and a preview is shown meanwhile
     parameters: tuple[str, ...]  # Stan variables that log_lik, cdf and predict need
     adapt_delta: ClassVar[float] = 0.8
-    takes_prior: ClassVar[bool] = True  # another table's likelihood may multiply the prior, see `unclamped`
+    takes_anchor: ClassVar[bool] = True  # its program subtracts an anchor and takes a prior, see `unclamped`
     restart_parameters: tuple[str, ...] = ()  # what a later fit needs to start from this one
 
     def __init__(self, records: Records, options: Options):

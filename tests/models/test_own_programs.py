@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from synth_core.analysis.anchor import Anchoring
 from synth_core.analysis.fits import Fits
 from synth_core.analysis.own_program_check import check_table
 from synth_core.analysis.settings import make_settings
@@ -426,3 +427,14 @@ def test_the_command_line_passes_a_program_on(monkeypatch):
         settings = settings_from(args, args.data)
         assert settings.model == "own"
         assert "student_t" in settings.program
+
+
+def test_an_own_program_takes_no_anchor(cache):
+    """It clamps by itself, so anchoring it would promise what it does not do."""
+    settings = make_settings(outcome="x", model="lognormal", guess=(2.0, 1.0))
+    table = read_table(("x\n" + "\n".join(map(str, range(1, 40)))).encode(), "t.csv")
+    fits = Fits(table, settings, cache, lambda text, share: None)
+    fits.__dict__["model"] = build_model("lognormal", fits.selection.records)
+    fits.model.takes_anchor = False
+    with pytest.raises(InputError, match="knows no anchor"):
+        Anchoring(fits, None, np.random.default_rng).found

@@ -34,7 +34,7 @@ class OwnProgram(Model):
     uses = frozenset({"bounds", "unit"})
     slow = True
     exact_again = False
-    takes_prior = False
+    takes_anchor = False
     block_elements = 2**20  # a block is a process: fewer and larger ones than for the others
 
     def __init__(self, records: Records, options: Options):
