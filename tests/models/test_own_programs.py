@@ -437,4 +437,4 @@ def test_an_own_program_takes_no_anchor(cache):
     fits.__dict__["model"] = build_model("lognormal", fits.selection.records)
     fits.model.takes_anchor = False
     with pytest.raises(InputError, match="knows no anchor"):
-        Anchoring(fits, None, np.random.default_rng).found
+        _ = Anchoring(fits, None, np.random.default_rng).found
