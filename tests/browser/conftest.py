@@ -151,7 +151,9 @@ def pick(page, label, option):
     found = page.get_by_role("option", name=option, exact=True)
     for _ in range(5):
         if not found.is_visible():
-            page.get_by_role("combobox", name=label, exact=True).click()
+            box = page.get_by_role("combobox", name=label, exact=True)
+            box.click()
+            box.fill(option)  # a long list holds what is on screen only
         found.click()
         try:
             return found.wait_for(
