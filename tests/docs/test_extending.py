@@ -16,7 +16,7 @@ from tests.conftest import PYTHON, ROOT, records_of
 from tests.support.documents import SHELL, blocks
 
 PAGE = ROOT / "docs" / "develop" / "extending.md"
-MOST_LINES = 60
+MOST_LINES = 70
 BLOCKS = blocks(PAGE)
 MODEL_FROM = next(i for i, block in enumerate(BLOCKS) if block.file == "stan/weibull.stan")
 EXAMPLES = {"scheme": BLOCKS[:MODEL_FROM], "model": BLOCKS[MODEL_FROM:]}
@@ -63,7 +63,7 @@ def project(tmp_path_factory):
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_an_example_is_shown_whole_in_less_than_60_lines(example):
+def test_an_example_is_shown_whole_in_less_than_70_lines(example):
     apart = ("--- a/tests/", "--- a/docs/")
     shown = [
         b for b in EXAMPLES[example] if b.file or (b.language == "diff" and not b.text.startswith(apart))
@@ -115,7 +115,7 @@ def test_the_model_runs_and_passes_its_target_test(project):
     found = json.loads(run(project, *compare, "--format", "json"))["results"]
     assert [m["mechanism"] for m in found] == ["weighted", "censored_weighted", "range_truncated"]
     assert all(m["epsilon"] > 0 for m in found)
-    assert "3 passed" in run(project, *target)
+    assert "5 passed" in run(project, *target)
 
 
 def test_formatting_holds(project):
