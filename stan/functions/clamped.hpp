@@ -1,6 +1,6 @@
 // Clamped sums with analytic gradients, for the Stan programs that name this file as their user header.
 //
-// Each is the plain Stan form of its comment, checked against it in tests/models/test_clamped_kernels.py. A term
+// Each is the plain Stan form of its comment, checked against it in tests/models/test_stan_targets.py. A term
 // beyond the bound is a constant, so its gradient is exactly zero. One pass over the records, no autodiff node a
 // record: many times faster than the plain form on thousands of records.
 #ifndef SYNTH_CLAMPED_HPP

@@ -30,7 +30,7 @@ from synth_core.data.table import Table
 from synth_core.engine.sampling import Diagnostics, Posterior
 from synth_core.errors import InputError
 from synth_core.mechanisms import histogram
-from synth_core.mechanisms.catalogue import HISTOGRAM, Mechanism, find_mechanism
+from synth_core.mechanisms.catalogue import HISTOGRAM, NO_TABLE, Mechanism, find_mechanism
 from synth_core.mechanisms.censoring import Censoring
 from synth_core.mechanisms.guarantees import WeightsFrom
 from synth_core.mechanisms.weights import range_averaged_weights
@@ -98,7 +98,7 @@ class Analysis:
         self.settings = settings
         self.cache = cache
         self.progress = progress
-        if settings.anchor in ("pilot", "values", "reference") and anchor is not None:
+        if settings.anchor in set(NO_TABLE) - {"series"} and anchor is not None:
             raise InputError(f"The anchor is '{settings.anchor}', and a table is given for it too.")
         if anchor is not None and anchor.fingerprint == table.fingerprint:
             raise InputError("The anchor's table is the table itself; take one that was fixed without it.")
@@ -181,16 +181,10 @@ class Analysis:
     def reference_fingerprint(self) -> str | None:
         """What a result's key knows of other tables: what the weights are frozen on, and the anchor's."""
         reference = self._reference
-        key = (
-            reference.key
-            if isinstance(reference, RiskMap)
-            else None
-            if reference is None
-            else reference.fingerprint
-        )
-        return others_key(
-            key, None if self._anchor is None else f"{self._anchor.fingerprint}:{self._anchor.confidential}"
-        )
+        key = reference.key if isinstance(reference, RiskMap) else getattr(reference, "fingerprint", None)
+        if self._anchor is None:
+            return key
+        return f"{key or ''}|{self._anchor.fingerprint}:{self._anchor.confidential}"
 
     @cached_property
     def anchored(self) -> Anchored:
@@ -203,7 +197,7 @@ class Analysis:
             raise InputError(
                 "The anchor is the reference table, and there is none; freeze the risk map on a table."
             )
-        if s.anchor not in ("pilot", "values", "series") and table is None:
+        if s.anchor not in NO_TABLE and table is None:
             raise InputError(f"The anchor is named ({s.anchor}) but its table is not given.")
         other = Fits(table, s, self.cache, self.progress) if isinstance(table, Table) else table
         return Anchoring(self.fits, other, self._rng).found
@@ -422,11 +416,6 @@ class Analysis:
             weights_from=self.weights_from,
             **known,
         )
-
-
-def others_key(reference: str | None, anchor: str | None) -> str | None:
-    """What a result's key knows of the other tables that may enter it."""
-    return reference if anchor is None else f"{reference or ''}|{anchor}"
 
 
 def _worse(fit: Diagnostics, anchored: Anchored | None) -> Diagnostics:

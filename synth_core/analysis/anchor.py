@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +27,16 @@ from synth_core.models import Draws, Model, build_model
 from synth_core.system import limits
 
 Array = NDArray[np.float64]
-Kind = Literal["pilot", "values", "release", "public", "historical"]
+Kind = Literal["guess", "pilot", "values", "release", "public", "historical"]
 
-_TABLES = {"release": "the released data", "public": "the public table", "historical": "the earlier table"}
+_TABLES = {  # what they are, and what follows for the people in them
+    "release": ("the released data", " They were paid for when they were released."),
+    "public": ("the public table", ""),
+    "historical": (
+        "the earlier table",
+        " The people in that table are not covered by this ε, unless it is public or was paid for.",
+    ),
+}
 AVERAGED = 20  # draws of another table's fit whose densities are averaged
 CLAMPED_QUANTILE = 0.995  # of the simulated records, which c leaves unclamped
 REAL_TAILS = 0.5  # the share of that c which is taken: real tails are longer than a model's
@@ -51,6 +58,8 @@ class Anchor:
     kind : str
     name : str
         For the guarantee's text: what the anchor is, in words.
+    after : str
+        What follows for who is covered and for what it costs.
     draws : dict of arrays of shape (n_draws, ...)
         Parameter values; the anchor's density is the mean of theirs.
     transform : DesignTransform or None
@@ -61,20 +70,12 @@ class Anchor:
     name: str
     draws: Draws
     transform: DesignTransform | None = None
+    after: str = ""
 
     @property
     def sentence(self) -> str:
         """What it is, and who is covered, for the guarantee's explanation."""
-        after = {
-            "pilot": " A record enters one of the two, so together they cost the larger ε and not the sum.",
-            "values": "",
-            "release": " They were paid for when they were released.",
-            "public": "",
-            "historical": " The people in that table are not covered by this ε, unless it is public or was paid for.",
-        }
-        if self.kind == "pilot" and "all" in self.name:
-            after["pilot"] = " Each takes half of ε."
-        return f"It is anchored at {self.name}.{after[self.kind]}"
+        return f"It is anchored at {self.name}.{self.after}"
 
     def log_lik(self, fits: Fits, outcome: Array | None = None) -> Array:
         """Log-likelihood of the table's records under the anchor, or of other outcomes of theirs: (n_records,)."""
@@ -197,7 +198,7 @@ class Anchoring:
         else:
             anchor, worth = self._of_other(), TABLE_RECORDS
         records = s.anchor_records if s.anchor_records is not None else worth
-        return self._complete(anchor, np.ones(n, dtype=bool), s.epsilon / 2, records, {})
+        return self._complete(anchor, np.ones(n, dtype=bool), s.epsilon / 2, records)
 
     def _declared(self) -> Draws:
         given = self.settings.anchor_values or {}
@@ -209,7 +210,19 @@ class Anchoring:
                 f"The anchor's values lack {', '.join(missing)}: {model.label} needs {', '.join(model.parameters)}, "
                 f"for the columns {', '.join(model.records.design_names)}."
             )
-        return {name: values[name] for name in model.parameters}
+        chosen = {name: values[name] for name in model.parameters}
+        try:
+            with np.errstate(all="ignore"):
+                likely = model.log_lik(chosen, slice(0, 1))
+                model.predict({name: value[0] for name, value in chosen.items()}, np.random.default_rng(0))
+        except (ValueError, IndexError, TypeError):
+            likely = np.empty(0)
+        if likely.shape != (1, 1) or np.isnan(likely).any():
+            raise InputError(
+                f"The anchor's values are no parameters of {model.label} for these {model.records.design.shape[1]} "
+                f"columns: {', '.join(model.records.design_names)}."
+            )
+        return chosen
 
     def _of_other(self) -> Anchor:
         other = self.other
@@ -227,7 +240,8 @@ class Anchoring:
             )
         some = np.linspace(0, posterior.n_draws - 1, AVERAGED).astype(int)
         draws = {name: values[some] for name, values in posterior.draws.items()}
-        return Anchor(kind, f"{_TABLES[kind]} {name}", draws, transform)
+        what, after = _TABLES[kind]
+        return Anchor(kind, f"{what} {name}", draws, transform, after)
 
     def _kind(self, confidential: bool) -> Kind:
         """What a table is to the people in it."""
@@ -240,37 +254,42 @@ class Anchoring:
         s, model, n = self.settings, self.fits.model, self.fits.model.records.n
         if s.guess is None:
             raise InputError(
-                "A pilot starts from a guess, made without looking at the table: a typical value and a spread "
-                "(--guess TYPICAL SPREAD). Or name another anchor."
+                "A pilot starts from a guess, made without looking at the table: a typical value and a spread (on the "
+                "page Data, or --guess TYPICAL SPREAD). Or name another anchor."
             )
-        guess = Anchor("pilot", "a guess", model.guess(*s.guess, s.guess_zeros))
+        guess = Anchor("guess", "a guess", model.guess(*s.guess, s.guess_zeros))
         if s.pilot_share == 0:
             plain = Anchor("values", f"a guess: about {s.guess[0]:g}, spread {s.guess[1]:g}", guess.draws)
-            return self._complete(plain, np.ones(n, dtype=bool), s.epsilon / 2, GUESS_RECORDS, {})
+            return self._complete(plain, np.ones(n, dtype=bool), s.epsilon / 2, GUESS_RECORDS)
         whole = s.pilot_share == 1
         bound = s.epsilon / (4 if whole else 2)  # the whole table twice, one after the other: half each
         # By row number alone, the same for everyone: who is in the pilot tells nothing.
         size = n if whole else max(1, round(s.pilot_share * n))
         chosen = np.zeros(n, dtype=bool)
         chosen[np.random.default_rng(20).permutation(n)[:size]] = True
-        pilot = self._complete(guess, chosen, bound, GUESS_RECORDS, {}, "of the pilot")
+        pilot = self._complete(guess, chosen, bound, GUESS_RECORDS)
         weights = np.where(chosen, pilot.weight, 0.0)
         posterior, key = self.fits.posterior(weights, pilot.censoring, "fitting the pilot")
         bounds = self.fits.bounds(posterior, key, weights, anchor=pilot.log_lik).lipschitz_bounds
         which = int(self.rng(51).integers(posterior.n_draws))
-        words = (
-            f"a pilot on all {n:,} records, charged beside the release"
+        words, after = (
+            (f"a pilot on all {n:,} records, charged beside the release", " Each takes half of ε.")
             if whole
-            else f"a pilot on {size:,} of the {n:,} records, apart from the others"
+            else (
+                f"a pilot on {size:,} of the {n:,} records, apart from the others",
+                " A record enters one of the two, so together they cost the larger ε and not the sum.",
+            )
         )
-        anchor = Anchor("pilot", words, {name: values[[which]] for name, values in posterior.draws.items()})
-        known: dict[str, Any] = {
-            "pilot_weight": pilot.weight,
-            "pilot_clamped": float((bounds[chosen] > bound).mean()),
-            "pilot_diagnostics": posterior.diagnostics,
-        }
+        draw = {name: values[[which]] for name, values in posterior.draws.items()}
+        anchor = Anchor("pilot", words, draw, after=after)
         records = s.anchor_records if s.anchor_records is not None else pilot.worth
-        return self._complete(anchor, np.ones(n, dtype=bool) if whole else ~chosen, bound, records, known)
+        rest = self._complete(anchor, np.ones(n, dtype=bool) if whole else ~chosen, bound, records)
+        return replace(
+            rest,
+            pilot_weight=pilot.weight,
+            pilot_clamped=float((bounds[chosen] > bound).mean()),
+            pilot_diagnostics=posterior.diagnostics,
+        )
 
     def _complete(
         self,
@@ -278,24 +297,20 @@ class Anchoring:
         part: NDArray[np.bool_],
         bound: float,
         prior_records: float,
-        known: dict[str, Any],
-        of: str = "",
     ) -> Anchored:
-        rng = self.rng(52, len(known))
-        simulated = anchor.simulate(self.fits, rng)
-        pilot = anchor.name == "a guess"
+        """c and the prior of a fit to a part, from a table simulated from its anchor."""
+        simulated = anchor.simulate(self.fits, self.rng(52, 3 if anchor.kind == "pilot" else 0))
+        pilot = anchor.kind == "guess"
         weight = None if pilot else self.settings.anchor_weight
         if weight is None:
-            weight = self._tuned(anchor, simulated, part, bound, prior_records, of)
+            weight = self._tuned(anchor, simulated, part, bound, prior_records)
         columns = self.fits.model.records.design.shape[1]
         told, needed = weight * part.sum() + prior_records, LEAST_RECORDS * columns
         if told < needed and not pilot:
             raise InputError(
                 _too_vague(anchor, self.settings.epsilon, int(part.sum()), columns, told / needed)
             )
-        return Anchored(
-            anchor, anchor.log_lik(self.fits), part, weight, simulated, prior_records, bound, **known
-        )
+        return Anchored(anchor, anchor.log_lik(self.fits), part, weight, simulated, prior_records, bound)
 
     def _tuned(
         self,
@@ -304,24 +319,20 @@ class Anchoring:
         part: NDArray[np.bool_],
         bound: float,
         prior_records: float,
-        of: str,
     ) -> float:
         """Half of the largest c that leaves nearly all records of a table simulated from the anchor unclamped."""
         fits = self.fits.simulated(simulated, chains=2, draws=500, warmup=300)
         n = fits.model.records.n
         at_anchor = anchor.log_lik(self.fits, simulated)
         prior = prior_records / n
-        rows = np.flatnonzero(part)
-
-        def alone(weights: Array) -> tuple[Array, Censoring]:
-            """The simulated table as a prior and no record beside it: under the priors of an anchored fit."""
-            return np.zeros(n), Censoring(bound, None, simulated, weights)
+        rows, none = np.flatnonzero(part), np.zeros(n)
+        text = f"choosing the weight {'of the pilot' if anchor.kind == 'guess' else ''}".strip()
 
         def largest(c: float) -> float:
             """The quantile of max over draws of |log p(x | theta) - anchor|, times c, over the bound; its log."""
-            posterior, _ = fits.posterior(
-                *alone(np.where(part, prior + c, prior)), f"choosing the weight {of}".strip()
-            )
+            # The simulated table as a prior and no record beside it: under the priors of an anchored fit.
+            at = Censoring(bound, None, simulated, np.where(part, prior + c, prior))
+            posterior, _ = fits.posterior(none, at, text)
             found = lipschitz_bounds(
                 lambda block: fits.model.log_lik(posterior.draws, rows[block]) - at_anchor[rows[block]],
                 len(rows),
@@ -354,6 +365,16 @@ def _count(draws: Draws) -> int:
     return len(next(iter(draws.values())))
 
 
+def clamped_warning(clamped: int, n_records: int) -> str:
+    """What too many clamped records mean; empty where they are few."""
+    if clamped <= SHARE_WARNED * n_records:
+        return ""
+    return (
+        f"{clamped / n_records:.1%} of the records were clamped at some draw: above {SHARE_WARNED:.0%} the fit may sit "
+        f"in a mode of its own. Lower the weight c"
+    )
+
+
 def _too_vague(anchor: Anchor, epsilon: float, n: int, columns: int, short: float) -> str:
     # c grows with the square of epsilon and with n, so what is told of the table with n squared.
     enough = epsilon / np.sqrt(short)
@@ -370,8 +391,11 @@ def read_anchor_values(path: Path) -> dict[str, float | tuple[float, ...]]:
         if path.stat().st_size > limits.MAX_SETTINGS_BYTES:
             raise InputError(f"The anchor's values in {path} are larger than any that this program needs.")
         found = json.loads(path.read_text(encoding="utf-8"))
-        return {str(k): tuple(map(float, v)) if isinstance(v, list) else float(v) for k, v in found.items()}
-    except (OSError, ValueError, TypeError, AttributeError):
+        values = {str(k): tuple(map(float, v)) if isinstance(v, list) else float(v) for k, v in found.items()}
+        if not all(np.isfinite(value).all() for value in values.values()):
+            raise ValueError
+        return values
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
         raise InputError(
             f"The anchor's values in {path} are not a JSON object of numbers, such as "
             f'{{"beta": [3.5, 0], "sigma": 0.8}}.'

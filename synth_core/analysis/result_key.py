@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from synth_core.analysis.settings import Settings
-from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
+from synth_core.mechanisms.catalogue import ANCHOR_SETTINGS, Mechanism, find_mechanism
 from synth_core.system.cache import content_key
 
 TUNING = frozenset(
@@ -21,21 +21,15 @@ TUNING = frozenset(
         "reweight_tolerance",
         "match_epsilon",
         "bins",
-        "anchor",
-        "anchor_values",
-        "guess",
-        "guess_zeros",
-        "pilot_share",
-        "anchor_weight",
-        "anchor_records",
     }
+    | ANCHOR_SETTINGS
 )  # settings that some mechanisms ignore
 
 
 def result_key(
     fingerprint: str, settings: Settings, mechanism: Mechanism, reference: str | None = None
 ) -> str:
-    """Content key of a result, from the settings that it depends on, and the other tables (`Analysis.others_key`)."""
+    """Content key of a result: of the settings that it depends on, and of other tables (`reference_fingerprint`)."""
     # A matched mechanism depends on all that moves the one it is matched to.
     matched = matched_to(settings, mechanism) is not None
     ignored: set[str] = set() if matched else {*TUNING - mechanism.tuning, "match_epsilon"}

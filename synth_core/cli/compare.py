@@ -18,7 +18,7 @@ from synth_core.cli.settings_arguments import add_settings, settings_from
 from synth_core.data.examples import EXAMPLES
 from synth_core.data.table import Table
 from synth_core.errors import InputError
-from synth_core.mechanisms.catalogue import MECHANISMS, find_mechanism
+from synth_core.mechanisms.catalogue import MECHANISMS, NO_TABLE, find_mechanism
 from synth_core.release.plan.frozen_map import find_map, load_map
 from synth_core.release.plan.plan import read_plan
 from synth_core.release.run_store import RunStore, run_record
@@ -66,9 +66,6 @@ def load_reference(settings: Settings, data_seed: int) -> Table | RiskMap | None
         return load_map(plan, content)
     # A simulated reference is another sample of the design, not the table itself.
     return load_data(name, None, data_seed + 1000)
-
-
-NO_TABLE = ("pilot", "values", "reference", "series")  # anchors that name no file
 
 
 def load_anchor(settings: Settings, data_seed: int) -> Table | None:

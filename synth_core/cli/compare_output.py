@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from synth_core.analysis.analysis import Analysis
-from synth_core.analysis.anchor import SHARE_WARNED
+from synth_core.analysis.anchor import clamped_warning
 from synth_core.analysis.flat import FlatResult, flatten
 from synth_core.analysis.result import Result
 from synth_core.analysis.settings import Settings
@@ -144,13 +144,8 @@ def print_table(analysis: Analysis, results: list[Result], out: Callable[[str], 
 
 def clamped_words(flat: FlatResult) -> str:
     """How many records an anchored likelihood clamped, and what too many of them mean."""
-    share = flat.n_censored / flat.n_records
-    if share <= SHARE_WARNED:
-        return f" {share:.2%} of the records were clamped at some draw."
-    return (
-        f" {share:.1%} of the records were clamped at some draw: above {SHARE_WARNED:.0%} the fit may sit in a mode of "
-        f"its own. Lower the weight c."
-    )
+    few = f"{flat.n_censored / flat.n_records:.2%} of the records were clamped at some draw"
+    return f" {clamped_warning(flat.n_censored, flat.n_records) or few}."
 
 
 def _unfrozen(result: Result, settings: Settings) -> bool:

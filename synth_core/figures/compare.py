@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from synth_core.analysis.anchor import SHARE_WARNED
+from synth_core.analysis.anchor import clamped_warning
 from synth_core.figures.palette import color
 from synth_core.figures.parts import Figure, Summary, statistic_label
 from synth_core.figures.privacy import bounds_figure, weights_figure
@@ -32,11 +32,9 @@ def _warnings(s: Summary) -> list[str]:
             f"has not converged, do not use its numbers: {'; '.join(s['problems'])}. "
             "Try more draws or a longer warm-up; for a mixture, another concentration or scale (Data page)."
         )
-    if s["anchor"] and s["n_censored"] > SHARE_WARNED * s["n_records"]:
-        hints.append(
-            f"{s['n_censored'] / s['n_records']:.1%} of the records were clamped at some draw: above "
-            f"{SHARE_WARNED:.0%} the fit may sit in a mode of its own. Lower the weight c (More of the mechanisms)."
-        )
+    warning = clamped_warning(s["n_censored"], s["n_records"])
+    if s["anchor"] and warning:
+        hints.append(f"{warning} (More of the mechanisms).")
     elif s["n_censored"] > MANY_CENSORED * s["n_records"]:
         hints.append(
             f"{s['n_censored'] / s['n_records']:.0%} of the records are censored: ε is small for the "

@@ -24,6 +24,7 @@ LIKELIHOODS = {
 }
 STANDARDS = {"whole": "Whole range", "averaged": "Range-averaged", "truncated": "Range-truncated"}
 HISTOGRAM = "histogram"
+NO_TABLE = ("pilot", "values", "reference", "series")  # anchors that name no table of their own
 ANCHOR_SETTINGS = frozenset(
     {"anchor", "anchor_values", "guess", "guess_zeros", "pilot_share", "anchor_weight", "anchor_records"}
 )

@@ -6,7 +6,7 @@ import pytest
 from scipy import special, stats
 
 from synth_core.analysis.analysis import Analysis
-from synth_core.analysis.anchor import SHARE_WARNED
+from synth_core.analysis.anchor import SHARE_WARNED, read_anchor_values
 from synth_core.analysis.settings import make_settings
 from synth_core.data.examples import load_example
 from synth_core.data.table import Table
@@ -36,7 +36,7 @@ def worst(x, j, epsilon, anchor):
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
-@pytest.mark.parametrize("n", [3, 30, 300])
+@pytest.mark.parametrize("n", [3, 30, 300, 3000])
 def test_no_record_exceeds_epsilon_and_the_range_stays_bounded(n, epsilon):
     rng = np.random.default_rng([7, n])
     x = np.append(rng.normal(0.3, 1.0, n - 2), [9.0, -30.0])  # extreme records last
@@ -51,6 +51,30 @@ def test_an_anchor_that_reads_the_table_breaks_the_promise():
     x = np.append(np.random.default_rng(3).normal(0.0, 1.0, 19), 12.0)
     assert worst(x, 19, 1.0, lambda table: 0.0)[0] <= 1.0
     assert worst(x, 19, 1.0, np.mean)[0] > 1.5
+
+
+def two_stages(x, chosen, rest, epsilon):
+    """log density of (the pilot's draw, the released draw) on two grids, exactly; both fits at full epsilon."""
+    coarse = slice(None, None, 50)  # of the grid: values of the pilot's draw
+    pilot = log_posterior(x[chosen], 0.5, epsilon)[coarse]
+    pilot = pilot - special.logsumexp(pilot)
+    released = np.stack([log_posterior(x[rest], anchor, epsilon) for anchor in GRID[coarse]])
+    return pilot[:, None] + released
+
+
+def test_a_pilot_and_the_rest_cost_the_larger_epsilon_and_a_record_in_both_would_cost_more():
+    """Both draws seen by the intruder; the worst records, in either part."""
+    epsilon, x = 1.0, np.append(np.random.default_rng(5).normal(0.0, 1.0, 38), [7.0, -20.0])
+    part = np.arange(40) % 4 == 2  # holds the first of the two extremes
+    for j in (38, 39, 0, 2):
+        chosen, rest = np.flatnonzero(part), np.flatnonzero(~part)
+        here = two_stages(x, chosen, rest, epsilon)
+        there = two_stages(x, chosen[chosen != j], rest[rest != j], epsilon)
+        assert np.abs(here - there).max() <= epsilon + 1e-9
+    everyone = np.arange(40)  # the mutant: all records in both, at full epsilon
+    here = two_stages(x, everyone, everyone, epsilon)
+    there = two_stages(x, everyone[:-1], everyone[:-1], epsilon)
+    assert np.abs(here - there).max() > 1.2 * epsilon
 
 
 def test_without_clamping_the_anchor_changes_nothing():
@@ -168,8 +192,33 @@ def test_what_is_missing_is_said_in_words(cache):
         lognormal(cache, income(), guess=None).run("anchored")
     with pytest.raises(InputError, match="lack sigma"):
         lognormal(cache, income(), anchor="values", anchor_values={"beta": (3.0, 0.0)}).run("anchored")
+    for beta, sigma in (((3.0,), 0.5), ((3.0, 0.0, 1.0), 0.5), (4.0, 0.5), ((3.0, 0.0), (0.5, 0.6))):
+        with pytest.raises(InputError, match="no parameters of Lognormal regression for these 2 columns"):
+            given = {"anchor": "values", "anchor_values": {"beta": beta, "sigma": sigma}}
+            lognormal(cache, income(), **given).run("anchored")
     with pytest.raises(InputError, match="reference table, and there is none"):
         lognormal(cache, income(), anchor="reference").run("anchored")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 100_000,
+        "{}}",
+        '{"beta": [NaN]}',
+        '{"sigma": 1e999}',
+        '{"beta": "x"}',
+        "[1]",
+        '{"beta": {"a": 1}}',
+    ],
+)
+def test_a_file_of_values_is_read_or_refused_in_words(tmp_path, text):
+    path = tmp_path / "values.json"
+    path.write_text('{"beta": [3.5, 0], "sigma": 0.8}')
+    assert read_anchor_values(path) == {"beta": (3.5, 0.0), "sigma": 0.8}
+    path.write_text(text)
+    with pytest.raises(InputError, match="not a JSON object of numbers"):
+        read_anchor_values(path)
 
 
 @pytest.mark.stan

@@ -13,7 +13,7 @@ from scipy import stats
 
 from synth_core.engine.toolchain import compile_program, ensure_cmdstan, executable_path
 from synth_core.engine.toolchain.find import find_cmdstan
-from synth_core.engine.toolchain.programs import _with_includes
+from synth_core.engine.toolchain.programs import STAN_DIRECTORY, _user_headers, _with_includes
 from synth_core.errors import FitError
 
 pytestmark = pytest.mark.stan
@@ -310,3 +310,14 @@ def test_an_existing_cmdstan_comes_first(tmp_path, monkeypatch):
     monkeypatch.setenv("CMDSTAN", str(tmp_path / "gone"))
     assert find_cmdstan() != tmp_path
     assert os.environ["CMDSTAN"].endswith("gone")
+
+
+def test_a_header_of_c_plus_plus_is_for_the_project_s_own_programs_only(tmp_path):
+    """An own program that writes the line, whatever it names, is compiled without it."""
+    assert _user_headers(STAN_DIRECTORY / "lognormal.stan") == ["functions/clamped.hpp"]
+    line = "// user header: functions/clamped.hpp\n// user header: ../../evil.hpp\n"
+    for place in (tmp_path / "own.stan", tmp_path / "stan" / "lognormal.stan"):
+        place.parent.mkdir(exist_ok=True)
+        place.write_text(line + GAUSSIAN)
+        assert _user_headers(place) == []
+        assert _with_includes(place, place.parent) == [place]

@@ -54,6 +54,7 @@ INNER = json.loads(to_text(SETTINGS, ["weighted"]))["settings"]
         (changed(settings=INNER | {"bounds": ["-inf", "inf"]}), "bounds"),
         (changed(settings=INNER | {"draws": 10**9}), "draws"),
         (changed(settings=INNER | {"risk_reference": "/etc/passwd"}), "risk_reference"),
+        (changed(settings=INNER | {"anchor": "release:/etc/passwd"}), "anchor that names a table"),
         (changed().replace(b"0.7", b"NaN"), "no number"),
         (changed().replace(b"0.7", b"1e400"), "too large"),
         (b"\x80\x04\x95cos\nsystem\n.", "not valid JSON"),
@@ -88,3 +89,12 @@ def test_many_brackets_need_a_file():
     assert from_bytes(text.encode()).settings.brackets == brackets
     with pytest.raises(InputError, match="too long"):
         to_link(text)
+
+
+def test_an_anchor_that_names_a_table_is_left_out():
+    text = to_text(SETTINGS.model_copy(update={"anchor": "release:salaries_2025.csv"}), ["anchored"])
+    assert "salaries_2025" not in text
+    assert from_bytes(text.encode()).settings.anchor == "pilot"
+    for anchor in ("reference", "series"):
+        kept = to_text(SETTINGS.model_copy(update={"anchor": anchor}), ["anchored"])
+        assert from_bytes(kept.encode()).settings.anchor == anchor

@@ -126,3 +126,10 @@ def test_composed_mechanisms_stay_on_offer():
     chosen = first_choices().with_mechanisms("weighted", "count/censored")
     chosen = chosen.with_mechanisms("weighted")
     assert (chosen.mechanisms, chosen.composed) == (("weighted",), ("count/censored",))
+
+
+def test_declared_values_go_with_the_anchor_that_they_belong_to():
+    """Settings with values were opened, then another anchor was chosen on the page Data."""
+    opened = first_choices().with_settings(anchor="values", anchor_values={"beta": (3.5, 0.0), "sigma": 0.8})
+    assert opened.checked().anchor_values == {"beta": (3.5, 0.0), "sigma": 0.8}
+    assert opened.with_settings(anchor="pilot").checked().anchor_values is None

@@ -157,7 +157,7 @@ def seconds_per_point(mechanism: Mechanism, settings: Settings, n_records: int) 
     draws = settings.chains * settings.draws
     work = draws * n_records / 1e7  # ten million log-likelihoods
     cost = 0.3 + 0.4 * work
-    if mechanism.likelihood == "censored" or family(settings.model).slow:
+    if mechanism.clamps or family(settings.model).slow:
         cost += 3.0 * settings.chains * (settings.draws + settings.warmup) * n_records / 1e7
     if mechanism.standard != "whole":
         cost += 1.5 * work

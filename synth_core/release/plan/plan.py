@@ -15,13 +15,12 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_serializer, field_validator, model_validator
 
 from synth_core.analysis.settings import Settings
-from synth_core.mechanisms.catalogue import HISTOGRAM, Mechanism, find_mechanism
+from synth_core.mechanisms.catalogue import HISTOGRAM, NO_TABLE, Mechanism, find_mechanism
 from synth_core.mechanisms.guarantees import GUARANTEES, Guarantee
 from synth_core.release.bounded_text import ShortWords, Slug, Words, parse_document, read_limited
 from synth_core.system import limits
 
 FORMAT: Final = "synth-core-plan"
-PLANNED_ANCHORS = ("pilot", "values", "reference", "series")
 UNPLANNED = frozenset({"seed", "risk_reference", "match_epsilon"})  # settings that a plan must not hold
 
 TUNED_ON = {
@@ -141,8 +140,8 @@ class Plan(_Closed):
 
     @model_validator(mode="after")
     def _carries_its_anchor(self) -> Plan:
-        if self.point.likelihood == "anchored" and self.settings.anchor not in PLANNED_ANCHORS:
-            raise ValueError(f"the anchor of a plan is one of {', '.join(PLANNED_ANCHORS)}")
+        if self.point.likelihood == "anchored" and self.settings.anchor not in NO_TABLE:
+            raise ValueError(f"the anchor of a plan is one of {', '.join(NO_TABLE)}")
         return self
 
     @model_validator(mode="after")

@@ -12,11 +12,11 @@ from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.flat import flatten
 from synth_core.analysis.result import Result
 from synth_core.errors import InputError
-from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.mechanisms.catalogue import NO_TABLE, find_mechanism
 from synth_core.mechanisms.guarantees import safety_factor
 from synth_core.release.bounded_text import validated
 from synth_core.release.plan.frozen_map import freeze, store_map, to_bytes
-from synth_core.release.plan.plan import FORMAT, PLANNED_ANCHORS, UNPLANNED, Plan, needs_map
+from synth_core.release.plan.plan import FORMAT, UNPLANNED, Plan, needs_map
 from synth_core.release.plan.schema import data_fingerprint, schema_of
 from synth_core.system import files
 
@@ -56,7 +56,7 @@ def make_plan(analysis: Analysis, result: Result, decision: Decision) -> tuple[P
         update={k: result.tuned[k] for k in ("scale", "epsilon") if k in result.tuned}
         | {"match_epsilon": None}
     )
-    if point.likelihood == "anchored" and s.anchor not in PLANNED_ANCHORS:
+    if point.likelihood == "anchored" and s.anchor not in NO_TABLE:
         raise InputError(
             "A plan carries its anchor: take a pilot, declared values, the last release of the series, or the "
             "reference table (the risk reference), which is frozen with the plan."

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_serializer, field_valid
 
 from synth_core.analysis.settings import Settings
 from synth_core.errors import InputError
-from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.mechanisms.catalogue import NO_TABLE, find_mechanism
 from synth_core.release.bounded_text import parse_document
 from synth_core.system import limits
 
@@ -40,6 +40,8 @@ class SettingsFile(BaseModel):
     def _no_table(cls, value: Any) -> Any:
         if isinstance(value, dict) and LEFT_OUT & set(value):
             raise ValueError(f"must not hold {sorted(LEFT_OUT & set(value))[0]}")
+        if isinstance(value, dict) and value.get("anchor", NO_TABLE[0]) not in NO_TABLE:
+            raise ValueError(f"must not hold an anchor that names a table, but one of {', '.join(NO_TABLE)}")
         return value
 
     @field_serializer("settings")
@@ -49,9 +51,8 @@ class SettingsFile(BaseModel):
 
 def to_text(settings: Settings, mechanisms: list[str]) -> str:
     """Settings as JSON, the same text for the same settings."""
-    file = SettingsFile(
-        mechanisms=tuple(mechanisms), settings=settings.model_copy(update={"risk_reference": "current"})
-    )
+    unnamed = {"risk_reference": "current"} | ({} if settings.anchor in NO_TABLE else {"anchor": NO_TABLE[0]})
+    file = SettingsFile(mechanisms=tuple(mechanisms), settings=settings.model_copy(update=unnamed))
     return json.dumps(file.model_dump(mode="json"), sort_keys=True, ensure_ascii=False, indent=2)
 
 

@@ -168,7 +168,7 @@ def choose_anchor() -> None:
             "settings.pilot_share",
             limits.PILOT_SHARE,
             help="A record enters the pilot or the release. At 1 all enter both, and each takes half of ε: for small "
-            "tables.",
+            "tables. At 0 there is no pilot, and the guess is the anchor.",
         )
 
 

@@ -112,12 +112,12 @@ def show_ledger(series: str) -> None:
     a.metric("Releases", balance.releases)
     b.metric("ε in all", f"{balance.spent:g}")
     c.metric("Limit", "none" if balance.limit is None else f"{balance.limit:g}")
+    d.metric("Left", "–" if balance.left is None else f"{max(balance.left, 0.0):g}")
     if balance.rho:
         st.caption(
             f"Together, by zero-concentrated differential privacy: ρ = {balance.rho:.4g}, that is ε = "
             f"{epsilon_at(balance.rho):.2f} at δ = {DELTA:g}. The limit counts the sum of ε."
         )
-    d.metric("Left", "–" if balance.left is None else f"{max(balance.left, 0.0):g}")
     with st.expander("Entries, and another limit"):
         st.dataframe(pd.DataFrame(rows), hide_index=True)
         a, b, c = st.columns(3)

@@ -144,6 +144,8 @@ class Choices(BaseModel):
         """
         declared = {"bounds": self.bounds, "guess": self.guess, "risk_reference": reference}
         values = self.settings.model_dump() | declared | changes
+        if values["anchor"] != "values":
+            values["anchor_values"] = None  # they came with settings whose anchor was changed since
         if values["model"] != OwnProgram.name:
             values["program"] = None  # kept among the choices for when it is chosen again
         chosen = family(values["model"])
