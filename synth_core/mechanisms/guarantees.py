@@ -161,13 +161,15 @@ NO_ODDS = {
 }
 
 
-def about_weights(weighted: bool, reference: str, from_current: bool) -> str:
+def about_weights(weighted: bool, reference: str, from_current: bool, anchored: bool = False) -> str:
     """Whose alpha: what the source of the weights means for the promise.
 
     `from_current` says that re-weighting, range averaging or matching reads the current table
     even where the risk map is frozen.
     """
     if not weighted:
+        if anchored:
+            return "All records of the fit have one weight c, so no record moves the weight of another."
         return "It uses no weights, so nothing else of the table enters."
     if reference == "current":
         return (
@@ -221,7 +223,7 @@ def explain(
     lines = [guarantee.promise, f"Not promised: {guarantee.limits}", *filter(None, [anchor])]
     histogram = guarantee.key == "histogram"
     if not histogram:
-        lines.append(about_weights(weighted, reference, from_current))
+        lines.append(about_weights(weighted, reference, from_current, bool(anchor)))
     change = "replaced by any other" if histogram else "withheld, its row and its predictors kept"
     neighbour = f"ε = {epsilon:.2f} is for one record's value {change}"
     if epsilon_replace and not histogram:

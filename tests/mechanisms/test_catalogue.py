@@ -179,3 +179,13 @@ def test_no_bound_on_odds_is_said_where_none_follows(key):
 def test_the_histogram_says_that_its_neighbour_is_another():
     text = " ".join(explain(GUARANTEES["histogram"], 1.0, None, 1, False, "current"))
     assert "value replaced by any other" in text and "twice as large" in text
+
+
+def test_an_anchored_mechanism_is_not_said_to_use_no_weights():
+    text = " ".join(
+        explain(GUARANTEES["anchored"], 0.5, 1.0, 1, False, "current", anchor="It is anchored at X.")
+    )
+    assert "It is anchored at X." in text
+    assert "one weight c" in text
+    assert "no weights" not in text
+    assert "1% at most 2.7%" in text  # of replacing, which costs twice

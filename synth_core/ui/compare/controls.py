@@ -152,14 +152,14 @@ def more_tuning(used: set[str], chosen: tuple[str, ...]) -> None:
             limits.ANCHOR_WEIGHT,
             help="One weight for all records. Left empty, it is chosen on tables simulated from the anchor, which "
             "costs no ε: half of the largest c that leaves their records unclamped.",
-            placeholder="chosen on simulated tables",
+            placeholder="automatic",
         )
         number(
             "The anchor counts as records",
             "settings.anchor_records",
             limits.ANCHOR_RECORDS,
             help="In the prior. More of them pull a small ε towards the anchor; left empty, what the anchor is worth.",
-            placeholder="what it is worth",
+            placeholder="automatic",
         )
     if "reweight_tolerance" in used:
         slider_with_number(

@@ -58,7 +58,8 @@ PRESETS: dict[str, Preset] = {
     ),
     "anchored": Preset(
         "Strict below 1: anchored at ε = 0.5",
-        "What a record says beyond an anchor is kept within ±0.25: ε-DP, with the accuracy of no weights at all.",
+        "What a record says beyond an anchor is kept within ±0.25: ε-DP, and for thousands of records nearly as "
+        "accurate as without weights.",
         ("unweighted", "weighted", "anchored"),
         {"epsilon": 0.5},
     ),
