@@ -18,6 +18,7 @@ from synth_core.data.table import read_table
 from synth_core.engine import process_limits
 from synth_core.engine.toolchain import ensure_cmdstan
 from synth_core.errors import Cancelled, FitError, InputError
+from synth_core.mechanisms.censoring import Censoring
 from synth_core.models import Records, build_model
 from synth_core.models.own import sandbox
 from synth_core.models.own.contract import check_contract
@@ -396,7 +397,7 @@ def test_an_own_lognormal_is_the_built_in_one(rng, cache, censor):
     found = []
     for values in ({"model": "lognormal"}, {"model": "own", "program": LOGNORMAL}):
         fits = Fits(table, make_settings(**common, **values), cache, lambda text, share: None)
-        posterior, key = fits.posterior(alpha, censor)
+        posterior, key = fits.posterior(alpha, censor and Censoring(censor))
         assert not posterior.diagnostics.problems
         found.append((fits, posterior, fits.bounds(posterior, key, alpha).lipschitz_bounds))
     (built_in, theirs, their_bounds), (own, mine, my_bounds) = found
