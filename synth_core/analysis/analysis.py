@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from synth_core.analysis.anchor import Anchored, Anchoring
 from synth_core.analysis.fits import Fits, Progress
 from synth_core.analysis.identification_risk import identification_risk
+from synth_core.analysis.local import joint_oscillation, replaced_oscillation
 from synth_core.analysis.matching import brought_to
 from synth_core.analysis.mechanism_weights import MechanismWeights, solved, weights_of
 from synth_core.analysis.preview import preview, remember
@@ -290,12 +291,22 @@ class Analysis:
             mechanism.standard == "truncated",
             anchor=None if censoring is None else censoring.anchor,
         )
-        n_censored, promised, epsilon_replace = 0, None, bounds.epsilon_replace
-        if censoring is not None:
+        n_censored, promised = 0, None
+        if censoring is None:
+            frozen = self.frozen if mechanism.weighted else None
+            epsilon_replace = replaced_oscillation(
+                mechanism, self.fits, frozen, posterior, weighted.multiplier, bounds
+            )
+            oscillation = bounds.oscillation
+        else:
             n_censored = int((bounds.lipschitz_bounds > censoring.bound).sum())
             bounds = bounds.clamped(censoring.bound)
             # A priori: one term can go from -epsilon/2 to epsilon/2 when a record is replaced.
             promised, epsilon_replace = self.settings.epsilon, 2 * self.settings.epsilon
+            oscillation = None
+        joint = None
+        if self._reference is None and mechanism.weighted and mechanism.standard == "whole":
+            joint = joint_oscillation(mechanism, self.fits, weighted.weights, posterior, bounds, censoring)
         return self._result(
             mechanism,
             self._synthetic(posterior),
@@ -305,6 +316,8 @@ class Analysis:
             outside=weighted.outside,
             epsilon_promised=promised,
             epsilon_replace=epsilon_replace,
+            oscillation=oscillation,
+            oscillation_joint=joint,
             n_truncated=chosen.truncated,
             n_censored=n_censored,
             diagnostics=_worse(posterior.diagnostics, weighted.anchored),

@@ -24,6 +24,10 @@ class FlatResult:
         Delta and the mean of the by-record bounds, in nats; None for the histogram.
     epsilon, epsilon_replace : float
         Of one data set, removing or replacing a record; the second may be None.
+    oscillation, oscillation_joint : float or None
+        See `Result`.
+    n_draws : int
+        Posterior draws that all this was measured at; 0 for the histogram.
     n_records, n_datasets : int
     n_zero_weight, n_truncated, n_censored : int
         Records of weight 0, those that truncation set to 0, and those censored at some draw.
@@ -60,6 +64,9 @@ class FlatResult:
     bound_mean: float | None
     epsilon: float
     epsilon_replace: float | None
+    oscillation: float | None
+    oscillation_joint: float | None
+    n_draws: int
     n_records: int
     n_datasets: int
     n_zero_weight: int
@@ -107,6 +114,9 @@ def flatten(result: Result) -> FlatResult:
         bound_mean=float(bounds.mean()) if bounds.size else None,
         epsilon=result.epsilon,
         epsilon_replace=result.epsilon_replace,
+        oscillation=result.oscillation,
+        oscillation_joint=result.oscillation_joint,
+        n_draws=len(result.growth),
         n_records=n_records,
         n_datasets=n_datasets,
         n_zero_weight=result.n_zero_weight,

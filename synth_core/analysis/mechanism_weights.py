@@ -7,6 +7,7 @@ and 2).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -15,15 +16,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from synth_core.analysis.fits import Fits
-from synth_core.analysis.risk_map import FrozenReweighting, RiskMap
+from synth_core.analysis.risk_map import FrozenReweighting, RiskMap, ends
+from synth_core.analysis.settings import Settings
 from synth_core.errors import InputError
+from synth_core.mechanisms.bounds import Bounds, lipschitz_bounds
 from synth_core.mechanisms.catalogue import Mechanism
 from synth_core.mechanisms.censoring import weighted_terms
-from synth_core.mechanisms.schemes import SCHEMES
+from synth_core.mechanisms.schemes import SCHEMES, Scheme
 from synth_core.mechanisms.solving import Solution, solve_increasing
 from synth_core.mechanisms.weights import reweight, truncate
+from synth_core.models.base import Draws, Model
 
 Array = NDArray[np.float64]
+WeightsOfValues = Callable[[NDArray[np.int64], Array], Array]
+VALUE_DRAWS = 64  # of the unweighted fit, at which the risk of another value is taken
 
 
 @dataclass(frozen=True)
@@ -55,9 +61,14 @@ class Risk:
             return self._fits.unweighted_bounds().lipschitz_bounds
         return self._frozen.max_abs_log_lik(self._fits)
 
-    @property
-    def span(self) -> tuple[float, float] | None:
-        return None if self._frozen is None else self._frozen.span
+    @cached_property
+    def oscillation(self) -> Array:
+        if self._frozen is None:
+            return self._fits.unweighted_bounds().oscillations
+        return self._frozen.oscillation(self._fits)
+
+    def span_of(self, measure: str) -> tuple[float, float] | None:
+        return self._fits.settings.risk_span if self._frozen is None else self._frozen.spans[measure]
 
     @property
     def lipschitz_bound(self) -> float:
@@ -68,13 +79,51 @@ class Risk:
 class _Some:
     """The same evidence about some of the records; what a frozen map knows is the same."""
 
-    def __init__(self, risk: Risk, rows: slice):
+    def __init__(self, risk: Risk, rows: slice | NDArray[np.bool_]):
         self._risk, self._rows = risk, rows
 
     def __getattr__(self, name: str) -> Any:
         """Looked up when a scheme asks: it may need little of it, and f_i costs a fit."""
         found = getattr(self._risk, name)
-        return found[self._rows] if name in ("outcome", "max_abs_log_lik") else found
+        return found[self._rows] if name in ("outcome", "max_abs_log_lik", "oscillation") else found
+
+
+class _Valued:
+    """Evidence of other values: their own risk, and what is known of the others."""
+
+    def __init__(self, risk: Risk, model: Model, draws: Draws):
+        self._risk, self._model, self._draws = risk, model, draws
+        self.outcome = model.records.outcome
+
+    @cached_property
+    def _bounds(self) -> Bounds:
+        draws = len(next(iter(self._draws.values())))
+        return lipschitz_bounds(
+            lambda rows: self._model.log_lik(self._draws, rows), self._model.records.n, draws
+        )
+
+    @property
+    def max_abs_log_lik(self) -> Array:
+        return self._bounds.lipschitz_bounds
+
+    @property
+    def oscillation(self) -> Array:
+        return self._bounds.oscillations
+
+    def span_of(self, measure: str) -> tuple[float, float] | None:
+        return self._risk.span_of(measure) or ends(getattr(self._risk, measure))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._risk, name)
+
+
+class _Left(_Some):
+    """What the table alone says once a record has left, with the posterior held."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "counted":
+            return self.outcome
+        return float(self.max_abs_log_lik.max()) if name == "lipschitz_bound" else super().__getattr__(name)
 
 
 def _require_own_record(scheme: str, weights: Array, of_some: Array) -> None:
@@ -100,7 +149,7 @@ def weights_of(
     """
     s, n = fits.settings, fits.model.records.n
     scheme, risk = SCHEMES[mechanism.scheme], Risk(fits, frozen)
-    chosen = {name: getattr(s, name) for name in scheme.settings}
+    chosen = _chosen(scheme, s)
     tuned: dict[str, int | float] = {}
     if scheme.alpha is None:
         weights = np.ones(n)
@@ -130,6 +179,75 @@ def weights_of(
             weights, found = _reweighted(weights, fits)
             tuned |= solved("k", found)
     return MechanismWeights(weights, truncated, tuned)
+
+
+def _chosen(scheme: Scheme, settings: Settings) -> dict[str, Any]:
+    """The settings that the scheme's function names; its span it asks of the evidence."""
+    return {name: getattr(settings, name) for name in scheme.settings - {"risk_span"}}
+
+
+def weights_without(mechanism: Mechanism, fits: Fits, weights: Array) -> list[tuple[int, Array]] | None:
+    """Records whose leaving moves the weights of others, and the weights then, the unweighted posterior held.
+
+    Of weights made from the current table by scheme, scale, shift and truncation.
+
+    Parameters
+    ----------
+    weights : array of shape (n_records,)
+        Of the mechanism.
+
+    Returns
+    -------
+    list of (record, weights of shape (n_records,), 0 at the record), or None
+        None where it is not known which records they are, or where refits entered.
+    """
+    scheme = SCHEMES[mechanism.scheme]
+    if scheme.alpha is None or scheme.movers is None or "reweighting" in mechanism.adjustments:
+        return None
+    alpha_of = scheme.alpha
+    risk, chosen, found = Risk(fits, None), _chosen(scheme, fits.settings), []
+
+    def of(evidence: Any, rows: NDArray[np.bool_]) -> Array:
+        alpha = np.zeros(len(weights))
+        alpha[rows] = alpha_of(evidence, **chosen)
+        if "truncation" in mechanism.adjustments:
+            alpha = truncate(alpha, risk.max_abs_log_lik, fits.settings.epsilon / 2)
+        return alpha
+
+    everyone = np.ones(len(weights), dtype=bool)
+    if not np.array_equal(weights, of(risk, everyone)):  # solved for, to match another mechanism
+        return None
+    for record in scheme.movers(risk):
+        others = everyone.copy()
+        others[record] = False
+        found.append((int(record), of(_Left(risk, others), others)))
+    return found
+
+
+def weights_of_values(mechanism: Mechanism, fits: Fits, frozen: RiskMap | None) -> WeightsOfValues | None:
+    """Of records and other values for them, the weights that these would have, the others' risk held.
+
+    None where a record's weight does not change with its value, or where a refit or a range enters it.
+    """
+    scheme = SCHEMES[mechanism.scheme]
+    closed = "reweighting" in mechanism.adjustments or mechanism.standard != "whole"
+    if scheme.alpha is None or scheme.single or closed or not fits.model.exact_again:
+        return None
+    alpha_of = scheme.alpha
+    risk, chosen = Risk(fits, frozen), _chosen(scheme, fits.settings)
+    posterior = fits.unweighted()[0] if frozen is None else frozen.posterior
+    model = fits.model if frozen is None else frozen.model_of(fits)
+    some = np.unique(np.linspace(0, posterior.n_draws - 1, VALUE_DRAWS).astype(int))
+    draws = {name: values[some] for name, values in posterior.draws.items()}
+
+    def weigh(rows: NDArray[np.int64], values: Array) -> Array:
+        asked = _Valued(risk, model.of_records(rows, values), draws)
+        weights = np.asarray(alpha_of(asked, **chosen))
+        if "truncation" in mechanism.adjustments:
+            weights = truncate(weights, asked.max_abs_log_lik, fits.settings.epsilon / 2)
+        return weights
+
+    return weigh
 
 
 def _reweighted_by(weights: Array, fits: Fits, frozen: RiskMap, how: FrozenReweighting) -> Array:

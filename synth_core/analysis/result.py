@@ -32,6 +32,11 @@ class Result:
         Identification risk by record.
     epsilon_promised : float or None
         The a-priori epsilon of a strict guarantee; None where epsilon is measured, 2 * Delta.
+    epsilon_replace : float or None
+        For one record's value replaced: promised where strict, else over the draws, see `local`.
+    oscillation, oscillation_joint : float or None
+        How far one record's term varies over the draws, with all weights held, and with those of the others moving
+        when it leaves, in nats. None for a clamped likelihood, and where it is not known.
     weights_from : str
         Where the weights come from, see `Mechanism.guarantee`.
     anchor : str
@@ -60,6 +65,8 @@ class Result:
     statistics: tuple[Statistic, ...]
     diagnostics: Diagnostics | None
     seconds: float
+    oscillation: float | None = None
+    oscillation_joint: float | None = None
     weights_from: WeightsFrom = "current"
     anchor: str = ""
     tuned: dict[str, int | float] = field(default_factory=dict)

@@ -13,6 +13,7 @@ TUNING = frozenset(
         "epsilon",
         "risk_map",
         "risk_threshold",
+        "risk_span",
         "risk_reference",
         "range",
         "tail",

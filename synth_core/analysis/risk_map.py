@@ -17,6 +17,7 @@ from synth_core.analysis.fits import Fits
 from synth_core.data.design import DesignTransform, select
 from synth_core.engine.sampling import Posterior
 from synth_core.errors import InputError
+from synth_core.mechanisms.bounds import Bounds
 from synth_core.models import Model, build_model
 
 Array = NDArray[np.float64]
@@ -45,7 +46,8 @@ class RiskMap:
         Predictors to the reference's design.
     posterior : Posterior
         Of the unweighted fit.
-    span : (min f, max f), in nats
+    spans : dict
+        Smallest and largest of each measure of risk, in nats, by its name in a scheme's evidence; None if unknown.
     lipschitz_bound : float
         Delta of the unweighted fit.
     outcome : array of shape (n_reference,)
@@ -59,7 +61,7 @@ class RiskMap:
     key: str
     transform: DesignTransform
     posterior: Posterior
-    span: tuple[float, float]
+    spans: dict[str, tuple[float, float] | None]
     lipschitz_bound: float
     outcome: Array = field(default_factory=lambda: np.empty(0))
     scalar: float | None = None
@@ -75,6 +77,17 @@ class RiskMap:
 
     def max_abs_log_lik(self, fits: Fits, posterior: Posterior | None = None) -> Array:
         """f_i of the current records at the frozen draws, of shape (n_records,), in nats."""
+        return self._bounds(fits, posterior).lipschitz_bounds
+
+    def oscillation(self, fits: Fits) -> Array:
+        """How much each log-likelihood varies over the frozen draws, of shape (n_records,), in nats."""
+        if self.spans["oscillation"] is None:
+            raise InputError(
+                "The risk map was made before oscillation weights were known; make the plan again."
+            )
+        return self._bounds(fits, None).oscillations
+
+    def _bounds(self, fits: Fits, posterior: Posterior | None) -> Bounds:
         model = self.model_of(fits)
         chosen, part = (self.posterior, "unweighted") if posterior is None else (posterior, "weighted")
         return fits.bounds(
@@ -83,7 +96,7 @@ class RiskMap:
             np.ones(model.records.n),
             model=model,
             transformed_by=self.fingerprint,
-        ).lipschitz_bounds
+        )
 
     def outside(self, fits: Fits) -> Array:
         """lambda_i of the current records under the frozen unweighted draws."""
@@ -94,8 +107,8 @@ def map_of(reference: Fits) -> RiskMap:
     """The risk map of a reference table, fitted here."""
     posterior, key = reference.unweighted("fitting the risk reference")
     bounds = reference.unweighted_bounds()
-    finite = bounds.lipschitz_bounds[np.isfinite(bounds.lipschitz_bounds)]
-    if not finite.size:
+    spans = {"max_abs_log_lik": ends(bounds.lipschitz_bounds), "oscillation": ends(bounds.oscillations)}
+    if spans["max_abs_log_lik"] is None:
         raise InputError("The risk reference has no record of finite risk; choose another table or model.")
     return RiskMap(
         name=reference.table.name,
@@ -103,7 +116,13 @@ def map_of(reference: Fits) -> RiskMap:
         key=f"{key}:{reference.table.fingerprint}",
         transform=reference.selection.transform,
         posterior=posterior,
-        span=(float(finite.min()), float(finite.max())),
+        spans=spans,
         lipschitz_bound=bounds.lipschitz_bound,
         outcome=reference.model.records.outcome,
     )
+
+
+def ends(risk: Array) -> tuple[float, float] | None:
+    """Smallest and largest finite risk; None if there is none."""
+    finite = risk[np.isfinite(risk)]
+    return (float(finite.min()), float(finite.max())) if finite.size else None

@@ -9,7 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from synth_core.engine.sampling import Sampler
 from synth_core.errors import InputError
+from synth_core.mechanisms.guarantees import DECLARED_SPAN
 from synth_core.mechanisms.ranges import Brackets, Tail, check_brackets, check_range
+from synth_core.mechanisms.schemes import SCHEMES
 from synth_core.models import MODELS, Options
 from synth_core.system import limits
 
@@ -92,6 +94,11 @@ class Settings(BaseModel):
     )
     risk_map: Literal["linear", "reciprocal", "threshold"] = _setting("linear", "from risk to weight")
     risk_threshold: float = _setting(0.5, "z* of the threshold map", between=(0.0, 1.0))
+    risk_span: tuple[float, float] | None = _setting(
+        None,
+        "declared smallest and largest risk, in nats, instead of the table's own: no record then moves others by it",
+        metavar=("LOW", "HIGH"),
+    )
     risk_reference: str = _setting(
         "current",
         "table that the risk map is frozen on, or a release plan (.json)",
@@ -175,6 +182,21 @@ class Settings(BaseModel):
         if self.brackets is not None:
             check_brackets(self.brackets)
         return self
+
+    @model_validator(mode="after")
+    def _span_ordered(self) -> Settings:
+        if self.risk_span is None:
+            return self
+        if not 0 <= self.risk_span[0] < self.risk_span[1] < 1e300:
+            raise ValueError("a declared span of the risk goes from 0 or more to a larger number of nats")
+        if self.risk_reference != "current":
+            raise ValueError("a declared span of the risk and a frozen risk map exclude each other")
+        return self
+
+    def weights_source(self, scheme: str) -> str:
+        """The table that risk is measured on, in a word for `guarantees.explain`."""
+        spanned = scheme in SCHEMES and SCHEMES[scheme].measure is not None
+        return DECLARED_SPAN if spanned and self.risk_span is not None else self.risk_reference
 
     @property
     def model_options(self) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from synth_core.analysis.anchor import clamped_warning
 from synth_core.analysis.flat import FlatResult, flatten
 from synth_core.analysis.result import Result
 from synth_core.analysis.settings import Settings
-from synth_core.mechanisms.guarantees import explain
+from synth_core.mechanisms.guarantees import OWN_TESTED, explain, local_words
+from synth_core.models import OwnProgram
 from synth_core.system.text_table import aligned
 
 
@@ -19,7 +20,7 @@ def _number(value: float | None) -> float | str | None:
     return value if value is None or math.isfinite(value) else str(value)
 
 
-def result_json(result: Result, datasets: int, reference: str) -> dict[str, Any]:
+def result_json(result: Result, settings: Settings) -> dict[str, Any]:
     """One result; `lipschitz_bound`, `weights` and `diagnostics` are null for the histogram."""
     flat = flatten(result)
     d = flat.diagnostics
@@ -31,17 +32,23 @@ def result_json(result: Result, datasets: int, reference: str) -> dict[str, Any]
             result.guarantee,
             flat.epsilon,
             flat.epsilon_replace,
-            datasets,
+            settings.datasets,
             result.point.weighted,
-            reference,
+            settings.weights_source(result.point.scheme),
             result.point.reads_current(flat.tuned),
             flat.anchor,
+            (
+                local_words(flat.oscillation, flat.oscillation_joint, flat.n_draws),
+                OWN_TESTED if settings.model == OwnProgram.name else "",
+            ),
         ),
         "anchor": flat.anchor or None,
         "lipschitz_bound": _number(flat.lipschitz_bound),
         "epsilon": _number(flat.epsilon),
-        "epsilon_total": _number(flat.epsilon * datasets),
+        "epsilon_total": _number(flat.epsilon * settings.datasets),
         "epsilon_replace": _number(flat.epsilon_replace),
+        "oscillation": _number(flat.oscillation),
+        "oscillation_joint": _number(flat.oscillation_joint),
         "n_zero_weight": flat.n_zero_weight,
         "n_truncated": flat.n_truncated,
         "n_censored": flat.n_censored,
@@ -92,7 +99,7 @@ def as_json(analysis: Analysis, results: list[Result]) -> dict[str, Any]:
             "density_scale": model.density_scale,
         },
         "risk_reference": settings.risk_reference,
-        "results": [result_json(r, settings.datasets, settings.risk_reference) for r in results],
+        "results": [result_json(r, settings) for r in results],
     }
 
 

@@ -76,6 +76,7 @@ def results(
                     "delta": _cell(
                         "–" if s["lipschitz_bound"] is None else f"{s['lipschitz_bound']:.2f}",
                         s["lipschitz_bound"],
+                        _local(s),
                     ),
                     "ecdf_max": _cell(f"{s['ecdf_max']:.4f}", s["ecdf_max"]),
                     "ecdf_avg": _cell(f"{s['ecdf_avg']:.6f}", s["ecdf_avg"]),
@@ -100,8 +101,15 @@ def results(
     return rows
 
 
-def _cell(text: str, sort: float | None) -> dict[str, Any]:
-    return {"text": text, "sort": sort, "rank": 0}
+def _cell(text: str, sort: float | None, beside: str = "") -> dict[str, Any]:
+    return {"text": text, "sort": sort, "rank": 0, "beside": beside}
+
+
+def _local(s: Summary) -> str:
+    """The unit-free local figure that stands beside a bound; of a clamped likelihood, none."""
+    if s["oscillation"] is None:
+        return ""
+    return f"local {max(s['oscillation'], s['oscillation_joint'] or 0.0):.2f}"
 
 
 def compare_figures(summaries: list[Summary], labels: dict[str, str], outcome: str) -> list[Figure]:

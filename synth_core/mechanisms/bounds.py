@@ -26,11 +26,14 @@ class Bounds:
     ----------
     lipschitz_bounds : array of shape (n_records,)
         Delta_i = max over draws of |t_si|, in nats, with t the weighted log-likelihood.
+    oscillations : array of shape (n_records,)
+        max over draws of t_si minus min over draws, in nats: free of the unit in which a density is taken.
     draw_max, draw_min : arrays of shape (n_draws,)
         max and min over records of t_si. A weight of 0 contributes t = 0.
     """
 
     lipschitz_bounds: Array
+    oscillations: Array
     draw_max: Array
     draw_min: Array
 
@@ -40,14 +43,18 @@ class Bounds:
         return float(self.lipschitz_bounds.max())
 
     @property
-    def epsilon_replace(self) -> float:
-        """2 * max_s (max_i t - min_i t): replacing one record by another of the table."""
-        return 2.0 * float((self.draw_max - self.draw_min).max())
+    def oscillation(self) -> float:
+        """The largest of the by-record oscillations."""
+        return float(self.oscillations.max())
 
     def clamped(self, censor_bound: float) -> Bounds:
-        """These bounds with every term clamped to [-censor_bound, censor_bound], as censoring does."""
+        """These bounds with every term clamped to [-censor_bound, censor_bound], as censoring does.
+
+        Of an oscillation clamping may leave less than is said here.
+        """
         return Bounds(
             np.minimum(self.lipschitz_bounds, censor_bound),
+            np.minimum(self.oscillations, 2 * censor_bound),
             np.clip(self.draw_max, -censor_bound, censor_bound),
             np.clip(self.draw_min, -censor_bound, censor_bound),
         )
@@ -87,7 +94,7 @@ def lipschitz_bounds(
     """
     if n_records == 0 or n_draws == 0:
         raise ValueError("bounds need at least one record and one draw")
-    per_record = np.zeros(n_records)
+    per_record, oscillations = np.zeros((2, n_records))
     draw_max = np.full(n_draws, -np.inf)
     draw_min = np.full(n_draws, np.inf)
     step = max(1, block_elements // n_draws)
@@ -105,8 +112,16 @@ def lipschitz_bounds(
         terms = log_lik(rows)
         if weights is not None:
             terms *= block_weights
-        per_record[rows] = np.maximum(terms.max(axis=0), -terms.min(axis=0))
+        highest, lowest = terms.max(axis=0), terms.min(axis=0)
+        per_record[rows] = np.maximum(highest, -lowest)
+        oscillations[rows] = apart(highest, lowest)
         np.maximum(draw_max, terms.max(axis=1), out=draw_max)
         np.minimum(draw_min, terms.min(axis=1), out=draw_min)
         check(min(1.0, (start + step) / n_records))
-    return Bounds(per_record, draw_max, draw_min)
+    return Bounds(per_record, oscillations, draw_max, draw_min)
+
+
+def apart(highest: Array, lowest: Array) -> Array:
+    """The difference; infinite where either is not finite."""
+    finite = np.isfinite(highest) & np.isfinite(lowest)
+    return np.subtract(highest, lowest, out=np.full(highest.shape, np.inf), where=finite)

@@ -196,6 +196,12 @@ class Model(ABC):
         prior = type(self)(self.records.with_outcome(censoring.prior_outcome), self.options)
         return [(prior, prior_weights)]
 
+    def of_records(self, rows: NDArray[np.int64], outcome: Array) -> Self:
+        """The same family for some of the records, in the same design, with another outcome."""
+        return type(self)(
+            replace(self.records, outcome=outcome, design=self.records.design[rows]), self.options
+        )
+
     @abstractmethod
     def log_lik(self, draws: Draws, rows: Rows) -> Array:
         """log p(x_i | theta_s) of shape (n_draws, n_rows)."""

@@ -44,7 +44,7 @@ def test_weights_and_bounds_are_those_of_the_definition(cache):
     refit, _ = analysis.fits.posterior(weights)
     terms = weights * model.log_lik(refit.draws, everything)
     np.testing.assert_allclose(result.lipschitz_bounds, np.abs(terms).max(axis=0))
-    assert result.epsilon_replace == pytest.approx(2 * np.ptp(terms, axis=1).max())
+    assert result.oscillation == pytest.approx(np.ptp(terms, axis=0).max())
     assert result.growth[-1] == result.lipschitz_bound
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from synth_core.analysis.flat import FlatResult, flatten
 from synth_core.analysis.result import Result
+from synth_core.analysis.settings import make_settings
 from synth_core.analysis.summary import plain_numbers, summarise
 from synth_core.analysis.utility import Statistic
 from synth_core.cli.compare_output import result_json
@@ -77,11 +78,12 @@ def test_the_histogram_has_no_weights_and_no_bound():
         None,
     )
     assert (flat.epsilon, flat.n_zero_weight, flat.problems) == (5.0, 0, ())
-    assert result_json(histogram(), 1, "current")["weights"] is None
+    assert result_json(histogram(), make_settings(outcome="x", model="beta"))["weights"] is None
 
 
 PLAIN = {
-    "mechanism", "lipschitz_bound", "epsilon", "epsilon_replace", "n_records", "n_datasets", "n_truncated",
+    "mechanism", "lipschitz_bound", "epsilon", "epsilon_replace", "oscillation",
+    "oscillation_joint", "n_draws", "n_records", "n_datasets", "n_truncated",
     "n_censored", "match_risk", "true_match_rate", "false_match_rate", "ecdf_max", "ecdf_avg", "overlap", "seconds",
     "weights_from", "tuned", "preview_khat", "anchor", "problems", "diagnostics", "statistics",
 }  # fmt: skip

@@ -24,9 +24,9 @@ def some_weights(kind, n, rng):
 
 
 def assert_same(found, expected, rtol=0.0):
-    for name in ("lipschitz_bounds", "draw_max", "draw_min"):
+    for name in ("lipschitz_bounds", "oscillations", "draw_max", "draw_min"):
         np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=rtol, err_msg=name)
-    for name in ("lipschitz_bound", "epsilon_replace"):
+    for name in ("lipschitz_bound", "oscillation"):
         assert getattr(found, name) == pytest.approx(getattr(expected, name), rel=max(rtol, 1e-300)), name
     np.testing.assert_allclose(found.growth(), expected.growth(), rtol=rtol)
     np.testing.assert_allclose(found.clamped(1.0).draw_max, expected.clamped(1.0).draw_max, rtol=rtol)
@@ -92,6 +92,7 @@ def test_a_term_that_is_not_finite_falls_back_to_the_definition():
     found = bounds_by_extremes(lambda draws, rows: matrix[draws][:, rows].copy(), 3, 2)
     expected = lipschitz_bounds(lambda rows: matrix[:, rows].copy(), 3, 2)
     np.testing.assert_array_equal(found.lipschitz_bounds, expected.lipschitz_bounds)
+    np.testing.assert_array_equal(expected.oscillations, [1.0, np.inf, np.inf])
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0)])

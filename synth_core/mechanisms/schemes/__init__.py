@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from synth_core.mechanisms.schemes.base import Evidence, Scheme
+from synth_core.mechanisms.schemes.oscillation import OSCILLATION
 from synth_core.mechanisms.schemes.papers import COUNT, LIKELIHOOD, NONE, SCALAR
 
 SCHEMES: dict[str, Scheme] = {
@@ -10,6 +11,7 @@ SCHEMES: dict[str, Scheme] = {
     "likelihood": LIKELIHOOD,
     "count": COUNT,
     "scalar": SCALAR,
+    "oscillation": OSCILLATION,
 }
 
 __all__ = ["SCHEMES", "Evidence", "Scheme"]

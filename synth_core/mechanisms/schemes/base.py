@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+Records = NDArray[np.int64]  # by their places in the table
 
 
 class Evidence(Protocol):
@@ -34,12 +35,31 @@ class Evidence(Protocol):
         """f_i = max over draws of |log p(x_i | theta)| of the unweighted fit, of shape (n_records,), in nats."""
 
     @property
-    def span(self) -> tuple[float, float] | None:
-        """(min f, max f) frozen with the map; None takes them from the records."""
+    def oscillation(self) -> Array:
+        """max over draws of log p(x_i | theta) minus min, of the unweighted fit, of shape (n_records,), in nats."""
+
+    def span_of(self, measure: str) -> tuple[float, float] | None:
+        """Smallest and largest of a measure (`max_abs_log_lik` or `oscillation`), declared or frozen with a map.
+
+        None takes them from the records.
+        """
 
     @property
     def lipschitz_bound(self) -> float:
         """Delta of the unweighted fit, in nats."""
+
+
+def both_ends(measure: str) -> Callable[[Evidence], Records]:
+    """Of a scheme that rescales a measure by the records' own span: the records at its ends."""
+
+    def movers(evidence: Evidence) -> Records:
+        found = getattr(evidence, measure)
+        if evidence.span_of(measure) is not None:
+            return np.empty(0, dtype=np.int64)
+        finite = np.flatnonzero(np.isfinite(found))
+        return np.unique(finite[[found[finite].argmin(), found[finite].argmax()]]) if finite.size else finite
+
+    return movers
 
 
 @dataclass(frozen=True)
@@ -57,6 +77,10 @@ class Scheme:
         Whether one number weights every record: it is reported, matched and frozen as a number.
     counts : bool
         Whether it reads `Evidence.counted`, which a frozen risk map then has to keep.
+    measure : str, optional
+        The measure that it rescales by the records' own span, which may be declared instead.
+    movers : callable, optional
+        Of the evidence: which records' leaving moves the weights of others, the posterior held. None: any may.
     """
 
     label: str
@@ -64,6 +88,8 @@ class Scheme:
     alpha: Callable[..., Array] | Callable[..., float] | None
     single: bool = False
     counts: bool = False
+    measure: str | None = None
+    movers: Callable[[Evidence], Records] | None = None
 
     @cached_property
     def settings(self) -> frozenset[str]:
@@ -71,4 +97,5 @@ class Scheme:
         if self.alpha is None:
             return frozenset()
         parameters = inspect.signature(self.alpha).parameters.values()
-        return frozenset(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
+        named = frozenset(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
+        return named | {"risk_span"} if self.measure else named

@@ -211,16 +211,21 @@ class Mixture(TwoPart):
         }
 
     def monitors(self, draws: Draws) -> Array:
-        """Label-free quantities: total log-likelihood, and predictive probabilities at nine values."""
+        """Label-free quantities: sum and largest of the log-likelihoods, and predictive probabilities at nine values.
+
+        Delta is made of the largest.
+        """
         n, n_draws = self.records.n, len(draws["sigma"])
-        total = np.zeros(n_draws)
+        total, largest = np.zeros((2, n_draws))
         step = max(1, BLOCK_ELEMENTS // n_draws)
         for begin in range(0, n, step):
-            total += self.log_lik(draws, slice(begin, begin + step)).sum(axis=1)
+            log_lik = self.log_lik(draws, slice(begin, begin + step))
+            total += log_lik.sum(axis=1)
+            np.maximum(largest, np.abs(log_lik).max(axis=1), out=largest)
         some = np.unique(np.linspace(0, n - 1, min(n, MONITORED_RECORDS)).astype(int))
         values = np.quantile(self.records.outcome, np.arange(1, 10) / 10)
         shares = [self.cdf(draws, np.full(len(some), value), some).mean(axis=1) for value in values]
-        return np.column_stack([total, *shares])
+        return np.column_stack([total, largest, *shares])
 
     def _residuals(self, draws: Draws, response: Array, rows: Rows, component: int) -> Array:
         """(y - z' beta_k) / sigma_k of shape (n_draws, n_rows); `response` has shape (n_rows,)."""

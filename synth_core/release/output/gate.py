@@ -14,6 +14,8 @@ import numpy as np
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.result import Result
 from synth_core.errors import InputError
+from synth_core.mechanisms.guarantees import COVERED
+from synth_core.mechanisms.schemes import SCHEMES
 from synth_core.release.bounded_text import words
 from synth_core.release.output.copy_tests import copy_tests, precision_of
 from synth_core.release.output.dataset import Synthetic, whole_outcome
@@ -146,8 +148,9 @@ def _target(plan: Plan, result: Result) -> GateCheck:
     return check(
         FAIL if over else PASS,
         f"2Δ = {result.epsilon:.4g}, times the factor of safety {plan.safety:g}: {reached:.4g}; the target is "
-        f"{target:g}",
-        f"The measured ε was {'above' if over else 'at or below'} the target {target:g} that was set in advance.",
+        f"{target:g}. The factor covers {COVERED}; `study like` tells for tables like this one.",
+        f"The measured ε was {'above' if over else 'at or below'} the target {target:g} that was set in advance."
+        + (" The ε of this release is a statistic of the table." if over else ""),
         "Plan a smaller scale or a higher target; overriding charges the measured ε." if over else "",
     )
 
@@ -258,10 +261,12 @@ def _bounds(plan: Plan, synthetic: Synthetic) -> GateCheck:
 
 def _map(plan: Plan, analysis: Analysis, result: Result) -> GateCheck:
     check, frozen = partial(GateCheck, "map", "Fit of the frozen risk map"), analysis.frozen
-    if frozen is None or plan.point.scheme != "likelihood":
+    measure = SCHEMES[plan.point.scheme].measure if plan.point.scheme in SCHEMES else None
+    span = None if frozen is None or measure is None else frozen.spans[measure]
+    if frozen is None or measure is None or span is None:
         return check(PASS, "none is used", "No risk map is used, or a frozen one that fits.")
     share = result.n_zero_weight / max(1, len(result.weights))
-    beyond = float((frozen.max_abs_log_lik(analysis.fits) > frozen.span[1]).mean())
+    beyond = float((getattr(frozen, measure)(analysis.fits) > span[1]).mean())
     drifted = beyond > 0.05
     return check(
         WARN if drifted else PASS,

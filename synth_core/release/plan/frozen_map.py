@@ -73,7 +73,8 @@ def to_bytes(frozen: RiskMap) -> bytes:
     meta = {
         "name": frozen.name,
         "fingerprint": frozen.fingerprint,
-        "span": frozen.span,
+        "span": frozen.spans["max_abs_log_lik"],
+        "oscillation_span": frozen.spans["oscillation"],
         "lipschitz_bound": frozen.lipschitz_bound,
         "tail_from": frozen.tail_from,
         "predictors": transform.predictors,
@@ -162,9 +163,12 @@ def _parse(plan: Plan, content: bytes) -> RiskMap:
     for array in arrays.values():
         if array.dtype.kind not in "fiu" or not np.isfinite(array).all():
             raise InputError("The risk map holds something else than finite numbers.")
-    span = float(meta["span"][0]), float(meta["span"][1])
-    if not all(map(math.isfinite, (*span, meta["lipschitz_bound"]))) or span[0] > span[1]:
-        raise InputError("The risk map's span is not one.")
+    spans = {
+        "max_abs_log_lik": _span(meta["span"]),
+        "oscillation": None if meta.get("oscillation_span") is None else _span(meta["oscillation_span"]),
+    }
+    if not math.isfinite(meta["lipschitz_bound"]):
+        raise InputError("The risk map's largest bound is not finite.")
     transform = DesignTransform.from_parts(
         tuple(meta["predictors"]),
         {k: tuple(v) for k, v in meta["levels"].items()},
@@ -189,7 +193,7 @@ def _parse(plan: Plan, content: bytes) -> RiskMap:
         key=f"{plan.frozen.sha256}:{plan.frozen.k}:{plan.frozen.scalar}",
         transform=transform,
         posterior=posterior("draw:", meta["diagnostics"]),
-        span=span,
+        spans=spans,
         lipschitz_bound=float(meta["lipschitz_bound"]),
         outcome=arrays["outcome"],
         scalar=plan.frozen.scalar,
@@ -197,3 +201,10 @@ def _parse(plan: Plan, content: bytes) -> RiskMap:
         tail_from=meta["tail_from"],
         closed=True,
     )
+
+
+def _span(found: Any) -> tuple[float, float]:
+    low, high = float(found[0]), float(found[1])
+    if not (math.isfinite(low) and math.isfinite(high)) or low > high:
+        raise InputError("The risk map's span is not one.")
+    return low, high

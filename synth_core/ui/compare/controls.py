@@ -137,6 +137,19 @@ def more_tuning(used: set[str], chosen: tuple[str, ...]) -> None:
                 0.05,
                 "Records of relative risk below it keep weight 1.",
             )
+    if "risk_span" in used and session.current().reference is None:
+        low, high = st.columns(2)
+        with low:
+            number(
+                "Span of risk from",
+                "span_low",
+                (0.0, None),
+                help="In nats, declared without looking at the table. Left empty, the smallest and largest risk of the "
+                "table: then a record at either end moves all weights when it leaves.",
+                placeholder="the table's",
+            )
+        with high:
+            number("Span of risk to", "span_high", (0.0, None), placeholder="the table's")
     if "bins" in used:
         pick(
             "selectbox",

@@ -38,7 +38,9 @@ function table(columns, rows, caption) {
 const COLUMNS = [['epsilon', 'ε'], ['guarantee', 'Guarantee'], ['delta', 'Δ (nats)'],
   ['ecdf_max', 'ECDF maximum'], ['ecdf_avg', 'ECDF average'], ['worst', 'Largest error'],
   ['match', 'Match risk']];
-const NOTES = { match: 'Rests on an assumed intruder: the share of records that one who knows the predictors and the '
+const NOTES = { delta: 'The largest weighted log-likelihood; ε is twice as large. Local: how far one record’s leaving '
+  + 'changes the posterior over the draws, whatever the unit, its effect on the weights of others included where it is '
+  + 'known. No guarantee.', match: 'Rests on an assumed intruder: the share of records that one who knows the predictors and the '
   + 'value up to the radius identifies by a random pick among the matches. No guarantee.' };
 
 function resultRow(row) {
@@ -48,6 +50,7 @@ function resultRow(row) {
     if (name === 'guarantee') return element('td', {}, [badge]);
     const cell = row.cells[name];
     const td = element('td', { class: `${name} rank${cell.rank}`, text: cell.text });
+    if (cell.beside) td.append(element('span', { class: 'beside', text: ` ${cell.beside}` }));
     if (cell.rank) td.title = cell.rank === 1 ? 'best of the column' : 'second best of the column';
     return td;
   });

@@ -20,6 +20,7 @@ TUNING = (
     "radius",
     "risk_map",
     "risk_threshold",
+    "risk_span",
     "range",
     "tail",
     "brackets",

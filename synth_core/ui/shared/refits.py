@@ -14,7 +14,8 @@ from synth_core.errors import InputError
 from synth_core.figures.compare import results
 from synth_core.jobs.tasks import Job
 from synth_core.mechanisms.catalogue import find_mechanism
-from synth_core.mechanisms.guarantees import explain
+from synth_core.mechanisms.guarantees import OWN_TESTED, explain, local_words
+from synth_core.models import OwnProgram
 from synth_core.ui.server.manager import manager
 from synth_core.ui.shared.board import board
 from synth_core.ui.shared.finished_runs import record_runs
@@ -73,9 +74,13 @@ def _guarantees(summaries: list[Summary], settings: Settings) -> dict[str, dict[
             s["epsilon_replace"],
             s["n_datasets"],
             mechanism.weighted,
-            settings.risk_reference,
+            settings.weights_source(mechanism.scheme),
             mechanism.reads_current(s["tuned"]),
             s["anchor"],
+            (
+                local_words(s["oscillation"], s["oscillation_joint"], s["n_draws"]),
+                OWN_TESTED if settings.model == OwnProgram.name else "",
+            ),
         )
         if s["tuned"]:
             lines.append(

@@ -26,6 +26,8 @@ MAY_BE_NONE = {
     "upper_bound",
     "guess_typical",
     "guess_spread",
+    "span_low",
+    "span_high",
 }
 Grid = tuple[float, float, int]  # from, to, steps
 
@@ -68,13 +70,15 @@ class Choices(BaseModel):
     Attributes
     ----------
     settings : Settings
-        As chosen and not validated. Its bounds, guess and risk reference are not read: see `checked`.
+        As chosen and not validated. Its pairs (bounds, guess, span) and risk reference are not read: see `checked`.
     mechanisms, composed : tuple of str
         Those compared, and those that were composed here.
     lower_bound, upper_bound : float or None
         Declared bounds of the outcome; they count once both are there.
     guess_typical, guess_spread : float or None
         What a pilot starts from; they count once both are there.
+    span_low, span_high : float or None
+        Declared span of the risk; it counts once both are there, and where no reference table gives one.
     program_draft : str
         What stands in the editor of the page Own program.
     """
@@ -88,6 +92,8 @@ class Choices(BaseModel):
     upper_bound: float | None = None
     guess_typical: float | None = None
     guess_spread: float | None = None
+    span_low: float | None = None
+    span_high: float | None = None
     program_draft: str = ""
     explore: ExploreChoices = ExploreChoices()
 
@@ -104,6 +110,13 @@ class Choices(BaseModel):
         if self.guess_typical is None or self.guess_spread is None:
             return None
         return self.guess_typical, self.guess_spread
+
+    @property
+    def span(self) -> tuple[float, float] | None:
+        """Smallest and largest risk, once both are declared."""
+        if self.span_low is None or self.span_high is None:
+            return None
+        return self.span_low, self.span_high
 
     def with_settings(self, **changes: Any) -> Choices:
         """The same choices with other settings, not validated."""
@@ -143,6 +156,7 @@ class Choices(BaseModel):
             That names the setting and the rule.
         """
         declared = {"bounds": self.bounds, "guess": self.guess, "risk_reference": reference}
+        declared["risk_span"] = self.span if reference == "current" else None
         values = self.settings.model_dump() | declared | changes
         if values["anchor"] != "values":
             values["anchor_values"] = None  # they came with settings whose anchor was changed since
@@ -171,11 +185,23 @@ def example_choices(choices: Choices, key: str) -> Choices:
     return choices.for_table(columns, example.bounds, example.guess)
 
 
-def pairs(bounds: tuple[float, float] | None, guess: tuple[float, float] | None) -> dict[str, float | None]:
-    """Bounds and a guess as the choices hold them."""
+def pairs(
+    bounds: tuple[float, float] | None,
+    guess: tuple[float, float] | None,
+    span: tuple[float, float] | None = None,
+) -> dict[str, float | None]:
+    """Bounds, a guess and a span of the risk as the choices hold them."""
     lower, upper = bounds or (None, None)
     typical, spread = guess or (None, None)
-    return {"lower_bound": lower, "upper_bound": upper, "guess_typical": typical, "guess_spread": spread}
+    low, high = span or (None, None)
+    return {
+        "lower_bound": lower,
+        "upper_bound": upper,
+        "guess_typical": typical,
+        "guess_spread": spread,
+        "span_low": low,
+        "span_high": high,
+    }
 
 
 def value_at(choices: Choices, place: str) -> Any:

@@ -221,7 +221,7 @@ def use_settings(kept: Settings, mechanisms: list[str] | tuple[str, ...]) -> Non
         kept = kept.model_copy(update={"program": chosen.settings.program})
     else:  # it runs only once approved: on the page Own program, where it can be read now
         drafted = {"program_draft": kept.program}
-    update = {"settings": kept} | pairs(kept.bounds, kept.guess) | drafted
+    update = {"settings": kept} | pairs(kept.bounds, kept.guess, kept.risk_span) | drafted
     change(chosen.model_copy(update=update).with_mechanisms(*mechanisms))
 
 

@@ -1,0 +1,142 @@
+"""What a single record can do to this table's pseudo posterior, over the draws at hand: local, and free of the unit.
+
+A density ratio of two posteriors that differ by the factor exp(D(theta)) is exp(D(theta)) / E[exp(D)], and the mean
+lies between the smallest and the largest exp(D). So its logarithm is at most max D - min D in size: the oscillation
+of D. What is constant over theta, such as a unit, drops out; 2 * max|D| would count it twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from synth_core.analysis.fits import Fits
+from synth_core.analysis.mechanism_weights import WeightsOfValues, weights_of_values, weights_without
+from synth_core.analysis.risk_map import RiskMap
+from synth_core.engine.sampling import Posterior
+from synth_core.mechanisms.bounds import Bounds, apart
+from synth_core.mechanisms.catalogue import Mechanism
+from synth_core.mechanisms.censoring import Censoring, weighted_terms
+from synth_core.models.base import Array, Model
+
+Index = NDArray[np.int64]
+
+# Where the search for the worst replacement begins: records, draws, and values of the table by rank.
+COARSE_RECORDS, COARSE_RECORDS_COSTLY, COARSE_DRAWS, COARSE_VALUES = 20_000, 200, 64, 3
+FINE_RECORDS, FINE_VALUES = 64, 17
+
+
+def joint_oscillation(
+    mechanism: Mechanism,
+    fits: Fits,
+    weights: Array,
+    posterior: Posterior,
+    bounds: Bounds,
+    censoring: Censoring | None,
+) -> float | None:
+    """What withholding one record's value changes when the weights of the others move with it.
+
+    max over j of the range over draws of t_j + sum over i != j of t_i - t_i', with t_i' the term of record i under
+    the weights of the table without j. The unweighted posterior behind the weights is held.
+
+    Parameters
+    ----------
+    weights : array of shape (n_records,)
+        Made from the current table.
+
+    Returns
+    -------
+    float or None
+        None where it is not known whose leaving moves others, or where every log-likelihood is costly.
+    """
+    model = fits.model
+    moved = weights_without(mechanism, fits, weights) if model.exact_again else None
+    if moved is None:
+        return None
+    largest, no_rows = bounds.oscillation, np.empty(0, dtype=np.int64)
+    sums = np.zeros((len(moved), posterior.n_draws))
+    step = max(1, model.block_elements // posterior.n_draws)
+    touched = (
+        np.flatnonzero(np.any([weights != without for _, without in moved], axis=0)) if moved else no_rows
+    )
+    for first in range(0, len(touched), step):
+        rows = touched[first : first + step]
+        log_lik = model.log_lik(posterior.draws, rows)
+        now = None if censoring is None else weighted_terms(log_lik, weights[rows], censoring)
+        for total, (_, without) in zip(sums, moved, strict=True):
+            if now is None:
+                with np.errstate(invalid="ignore"):
+                    total += log_lik @ (weights - without)[rows]
+            else:
+                total += (now - weighted_terms(log_lik, without[rows], censoring)).sum(axis=1)
+        fits.progress("following the weights of the others", first / len(touched))
+    for total in sums:
+        largest = max(largest, float(apart(total.max(), total.min())))
+    return largest
+
+
+def replaced_oscillation(
+    mechanism: Mechanism,
+    fits: Fits,
+    frozen: RiskMap | None,
+    posterior: Posterior,
+    multiplier: Array,
+    bounds: Bounds,
+) -> float:
+    """The largest range over draws of t(x', z_i) - t(x_i, z_i), over records i and other values x' of the table.
+
+    Predictors are public, so a neighbour has another value and the same predictors. The weights of the others are
+    held; the record gets the weight of its new value where that is known without a refit, else it keeps its own.
+    Searched for: a few values at every record over some of the draws, then more values at the worst records over all.
+
+    Parameters
+    ----------
+    multiplier : array of shape (n_records,)
+        What each log-likelihood is multiplied by.
+    """
+    model, n = fits.model, fits.model.records.n
+    ranges = fits.intervals() if mechanism.standard == "truncated" else None
+    weigh = weights_of_values(mechanism, fits, frozen)
+    n_values, n_rows = (FINE_VALUES, COARSE_RECORDS) if model.exact_again else (COARSE_VALUES, FINE_RECORDS)
+    search = _Replacement(model, posterior.draws, multiplier, np.sort(model.records.outcome), ranges, weigh)
+    rows = np.arange(n)
+    if n > n_rows:
+        rows = np.sort(np.argpartition(-bounds.oscillations, n_rows)[:n_rows])
+    if len(rows) > FINE_RECORDS:
+        some = np.unique(np.linspace(0, posterior.n_draws - 1, COARSE_DRAWS).astype(int))
+        coarse = replace(search, draws={name: values[some] for name, values in posterior.draws.items()})
+        rows = rows[np.argsort(-coarse.largest(rows, COARSE_VALUES), kind="stable")[:FINE_RECORDS]]
+    return float(search.largest(rows, n_values).max())
+
+
+@dataclass(frozen=True)
+class _Replacement:
+    """What the search is among: draws, a few values of the table, and what a record weighs with each."""
+
+    model: Model
+    draws: dict[str, Array]
+    multiplier: Array
+    ordered: Array
+    ranges: Array | None  # within which a value stays
+    weigh: WeightsOfValues | None
+
+    def largest(self, rows: Index, n_values: int) -> Array:
+        """Of each of these records the largest range, over draws, that another value gives, of shape (n_rows,)."""
+        own = self._terms(rows, self.model.records.outcome[rows], self.multiplier[rows])
+        found = np.zeros(len(rows))
+        for rank in np.unique(np.linspace(0, len(self.ordered) - 1, n_values).astype(int)):
+            values = np.full(len(rows), self.ordered[rank])
+            if self.ranges is not None:
+                ends = tuple(self.ranges[rows].T)
+                values = np.clip(values, *(self.model.whole_ends(*ends) if self.model.discrete else ends))
+            weights = self.multiplier[rows] if self.weigh is None else self.weigh(rows, values)
+            with np.errstate(invalid="ignore"):
+                change = self._terms(rows, values, weights) - own
+            found = np.maximum(found, apart(change.max(axis=0), change.min(axis=0)))
+        return found
+
+    def _terms(self, rows: Index, values: Array, weights: Array) -> Array:
+        log_lik = self.model.of_records(rows, values).log_lik(self.draws, slice(None))
+        return weighted_terms(log_lik, weights)
