@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from synth_core.cli.limit_arguments import add_count, count_from
 from synth_core.errors import InputError
-from synth_core.mechanisms.composition import DELTA, epsilon_at
 from synth_core.release.bounded_text import slug, words
+from synth_core.release.ledger.balances import Entry
 from synth_core.release.ledger.ledger import Ledger
+from synth_core.release.ledger.room import left_words, limit_words, other_words, spent_words
 from synth_core.system import limits
 
 
@@ -24,6 +26,7 @@ def add(commands: Any) -> None:
     limit = actions.add_parser("limit", help="set the limit of a series")
     limit.add_argument("series")
     limit.add_argument("epsilon", type=float)
+    add_count(limit)
     limit.add_argument("--reason", required=True)
     limit.add_argument("--who", required=True)
     limit.set_defaults(run=run_limit)
@@ -44,19 +47,18 @@ def run_show(args: argparse.Namespace) -> int:
         print("The ledger is empty.")
     for name in names:
         b = ledger.balance(name)
-        limit = "no limit" if b.limit is None else f"of {b.limit:g}, {b.left or 0:g} left"
-        open_ = f", {b.reserved:g} of it reserved for unfinished releases" if b.reserved > 1e-12 else ""
+        limit = "" if b.limit is None else f" of {limit_words(b)}"
+        open_ = f", ε = {b.reserved:g} reserved for unfinished releases" if b.reserved > 1e-12 else ""
         print(
-            f"{name}: releases: {b.releases}, ε = {b.spent:g} {limit}{open_}; {b.strict:g} under a strict guarantee"
+            f"{name}: releases: {b.releases}, {spent_words(b)}{limit}, {left_words(b)}{open_}; "
+            f"ε = {b.strict:g} under a strict guarantee"
         )
         if b.rho:
-            print(
-                f"  together, by zCDP: ρ = {b.rho:.4g}, that is ε = {epsilon_at(b.rho):.2f} at δ = {DELTA:g}"
-            )
+            print(f"  {other_words(b)}; ρ = {b.rho:.4g}")
         if args.series:
             for e in ledger.entries(name):
                 what = (
-                    f"limit {e.details['limit']:g}, {e.details['who']}: {e.details['reason']}"
+                    f"limit {e.details['limit']:g}{_delta(e)}, {e.details['who']}: {e.details['reason']}"
                     if e.kind == "limit"
                     else e.release
                 )
@@ -65,6 +67,10 @@ def run_show(args: argparse.Namespace) -> int:
                 )
                 print(f"{e.number:>4}  {e.time}  {e.kind:<8} {e.epsilon:+.4g}  {what}{label}  {e.hash[:12]}")
     return 0
+
+
+def _delta(limit: Entry) -> str:
+    return f" at δ = {limit.details['delta']:g}" if "delta" in limit.details else ""
 
 
 def run_verify(args: argparse.Namespace) -> int:
@@ -80,7 +86,8 @@ def run_limit(args: argparse.Namespace) -> int:
     if not low <= args.epsilon <= high:
         raise InputError(f"A limit must lie between {low:g} and {high:g}.")
     who, reason = words(args.who, "The name"), words(args.reason, "The reason")
-    Ledger().set_limit(slug(args.series, "The name of the series"), args.epsilon, reason, who)
+    series = slug(args.series, "The name of the series")
+    Ledger().set_limit(series, args.epsilon, reason, who, count_from(args))
     return 0
 
 

@@ -8,12 +8,13 @@ from typing import Any
 
 from synth_core.cli.compare import add_table, load_reference, record_run
 from synth_core.cli.data import add_simulated, load_data
+from synth_core.cli.limit_arguments import add_count, count_beside
 from synth_core.cli.settings_arguments import settings_from
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.release.bounded_text import read_limited
 from synth_core.release.output.gate import OVERRIDABLE, GateCheck
-from synth_core.release.plan.plan import TUNED_ON, Plan, read_plan
+from synth_core.release.plan.plan import NO_RHO, TUNED_ON, Plan, has_rho, read_plan
 from synth_core.release.report.audit_summary import parse_audit
 from synth_core.system import limits
 
@@ -30,7 +31,8 @@ def add(commands: Any) -> None:
     )
     option("--reason", required=True, help="why these settings, in words")
     option("--decided-by", required=True, metavar="WHO")
-    option("--limit", type=float, metavar="EPS", help="of the sum over all releases of the series")
+    option("--limit", type=float, metavar="EPS", help="of all releases of the series together")
+    add_count(plan)
     option(
         "--target-epsilon",
         type=float,
@@ -50,6 +52,7 @@ def add(commands: Any) -> None:
     option("--out", metavar="DIR", help="where both archives go; not needed with --dry-run")
     option("--series", default="", metavar="NAME", help="instead of the plan's")
     option("--limit", type=float, metavar="EPS", help="of a series that has none yet")
+    add_count(apply)
     option("--release", default="first", metavar="LABEL", help="tells two releases from one table apart")
     option(
         "--override",
@@ -77,7 +80,10 @@ def run_plan(args: argparse.Namespace) -> int:
         raise InputError("A plan's file ends in .json.")
     if not out.absolute().parent.is_dir():
         raise InputError(f"There is no directory {out.parent}.")
-    point = find_mechanism(args.mechanism)
+    point, count = find_mechanism(args.mechanism), count_beside(args.limit, args)
+    delta = None if count is None else count.delta
+    if delta is not None and not has_rho(point, args.tuned_on):  # before a fit of minutes
+        raise InputError(f"--count zcdp: {NO_RHO}.")
     settings = settings_from(args, args.data)
     analysis = Analysis(
         load_data(args.data, args.rows, args.data_seed),
@@ -93,6 +99,7 @@ def run_plan(args: argparse.Namespace) -> int:
         decided_by=args.decided_by,
         tuned_on=args.tuned_on,
         limit=args.limit,
+        limit_delta=delta,
         target_epsilon=args.target_epsilon,
         shuffle=not args.keep_order,
         decimals=args.decimals,
@@ -137,6 +144,7 @@ def run_apply(args: argparse.Namespace) -> int:
         series=args.series,
         label=args.release,
         limit=args.limit,
+        count=count_beside(args.limit, args),
         overrides=overrides,
         dry_run=args.dry_run,
         recompute=args.recompute,

@@ -2,11 +2,42 @@
 
 from __future__ import annotations
 
+import functools
 import math
+from dataclasses import dataclass
 
+from synth_core.errors import InputError
 from synth_core.mechanisms.guarantees import Guarantee
+from synth_core.system import limits
 
 DELTA = 1e-6  # at which a sum of ρ is shown as (ε, δ)
+_LARGEST_RHO = 1e4  # that opendp's conversion takes without overflow, with room to spare
+
+
+@dataclass(frozen=True)
+class Count:
+    """How a limit counts: the sum of ε where `delta` is None, otherwise ε at that δ, by zCDP.
+
+    Raises
+    ------
+    InputError
+        If δ is beyond its bounds.
+    """
+
+    delta: float | None = None
+
+    def __post_init__(self) -> None:
+        low, high = limits.LIMIT_DELTA
+        if self.delta is not None and not low <= self.delta <= high:
+            raise InputError(f"The δ of a limit must lie between {low:g} and {high:g}.")
+
+    @property
+    def words(self) -> str:
+        """What is counted."""
+        return "the sum of ε" if self.delta is None else f"ε at δ = {self.delta:g}, by zCDP"
+
+
+SUM = Count()
 
 
 def rho_of(guarantee: Guarantee, epsilon: float, datasets: int) -> float | None:
@@ -29,14 +60,38 @@ def rho_of(guarantee: Guarantee, epsilon: float, datasets: int) -> float | None:
 def epsilon_at(rho: float, delta: float = DELTA) -> float:
     """ε of (ε, δ)-DP that ρ-zCDP gives, by opendp's conversion.
 
+    Beyond what opendp can represent it is ρ + 2 √(ρ log(1/δ)), which is slightly larger (Bun and Steinke 2016).
+
     Examples
     --------
     >>> round(epsilon_at(12 * 0.5**2 / 8), 2)
     4.44
     """
+    if rho <= 0:
+        return 0.0
+    if rho > _LARGEST_RHO:
+        return rho + 2 * math.sqrt(rho * math.log(1 / delta))
     import opendp.prelude as dp
 
     dp.enable_features("contrib")
     scale = 1 / math.sqrt(2 * rho)  # of Gaussian noise of that ρ
     noise = dp.m.make_gaussian(dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float), scale=scale)
     return float(dp.c.make_zCDP_to_approxDP(noise).map(1.0).epsilon(delta))
+
+
+@functools.lru_cache(maxsize=256)
+def rho_at(epsilon: float, delta: float) -> float:
+    """The largest ρ that gives no more than ε at δ, from below.
+
+    Examples
+    --------
+    >>> round(rho_at(4.5, 1e-6), 3)
+    0.384
+    """
+    low, high = 0.0, 1.0
+    while epsilon_at(high, delta) <= epsilon:
+        low, high = high, 2 * high
+    while high - low > 1e-6 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if epsilon_at(middle, delta) <= epsilon else (low, middle)
+    return low

@@ -56,6 +56,7 @@ NAME_LENGTH = 64
 DECIMALS = (0, 12)
 SAFETY = (1.0, 2.0)
 TOTAL_EPSILON = (0.01, 100_000.0)
+LIMIT_DELTA = (1e-12, 1e-2)  # of a series that is limited by (ε, δ)
 MAX_GROWTH = 0.05  # of Delta over the second half of the draws, relative
 COPY_ALPHA = 1e-4  # how seldom the copy tests may refuse an honest data set
 

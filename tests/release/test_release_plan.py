@@ -15,6 +15,7 @@ from synth_core.data.examples import load_example
 from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.mechanisms.composition import Count
 from synth_core.release.plan.frozen_map import SUFFIX, find_map, load_map, to_bytes
 from synth_core.release.plan.plan import parse_plan, read_plan
 from synth_core.release.plan.planning import Decision, make_plan, save_plan
@@ -133,9 +134,24 @@ def changed(plan, **values):
     return json.dumps(json.loads(plan.canonical()) | values).encode()
 
 
+def test_a_plan_holds_what_its_limit_counts_and_an_older_one_reads_unchanged(saved):
+    plan = saved[0]
+    assert "limit_delta" not in json.loads(plan.canonical())  # the digest of a plan of before is the same
+    assert plan.count == Count()
+    by_zcdp = parse_plan(changed(plan, limit_delta=1e-6))
+    assert by_zcdp.count == Count(1e-6)
+    assert parse_plan(by_zcdp.canonical().encode()) == by_zcdp
+    assert by_zcdp.digest != plan.digest
+    assert parse_plan(changed(plan, limit_delta=None)).digest == plan.digest
+
+
 @pytest.mark.parametrize(
     ("values", "message"),
     [
+        ({"limit_delta": 0.5}, "limit_delta"),
+        ({"limit_delta": 1e-13}, "limit_delta"),
+        ({"limit_delta": "x"}, "limit_delta"),
+        ({"limit_delta": 1e-6, "limit": None}, "belongs to a limit"),
         ({"extra": 1}, "not known here: extra"),
         ({"__class__": "os.system"}, "not known here: __class__"),
         ({"version": 2}, "version"),

@@ -1,5 +1,6 @@
 """A series that anchors itself: each release at those before it, by their archives, and the same when repeated."""
 
+import json
 import zipfile
 
 import numpy as np
@@ -76,3 +77,29 @@ def test_a_sum_without_rho_where_a_release_has_none():
     assert rho_of(GUARANTEES["anchored"], 2.0, 3) == pytest.approx(1.5)
     assert rho_of(GUARANTEES["histogram"], 2.0, 1) == pytest.approx(2.0)
     assert rho_of(GUARANTEES["weights_seen"], 2.0, 1) is None
+
+
+def test_months_under_a_limit_by_zcdp(series, capsys):
+    plan = json.loads((series / "plan.json").read_text())
+    (series / "plan.json").write_text(json.dumps(plan | {"limit": 17.0, "limit_delta": 1e-6}))
+    assert apply(series, 1) == 0, capsys.readouterr().err
+    reached = epsilon_at(EPSILON**2 / 8)
+    fact = f"<dd>ε = {reached:.4g} at δ = 1e-06<small>of at most 17, counted by zCDP; the sum of ε is {EPSILON:g}"
+    assert f"{fact}</small>" in report(series, 1)
+    with zipfile.ZipFile(series / "out" / "monthly-001-INTERNAL.zip") as archive:
+        assert (
+            f"{fact}; after it room for one more data set"
+            in archive.read("monthly-001-INTERNAL/report-INTERNAL.html").decode()
+        )
+    for arguments, message in (
+        (["--limit", "17", "--count", "sum"], "fixed with its first limit"),
+        (["--limit", "18"], "is a decision of its own"),
+        (["--count", "zcdp"], "belongs to --limit"),
+    ):
+        assert apply(series, 2, *arguments) == 2
+        assert message in capsys.readouterr().err
+    assert apply(series, 2, "--limit", "17") == 0, capsys.readouterr().err
+    assert apply(series, 0) == 2  # the table it was tuned on: its settings have seen it
+    assert "no theorem gives the ρ of this release" in capsys.readouterr().err
+    assert apply(series, 3) == 0, capsys.readouterr().err
+    assert Ledger().balance("monthly").rho == pytest.approx(3 * EPSILON**2 / 8)

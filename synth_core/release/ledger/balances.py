@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from synth_core.mechanisms.composition import SUM, Count
+
 GENESIS = "0" * 64
 
 
@@ -39,7 +41,7 @@ class Reservation:
 
 @dataclass(frozen=True)
 class Balance:
-    """Sum by sequential composition of one series; `limit` is None before one is set."""
+    """What one series adds up to; `limit` is None before one is set, and counts what `count` says."""
 
     series: str
     limit: float | None
@@ -49,14 +51,12 @@ class Balance:
     rho: float | None  # sum by zero-concentrated DP; None where a release has no such claim
     releases: int
     head: str
+    count: Count = SUM
 
     @property
     def spent(self) -> float:
+        """The sum of ε, whatever the limit counts."""
         return self.committed + self.reserved
-
-    @property
-    def left(self) -> float | None:
-        return None if self.limit is None else self.limit - self.spent
 
 
 @dataclass(frozen=True)
@@ -64,13 +64,14 @@ class Place:
     """The number of a release within its series; sum and limit when it was last reserved."""
 
     number: int
-    total: float
+    spent: float
     limit: float
     rho: float | None = None  # sum by zCDP then; None where a release has no such claim
+    count: Count = SUM
 
 
 def balance_of(series: str, entries: list[Entry]) -> Balance:
-    """The sum of a series by sequential composition."""
+    """What a series adds up to by sequential composition, as ε and as ρ."""
     limit, strict, rhos = None, 0.0, dict[str, float | None]()
     states: dict[str, str] = {}
     sums: dict[str, float] = {}
@@ -94,7 +95,14 @@ def balance_of(series: str, entries: list[Entry]) -> Balance:
         None if None in counted else sum(rho for rho in counted if rho is not None),
         sum(kind == "commit" for kind in states.values()),
         entries[-1].hash if entries else GENESIS,
+        count_of(entries),
     )
+
+
+def count_of(entries: list[Entry]) -> Count:
+    """How the limit of a series counts: as its first limit said, for good."""
+    first = next((e for e in entries if e.kind == "limit"), None)
+    return SUM if first is None else Count(first.details.get("delta"))
 
 
 def next_number(entries: list[Entry]) -> int:
@@ -117,5 +125,6 @@ def place_of(release: str, entries: list[Entry]) -> Place:
         total += entry.epsilon
         if entry.release == release and entry.kind in ("reserve", "raise"):
             number = int(entry.details.get("number", number))
-            found = Place(number, total, limit, balance_of("", entries[: i + 1]).rho)
+            then = balance_of("", entries[: i + 1])
+            found = Place(number, total, limit, then.rho, then.count)
     return found

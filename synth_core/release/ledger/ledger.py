@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from synth_core.errors import InputError
+from synth_core.mechanisms.composition import Count
 from synth_core.release.ledger.balances import (
     GENESIS,
     Balance,
@@ -31,10 +32,9 @@ from synth_core.release.ledger.balances import (
     place_of,
 )
 from synth_core.release.ledger.chain_heads import Heads
+from synth_core.release.ledger.room import check_count, check_room
 from synth_core.release.plan.planning import now
 from synth_core.release.state import StateError, open_database, private_directory, read, transaction
-
-ROUNDING = 1e-9  # a sum of decimals may miss a limit by its last bits
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS entries (
@@ -134,10 +134,25 @@ class Ledger:
 
     # -- writing -------------------------------------------------------------------------------
 
-    def set_limit(self, series: str, limit: float, reason: str, who: str) -> None:
-        """Set or change the limit of a series; recorded with its reason."""
+    def set_limit(self, series: str, limit: float, reason: str, who: str, count: Count | None = None) -> None:
+        """Set or change the limit of a series; recorded with its reason.
+
+        Parameters
+        ----------
+        count : Count, optional
+            What it counts, fixed with the first limit; None: as before, or the sum of ε.
+
+        Raises
+        ------
+        InputError
+            If it shall count otherwise than the first limit did.
+        """
+        details: dict[str, Any] = {"limit": limit, "reason": reason, "who": who}
         with transaction(self._db):
-            self._append(series, "limit", 0.0, "", {"limit": limit, "reason": reason, "who": who})
+            fixed = check_count(self.balance(series), count)
+            if fixed.delta is not None:
+                details["delta"] = fixed.delta
+            self._append(series, "limit", 0.0, "", details)
         self._note(series)
 
     def reserve(self, series: str, release: str, epsilon: float, details: dict[str, Any]) -> Reservation:
@@ -148,12 +163,13 @@ class Ledger:
         epsilon : float
             m times the epsilon of one data set.
         details : dict
-            JSON values: data (the fingerprint), plan, m, guarantee, strict.
+            JSON values: data (the fingerprint), plan, m, guarantee, strict, rho (of all data sets).
 
         Raises
         ------
         InputError
-            If the limit would be passed, none is set, or the table was charged under another series.
+            If the limit would be passed, none is set, it counts ρ and there is none, or the table was charged
+            under another series.
         StateError
             If the ledger is damaged.
         """
@@ -161,7 +177,7 @@ class Ledger:
             known = self.reservation(series, release)
             if known is None or known.state == "cancelled":
                 self._refuse_other_series(series, details["data"])
-                self._check_room(series, epsilon)
+                self._check_room(series, release, epsilon, details)
                 if known is None:
                     self._db.execute("INSERT INTO secrets VALUES (?, ?)", (release, new_secret()))
                 number = next_number(self.entries(series))
@@ -172,11 +188,11 @@ class Ledger:
         return known
 
     def raise_to(self, series: str, release: str, epsilon: float, details: dict[str, Any]) -> None:
-        """Charge more for a reserved release, up to `epsilon` in all."""
+        """Charge more for a reserved release, up to `epsilon` in all; `details` are those of a reservation."""
         with transaction(self._db):
             known = self._open(series, release)
             if epsilon > known.epsilon:
-                self._check_room(series, epsilon - known.epsilon)
+                self._check_room(series, release, epsilon, details)
                 self._append(series, "raise", epsilon - known.epsilon, release, details)
         self._note(series)
 
@@ -206,16 +222,9 @@ class Ledger:
             raise InputError(f"There is no open reservation {release} in the series {series}.")
         return known
 
-    def _check_room(self, series: str, epsilon: float) -> None:
-        balance = self.balance(series)
-        if balance.left is None:
-            raise InputError(f"The series {series} has no limit yet: set one (--limit, or `ledger limit`).")
-        if epsilon > balance.left + ROUNDING * max(1.0, balance.limit or 0.0):
-            raise InputError(
-                f"The limit of the series {series} is reached: it allows ε = {balance.limit:g} in all, "
-                f"{balance.spent:g} is spent or reserved, and this release needs {epsilon:g}. Wait for the next "
-                f"table's budget, plan a smaller ε or fewer data sets, or raise the limit with a reason."
-            )
+    def _check_room(self, series: str, release: str, epsilon: float, details: dict[str, Any]) -> None:
+        others = balance_of(series, [e for e in self.entries(series) if e.release != release])
+        check_room(others, epsilon, details.get("rho"), str(details.get("guarantee", "")))
 
     def _refuse_other_series(self, series: str, data: str) -> None:
         for name in self.series():

@@ -21,8 +21,10 @@ from synth_core.analysis.result import Result
 from synth_core.analysis.risk_map import RiskMap
 from synth_core.analysis.settings import Settings
 from synth_core.data.table import Table
+from synth_core.mechanisms.composition import Count
 from synth_core.release.ledger.balances import Reservation
 from synth_core.release.ledger.ledger import Ledger
+from synth_core.release.ledger.room import spent_words
 from synth_core.release.making.series_anchor import last_releases
 from synth_core.release.output import bundle, gate
 from synth_core.release.output.dataset import Synthetic, synthetic_data
@@ -39,6 +41,7 @@ from synth_core.system.cache import Cache
 class Request:
     """What is asked for.
 
+    `limit` is of a series that has none yet, and `count` what it counts; without them it is the plan's.
     `label` tells two releases of one plan from one table apart; `dry_run` stops after the gate;
     `audit` is what the public report holds of a privacy audit (`Audited.text`), or empty.
     """
@@ -49,6 +52,7 @@ class Request:
     series: str = ""  # empty: the plan's
     label: str = "first"
     limit: float | None = None
+    count: Count | None = None
     overrides: dict[str, str] = field(default_factory=dict)
     dry_run: bool = False
     recompute: bool = False  # draw a released data set again and compare
@@ -119,8 +123,8 @@ class ReleaseRun:
         )
         balance = ledger.balance(request.name)
         finding = (
-            f"{balance.releases:,} releases so far; with this one ε = {balance.spent:g} of {balance.limit or 0:g} is "
-            f"spent or reserved; the chain holds"
+            f"{balance.releases:,} releases so far; with this one {spent_words(balance)} of "
+            f"{balance.limit or 0:g} is spent or reserved; the chain holds"
         )
         self.checks = gate.examine(
             self.plan,

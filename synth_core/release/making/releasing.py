@@ -22,6 +22,7 @@ from synth_core.mechanisms.composition import rho_of
 from synth_core.release.bounded_text import printable, slug
 from synth_core.release.ledger.balances import Reservation
 from synth_core.release.ledger.ledger import Ledger
+from synth_core.release.ledger.room import check_count
 from synth_core.release.making.drawing import ReleaseRun, Request, working_directory
 from synth_core.release.output import bundle, gate
 from synth_core.release.plan.frozen_map import load_map
@@ -103,7 +104,8 @@ def _release(request: Request, frozen: Any, ledger: Ledger, progress: Progress) 
                 REFUSED if stopped else CHECKED, request.id, tuple(checks), numbers=run.numbers
             )
         if run.epsilon > plan.target_epsilon:
-            ledger.raise_to(series, request.id, run.epsilon * plan.datasets, details)
+            raised = details | {"rho": rho_of(guarantee, run.epsilon, plan.datasets)}
+            ledger.raise_to(series, request.id, run.epsilon * plan.datasets, raised)
         archives = run.archives()
         target = private_directory("releases") / request.id
         progress("writing both archives", 0.9)
@@ -139,10 +141,13 @@ def _outcome(
 def _agree_on_limit(request: Request, ledger: Ledger) -> None:
     wanted = request.limit if request.limit is not None else request.plan.limit
     balance = ledger.balance(request.name)
+    if balance.limit is not None:
+        check_count(balance, request.count)
     if wanted is None or wanted == balance.limit:
         return
     if balance.limit is None:
-        ledger.set_limit(request.name, wanted, "set with the first release", request.plan.decided_by)
+        count = request.count or request.plan.count
+        ledger.set_limit(request.name, wanted, "set with the first release", request.plan.decided_by, count)
     elif request.limit is not None:
         raise InputError(
             f"The series {request.name} has the limit ε = {balance.limit:g}; changing it to {wanted:g} is a decision "

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_serializer, field_valid
 
 from synth_core.analysis.settings import Settings
 from synth_core.mechanisms.catalogue import HISTOGRAM, NO_TABLE, Mechanism, find_mechanism
+from synth_core.mechanisms.composition import Count
 from synth_core.mechanisms.guarantees import GUARANTEES, Guarantee
 from synth_core.release.bounded_text import ShortWords, Slug, Words, parse_document, read_limited
 from synth_core.system import limits
@@ -124,6 +125,10 @@ class Plan(_Closed):
     decimals: Annotated[int, Field(ge=limits.DECIMALS[0], le=limits.DECIMALS[1])] | None = None
     clamp: bool = False
     limit: Annotated[float, Field(ge=limits.TOTAL_EPSILON[0], le=limits.TOTAL_EPSILON[1])] | None = None
+    # Left out where it is None: the digest of an older plan, and with it the id of its releases, stays the same.
+    limit_delta: Annotated[float, Field(ge=limits.LIMIT_DELTA[0], le=limits.LIMIT_DELTA[1])] | None = Field(
+        default=None, exclude_if=lambda value: value is None
+    )
     frozen: FrozenFile | None = None
 
     @field_validator("settings", mode="before")
@@ -142,6 +147,15 @@ class Plan(_Closed):
     def _carries_its_anchor(self) -> Plan:
         if self.point.likelihood == "anchored" and self.settings.anchor not in NO_TABLE:
             raise ValueError(f"the anchor of a plan is one of {', '.join(NO_TABLE)}")
+        return self
+
+    @model_validator(mode="after")
+    def _limit_can_be_counted(self) -> Plan:
+        if self.limit_delta is not None:
+            if self.limit is None:
+                raise ValueError("δ belongs to a limit, and the plan has none")
+            if not has_rho(self.point, self.tuned_on.kind):
+                raise ValueError(NO_RHO)
         return self
 
     @model_validator(mode="after")
@@ -188,6 +202,11 @@ class Plan(_Closed):
         return self.point.guarantee("closed")
 
     @property
+    def count(self) -> Count | None:
+        """What the plan's limit counts; None without a limit."""
+        return None if self.limit is None else Count(self.limit_delta)
+
+    @property
     def datasets(self) -> int:
         """m, data sets of a release."""
         return self.settings.datasets
@@ -214,6 +233,17 @@ class Plan(_Closed):
     def digest(self) -> str:
         """sha256 of the canonical JSON."""
         return hashlib.sha256(self.canonical().encode()).hexdigest()
+
+
+NO_RHO = (
+    "a limit at a δ counts ρ (zCDP), and only releases with a strict ε-DP guarantee have one: take a strict mechanism "
+    "that was not tuned on the confidential data themselves, or let the limit count the sum of ε"
+)
+
+
+def has_rho(point: Mechanism, tuned_on: str) -> bool:
+    """Whether a theorem gives the releases of a plan a ρ, so that a limit by zCDP can count them."""
+    return tuned_on != "confidential" and point.guarantee("closed").strict
 
 
 def needs_map(point: Mechanism, settings: Settings | None = None) -> bool:

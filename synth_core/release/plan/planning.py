@@ -30,6 +30,7 @@ class Decision:
     decided_by: str
     tuned_on: str
     limit: float | None = None
+    limit_delta: float | None = None  # None: the limit counts the sum of ε, otherwise ε at this δ, by zCDP
     target_epsilon: float | None = None  # None: the mechanism's own, or the measured one with safety
     shuffle: bool = True
     decimals: int | None = None
@@ -107,6 +108,7 @@ def make_plan(analysis: Analysis, result: Result, decision: Decision) -> tuple[P
         "decimals": decision.decimals,
         "clamp": decision.clamp,
         "limit": decision.limit,
+        "limit_delta": decision.limit_delta,
         "frozen": frozen,
     }
     return validated(Plan, values, "plan"), content

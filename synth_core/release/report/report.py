@@ -25,11 +25,11 @@ from synth_core.analysis.result import Result
 from synth_core.analysis.summary import density, ecdf_points, five_numbers
 from synth_core.analysis.utility import percentile_words
 from synth_core.mechanisms.catalogue import ADJUSTMENTS, HISTOGRAM, LIKELIHOODS, STANDARDS
-from synth_core.mechanisms.composition import DELTA, epsilon_at
 from synth_core.mechanisms.guarantees import belief_after, explain
 from synth_core.mechanisms.schemes import SCHEMES
 from synth_core.models import family
 from synth_core.release.ledger.balances import Place
+from synth_core.release.ledger.room import left_words, limit_words, other_words, spent_words
 from synth_core.release.output.bundle import dictionary_rows
 from synth_core.release.output.dataset import Synthetic
 from synth_core.release.output.gate import GateCheck
@@ -135,6 +135,9 @@ class Released:
             "time": self.time,
             "mechanism_words": _mechanism_words(self.plan),
             "warning": self.standing.warning,
+            "series_spent": spent_words(self.place),
+            "series_limit": limit_words(self.place),
+            "series_other": other_words(self.place),
             "versions": versions(),
         }
 
@@ -162,8 +165,6 @@ def public_report(
     context = released.context() | {
         "title": f"Synthetic data: {plan.settings.outcome}",
         "number": place.number,
-        "series_sum": place.total,
-        "series_limit": place.limit,
         "n": values.shape[1],
         "m": plan.datasets,
         "model": "none (a histogram)" if histogram else family(plan.settings.model).label,
@@ -180,7 +181,6 @@ def public_report(
             "current" if standing.tuned_on == "confidential" else TUNED_ON[standing.tuned_on].split(",")[0],
             anchor=released.anchor,
         ),
-        "concentrated": f"{epsilon_at(place.rho):.3g} at δ = {DELTA:g}" if place.rho else "",
         "total": total,
         "replaced": replaced * plan.datasets,
         "beliefs": [(prior, belief_after(prior, replaced * plan.datasets)) for prior in (0.01, 0.1, 0.5)],
@@ -236,7 +236,7 @@ def internal_report(
         "title": f"INTERNAL: release {released.place.number} of {plan.series}",
         "release": release,
         "head": head,
-        "place": released.place,
+        "series_left": left_words(released.place),
         "settings": _settings_rows(plan),
         "result": result,
         "n": len(outcome),

@@ -121,6 +121,7 @@ def make_plan() -> None:
         decided_by=words(form["who"], "The name of who decided"),
         tuned_on=form["tuned_on"],
         limit=form["limit"],
+        limit_delta=form.get("delta") if form["count"] == "zcdp" else None,
         target_epsilon=None if strict(form["mechanism"]) else form["target"],
         shuffle=form["shuffle"],
         decimals=form["decimals"],

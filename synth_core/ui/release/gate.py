@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from synth_core.errors import FitError
-from synth_core.mechanisms.composition import DELTA, epsilon_at
+from synth_core.release.ledger.room import counted, largest_next, other_words
 from synth_core.release.making.releasing import ReleaseOutcome
 from synth_core.system import limits
 from synth_core.ui.release import desk
@@ -99,7 +99,7 @@ def show_outcome(outcome: ReleaseOutcome) -> None:
 
 
 def show_ledger(series: str) -> None:
-    """Sum, limit, entries, and a change of the limit."""
+    """What is spent and left as the limit counts it, the other figure, entries, and a change of the limit."""
     try:
         balance, rows = desk.ledger_view(series)
     except FitError as error:
@@ -110,13 +110,23 @@ def show_ledger(series: str) -> None:
         return
     a, b, c, d = st.columns(4)
     a.metric("Releases", balance.releases)
-    b.metric("ε in all", f"{balance.spent:g}")
+    delta, largest = balance.count.delta, largest_next(balance)
     c.metric("Limit", "none" if balance.limit is None else f"{balance.limit:g}")
-    d.metric("Left", "–" if balance.left is None else f"{max(balance.left, 0.0):g}")
+    if delta is None:
+        b.metric("ε in all", f"{balance.spent:g}")
+        left = None if balance.limit is None else max(balance.limit - balance.spent, 0.0)
+        d.metric("Left", "–" if left is None else f"{left:g}")
+    else:
+        b.metric(f"ε at δ = {delta:g}", f"{counted(balance):.4g}")
+        d.metric(
+            "Left for one more",
+            f"ε ≤ {largest:g}" if largest else "nothing",
+            help="The largest ε of one more data set; of a histogram, half of it.",
+        )
     if balance.rho:
+        other = other_words(balance)
         st.caption(
-            f"Together, by zero-concentrated differential privacy: ρ = {balance.rho:.4g}, that is ε = "
-            f"{epsilon_at(balance.rho):.2f} at δ = {DELTA:g}. The limit counts the sum of ε."
+            f"The limit counts {balance.count.words}. {other[0].upper()}{other[1:]} (ρ = {balance.rho:.4g})."
         )
     with st.expander("Entries, and another limit"):
         st.dataframe(pd.DataFrame(rows), hide_index=True)

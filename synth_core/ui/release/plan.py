@@ -6,12 +6,16 @@ import streamlit as st
 
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import find_mechanism
-from synth_core.release.plan.plan import TUNED_ON, WARNINGS, Plan
+from synth_core.mechanisms.composition import DELTA
+from synth_core.release.plan.plan import TUNED_ON, WARNINGS, Plan, has_rho
 from synth_core.system import limits
 from synth_core.ui.release import desk
 from synth_core.ui.shared.finished_runs import runs_panel
 from synth_core.ui.state import session
 from synth_core.ui.state.session import plain
+
+COUNTS = {"sum": "Sum of ε", "zcdp": "(ε, δ) through zCDP"}
+DELTAS = [float(f"1e-{digits}") for digits in range(12, 1, -1)]  # within limits.LIMIT_DELTA
 
 
 def plan_step(plan: Plan | None) -> None:
@@ -50,7 +54,7 @@ def plan_form() -> None:
     )
     if tuned_on in WARNINGS:
         st.warning(WARNINGS[tuned_on], icon=":material/warning:")
-    a, b, c = st.columns(3)
+    a, b = st.columns(2)
     a.text_input(
         "Series",
         "income",
@@ -58,15 +62,8 @@ def plan_form() -> None:
         max_chars=limits.NAME_LENGTH,
         help="Name of the table over its periods. The ledger adds up what a series is charged.",
     )
-    b.number_input(
-        "Limit of ε in all",
-        *limits.TOTAL_EPSILON,
-        50.0,
-        key="plan_limit",
-        help="Of the sum over all releases of the series. Set with its first release.",
-    )
     strict = desk.strict(mechanism)
-    c.number_input(
+    b.number_input(
         "Target ε of one data set",
         *limits.EPSILON,
         None,
@@ -76,6 +73,7 @@ def plan_form() -> None:
         help="A measured ε must stay below it in every period, a factor of safety included. It is what "
         "the ledger charges.",
     )
+    limit_row(has_rho(find_mechanism(mechanism), tuned_on))
     st.text_area("Why these settings", key="plan_reason", max_chars=limits.REASON_LENGTH, height=80)
     a, b = st.columns(2)
     a.text_input("Who decided", key="plan_who", max_chars=200)
@@ -96,6 +94,45 @@ def plan_form() -> None:
         args=("plan", desk.make_plan),
         disabled=desk.state().task is not None,
     )
+
+
+def limit_row(by_zcdp: bool) -> None:
+    """The limit of the series, and what it counts.
+
+    Parameters
+    ----------
+    by_zcdp : bool
+        Whether every release of the plan has a ρ, so that the limit can count it.
+    """
+    at_delta = by_zcdp and st.session_state.get("plan_count") == "zcdp"
+    a, b, *c = st.columns(3 if at_delta else 2)
+    a.number_input(
+        "Limit of ε in all",
+        *limits.TOTAL_EPSILON,
+        50.0,
+        key="plan_limit",
+        help="Of all releases of the series together. Set with its first release.",
+    )
+    b.selectbox(
+        "The limit counts",
+        list(COUNTS) if by_zcdp else ["sum"],
+        key="plan_count",
+        format_func=COUNTS.__getitem__,
+        disabled=not by_zcdp,
+        help="Fixed with the first limit of the series. zCDP is of use for many releases of a small ε: twelve of "
+        "0.5 add up to 6, and to 4.44 at δ = 1e-06. For few releases the sum is smaller. It needs a strict mechanism "
+        "that was not tuned on the confidential data.",
+    )
+    for column in c:
+        column.selectbox(
+            "δ of the limit",
+            DELTAS,
+            index=DELTAS.index(DELTA),
+            key="plan_delta",
+            format_func="{:g}".format,
+            help="Roughly, the probability with which the promise of ε may fail. Choose it far below one over "
+            "the number of records.",
+        )
 
 
 def open_plan() -> None:
@@ -119,7 +156,8 @@ def show_plan(plan: Plan) -> None:
     s = plan.settings
     st.markdown(
         f"**{plan.point.label}**, {plan.guarantee.label}, target **ε = {plan.target_epsilon:g}** a data set, "
-        f"m = {plan.datasets}, series **{plain(plan.series)}**, {plain(s.outcome)} on {len(s.predictors)} predictors"
+        f"m = {plan.datasets}, series **{plain(plan.series)}**{_limit(plan)}, {plain(s.outcome)} on "
+        f"{len(s.predictors)} predictors"
     )
     st.caption(
         f"Tuned on {plain(plan.tuned_on.name)} ({TUNED_ON[plan.tuned_on.kind]}). {plain(plan.reason)} "
@@ -135,3 +173,9 @@ def show_plan(plan: Plan) -> None:
             label, content, name, icon=":material/download:", on_click="ignore", width="stretch"
         )
     columns[2].button("Another plan", on_click=desk.forget_plan, width="stretch")
+
+
+def _limit(plan: Plan) -> str:
+    if plan.limit is None or plan.count is None:
+        return ""
+    return f" (limit {plan.limit:g}, counts {plan.count.words})"
