@@ -1,4 +1,4 @@
-"""Studies: would today's Δ hold for another database of the kind? And the papers' studies, repeated."""
+"""Studies: would today's Δ hold for another database of the kind? And the papers' studies, repeated, beside ours."""
 
 import streamlit as st
 

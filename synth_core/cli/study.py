@@ -1,4 +1,4 @@
-"""`study`: Monte Carlo studies, the papers' and those of databases like a table of the user's."""
+"""`study`: Monte Carlo studies: the papers', ours, and those of databases like a table of the user's."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from synth_core.analysis.settings import Settings, make_settings
 from synth_core.cli.data import load_data
 from synth_core.cli.settings_arguments import add_settings, option_name, settings_from
 from synth_core.errors import Cancelled, InputError
-from synth_core.experiments.papers import PRESETS, build
+from synth_core.experiments.presets import PRESETS, build
 from synth_core.experiments.studies import baseline
 from synth_core.experiments.studies.report import FORMATS, StudyReport, render
 from synth_core.experiments.studies.run_study import ConsoleProgress, run_study
@@ -31,11 +31,13 @@ MAX_POINTS = 10_000
 
 def add(commands: Any) -> None:
     """Add the sub-command."""
-    study = commands.add_parser("study", help="Monte Carlo studies: the papers', or databases like yours")
+    study = commands.add_parser(
+        "study", help="Monte Carlo studies: the papers', ours, or databases like yours"
+    )
     one = study.add_argument
     one("name", metavar="NAME", help=f"{', '.join(PRESETS)}; or like, with a table")
     one("table", metavar="DATA", nargs="?", help="for like: a file, or example:NAME")
-    one("--replicates", type=int, metavar="R", help="simulated databases (default: as the paper)")
+    one("--replicates", type=int, metavar="R", help="simulated databases (default: the study's own)")
     one("--seed", type=int, default=1)
     one("--data", metavar="PATH", help="the file that a study of the papers' own data needs")
     one("--jobs", type=int, metavar="N", help="processes (default: one per core; 0: none)")
@@ -118,7 +120,7 @@ def _preset(args: argparse.Namespace) -> tuple[Study, Any]:
         given.insert(0, f"the table {args.table}")
     if given and args.name in PRESETS:
         raise InputError(
-            f"The study {args.name} is the paper's design; {', '.join(given)} belongs to: study like DATA."
+            f"The study {args.name} has its own design; {', '.join(given)} belongs to: study like DATA."
         )
     preset, study = build(args.name, args.data, load_data)
     return study, preset.compare

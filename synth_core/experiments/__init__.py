@@ -1,5 +1,5 @@
 """Many analyses: the map of settings and inverse tuning, Monte Carlo studies, privacy audits.
 
-`papers` holds the published designs and numbers, apart from the engine of the studies. It may import
-`release` (an audit may be of a release plan) and the rooms below it.
+`papers` holds the published designs and numbers, `designs` our own, both apart from the engine of the `studies`;
+`presets` has all of them by name. It may import `release` (an audit may be of a release plan) and the rooms below it.
 """

@@ -11,7 +11,7 @@ from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.summary import density, five_numbers
 from synth_core.data.table import open_table
 from synth_core.errors import InputError
-from synth_core.experiments.papers import PRESETS, build
+from synth_core.experiments.presets import PRESETS, build
 from synth_core.experiments.studies.like import compare_like, local_bounds, study_like
 from synth_core.experiments.studies.report import StudyReport
 from synth_core.experiments.studies.run_study import StudyOutcome, run_study

@@ -16,16 +16,17 @@ import numpy as np
 import pandas as pd
 
 from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.fits import Fits
 from synth_core.analysis.flat import flatten
 from synth_core.analysis.result import Result
+from synth_core.analysis.risk_map import RiskMap, map_of
 from synth_core.analysis.settings import make_settings
 from synth_core.data.table import Table
 from synth_core.errors import FitError
+from synth_core.experiments.studies.extras import Extra, Numbers
 from synth_core.mechanisms import histogram
-from synth_core.system.cache import MemoryCache
+from synth_core.system.cache import Cache, MemoryCache
 from synth_core.system.code_version import code_version
-
-Numbers = dict[str, float]
 
 _NUMBERS = (
     "lipschitz_bound",
@@ -40,9 +41,13 @@ _NUMBERS = (
     "overlap",
 )  # of `FlatResult`
 CODE = (
+    "experiments/studies/extras.py",
     "experiments/studies/replicate.py",
     "experiments/studies/study.py",
 )  # that decides a replicate's numbers
+EARLIER = "earlier"
+# The fit to an earlier table is made once: longer, so that it is not refused for a short chain's convergence.
+EARLIER_SAMPLER = {"chains": 4, "draws": 2000, "warmup": 1000}
 
 
 @dataclass(frozen=True)
@@ -55,15 +60,18 @@ class ReplicateTask:
         The simulated table.
     settings : dict
         Of `Settings`, with the sampler's seed.
-    points : tuple of (mechanism, dict of settings that differ)
+    points : tuple of (mechanism, dict of settings that differ, what is measured beside)
     code : str
         The sender's `code_version`: a worker with other code would give other numbers.
+    earlier : DataFrame, optional
+        The table before this one: the settings' risk reference, and what may be anchored at.
     """
 
     frame: pd.DataFrame = field(repr=False)
     settings: dict[str, Any]
-    points: tuple[tuple[str, dict[str, Any]], ...]
+    points: tuple[tuple[str, dict[str, Any], tuple[Extra, ...]], ...]
     code: str
+    earlier: pd.DataFrame | None = field(default=None, repr=False)
 
 
 def run_task(task: ReplicateTask, check: Callable[[], None] = lambda: None) -> dict[str, Any]:
@@ -88,18 +96,33 @@ def run_task(task: ReplicateTask, check: Callable[[], None] = lambda: None) -> d
     cache, found = MemoryCache(), []
     table = Table("simulated", task.frame, confidential=False)
     first: Analysis | None = None
-    for mechanism, changes in task.points:
+    reference = None if task.earlier is None else _reference(task.earlier, task.settings, cache, check)
+    for mechanism, changes, extras in task.points:
         check()
         settings = make_settings(**(task.settings | changes))
         # The seed of the noise: the table's and the point's own.
         noise = histogram.seeded_counts((settings.seed, 51, round(1000 * settings.epsilon)))
-        analysis = Analysis(table, settings, cache, lambda text, share: check(), noise=noise)
+        analysis = Analysis(table, settings, cache, lambda text, share: check(), reference, noise=noise)
         analysis.fits.examined = True
         if first is not None:
             analysis.fits = first.fits.under(settings)
         first = first or analysis
-        found.append(numbers(analysis.run(mechanism)))
+        result = analysis.run(mechanism)
+        measured = numbers(result)
+        for extra in extras:
+            measured |= extra(analysis, result)
+        found.append(measured)
     return {"points": found, "seconds": time.perf_counter() - started, "cpu_seconds": cpu_seconds() - before}
+
+
+def _reference(
+    frame: pd.DataFrame, settings: dict[str, Any], cache: Cache, check: Callable[[], None]
+) -> RiskMap:
+    """The fit to an earlier table, as a frozen risk map."""
+    longer = make_settings(**(settings | EARLIER_SAMPLER))
+    fits = Fits(Table(EARLIER, frame), longer, cache, lambda text, share: check())
+    fits.examined = True
+    return map_of(fits)
 
 
 def numbers(result: Result) -> Numbers:
@@ -115,6 +138,7 @@ def numbers(result: Result) -> Numbers:
     found |= {
         "k": flat.tuned.get("k"),
         "scale": flat.tuned.get("scale"),
+        "c": flat.tuned.get("c"),
         "rhat": None if d is None else d.rhat,
         "ess": None if d is None else min(d.ess_bulk, d.ess_tail),
         "divergences": 0 if d is None else d.divergences,

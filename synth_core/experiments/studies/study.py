@@ -14,7 +14,8 @@ from synth_core.analysis.settings import make_settings
 from synth_core.data.examples import EXAMPLES
 from synth_core.data.table import Table
 from synth_core.errors import InputError
-from synth_core.experiments.studies.replicate import CODE, ReplicateTask
+from synth_core.experiments.studies.extras import Extra
+from synth_core.experiments.studies.replicate import CODE, EARLIER, ReplicateTask
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system import limits
 from synth_core.system.cache import content_key
@@ -46,22 +47,30 @@ class Design:
 
 @dataclass(frozen=True)
 class StudyPoint:
-    """A mechanism under settings, with the label that tables and figures show."""
+    """A mechanism under settings, with the label that tables and figures show, and what is measured beside."""
 
     label: str
     mechanism: str
     changes: dict[str, Any] = field(default_factory=dict)
+    extras: tuple[Extra, ...] = ()
 
 
 @dataclass(frozen=True)
 class Case:
-    """A design at one number of rows, and the points that run on each of its tables."""
+    """A design at one number of rows, and the points that run on each of its tables.
+
+    Attributes
+    ----------
+    earlier : Design, optional
+        Of a table before each of these, with as many rows: risk maps are frozen on it, and it may be the anchor.
+    """
 
     key: str
     design: Design
     rows: int
     settings: dict[str, Any]
     points: tuple[StudyPoint, ...]
+    earlier: Design | None = None
 
     def labels(self) -> list[str]:
         return [point.label for point in self.points]
@@ -127,6 +136,14 @@ def simulate(case: Case, seed: int, replicate: int) -> pd.DataFrame:
     return case.design.simulate(np.random.default_rng([seed, _entropy(case), replicate, 0]), case.rows)
 
 
+def simulate_earlier(case: Case, seed: int, replicate: int) -> pd.DataFrame | None:
+    """The table before that one, from a stream of its own; None where the case has none."""
+    if case.earlier is None:
+        return None
+    rng = np.random.default_rng([seed, _entropy(case), replicate, 2])
+    return case.earlier.simulate(rng, case.rows)
+
+
 def sampler_seed(case: Case, seed: int, replicate: int) -> int:
     """The seed of the chains and of the synthetic draws of a replicate."""
     rng = np.random.default_rng([seed, _entropy(case), replicate, 1])
@@ -135,9 +152,15 @@ def sampler_seed(case: Case, seed: int, replicate: int) -> int:
 
 def task_of(case: Case, seed: int, replicate: int) -> ReplicateTask:
     """What a worker is sent for a replicate."""
-    settings = SAMPLER | case.settings | {"seed": sampler_seed(case, seed, replicate)}
-    points = tuple((point.mechanism, point.changes) for point in case.points)
-    return ReplicateTask(simulate(case, seed, replicate), settings, points, code_version(*CODE))
+    settings = _settings(case) | {"seed": sampler_seed(case, seed, replicate)}
+    points = tuple((point.mechanism, point.changes, point.extras) for point in case.points)
+    earlier = simulate_earlier(case, seed, replicate)
+    return ReplicateTask(simulate(case, seed, replicate), settings, points, code_version(*CODE), earlier)
+
+
+def _settings(case: Case) -> dict[str, Any]:
+    """Of every point, but for what the point changes."""
+    return SAMPLER | ({} if case.earlier is None else {"risk_reference": EARLIER}) | case.settings
 
 
 def task_key(case: Case, seed: int, replicate: int) -> str:
@@ -147,8 +170,11 @@ def task_key(case: Case, seed: int, replicate: int) -> str:
         made_by=code_version(*CODE),
         design=case.design.identity,
         rows=case.rows,
-        settings=SAMPLER | case.settings,
-        points=[[point.mechanism, point.changes] for point in case.points],
+        settings=_settings(case),
+        earlier=None if case.earlier is None else case.earlier.identity,
+        points=[
+            [point.mechanism, point.changes, [repr(each) for each in point.extras]] for point in case.points
+        ],
         seed=seed,
         replicate=replicate,
     )
@@ -177,4 +203,4 @@ def check_study(study: Study, replicates: int, seed: int) -> None:
             )
         for point in case.points:
             find_mechanism(point.mechanism)
-            make_settings(**(SAMPLER | case.settings | point.changes))
+            make_settings(**(_settings(case) | point.changes))

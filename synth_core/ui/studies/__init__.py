@@ -1,1 +1,1 @@
-"""The page Studies: databases like the analyst's, and the papers' studies."""
+"""The page Studies: databases like the analyst's, the papers' studies, and ours."""

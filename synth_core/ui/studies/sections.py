@@ -9,7 +9,7 @@ import streamlit as st
 
 from synth_core.analysis.settings import Settings
 from synth_core.errors import InputError
-from synth_core.experiments.papers import PRESETS
+from synth_core.experiments.presets import OURS, PRESETS
 from synth_core.figures.study import measure_label, study_figure
 from synth_core.jobs.study_task import LIKE, StudyRequest
 from synth_core.jobs.tasks import study_task
@@ -31,6 +31,7 @@ TITLES = {
     "range-4.3": "Range 4.3: wider ranges in the tail",
     "reweight-3": "Reweight 3: negative binomial mixture",
     "reweight-supp-5": "Reweight Supp 5: local and global Δ",
+    "anchored": "Ours: anchored beside the printed censoring",
 }
 
 
@@ -50,7 +51,12 @@ def choose(settings: Settings) -> StudyRequest:
     )
     seed = int(st.number_input("Seed of the study", 1, 2**31 - 1, 1, 1))
     if name != LIKE:
-        st.caption("The paper's own design and published numbers; the table in use is not read.")
+        whose = (
+            "A design of our own; for “published” stands what we expected of it"
+            if name in OURS
+            else "The paper's own design and published numbers"
+        )
+        st.caption(f"{whose}; the table in use is not read.")
         return StudyRequest(name, replicates, seed)
     st.caption("Simulated from the model fitted to the table in use, under the settings of the page Compare.")
     epsilon = st.number_input("Target ε", 0.1, 1000.0, float(settings.epsilon), 0.5)

@@ -1,0 +1,8 @@
+"""Studies of our own methods: designs of ours and what was expected of them; no paper has them."""
+
+from __future__ import annotations
+
+from synth_core.experiments.designs import anchored
+from synth_core.experiments.studies.preset import Preset
+
+DESIGNS = (Preset("anchored", lambda table: anchored.study(), anchored.compare),)

@@ -1,0 +1,44 @@
+"""What a point of a study may measure beside its result's own numbers: a worker computes it, while it has the fits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.result import Result
+
+Numbers = dict[str, float]
+
+
+class Extra(Protocol):
+    """From a result to numbers by name; a frozen dataclass, whose `repr` is a part of the replicate's key."""
+
+    def __call__(self, analysis: Analysis, result: Result) -> Numbers: ...
+
+
+@dataclass(frozen=True)
+class RecordsAbove:
+    """`above_B`: records whose log-likelihood, unweighted and with its sign, exceeds B in some draw of the fit."""
+
+    bound: float
+
+    def __call__(self, analysis: Analysis, result: Result) -> Numbers:
+        model, draws = analysis.model, analysis.refit(result).draws
+        n, count = model.records.n, 0
+        step = max(1, model.block_elements // len(next(iter(draws.values()))))
+        for start in range(0, n, step):
+            largest = model.log_lik(draws, slice(start, min(start + step, n))).max(axis=0)
+            count += int((largest > self.bound).sum())
+        return {f"above_{self.bound:g}": float(count)}
+
+
+@dataclass(frozen=True)
+class CountMean:
+    """`count_mean`, `count_mean_sd`: posterior mean and deviation of a count model's mean, without predictors."""
+
+    def __call__(self, analysis: Analysis, result: Result) -> Numbers:
+        mean = np.exp(analysis.refit(result).draws["beta"][:, 0])
+        return {"count_mean": float(mean.mean()), "count_mean_sd": float(mean.std(ddof=1))}
