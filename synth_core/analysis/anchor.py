@@ -22,7 +22,7 @@ from synth_core.data.design import DesignTransform, select
 from synth_core.engine.sampling import Diagnostics
 from synth_core.errors import FitError, InputError
 from synth_core.mechanisms.bounds import lipschitz_bounds
-from synth_core.mechanisms.censoring import Censoring
+from synth_core.mechanisms.censoring import IMPOSSIBLE, Censoring
 from synth_core.models import Draws, Model, build_model
 from synth_core.system import limits
 
@@ -45,7 +45,6 @@ LEAST_RECORDS = 2.0  # for each column of the design, in what is learned: below 
 TABLE_RECORDS = (
     50.0  # that another table counts as, however large: a level may drift by a seventh of a deviation
 )
-IMPOSSIBLE = -1e6  # nats
 SHARE_WARNED = 0.01  # of records ever clamped, above which another mode may open
 
 
@@ -117,7 +116,8 @@ class Anchored:
         The records that the fit reads; the others were a pilot's.
     weight : float
         c.
-    prior_outcome : array of shape (n_records,)
+    prior_outcome : array of shape (n_records,), or None
+        None where the model takes no prior from an anchor.
     prior_records : float
         How many records the prior from the anchor counts as.
     bound : float
@@ -131,7 +131,7 @@ class Anchored:
     log_lik: Array
     part: NDArray[np.bool_]
     weight: float
-    prior_outcome: Array
+    prior_outcome: Array | None
     prior_records: float
     bound: float
     pilot_weight: float = 0.0
@@ -186,10 +186,13 @@ class Anchoring:
     @cached_property
     def found(self) -> Anchored:
         """Everything that the fit needs; costs a pilot's fit or the other table's, and fits to simulated tables."""
-        n, s = self.fits.model.records.n, self.settings
-        if not self.fits.model.takes_anchor:
+        model, s = self.fits.model, self.settings
+        n = model.records.n
+        model.require_anchor()
+        if s.anchor_records and not model.takes_anchor_prior:
             raise InputError(
-                f"{self.fits.model.label}: it clamps its terms itself and knows no anchor; take 'censored' for it."
+                f"{model.label}: it takes no prior from an anchor, so the anchor cannot count as {s.anchor_records:g} "
+                f"records. Leave that number (--anchor-records) away."
             )
         if s.anchor == "pilot" or (s.anchor == "series" and self.other is None):  # the first of a series
             return self._after_pilot()
@@ -211,13 +214,7 @@ class Anchoring:
                 f"for the columns {', '.join(model.records.design_names)}."
             )
         chosen = {name: values[name] for name in model.parameters}
-        try:
-            with np.errstate(all="ignore"):
-                likely = model.log_lik(chosen, slice(0, 1))
-                model.predict({name: value[0] for name, value in chosen.items()}, np.random.default_rng(0))
-        except (ValueError, IndexError, TypeError):
-            likely = np.empty(0)
-        if likely.shape != (1, 1) or np.isnan(likely).any():
+        if not model.accepts(chosen):
             raise InputError(
                 f"The anchor's values are no parameters of {model.label} for these {model.records.design.shape[1]} "
                 f"columns: {', '.join(model.records.design_names)}."
@@ -252,6 +249,13 @@ class Anchoring:
     def _after_pilot(self) -> Anchored:
         """A small fit on a part, anchored at the guess, one draw of which anchors the others."""
         s, model, n = self.settings, self.fits.model, self.fits.model.records.n
+        if not model.takes_guess:
+            raise InputError(
+                f"{model.label}: a pilot starts from a guess, and it takes none. Name another anchor: a public table "
+                f"(public:FILE), data that were released before (release:FILE), an earlier table (FILE, or the "
+                f"reference), or values of its parameters (values:FILE); for the first release of a series, the "
+                f"values or the reference."
+            )
         if s.guess is None:
             raise InputError(
                 "A pilot starts from a guess, made without looking at the table: a typical value and a spread (on the "
@@ -299,18 +303,22 @@ class Anchoring:
         prior_records: float,
     ) -> Anchored:
         """c and the prior of a fit to a part, from a table simulated from its anchor."""
+        model = self.fits.model
+        if not model.takes_anchor_prior:
+            prior_records = 0.0
         simulated = anchor.simulate(self.fits, self.rng(52, 3 if anchor.kind == "pilot" else 0))
         pilot = anchor.kind == "guess"
         weight = None if pilot else self.settings.anchor_weight
         if weight is None:
             weight = self._tuned(anchor, simulated, part, bound, prior_records)
-        columns = self.fits.model.records.design.shape[1]
+        columns = model.records.design.shape[1] if model.uses_predictors else 1
         told, needed = weight * part.sum() + prior_records, LEAST_RECORDS * columns
         if told < needed and not pilot:
             raise InputError(
                 _too_vague(anchor, self.settings.epsilon, int(part.sum()), columns, told / needed)
             )
-        return Anchored(anchor, anchor.log_lik(self.fits), part, weight, simulated, prior_records, bound)
+        prior = simulated if model.takes_anchor_prior else None
+        return Anchored(anchor, anchor.log_lik(self.fits), part, weight, prior, prior_records, bound)
 
     def _tuned(
         self,
@@ -330,9 +338,12 @@ class Anchoring:
 
         def largest(c: float) -> float:
             """The quantile of max over draws of |log p(x | theta) - anchor|, times c, over the bound; its log."""
-            # The simulated table as a prior and no record beside it: under the priors of an anchored fit.
-            at = Censoring(bound, None, simulated, np.where(part, prior + c, prior))
-            posterior, _ = fits.posterior(none, at, text)
+            if fits.model.takes_anchor_prior:
+                # The simulated table as a prior and no record beside it: under the priors of an anchored fit.
+                at = Censoring(bound, None, simulated, np.where(part, prior + c, prior))
+                posterior, _ = fits.posterior(none, at, text)
+            else:
+                posterior, _ = fits.posterior(np.where(part, c, 0.0), None, text)
             found = lipschitz_bounds(
                 lambda block: fits.model.log_lik(posterior.draws, rows[block]) - at_anchor[rows[block]],
                 len(rows),

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+IMPOSSIBLE = -1e6  # nats: what stands for a log-likelihood of minus infinity under an anchor
+
 
 @dataclass(frozen=True)
 class Censoring:

@@ -152,7 +152,9 @@ class Model(ABC):
     slow: ClassVar[bool] = False  # refits have a shorter warm-up, and a preview is shown meanwhile
     parameters: tuple[str, ...]  # Stan variables that log_lik, cdf and predict need
     adapt_delta: ClassVar[float] = 0.8
-    takes_anchor: ClassVar[bool] = True  # its program subtracts an anchor and takes a prior, see `unclamped`
+    takes_anchor: bool = True  # its program subtracts an anchor before it clamps
+    takes_anchor_prior: ClassVar[bool] = True  # and takes a prior from it, see `unclamped`
+    takes_guess: ClassVar[bool] = True  # `guess` makes parameters of a guess
     restart_parameters: tuple[str, ...] = ()  # what a later fit needs to start from this one
 
     def __init__(self, records: Records, options: Options):
@@ -274,6 +276,21 @@ class Model(ABC):
             A typical share of zeros, for models with a zero part.
         """
         raise InputError(f"{self.label} takes no guess: give the anchor as a table or as values.")
+
+    def require_anchor(self) -> None:
+        """Refuse anchored censoring where the program knows no anchor."""
+        if not self.takes_anchor:
+            raise InputError(f"{self.label}: its program knows no anchor; take 'censored' for it.")
+
+    def accepts(self, draws: Draws) -> bool:
+        """Whether declared values, one draw, are parameters of this model for the columns of its design."""
+        try:
+            with np.errstate(all="ignore"):
+                likely = self.log_lik(draws, slice(0, 1))
+                self.predict({name: value[0] for name, value in draws.items()}, np.random.default_rng(0))
+        except (ValueError, IndexError, TypeError):
+            return False
+        return likely.shape == (1, 1) and not bool(np.isnan(likely).any())
 
     def executable(self, progress: Callable[[str, float], None] = lambda text, share: None) -> Path:
         """What a fit runs; compiled first if it is not yet, which may be said and cancelled by `progress`."""

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from synth_core.analysis.anchor import Anchoring
 from synth_core.analysis.fits import Fits
 from synth_core.analysis.own_program_check import check_table
 from synth_core.analysis.settings import make_settings
@@ -27,7 +26,7 @@ from synth_core.system import limits
 from synth_core.system.cache import Cache
 from synth_core.system.entries import to_entry
 from tests.conftest import ROOT
-from tests.support.own_programs import BROKEN, EXAMPLES, GAMMA, REFUSED, changed
+from tests.support.own_programs import BROKEN, EXAMPLES, GAMMA, LOGNORMAL, REFUSED
 
 pytestmark = pytest.mark.stan
 N = 120
@@ -73,8 +72,8 @@ def test_the_compilers_message_and_line_reach_the_report(cache):
     table = read_table(("x\n" + "\n".join(map(str, range(1, 40)))).encode(), "t.csv")
     settings = make_settings(outcome="x", model="own", program=REFUSED["syntax"][0])
     (check,) = check_table(table, settings, cache).failures
-    assert check.line == 45
-    assert "45:" in check.detail and "^" in check.detail
+    assert check.line == 46
+    assert "46:" in check.detail and "^" in check.detail
     assert "/" not in check.detail.split("\n")[0]  # no path
 
 
@@ -82,7 +81,7 @@ def test_every_example_declares_the_contract():
     assert set(EXAMPLES) == {"template", "gamma_regression", "student_t"}
     for source in EXAMPLES.values():
         declared = inspect(source)
-        assert declared.has_cdf and not declared.discrete
+        assert declared.has_cdf and declared.takes_anchor and not declared.discrete
         assert "beta" in declared.parameters
     assert inspect(EXAMPLES["student_t"]).parameters == ("beta", "log_sigma", "nu")
 
@@ -182,7 +181,7 @@ def test_the_worked_example_keeps_the_contract_and_its_report_is_cached(model, c
     seen = []
     report = check_contract(model, cache, lambda text, share: seen.append(text))
     assert report.passed, report.failures
-    assert len(report.checks) == 10
+    assert len(report.checks) == 11
     n = len(seen)
     assert check_contract(model, cache, lambda text, share: seen.append(text)) == report
     assert len(seen) == n
@@ -361,6 +360,7 @@ generated quantities {
     model = own(Records(x, np.ones((200, 1)), ("a",)), source, unit=3.0)
     report = check_contract(model, cache)
     assert report.passed, report.failures
+    assert any("no anchor" in check.words for check in report.checks)  # a note: it is used for all else
     draws = {"rate": np.array([6.5, 7.5])}
     np.testing.assert_allclose(model.log_lik(draws, slice(None)), stats.poisson.logpmf(x, draws["rate"][:, None]),
                                rtol=1e-9)  # fmt: skip
@@ -370,17 +370,6 @@ generated quantities {
     np.testing.assert_allclose(mass, true.cdf(high) - true.cdf(low - 1), atol=1e-9)
     with pytest.raises(InputError, match="whole numbers"):
         build_model("own", Records(x + 0.5, np.ones((200, 1)), ("a",)), program=source)
-
-
-LOGNORMAL = changed(
-    "vector record_log_lik(vector x, matrix Z, vector beta, real sigma) {\n"
-    "    return -0.5 * square((x - Z * beta) / sigma) - log(sigma) - 0.5 * log(2 * pi());",
-    "vector record_log_lik(vector x, matrix Z, vector beta, real sigma) {\n"
-    "    return -0.5 * square((log(x) - Z * beta) / sigma) - log(sigma) - 0.5 * log(2 * pi()) - log(x);",
-    EXAMPLES["template"],
-).replace("beta ~ normal(0, 10 * prior_scale);\n  sigma ~ student_t(3, 0, 5 * prior_scale);",
-          "beta[1] ~ normal(0, 20);\n  beta[2 : K] ~ normal(0, 5);\n  sigma ~ student_t(3, 0, 1);",
-).replace("normal_rng", "lognormal_rng").replace("normal_cdf", "lognormal_cdf")  # fmt: skip
 
 
 @pytest.mark.slow
@@ -428,14 +417,3 @@ def test_the_command_line_passes_a_program_on(monkeypatch):
         settings = settings_from(args, args.data)
         assert settings.model == "own"
         assert "student_t" in settings.program
-
-
-def test_an_own_program_takes_no_anchor(cache):
-    """It clamps by itself, so anchoring it would promise what it does not do."""
-    settings = make_settings(outcome="x", model="lognormal", guess=(2.0, 1.0))
-    table = read_table(("x\n" + "\n".join(map(str, range(1, 40)))).encode(), "t.csv")
-    fits = Fits(table, settings, cache, lambda text, share: None)
-    fits.__dict__["model"] = build_model("lognormal", fits.selection.records)
-    fits.model.takes_anchor = False
-    with pytest.raises(InputError, match="knows no anchor"):
-        _ = Anchoring(fits, None, np.random.default_rng).found

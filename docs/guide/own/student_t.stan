@@ -1,6 +1,6 @@
 // Student-t regression: x ~ Student-t(nu, Z * beta, sigma). For values of either sign with heavy tails.
 functions {
-  real pseudo_log_lik(vector log_lik, vector weights, real bound) {
+  real pseudo_log_lik(vector log_lik, vector weights, real bound, vector anchor) {
     int n = num_elements(log_lik);
     array[n] int kept;
     int k = 0;
@@ -10,7 +10,7 @@ functions {
         kept[k] = i;
       }
     }
-    vector[k] terms = weights[kept[1 : k]] .* log_lik[kept[1 : k]];
+    vector[k] terms = weights[kept[1 : k]] .* (log_lik[kept[1 : k]] - anchor[kept[1 : k]]);
     return bound > 0 ? sum(fmin(fmax(terms, -bound), bound)) : sum(terms);
   }
 
@@ -26,6 +26,7 @@ data {
   matrix[N, K] Z;
   vector<lower=0>[N] weights;
   real<lower=0> censor_bound;
+  vector[N] anchor;
   int<lower=0> M;
   vector[M] cdf_at;
   real<lower=0> prior_scale;
@@ -43,7 +44,7 @@ model {
   beta[2 : K] ~ student_t(3, 0, 25 * prior_scale);
   log_sigma ~ normal(0, 5 * prior_scale);
   nu ~ gamma(2, 0.1 / prior_scale);
-  target += pseudo_log_lik(record_log_lik(x, Z, beta, sigma, nu), weights, censor_bound);
+  target += pseudo_log_lik(record_log_lik(x, Z, beta, sigma, nu), weights, censor_bound, anchor);
 }
 generated quantities {
   vector[N] log_lik = record_log_lik(x, Z, beta, sigma, nu);

@@ -1,9 +1,10 @@
 // Template of a synthesizer of your own. Replace what is marked HERE; keep the names of the data
 // and of the generated quantities: the app knows them by name. As it stands it is a normal regression.
 functions {
-  // Sum of the weighted log-likelihoods, each kept within [-bound, bound] when bound > 0 (censoring).
+  // Sum of the weighted log-likelihoods less the anchor's, each kept within [-bound, bound] when
+  // bound > 0 (censoring, anchored censoring). The anchor is 0 when bound is.
   // A record of weight 0 adds nothing, even where its log-likelihood is infinite. Copy it as it is.
-  real pseudo_log_lik(vector log_lik, vector weights, real bound) {
+  real pseudo_log_lik(vector log_lik, vector weights, real bound, vector anchor) {
     int n = num_elements(log_lik);
     array[n] int kept;
     int k = 0;
@@ -13,7 +14,7 @@ functions {
         kept[k] = i;
       }
     }
-    vector[k] terms = weights[kept[1 : k]] .* log_lik[kept[1 : k]];
+    vector[k] terms = weights[kept[1 : k]] .* (log_lik[kept[1 : k]] - anchor[kept[1 : k]]);
     return bound > 0 ? sum(fmin(fmax(terms, -bound), bound)) : sum(terms);
   }
 
@@ -31,6 +32,7 @@ data {
   matrix[N, K] Z;                         // design: a column of ones, then standardised predictors
   vector<lower=0>[N] weights;    // privacy weights, alpha
   real<lower=0> censor_bound;             // epsilon / 2 in nats; 0 means no censoring
+  vector[N] anchor;                       // log-likelihoods to be subtracted before; 0 unless anchored
   int<lower=0> M;                         // N when the app asks for the cdf, else 0
   vector[M] cdf_at;                       // the value at which record i's cdf is asked for
   real<lower=0> prior_scale;              // 1, or what the model check multiplies the priors' scales by
@@ -44,7 +46,7 @@ model {
   // HERE: priors, made without looking at x.
   beta ~ normal(0, 10 * prior_scale);
   sigma ~ student_t(3, 0, 5 * prior_scale);
-  target += pseudo_log_lik(record_log_lik(x, Z, beta, sigma), weights, censor_bound);
+  target += pseudo_log_lik(record_log_lik(x, Z, beta, sigma), weights, censor_bound, anchor);
 }
 generated quantities {
   vector[N] log_lik = record_log_lik(x, Z, beta, sigma);  // unweighted, uncensored

@@ -15,6 +15,7 @@ from synth_core.engine.process_limits import processor_seconds
 from synth_core.errors import FitError, InputError
 from synth_core.models.base import Model
 from synth_core.models.own import sandbox
+from synth_core.models.own.anchor_check import respects_anchor
 from synth_core.models.own.contract_checks import Broken, Examiner
 from synth_core.models.own.model import OwnProgram
 from synth_core.models.own.source import ProgramError
@@ -109,6 +110,7 @@ def _examine(model: OwnProgram, progress: Progress) -> Iterator[ContractCheck]:
         ("Weights act as a power", True, examiner.power),
         ("Weight 0 removes a record", False, examiner.removal),
         ("Censoring is respected", False, examiner.censoring),
+        ("The anchor is respected", False, lambda: respects_anchor(examiner)),
         ("log_lik is the log density of x_rep", False, examiner.density),
         ("cdf is the distribution function of x_rep", False, examiner.distribution),
     ]

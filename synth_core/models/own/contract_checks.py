@@ -32,6 +32,13 @@ class Broken(Exception):
     """A promise is not kept, for the reason given."""
 
 
+def bounds_to_try(rng: np.random.Generator) -> list[float]:
+    """Bounds at random over all that can be asked for, in nats."""
+    low, high = np.log(np.array(limits.EPSILON) / 2)
+    parts = np.linspace(low, high, BOUNDS_TRIED + 1)
+    return [float(bound) for bound in np.exp(rng.uniform(parts[:-1], parts[1:]))]
+
+
 class Examiner:
     """The checks of one program; each returns what it found or raises Broken."""
 
@@ -134,9 +141,15 @@ class Examiner:
         """Of the compared records, of shape (POINTS, n_rows)."""
         return self.whole[:, self.rows]
 
-    def _targets(self, weights: Array, bound: float = 0.0, rows: NDArray[np.int64] | None = None) -> Array:
+    def targets(
+        self,
+        weights: Array,
+        bound: float = 0.0,
+        rows: NDArray[np.int64] | None = None,
+        anchor: Array | None = None,
+    ) -> Array:
         """The log target at each value of the parameters, of shape (POINTS,)."""
-        data = self.model.data_of(self.rows if rows is None else rows, weights, bound)
+        data = self.model.data_of(self.rows if rows is None else rows, weights, bound, anchor=anchor)
         program = sandbox.own_source(self.model.source)
         found = np.array(
             [log_target(program, data, {k: v[s] for k, v in self.draws.items()}) for s in range(POINTS)]
@@ -147,7 +160,7 @@ class Examiner:
             )
         return found
 
-    def _same(self, left: Array, right: Array, size: float = 0.0) -> bool:
+    def same(self, left: Array, right: Array, size: float = 0.0) -> bool:
         """Whether two quantities, of terms that sum to about `size`, agree over the parameters, up to a constant."""
         difference = left - right
         scale = 1.0 + max(size, float(np.abs(self.log_lik).sum(axis=1).max()))
@@ -155,24 +168,24 @@ class Examiner:
 
     @cached_property
     def _zero(self) -> Array:
-        return self._targets(np.zeros(len(self.rows)))
+        return self.targets(np.zeros(len(self.rows)))
 
     def power(self) -> str:
         ones, total = np.ones(len(self.rows)), self.log_lik.sum(axis=1)
-        full, half = self._targets(ones), self._targets(0.5 * ones)
-        if self._same(full, self._zero) and not self._same(total, np.zeros(POINTS)):
+        full, half = self.targets(ones), self.targets(0.5 * ones)
+        if self.same(full, self._zero) and not self.same(total, np.zeros(POINTS)):
             raise Broken("The weights are ignored: the log target is the same whatever they are.")
-        if not self._same(full - half, half - self._zero):
+        if not self.same(full - half, half - self._zero):
             raise Broken(
                 "Weights do not act as a power: doubling all of them does not double the data part of the log "
                 "target. Each record must add weights[i] * log_lik[i]."
             )
-        if not self._same(full - self._zero, total):
+        if not self.same(full - self._zero, total):
             raise Broken(
                 "The data part of the log target is not the sum of log_lik: log_lik and the model block say "
                 "different things."
             )
-        if not self._same(self._targets(self.weights) - self._zero, self.log_lik @ self.weights):
+        if not self.same(self.targets(self.weights) - self._zero, self.log_lik @ self.weights):
             raise Broken("Each weight must multiply the log_lik of its own record, and of no other.")
         return "Doubling all weights doubles the data part of the log target."
 
@@ -181,7 +194,7 @@ class Examiner:
         without = np.delete(np.arange(len(self.rows)), middle)
         weights = self.weights.copy()
         weights[middle] = 0.0
-        if not self._same(self._targets(weights), self._targets(weights[without], 0.0, self.rows[without])):
+        if not self.same(self.targets(weights), self.targets(weights[without], 0.0, self.rows[without])):
             raise Broken(
                 "A record of weight 0 still counts: the target differs from that of the table without it. "
                 "Something is computed from all of x (a mean, a scale, a prior), which no weight protects."
@@ -193,25 +206,24 @@ class Examiner:
         self._censored_at(typical, self.weights)
         # At bounds beyond the data's own terms, larger weights bring terms to the bound. They are drawn anew for
         # every check: a program cannot know at which bounds it will be tried.
-        low, high = np.log(limits.EPSILON[0] / 2), np.log(limits.EPSILON[1] / 2)
         rng = np.random.default_rng()
-        parts = np.linspace(low, high, BOUNDS_TRIED + 1)
-        for bound in np.exp(rng.uniform(parts[:-1], parts[1:])):
-            self._censored_at(float(bound), bound / typical * rng.uniform(0.2, 5.0, len(self.rows)))
-        return f"Each weighted term stays within the bound, at {BOUNDS_TRIED + 1} bounds up to {np.exp(high):,.0f}."
+        for bound in bounds_to_try(rng):
+            self._censored_at(bound, bound / typical * rng.uniform(0.2, 5.0, len(self.rows)))
+        high = limits.EPSILON[1] / 2
+        return f"Each weighted term stays within the bound, at {BOUNDS_TRIED + 1} bounds up to {high:,.0f}."
 
     def _censored_at(self, bound: float, weights: Array) -> None:
         terms = self.log_lik * weights
         try:
-            censored = self._targets(weights, bound) - self._targets(np.zeros(len(self.rows)), bound)
+            censored = self.targets(weights, bound) - self.targets(np.zeros(len(self.rows)), bound)
         except FitError:
             if weights.max() <= 1:
                 raise
             raise Broken("Declare the weights with a lower bound of 0 and no upper one.") from None
         scale = float(np.abs(terms).sum(axis=1).max())
-        if self._same(censored, np.clip(terms, -bound, bound).sum(axis=1), scale):
+        if self.same(censored, np.clip(terms, -bound, bound).sum(axis=1), scale):
             return
-        if self._same(censored, terms.sum(axis=1), scale):
+        if self.same(censored, terms.sum(axis=1), scale):
             raise Broken(
                 f"censor_bound is ignored: the likelihood is not censored at a bound of {bound:.3g}."
             )

@@ -19,7 +19,7 @@ from synth_core.mechanisms.bounds import Rows
 from synth_core.mechanisms.censoring import Censoring
 from synth_core.models.base import Array, Draws, Model, Options, Records
 from synth_core.models.own import sandbox
-from synth_core.models.own.quantities import generate
+from synth_core.models.own.quantities import generate, log_target
 from synth_core.models.own.source import inspect
 from synth_core.system import limits
 
@@ -34,7 +34,8 @@ class OwnProgram(Model):
     uses = frozenset({"bounds", "unit"})
     slow = True
     exact_again = False
-    takes_anchor = False
+    takes_anchor_prior = False  # it reads one data set, and a prior from the anchor is made of another
+    takes_guess = False  # nothing is known of its parameters
     block_elements = 2**20  # a block is a process: fewer and larger ones than for the others
 
     def __init__(self, records: Records, options: Options):
@@ -50,6 +51,7 @@ class OwnProgram(Model):
         self.source = options.program
         self.declared = inspect(self.source)  # raises with the compiler's message
         self.discrete = self.declared.discrete
+        self.takes_anchor = self.declared.takes_anchor
         self.uses_predictors = "Z" in self.declared.inputs
         self.parameters = self.declared.parameters  # all: generated quantities may need any of them
         self.restart_parameters = self.parameters  # a refit starts from the unweighted one's last draws
@@ -85,7 +87,13 @@ class OwnProgram(Model):
         return f"density per {unit}, by an own program"
 
     def stan_data(self, weights: Array, censoring: Censoring | None = None) -> dict[str, Any]:
-        return self.data_of(slice(None), weights, 0.0 if censoring is None else censoring.bound)
+        if censoring is None:
+            return self.data_of(slice(None), weights)
+        if censoring.anchor is not None:
+            self.require_anchor()
+        if censoring.prior_outcome is not None and np.any(censoring.prior_weight):
+            raise InputError(f"{self.label}: it reads one data set, so it takes no prior from an anchor.")
+        return self.data_of(slice(None), weights, censoring.bound, anchor=censoring.anchor)
 
     def data_of(
         self,
@@ -94,6 +102,7 @@ class OwnProgram(Model):
         censor_bound: float = 0.0,
         cdf_at: Array | None = None,
         outcome: Array | None = None,
+        anchor: Array | None = None,
     ) -> dict[str, Any]:
         """The data of some records, as the program declares them.
 
@@ -103,6 +112,8 @@ class OwnProgram(Model):
             None means 1.
         cdf_at, outcome : arrays of shape (n_rows,), optional
             In the analyst's unit; `outcome` replaces the records' own.
+        anchor : array of shape (n_rows,), optional
+            What is subtracted from the log-likelihoods before they are clamped; None means 0.
         """
         x = (self.records.outcome[rows] if outcome is None else outcome) / self.unit
         design = self.records.design[rows]
@@ -114,6 +125,7 @@ class OwnProgram(Model):
             "Z": design,
             "weights": np.ones(n) if weights is None else weights,
             "censor_bound": censor_bound,
+            "anchor": np.zeros(n) if anchor is None else anchor,
             "M": 0 if cdf_at is None else n,
             "cdf_at": np.empty(0) if cdf_at is None else cdf_at / self.unit,
             "prior_scale": self.options.prior_scale,
@@ -138,6 +150,23 @@ class OwnProgram(Model):
                 f"{row} of the complete rows)."
             )
         return found
+
+    def require_anchor(self) -> None:
+        if not self.takes_anchor:
+            raise InputError(
+                "Anchored censoring subtracts an anchor from each log-likelihood before it is clamped, and the "
+                "program does not declare one. Add 'vector[N] anchor;' to its data block and subtract it as "
+                "docs/guide/own/template.stan does, or take 'censored'."
+            )
+
+    def accepts(self, draws: Draws) -> bool:
+        try:  # the target refuses sizes and bounds that are not the declared ones
+            one = {name: values[0] for name, values in draws.items()}
+            log_target(sandbox.own_source(self.source), self.data_of(slice(0, 1)), one)
+            self.log_lik(draws, slice(0, 1))
+        except FitError:
+            return False
+        return True
 
     def require_cdf(self) -> None:
         """Refuse what needs a distribution function from a program without one."""

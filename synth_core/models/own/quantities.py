@@ -121,7 +121,7 @@ def _refusal(console: Path) -> str | None:
 
     for path in console.glob("*.txt"):
         found = re.search(
-            r"Exception: [^\n]*?\b(x|Z|weights|censor_bound|cdf_at|N|K|M)(?:\[(\d+))?[^\n]* is ",
+            r"Exception: [^\n]*?\b(x|Z|weights|censor_bound|anchor|cdf_at|N|K|M)(?:\[(\d+))?[^\n]* is ",
             path.read_text(errors="replace"),
         )
         if found:

@@ -31,6 +31,7 @@ _INPUTS = {
     "Z": ("real", 2, True),
     "weights": ("real", 1, False),
     "censor_bound": ("real", 0, False),
+    "anchor": ("real", 1, True),
     "M": ("int", 0, True),
     "cdf_at": ("real", 1, True),
     "prior_scale": ("real", 0, True),
@@ -59,6 +60,10 @@ class Declared:
     @property
     def has_cdf(self) -> bool:
         return "cdf" in self.outputs
+
+    @property
+    def takes_anchor(self) -> bool:
+        return "anchor" in self.inputs
 
 
 def source_key(source: str) -> str:

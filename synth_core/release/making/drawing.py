@@ -22,6 +22,7 @@ from synth_core.analysis.risk_map import RiskMap
 from synth_core.analysis.settings import Settings
 from synth_core.data.table import Table
 from synth_core.mechanisms.composition import Count
+from synth_core.models import family
 from synth_core.release.ledger.balances import Reservation
 from synth_core.release.ledger.ledger import Ledger
 from synth_core.release.ledger.room import spent_words
@@ -102,7 +103,8 @@ class ReleaseRun:
         anchor, fixed = None, {"seed": seed, "risk_reference": reference, "match_epsilon": None}
         if self.plan.point.likelihood == "anchored" and self.plan.settings.anchor == "series":
             anchor = last_releases(ledger, request.name, self.plan, request.id)
-        if anchor is not None and self.plan.settings.anchor_records is None:
+        takes_prior = family(self.plan.settings.model).takes_anchor_prior
+        if anchor is not None and self.plan.settings.anchor_records is None and takes_prior:
             fixed["anchor_records"] = anchor.records
         settings = Settings(**self.plan.settings.model_dump() | fixed)
         # A cache of its own: a killed run continues here, and nothing of the secret stays elsewhere.

@@ -15,6 +15,7 @@ from synth_core.mechanisms.catalogue import (
 )
 from synth_core.mechanisms.schemes import SCHEMES
 from synth_core.mechanisms.weights import RISK_MAPS
+from synth_core.models import family
 from synth_core.system import limits
 from synth_core.ui.shared.widgets import number, pick, slider_with_number
 from synth_core.ui.state import session
@@ -118,8 +119,10 @@ def tuning(chosen: tuple[str, ...]) -> None:
         slider_with_number(*slider)
     if "bins" in used and session.choices().bounds is None:
         st.caption("The histogram needs declared bounds: give them on the Data page.")
+    model = family(session.choices().settings.model)
     if "guess" in used and session.choices().guess is None and session.choices().settings.anchor == "pilot":
-        st.caption("Anchored censoring needs a guess: give it on the Data page, under Anchor.")
+        needed = "a guess" if model.takes_guess else "another anchor than a pilot for an own program"
+        st.caption(f"Anchored censoring needs {needed}: give it on the Data page, under Anchor.")
     if used & {"risk_map", "reweight_tolerance", "bins", "match_epsilon"}:
         with st.expander("More of the mechanisms"):
             more_tuning(used, chosen)
@@ -167,13 +170,15 @@ def more_tuning(used: set[str], chosen: tuple[str, ...]) -> None:
             "costs no ε: half of the largest c that leaves their records unclamped.",
             placeholder="automatic",
         )
-        number(
-            "The anchor counts as records",
-            "settings.anchor_records",
-            limits.ANCHOR_RECORDS,
-            help="In the prior. More of them pull a small ε towards the anchor; left empty, what the anchor is worth.",
-            placeholder="automatic",
-        )
+        if family(session.choices().settings.model).takes_anchor_prior:
+            number(
+                "The anchor counts as records",
+                "settings.anchor_records",
+                limits.ANCHOR_RECORDS,
+                help="In the prior. More of them pull a small ε towards the anchor; left empty, what the anchor is "
+                "worth.",
+                placeholder="automatic",
+            )
     if "reweight_tolerance" in used:
         slider_with_number(
             "Tolerance of solved bounds",

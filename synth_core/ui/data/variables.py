@@ -143,6 +143,12 @@ def choose_anchor() -> None:
         if session.current().reference is None:
             st.warning("Choose a reference table above first.", icon=":material/info:")
         return
+    if not model.takes_guess:
+        st.caption(
+            "A pilot starts from a guess, and an own program takes none: take the reference table. The command line "
+            "has more (`--anchor`)."
+        )
+        return
     a, b = st.columns(2)
     with a:
         number(

@@ -163,6 +163,8 @@ class Choices(BaseModel):
         if values["model"] != OwnProgram.name:
             values["program"] = None  # kept among the choices for when it is chosen again
         chosen = family(values["model"])
+        if not chosen.takes_anchor_prior:
+            values["anchor_records"] = None  # likewise
         if chosen.needs_bounds and values["bounds"] is None and confidential:
             raise InputError(
                 f"The {chosen.label} model needs declared bounds of '{values['outcome']}'; give them on the "
