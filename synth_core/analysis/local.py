@@ -24,7 +24,7 @@ from synth_core.models.base import Array, Model
 Index = NDArray[np.int64]
 
 # Where the search for the worst replacement begins: records, draws, and values of the table by rank.
-COARSE_RECORDS, COARSE_RECORDS_COSTLY, COARSE_DRAWS, COARSE_VALUES = 20_000, 200, 64, 3
+COARSE_RECORDS, COARSE_RECORDS_COSTLY, COARSE_DRAWS, COARSE_VALUES = 20_000, 200, 16, 3
 FINE_RECORDS, FINE_VALUES = 64, 17
 
 
@@ -55,26 +55,33 @@ def joint_oscillation(
     moved = weights_without(mechanism, fits, weights) if model.exact_again else None
     if moved is None:
         return None
-    largest, no_rows = bounds.oscillation, np.empty(0, dtype=np.int64)
-    sums = np.zeros((len(moved), posterior.n_draws))
-    step = max(1, model.block_elements // posterior.n_draws)
-    touched = (
-        np.flatnonzero(np.any([weights != without for _, without in moved], axis=0)) if moved else no_rows
-    )
-    for first in range(0, len(touched), step):
-        rows = touched[first : first + step]
-        log_lik = model.log_lik(posterior.draws, rows)
-        now = None if censoring is None else weighted_terms(log_lik, weights[rows], censoring)
-        for total, (_, without) in zip(sums, moved, strict=True):
-            if now is None:
-                with np.errstate(invalid="ignore"):
-                    total += log_lik @ (weights - without)[rows]
-            else:
-                total += (now - weighted_terms(log_lik, without[rows], censoring)).sum(axis=1)
-        fits.progress("following the weights of the others", first / len(touched))
-    for total in sums:
+    largest = bounds.oscillation
+    for total in _changes(fits, weights, moved, posterior, censoring):
         largest = max(largest, float(apart(total.max(), total.min())))
     return largest
+
+
+def _changes(
+    fits: Fits,
+    weights: Array,
+    moved: list[tuple[int, Array]],
+    posterior: Posterior,
+    censoring: Censoring | None,
+) -> Array:
+    """Sum over records of the terms less those under other weights, of shape (n_moved, n_draws)."""
+    model = fits.model
+    if censoring is None:
+        return np.array([model.weighted_sum(posterior.draws, weights - without) for _, without in moved])
+    sums = np.zeros((len(moved), posterior.n_draws))
+    step = max(1, model.block_elements // posterior.n_draws)
+    for first in range(0, len(weights), step):
+        rows = slice(first, first + step)
+        log_lik = model.log_lik(posterior.draws, rows)
+        now = weighted_terms(log_lik, weights[rows], censoring.of(rows))
+        for total, (_, without) in zip(sums, moved, strict=True):
+            total += (now - weighted_terms(log_lik, without[rows], censoring.of(rows))).sum(axis=1)
+        fits.progress("following the weights of the others", first / len(weights))
+    return sums
 
 
 def replaced_oscillation(

@@ -208,6 +208,16 @@ class Model(ABC):
     def log_lik(self, draws: Draws, rows: Rows) -> Array:
         """log p(x_i | theta_s) of shape (n_draws, n_rows)."""
 
+    def weighted_sum(self, draws: Draws, weights: Array) -> Array:
+        """Sum over records of weight * log p(x_i | theta_s), of shape (n_draws,); weights may be negative."""
+        total = np.zeros(len(next(iter(draws.values()))))
+        active = np.flatnonzero(weights)
+        step = max(1, self.block_elements // len(total))
+        for first in range(0, len(active), step):
+            rows = active[first : first + step]
+            total += self.log_lik(draws, rows) @ weights[rows]
+        return total
+
     @cached_property
     def alike(self) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
         """One row of each kind of record with one likelihood, and the kind of every record; None if few are alike."""

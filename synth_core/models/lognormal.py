@@ -179,6 +179,15 @@ class Lognormal(Model):
     def log_lik(self, draws: Draws, rows: Rows) -> Array:
         return self.log_density(draws, rows)
 
+    def weighted_sum(self, draws: Draws, weights: Array) -> Array:
+        """From weighted moments of residuals around a centre, whatever the number of records."""
+        center, sigma = draws["beta"].mean(axis=0), draws["sigma"]
+        sums = _Sums.of([(self, weights)], center, 0.0)
+        apart = draws["beta"] - center
+        squares = sums.rss - 2 * apart @ sums.slope + np.einsum("sj,jk,sk->s", apart, sums.gram, apart)
+        constant = float(weights @ (self.log_slope - LOG_ROOT_2PI))
+        return constant - sums.weight * np.log(sigma) - squares / (2 * sigma**2)
+
     def family(self, draws: Draws) -> LinearFamily | None:
         middle = float(self.response.mean())  # smaller numbers: it only chooses which draws are evaluated
 

@@ -10,7 +10,7 @@ import scipy
 from synth_core.mechanisms.bounds import Rows
 from synth_core.mechanisms.censoring import Censoring
 from synth_core.mechanisms.fast_bounds import LinearFamily
-from synth_core.models.base import Array, Draws, Options, Records
+from synth_core.models.base import Array, Draws, Model, Options, Records
 from synth_core.models.lognormal import Lognormal
 from synth_core.models.transformation import Transformation
 from synth_core.models.zero_part import ZeroPart
@@ -62,6 +62,8 @@ class TwoPart(Lognormal):
             return density
         zero, other = self.zero_part.log_probabilities(draws, rows)
         return np.where(self.zero_part.is_zero[rows], zero, other + density)
+
+    weighted_sum = Model.weighted_sum  # term by term: not all records are in the normal part
 
     def family(self, draws: Draws) -> LinearFamily | None:
         return super().family(draws) if self.zero_part is None else None

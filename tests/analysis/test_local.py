@@ -11,7 +11,7 @@ from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.mechanisms.guarantees import DECLARED_SPAN, about_weights, local_words
 from synth_core.mechanisms.weights import RISK_MAPS
-from synth_core.models import build_model
+from synth_core.models import Records, build_model
 
 SAMPLER = {"chains": 2, "draws": 100, "warmup": 200, "seed": 3}
 
@@ -205,3 +205,22 @@ def test_the_sentence_names_both_figures_and_what_may_lie_beyond():
     words = local_words(0.64, 1.2, 2000)
     assert "0.64" in words and "1.20" in words and "0.15%" in words
     assert local_words(None, None, 0) == ""
+
+
+@pytest.mark.parametrize("model", ["lognormal", "two_part", "mixture", "beta_regression"])
+def test_a_weighted_sum_is_the_sum_of_weighted_terms(rng, model):
+    n, s = 90, 7
+    x = rng.beta(2, 3, n) if model == "beta_regression" else rng.lognormal(10, 1, n)
+    if model == "two_part":
+        x[:20] = 0.0
+    design = np.column_stack([np.ones(n), rng.normal(size=n)])
+    found = build_model(model, Records(x, design, ("1", "z")), unit=1000.0, components=3)
+    draws = {"beta": rng.normal(0, 0.3, (s, 2)), "sigma": rng.uniform(0.5, 1, s), "lambda": rng.uniform(3, 5, s),
+             "gamma": rng.normal(0, 0.3, (s, 2))}  # fmt: skip
+    if model == "mixture":
+        draws |= {"beta": rng.normal(0, 0.3, (s, 2, 3)), "sigma": rng.uniform(0.5, 1, (s, 3)),
+                  "pi_k": rng.dirichlet(np.ones(3), s)}  # fmt: skip
+    weights = rng.normal(0, 0.1, n)
+    weights[:10] = 0.0
+    naive = sum(found.log_lik(draws, np.array([i]))[:, 0] * weights[i] for i in range(n))
+    np.testing.assert_allclose(found.weighted_sum(draws, weights), naive, rtol=1e-9, atol=1e-9)
