@@ -111,7 +111,7 @@ def test_measures_of_a_study(which):
     ends = ("", "_lower", "_upper")
     assert set(found) == {
         "lipschitz_bound", "epsilon", "n_truncated", "n_censored", "n_zero_weight", "weight_mean", "bound_mean",
-        "ecdf_max", "ecdf_avg", "overlap", "k", "scale", "rhat", "ess", "divergences", "problems",
+        "ecdf_max", "ecdf_avg", "overlap", "c", "k", "scale", "rhat", "ess", "divergences", "problems",
         *(f"{data}{name}{end}" for data in ("", "data_") for name in ("mean", "q90") for end in ends),
     }  # fmt: skip
     assert all(isinstance(value, int | float) for value in found.values())

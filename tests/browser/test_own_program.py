@@ -5,7 +5,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Server, follow, painted, pick, settled, upload
-from tests.support.own_programs import BROKEN, EXAMPLES, GAMMA
+from tests.support.own_programs import EXAMPLES, GAMMA, always
 
 pytestmark = [pytest.mark.browser, pytest.mark.stan]
 TWELVE = ["Weighted-e", "Censored", "Censored weighted", "Exponential (EM)", "Count-weighted", "Weighted, final",
@@ -129,16 +129,16 @@ def test_an_endless_program_is_cancelled_and_the_app_goes_on(new_page, pay):
     page = new_page("/data")
     page.set_default_timeout(240_000)
     upload(page, pay)
-    open_program(page, BROKEN["infinite loop"][0])
+    open_program(page, always("infinite loop"))
     page.get_by_text("Checking: It can be sampled").wait_for()
     page.get_by_role("button", name="Cancel", exact=True).click()
     page.get_by_text("Cancelled.").wait_for()
     settled(page)
     follow(page, "Compare")
     painted(page)
-    open_program(page, BROKEN["infinite loop"][0] + "\n")
+    open_program(page, always("infinite loop") + "\n")
     page.get_by_text("The own program stopped: it used more than").wait_for()
-    open_program(page, BROKEN["memory hog"][0])
+    open_program(page, always("memory hog"))
     page.get_by_text("The own program stopped: it asked for more than 4 GiB").wait_for()
     settled(page)
     follow(page, "Compare")

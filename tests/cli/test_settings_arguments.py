@@ -36,6 +36,7 @@ GIVEN = {
     "radius": ("0.3", 0.3),
     "risk_map": ("threshold", "threshold"),
     "risk_threshold": ("0.4", 0.4),
+    "risk_span": ("0.5 9", (0.5, 9.0)),
     "risk_reference": ("last.csv", "last.csv"),
     "range": ("0.5 1.5", (0.5, 1.5)),
     "tail": ("10 0.2 2.4", (10.0, 0.2, 2.4)),

@@ -26,7 +26,7 @@ from synth_core.system import limits
 from synth_core.system.cache import Cache
 from synth_core.system.entries import to_entry
 from tests.conftest import ROOT
-from tests.support.own_programs import BROKEN, EXAMPLES, GAMMA, LOGNORMAL, REFUSED
+from tests.support.own_programs import BROKEN, COMPILED, EXAMPLES, GAMMA, LOGNORMAL, REFUSED, SWITCHED
 
 pytestmark = pytest.mark.stan
 N = 120
@@ -35,7 +35,7 @@ N = 120
 @pytest.fixture(autouse=True)
 def switched_on(monkeypatch):
     monkeypatch.setenv(sandbox.FLAG, "1")
-    for source in (*EXAMPLES.values(), *(source for source, _ in BROKEN.values())):
+    for source in (*EXAMPLES.values(), SWITCHED, *(source for source, _ in COMPILED.values())):
         sandbox.approve(source)
 
 
@@ -287,15 +287,17 @@ def test_the_compiler_has_a_time_limit(monkeypatch, tmp_path):
     assert not (sandbox.own_source(source).parent / "program").exists()
 
 
-# -- broken programs, each compiled and run: some 20 seconds apiece ---------------------------------
+# -- broken programs, compiled and run -------------------------------------------------------------
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", BROKEN)
+@pytest.mark.parametrize("name", [*BROKEN, *COMPILED])
 def test_a_broken_program_ends_in_a_clear_message(name, cache, rng, monkeypatch):
     monkeypatch.setattr(limits, "OWN_CHECK_SECONDS", 5)
-    source, words = BROKEN[name]
-    report = check_contract(build_model("own", gamma_records(rng, 300), program=source), cache)
+    kind, words = BROKEN.get(name, (1, ""))
+    source, words = COMPILED.get(name, (SWITCHED, words))
+    model = build_model("own", gamma_records(rng, 300), program=source, prior_scale=float(kind))
+    report = check_contract(model, cache)
     import re
 
     assert any(re.search(words, check.words) for check in report.failures), report.failures

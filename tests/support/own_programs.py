@@ -43,85 +43,94 @@ NO_ANCHOR = changed("  vector[N] anchor;\n", "").replace(
 )
 
 
-# What is found by compiling it and running it under limits.
-BROKEN = {
-    "weighted log_lik": (
-        changed(_LOG_LIK, _LOG_LIK.replace("= record", "= weights .* record")), "it must be unweighted"),
-    "weights ignored": (changed(_TARGET, _TARGET.replace("weights", "rep_vector(1, N)")), "weights are ignored"),
-    "weights squared": (changed(_TARGET, _TARGET.replace("weights", "square(weights)")), "do not act as a power"),
-    "infinite loop": (
-        changed("vector[N] log_x = log(x);", "vector[N] log_x = log(x);\n  real turns = 1;\n"
-                "  while (turns >= 0) turns = turns / (1 + 1e-9) + 1e-9;").replace(
-            _TARGET, "target += 0 * turns;\n  " + _TARGET), "processor time"),
-    "memory hog": (
-        changed(_TARGET, "matrix[60000, 60000] hog = rep_matrix(shape, 60000, 60000);\n"
-                "  target += 0 * hog[1, 2];\n  " + _TARGET), "more than 4 GiB of memory"),
-    "division by zero": (
-        changed(_LOG_LIK, _LOG_LIK.replace("= record", "= (Z[ : , 1] - Z[ : , 1]) ./ (Z[ : , 1] - 1) + record")),
-        "log_lik is not finite"),
+# What is found by compiling and running it, under limits. A program of its own takes its time to compile.
+COMPILED = {
     "parameters sized by N": (
         changed("  real<lower=0> shape;\n}", "  real<lower=0> shape;\n  vector[N] effect;\n}").replace(
             "shape ~ gamma", "effect ~ normal(0, 1);\n  shape ~ gamma"), "parameter 'effect' depends on the number"),
-    "data that mix records": (
-        changed("vector[N] log_x = log(x);", "vector[N] log_x = log(x);\n  real middle = mean(log_x);").replace(
-            "beta[1] ~ normal(0, 20 * prior_scale);", "beta[1] ~ normal(middle, 1);"),
-        "record of weight 0 still counts"),
-    "log_lik that mixes records": (
-        changed(_LOG_LIK, _LOG_LIK.replace(";", " - log(N);")), "asked for a part of the table"),
-    "censoring ignored": (changed(_TARGET, _TARGET.replace("censor_bound", "0")), "censor_bound is ignored"),
-    "censoring ignored at large bounds": (
-        changed(_TARGET, _TARGET.replace("censor_bound", "censor_bound >= 50 ? 0 : censor_bound")),
-        "is not censored at a bound of"),
-    "censoring ignored at small bounds": (
-        changed(_TARGET, _TARGET.replace("censor_bound", "censor_bound < 0.05 ? 0 : censor_bound")),
-        "is not censored at a bound of"),
-    "censoring of the sum": (
-        changed(_TARGET, "{\n    real total = pseudo_log_lik(record_log_lik(x, log_x, Z, beta, shape), weights, 0,\n"
-                "      anchor);\n"
-                "    target += censor_bound > 0 ? fmax(-censor_bound, fmin(censor_bound, total)) : total;\n  }"),
-        "Censoring is not respected"),
-    "constant left out": (changed("(shape - 1) * log_x - lgamma(shape)", "shape * log_x - lgamma(shape)"),
-        "not the log density"),
-    "another cdf": (
-        changed("? gamma_p(shape, rate[i] * cdf_at[i])", "? gamma_p(shape + 1, rate[i] * cdf_at[i])").replace(
-            "? gamma_q(shape, rate", "? gamma_q(shape + 1, rate"), "not the distribution function of x_rep"),
-    "endless recursion": (
-        changed("functions {", "functions {\n  real down(real y) {\n    return y > -1 ? down(y + 1) + 1 : y;\n"
-                "  }").replace(_TARGET, "target += 0 * down(shape);\n  " + _TARGET),
-        "it crashed|processor time|memory"),
     "anchor with a bound": (
         changed("vector[N] anchor;", "vector<lower=-100>[N] anchor;"), "Declare the anchor without bounds"),
 }  # fmt: skip
 
-# One program for all ways to break the anchor, as each would take its time to compile: `prior_scale` says which.
-SWITCHED = changed(
-    _TARGET,
-    """{
+# So all other ways to break it are one program: `prior_scale` says which.
+_SWITCHES = (
+    ("functions {", """functions {
+  real down(real y) {
+    return y > -1 ? down(y + 1) + 1 : y;
+  }"""),
+    ("  vector[N] log_x = log(x);", """  vector[N] log_x = log(x);
+  real middle = mean(log_x);
+  real turns = prior_scale == 32 ? 1 : -1;
+  while (turns >= 0) turns = turns / (1 + 1e-9) + 1e-9;"""),
+    ("beta[1] ~ normal(0, 20 * prior_scale)", """real at = prior_scale == 10 && censor_bound > 0 ? anchor[1] : 0;
+  beta[1] ~ normal(prior_scale == 23 ? middle : at, prior_scale == 23 ? 1 : 20)"""),
+    ("normal(0, 5 * prior_scale)", "normal(0, 5)"),
+    ("shape ~ gamma(1, 0.1 / prior_scale)", "shape ~ gamma(1, 0.1)"),
+    (_TARGET, """{
     vector[N] l = record_log_lik(x, log_x, Z, beta, shape);
     vector[N] a = anchor;
+    vector[N] w = weights;
     real b = censor_bound;
+    if (prior_scale == 29) l += log_x;
+    if (prior_scale == 21) w = rep_vector(1, N);
+    if (prior_scale == 22) w = square(weights);
     if (prior_scale == 2 || prior_scale == 4 || prior_scale == 5) a = rep_vector(0, N);
     if (prior_scale == 3 && b < 0.05) a = rep_vector(0, N);
     if (prior_scale == 6) a *= 0.5;
     if (prior_scale == 7) a[1 : N %/% 2] = rep_vector(0, N %/% 2);
     if (prior_scale == 11 && b == 0) target += shape * mean(anchor);
-    vector[N] terms = prior_scale == 9 ? weights .* l - a : weights .* (l - a);
-    vector[N] over = prior_scale == 8 ? weights .* a : rep_vector(0, N);
-    target += b > 0 ? sum(fmin(fmax(terms, -b), b - over)) : sum(terms);
-    if (prior_scale == 4 && b > 0) target += sum(fmin(fmax(-weights .* anchor, -b), b));
-    if (prior_scale == 5) target += -dot_product(weights, anchor);
-  }""",
-    changed(
-        "beta[1] ~ normal(0, 20 * prior_scale)",
-        "beta[1] ~ normal(prior_scale == 10 && censor_bound > 0 ? anchor[1] : 0, 20)",
-    ),
-)
-SWITCHED = changed(_LOG_LIK, _LOG_LIK + "\n  if (prior_scale == 12) log_lik -= anchor;", SWITCHED)
-SWITCHED = changed(
-    "gamma_rng(shape, rate[i]);",
-    "gamma_rng(shape, rate[i]) + (prior_scale == 13 ? 1e-3 * anchor[i] : 0);",
-    SWITCHED,
-)
+    if (prior_scale == 25 || prior_scale == 26 && b >= 50 || prior_scale == 27 && b < 0.05) b = 0;
+    vector[N] terms = prior_scale == 9 ? w .* l - a : w .* (l - a);
+    for (i in 1 : N) if (w[i] == 0) terms[i] = 0;
+    vector[N] over = prior_scale == 8 ? w .* a : rep_vector(0, N);
+    if (prior_scale == 28) target += b > 0 ? fmin(fmax(sum(terms), -b), b) : sum(terms);
+    else target += b > 0 ? sum(fmin(fmax(terms, -b), b - over)) : sum(terms);
+    if (prior_scale == 4 && b > 0) target += sum(fmin(fmax(-w .* anchor, -b), b));
+    if (prior_scale == 5) target += -dot_product(w, anchor);
+    if (prior_scale == 33) {
+      matrix[60000, 60000] hog = rep_matrix(shape, 60000, 60000);
+      target += 0 * hog[1, 2];
+    }
+    if (prior_scale == 34) target += 0 * down(shape);
+  }"""),
+    (_LOG_LIK, _LOG_LIK + """
+  if (prior_scale == 12) log_lik -= anchor;
+  if (prior_scale == 20) log_lik = weights .* log_lik;
+  if (prior_scale == 24) log_lik -= log(N);
+  if (prior_scale == 29) log_lik += log_x;
+  if (prior_scale == 31) log_lik += (Z[ : , 1] - Z[ : , 1]) ./ (Z[ : , 1] - 1);"""),
+    ("gamma_rng(shape, rate[i]);", "gamma_rng(shape, rate[i]) + (prior_scale == 13 ? 1e-3 * anchor[i] : 0);"),
+    ("? gamma_p(shape, rate", "? gamma_p(shape + (prior_scale == 30), rate"),
+    ("? gamma_q(shape, rate", "? gamma_q(shape + (prior_scale == 30), rate"),
+)  # fmt: skip
+SWITCHED = GAMMA
+for _old, _new in _SWITCHES:
+    SWITCHED = changed(_old, _new, SWITCHED)
+
+BROKEN = {
+    "weighted log_lik": (20, "it must be unweighted"),
+    "weights ignored": (21, "weights are ignored"),
+    "weights squared": (22, "do not act as a power"),
+    "data that mix records": (23, "record of weight 0 still counts"),
+    "log_lik that mixes records": (24, "asked for a part of the table"),
+    "censoring ignored": (25, "censor_bound is ignored"),
+    "censoring ignored at large bounds": (26, "is not censored at a bound of"),
+    "censoring ignored at small bounds": (27, "is not censored at a bound of"),
+    "censoring of the sum": (28, "Censoring is not respected"),
+    "constant left out": (29, "not the log density"),
+    "another cdf": (30, "not the distribution function of x_rep"),
+    "division by zero": (31, "log_lik is not finite"),
+    "infinite loop": (32, "processor time"),
+    "memory hog": (33, "more than 4 GiB of memory"),
+    "endless recursion": (34, "it crashed|processor time|memory"),
+}
+
+
+def always(name: str) -> str:
+    """The program broken in one way, whatever `prior_scale` is."""
+    return changed(f"prior_scale == {BROKEN[name][0]}", "prior_scale > 0", SWITCHED)
+
+
 _IGNORED, _WRONG = "The anchor is ignored at a bound of", "The anchor is not respected at a bound of"
 ANCHOR_BROKEN = {
     "ignored": (2, _IGNORED),

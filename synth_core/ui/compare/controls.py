@@ -120,7 +120,8 @@ def tuning(chosen: tuple[str, ...]) -> None:
     if "bins" in used and session.choices().bounds is None:
         st.caption("The histogram needs declared bounds: give them on the Data page.")
     model = family(session.choices().settings.model)
-    if "guess" in used and session.choices().guess is None and session.choices().settings.anchor == "pilot":
+    anchor = session.choices().settings.anchor
+    if "guess" in used and session.choices().guess is None and anchor in ("pilot", "series"):
         needed = "a guess" if model.takes_guess else "another anchor than a pilot for an own program"
         st.caption(f"Anchored censoring needs {needed}: give it on the Data page, under Anchor.")
     if used & {"risk_map", "reweight_tolerance", "bins", "match_epsilon"}:

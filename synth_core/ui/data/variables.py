@@ -123,7 +123,11 @@ def declare_bounds() -> None:
     )
 
 
-ANCHORS = {"pilot": "A pilot on a part of this table", "reference": "The reference table"}
+ANCHORS = {
+    "pilot": "A pilot on a part of this table",
+    "series": "What its series released before",
+    "reference": "The reference table",
+}
 
 
 def choose_anchor() -> None:
@@ -135,7 +139,8 @@ def choose_anchor() -> None:
         list(ANCHORS),
         format_func=ANCHORS.__getitem__,
         help="Anchored censoring keeps ε below 1 and the accuracy: it bounds what a record says beyond a density that "
-        "was fixed without it.",
+        "was fixed without it. A series anchors each release of a plan at those before it, which are paid for; its "
+        "first one, and every picture here, has a pilot.",
     )
     chosen = session.choices().settings
     model = family(chosen.model)
