@@ -243,10 +243,12 @@ def local_words(oscillation: float | None, joint: float | None, draws: int) -> s
         "" if oscillation is None else f"{oscillation:.2f} nats with all weights held",
         "" if joint is None else f"{joint:.2f} nats as the weights of the others move with it",
     ]
+    moved = oscillation is not None and joint is not None and joint > 1.01 * oscillation
     return (
         f"Over the draws, what one record's leaving changes varies by at most {' and '.join(filter(None, ways))}, "
         f"whatever the unit of the value: a local figure. Up to {3 / draws:.2%} of the posterior may lie beyond "
         f"{draws:,} draws (95 % confidence)."
+        + (" What is said with weights held says too little here: they move." if moved else "")
     )
 
 
@@ -289,9 +291,10 @@ def explain(  # noqa: PLR0913 # each is another part of what is said
     beliefs = "; ".join(f"{prior:.0%} at most {belief_after(prior, total):.1%}" for prior in (0.01, 0.1, 0.5))
     factor = f"{math.exp(total):,.1f}" if total < 30 else f"e^{total:.0f}"
     kind = "can at most become" if guarantee.strict else "would on this table at most become"
+    held = "" if guarantee.strict or not weighted else " and the weights of the others held"
     lines.append(
         f"What an intruder believes of a record's value before and after: odds between two values grow by at most "
-        f"e^ε = {factor}, with the ε of replacing. A belief of {beliefs} ({kind})."
+        f"e^ε = {factor}, with the ε of replacing{held}. A belief of {beliefs} ({kind})."
     )
     if not histogram:
         lines.append(SEED)

@@ -349,3 +349,25 @@ def test_at_two_thousand_records_censoring_with_weights_from_the_table_exceeds_i
     assert frozen.epsilon_lower < 2.0
     assert (current.guarantee, current.verdict) == ("ε-DP for given weights", EXCEEDED)
     assert current.epsilon_lower > 4.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("span", [None, (0.0, 15.0)])
+def test_at_two_thousand_records_a_declared_span_leaves_nothing_to_be_seen(span):
+    """With the table's own span the joint local figure says that more than 2Δ is there, and the audit finds it."""
+    values = {"outcome": "x", "model": "beta", "bounds": (0.0, 1.0), "epsilon": 2.0, "draws": 1_000}
+    settings = make_settings(**values, risk_span=span)
+    analysis = Analysis(load_example("beta", 2_000, 5), settings, MemoryCache())
+    audit = run_audit(analysis, AuditRequest(("censored_weighted", "weighted"), 2_000))
+    strict, weighted = (next(line for line in audit.lines if line.mechanism == name)
+                        for name in ("censored_weighted", "weighted"))  # fmt: skip
+    joint = analysis.run("weighted").oscillation_joint
+    for line in (strict, weighted):
+        assert line.relation == REMOVED
+        assert line.epsilon_lower <= analysis.run(line.mechanism).oscillation_joint
+    if span is None:
+        assert joint > 2 * weighted.claimed and weighted.largest_ratio > weighted.claimed
+        assert strict.verdict == EXCEEDED and weighted.epsilon_lower > 2.0
+    else:
+        assert joint == analysis.run("weighted").oscillation < 2.0
+        assert strict.epsilon_lower < 0.5 and weighted.epsilon_lower < 0.5
