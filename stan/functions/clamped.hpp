@@ -28,6 +28,21 @@ inline double add_clamped(double term, double count, double bound, double& sum) 
   return count;
 }
 
+// Pr(0), Pr(other) and their logarithms at some logits: one exponential and one logarithm each, vectorised.
+struct Logistic {
+  Eigen::ArrayXd zero, other, log_zero, log_other;
+  explicit Logistic(const Eigen::ArrayXd& logit) {
+    const Eigen::ArrayXd small = (-logit.abs()).exp();
+    const Eigen::ArrayXd total = 1.0 + small, log_total = total.log();
+    zero = (logit >= 0.0).select(Eigen::ArrayXd::Ones(logit.size()), small) / total;
+    other = (logit >= 0.0).select(small, Eigen::ArrayXd::Ones(logit.size())) / total;
+    log_zero = logit.min(0.0) - log_total;
+    log_other = (-logit).min(0.0) - log_total;
+  }
+};
+
+constexpr Eigen::Index BLOCK = 256;  // rows at once: read from memory once for value and gradient
+
 }  // namespace synth
 
 // sum of count .* clamp(constant + features .* coefficients[row] summed over the columns).
@@ -77,33 +92,28 @@ inline return_type_t<TU, TS, TG> clamped_two_part(
   Eigen::VectorXd residual = rows * direction;
   const double log_scale = value_of(log_sigma);
   const double inverse_variance = std::exp(-2.0 * log_scale);
-  Eigen::VectorXd log_zero, log_other, zero_slope;
-  if (zeros) {
-    const Eigen::VectorXd logit = zero_center + zero_rows * value_of(v);
-    log_zero = logit.unaryExpr([](double x) { return log_inv_logit(x); });
-    log_other = logit.unaryExpr([](double x) { return log1m_inv_logit(x); });
-    zero_slope = Eigen::VectorXd::Zero(logit.size());
-  }
+  Eigen::VectorXd zero_slope = Eigen::VectorXd::Zero(zeros ? zero_rows.rows() : 0);
+  const synth::Logistic part(zeros ? Eigen::ArrayXd(zero_center + zero_rows * value_of(v)) : Eigen::ArrayXd());
   double sum = 0.0, scale_slope = 0.0;
   for (Eigen::Index i = 0; i < residual.size(); ++i) {
     const double r = residual.coeff(i), w = weight.coeff(i);
     const double square = r * r * inverse_variance;
     double term = constant.coeff(i) - w * (log_scale + 0.5 * square);
     if (zeros) {
-      term += w * log_other.coeff(row[i] - 1);
+      term += w * part.log_other.coeff(row[i] - 1);
     }
     const double moving = w * synth::add_clamped(term, count.coeff(i), bound, sum);
     residual.coeffRef(i) = moving * r * inverse_variance;
     scale_slope += moving * (square - 1.0);
     if (zeros) {
-      zero_slope.coeffRef(row[i] - 1) -= moving * std::exp(log_zero.coeff(row[i] - 1));
+      zero_slope.coeffRef(row[i] - 1) -= moving * part.zero.coeff(row[i] - 1);
     }
   }
   for (Eigen::Index j = 0; j < zero_weight.size(); ++j) {
     const int at = zero_row[j] - 1;
-    const double term = zero_constant.coeff(j) + zero_weight.coeff(j) * log_zero.coeff(at);
+    const double term = zero_constant.coeff(j) + zero_weight.coeff(j) * part.log_zero.coeff(at);
     const double moving = zero_weight.coeff(j) * synth::add_clamped(term, zero_count.coeff(j), bound, sum);
-    zero_slope.coeffRef(at) += moving * std::exp(log_other.coeff(at));
+    zero_slope.coeffRef(at) += moving * part.other.coeff(at);
   }
   auto ops = make_partials_propagator(u, log_sigma, v);
   if constexpr (!is_constant_all<TU>::value) {
@@ -127,17 +137,20 @@ inline return_type_t<TG> zero_part_sum(const TG& v, const TM& rows, const TV& ce
   if (v.size() == 0) {
     return 0.0;
   }
-  const Eigen::VectorXd logit = center + rows * value_of(v);
-  Eigen::VectorXd slope(logit.size());
+  const Eigen::VectorXd value = value_of(v);
+  Eigen::VectorXd slope = Eigen::VectorXd::Zero(value.size());
   double sum = 0.0;
-  for (Eigen::Index i = 0; i < logit.size(); ++i) {
-    const double zero = log_inv_logit(logit.coeff(i)), other = log1m_inv_logit(logit.coeff(i));
-    sum += zero_weight.coeff(i) * zero + other_weight.coeff(i) * other;
-    slope.coeffRef(i) = zero_weight.coeff(i) * std::exp(other) - other_weight.coeff(i) * std::exp(zero);
+  for (Eigen::Index first = 0; first < rows.rows(); first += synth::BLOCK) {
+    const Eigen::Index n = std::min(synth::BLOCK, rows.rows() - first);
+    const auto block = rows.middleRows(first, n);
+    const Eigen::ArrayXd zeros = zero_weight.segment(first, n), others = other_weight.segment(first, n);
+    const synth::Logistic part((center.segment(first, n) + block * value).array());
+    sum += (zeros * part.log_zero + others * part.log_other).sum();
+    slope += block.transpose() * (zeros * part.other - others * part.zero).matrix();
   }
   auto ops = make_partials_propagator(v);
   if constexpr (!is_constant_all<TG>::value) {
-    partials<0>(ops) = rows.transpose() * slope;
+    partials<0>(ops) = slope;
   }
   return ops.build(sum);
 }
