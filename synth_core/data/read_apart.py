@@ -54,7 +54,7 @@ class Reading:
         self.name = name
         self._started = self._looked = time.monotonic()
         self._abandoned_after = abandoned_after
-        self._cancelled = False
+        self._cancelled = self._left = False
         self._table: Table | None = None
         self._error = ""
         self._done = threading.Event()
@@ -100,7 +100,8 @@ class Reading:
 
     def _watch(self) -> None:
         while not self._done.wait(_WATCH_SECONDS):
-            if time.monotonic() - self._looked > self._abandoned_after or self.seconds > limits.READ_SECONDS:
+            self._left |= time.monotonic() - self._looked > self._abandoned_after
+            if self._left or self.seconds > limits.READ_SECONDS:
                 self._end()
 
     def _talk(self, question: bytes, content: bytes) -> None:
@@ -128,6 +129,8 @@ class Reading:
     def _reason(self, status: int) -> str:
         if self._cancelled:
             return f"The reading of {self.name} was cancelled."
+        if self._left:
+            return f"The reading of {self.name} was ended because its page was left. Read it again."
         if self.seconds > limits.READ_SECONDS or -status == signal.SIGXCPU:
             return (
                 f"The file {self.name} was not read within {limits.READ_SECONDS} seconds. Save the table as CSV or "

@@ -94,7 +94,7 @@ def test_a_long_reading_ends_at_its_limit(monkeypatch):
 
 def test_one_that_is_stopped_or_left_leaves_no_process():
     content = workbook(1_000_000)
-    for act, words in ((Reading.close, "cancelled"), (lambda reading: time.sleep(2), "could not be read")):
+    for act, words in ((Reading.close, "cancelled"), (lambda reading: time.sleep(2), "page was left")):
         reading = Reading(content, "t.xlsx", abandoned_after=1.0)
         assert not reading.finished(0.5)
         act(reading)
