@@ -109,19 +109,23 @@ class Beta(BetaFamily):
             "censored_features": np.empty((0, 3)),
             "censored_count": np.empty(0),
             "censored_constant": np.empty(0),
+            "one_turn": 0,
             "censor_bound": 0.0,
             "lambda_lower": LAMBDA_LOWER,
             "lambda_shape": LAMBDA_SHAPE / self.options.prior_scale,
         }
         if censoring is not None:
+            some = np.flatnonzero(weights)
+            alpha, offset = weights[some], censoring.offset(self.records.n)[some]
             terms, first, count = np.unique(
-                self.features * weights[:, None], axis=0, return_index=True, return_counts=True
+                self.features[some] * alpha[:, None], axis=0, return_index=True, return_counts=True
             )
             data |= {
                 "n_censored": len(count),
                 "censored_features": terms,
                 "censored_count": count.astype(float),
-                "censored_constant": -(weights * censoring.offset(self.records.n))[first],
+                "censored_constant": -(alpha * offset)[first],
+                "one_turn": int(_turn_once(self.features[some], alpha, offset)),
                 "censor_bound": censoring.bound,
             }
         return data
@@ -149,3 +153,14 @@ class Beta(BetaFamily):
 
     def predict(self, draw: Draws, rng: np.random.Generator) -> Array:
         return self._draw(draw["a"], draw["b"], rng)
+
+
+def _turn_once(features: Array, weights: Array, offset: Array) -> bool:
+    """Whether clamped terms, in the order of x, rise or fall and turn at most once whatever (a, b).
+
+    p log x + q log(1 - x) + r does; so does a term whose weight is that of all and whose anchor is of that form.
+    """
+    if not weights.size or (weights != weights[0]).any():
+        return False
+    off = np.linalg.lstsq(features, offset, rcond=None)[0]
+    return bool(np.abs(features @ off - offset).max() <= 1e-9 * np.abs(offset).max())
