@@ -17,12 +17,14 @@ from benchmarks.app_million import app_million  # noqa: E402
 from benchmarks.browser import browser  # noqa: E402
 from benchmarks.measure import Line, calibration  # noqa: E402
 from benchmarks.million import million, ten_million  # noqa: E402
+from benchmarks.strict import strict  # noqa: E402
 
 BENCHMARKS = {
     each.__name__: each
     for each in (
         paths.refit,
         paths.censored,
+        strict,
         paths.naive_bounds,
         paths.extremes,
         paths.lognormal_refit,

@@ -19,6 +19,7 @@ from synth_core.data.table import Table
 from synth_core.engine.sampling import Sampler, sample
 from synth_core.engine.toolchain import compile_program
 from synth_core.mechanisms.bounds import Rows, lipschitz_bounds
+from synth_core.mechanisms.censoring import Censoring
 from synth_core.mechanisms.fast_bounds import bounds_by_extremes
 from synth_core.models import build_model
 
@@ -93,7 +94,7 @@ def censored() -> list[Line]:
 
     def fast() -> np.ndarray:
         bound = float(next(bounds))
-        posterior, key = first.fits.posterior(weights, bound)
+        posterior, key = first.fits.posterior(weights, Censoring(bound))
         assert first.fits.bounds(posterior, key, weights).clamped(bound).lipschitz_bound <= bound
         return posterior.draws["a"]
 
@@ -301,7 +302,10 @@ def lognormal_refit() -> list[Line]:
     )
     big_seconds, _ = median_seconds(
         lambda: sample(
-            big.program, big.stan_data(np.full(big.records.n, float(next(scales)))), big.parameters, SAMPLER
+            big.executable(),
+            big.stan_data(np.full(big.records.n, float(next(scales)))),
+            big.parameters,
+            SAMPLER,
         ),
         9,
     )
