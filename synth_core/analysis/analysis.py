@@ -305,7 +305,7 @@ class Analysis:
             promised, epsilon_replace = self.settings.epsilon, 2 * self.settings.epsilon
             oscillation = None
         joint = None
-        if self._reference is None and mechanism.weighted and mechanism.standard == "whole":
+        if self._reference is None:
             joint = joint_oscillation(mechanism, self.fits, weighted.weights, posterior, bounds, censoring)
         return self._result(
             mechanism,

@@ -235,10 +235,8 @@ class Anchoring:
             raise FitError(
                 f"The fit to the anchor's table did not converge ({'; '.join(posterior.diagnostics.problems)})."
             )
-        some = np.linspace(0, posterior.n_draws - 1, AVERAGED).astype(int)
-        draws = {name: values[some] for name, values in posterior.draws.items()}
         what, after = _TABLES[kind]
-        return Anchor(kind, f"{what} {name}", draws, transform, after)
+        return Anchor(kind, f"{what} {name}", posterior.thinned(AVERAGED), transform, after)
 
     def _kind(self, confidential: bool) -> Kind:
         """What a table is to the people in it."""

@@ -24,7 +24,7 @@ from synth_core.models.base import Array, Model
 Index = NDArray[np.int64]
 
 # Where the search for the worst replacement begins: records, draws, and values of the table by rank.
-COARSE_RECORDS, COARSE_RECORDS_COSTLY, COARSE_DRAWS, COARSE_VALUES = 20_000, 200, 16, 3
+COARSE_RECORDS, COARSE_DRAWS, COARSE_VALUES = 20_000, 16, 3
 FINE_RECORDS, FINE_VALUES = 64, 17
 
 
@@ -64,21 +64,21 @@ def joint_oscillation(
 def _changes(
     fits: Fits,
     weights: Array,
-    moved: list[tuple[int, Array]],
+    moved: list[Array],
     posterior: Posterior,
     censoring: Censoring | None,
 ) -> Array:
     """Sum over records of the terms less those under other weights, of shape (n_moved, n_draws)."""
     model = fits.model
     if censoring is None:
-        return np.array([model.weighted_sum(posterior.draws, weights - without) for _, without in moved])
+        return np.array([model.weighted_sum(posterior.draws, weights - without) for without in moved])
     sums = np.zeros((len(moved), posterior.n_draws))
     step = max(1, model.block_elements // posterior.n_draws)
     for first in range(0, len(weights), step):
         rows = slice(first, first + step)
         log_lik = model.log_lik(posterior.draws, rows)
         now = weighted_terms(log_lik, weights[rows], censoring.of(rows))
-        for total, (_, without) in zip(sums, moved, strict=True):
+        for total, without in zip(sums, moved, strict=True):
             total += (now - weighted_terms(log_lik, without[rows], censoring.of(rows))).sum(axis=1)
         fits.progress("following the weights of the others", first / len(weights))
     return sums
@@ -112,8 +112,7 @@ def replaced_oscillation(
     if n > n_rows:
         rows = np.sort(np.argpartition(-bounds.oscillations, n_rows)[:n_rows])
     if len(rows) > FINE_RECORDS:
-        some = np.unique(np.linspace(0, posterior.n_draws - 1, COARSE_DRAWS).astype(int))
-        coarse = replace(search, draws={name: values[some] for name, values in posterior.draws.items()})
+        coarse = replace(search, draws=posterior.thinned(COARSE_DRAWS))
         rows = rows[np.argsort(-coarse.largest(rows, COARSE_VALUES), kind="stable")[:FINE_RECORDS]]
     return float(search.largest(rows, n_values).max())
 

@@ -22,7 +22,7 @@ from synth_core.errors import InputError
 from synth_core.mechanisms.bounds import Bounds, lipschitz_bounds
 from synth_core.mechanisms.catalogue import Mechanism
 from synth_core.mechanisms.censoring import weighted_terms
-from synth_core.mechanisms.schemes import SCHEMES, Scheme
+from synth_core.mechanisms.schemes import SCHEMES, Evidence, Scheme
 from synth_core.mechanisms.solving import Solution, solve_increasing
 from synth_core.mechanisms.weights import reweight, truncate
 from synth_core.models.base import Draws, Model
@@ -169,7 +169,7 @@ def weights_of(
     truncated = 0
     if "truncation" in mechanism.adjustments:
         before = np.count_nonzero(weights)
-        weights = truncate(weights, risk.max_abs_log_lik, s.epsilon / 2)
+        weights = _truncated(mechanism, weights, risk, s)
         truncated = int(before - np.count_nonzero(weights))
     if "reweighting" in mechanism.adjustments:
         if frozen is not None and frozen.reweighting is not None:
@@ -182,12 +182,24 @@ def weights_of(
 
 
 def _chosen(scheme: Scheme, settings: Settings) -> dict[str, Any]:
-    """The settings that the scheme's function names; its span it asks of the evidence."""
-    return {name: getattr(settings, name) for name in scheme.settings - {"risk_span"}}
+    """What the scheme's function is called with beside the evidence."""
+    return {name: getattr(settings, name) for name in scheme.keywords}
 
 
-def weights_without(mechanism: Mechanism, fits: Fits, weights: Array) -> list[tuple[int, Array]] | None:
-    """Records whose leaving moves the weights of others, and the weights then, the unweighted posterior held.
+def _truncated(mechanism: Mechanism, weights: Array, evidence: Evidence, settings: Settings) -> Array:
+    """The weights after truncation, if the mechanism has it; the evidence is about the same records."""
+    if "truncation" not in mechanism.adjustments:
+        return weights
+    return truncate(weights, evidence.max_abs_log_lik, settings.epsilon / 2)
+
+
+def _goes_on(mechanism: Mechanism) -> bool:
+    """Whether more enters the weights after scheme, scale, shift and truncation: a refit, or a sensitive range."""
+    return "reweighting" in mechanism.adjustments or mechanism.standard != "whole"
+
+
+def weights_without(mechanism: Mechanism, fits: Fits, weights: Array) -> list[Array] | None:
+    """The weights without each of the records whose leaving moves those of others, the unweighted posterior held.
 
     Of weights made from the current table by scheme, scale, shift and truncation.
 
@@ -198,20 +210,20 @@ def weights_without(mechanism: Mechanism, fits: Fits, weights: Array) -> list[tu
 
     Returns
     -------
-    list of (record, weights of shape (n_records,), 0 at the record), or None
-        None where it is not known which records they are, or where refits entered.
+    list of arrays of shape (n_records,), each 0 at the record that left, or None
+        None where it is not known which records they are, or where a refit or a range entered.
     """
     scheme = SCHEMES[mechanism.scheme]
-    if scheme.alpha is None or scheme.movers is None or "reweighting" in mechanism.adjustments:
+    if scheme.alpha is None or scheme.movers is None or _goes_on(mechanism):
         return None
     alpha_of = scheme.alpha
     risk, chosen, found = Risk(fits, None), _chosen(scheme, fits.settings), []
 
     def of(evidence: Any, rows: NDArray[np.bool_]) -> Array:
         alpha = np.zeros(len(weights))
-        alpha[rows] = alpha_of(evidence, **chosen)
-        if "truncation" in mechanism.adjustments:
-            alpha = truncate(alpha, risk.max_abs_log_lik, fits.settings.epsilon / 2)
+        alpha[rows] = _truncated(
+            mechanism, np.full(rows.sum(), alpha_of(evidence, **chosen)), evidence, fits.settings
+        )
         return alpha
 
     everyone = np.ones(len(weights), dtype=bool)
@@ -220,7 +232,7 @@ def weights_without(mechanism: Mechanism, fits: Fits, weights: Array) -> list[tu
     for record in scheme.movers(risk):
         others = everyone.copy()
         others[record] = False
-        found.append((int(record), of(_Left(risk, others), others)))
+        found.append(of(_Left(risk, others), others))
     return found
 
 
@@ -230,22 +242,17 @@ def weights_of_values(mechanism: Mechanism, fits: Fits, frozen: RiskMap | None) 
     None where a record's weight does not change with its value, or where a refit or a range enters it.
     """
     scheme = SCHEMES[mechanism.scheme]
-    closed = "reweighting" in mechanism.adjustments or mechanism.standard != "whole"
-    if scheme.alpha is None or scheme.single or closed or not fits.model.exact_again:
+    if scheme.alpha is None or scheme.single or _goes_on(mechanism) or not fits.model.exact_again:
         return None
     alpha_of = scheme.alpha
     risk, chosen = Risk(fits, frozen), _chosen(scheme, fits.settings)
     posterior = fits.unweighted()[0] if frozen is None else frozen.posterior
     model = fits.model if frozen is None else frozen.model_of(fits)
-    some = np.unique(np.linspace(0, posterior.n_draws - 1, VALUE_DRAWS).astype(int))
-    draws = {name: values[some] for name, values in posterior.draws.items()}
+    draws = posterior.thinned(VALUE_DRAWS)
 
     def weigh(rows: NDArray[np.int64], values: Array) -> Array:
         asked = _Valued(risk, model.of_records(rows, values), draws)
-        weights = np.asarray(alpha_of(asked, **chosen))
-        if "truncation" in mechanism.adjustments:
-            weights = truncate(weights, asked.max_abs_log_lik, fits.settings.epsilon / 2)
-        return weights
+        return _truncated(mechanism, np.asarray(alpha_of(asked, **chosen)), asked, fits.settings)
 
     return weigh
 

@@ -84,7 +84,7 @@ def check_model(
     rng = np.random.default_rng([seed, 51])
     members = np.flatnonzero(group == level) if level is not None else np.arange(len(outcome))
     some = members if len(members) <= RECORDS_USED else np.sort(rng.choice(members, RECORDS_USED, False))
-    draws = thinned(posterior)
+    draws = posterior.thinned(DRAWS_USED)
     values = outcome[members]
     edges = np.unique(np.quantile(values, np.linspace(0, 1, BINS + 1)))
     points = np.unique(np.quantile(values, np.linspace(0.002, 0.998, POINTS)))
@@ -201,12 +201,6 @@ def _sensitivity_row(factor: float, result: Result) -> dict[str, Any]:
         "statistics": flat.synthetic,
         "problems": list(flat.problems),
     }
-
-
-def thinned(posterior: Posterior) -> dict[str, Array]:
-    """At most a hundred draws, evenly spaced."""
-    keep = np.unique(np.linspace(0, posterior.n_draws - 1, DRAWS_USED).astype(int))
-    return {name: values[keep] for name, values in posterior.draws.items()}
 
 
 def residual_positions(

@@ -8,11 +8,10 @@ from typing import Any
 
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.anchor import clamped_warning
+from synth_core.analysis.explained import explained
 from synth_core.analysis.flat import FlatResult, flatten
 from synth_core.analysis.result import Result
 from synth_core.analysis.settings import Settings
-from synth_core.mechanisms.guarantees import OWN_TESTED, explain, local_words
-from synth_core.models import OwnProgram
 from synth_core.system.text_table import aligned
 
 
@@ -28,20 +27,7 @@ def result_json(result: Result, settings: Settings) -> dict[str, Any]:
         "mechanism": flat.mechanism,
         "label": flat.label,
         "guarantee": flat.guarantee,
-        "explanation": explain(
-            result.guarantee,
-            flat.epsilon,
-            flat.epsilon_replace,
-            settings.datasets,
-            result.point.weighted,
-            settings.weights_source(result.point.scheme),
-            result.point.reads_current(flat.tuned),
-            flat.anchor,
-            (
-                local_words(flat.oscillation, flat.oscillation_joint, flat.n_draws),
-                OWN_TESTED if settings.model == OwnProgram.name else "",
-            ),
-        ),
+        "explanation": explained(vars(flat), settings)[1],
         "anchor": flat.anchor or None,
         "lipschitz_bound": _number(flat.lipschitz_bound),
         "epsilon": _number(flat.epsilon),

@@ -9,11 +9,11 @@ from scipy import stats
 
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.model_check import (
+    DRAWS_USED,
     check_model,
     residual_positions,
     run_check,
     run_sensitivity,
-    thinned,
 )
 from synth_core.analysis.settings import make_settings
 from synth_core.data.table import Table
@@ -58,7 +58,7 @@ def test_shares_and_distribution_agree_with_simulated_data(case, rng):
 
 def test_residuals_are_uniform_for_the_right_model_and_not_for_a_wrong_one(case, rng):
     model, draws, group = case
-    position = residual_positions(model, thinned(draws), np.arange(N), rng)
+    position = residual_positions(model, draws.thinned(DRAWS_USED), np.arange(N), rng)
     assert stats.kstest(position, "uniform").pvalue > 1e-4
     wrong = posterior(beta=draws.draws["beta"] * [1.0, 0.0], sigma=draws.draws["sigma"])
     found = check_model(model, wrong, group, ("a", "b", "c"))
@@ -82,7 +82,7 @@ def test_values_with_a_probability_of_their_own_have_uniform_residuals(name, rng
         draws = posterior(
             beta=np.full((S, 1), 1.0), sigma=np.full(S, 0.5), gamma=np.full((S, 1), np.log(0.3 / 0.7))
         )
-    position = residual_positions(model, thinned(draws), np.arange(N), rng)
+    position = residual_positions(model, draws.thinned(DRAWS_USED), np.arange(N), rng)
     assert stats.kstest(position, "uniform").pvalue > 1e-4
     found = check_model(model, draws, np.zeros(N, dtype=int), ("all",))
     np.testing.assert_allclose(found.shares.observed, found.shares.predicted, atol=5 * 0.5 / np.sqrt(N))

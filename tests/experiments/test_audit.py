@@ -371,3 +371,4 @@ def test_at_two_thousand_records_a_declared_span_leaves_nothing_to_be_seen(span)
     else:
         assert joint == analysis.run("weighted").oscillation < 2.0
         assert strict.epsilon_lower < 0.5 and weighted.epsilon_lower < 0.5
+        assert all(line.epsilon_lower <= line.claimed for line in audit.lines)  # one replaced too: about 1

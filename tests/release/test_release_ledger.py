@@ -1,7 +1,6 @@
 """The ledger: charged once, never beyond the limit, edited never unnoticed; the run store beside it."""
 
 import json
-import multiprocessing
 import os
 import sqlite3
 import stat
@@ -12,6 +11,7 @@ from synth_core.errors import InputError
 from synth_core.release.ledger.ledger import Ledger
 from synth_core.release.run_store import UNNAMED_KEPT, RunStore, compare_runs
 from synth_core.release.state import StateError
+from tests.support.ledger_race import race
 
 DETAILS = {"data": "0" * 16, "plan": "p", "m": 1, "guarantee": "ε-DP", "strict": True, "outcome": "x"}
 
@@ -176,30 +176,12 @@ def test_files_are_private(ledger):
     assert stat.S_IMODE(ledger.directory.stat().st_mode) == 0o700
 
 
-def spend(directory, names, gate, answers):
-    ledger = Ledger(directory)
-    gate.wait()
-    for name in names:
-        try:
-            ledger.reserve("income", name, 1.0, details(name))
-            answers.put((name, "reserved"))
-        except InputError:
-            answers.put((name, "refused"))
+def reserve_one(ledger, name):
+    ledger.reserve("income", name, 1.0, details(name))
 
 
 def test_processes_at_once_cannot_spend_the_last_of_the_budget_twice(ledger):
-    context = multiprocessing.get_context("spawn")
-    gate, answers = context.Barrier(2), context.Queue()
-    workers = [
-        context.Process(target=spend, args=(ledger.directory, [f"{w}-{i}" for i in range(8)], gate, answers))
-        for w in range(2)
-    ]
-    for worker in workers:
-        worker.start()
-    found = [answers.get(timeout=60)[1] for _ in range(16)]
-    for worker in workers:
-        worker.join(10)
-        assert worker.exitcode == 0
+    found = race(ledger.directory, reserve_one, 8)
     assert found.count("reserved") == 10  # of a limit of 10
     assert ledger.balance("income").spent == 10.0
     assert ledger.verify() == {"income": 11}

@@ -1,7 +1,6 @@
 """A series whose limit counts ε at a δ, by zCDP: fixed with the series, strict releases only, ρ given back."""
 
 import json
-import multiprocessing
 import sqlite3
 
 import pytest
@@ -13,6 +12,7 @@ from synth_core.mechanisms.guarantees import GUARANTEES
 from synth_core.release.ledger.ledger import Ledger
 from synth_core.release.ledger.room import largest_next, left_words, other_words, spent_words
 from synth_core.release.state import StateError
+from tests.support.ledger_race import race
 
 ZCDP = Count(1e-6)
 
@@ -116,30 +116,12 @@ def test_a_cancelled_charge_gives_its_rho_back_and_a_raised_one_counts_once(ledg
     assert (ledger.balance("monthly").rho, ledger.balance("monthly").spent) == (0, 0)
 
 
-def spend(directory, names, gate, answers):
-    ledger = Ledger(directory)
-    gate.wait()
-    for name in names:
-        try:
-            charge(ledger, name, 0.5)
-            answers.put("reserved")
-        except InputError:
-            answers.put("refused")
+def charge_half(ledger, name):
+    charge(ledger, name, 0.5)
 
 
 def test_processes_at_once_cannot_pass_the_limit(ledger):
-    context = multiprocessing.get_context("spawn")
-    gate, answers = context.Barrier(2), context.Queue()
-    workers = [
-        context.Process(target=spend, args=(ledger.directory, [f"{w}-{i}" for i in range(7)], gate, answers))
-        for w in range(2)
-    ]
-    for worker in workers:
-        worker.start()
-    found = [answers.get(timeout=60) for _ in range(14)]
-    for worker in workers:
-        worker.join(10)
-    assert found.count("reserved") == 12
+    assert race(ledger.directory, charge_half, 7).count("reserved") == 12
     ledger.cancel("monthly", "0-0", {"because": "test"})
     charge(ledger, "another", 0.5)
 

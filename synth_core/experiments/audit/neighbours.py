@@ -90,8 +90,7 @@ def term_spread(analysis: Analysis, weighted: Weighted) -> Array:
 
 def _some_draws(analysis: Analysis, weighted: Weighted) -> dict[str, Array]:
     posterior, _ = analysis.fits.posterior(weighted.weights, weighted.censoring)
-    picked = np.linspace(0, posterior.n_draws - 1, min(DRAWS, posterior.n_draws)).astype(int)
-    return {name: each[picked] for name, each in posterior.draws.items()}
+    return posterior.thinned(DRAWS)
 
 
 def neighbours(

@@ -49,19 +49,6 @@ class Evidence(Protocol):
         """Delta of the unweighted fit, in nats."""
 
 
-def both_ends(measure: str) -> Callable[[Evidence], Records]:
-    """Of a scheme that rescales a measure by the records' own span: the records at its ends."""
-
-    def movers(evidence: Evidence) -> Records:
-        found = getattr(evidence, measure)
-        if evidence.span_of(measure) is not None:
-            return np.empty(0, dtype=np.int64)
-        finite = np.flatnonzero(np.isfinite(found))
-        return np.unique(finite[[found[finite].argmin(), found[finite].argmax()]]) if finite.size else finite
-
-    return movers
-
-
 @dataclass(frozen=True)
 class Scheme:
     """A weighting scheme.
@@ -92,10 +79,14 @@ class Scheme:
     movers: Callable[[Evidence], Records] | None = None
 
     @cached_property
-    def settings(self) -> frozenset[str]:
-        """The settings that move the weights: the keywords that `alpha` names."""
+    def keywords(self) -> frozenset[str]:
+        """The settings that `alpha` names."""
         if self.alpha is None:
             return frozenset()
         parameters = inspect.signature(self.alpha).parameters.values()
-        named = frozenset(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
-        return named | {"risk_span"} if self.measure else named
+        return frozenset(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
+
+    @property
+    def settings(self) -> frozenset[str]:
+        """The settings that move the weights: those that `alpha` names, and the span of what it rescales."""
+        return self.keywords | {"risk_span"} if self.measure else self.keywords

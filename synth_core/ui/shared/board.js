@@ -38,10 +38,13 @@ function table(columns, rows, caption) {
 const COLUMNS = [['epsilon', 'ε'], ['guarantee', 'Guarantee'], ['delta', 'Δ (nats)'],
   ['ecdf_max', 'ECDF maximum'], ['ecdf_avg', 'ECDF average'], ['worst', 'Largest error'],
   ['match', 'Match risk']];
-const NOTES = { delta: 'The largest weighted log-likelihood; ε is twice as large. Local: how far one record’s leaving '
-  + 'changes the posterior over the draws, whatever the unit, its effect on the weights of others included where it is '
-  + 'known. No guarantee.', match: 'Rests on an assumed intruder: the share of records that one who knows the predictors and the '
-  + 'value up to the radius identifies by a random pick among the matches. No guarantee.' };
+const NOTES = {
+  delta: 'The largest weighted log-likelihood; ε is twice as large. Local: how far one record’s leaving changes the '
+    + 'posterior over the draws, whatever the unit, its effect on the weights of others included where it is known. '
+    + 'No guarantee.',
+  match: 'Rests on an assumed intruder: the share of records that one who knows the predictors and the value up to '
+    + 'the radius identifies by a random pick among the matches. No guarantee.',
+};
 
 function resultRow(row) {
   const badge = element('button', { class: `badge s${row.guarantee.strength}`, type: 'button', 'aria-expanded': 'false',

@@ -9,13 +9,12 @@ from typing import Any
 
 import streamlit as st
 
+from synth_core.analysis.explained import explained
 from synth_core.analysis.settings import Settings
 from synth_core.errors import InputError
 from synth_core.figures.compare import results
 from synth_core.jobs.tasks import Job
 from synth_core.mechanisms.catalogue import find_mechanism
-from synth_core.mechanisms.guarantees import OWN_TESTED, explain, local_words
-from synth_core.models import OwnProgram
 from synth_core.ui.server.manager import manager
 from synth_core.ui.shared.board import board
 from synth_core.ui.shared.finished_runs import record_runs
@@ -66,22 +65,7 @@ def _caption(summaries: list[Summary]) -> str:
 def _guarantees(summaries: list[Summary], settings: Settings) -> dict[str, dict[str, Any]]:
     found = {}
     for s in summaries:
-        mechanism = find_mechanism(s["mechanism"])
-        guarantee = mechanism.guarantee(s["weights_from"], s["tuned"])
-        lines = explain(
-            guarantee,
-            s["epsilon"],
-            s["epsilon_replace"],
-            s["n_datasets"],
-            mechanism.weighted,
-            settings.weights_source(mechanism.scheme),
-            mechanism.reads_current(s["tuned"]),
-            s["anchor"],
-            (
-                local_words(s["oscillation"], s["oscillation_joint"], s["n_draws"]),
-                OWN_TESTED if settings.model == OwnProgram.name else "",
-            ),
-        )
+        guarantee, lines = explained(s, settings)
         if s["tuned"]:
             lines.append(
                 "Solved for: " + ", ".join(f"{k.replace('_', ' ')} {v:.4g}" for k, v in s["tuned"].items())

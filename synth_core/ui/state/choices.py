@@ -100,23 +100,17 @@ class Choices(BaseModel):
     @property
     def bounds(self) -> tuple[float, float] | None:
         """The declared bounds of the outcome, once both are declared."""
-        if self.lower_bound is None or self.upper_bound is None:
-            return None
-        return self.lower_bound, self.upper_bound
+        return _both(self.lower_bound, self.upper_bound)
 
     @property
     def guess(self) -> tuple[float, float] | None:
         """A typical value and a spread, once both are given."""
-        if self.guess_typical is None or self.guess_spread is None:
-            return None
-        return self.guess_typical, self.guess_spread
+        return _both(self.guess_typical, self.guess_spread)
 
     @property
     def span(self) -> tuple[float, float] | None:
         """Smallest and largest risk, once both are declared."""
-        if self.span_low is None or self.span_high is None:
-            return None
-        return self.span_low, self.span_high
+        return _both(self.span_low, self.span_high)
 
     def with_settings(self, **changes: Any) -> Choices:
         """The same choices with other settings, not validated."""
@@ -171,6 +165,11 @@ class Choices(BaseModel):
                 f"Data page."
             )
         return make_settings(**values)
+
+
+def _both(first: float | None, second: float | None) -> tuple[float, float] | None:
+    """A pair once it is whole."""
+    return None if first is None or second is None else (first, second)
 
 
 def first_choices() -> Choices:
