@@ -3,6 +3,7 @@
 import streamlit as st
 
 from synth_core.ui import frame
+from synth_core.ui.compare import play
 from synth_core.ui.server import http, lifespan
 from synth_core.ui.shared import tour
 
@@ -11,24 +12,9 @@ if __name__ == "__main__":  # a browser session runs this file as a script
     st.html(frame.STYLE)
     frame.require_login()
     frame.prepare_session()
-    page = st.navigation(
+    page = st.navigation(  # in the order of the work; a newcomer starts with a picture
         [
             st.Page("pages/data.py", title="Data", icon=":material/table:", url_path="data"),
-            st.Page(
-                "pages/own_program.py",
-                title="Own program",
-                icon=":material/code:",
-                url_path="own_program",
-            ),
-            st.Page(
-                "pages/model_check.py",
-                title="Model check",
-                icon=":material/fact_check:",
-                url_path="model_check",
-            ),
-            st.Page(
-                "pages/ranges.py", title="Sensitive ranges", icon=":material/straighten:", url_path="ranges"
-            ),
             st.Page(
                 "pages/compare.py",
                 title="Compare",
@@ -36,14 +22,24 @@ if __name__ == "__main__":  # a browser session runs this file as a script
                 url_path="compare",
                 default=True,
             ),
-            st.Page("pages/explore.py", title="Explore", icon=":material/scatter_plot:", url_path="explore"),
-            st.Page("pages/studies.py", title="Studies", icon=":material/science:", url_path="studies"),
+            st.Page(
+                "pages/find_settings.py",
+                title="Find settings",
+                icon=":material/target:",
+                url_path="find_settings",
+            ),
+            st.Page(
+                "pages/robustness.py", title="Robustness", icon=":material/science:", url_path="robustness"
+            ),
             st.Page("pages/release.py", title="Release", icon=":material/outbox:", url_path="release"),
-            st.Page("pages/methods.py", title="Methods", icon=":material/menu_book:", url_path="methods"),
+            st.Page("pages/help.py", title="Help", icon=":material/help:", url_path="help"),
         ],
         position="top",
     )
-    tour.show()
+    tour.show(page)
+    if page.url_path:  # Compare, the default page, has none
+        play.stop()
+    frame.show_header()
     frame.run(page)
 else:  # the web server imports it
     app = st.App(

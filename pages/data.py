@@ -1,31 +1,34 @@
-"""Data: choose a table, its sensitive variable and predictors, the model."""
+"""Data: a table, its variables, a model, and whether that fits, from top to bottom."""
 
 import streamlit as st
 
-from synth_core.ui.data import kept, table, variables
+from synth_core.ui.data import advice, columns, fit, kept, missing, model, table, variables
 from synth_core.ui.state import session
 
+st.subheader("1 · Table", anchor=False)
 left, right = st.columns([2, 3], gap="large")
-with left:
-    st.subheader("1 · Table")
-    with st.container(border=True):
-        table.choose_table()
-    st.subheader("3 · Reference table")
-    with st.container(border=True):
-        kept.choose_reference()
-    st.subheader("4 · What is kept")
-    with st.container(border=True):
-        kept.what_is_kept()
+with left, st.container(border=True, key="choose_table"):
+    table.choose_table()
 with right:
-    used = session.current().table
-    kind = "confidential" if used.confidential else "public or simulated"
-    st.subheader(f"2 · Variables of {session.plain(used.name)}")
-    st.caption(f"{used.rows:,} rows, {len(used.columns)} columns, {kind}{table.reading()}")
-    a, b = st.columns([3, 4], gap="medium")
-    with a:
-        variables.choose_columns()
-    with b:
-        variables.describe_columns()
-        with st.container(border=True):
-            variables.choose_anchor()
-    variables.check_choice()
+    columns.describe()
+    missing.choose_missing()
+used = session.current().table
+st.subheader(f"2 · Variables of {session.plain(used.name)}", anchor=False)
+with st.container(border=True):
+    variables.choose_variables()
+st.subheader("3 · Model", anchor=False)
+with st.container(border=True):
+    model.choose_model()
+    ready = variables.check_choice()
+    with st.expander("Which model? A proposal, with its reasons", expanded=not ready):
+        advice.propose()
+st.subheader("Does the model fit?", anchor="fit")
+with st.container(border=True):
+    fit.show(ready)
+st.subheader("More that a guarantee may need", anchor=False)
+with st.expander("Anchor of anchored censoring: for a strict ε below 1"):
+    model.choose_anchor()
+with st.expander("Reference table: a risk map frozen on another table"):
+    kept.choose_reference()
+with st.expander("What is kept of your tables, and how to delete it"):
+    kept.what_is_kept()

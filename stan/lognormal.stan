@@ -55,10 +55,11 @@ model {
   target += zero_part_prior(gamma, zero_scale, zero_slope_scale);
   target += -weight_sum * log_sigma
             - (rss - 2 * dot_product(rss_slope, u) + quad_form(rss_curvature, u)) / (2 * square(sigma))
-            + zero_part_sum(v, zero_rows, zero_row_center, zero_weight, nonzero_weight);
+            + zero_part_sum(gamma, zero_cells, zero_cell, zero_other, zero_others, zero_weight, nonzero_weight);
   if (n_censored + n_zero_censored > 0) {
-    target += clamped_two_part(u, log_sigma, v, censored_rows, censored_constant, censored_weight, censored_count,
-                               censored_row, zero_rows, zero_row_center, zero_censored_constant,
-                               zero_censored_weight, zero_censored_count, zero_censored_row, censor_bound);
+    target += clamped_two_part(u, log_sigma, gamma, censored_rows, censored_constant, censored_weight,
+                               censored_count, censored_row, zero_cells, zero_cell, zero_other, zero_others,
+                               zero_censored_constant, zero_censored_weight, zero_censored_count,
+                               zero_censored_row, censor_bound);
   }
 }

@@ -97,7 +97,7 @@ model {
   target += log_prior_beta + zero_part_prior(gamma, zero_scale, zero_slope_scale);
   {
     vector[n_distinct] terms = distinct_weight .* log_mixture(response_and_design, beta, sigma, log_pi);
-    vector[n_zero_rows] logit_zero = zero_row_center + zero_rows * v;
+    vector[n_zero_rows] logit_zero = zero_logits(gamma, zero_cells, zero_cell, zero_other, zero_others);
     target += sum(tail(terms, n_distinct - n_censored)) + dot_product(zero_weight, log_inv_logit(logit_zero))
               + dot_product(nonzero_weight, log1m_inv_logit(logit_zero));
     if (n_censored + n_zero_censored > 0) {

@@ -1,4 +1,4 @@
-"""The three ways a request can end without a result, each with words for the user."""
+"""The ways a request can end without a result, each with words for the user."""
 
 
 class InputError(ValueError):
@@ -6,6 +6,10 @@ class InputError(ValueError):
 
     The message names the column, the row and the rule, and never a confidential value.
     """
+
+
+class DrawRefused(InputError):
+    """What a draw that was paid for showed cannot be used: the refusal tells of that draw, so its charge stays."""
 
 
 class FitError(RuntimeError):

@@ -43,6 +43,57 @@ struct Logistic {
 
 constexpr Eigen::Index BLOCK = 256;  // rows at once: read from memory once for value and gradient
 
+// Rows of a design whose columns of few values are kept once a cell, and the others by row.
+template <typename TM>  // a view of data: a reference to another type would be one to a copy that is gone
+struct DesignRows {
+  const TM& cells;
+  const std::vector<int>& cell;
+  const std::vector<int>& other;
+  const TM& others;
+  Eigen::VectorXd of_cell, of_other;          // what the cells say at some coefficients; the others' coefficients
+  Eigen::VectorXd cell_slope, other_slope;    // gradients of a sum over the rows
+
+  DesignRows(const TM& cells_, const std::vector<int>& cell_, const std::vector<int>& other_, const TM& others_,
+             const Eigen::VectorXd& coefficients)
+      : cells(cells_), cell(cell_), other(other_), others(others_), of_cell(cells * coefficients),
+        of_other(other.size()), cell_slope(Eigen::VectorXd::Zero(cells.rows())),
+        other_slope(Eigen::VectorXd::Zero(other.size())) {
+    for (std::size_t j = 0; j < other.size(); ++j) {
+      of_other.coeffRef(j) = coefficients.coeff(other[j] - 1);
+    }
+  }
+  Eigen::Index size() const { return cell.size(); }
+  // The linear predictor of n rows.
+  Eigen::ArrayXd predictor(Eigen::Index first, Eigen::Index n) const {
+    Eigen::ArrayXd found(n);
+    for (Eigen::Index i = 0; i < n; ++i) {
+      found.coeffRef(i) = of_cell.coeff(cell[first + i] - 1);
+    }
+    if (!other.empty()) {
+      found += (others.middleRows(first, n) * of_other).array();
+    }
+    return found;
+  }
+  // Adds the gradient of a sum whose derivatives by the predictors of n rows are `slope`.
+  template <typename T>
+  void add(Eigen::Index first, const T& slope) {
+    for (Eigen::Index i = 0; i < slope.size(); ++i) {
+      cell_slope.coeffRef(cell[first + i] - 1) += slope.coeff(i);
+    }
+    if (!other.empty()) {
+      other_slope += others.middleRows(first, slope.size()).transpose() * slope.matrix();
+    }
+  }
+  // By the coefficients.
+  Eigen::VectorXd slope() const {
+    Eigen::VectorXd found = cells.transpose() * cell_slope;
+    for (std::size_t j = 0; j < other.size(); ++j) {
+      found.coeffRef(other[j] - 1) += other_slope.coeff(j);
+    }
+    return found;
+  }
+};
+
 }  // namespace synth
 
 // sum of count .* clamp(constant + features .* coefficients[row] summed over the columns).
@@ -137,25 +188,26 @@ inline return_type_t<TC> clamped_runs(const TC& coefficients, const TM& features
   return ops.build(sum);
 }
 
-// Terms of a two-part normal regression, with residuals rows * (1, u) and logit Pr(0) = zero_center + zero_rows * v:
+// Terms of a two-part normal regression, with residuals rows * (1, u) and logit Pr(0) = z * gamma, z by `DesignRows`:
 //   sum of count .* clamp(constant - weight .* (log_sigma + square(residual) / (2 sigma^2) - log1m_inv_logit(logit)))
 //   + sum of zero_count .* clamp(zero_constant + zero_weight .* log_inv_logit(logit)).
-// Without a zero part v is empty, and nothing is added to the first.
+// Without a zero part gamma is empty, and nothing is added to the first.
 template <typename TU, typename TS, typename TG, typename TM, typename TV, typename TZ>
 inline return_type_t<TU, TS, TG> clamped_two_part(
-    const TU& u, const TS& log_sigma, const TG& v, const TM& rows, const TV& constant, const TV& weight,
-    const TV& count, const std::vector<int>& row, const TM& zero_rows, const TV& zero_center, const TZ& zero_constant,
-    const TZ& zero_weight, const TZ& zero_count, const std::vector<int>& zero_row, const double& bound,
-    std::ostream* /*messages*/) {
+    const TU& u, const TS& log_sigma, const TG& gamma, const TM& rows, const TV& constant, const TV& weight,
+    const TV& count, const std::vector<int>& row, const TM& cells, const std::vector<int>& cell,
+    const std::vector<int>& other, const TM& others, const TZ& zero_constant, const TZ& zero_weight,
+    const TZ& zero_count, const std::vector<int>& zero_row, const double& bound, std::ostream* /*messages*/) {
   const Eigen::Index k = rows.cols() - 1;
-  const bool zeros = v.size() > 0;
+  const bool zeros = gamma.size() > 0;
   Eigen::VectorXd direction(k + 1);
   direction << 1.0, value_of(u);
   Eigen::VectorXd residual = rows * direction;
   const double log_scale = value_of(log_sigma);
   const double inverse_variance = std::exp(-2.0 * log_scale);
-  Eigen::VectorXd zero_slope = Eigen::VectorXd::Zero(zeros ? zero_rows.rows() : 0);
-  const synth::Logistic part(zeros ? Eigen::ArrayXd(zero_center + zero_rows * value_of(v)) : Eigen::ArrayXd());
+  synth::DesignRows<TM> design(cells, cell, other, others, value_of(gamma));
+  Eigen::VectorXd zero_slope = Eigen::VectorXd::Zero(design.size());
+  const synth::Logistic part(design.predictor(0, design.size()));
   double sum = 0.0, scale_slope = 0.0;
   for (Eigen::Index i = 0; i < residual.size(); ++i) {
     const double r = residual.coeff(i), w = weight.coeff(i);
@@ -177,7 +229,7 @@ inline return_type_t<TU, TS, TG> clamped_two_part(
     const double moving = zero_weight.coeff(j) * synth::add_clamped(term, zero_count.coeff(j), bound, sum);
     zero_slope.coeffRef(at) += moving * part.other.coeff(at);
   }
-  auto ops = make_partials_propagator(u, log_sigma, v);
+  auto ops = make_partials_propagator(u, log_sigma, gamma);
   if constexpr (!is_constant_all<TU>::value) {
     partials<0>(ops) = -(rows.rightCols(k).transpose() * residual);
   }
@@ -186,33 +238,64 @@ inline return_type_t<TU, TS, TG> clamped_two_part(
   }
   if constexpr (!is_constant_all<TG>::value) {
     if (zeros) {
-      partials<2>(ops) = zero_rows.transpose() * zero_slope;
+      design.add(0, zero_slope);
+      partials<2>(ops) = design.slope();
     }
   }
   return ops.build(sum);
 }
 
-// sum of zero_weight .* log_inv_logit(logit) + other_weight .* log1m_inv_logit(logit), logit = center + rows * v.
+// sum of zero_weight .* log_inv_logit(logit) + other_weight .* log1m_inv_logit(logit), logit = z * gamma.
 template <typename TG, typename TM, typename TV>
-inline return_type_t<TG> zero_part_sum(const TG& v, const TM& rows, const TV& center, const TV& zero_weight,
+inline return_type_t<TG> zero_part_sum(const TG& gamma, const TM& cells, const std::vector<int>& cell,
+                                       const std::vector<int>& other, const TM& others, const TV& zero_weight,
                                        const TV& other_weight, std::ostream* /*messages*/) {
-  if (v.size() == 0) {
+  if (gamma.size() == 0) {
     return 0.0;
   }
-  const Eigen::VectorXd value = value_of(v);
-  Eigen::VectorXd slope = Eigen::VectorXd::Zero(value.size());
+  synth::DesignRows<TM> design(cells, cell, other, others, value_of(gamma));
   double sum = 0.0;
-  for (Eigen::Index first = 0; first < rows.rows(); first += synth::BLOCK) {
-    const Eigen::Index n = std::min(synth::BLOCK, rows.rows() - first);
-    const auto block = rows.middleRows(first, n);
-    const Eigen::ArrayXd zeros = zero_weight.segment(first, n), others = other_weight.segment(first, n);
-    const synth::Logistic part((center.segment(first, n) + block * value).array());
-    sum += (zeros * part.log_zero + others * part.log_other).sum();
-    slope += block.transpose() * (zeros * part.other - others * part.zero).matrix();
+  for (Eigen::Index first = 0; first < design.size(); first += synth::BLOCK) {
+    const Eigen::Index n = std::min(synth::BLOCK, design.size() - first);
+    const Eigen::ArrayXd weight = zero_weight.segment(first, n), both = weight + other_weight.segment(first, n).array();
+    // The same as weight * logit - both * log1p_exp(logit): half of what the two logarithms cost.
+    const Eigen::ArrayXd logit = design.predictor(first, n), small = (-logit.abs()).exp(), total = 1.0 + small;
+    const Eigen::ArrayXd share = total.inverse();
+    sum += (weight * logit - both * (logit.max(0.0) + total.log())).sum();
+    design.add(first, Eigen::ArrayXd(weight - both * (logit >= 0.0).select(share, small * share)));
   }
-  auto ops = make_partials_propagator(v);
+  auto ops = make_partials_propagator(gamma);
   if constexpr (!is_constant_all<TG>::value) {
-    partials<0>(ops) = slope;
+    partials<0>(ops) = design.slope();
+  }
+  return ops.build(sum);
+}
+
+// sum of weight .* log_share + sum of count .* clamp(constant + clamped_weight .* log_share[row, category]), with
+// log_share the logarithms of the shares that softmax makes of each row of rows * coefficients.
+template <typename TB, typename TM, typename TV>
+inline return_type_t<TB> categorical_sum(const TB& coefficients, const TM& rows, const TM& weight, const TV& constant,
+                                         const TV& clamped_weight, const TV& count, const std::vector<int>& row,
+                                         const std::vector<int>& category, const double& bound,
+                                         std::ostream* /*messages*/) {
+  Eigen::MatrixXd log_share = rows * value_of(coefficients);
+  log_share.colwise() -= Eigen::VectorXd(log_share.rowwise().maxCoeff());
+  const Eigen::MatrixXd share = log_share.array().exp();
+  const Eigen::VectorXd total = share.rowwise().sum();
+  log_share.colwise() -= Eigen::VectorXd(total.array().log());
+  double sum = (weight.array() * log_share.array()).sum();
+  Eigen::MatrixXd slope = weight;  // by the logarithms of the shares
+  for (Eigen::Index j = 0; j < count.size(); ++j) {
+    const int at = row[j] - 1, which = category[j] - 1;
+    const double w = clamped_weight.coeff(j);
+    const double term = constant.coeff(j) + w * log_share.coeff(at, which);
+    slope.coeffRef(at, which) += w * synth::add_clamped(term, count.coeff(j), bound, sum);
+  }
+  auto ops = make_partials_propagator(coefficients);
+  if constexpr (!is_constant_all<TB>::value) {
+    const Eigen::VectorXd moving = slope.rowwise().sum().array() / total.array();
+    slope -= moving.asDiagonal() * share;
+    partials<0>(ops) = rows.transpose() * slope;
   }
   return ops.build(sum);
 }

@@ -3,8 +3,12 @@
   vector[zero_k] zero_center;             // gamma = zero_center + zero_basis * v
   matrix[zero_k, zero_k] zero_basis;
   int<lower=0> n_zero_rows;
-  matrix[n_zero_rows, zero_k] zero_rows;  // z * zero_basis
-  vector[n_zero_rows] zero_row_center;    // z * zero_center
+  int<lower=0> n_zero_cells;              // distinct values of the columns of z that take few
+  matrix[n_zero_cells, zero_k] zero_cells;      // z of a cell, 0 in the other columns
+  array[n_zero_rows] int<lower=1> zero_cell;    // of a row
+  int<lower=0, upper=zero_k> n_zero_others;
+  array[n_zero_others] int<lower=1> zero_other; // the other columns of z
+  matrix[n_zero_others ? n_zero_rows : 0, n_zero_others] zero_others;
   vector<lower=0>[n_zero_rows] zero_weight;     // sum of alpha over the zeros of the row
   vector<lower=0>[n_zero_rows] nonzero_weight;  // sum of alpha over its other records
   // Zeros under a censored likelihood: distinct pairs of row and weight.

@@ -7,57 +7,38 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from synth_core.analysis.anchor import Anchored, Anchoring
+from synth_core.analysis.anchored import Anchored, Anchoring
+from synth_core.analysis.assessment import Privacy, privacy_of, utility_of
 from synth_core.analysis.fits import Fits, Progress
-from synth_core.analysis.identification_risk import identification_risk
-from synth_core.analysis.local import joint_oscillation, replaced_oscillation
 from synth_core.analysis.matching import brought_to
-from synth_core.analysis.mechanism_weights import MechanismWeights, solved, weights_of
+from synth_core.analysis.mechanism_weights import solved
 from synth_core.analysis.preview import preview, remember
 from synth_core.analysis.result import Result
 from synth_core.analysis.result_key import matched_to, result_key
 from synth_core.analysis.risk_map import RiskMap, map_of
 from synth_core.analysis.settings import Settings
-from synth_core.analysis.utility import ecdf_distance, interval_overlap, statistics
+from synth_core.analysis.weighted import Weighted, censoring_under, weigh
 from synth_core.data.design import Selection
 from synth_core.data.table import Table
 from synth_core.engine.sampling import Diagnostics, Posterior
 from synth_core.errors import InputError
 from synth_core.mechanisms import histogram
+from synth_core.mechanisms.bounds import Bounds
 from synth_core.mechanisms.catalogue import HISTOGRAM, NO_TABLE, Mechanism, find_mechanism
-from synth_core.mechanisms.censoring import Censoring
 from synth_core.mechanisms.guarantees import WeightsFrom
-from synth_core.mechanisms.weights import range_averaged_weights
 from synth_core.models import Model
 from synth_core.system import limits
 from synth_core.system.cache import Cache, content_key
 from synth_core.system.entries import get_or_compute
 
 Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Weighted:
-    """A mechanism with its weights: what is known of it before the refit."""
-
-    mechanism: Mechanism
-    chosen: MechanismWeights
-    weights: Array  # of the refit
-    multiplier: Array  # of the log-likelihoods in the bounds
-    outside: Array
-    censoring: Censoring | None
-    anchored: Anchored | None = None
-
-    def censoring_of(self, rows: Any) -> Censoring | None:
-        """Of some of the records."""
-        return None if self.censoring is None else self.censoring.of(rows)
 
 
 class Analysis:
@@ -183,6 +164,8 @@ class Analysis:
         """What a result's key knows of other tables: what the weights are frozen on, and the anchor's."""
         reference = self._reference
         key = reference.key if isinstance(reference, RiskMap) else getattr(reference, "fingerprint", None)
+        if self.fits.surrogate is not None:
+            key = f"{key or ''}~{self.fits.surrogate.table.fingerprint}"
         if self._anchor is None:
             return key
         return f"{key or ''}|{self._anchor.fingerprint}:{self._anchor.confidential}"
@@ -241,32 +224,27 @@ class Analysis:
         scalar : float, optional
             Replaces EM's own weight.
         """
-        fits = self.fits
-        chosen = weights_of(mechanism, fits, self.frozen if mechanism.weighted else None, scalar)
-        weights, multiplier, outside = chosen.weights, chosen.weights, np.empty(0)
-        censoring = self._censoring(mechanism)
-        anchored = self.anchored if mechanism.likelihood == "anchored" else None
-        if anchored is not None:
-            weights = multiplier = np.where(anchored.part, anchored.weight * weights, 0.0)
-            chosen = replace(chosen, tuned=chosen.tuned | anchored.tuned)
-        if mechanism.standard == "averaged":
-            frozen = self._reference
-            closed = frozen if isinstance(frozen, RiskMap) and frozen.closed else None
-            outside = fits.outside() if closed is None else closed.outside(fits)
-            multiplier = (1.0 - outside) * weights
-            weights = range_averaged_weights(weights, outside)
-        return Weighted(mechanism, chosen, weights, multiplier, outside, censoring, anchored)
+        # A stored map is at hand; one that is still to be fitted is asked for by weights alone.
+        frozen = self.frozen if mechanism.weighted or isinstance(self._reference, RiskMap) else None
+        return weigh(mechanism, self.fits, frozen, self._anchored_for(mechanism), scalar)
 
-    def _censoring(self, mechanism: Mechanism) -> Censoring | None:
-        if mechanism.likelihood == "anchored":
-            return self.anchored.censoring
-        return Censoring(self.settings.epsilon / 2) if mechanism.likelihood == "censored" else None
+    def _anchored_for(self, mechanism: Mechanism) -> Anchored | None:
+        return self.anchored if mechanism.likelihood == "anchored" else None
 
     def refit(self, result: Result) -> Posterior:
         """The fit behind a result of these settings."""
         promised = result.epsilon_promised
         at = self if promised is None else self.under(epsilon=promised, match_epsilon=None)
-        return self.fits.posterior(result.weights, at._censoring(result.point))[0]
+        censoring = censoring_under(result.point, at.settings.epsilon, at._anchored_for(result.point))
+        return self.fits.posterior(result.weights, censoring)[0]
+
+    def bounds_of(self, result: Result) -> Bounds:
+        """By-record extremes of the terms behind a result of the whole range, clamped where its likelihood is."""
+        censoring = censoring_under(result.point, self.settings.epsilon, self._anchored_for(result.point))
+        posterior, key = self.fits.posterior(result.weights, censoring)
+        anchor = None if censoring is None else censoring.anchor
+        found = self.fits.bounds(posterior, key, result.weights, anchor=anchor)
+        return found if censoring is None else found.clamped(censoring.bound)
 
     def _sampled(self, mechanism: Mechanism, scalar: float | None = None) -> Result:
         fits, weighted = self.fits, self.weighted(mechanism, scalar)
@@ -283,50 +261,27 @@ class Analysis:
 
     def _assess(self, weighted: Weighted, posterior: Posterior, fit_key: str) -> Result:
         """Bounds, synthetic data and utility of a mechanism under its posterior."""
-        mechanism, chosen, censoring = weighted.mechanism, weighted.chosen, weighted.censoring
-        bounds = self.fits.bounds(
-            posterior,
-            fit_key,
-            weighted.multiplier,
-            mechanism.standard == "truncated",
-            anchor=None if censoring is None else censoring.anchor,
-        )
-        n_censored, promised = 0, None
-        if censoring is None:
-            frozen = self.frozen if mechanism.weighted else None
-            epsilon_replace = replaced_oscillation(
-                mechanism, self.fits, frozen, posterior, weighted.multiplier, bounds
-            )
-            oscillation = bounds.oscillation
-        else:
-            n_censored = int((bounds.lipschitz_bounds > censoring.bound).sum())
-            bounds = bounds.clamped(censoring.bound)
-            # A priori: one term can go from -epsilon/2 to epsilon/2 when a record is replaced.
-            promised, epsilon_replace = self.settings.epsilon, 2 * self.settings.epsilon
-            oscillation = None
-        joint = None
-        if self._reference is None:
-            joint = joint_oscillation(mechanism, self.fits, weighted.weights, posterior, bounds, censoring)
+        mechanism, anchored = weighted.mechanism, weighted.anchored
+        frozen = self.frozen if mechanism.weighted else None
+        privacy = privacy_of(weighted, self.fits, frozen, posterior, fit_key, self._reference is None)
         return self._result(
             mechanism,
             self._synthetic(posterior),
+            privacy,
             weights=weighted.weights,
-            lipschitz_bounds=bounds.lipschitz_bounds,
-            growth=bounds.growth(),
             outside=weighted.outside,
-            epsilon_promised=promised,
-            epsilon_replace=epsilon_replace,
-            oscillation=oscillation,
-            oscillation_joint=joint,
-            n_truncated=chosen.truncated,
-            n_censored=n_censored,
-            diagnostics=_worse(posterior.diagnostics, weighted.anchored),
-            tuned=chosen.tuned,
-            anchor=weighted.anchored.anchor.sentence if weighted.anchored else "",
+            n_truncated=weighted.chosen.truncated,
+            diagnostics=_worse(posterior.diagnostics, anchored),
+            tuned=weighted.chosen.tuned,
+            anchor=anchored.anchor.sentence if anchored else "",
         )
 
     def _histogram(self, mechanism: Mechanism) -> Result:
         s, empty = self.settings, np.empty(0)
+        if not self.model.ordered:
+            raise InputError(
+                f"{mechanism.label}: its bins divide amounts, and '{s.outcome}' has categories. Take another mechanism."
+            )
         outcome = self.model.records.outcome
         # The noise has no seed: cached by what it is added to, it is not drawn anew (and ε not
         # spent again) because a percentile or a sampler setting moved.
@@ -351,14 +306,10 @@ class Analysis:
         return self._result(
             mechanism,
             synthetic,
+            Privacy(empty, empty, s.epsilon, s.epsilon),
             weights=empty,
-            lipschitz_bounds=empty,
-            growth=empty,
             outside=empty,
-            epsilon_promised=s.epsilon,
-            epsilon_replace=s.epsilon,
             n_truncated=0,
-            n_censored=0,
             diagnostics=None,
         )
 
@@ -404,29 +355,20 @@ class Analysis:
             self.progress("drawing synthetic data", (j + 1) / self.settings.datasets)
         return np.stack(sets)
 
-    def _result(self, mechanism: Mechanism, synthetic: Array, **known: Any) -> Result:
+    def _result(self, mechanism: Mechanism, synthetic: Array, privacy: Privacy, **known: Any) -> Result:
         """Add utility and identification risk to what is known of the mechanism."""
-        s, records = self.settings, self.model.records
+        s = self.settings
         self.progress("comparing", 0.0)
-        distances = [ecdf_distance(records.outcome, each) for each in synthetic]
-        overlaps = [interval_overlap(records.outcome, each, records.design) for each in synthetic]
-        group = records.distinct_design[1]
-        risks = [identification_risk(records.outcome, each, group, s.radius) for each in synthetic]
+        utility = utility_of(
+            self.model.records, synthetic, s.percentiles, self.fits.radius, s.seed, s.outcome_categories
+        )
         return Result(
             mechanism=mechanism.key,
             synthetic=synthetic,
-            match_risk=np.mean([r.by_record for r in risks], axis=0),
-            true_match_rate=float(np.mean([r.true_match_rate for r in risks])),
-            false_match_rate=float(np.mean([r.false_match_rate for r in risks])),
-            ecdf_max=float(np.mean([d.ecdf_max for d in distances])),
-            ecdf_avg=float(np.mean([d.ecdf_avg for d in distances])),
-            ecdf_location=distances[0].location,
-            overlap=float(np.mean([o for o in overlaps if o is not None]))
-            if records.design.shape[1] > 1
-            else None,
-            statistics=statistics(records.outcome, synthetic, s.percentiles, s.seed),
             seconds=0.0,
             weights_from=self.weights_from,
+            **vars(privacy),
+            **vars(utility),
             **known,
         )
 

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from synth_core.analysis.selection import selected
 from synth_core.analysis.settings import MODEL_OPTIONS, Settings
-from synth_core.data.design import DesignTransform, Selection, select
+from synth_core.data.design import DesignTransform, Selection
 from synth_core.data.table import Table
 from synth_core.engine.sampling import Posterior, Sampler, sample
 from synth_core.errors import InputError
@@ -29,7 +30,7 @@ Progress = Callable[[str, float], None]  # what is being done, share done; may r
 
 SLOW_RECORDS = 20_000  # a censored fit needs every record
 RESTART_WARMUP = 300  # of a refit of a slow model: it starts where an earlier run has been, with its metric
-_DATA = {"outcome", "predictors", "categorical", "model"} | MODEL_OPTIONS
+_DATA = {"outcome", "predictors", "categorical", "earlier", "model"} | MODEL_OPTIONS
 
 
 class Fits:
@@ -45,6 +46,7 @@ class Fits:
         self.progress = progress
         self.tail_from: float | None = None  # where the tail's range starts, if frozen elsewhere
         self.transform: DesignTransform | None = None  # of the predictors, if another table's is held
+        self.surrogate: Fits | None = None  # what an anchor is simulated on, if the design is sensitive too
         self.examined = False  # an own program kept its contract on the table that this one is simulated from
 
     def under(self, settings: Settings, progress: Progress | None = None, cache: Cache | None = None) -> Fits:
@@ -54,7 +56,9 @@ class Fits:
             self.settings.model,
             self.settings.model_options,
         )
-        kept = {"selection", "tail_from", "transform", "examined"} | ({"model"} if same_model else set())
+        kept = {"selection", "tail_from", "transform", "surrogate", "examined"} | (
+            {"model"} if same_model else set()
+        )
         other.__dict__.update({k: v for k, v in self.__dict__.items() if k in kept})
         return other
 
@@ -68,8 +72,7 @@ class Fits:
 
     @cached_property
     def selection(self) -> Selection:
-        s = self.settings
-        return select(self.table, s.outcome, s.predictors, s.categorical, self.transform)
+        return selected(self.table, self.settings, self.transform)
 
     @cached_property
     def model(self) -> Model:
@@ -118,9 +121,10 @@ class Fits:
         )
 
     def _sample(self, weights: Array, censoring: Censoring | None, text: str) -> Posterior:
-        model, sampler = self.model, self._sampler(weights, censoring)
+        sampler = self._sampler(weights, censoring)
         # From the unweighted fit, not from whatever the cache holds: the same seed, the same numbers.
         previous = self.unweighted()[0].restart if self._continues(weights, censoring) else None
+        model, weights, censoring = self.model.beside_prior(weights, censoring)
         return sample(
             model.executable(self.progress),
             model.stan_data(weights, censoring),
@@ -160,9 +164,19 @@ class Fits:
         posterior, key = self.unweighted()
         return self.bounds(posterior, key, np.ones(self.model.records.n))
 
+    @property
+    def radius(self) -> float:
+        """Within which relative distance another value is as good as the same; 0 among categories."""
+        return self.settings.radius if self.model.ordered else 0.0
+
     def intervals(self) -> Array:
         """The sensitive range of every record, of shape (n_records, 2)."""
         s = self.settings
+        if not self.model.ordered:
+            raise InputError(
+                f"{self.model.label}: categories have no order, so a sensitive range says nothing of them. Take a "
+                f"mechanism of the whole range."
+            )
         found = intervals(self.model.records.outcome, s.range, s.tail, s.brackets, self.tail_from)
         width = found[:, 1] - found[:, 0]
         if self.model.discrete:

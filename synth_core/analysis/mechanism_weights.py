@@ -149,7 +149,7 @@ def weights_of(
     """
     s, n = fits.settings, fits.model.records.n
     scheme, risk = SCHEMES[mechanism.scheme], Risk(fits, frozen)
-    chosen = _chosen(scheme, s)
+    chosen = _chosen(scheme, fits)
     tuned: dict[str, int | float] = {}
     if scheme.alpha is None:
         weights = np.ones(n)
@@ -181,9 +181,11 @@ def weights_of(
     return MechanismWeights(weights, truncated, tuned)
 
 
-def _chosen(scheme: Scheme, settings: Settings) -> dict[str, Any]:
+def _chosen(scheme: Scheme, fits: Fits) -> dict[str, Any]:
     """What the scheme's function is called with beside the evidence."""
-    return {name: getattr(settings, name) for name in scheme.keywords}
+    return {
+        name: fits.radius if name == "radius" else getattr(fits.settings, name) for name in scheme.keywords
+    }
 
 
 def _truncated(mechanism: Mechanism, weights: Array, evidence: Evidence, settings: Settings) -> Array:
@@ -217,7 +219,7 @@ def weights_without(mechanism: Mechanism, fits: Fits, weights: Array) -> list[Ar
     if scheme.alpha is None or scheme.movers is None or _goes_on(mechanism):
         return None
     alpha_of = scheme.alpha
-    risk, chosen, found = Risk(fits, None), _chosen(scheme, fits.settings), []
+    risk, chosen, found = Risk(fits, None), _chosen(scheme, fits), []
 
     def of(evidence: Any, rows: NDArray[np.bool_]) -> Array:
         alpha = np.zeros(len(weights))
@@ -245,7 +247,7 @@ def weights_of_values(mechanism: Mechanism, fits: Fits, frozen: RiskMap | None) 
     if scheme.alpha is None or scheme.single or _goes_on(mechanism) or not fits.model.exact_again:
         return None
     alpha_of = scheme.alpha
-    risk, chosen = Risk(fits, frozen), _chosen(scheme, fits.settings)
+    risk, chosen = Risk(fits, frozen), _chosen(scheme, fits)
     posterior = fits.unweighted()[0] if frozen is None else frozen.posterior
     model = fits.model if frozen is None else frozen.model_of(fits)
     draws = posterior.thinned(VALUE_DRAWS)

@@ -1,9 +1,9 @@
-"""The check of the settings' own program on a table, as the page Own program and `check-program` ask for it."""
+"""The check of the settings' own program on a table, as the page Help and `check-program` ask for it."""
 
 from __future__ import annotations
 
+from synth_core.analysis.selection import selected
 from synth_core.analysis.settings import Settings
-from synth_core.data.design import select
 from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.models import OwnProgram, build_model
@@ -26,7 +26,7 @@ def check_table(
     """
     sandbox.require_enabled()
     s = settings
-    selection = select(table, s.outcome, s.predictors, s.categorical)
+    selection = selected(table, s)
     try:
         model = build_model(s.model, selection.records, **s.model_options)
     except ProgramError as error:

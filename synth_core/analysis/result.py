@@ -33,7 +33,7 @@ class Result:
     epsilon_promised : float or None
         The a-priori epsilon of a strict guarantee; None where epsilon is measured, 2 * Delta.
     epsilon_replace : float or None
-        For one record's value replaced: promised where strict, else over the draws, see `local`.
+        For one record's value replaced: promised where strict, else over the draws, see `one_record`.
     oscillation, oscillation_joint : float or None
         How far one record's term varies over the draws, with all weights held, and with those of the others moving
         when it leaves, in nats. None for a clamped likelihood, and where it is not known.

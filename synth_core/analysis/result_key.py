@@ -3,28 +3,10 @@
 from __future__ import annotations
 
 from synth_core.analysis.settings import Settings
-from synth_core.mechanisms.catalogue import ANCHOR_SETTINGS, Mechanism, find_mechanism
+from synth_core.mechanisms.catalogue import TUNING, Mechanism, find_mechanism
 from synth_core.system.cache import content_key
 
-TUNING = frozenset(
-    {
-        "scale",
-        "shift",
-        "epsilon",
-        "risk_map",
-        "risk_threshold",
-        "risk_span",
-        "risk_reference",
-        "range",
-        "tail",
-        "brackets",
-        "printed_truncation",
-        "reweight_tolerance",
-        "match_epsilon",
-        "bins",
-    }
-    | ANCHOR_SETTINGS
-)  # settings that some mechanisms ignore
+NOT_OF_ALL = TUNING - {"radius"}  # some mechanisms ignore them; the radius is of every result's match risk
 
 
 def result_key(
@@ -33,7 +15,7 @@ def result_key(
     """Content key of a result: of the settings that it depends on, and of other tables (`reference_fingerprint`)."""
     # A matched mechanism depends on all that moves the one it is matched to.
     matched = matched_to(settings, mechanism) is not None
-    ignored: set[str] = set() if matched else {*TUNING - mechanism.tuning, "match_epsilon"}
+    ignored: set[str] = set() if matched else {*NOT_OF_ALL - mechanism.tuning, "match_epsilon"}
     return content_key(
         kind="result",
         table=fingerprint,

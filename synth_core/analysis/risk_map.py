@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from synth_core.analysis.fits import Fits
-from synth_core.data.design import DesignTransform, select
+from synth_core.analysis.selection import selected
+from synth_core.data.design import DesignTransform
 from synth_core.engine.sampling import Posterior
 from synth_core.errors import InputError
 from synth_core.mechanisms.bounds import Bounds
@@ -72,7 +73,7 @@ class RiskMap:
     def model_of(self, fits: Fits) -> Model:
         """The current table's records in the reference's design."""
         s = fits.settings
-        mine = select(fits.table, s.outcome, s.predictors, s.categorical, self.transform)
+        mine = selected(fits.table, s, self.transform)
         return build_model(s.model, mine.records, **s.model_options)
 
     def max_abs_log_lik(self, fits: Fits, posterior: Posterior | None = None) -> Array:

@@ -7,12 +7,13 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from synth_core.data.earlier import Earlier
 from synth_core.engine.sampling import Sampler
 from synth_core.errors import InputError
-from synth_core.mechanisms.guarantees import DECLARED_SPAN
+from synth_core.mechanisms.guarantee_words import DECLARED_SPAN
 from synth_core.mechanisms.ranges import Brackets, Tail, check_brackets, check_range
 from synth_core.mechanisms.schemes import SCHEMES
-from synth_core.models import MODELS, Options
+from synth_core.models import MODELS, Options, family
 from synth_core.system import limits
 
 MODEL_OPTIONS = {field.name for field in fields(Options)}
@@ -23,9 +24,10 @@ def _setting(
     about: str,
     between: tuple[float, float] | None = None,
     metavar: str | tuple[str, ...] | None = None,
+    named: str | None = None,
     **rules: Any,
 ) -> Any:
-    """A field, with what the command line's help says of it.
+    """A field, with what the command line's help says of it and what a reader calls it.
 
     Parameters
     ----------
@@ -33,8 +35,10 @@ def _setting(
         Smallest and largest value.
     metavar : str or tuple of str, optional
         What stands for its value, or for each of its values.
+    named : str, optional
+        What a sentence calls it, where the field's own name would not be known.
     """
-    more: dict[str, Any] = {"metavar": metavar}
+    more: dict[str, Any] = {"metavar": metavar, "named": named}
     if between is not None:
         rules |= {"ge": between[0], "le": between[1], "allow_inf_nan": False}
     return Field(default, description=about, json_schema_extra=more, **rules)
@@ -49,9 +53,10 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    outcome: str = _setting(..., "the sensitive variable")
+    outcome: str = _setting(..., "the sensitive variable", named="sensitive variable")
     predictors: tuple[str, ...] = _setting((), "non-sensitive columns, kept as they are")
     categorical: tuple[str, ...] = _setting((), "numeric predictors that are categories")
+    earlier: tuple[Earlier, ...] = _setting((), "sensitive variables that the outcome is conditional on")
     model: str = _setting(..., f"one of {', '.join(MODELS)}")
     program: str | None = _setting(
         None, "an own Stan program instead; see docs/guide/own-program.md", metavar="FILE.stan"
@@ -66,7 +71,7 @@ class Settings(BaseModel):
     offset: float = _setting(Options.offset, "added to the outcome before the logarithm", allow_inf_nan=False)
     asinh_scale: float = _setting(
         Options.asinh_scale,
-        "about linear within it, a signed logarithm beyond; best near a typical value",
+        "about linear within it, a signed logarithm beyond; best near a typical value or half of it",
         gt=0,
         allow_inf_nan=False,
     )
@@ -79,25 +84,35 @@ class Settings(BaseModel):
         between=limits.CONCENTRATION,
     )
     zero_part: bool = _setting(Options.zero_part, "mixture: zeros have a probability of their own")
+    categories: tuple[str, ...] = _setting(
+        Options.categories,
+        "declared categories of the outcome, for the model categorical: all that may occur, from the questionnaire",
+    )
     prior_scale: float = _setting(
         Options.prior_scale, "multiplies the scales of the priors", between=limits.PRIOR_SCALE
     )
-    scale: float = _setting(1.0, "c of the weights", between=limits.SCALE)
-    shift: float = _setting(0.0, "g of the weights", between=limits.SHIFT)
-    epsilon: float = _setting(5.0, "target of mechanisms that have one", between=limits.EPSILON)
+    scale: float = _setting(1.0, "c of the weights", between=limits.SCALE, named="scale c")
+    shift: float = _setting(0.0, "g of the weights", between=limits.SHIFT, named="shift g")
+    epsilon: float = _setting(
+        5.0, "target of mechanisms that have one", between=limits.EPSILON, named="target ε"
+    )
     radius: float = _setting(
         0.2,
         "relative radius of count weights and match risk",
+        named="radius r",
         gt=0,
         le=limits.MAX_RADIUS,
         allow_inf_nan=False,
     )
-    risk_map: Literal["linear", "reciprocal", "threshold"] = _setting("linear", "from risk to weight")
-    risk_threshold: float = _setting(0.5, "z* of the threshold map", between=(0.0, 1.0))
+    risk_map: Literal["linear", "reciprocal", "threshold"] = _setting(
+        "linear", "from risk to weight", named="map from risk to weight"
+    )
+    risk_threshold: float = _setting(0.5, "z* of the threshold map", between=(0.0, 1.0), named="threshold z*")
     risk_span: tuple[float, float] | None = _setting(
         None,
         "declared smallest and largest risk, in nats, instead of the table's own: no record then moves others by it",
         metavar=("LOW", "HIGH"),
+        named="span of risk",
     )
     risk_reference: str = _setting(
         "current",
@@ -105,20 +120,28 @@ class Settings(BaseModel):
         metavar="current|FILE|example:NAME|PLAN",
     )
     range: tuple[float, float] = _setting(
-        (0.4, 1.8), "sensitive range, relative to the value", metavar=("A", "B")
+        (0.4, 1.8), "sensitive range, relative to the value", metavar=("A", "B"), named="sensitive range"
     )
     tail: Tail | None = _setting(
-        None, "another range for the top PERCENT of values", metavar=("PERCENT", "A", "B")
+        None,
+        "another range for the top PERCENT of values",
+        metavar=("PERCENT", "A", "B"),
+        named="range in the tail",
     )
     brackets: Brackets | None = _setting(
-        None, "absolute sensitive ranges: CSV with lower,upper", metavar="FILE"
+        None, "absolute sensitive ranges: CSV with lower,upper", metavar="FILE", named="declared brackets"
     )
-    printed_truncation: bool = _setting(False, "Range Eq. 15 as printed (the mass unweighted)")
+    printed_truncation: bool = _setting(
+        False, "Range Eq. 15 as printed (the mass unweighted)", named="mass unweighted, as printed"
+    )
     reweight_tolerance: float = _setting(
-        0.01, "how closely a solved Lipschitz bound must meet its target", between=limits.TOLERANCE
+        0.01,
+        "how closely a solved Lipschitz bound must meet its target",
+        between=limits.TOLERANCE,
+        named="tolerance of solved bounds",
     )
     match_epsilon: str | None = _setting(
-        None, "tune the others to this mechanism's epsilon", metavar="MECHANISM"
+        None, "tune the others to this mechanism's epsilon", metavar="MECHANISM", named="ε matched to"
     )
     anchor: str = _setting(
         "pilot",
@@ -142,19 +165,23 @@ class Settings(BaseModel):
         between=limits.PILOT_SHARE,
     )
     anchor_weight: float | None = _setting(
-        None, "c of anchored censoring; without it, chosen on simulated tables", between=limits.ANCHOR_WEIGHT
+        None,
+        "c of anchored censoring; without it, chosen on simulated tables",
+        between=limits.ANCHOR_WEIGHT,
+        named="weight c around the anchor",
     )
     anchor_records: float | None = _setting(
         None,
         "how many records the anchor counts as in the prior; without it, what the anchor is worth",
         between=limits.ANCHOR_RECORDS,
+        named="records that the anchor counts as",
     )
     bins: str = _setting("log", "of the histogram: log, sqrt or a number")
     percentiles: tuple[float, ...] = _setting((15.0, 50.0, 90.0), "whose error is shown")
-    datasets: int = _setting(1, "synthetic data sets, m", between=limits.DATASETS)
+    datasets: int = _setting(1, "synthetic data sets, m", between=limits.DATASETS, named="data sets m")
     chains: int = _setting(Sampler.chains, "of the sampler", between=limits.CHAINS)
-    draws: int = _setting(Sampler.draws, "per chain", between=limits.DRAWS)
-    warmup: int = _setting(Sampler.warmup, "per chain", between=limits.WARMUP)
+    draws: int = _setting(Sampler.draws, "per chain", between=limits.DRAWS, named="draws per chain")
+    warmup: int = _setting(Sampler.warmup, "per chain", between=limits.WARMUP, named="warm-up per chain")
     seed: int = _setting(Sampler.seed, "of the sampler and of every draw", between=limits.SEED)
 
     @field_validator("percentiles")
@@ -163,6 +190,15 @@ class Settings(BaseModel):
         if not all(0 < p < 100 for p in value):
             raise ValueError("percentiles must lie between 0 and 100")
         return tuple(sorted(set(value)))
+
+    @field_validator("categories")
+    @classmethod
+    def _categories_apart(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if len(set(value)) != len(value) or not all(value):
+            raise ValueError("each category is declared once, and none is empty")
+        if value and not limits.CATEGORIES[0] <= len(value) <= limits.CATEGORIES[1]:
+            raise ValueError(f"there are {limits.CATEGORIES[0]} to {limits.CATEGORIES[1]} categories")
+        return value
 
     @model_validator(mode="after")
     def _bounds_ordered(self) -> Settings:
@@ -194,9 +230,14 @@ class Settings(BaseModel):
         return self
 
     def weights_source(self, scheme: str) -> str:
-        """The table that risk is measured on, in a word for `guarantees.explain`."""
+        """The table that risk is measured on, in a word for `guarantee_words.explain`."""
         spanned = scheme in SCHEMES and SCHEMES[scheme].measure is not None
         return DECLARED_SPAN if spanned and self.risk_span is not None else self.risk_reference
+
+    @property
+    def outcome_categories(self) -> tuple[str, ...] | None:
+        """What the codes of the outcome stand for; None where it is a number."""
+        return self.categories if "categories" in family(self.model).uses else None
 
     @property
     def model_options(self) -> dict[str, Any]:

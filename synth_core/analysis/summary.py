@@ -20,30 +20,6 @@ Array = NDArray[np.float64]
 CURVE_POINTS = 256
 SCATTER_POINTS = 240
 _DENSITY_BINS = 512
-_NUMBERS = (
-    "mechanism",
-    "lipschitz_bound",
-    "epsilon",
-    "epsilon_replace",
-    "oscillation",
-    "oscillation_joint",
-    "n_draws",
-    "n_records",
-    "n_datasets",
-    "n_truncated",
-    "n_censored",
-    "match_risk",
-    "true_match_rate",
-    "false_match_rate",
-    "ecdf_max",
-    "ecdf_avg",
-    "overlap",
-    "seconds",
-    "weights_from",
-    "tuned",
-    "preview_khat",
-    "anchor",
-)  # of `FlatResult`
 
 
 def density(values: Array, points: int = 96) -> dict[str, list[float]]:
@@ -92,9 +68,8 @@ def scatter_rows(bounds: Array, points: int = SCATTER_POINTS) -> NDArray[np.int6
 def plain_numbers(result: Result) -> dict[str, Any]:
     """The numbers of a summary, without its curves. Confidential."""
     flat = flatten(result)
-    return {name: getattr(flat, name) for name in _NUMBERS} | {
+    return asdict(flat) | {
         "problems": list(flat.problems),
-        "diagnostics": None if flat.diagnostics is None else asdict(flat.diagnostics),
         "statistics": [asdict(each) | {"relative_error": each.relative_error} for each in flat.statistics],
     }
 

@@ -5,7 +5,7 @@ All functions know NumPy only. Quantiles are NumPy's default (R type 7).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 BOOTSTRAP_DRAWS = 500
+SHARE_OF = "share of "  # before a category, the key of a statistic
 _RESAMPLE_MEANS_UP_TO = 1_000
 _Z95 = 1.959963984540054
 
@@ -60,6 +61,60 @@ def ecdf_distance(confidential: Array, synthetic: Array) -> EcdfDistance:
         ecdf_avg=float(count @ steps**2 / len(values)),
         location=float(values[last[largest]]),
     )
+
+
+def category_distance(confidential: Array, synthetic: Array, n_categories: int) -> EcdfDistance:
+    """The same of two samples of codes, in the order of categories that sets the distribution functions furthest apart.
+
+    That is the order of the difference of their shares, and `ecdf_max` is then the total variation distance, half of
+    the sum of the absolute differences.
+
+    Examples
+    --------
+    >>> category_distance(np.array([0.0, 1, 1, 2]), np.array([0.0, 0, 0, 2]), 3).ecdf_max
+    0.5
+    """
+    shares = [category_shares(each, n_categories) for each in (confidential, synthetic)]
+    place = np.argsort(np.argsort(shares[1] - shares[0], kind="stable"))
+    found = ecdf_distance(*(place[each.astype(int)].astype(float) for each in (confidential, synthetic)))
+    return replace(found, location=float(np.flatnonzero(place == found.location)[0]))
+
+
+def category_shares(codes: Array, n_categories: int) -> Array:
+    """Share of each category, of shape (n_categories,)."""
+    return np.bincount(codes.astype(int), minlength=n_categories) / len(codes)
+
+
+def share_statistics(
+    confidential: Array, synthetic: Array, categories: tuple[str, ...], seed: int
+) -> tuple[Statistic, ...]:
+    """Share of each category in both, with bootstrap intervals.
+
+    Parameters
+    ----------
+    confidential : array of shape (n_records,)
+        Codes, the places among the categories.
+    synthetic : array of shape (n_datasets, n_records)
+    """
+    n = len(confidential)
+    rng, rng_synthetic = np.random.default_rng([seed, 11]), np.random.default_rng([seed, 12])
+
+    def resampled(share: float, random: np.random.Generator) -> Array:
+        return random.binomial(n, share, BOOTSTRAP_DRAWS) / n  # exactly the bootstrap's
+
+    found = []
+    for code, category in enumerate(categories):
+        mine, theirs = float((confidential == code).mean()), (synthetic == code).mean(axis=1)
+        found.append(
+            Statistic(
+                SHARE_OF + category,
+                mine,
+                _interval(resampled(mine, rng)),
+                float(theirs.mean()),
+                _interval(_barycenter([resampled(each, rng_synthetic) for each in theirs])),
+            )
+        )
+    return tuple(found)
 
 
 def bootstrap_quantile(
@@ -148,10 +203,12 @@ def statistic_words(name: str) -> str:
 
     Examples
     --------
-    >>> statistic_words("mean"), statistic_words("q90")
-    ('mean', '90th percentile')
+    >>> statistic_words("mean"), statistic_words("q90"), statistic_words("share of widowed")
+    ('mean', '90th percentile', 'share of widowed')
     """
-    return name if name in ("mean", "median") else percentile_words(float(name.removeprefix("q")))
+    if name in ("mean", "median") or name.startswith(SHARE_OF):
+        return name
+    return percentile_words(float(name.removeprefix("q")))
 
 
 def _interval(draws: Array) -> tuple[float, float]:
@@ -218,6 +275,10 @@ def interval_overlap(confidential: Array, synthetic: Array, design: Array) -> fl
     confidential, synthetic : arrays of shape (n_records,)
     design : array of shape (n_records, n_columns), the first column of ones.
     """
+    pivots = np.abs(np.diag(np.linalg.qr(design, mode="r")))
+    design = design[
+        :, pivots > 1e-8 * np.sqrt(len(design))
+    ]  # a column that others give has no coefficient of its own
     n, k = design.shape
     if k < 2:
         return None

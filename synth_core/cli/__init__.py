@@ -11,13 +11,14 @@ import contextlib
 import sys
 from typing import Any
 
-from synth_core.cli import audit, compare, ledger, maintain, map, program, release, runs, study, tune
+from synth_core.cli import advise, audit, compare, ledger, maintain, map, program, release, runs, study, tune
 from synth_core.errors import Cancelled, FitError, InputError
 from synth_core.system import files
+from synth_core.system.characters import visible
 from synth_core.system.scratch import temporary_files
 
 # Each adds its sub-commands to the parser.
-COMMANDS = (maintain, compare, map, tune, study, program, audit, release, ledger, runs)
+COMMANDS = (maintain, advise, compare, map, tune, study, program, audit, release, ledger, runs)
 EXIT_BAD_INPUT = 2
 EXIT_FAILED = 1
 
@@ -51,10 +52,10 @@ def main(argv: list[str] | None = None, own_files: bool = False) -> int:
         with temporary_files() if own_files else contextlib.nullcontext():
             return int(args.run(args))
     except InputError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {visible(str(error))}", file=sys.stderr)
         return EXIT_BAD_INPUT
     except (FitError, Cancelled) as error:
-        print(f"failed: {error}", file=sys.stderr)
+        print(f"failed: {visible(str(error))}", file=sys.stderr)
         return EXIT_FAILED
     except OSError as error:
         print(f"failed: {files.explain(error, 'A file or a directory')}", file=sys.stderr)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
 from dataclasses import replace
@@ -12,8 +11,8 @@ from typing import Any
 
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.settings import Settings
-from synth_core.cli.compare import load_anchor, load_reference
-from synth_core.cli.data import add_simulated, load_data
+from synth_core.cli.data import add_reading, add_simulated, load_anchor, load_reference, table_of
+from synth_core.cli.output import destination, show_or_write
 from synth_core.cli.settings_arguments import add_settings, settings_from
 from synth_core.data.table import Table
 from synth_core.errors import InputError
@@ -21,7 +20,7 @@ from synth_core.experiments.audit.audit import Audit, AuditRequest, run_audit
 from synth_core.experiments.audit.report import FORMATS, render
 from synth_core.experiments.audit.subjects import of_plan, of_run, run_settings
 from synth_core.mechanisms.catalogue import MECHANISMS, find_mechanism
-from synth_core.release.bounded_text import parse_object, printable, read_limited
+from synth_core.release.bounded_text import parse_object, read_limited
 from synth_core.release.plan import settings_file
 from synth_core.release.plan.frozen_map import find_map
 from synth_core.release.plan.plan import FORMAT as PLAN_FORMAT
@@ -65,23 +64,14 @@ def add(commands: Any) -> None:
     )
     add_settings(audit)
     add_simulated(audit)
+    add_reading(audit)
     audit.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Audit what the arguments name and print the table."""
-    destination = None if args.out is None else Path(args.out)
-    if destination is not None and (destination.is_dir() or not destination.absolute().parent.is_dir()):
-        raise InputError(f"--out must name a file in a directory that exists (given: {printable(args.out)}).")
-    audit = _audit(args)
-    text = render(audit, args.format)
-    if destination is None:
-        print(text)
-        return 0
-    handle = os.open(destination, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8") as stream:
-        stream.write(text + "\n")
-    print(f"written to {destination}", file=sys.stderr)
+    path = destination(args.out)
+    show_or_write(render(_audit(args), args.format), path)
     return 0
 
 
@@ -99,14 +89,16 @@ def _audit(args: argparse.Namespace) -> Audit:
         return run_audit(analysis, asked, plan.digest)
     if kind == "run":
         found = RunStore().find(subject)
+        table = _run_table(args, found).with_missing(found.data.get("missing", ()))
         reference = load_reference_of(found, args.data_seed)
-        analysis, asked = of_run(found, _run_table(args, found), cache, reference, asked)
+        analysis, asked = of_run(found, table, cache, reference, asked)
     elif kind == "settings":
         file = settings_file.from_bytes(content)
         settings = file.settings.model_copy(update={"risk_reference": args.risk_reference or "current"})
-        reference = load_reference(settings, args.data_seed)
-        anchor = load_anchor(settings, args.data_seed)
-        analysis = Analysis(_table(args, args.data), settings, cache, reference=reference, anchor=anchor)
+        table = _table(args, args.data).with_missing(file.missing)
+        reference = load_reference(settings, args.data_seed, table.missing)
+        anchor = load_anchor(settings, args.data_seed, table.missing)
+        analysis = Analysis(table, settings, cache, reference=reference, anchor=anchor)
         asked = replace(asked, mechanisms=tuple(args.mechanism or file.mechanisms))
     else:
         if args.data is not None:
@@ -115,8 +107,8 @@ def _audit(args: argparse.Namespace) -> Audit:
             )
         args.data, table = subject, _table(args, subject)
         settings = settings_from(args, subject)
-        reference = load_reference(settings, args.data_seed)
-        anchor = load_anchor(settings, args.data_seed)
+        reference = load_reference(settings, args.data_seed, table.missing)
+        anchor = load_anchor(settings, args.data_seed, table.missing)
         analysis = Analysis(table, settings, cache, reference=reference, anchor=anchor)
         asked = replace(asked, mechanisms=tuple(args.mechanism or ["weighted"]))
     keys = tuple(MECHANISMS) if asked.mechanisms == ("all",) else asked.mechanisms
@@ -143,7 +135,7 @@ def _kind(subject: str) -> tuple[str, bytes]:
 def _table(args: argparse.Namespace, data: str | None) -> Table:
     if data is None:
         raise InputError("On which table? Name it after the plan, run or settings: a file, or example:NAME.")
-    table = load_data(data, args.rows, args.data_seed)
+    table = table_of(args, data)
     return replace(table, confidential=False) if args.public else table
 
 
@@ -157,7 +149,7 @@ def _run_table(args: argparse.Namespace, found: StoredRun) -> Table:
 
 def load_reference_of(found: StoredRun, data_seed: int) -> Any:
     """What the run's risk map was frozen on."""
-    return load_reference(run_settings(found), data_seed)
+    return load_reference(run_settings(found), data_seed, found.data.get("missing", ()))
 
 
 class _Progress:

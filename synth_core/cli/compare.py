@@ -5,31 +5,29 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-from pathlib import Path
 from typing import Any
 
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.result import Result
-from synth_core.analysis.risk_map import RiskMap
-from synth_core.analysis.settings import Settings
-from synth_core.cli.compare_output import as_json, print_table
-from synth_core.cli.data import add_simulated, load_data
+from synth_core.analysis.subgroups import MIN_RECORDS, Group, groups_of
+from synth_core.cli.compare_output import as_json, groups_json, print_groups, print_table
+from synth_core.cli.data import add_reading, add_simulated, load_anchor, load_reference, table_of
+from synth_core.cli.records import add_blocks, run_blocks
 from synth_core.cli.settings_arguments import add_settings, settings_from
 from synth_core.data.examples import EXAMPLES
-from synth_core.data.table import Table
 from synth_core.errors import InputError
-from synth_core.mechanisms.catalogue import MECHANISMS, NO_TABLE, find_mechanism
-from synth_core.release.plan.frozen_map import find_map, load_map
-from synth_core.release.plan.plan import read_plan
+from synth_core.mechanisms.catalogue import MECHANISMS, find_mechanism
 from synth_core.release.run_store import RunStore, run_record
-from synth_core.release.state import StateError, plans_directory
+from synth_core.release.state import StateError
 
 
 def add(commands: Any) -> None:
     """Add the sub-command."""
     compare = commands.add_parser("compare", help="run mechanisms on a table, side by side")
     add_options(compare, ["unweighted", "weighted"])
+    add_blocks(compare)
     compare.add_argument("--format", choices=("table", "json"), default="table")
+    compare.add_argument("--by", metavar="PREDICTOR", help="accuracy within groups of a predictor, too")
     compare.set_defaults(run=run_compare)
 
 
@@ -51,29 +49,7 @@ def add_table(command: argparse.ArgumentParser) -> None:
     command.add_argument("data", help=f"a file, or example:NAME with NAME in {', '.join(EXAMPLES)}")
     add_settings(command)
     add_simulated(command)
-
-
-def load_reference(settings: Settings, data_seed: int) -> Table | RiskMap | None:
-    """What the settings' risk map is frozen on: a table, or the map that a plan carries."""
-    name = settings.risk_reference
-    if name == "current":
-        return None
-    if name.lower().endswith(".json"):
-        plan = read_plan(name)
-        content = find_map(plan, [Path(name).parent, plans_directory()])
-        if content is None:
-            raise InputError(f"The plan {name} has no risk map: its mechanism uses no weights.")
-        return load_map(plan, content)
-    # A simulated reference is another sample of the design, not the table itself.
-    return load_data(name, None, data_seed + 1000)
-
-
-def load_anchor(settings: Settings, data_seed: int) -> Table | None:
-    """The table that the settings' anchor names, if it is one."""
-    if settings.anchor in NO_TABLE:
-        return None
-    name = settings.anchor.removeprefix("release:").removeprefix("public:")
-    return load_data(name, None, data_seed + 1000)
+    add_reading(command)
 
 
 def record_run(analysis: Analysis, result: Result) -> None:
@@ -91,22 +67,46 @@ def open_analysis(args: argparse.Namespace) -> tuple[Analysis, list[str]]:
     keys = list(dict.fromkeys(find_mechanism(name).key for name in args.mechanism))
     if args.match_epsilon:
         find_mechanism(args.match_epsilon)
-    table = load_data(args.data, args.rows, args.data_seed)
+    table = table_of(args, args.data)
     settings = settings_from(args, args.data)
-    reference = load_reference(settings, args.data_seed)
-    anchor = load_anchor(settings, args.data_seed)
+    reference = load_reference(settings, args.data_seed, table.missing)
+    anchor = load_anchor(settings, args.data_seed, table.missing)
     return Analysis(table, settings, results_cache(), reference=reference, anchor=anchor), keys
 
 
 def run_compare(args: argparse.Namespace) -> int:
     """Run the mechanisms one after another and print them."""
+    if args.block:
+        return run_blocks(args)
+    if args.share:
+        raise InputError("--share divides ε among blocks, and there are none (--block).")
     analysis, keys = open_analysis(args)
+    groups = None if args.by is None else predictor_groups(analysis, args.by)
     results = []
     for key in keys:
         results.append(analysis.run(key))
         record_run(analysis, results[-1])
     if args.format == "json":
-        print(json.dumps(as_json(analysis, results), indent=2, ensure_ascii=False))
+        found = as_json(analysis, results)
+        if groups is not None:
+            for one, result in zip(found["results"], results, strict=True):
+                one["groups"] = groups_json(analysis, result, groups)
+        print(json.dumps(found, indent=2, ensure_ascii=False))
     else:
         print_table(analysis, results, print)
+        if groups is not None:
+            print_groups(analysis, results, groups, args.by, print)
     return 0
+
+
+def predictor_groups(analysis: Analysis, by: str) -> list[Group]:
+    """The groups of a predictor; raises InputError for another column."""
+    s = analysis.settings
+    if by not in s.predictors:
+        raise InputError(
+            f"--by must name a predictor; '{by}' is none of {', '.join(s.predictors) or 'none'}."
+        )
+    groups = groups_of(analysis.table, analysis.selection, by, s.categorical)
+    if not groups:
+        raise InputError(f"No group of '{by}' has {MIN_RECORDS} records.")
+    return groups

@@ -7,11 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 from synth_core.analysis.analysis import Analysis
-from synth_core.analysis.anchor import clamped_warning
-from synth_core.analysis.explained import explained
+from synth_core.analysis.anchored import clamped_warning
+from synth_core.analysis.explained import above_target, explained, sentence
 from synth_core.analysis.flat import FlatResult, flatten
 from synth_core.analysis.result import Result
 from synth_core.analysis.settings import Settings
+from synth_core.analysis.subgroups import Group, GroupAccuracy, by_group
+from synth_core.analysis.summary import plain_numbers
+from synth_core.analysis.utility import statistic_name, statistic_words
 from synth_core.system.text_table import aligned
 
 
@@ -27,6 +30,7 @@ def result_json(result: Result, settings: Settings) -> dict[str, Any]:
         "mechanism": flat.mechanism,
         "label": flat.label,
         "guarantee": flat.guarantee,
+        "sentence": sentence(plain_numbers(result), settings),
         "explanation": explained(vars(flat), settings)[1],
         "anchor": flat.anchor or None,
         "lipschitz_bound": _number(flat.lipschitz_bound),
@@ -77,6 +81,7 @@ def as_json(analysis: Analysis, results: list[Result]) -> dict[str, Any]:
             "rows_dropped": analysis.selection.dropped,
             "outcome": settings.outcome,
             "fingerprint": analysis.table.fingerprint,
+            "missing": list(analysis.table.missing),
         },
         "model": {
             "name": model.name,
@@ -121,7 +126,10 @@ def print_table(analysis: Analysis, results: list[Result], out: Callable[[str], 
         )
     for line in aligned([header, *rows]):
         out(line)
-    for flat in flats:
+    for flat, result in zip(flats, results, strict=True):
+        out(f"  {flat.mechanism}: {sentence(plain_numbers(result), settings)}")
+        if words := above_target(vars(flat), settings):
+            out(f"! {flat.mechanism}: {words}")
         for problem in flat.problems:
             out(f"! {flat.mechanism}: the fit has not converged: {problem}")
         if flat.anchor:
@@ -133,6 +141,53 @@ def print_table(analysis: Analysis, results: list[Result], out: Callable[[str], 
         out(
             "* strict for given weights, but they come from this table; a frozen map makes it ε-DP (--risk-reference)"
         )
+
+
+def _by_groups(analysis: Analysis, result: Result, groups: list[Group]) -> dict[str, list[GroupAccuracy]]:
+    """By statistic, accuracy within each group."""
+    s, outcome = analysis.settings, analysis.model.records.outcome
+    names = ("mean", *(statistic_name(p) for p in s.percentiles))
+    return {name: by_group(outcome, result.synthetic, groups, name, s.seed) for name in names}
+
+
+def groups_json(analysis: Analysis, result: Result, groups: list[Group]) -> list[dict[str, Any]]:
+    """Accuracy within each group; confidential."""
+    found = _by_groups(analysis, result, groups)
+    return [
+        {
+            "group": group.name,
+            "records": len(group.rows),
+            "ecdf_max": found["mean"][i].ecdf_max,
+            "relative_error": {
+                name: _number(each[i].statistic.relative_error) for name, each in found.items()
+            },
+        }
+        for i, group in enumerate(groups)
+    ]
+
+
+def print_groups(
+    analysis: Analysis, results: list[Result], groups: list[Group], by: str, out: Callable[[str], None]
+) -> None:
+    """A table of errors within groups, a line a group and mechanism."""
+    lines = []
+    for result in results:
+        found = _by_groups(analysis, result, groups)
+        for i, group in enumerate(groups):
+            errors = [f"{each[i].statistic.relative_error:+.1%}" for each in found.values()]
+            lines.append(
+                [
+                    group.name,
+                    f"{len(group.rows):,}",
+                    result.mechanism,
+                    f"{found['mean'][i].ecdf_max:.4f}",
+                    *errors,
+                ]
+            )
+    names = [f"error of the {statistic_words(name)}" for name in found]
+    out(f"Within groups of {by}:")
+    for line in aligned([["group", "records", "mechanism", "ECDF max", *names], *lines]):
+        out(line)
 
 
 def clamped_words(flat: FlatResult) -> str:

@@ -1,12 +1,22 @@
-"""A table named on the command line."""
+"""The tables named on the command line: what is compared, a risk reference, an anchor."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
 
+from synth_core.analysis.risk_map import RiskMap
+from synth_core.analysis.settings import Settings
 from synth_core.data.examples import EXAMPLES, Example, half_of, load_example
+from synth_core.data.readers import ReadOptions
 from synth_core.data.table import Table, open_table
 from synth_core.errors import InputError
+from synth_core.mechanisms.catalogue import NO_TABLE
+from synth_core.release.plan.frozen_map import find_map, load_map
+from synth_core.release.plan.plan import read_plan
+from synth_core.release.state import plans_directory
 from synth_core.system import limits
 
 
@@ -16,19 +26,66 @@ def add_simulated(command: argparse.ArgumentParser) -> None:
     command.add_argument("--data-seed", type=int, default=1, help="seed of a simulated example")
 
 
-def load_data(data: str, rows: int | None = None, seed: int = 1) -> Table:
-    """A table from `example:NAME`, from one half of it (`example:NAME/1of2`), or from a file."""
-    if data.startswith("example:"):
-        if rows is not None and not limits.MIN_ROWS <= rows <= limits.MAX_ROWS:
-            raise InputError(f"--rows must lie between {limits.MIN_ROWS} and {limits.MAX_ROWS:,}.")
-        if not limits.SEED[0] <= seed <= limits.SEED[1]:
-            raise InputError(f"--data-seed must lie between {limits.SEED[0]} and {limits.SEED[1]}.")
-        name, _, part = data.removeprefix("example:").partition("/")
-        if part not in ("", "1of2", "2of2"):
-            raise InputError(f"The half of an example is written /1of2 or /2of2 (given: /{part}).")
-        table = load_example(name, rows, seed)
-        return half_of(table, int(part[0])) if part else table
-    return open_table(data)
+def add_reading(command: Any, plan_says_missing: bool = False) -> None:
+    """Options of how a table is read.
+
+    Parameters
+    ----------
+    command : parser or group of arguments
+    plan_says_missing : bool
+        Whether a plan says which values mean missing, so that there is no option for them.
+    """
+    command.add_argument("--sheet", metavar="NAME", help="of an Excel workbook (default: its first)")
+    if plan_says_missing:
+        return
+    command.add_argument(
+        "--missing",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="VALUE",
+        help="values that mean missing, for example N -9; COLUMN=VALUE for one column only",
+    )
+
+
+def table_of(args: argparse.Namespace, data: str) -> Table:
+    """The table that `data` names, read as the options of `add_simulated` and `add_reading` say."""
+    return load_data(data, args.rows, args.data_seed, args.sheet, getattr(args, "missing", ()))
+
+
+def load_data(
+    data: str,
+    rows: int | None = None,
+    seed: int = 1,
+    sheet: str | None = None,
+    missing: Iterable[str] = (),
+) -> Table:
+    """A table from `example:NAME`, from one half of it (`example:NAME/1of2`), or from a file.
+
+    Parameters
+    ----------
+    sheet : str, optional
+        Of a workbook; None is its first.
+    missing : iterable of str
+        Values that mean missing in it.
+    """
+    if not data.startswith("example:"):
+        return open_table(data, ReadOptions(sheet=sheet)).with_missing(missing)
+    if sheet is not None:
+        raise InputError(f"--sheet is for an Excel workbook, and {data} is none.")
+    return _load_example(data, rows, seed).with_missing(missing)
+
+
+def _load_example(data: str, rows: int | None, seed: int) -> Table:
+    if rows is not None and not limits.MIN_ROWS <= rows <= limits.MAX_ROWS:
+        raise InputError(f"--rows must lie between {limits.MIN_ROWS} and {limits.MAX_ROWS:,}.")
+    if not limits.SEED[0] <= seed <= limits.SEED[1]:
+        raise InputError(f"--data-seed must lie between {limits.SEED[0]} and {limits.SEED[1]}.")
+    name, _, part = data.removeprefix("example:").partition("/")
+    if part not in ("", "1of2", "2of2"):
+        raise InputError(f"The half of an example is written /1of2 or /2of2 (given: /{part}).")
+    table = load_example(name, rows, seed)
+    return half_of(table, int(part[0])) if part else table
 
 
 def chosen_columns(
@@ -42,3 +99,32 @@ def chosen_columns(
     if predictors is None:
         predictors = list(example.predictors) if example and chosen == example.outcome else []
     return example, chosen, tuple(predictors)
+
+
+def load_reference(settings: Settings, data_seed: int, missing: Iterable[str] = ()) -> Table | RiskMap | None:
+    """What the settings' risk map is frozen on: a table, or the map that a plan carries.
+
+    Parameters
+    ----------
+    missing : iterable of str
+        Values that mean missing in it, as in the table itself.
+    """
+    name = settings.risk_reference
+    if name == "current":
+        return None
+    if name.lower().endswith(".json"):
+        plan = read_plan(name)
+        content = find_map(plan, [Path(name).parent, plans_directory()])
+        if content is None:
+            raise InputError(f"The plan {name} has no risk map: its mechanism uses no weights.")
+        return load_map(plan, content)
+    # A simulated reference is another sample of the design, not the table itself.
+    return load_data(name, None, data_seed + 1000, missing=missing)
+
+
+def load_anchor(settings: Settings, data_seed: int, missing: Iterable[str] = ()) -> Table | None:
+    """The table that the settings' anchor names, if it is one; with the same values that mean missing."""
+    if settings.anchor in NO_TABLE:
+        return None
+    name = settings.anchor.removeprefix("release:").removeprefix("public:")
+    return load_data(name, None, data_seed + 1000, missing=missing)

@@ -10,7 +10,7 @@ from synth_core.errors import InputError
 from synth_core.release.bounded_text import slug, words
 from synth_core.release.ledger.balances import Entry
 from synth_core.release.ledger.ledger import Ledger
-from synth_core.release.ledger.room import left_words, limit_words, other_words, spent_words
+from synth_core.release.ledger.limit_room import left_words, limit_words, other_words, spent_words
 from synth_core.system import limits
 
 

@@ -8,12 +8,13 @@ import sys
 from typing import Any
 
 from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.measures import percentile_of
 from synth_core.cli.compare import add_options, open_analysis
 from synth_core.errors import FitError, InputError
-from synth_core.experiments.explore.measures import percentile_of
+from synth_core.experiments.explore.knobs import KNOBS
 from synth_core.experiments.explore.point import PREDICTIVE, run_point
 from synth_core.experiments.explore.refine import refined
-from synth_core.experiments.explore.sweep import KNOBS, Planned, Sweep, duration, estimate, plan, read_sweep
+from synth_core.experiments.explore.sweep import Planned, Sweep, duration, estimate, plan, read_sweep
 from synth_core.experiments.explore.wording import (
     FRONTIER_RULE,
     band_text,

@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import Any
 
-from synth_core.cli.data import add_simulated, load_data
+from synth_core.cli.data import add_reading, add_simulated, table_of
 from synth_core.cli.settings_arguments import add_settings, settings_from
 from synth_core.data.examples import EXAMPLES
 
@@ -19,6 +19,7 @@ def add(commands: Any) -> None:
     add("data", help=f"a file, or example:NAME with NAME in {', '.join(EXAMPLES)}")
     add_settings(check, ("outcome", "predictors", "categorical", "bounds", "unit"))
     add_simulated(check)
+    add_reading(check)
     check.set_defaults(run=run_check)
 
 
@@ -28,7 +29,7 @@ def run_check(args: argparse.Namespace) -> int:
     from synth_core.system.cache import results_cache
 
     settings = settings_from(args, args.data)
-    table = load_data(args.data, args.rows, args.data_seed)
+    table = table_of(args, args.data)
     report = check_table(table, settings, results_cache(), _Progress())
     for check in report.checks:
         print(f"{'kept  ' if check.passed else 'BROKEN'}  {check.name}: {check.words}")

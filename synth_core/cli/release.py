@@ -6,9 +6,10 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from synth_core.cli.compare import add_table, load_reference, record_run
-from synth_core.cli.data import add_simulated, load_data
+from synth_core.cli.compare import add_table, record_run
+from synth_core.cli.data import add_reading, add_simulated, load_reference, table_of
 from synth_core.cli.limit_arguments import add_count, count_beside
+from synth_core.cli.output import check_directory, destination
 from synth_core.cli.settings_arguments import settings_from
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import find_mechanism
@@ -66,6 +67,7 @@ def add(commands: Any) -> None:
     option("--audit", metavar="FILE.json", help="an audit of this plan, for the public report (see `audit`)")
     option("--recompute", action="store_true", help="draw a released data set again and compare")
     add_simulated(apply)
+    add_reading(apply, plan_says_missing=True)
     apply.set_defaults(run=run_apply)
 
 
@@ -78,18 +80,18 @@ def run_plan(args: argparse.Namespace) -> int:
     out = Path(args.out)
     if out.suffix != ".json":
         raise InputError("A plan's file ends in .json.")
-    if not out.absolute().parent.is_dir():
-        raise InputError(f"There is no directory {out.parent}.")
+    destination(args.out)  # before a fit of minutes
     point, count = find_mechanism(args.mechanism), count_beside(args.limit, args)
     delta = None if count is None else count.delta
     if delta is not None and not has_rho(point, args.tuned_on):  # before a fit of minutes
         raise InputError(f"--count zcdp: {NO_RHO}.")
     settings = settings_from(args, args.data)
+    table = table_of(args, args.data)
     analysis = Analysis(
-        load_data(args.data, args.rows, args.data_seed),
+        table,
         settings,
         results_cache(),
-        reference=load_reference(settings, args.data_seed),
+        reference=load_reference(settings, args.data_seed, table.missing),
     )
     result = analysis.run(point.key)
     record_run(analysis, result)
@@ -126,21 +128,13 @@ def run_apply(args: argparse.Namespace) -> int:
     from synth_core.release.plan.frozen_map import find_map
     from synth_core.release.state import plans_directory
 
-    if args.out is None and not args.dry_run:
-        raise InputError("--out is needed: where shall both archives go?")
-    overrides = dict(args.override)
-    if len(overrides) != len(args.override):
-        raise InputError("A check is overridden twice.")
-    if args.limit is not None and not limits.TOTAL_EPSILON[0] <= args.limit <= limits.TOTAL_EPSILON[1]:
-        raise InputError(
-            f"--limit must lie between {limits.TOTAL_EPSILON[0]:g} and {limits.TOTAL_EPSILON[1]:g}."
-        )
+    overrides = _checked_overrides(args)
     plan = read_plan(args.plan)
     content = find_map(plan, [Path(args.plan).parent, plans_directory()])
     request = Request(
         plan=plan,
         risk_map=content,
-        table=load_data(args.data, args.rows, args.data_seed),
+        table=table_of(args, args.data),
         series=args.series,
         label=args.release,
         limit=args.limit,
@@ -169,6 +163,22 @@ def run_apply(args: argparse.Namespace) -> int:
         print(path)
     print(f"Release {outcome.number} of {request.name}: ε = {outcome.epsilon:g} charged")
     return 0
+
+
+def _checked_overrides(args: argparse.Namespace) -> dict[str, str]:
+    """Check to reason, once the other options are such as can be used; raises InputError or FitError."""
+    if args.out is None and not args.dry_run:
+        raise InputError("--out is needed: where shall both archives go?")
+    if args.out is not None:
+        check_directory(Path(args.out))  # before a charge
+    overrides = dict(args.override)
+    if len(overrides) != len(args.override):
+        raise InputError("A check is overridden twice.")
+    if args.limit is not None and not limits.TOTAL_EPSILON[0] <= args.limit <= limits.TOTAL_EPSILON[1]:
+        raise InputError(
+            f"--limit must lie between {limits.TOTAL_EPSILON[0]:g} and {limits.TOTAL_EPSILON[1]:g}."
+        )
+    return overrides
 
 
 def _audit(path: str | None, plan: Plan) -> str:

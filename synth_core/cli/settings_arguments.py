@@ -19,10 +19,11 @@ from synth_core.errors import InputError
 from synth_core.mechanisms.ranges import Brackets, read_brackets
 from synth_core.models import OwnProgram
 from synth_core.models.own.sandbox import approve, require_enabled
+from synth_core.release.bounded_text import read_limited
 from synth_core.system import limits
 
 FILES = ("program", "brackets")  # their options name a file
-HIDDEN = ("anchor_values",)  # read from the file that another option names
+HIDDEN = ("anchor_values", "earlier")  # made of other options
 
 
 def option_name(setting: str) -> str:
@@ -107,8 +108,9 @@ def settings_from(args: argparse.Namespace, data: str, leave_out: Collection[str
 
 
 def _read_brackets(path: str) -> Brackets:
+    content = read_limited(Path(path), limits.MAX_SETTINGS_BYTES, "file of brackets")
     try:
-        return read_brackets(_existing(path).read_text())
+        return read_brackets(content.decode())
     except UnicodeDecodeError:
         raise InputError(f"The file {path} is not text.") from None
 

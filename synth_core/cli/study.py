@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import os
 import signal
 import sys
-from pathlib import Path
 from typing import Any
 
 from synth_core.analysis.settings import Settings, make_settings
-from synth_core.cli.data import load_data
+from synth_core.cli.data import add_reading, load_data
+from synth_core.cli.output import destination, show_or_write
 from synth_core.cli.settings_arguments import add_settings, option_name, settings_from
 from synth_core.errors import Cancelled, InputError
-from synth_core.experiments.presets import PRESETS, build
+from synth_core.experiments.named_studies import NAMED_STUDIES, build
 from synth_core.experiments.studies import baseline
 from synth_core.experiments.studies.report import FORMATS, StudyReport, render
 from synth_core.experiments.studies.run_study import ConsoleProgress, run_study
@@ -23,7 +22,7 @@ LIKE = "like"
 MECHANISMS = ("unweighted", "weighted", "weighted_e", "censored")
 SWEPT = ("epsilon", "scale")  # each of their values is studied
 # A study has one seed for everything, weights from the simulated database itself, and one synthetic data set of it.
-NOT_LIKE = {"seed", "risk_reference", "match_epsilon", "datasets", "anchor", "anchor_values"}
+NOT_LIKE = {"seed", "risk_reference", "match_epsilon", "datasets", "anchor", "anchor_values", "earlier"}
 LIKE_SETTINGS = tuple(name for name in Settings.model_fields if name not in NOT_LIKE)
 DEFAULT_LIKE = 100
 MAX_POINTS = 10_000
@@ -35,7 +34,7 @@ def add(commands: Any) -> None:
         "study", help="Monte Carlo studies: the papers', ours, or databases like yours"
     )
     one = study.add_argument
-    one("name", metavar="NAME", help=f"{', '.join(PRESETS)}; or like, with a table")
+    one("name", metavar="NAME", help=f"{', '.join(NAMED_STUDIES)}; or like, with a table")
     one("table", metavar="DATA", nargs="?", help="for like: a file, or example:NAME")
     one("--replicates", type=int, metavar="R", help="simulated databases (default: the study's own)")
     one("--seed", type=int, default=1)
@@ -51,6 +50,7 @@ def add(commands: Any) -> None:
 def _add_like(study: argparse.ArgumentParser) -> None:
     group = study.add_argument_group("like: databases simulated from the model fitted to DATA")
     add_settings(group, LIKE_SETTINGS, several=SWEPT)
+    add_reading(group)
     group.add_argument("--mechanism", nargs="+", metavar="NAME", help=f"default: {' '.join(MECHANISMS)}")
     group.add_argument(
         "--rows", type=int, nargs="+", metavar="N", help="sizes of the databases; default the table's"
@@ -73,12 +73,12 @@ def _run(args: argparse.Namespace) -> int:
     from synth_core.system.backend import open_backend
     from synth_core.system.cache import results_cache
 
-    destination = _destination(args.out)
+    path = destination(args.out)
     if args.replicates is not None and args.replicates < 1:
         raise InputError(
             f"--replicates must be at least 1 (given: {args.replicates}); without any there is nothing to report."
         )
-    study, compare = _like(args) if args.name == LIKE else _preset(args)
+    study, compare = _like(args) if args.name == LIKE else _named(args)
     replicates = args.replicates or study.replicates
     check_study(study, replicates, args.seed)
     if args.baseline is not None:
@@ -94,36 +94,22 @@ def _run(args: argparse.Namespace) -> int:
             print("timing the per-record form …", file=sys.stderr, flush=True)
             timed = baseline.measure(outcome, backend, args.baseline)
     text = render(StudyReport(outcome, compare(outcome), timed), args.format)
-    if destination is None:
-        print(text)
-    else:
-        handle = os.open(destination, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text + "\n")
-        print(f"written to {destination}", file=sys.stderr)
+    show_or_write(text, path)
     return 0
 
 
-def _destination(out: str | None) -> Path | None:
-    if out is None:
-        return None
-    path = Path(out)
-    if path.is_dir() or not path.parent.is_dir():
-        raise InputError(f"--out must name a file in a directory that exists (given: {out}).")
-    return path
-
-
-def _preset(args: argparse.Namespace) -> tuple[Study, Any]:
+def _named(args: argparse.Namespace) -> tuple[Study, Any]:
     options = (*LIKE_SETTINGS, "mechanism", "rows")
     given = [option_name(name) for name in options if getattr(args, name) is not None]
+    given += [option_name(name) for name in ("sheet", "missing") if getattr(args, name)]
     if args.table is not None:
         given.insert(0, f"the table {args.table}")
-    if given and args.name in PRESETS:
+    if given and args.name in NAMED_STUDIES:
         raise InputError(
             f"The study {args.name} has its own design; {', '.join(given)} belongs to: study like DATA."
         )
-    preset, study = build(args.name, args.data, load_data)
-    return study, preset.compare
+    named, study = build(args.name, args.data, load_data)
+    return study, named.compare
 
 
 def _like(args: argparse.Namespace) -> tuple[Study, Any]:
@@ -134,6 +120,7 @@ def _like(args: argparse.Namespace) -> tuple[Study, Any]:
     if args.table is None:
         raise InputError("Which table? study like FILE --outcome COLUMN, or study like example:NAME")
     settings = settings_from(args, args.table, leave_out=SWEPT)
+    table = load_data(args.table, sheet=args.sheet, missing=args.missing)
     epsilons, scales = args.epsilon or [settings.epsilon], args.scale or [settings.scale]
     for epsilon, scale in ((e, c) for e in epsilons for c in scales):
         make_settings(**(settings.model_dump() | {"epsilon": epsilon, "scale": scale}))
@@ -141,7 +128,7 @@ def _like(args: argparse.Namespace) -> tuple[Study, Any]:
     points = len(mechanisms) * len(epsilons) * len(scales) * len(args.rows or [1])
     if points > MAX_POINTS:
         raise InputError(f"{points:,} combinations were asked for; at most {MAX_POINTS:,} can be shown.")
-    analysis = Analysis(load_data(args.table), settings, results_cache())
+    analysis = Analysis(table, settings, results_cache())
     rows, replicates = args.rows or [], args.replicates or DEFAULT_LIKE
     sampler = {name: value for name in SAMPLER if (value := getattr(args, name)) is not None}
     study = study_like(analysis, mechanisms, epsilons, scales, rows, replicates, sampler)

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from synth_core.data.table import Table, check_exact, check_rows, numeric_outcome
+from synth_core.data.earlier import Earlier
+from synth_core.data.table import Table, check_exact, check_rows, outcome_values
 from synth_core.errors import InputError
 from synth_core.models.base import Records
 from synth_core.system import limits
+from synth_core.system.characters import unseen
 
 if TYPE_CHECKING:
     from formulaic import ModelSpec
@@ -37,6 +39,8 @@ def select(
     predictors: tuple[str, ...] = (),
     categorical: tuple[str, ...] = (),
     transform: DesignTransform | None = None,
+    categories: tuple[str, ...] | None = None,
+    earlier: tuple[Earlier, ...] = (),
 ) -> Selection:
     """Choose the sensitive outcome and its non-sensitive predictors.
 
@@ -46,6 +50,10 @@ def select(
         Numeric predictors to be read as categories; text columns always are.
     transform : DesignTransform, optional
         Learnt on another table; None learns one here.
+    categories : tuple of str, optional
+        Declared categories of the outcome, which becomes codes 0, 1, ...; None reads a number.
+    earlier : tuple of Earlier
+        Sensitive variables that the outcome is conditional on beside its predictors.
 
     Returns
     -------
@@ -56,14 +64,14 @@ def select(
     Raises
     ------
     InputError
-        If a column is missing, constant, collinear, or has too many categories, or too few
-        complete rows remain.
+        If a column is missing, constant, collinear, or has too many categories or one that cannot be
+        shown, or too few complete rows remain.
     """
     if outcome in predictors:
         raise InputError(f"'{outcome}' is the sensitive variable and cannot be a predictor too.")
     if len(set(predictors)) != len(predictors):
         raise InputError("A predictor stands more than once.")
-    values = numeric_outcome(table, outcome)
+    values = outcome_values(table, outcome, categories)
     columns = {name: _predictor(table, name, name in categorical) for name in predictors}
     complete = ~np.isnan(values)
     dropped_by = {outcome: int((~complete).sum())}
@@ -73,14 +81,23 @@ def select(
         complete &= ~missing
     check_rows(int(complete.sum()), int((~complete).sum()))
     values = values[complete]
-    if np.ptp(values) == 0:
+    if np.ptp(values) == 0 and categories is None:  # which of the declared categories occur is not said
         raise InputError(f"Column '{outcome}' is constant in the complete rows.")
     columns = {name: series[complete] for name, series in columns.items()}
     if transform is None:
         transform, design = _learn(columns, len(values))
     else:
         design = transform.apply(columns, len(values))
-    return Selection(Records(values, design, transform.names), complete, dropped_by, transform)
+    names = transform.names
+    for each in earlier:
+        design = np.hstack([design, each.columns(each.values(table)[complete])])
+        names += each.column_names
+    if design.shape[1] > limits.MAX_DESIGN_COLUMNS:
+        raise InputError(
+            f"Predictors and earlier variables give {design.shape[1]} design columns; at most "
+            f"{limits.MAX_DESIGN_COLUMNS} can be used."
+        )
+    return Selection(Records(values, design, names), complete, dropped_by, transform)
 
 
 def _predictor(table: Table, name: str, as_category: bool) -> pd.Series:
@@ -97,6 +114,12 @@ def _predictor(table: Table, name: str, as_category: bool) -> pd.Series:
                 f"{limits.MAX_LEVELS} can be used. Group them, or leave the column out."
             )
         series = series.astype("object").where(series.notna(), None).astype("category")
+        for level in series.cat.categories:
+            if found := unseen(str(level)):
+                raise InputError(
+                    f"Predictor '{name}' has a category with a character that cannot be seen ({found}, first in row "
+                    f"{int(np.argmax(series == level)) + 1:,}). Correct it, or leave the column out."
+                )
     else:
         check_exact(series, name)
         numbers = series.to_numpy(dtype=float, na_value=np.nan)
@@ -140,6 +163,11 @@ class DesignTransform:
         design[:, 1:] = (design[:, 1:] - self.center) / self.scale
         return design
 
+    def specimen(self) -> np.ndarray:
+        """The design of a few made-up records that have every category."""
+        columns = _specimen(self.predictors, self.levels)
+        return self.apply(columns, len(next(iter(columns.values()), ())) or 2)
+
     @staticmethod
     def from_parts(
         predictors: tuple[str, ...],
@@ -157,18 +185,22 @@ class DesignTransform:
         """
         if not predictors:
             return DesignTransform(("(intercept)",), {}, None, np.empty(0), np.empty(0))
-        n = 2 + max((len(known) for known in levels.values()), default=0)
-        columns = {
-            name: pd.Series([levels[name][i % len(levels[name])] for i in range(n)], dtype="object")
-            if name in levels
-            else pd.Series(np.arange(n, dtype=float))
-            for name in predictors
-        }
-        frame = _safe_frame(columns, levels)
+        frame = _safe_frame(_specimen(predictors, levels), levels)
         spec = _model_matrix(frame).model_spec
         if not len(spec.column_names) == len(names) == len(center) + 1 == len(scale) + 1:
             raise InputError("The stored design does not fit its own predictors.")
         return DesignTransform(names, levels, spec, center, scale, predictors)
+
+
+def _specimen(predictors: tuple[str, ...], levels: dict[str, tuple[Any, ...]]) -> dict[str, pd.Series]:
+    """Made-up columns in which every category stands."""
+    n = 2 + max((len(known) for known in levels.values()), default=0)
+    return {
+        name: pd.Series(pd.Categorical([levels[name][i % len(levels[name])] for i in range(n)]))
+        if name in levels
+        else pd.Series(np.arange(n, dtype=float))
+        for name in predictors
+    }
 
 
 def _safe_frame(columns: dict[str, pd.Series], levels: dict[str, tuple[Any, ...]]) -> pd.DataFrame:

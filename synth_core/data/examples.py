@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -150,7 +150,7 @@ def half_of(table: Table, which: int) -> Table:
     order = np.random.default_rng(20260101).permutation(table.rows)
     rows = np.sort(order[: table.rows // 2] if which == 1 else order[table.rows // 2 :])
     frame = table.frame.iloc[rows].reset_index(drop=True)
-    return Table(f"{table.name}, half {which}", frame, table.confidential, table.read_options)
+    return replace(table, name=f"{table.name}, half {which}", frame=frame)
 
 
 def other_half(table: Table) -> Table | None:

@@ -27,6 +27,7 @@ from synth_core.data.readers import ReadOptions, reader_errors_in_words
 from synth_core.data.table import Table, read_table
 from synth_core.errors import InputError
 from synth_core.system import limits
+from synth_core.system.characters import one_line, visible
 
 _ROOT = Path(__file__).parents[2]
 _WATCH_SECONDS = 0.2
@@ -51,7 +52,7 @@ class Reading:
         confidential: bool = True,
         abandoned_after: float = 10.0,
     ):
-        self.name = name
+        self.name = visible(one_line(name))
         self._started = self._looked = time.monotonic()
         self._abandoned_after = abandoned_after
         self._cancelled = self._left = False
@@ -119,7 +120,8 @@ class Reading:
             self._error = found.get("error", "")
             if "options" in found:
                 frame = pyarrow.ipc.open_file(answer).read_all().to_pandas(integer_object_nulls=True)
-                self._table = Table(self.name, frame, self._confidential, ReadOptions(**found["options"]))
+                options = _options(found["options"])
+                self._table = Table(self.name, frame, self._confidential, options)
         except (ValueError, TypeError, pyarrow.ArrowException, MemoryError):
             self._table = None
         if self._table is None and not self._error:
@@ -140,6 +142,11 @@ class Reading:
             f"The file {self.name} could not be read: its reader ended, or needed more than "
             f"{limits.READ_MEMORY_MB / 1024:g} GiB of memory. Save the table as CSV or Parquet."
         )
+
+
+def _options(found: dict[str, Any]) -> ReadOptions:
+    """As they were before JSON, which knows no tuples."""
+    return ReadOptions(**found | {"sheets": tuple(found["sheets"])})
 
 
 def _send(stream: IO[bytes], head: bytes, content: bytes) -> None:
@@ -181,7 +188,7 @@ def main(parent: int) -> None:
     question = json.loads(head)
     name, columns = question["name"], io.BytesIO()
     try:
-        table = read_table(content, name, ReadOptions(**question["options"]))
+        table = read_table(content, name, _options(question["options"]))
         with reader_errors_in_words(name):
             found = pyarrow.Table.from_pandas(table.frame, preserve_index=False)
             with pyarrow.ipc.new_file(columns, found.schema) as stream:

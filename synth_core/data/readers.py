@@ -12,32 +12,40 @@ import io
 import os
 import re
 import warnings
-import zipfile
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from synth_core.data.workbook import read_sheet
 from synth_core.errors import InputError
 from synth_core.system import limits
+from synth_core.system.characters import one_line, unseen, visible
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
 ENCODINGS = ("utf-8", "cp1252", "latin-1", "utf-16")
 TEXT_SUFFIXES = (".csv", ".tsv", ".txt", ".gz")
-SUFFIXES = (*TEXT_SUFFIXES, ".xlsx", ".parquet", ".dta", ".sav", ".zsav", ".sas7bdat", ".xpt")
+WORKBOOK = ".xlsx"
+SUFFIXES = (*TEXT_SUFFIXES, WORKBOOK, ".parquet", ".dta", ".sav", ".zsav", ".sas7bdat", ".xpt")
 _DECIMAL_COMMA = re.compile(r"(?<![\w,.])-?\d+,\d+(?![\w,.])")
 
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How a text file is to be read; None means detect."""
+    """How a file is to be read; None means detect.
+
+    `sheet` is of a workbook, the first if it is None. `sheets` are all that were found in it, once it was read.
+    """
 
     delimiter: str | None = None
     encoding: str | None = None
     decimal: str | None = None
+    sheet: str | None = None
+    sheets: tuple[str, ...] = ()
 
 
 def read_frame(
@@ -51,7 +59,7 @@ def read_frame(
     name : str
         The file's name; its ending decides the format.
     options : ReadOptions
-        For text files; what is None is detected.
+        For text files and workbooks; what is None is detected.
 
     Returns
     -------
@@ -64,6 +72,7 @@ def read_frame(
     InputError
         For an empty, unknown, broken or oversized file.
     """
+    name = visible(one_line(name))
     suffix = PurePath(name).suffix.lower()
     if not content:
         raise InputError(f"The file {name} is empty.")
@@ -71,9 +80,14 @@ def read_frame(
         raise InputError(
             f"Files ending in '{suffix or 'nothing'}' cannot be read; use one of {', '.join(SUFFIXES)}."
         )
+    if options.sheet is not None and suffix != WORKBOOK:
+        raise InputError(f"The file {name} has no sheets: only a workbook ({WORKBOOK}) has.")
     with reader_errors_in_words(name):
         if suffix in TEXT_SUFFIXES:
             frame, options = _read_text(_gunzip(content) if suffix == ".gz" else content, name, options)
+        elif suffix == WORKBOOK:
+            frame, sheet, sheets = read_sheet(content, name, options.sheet)
+            options = replace(options, sheet=sheet, sheets=sheets)
         else:
             frame = _read_binary(content, suffix, name)
         return _checked(frame, name), options
@@ -175,16 +189,6 @@ def _read_cells(text: str, delimiter: str, decimal: str, columns: int) -> pd.Dat
 
 def _read_binary(content: bytes, suffix: str, name: str) -> pd.DataFrame:
     stream = io.BytesIO(content)
-    if suffix == ".xlsx":
-        with zipfile.ZipFile(stream) as archive:
-            unpacked = sum(entry.file_size for entry in archive.infolist())
-        if unpacked > limits.MAX_UNPACKED_XLSX_MB * 1024**2:
-            raise InputError(f"The file {name} unpacks to more than {limits.MAX_UNPACKED_XLSX_MB:,} MB.")
-        frame = pd.read_excel(stream, header=None, dtype=object)
-        header: Iterable[object] = frame.iloc[0] if len(frame) else ()
-        frame = frame.iloc[1:].reset_index(drop=True).infer_objects()
-        frame.columns = pd.Index([str(cell).strip() for cell in header], dtype=object)
-        return frame
     if suffix == ".parquet":
         import pyarrow.parquet
 
@@ -246,8 +250,9 @@ def _check_columns(columns: int, name: str) -> None:
 
 
 def _checked(frame: pd.DataFrame, name: str) -> pd.DataFrame:
-    frame.columns = pd.Index([str(column) for column in frame.columns], dtype=object)
+    frame.columns = pd.Index([one_line(str(column)) for column in frame.columns], dtype=object)
     _check_columns(frame.shape[1], name)
+    _check_names(list(frame.columns), name)
     if frame.shape[0] > limits.MAX_ROWS:
         raise InputError(
             f"The file {name} has {frame.shape[0]:,} rows; at most {limits.MAX_ROWS:,} can be read."
@@ -268,13 +273,19 @@ def _checked(frame: pd.DataFrame, name: str) -> pd.DataFrame:
                 f"Column '{column}' of {name} holds binary data (first in row {binary[0]:,}); store it as text or "
                 "as numbers, or leave the column out."
             )
-    blank = [i + 1 for i, column in enumerate(frame.columns) if not column.strip()]
-    if blank:
-        raise InputError(f"Column {blank[0]} of {name} has no name; give every column a name.")
-    names, counts = np.unique(frame.columns.to_numpy(dtype=str), return_counts=True)
-    if (counts > 1).any():
-        raise InputError(
-            f"The column name '{names[counts > 1][0]}' stands more than once in "
-            f"{name}; give every column its own name."
-        )
     return frame
+
+
+def _check_names(names: list[str], file: str) -> None:
+    """Every column has a name of its own, all of which can be seen."""
+    for i, column in enumerate(names, 1):
+        if not column.strip():
+            raise InputError(f"Column {i} of {file} has no name; give every column a name.")
+        if found := unseen(column):
+            raise InputError(
+                f"The name of column {i} of {file} holds a character that cannot be seen ({found}); rename the column."
+            )
+    if doubled := [column for column, count in Counter(names).items() if count > 1]:
+        raise InputError(
+            f"The column name '{doubled[0]}' stands more than once in {file}; give every column its own name."
+        )

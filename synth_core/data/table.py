@@ -3,25 +3,36 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from synth_core.data.missing import checked_markers, lone_text, without_markers
 from synth_core.data.readers import ReadOptions, read_frame, reader_errors_in_words
 from synth_core.errors import InputError
 from synth_core.system import limits
+from synth_core.system.characters import one_line, visible
 
 FEW_CODES = 10  # an integer column with at most so many distinct values may be a category
+_ID_NAME = re.compile(
+    r"(^|[\W_])(id|key|serial(no)?|number|nr|no)$|^(new|c|cu|hh|case|person|record|row)id$", re.I
+)
+_WEIGHT_NAME = re.compile(r"wgt|wt(\d|$)|weight", re.I)
 
 
 @dataclass(frozen=True)
 class Column:
     """What is known of one column, without quoting its values.
 
-    `kind` is "number", "code" (whole numbers that may be a category), "text", "date" or "empty".
+    `kind` is "number", "code" (whole numbers that may be a category), "text", "date" or "empty"; `whole` is whether
+    a column of numbers has whole ones only, `identifier` whether it seems to name records instead of measuring them.
+    `lone_text` is the only text in a column that otherwise holds numbers, and stands in `lone_rows` rows: it may mean
+    missing.
     """
 
     name: str
@@ -29,16 +40,24 @@ class Column:
     missing: int
     distinct: int
     note: str = ""
+    whole: bool = False
+    identifier: bool = False
+    lone_text: str = ""
+    lone_rows: int = 0
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table as loaded. `confidential` is False only for public or simulated examples."""
+    """A table as loaded. `confidential` is False only for public or simulated examples.
+
+    `missing` holds the values that mean missing: where one stood, `frame` has an empty cell.
+    """
 
     name: str
     frame: pd.DataFrame
     confidential: bool = True
     read_options: ReadOptions = field(default_factory=ReadOptions)
+    missing: tuple[str, ...] = ()
 
     @property
     def rows(self) -> int:
@@ -58,6 +77,42 @@ class Table:
     def columns(self) -> tuple[Column, ...]:
         return tuple(_describe(self.frame[name], name) for name in self.frame.columns)
 
+    def with_missing(self, markers: Iterable[str]) -> Table:
+        """The same table, in which these values mean missing too; the fingerprint changes with a cell that does.
+
+        Raises
+        ------
+        InputError
+            If a marker names a column that the table does not have.
+        """
+        missing = checked_markers((*self.missing, *markers))
+        if missing == self.missing:
+            return self
+        frame = without_markers(self.frame, missing, self.read_options.decimal or ".")
+        return replace(self, frame=frame, missing=missing)
+
+    @property
+    def proposed_missing(self) -> dict[str, list[Column]]:
+        """Texts that may mean missing, each with the columns whose only text it is, the most varied first."""
+        found: dict[str, list[Column]] = {}
+        for column in sorted(self.columns, key=lambda column: -column.distinct):
+            if column.lone_text:
+                found.setdefault(column.lone_text, []).append(column)
+        return found
+
+    @property
+    def proposed_outcome(self) -> str:
+        """The sensitive column to start from: the most varied number that is neither an ID nor a weight."""
+        known = [c for c in self.columns if not c.identifier] or list(self.columns)
+        numbers = [c for c in known if c.kind == "number"]
+        measured = [c for c in numbers if not _WEIGHT_NAME.search(c.name)]
+        return max(measured or numbers, key=lambda c: c.distinct, default=known[0]).name
+
+    def codes_among(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Those of these columns that hold 3 to 10 whole numbers, as codes do; two give the same design either way."""
+        known = {c.name for c in self.columns if c.kind == "code" and c.distinct > 2}
+        return tuple(name for name in names if name in known)
+
     def column(self, name: str) -> Column:
         for column in self.columns:
             if column.name == name:
@@ -74,13 +129,13 @@ def read_table(
 ) -> Table:
     """Read, check and describe a file's bytes; raises InputError in plain words, whatever the file holds."""
     frame, used = read_frame(content, name, options)
-    table = Table(name, frame, confidential, used)
+    table = Table(visible(one_line(name)), frame, confidential, used)
     with reader_errors_in_words(name):
         table.columns  # noqa: B018  described here, where a failure can be said
     return table
 
 
-def open_table(path: str) -> Table:
+def open_table(path: str, options: ReadOptions = ReadOptions()) -> Table:
     """Read a table from a file of the user's."""
     file = Path(path)
     if not file.is_file():
@@ -89,7 +144,7 @@ def open_table(path: str) -> Table:
         content = file.read_bytes()
     except OSError as error:
         raise InputError(f"The file {path} cannot be read: {error.strerror}.") from None
-    return read_table(content, file.name)
+    return read_table(content, file.name, options)
 
 
 def _describe(series: pd.Series, name: str) -> Column:
@@ -108,14 +163,24 @@ def _describe(series: pd.Series, name: str) -> Column:
             note = f"{infinite:,} infinite"
         whole = bool((present.to_numpy(dtype=float) % 1 == 0).all()) if not infinite else False
         kind = "code" if whole and distinct <= FEW_CODES else "number"
-        return Column(name, kind, missing, distinct, note)
+        identifier = whole and kind == "number" and _names_records(series, name, distinct)
+        if identifier:
+            note = "seems to be an ID"
+        return Column(name, kind, missing, distinct, note, whole, identifier)
     if pd.api.types.is_datetime64_any_dtype(series):
         return Column(name, "date", missing, distinct, note)
     counts = present.astype(str).value_counts(sort=False)  # each text is read once, however often it stands
+    token, rows = lone_text(counts.index, counts.to_numpy())
     bad = int(counts[pd.to_numeric(counts.index.to_series(), errors="coerce").isna().to_numpy()].sum())
-    if 0 < bad < 0.5 * len(present):
+    if 0 < bad < 0.5 * len(present) or token:
         note = f"{bad:,} cells are not numbers"
-    return Column(name, "text", missing, distinct, note)
+    return Column(name, "text", missing, distinct, note, lone_text=token, lone_rows=rows)
+
+
+def _names_records(series: pd.Series, name: str, distinct: int) -> bool:
+    """Whether whole numbers number the records: by their name, or one for each record and in the table's order."""
+    counted = distinct == len(series) and (series.is_monotonic_increasing or series.is_monotonic_decreasing)
+    return bool(_ID_NAME.search(name)) or counted
 
 
 def check_exact(series: pd.Series, name: str) -> None:
@@ -157,11 +222,16 @@ def numeric_outcome(table: Table, name: str) -> np.ndarray:
     else:
         values = pd.to_numeric(series.astype("object"), errors="coerce").to_numpy(dtype=float)
         bad = np.isnan(values) & series.notna().to_numpy()
+        if np.isnan(values).all():
+            raise InputError(
+                f"Column '{name}' must be a number to be synthesized, and holds text only. Choose another."
+            )
         if bad.any():
             raise InputError(
                 f"Column '{name}' must be a number, and {bad.sum():,} of its {table.rows:,} cells "
-                f"are not (first in row {int(np.argmax(bad)) + 1}). If these mark missing values, "
-                f"leave the cells empty; if numbers use a decimal comma, say so when loading."
+                f"are not (first in row {int(np.argmax(bad)) + 1}). If these mark missing values, name them "
+                "among the values that mean missing (page Data, or --missing N); if numbers use a decimal comma, "
+                "say so when loading."
             )
     infinite = np.isinf(values)
     if infinite.any():
@@ -172,6 +242,59 @@ def numeric_outcome(table: Table, name: str) -> np.ndarray:
     if column.distinct == 1:
         raise InputError(f"Column '{name}' is constant: there is nothing to synthesize.")
     return values
+
+
+def category_codes(table: Table, name: str, categories: tuple[str, ...]) -> np.ndarray:
+    """The places of a column's values among its declared categories, missing as NaN, of shape (n_rows,).
+
+    Raises
+    ------
+    InputError
+        If none are declared, or a value is no declared category: the row is named, the value is not.
+    """
+    if len(categories) < 2:
+        raise InputError(
+            f"Declare the categories of '{name}', two or more (--categories). Take them from the questionnaire and "
+            f"not from the table: which of them occur is confidential."
+        )
+    column = table.column(name)
+    if column.kind == "empty":
+        raise InputError(f"Column '{name}' has no values.")
+    series = table.frame[name]
+    present = series.notna().to_numpy()
+    texts, index = np.unique(np.array([_plain(v) for v in series[present]], dtype=str), return_inverse=True)
+    place = {category: float(i) for i, category in enumerate(categories)}
+    codes = np.full(len(series), np.nan)
+    codes[present] = np.array([place.get(text, -1.0) for text in texts])[index]
+    other = codes == -1
+    if other.any():
+        raise InputError(
+            f"Column '{name}' has {other.sum():,} values that are none of its {len(categories)} declared categories "
+            f"(first in row {int(np.argmax(other)) + 1}). Declare the category too, or correct the table."
+        )
+    return codes
+
+
+def _plain(value: object) -> str:
+    """A category as a file writes it: 1 and 1.0 are "1"."""
+    if isinstance(value, float | np.floating) and value % 1 == 0:
+        return str(int(value))
+    return str(value).strip()
+
+
+def outcome_values(table: Table, name: str, categories: tuple[str, ...] | None) -> np.ndarray:
+    """The sensitive column as numbers, or as codes of declared categories, missing as NaN; raises InputError."""
+    return numeric_outcome(table, name) if categories is None else category_codes(table, name, categories)
+
+
+def outcome_column(values: np.ndarray, categories: tuple[str, ...] | None) -> np.ndarray:
+    """Numbers as they are; codes as their categories; of shape (n_rows,), missing codes as None."""
+    if categories is None:
+        return values
+    present = np.isfinite(values)
+    found = np.full(len(values), None, dtype=object)
+    found[present] = np.array(categories, dtype=object)[values[present].astype(int)]
+    return found
 
 
 def check_rows(n: int, dropped: int) -> None:

@@ -1,13 +1,22 @@
-"""What the Model check page shows: predicted beside observed, and residuals."""
+"""What the check of a model shows: predicted beside observed, and residuals."""
 
 from __future__ import annotations
 
 import itertools
-from html import escape
 from typing import Any
 
 from synth_core.figures.palette import color
-from synth_core.figures.parts import TEXT, Figure, area, axis, distribution_axes, figure, scatter, table
+from synth_core.figures.parts import (
+    TEXT,
+    Figure,
+    area,
+    axis,
+    distribution_axes,
+    figure,
+    scatter,
+    shown,
+    table,
+)
 
 LOOK = color("weighted")
 Check = dict[str, Any]
@@ -63,7 +72,7 @@ def shares_figure(check: Check, outcome: str) -> Figure:
         "Bars are the data, dots the model with its 90 % band. A dot away from its bar is a misfit there.",
         [observed, dots],
         {
-            "xaxis": axis(f"{escape(outcome)}, in bins of equally many records", **ends),
+            "xaxis": axis(f"{shown(outcome)}, in bins of equally many records", **ends),
             "yaxis": axis("Share of records (%)", rangemode="tozero"),
             "bargap": 0.15,
         },
@@ -145,10 +154,10 @@ def groups_figure(check: Check, category: str) -> Figure:
         "width": 4,
     }
     places = list(range(len(groups)))
-    names = {"tickvals": places, "ticktext": [escape(g["label"])[:24] for g in groups]}
+    names = {"tickvals": places, "ticktext": [shown(g["label"][:24]) for g in groups]}
     return figure(
         "groups",
-        f"Mean residual by {escape(category)}",
+        f"Mean residual by {category}",
         "Near 0 with its bar touching 0: the model fits the category. Above 0 it predicts too low, below too high.",
         [
             scatter(
@@ -156,7 +165,7 @@ def groups_figure(check: Check, category: str) -> Figure:
                 places,
                 "markers",
                 "%{text}<br>%{x:.3f}",
-                text=[f"{escape(g['label'])}, {g['n']:,} records" for g in groups],
+                text=[f"{shown(g['label'])}, {g['n']:,} records" for g in groups],
                 marker={"color": LOOK, "size": 9},
                 error_x=reach,
             )

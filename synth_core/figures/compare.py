@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from synth_core.analysis.anchor import clamped_warning
+from synth_core.analysis.anchored import clamped_warning
+from synth_core.analysis.measures import worst_statistic
 from synth_core.figures.palette import color
-from synth_core.figures.parts import Figure, Summary, statistic_label
+from synth_core.figures.parts import Figure, Other, Summary, statistic_label
 from synth_core.figures.privacy import bounds_figure, weights_figure
 from synth_core.figures.utility import ecdf_figure, quantiles_figure
+from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.mechanisms.words import in_plain_words
 from synth_core.system import limits
 
 MANY_CENSORED = 0.2
 
 
-def worst_statistic(summary: Summary) -> dict[str, Any]:
-    """The statistic with the largest relative error."""
-    return max(summary["statistics"], key=lambda t: abs(t["relative_error"]))
-
-
 def percent(share: float) -> str:
     """A share as percent, short however large."""
-    return f"{100 * share:+.1f} %" if abs(share) < 10 else f"{100 * share:+.2g} %"
+    if abs(share) < 10:
+        return f"{100 * share:+.1f} %"
+    return "over +1,000 %" if share > 0 else "below -1,000 %"
 
 
 def _warnings(s: Summary) -> list[str]:
@@ -44,11 +45,19 @@ def _warnings(s: Summary) -> list[str]:
 
 
 def results(
-    summaries: list[Summary], labels: dict[str, str], guarantees: dict[str, dict[str, Any]]
+    summaries: list[Summary],
+    labels: dict[str, str],
+    guarantees: dict[str, dict[str, Any]],
+    missing: Mapping[str, str] | None = None,
 ) -> list[dict[str, Any]]:
     """One row a mechanism: numbers as text, sort keys, each epsilon beside its guarantee.
 
-    `rank` marks the best (1) and second best (2) of a column, as in Censor Table 2.
+    Parameters
+    ----------
+    guarantees : dict
+        By mechanism: "label", "strength", "lines", "sentence", under a rule "verdict", and "hints", if there are any.
+    missing : dict, optional
+        Why a mechanism has no numbers: a row of its own.
     """
     rows = []
     for s in summaries:
@@ -63,13 +72,17 @@ def results(
                 f"approximate, by importance sampling from an earlier fit (Pareto k-hat {s['preview_khat']:.2f}, "
                 f"at most {limits.MAX_KHAT} is shown); the exact fit replaces it."
             )
-        hints += _warnings(s)
+        hints += [*_warnings(s), *guarantees[s["mechanism"]].get("hints", ())]
         rows.append(
             {
                 "mechanism": s["mechanism"],
                 "label": labels[s["mechanism"]],
+                "plain": in_plain_words(find_mechanism(s["mechanism"])),
+                "old": bool(s.get("old")),
                 "color": color(s["mechanism"]),
-                "guarantee": guarantees[s["mechanism"]],
+                "guarantee": {k: guarantees[s["mechanism"]][k] for k in ("label", "strength", "lines")},
+                "sentence": guarantees[s["mechanism"]]["sentence"],
+                "verdict": None,
                 "hints": hints,
                 "cells": {
                     "epsilon": _cell(epsilon, s["epsilon"]),
@@ -84,21 +97,62 @@ def results(
                         f"{percent(worst['relative_error'])} ({statistic_label(worst['name'])})",
                         abs(worst["relative_error"]),
                     ),
+                    "gap": _cell(f"{100 * s['ecdf_max']:.1f} points", s["ecdf_max"]),
                     "match": _cell(f"{100 * s['match_risk']:.2f} %", s["match_risk"]),
                 },
             }
         )
     usable = [row for row, s in zip(rows, summaries, strict=True) if not s["problems"]]
-    if len(usable) > 2:
-        for name in rows[0]["cells"]:
-            known = sorted(
-                {row["cells"][name]["sort"] for row in usable if row["cells"][name]["sort"] is not None}
-            )
-            for row in usable:
-                value = row["cells"][name]["sort"]
-                if value is not None and value in known[:2]:
-                    row["cells"][name]["rank"] = known.index(value) + 1
-    return rows
+    _mark_best(usable)
+    for row in rows:
+        row["verdict"] = _verdict(row, usable, guarantees)
+    return rows + [
+        {"mechanism": name, "label": labels[name], "color": color(name), "missing": why}
+        for name, why in (missing or {}).items()
+    ]
+
+
+def _same_promise(row: dict[str, Any], rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows of one guarantee: an epsilon of one is not an epsilon of another."""
+    return [other for other in rows if other["guarantee"]["label"] == row["guarantee"]["label"]]
+
+
+def _mark_best(rows: list[dict[str, Any]]) -> None:
+    """Mark the best of each column (rank 1), and of three or more the second best, within each guarantee.
+
+    What reads the same on the screen is a tie, and ties share their rank; after a tie for the best there is no
+    second. Where all are equal, none is better.
+    """
+    for row in rows:
+        peers = _same_promise(row, rows)
+        for name, cell in row["cells"].items():
+            others = [peer["cells"][name] for peer in peers if peer["cells"][name]["sort"] is not None]
+            if cell["sort"] is None or len({other["text"] for other in others}) < 2:
+                continue
+            better = sum(o["sort"] < cell["sort"] and o["text"] != cell["text"] for o in others)
+            if better == 0 or (better == 1 and len(others) > 2):
+                cell["rank"] = better + 1
+
+
+def _verdict(
+    row: dict[str, Any], usable: list[dict[str, Any]], guarantees: dict[str, dict[str, Any]]
+) -> dict[str, Any] | None:
+    """Pass or fail by the rule; the best of those of one guarantee that pass, where there are several."""
+    verdict = guarantees[row["mechanism"]].get("verdict")
+    if verdict is None:
+        return None
+    if not verdict.passed:
+        said = bool(row["hints"]) and row not in usable  # that it has not converged stands there already
+        return {"passed": False, "text": "✗ fails", "reason": "" if said else "; ".join(verdict.reasons)}
+    passing = [guarantees[o["mechanism"]]["verdict"] for o in _same_promise(row, usable)]
+    rivals = [other.by for other in passing if other.passed]
+    best = len(rivals) > 1 and f"{verdict.by:.3g}" == f"{min(rivals):.3g}"
+    tied = sum(f"{by:.3g}" == f"{verdict.by:.3g}" for by in rivals) > 1
+    return {
+        "passed": True,
+        "text": "✓ passes" + (", ties for best" if best and tied else ", best" if best else ""),
+        "reason": "",
+    }
 
 
 def _cell(text: str, sort: float | None, beside: str = "") -> dict[str, Any]:
@@ -112,11 +166,13 @@ def _local(s: Summary) -> str:
     return f"local {max(s['oscillation'], s['oscillation_joint'] or 0.0):.2f}"
 
 
-def compare_figures(summaries: list[Summary], labels: dict[str, str], outcome: str) -> list[Figure]:
-    """The four figures, in reading order."""
+def compare_figures(
+    summaries: list[Summary], labels: dict[str, str], outcome: str, other: Other | None = None
+) -> list[Figure]:
+    """The four figures, in reading order; with what is seen beside the present choices, if anything is."""
     return [
-        bounds_figure(summaries, labels),
-        ecdf_figure(summaries, labels, outcome),
-        weights_figure(summaries, labels),
-        quantiles_figure(summaries, labels),
+        bounds_figure(summaries, labels, other),
+        ecdf_figure(summaries, labels, outcome, other),
+        weights_figure(summaries, labels, other),
+        quantiles_figure(summaries, labels, other),
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from synth_core.experiments.explore.measures import is_relative, measure_label, value_text
+from synth_core.analysis.measures import is_relative, measure_label, value_text
 from synth_core.experiments.explore.wording import (
     FRONTIER_RULE,
     band_text,

@@ -1,25 +1,26 @@
 """One colour a mechanism, the same in every figure; readable on light and dark, and in print.
 
-Beyond colour, mechanisms are told apart by their labels on the axes and by line patterns.
+Beyond colour, mechanisms are told apart by labels and by line patterns: two colours that come near each other have
+unlike patterns.
 """
 
 from __future__ import annotations
 
 _LOOKS = {
-    "unweighted": ("#d97706", "dash"),
-    "weighted": ("#3b82f6", "solid"),
-    "weighted_e": ("#0891b2", "dot"),
-    "censored": ("#16a34a", "solid"),
-    "censored_weighted": ("#65a30d", "dash"),
-    "anchored": ("#0f766e", "solid"),
-    "anchored_weighted": ("#0ea5e9", "dash"),
-    "exponential": ("#dc2626", "solid"),
-    "count_weighted": ("#9333ea", "solid"),
-    "weighted_final": ("#6366f1", "dash"),
-    "count_weighted_final": ("#c026d3", "dash"),
-    "range_averaged": ("#0d9488", "dashdot"),
-    "range_truncated": ("#64748b", "dot"),
-    "histogram": ("#a16207", "dot"),
+    "unweighted": ("#e07b00", "dash"),
+    "weighted": ("#2f7bff", "solid"),
+    "weighted_e": ("#0aa5c2", "dot"),
+    "censored": ("#169c46", "solid"),
+    "censored_weighted": ("#7d9b00", "dash"),
+    "anchored": ("#e0218a", "solid"),
+    "anchored_weighted": ("#ee6a90", "dash"),
+    "exponential": ("#d62020", "dashdot"),
+    "count_weighted": ("#8b3ff0", "solid"),
+    "weighted_final": ("#8a93f3", "longdash"),
+    "count_weighted_final": ("#c061e8", "dash"),
+    "range_averaged": ("#00998a", "dashdot"),
+    "range_truncated": ("#7a8797", "dash"),
+    "histogram": ("#9a6428", "longdashdot"),
 }
 _COMPOSED = ("#be185d", "#b45309", "#4d7c0f", "#0369a1", "#7e22ce", "#57534e", "#e11d48", "#047857")
 

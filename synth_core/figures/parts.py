@@ -7,17 +7,66 @@ says in one sentence how to read it, carries the table behind it and is tagged.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from html import escape
 from typing import Any
 
 from synth_core.analysis.utility import statistic_words
 from synth_core.figures.palette import transparent
+from synth_core.mechanisms.words import FIGURES
+from synth_core.system.characters import isolated
 
 Summary = dict[str, Any]
 Figure = dict[str, Any]
 
+MANY_MECHANISMS = 6  # beyond them, a legend instead of names on an axis
+FAINT_TRACE = 0.3  # opacity of what has not converged, or is older than the choices
+FAINT_OTHER = 0.5  # and of what is seen beside
+
+
+@dataclass(frozen=True)
+class Other:
+    """What is seen beside the present choices.
+
+    Attributes
+    ----------
+    name, now : str
+        Of that choice, and of the present one, as the legend says them.
+    found : dict
+        Its summaries by mechanism.
+    """
+
+    name: str
+    now: str
+    found: Mapping[str, Summary]
+
+
+def opacity(summary: Summary) -> float:
+    """Faint where the numbers are not for use, or of older choices."""
+    return FAINT_TRACE if summary["problems"] or summary.get("old") else 1.0
+
+
+def known(label: str, when: str, mechanism: str, legend: bool = True) -> dict[str, Any]:
+    """What names a trace: in the legend, and for the browser that lifts a mechanism out (`meta`)."""
+    return {"name": f"{label}, {when}" if when else label, "meta": mechanism, "showlegend": legend}
+
+
+def legend_layout(summaries: list[Summary], other: Other | None) -> dict[str, Any]:
+    """A legend beside the panel where there are many mechanisms, or two choices of each."""
+    if len(summaries) <= MANY_MECHANISMS and other is None:
+        return {}
+    legend = {"x": 1.01, "xanchor": "left", "y": 1, "yanchor": "top", "tracegroupgap": 0}
+    return {"showlegend": True, "legend": legend | {"font": {"size": 10}, "bgcolor": "rgba(0,0,0,0)"}}
+
+
 INTERNAL = "internal"
 TEXT, FAINT = "@text", "@faint"
+
+
+def shown(text: str) -> str:
+    """A name from a table for plotly's texts, which read some HTML; headings and tables take it as it is."""
+    return escape(isolated(text))
 
 
 def statistic_label(name: str) -> str:
@@ -33,7 +82,7 @@ def axis(title: str, **more: Any) -> dict[str, Any]:
 def distribution_axes(at: list[float], outcome: str) -> dict[str, Any]:
     """The layout of distribution functions, evaluated at ascending values; a long right tail is logarithmic."""
     layout: dict[str, Any] = {
-        "xaxis": axis(f"{escape(outcome)} (the table's unit)"),
+        "xaxis": axis(f"{shown(outcome)} (the table's unit)"),
         "yaxis": axis("Share of records at or below", range=[-0.02, 1.03]),
         "showlegend": True,
         "legend": {"x": 0.98, "xanchor": "right", "y": 0.06, "yanchor": "bottom", "bgcolor": "rgba(0,0,0,0)"},
@@ -43,6 +92,11 @@ def distribution_axes(at: list[float], outcome: str) -> dict[str, Any]:
         layout["xaxis"]["title"]["text"] += ", logarithmic"
         layout["legend"] |= {"x": 0.02, "xanchor": "left", "y": 0.98, "yanchor": "top"}
     return layout
+
+
+def worded(key: str) -> tuple[str, str, str]:
+    """Key, title and reading of a figure, from the list of words."""
+    return key, FIGURES[key].plain, FIGURES[key].about
 
 
 def figure(
@@ -94,24 +148,22 @@ def violin(
     color: str,
     hover: str,
     half_width: float = 0.38,
-    **axes: str,
+    **more: Any,
 ) -> dict[str, Any]:
+    """An outline of a density; `more` is of the trace: axes, a name, an opacity."""
     at, height = density["at"], density["height"]
     if len(at) == 1:  # one value only: a bar
         at, height = [at[0], at[0]], [1.0, 1.0]
     right = [position + half_width * h for h in height]
     left = [position - half_width * h for h in height]
-    return scatter(
-        right + left[::-1],
-        at + at[::-1],
-        fill="toself",
-        fillcolor=transparent(color, 0.35),
-        hoveron="fills",
-        text=hover,
-        hoverinfo="text",
-        line={"color": color, "width": 1.5},
-        **axes,
-    )
+    look: dict[str, Any] = {
+        "fillcolor": transparent(color, 0.35),
+        "line": {"color": color, "width": 1.5},
+        "hoveron": "fills",
+        "text": hover,
+        "hoverinfo": "text",
+    }
+    return scatter(right + left[::-1], at + at[::-1], fill="toself", **look | more)
 
 
 def table(columns: list[str], rows: list[list[Any]]) -> dict[str, Any]:
@@ -119,10 +171,10 @@ def table(columns: list[str], rows: list[list[Any]]) -> dict[str, Any]:
 
 
 def names_axis(names: list[str], upright: int = 3) -> dict[str, Any]:
-    """A horizontal axis with one mechanism a place; more names than `upright` are slanted."""
+    """A horizontal axis with one mechanism a place; more names than `upright` are slanted, many are in a legend."""
     return {
-        "tickvals": list(range(len(names))),
-        "ticktext": names,
+        "tickvals": list(range(len(names))) if len(names) <= MANY_MECHANISMS else [],
+        "ticktext": names if len(names) <= MANY_MECHANISMS else [],
         "range": [-0.6, len(names) - 0.4],
         "showgrid": False,
         "zeroline": False,

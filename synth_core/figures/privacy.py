@@ -4,22 +4,71 @@ from __future__ import annotations
 
 from typing import Any
 
-from synth_core.figures.palette import color
-from synth_core.figures.parts import Figure, Summary, axis, figure, names_axis, scatter, table, violin
+from synth_core.figures.palette import color, transparent
+from synth_core.figures.parts import (
+    FAINT_OTHER,
+    Figure,
+    Other,
+    Summary,
+    axis,
+    figure,
+    known,
+    legend_layout,
+    names_axis,
+    opacity,
+    scatter,
+    table,
+    violin,
+    worded,
+)
 
 _EMPTY = "No posterior in this selection: the histogram has neither bounds nor weights."
 
 
-def bounds_figure(summaries: list[Summary], labels: dict[str, str]) -> Figure:
+def _violins(
+    summaries: list[Summary], labels: dict[str, str], other: Other | None, what: str, hover: dict[str, str]
+) -> list[dict[str, Any]]:
+    """A violin a mechanism, of "bounds" or "weights"; what is beside in outline, in the same place."""
+    traces = []
+    for i, s in enumerate(summaries):
+        name = s["mechanism"]
+        look, now = color(name), "" if other is None else other.now
+        named = known(labels[name], now, name)
+        before = None if other is None else other.found.get(name)
+        density = s["privacy"][what]["density"]
+        traces.append(violin(i, density, look, hover[name], opacity=opacity(s), **named))
+        if other is not None and before is not None and before["privacy"] is not None:
+            traces.append(
+                violin(
+                    i,
+                    before["privacy"][what]["density"],
+                    look,
+                    f"{labels[name]}, {other.name}",
+                    fillcolor=transparent(look, 0.08),
+                    line={"color": look, "width": 1.2, "dash": "dot"},
+                    opacity=FAINT_OTHER * opacity(before),
+                    **known(labels[name], other.name, name),
+                )
+            )
+    return traces
+
+
+def bounds_figure(summaries: list[Summary], labels: dict[str, str], other: Other | None = None) -> Figure:
     """By-record Lipschitz bounds: a violin a mechanism, its maximum marked."""
     shown = [s for s in summaries if s["privacy"] is not None]
-    traces: list[dict[str, Any]] = []
+    hover = {
+        s[
+            "mechanism"
+        ]: f"{labels[s['mechanism']]}: median {s['privacy']['bounds']['five']['median']:.2f} nats"
+        for s in shown
+    }
+    traces = _violins(shown, labels, other, "bounds", hover)
     rows = []
+    tops = [s["lipschitz_bound"] for s in shown]
     for i, s in enumerate(shown):
         name, bounds = s["mechanism"], s["privacy"]["bounds"]
         five, delta = bounds["five"], s["lipschitz_bound"]
         look = color(name)
-        traces.append(violin(i, bounds["density"], look, f"{labels[name]}: median {five['median']:.2f} nats"))
         traces.append(
             scatter(
                 [i],
@@ -31,20 +80,33 @@ def bounds_figure(summaries: list[Summary], labels: dict[str, str]) -> Figure:
                 customdata=[bounds["largest_record"]],
                 marker={"symbol": "diamond", "size": 9, "color": look},
                 cliponaxis=False,
+                opacity=opacity(s),
+                **known(labels[name], "", name, legend=False),
             )
         )
+        before = None if other is None else other.found.get(name)
+        if other is not None and before is not None and before["lipschitz_bound"] is not None:
+            tops.append(before["lipschitz_bound"])
+            traces.append(
+                scatter(
+                    [i],
+                    [before["lipschitz_bound"]],
+                    "markers",
+                    f"{labels[name]}, {other.name}: Δ = {before['lipschitz_bound']:.4f} nats",
+                    marker={"symbol": "diamond-open", "size": 9, "color": look},
+                    opacity=FAINT_OTHER,
+                    **known(labels[name], other.name, name, legend=False),
+                )
+            )
         rows.append([labels[name], *(f"{five[k]:.4f}" for k in five)])
-    top = max((s["lipschitz_bound"] for s in shown), default=1.0)
+    top = max(tops, default=1.0)
     layout = {
         "xaxis": names_axis([labels[s["mechanism"]] for s in shown]),
         "yaxis": axis("Lipschitz bound Δᵢ (nats)", range=[0, top * 1.14], rangemode="tozero"),
-    }
+    } | legend_layout(shown, other)
     alt = "; ".join(f"{labels[s['mechanism']]}: largest bound {s['lipschitz_bound']:.2f} nats" for s in shown)
     return figure(
-        "bounds",
-        "Privacy: by-record Lipschitz bounds",
-        "Width shows how many records have a bound; the diamond, the largest, sets ε = 2Δ. "
-        "Lower is more private.",
+        *worded("bounds"),
         traces,
         layout,
         table(["Mechanism", "Minimum", "25 %", "Median", "75 %", "Maximum Δ"], rows),
@@ -52,17 +114,18 @@ def bounds_figure(summaries: list[Summary], labels: dict[str, str]) -> Figure:
     )
 
 
-def weights_figure(summaries: list[Summary], labels: dict[str, str]) -> Figure:
+def weights_figure(summaries: list[Summary], labels: dict[str, str], other: Other | None = None) -> Figure:
     """Privacy weights: violins, and weights against bounds (Reweight Fig. 2)."""
     shown = [s for s in summaries if s["privacy"] is not None]
-    traces: list[dict[str, Any]] = []
+    hover = {
+        s["mechanism"]: f"{labels[s['mechanism']]}: mean weight {s['privacy']['weights']['mean']:.3f}"
+        for s in shown
+    }
+    traces = _violins(shown, labels, other, "weights", hover)
     rows = []
-    for i, s in enumerate(shown):
+    for s in shown:
         name, weights, some = s["mechanism"], s["privacy"]["weights"], s["privacy"]["scatter"]
         look = color(name)
-        traces.append(
-            violin(i, weights["density"], look, f"{labels[name]}: mean weight {weights['mean']:.3f}")
-        )
         step = max(1, len(shown) // 3)  # the browser draws a few hundred points in all
         traces.append(
             scatter(
@@ -74,8 +137,26 @@ def weights_figure(summaries: list[Summary], labels: dict[str, str]) -> Figure:
                 yaxis="y2",
                 customdata=some["record"][::step],
                 marker={"color": look, "size": 4, "opacity": 0.65},
+                opacity=opacity(s),
+                **known(labels[name], "", name, legend=False),
             )
         )
+        before = None if other is None else other.found.get(name)
+        if other is not None and before is not None and before["privacy"] is not None:
+            some = before["privacy"]["scatter"]
+            traces.append(
+                scatter(
+                    some["weight"][:: 2 * step],
+                    some["bound"][:: 2 * step],
+                    "markers",
+                    f"{labels[name]}, {other.name}<br>weight %{{x:.3f}}<br>bound %{{y:.3f}}",
+                    xaxis="x2",
+                    yaxis="y2",
+                    marker={"color": look, "size": 4, "symbol": "circle-open"},
+                    opacity=FAINT_OTHER,
+                    **known(labels[name], other.name, name, legend=False),
+                )
+            )
         five = weights["five"]
         rows.append(
             [
@@ -95,15 +176,12 @@ def weights_figure(summaries: list[Summary], labels: dict[str, str]) -> Figure:
             "Privacy weight α", domain=[0.64 if len(shown) > 4 else 0.56, 1], anchor="y2", range=[-0.03, 1.06]
         ),
         "yaxis2": axis("Bound Δᵢ (nats)", anchor="x2", rangemode="tozero"),
-    }
+    } | legend_layout(shown, other)
     alt = "; ".join(
         f"{labels[s['mechanism']]}: mean weight {s['privacy']['weights']['mean']:.2f}" for s in shown
     )
     return figure(
-        "weights",
-        "Mechanism: privacy weights",
-        "A weight of 1 keeps a record's full say, 0 removes it. Right: weights that could rise "
-        "without a larger Δ lie low.",
+        *worded("weights"),
         traces,
         layout,
         table(

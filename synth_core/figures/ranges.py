@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from synth_core.figures.palette import color
-from synth_core.figures.parts import TEXT, Figure, area, axis, figure, scatter, table
+from synth_core.figures.parts import TEXT, Figure, area, axis, figure, scatter, shown, table
 
 Array = NDArray[np.float64]
 POINTS = 400
@@ -18,7 +17,7 @@ POINTS = 400
 def _value_axis(values: Array, outcome: str) -> dict[str, Any]:
     ordered = np.sort(values)
     skewed = ordered[0] > 0 and ordered[-1] > 20 * np.median(ordered)
-    title = f"{escape(outcome)} (the table's unit)" + (", logarithmic" if skewed else "")
+    title = f"{shown(outcome)} (the table's unit)" + (", logarithmic" if skewed else "")
     return axis(title, **({"type": "log"} if skewed else {}))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import Any
 
 from synth_core.figures.palette import PALETTE
@@ -13,6 +12,7 @@ from synth_core.figures.parts import (
     figure,
     names_axis,
     scatter,
+    shown,
     statistic_label,
     table,
     violin,
@@ -41,13 +41,13 @@ def study_figure(violins: list[dict[str, Any]], measure: str) -> Figure:
     for place, v in enumerate(violins):
         five = v["five"]
         words = f"{v['label']}, {v['case']}" if len(cases) > 1 else v["label"]
-        hover = escape(f"{words}: median {five['median']:.4g}, {five['min']:.4g} to {five['max']:.4g}")
+        hover = shown(f"{words}: median {five['median']:.4g}, {five['min']:.4g} to {five['max']:.4g}")
         shade = look[v["label"]]
         traces.append(violin(place, v["density"], "#888888" if shade == TEXT else shade, hover))
         middle, dot = [five["q25"], five["median"], five["q75"]], {"color": shade, "size": [1, 8, 1]}
         line = {"color": shade, "width": 2}
         traces.append(scatter([place] * 3, middle, "lines+markers", line=line, marker=dot))
-        names.append(escape(words))
+        names.append(shown(words))
         rows.append(
             [v["case"], v["label"], *(f"{five[k]:.5g}" for k in ("min", "q25", "median", "q75", "max"))]
         )

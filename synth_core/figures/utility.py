@@ -3,51 +3,70 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
+from synth_core.analysis.utility import statistic_words
 from synth_core.figures.palette import color, dash
 from synth_core.figures.parts import (
+    FAINT_OTHER,
     TEXT,
     Figure,
+    Other,
     Summary,
     area,
     axis,
     distribution_axes,
     figure,
+    known,
+    legend_layout,
+    opacity,
     scatter,
+    shown,
     statistic_label,
     table,
+    worded,
 )
+from synth_core.mechanisms.catalogue import find_mechanism
 
 # Points drawn; and how much farther than all others the extremes must lie to be left out.
 MANY, FAR = 100, 3.0
 OFF_SCALE = 150.0  # percent; larger errors are drawn at the edge, as triangles
 
 
-def ecdf_figure(summaries: list[Summary], labels: dict[str, str], outcome: str) -> Figure:
+def _curve(s: Summary, label: str, when: str, **more: Any) -> dict[str, Any]:
+    """The distribution function of the synthetic values of a mechanism."""
+    name, curve = s["mechanism"], s["ecdf"]["synthetic"]
+    named = known(label, when, name)
+    line = {"color": color(name), "width": 1.8, "dash": dash(name), "shape": "hv"}
+    return scatter(
+        curve["at"],
+        curve["share"],
+        hover=f"{named['name']}<br>%{{x:.4g}}: %{{y:.3f}}",
+        line=line | more.pop("line", {}),
+        **named | more,
+    )
+
+
+def ecdf_figure(
+    summaries: list[Summary], labels: dict[str, str], outcome: str, other: Other | None = None
+) -> Figure:
     """Confidential and synthetic distribution functions, the largest differences marked."""
     confidential = summaries[0]["ecdf"]["confidential"]
-    traces = [
-        scatter(
-            confidential["at"],
-            confidential["share"],
-            hover="Confidential<br>%{x:.4g}: %{y:.3f}",
-            name="Confidential",
-            line={"color": TEXT, "width": 2.5, "shape": "hv"},
-        )
-    ]
+    traces: list[dict[str, Any]] = []
     rows = []
+    if other is not None:  # behind all others
+        for before in other.found.values():
+            label = labels.get(before["mechanism"]) or find_mechanism(before["mechanism"]).label
+            behind = {"dash": "dot", "width": 1.5}
+            traces.append(_curve(before, label, other.name, line=behind, opacity=FAINT_OTHER))
     for s in summaries:
-        name, curve, place = s["mechanism"], s["ecdf"]["synthetic"], s["ecdf"]["place"]
+        name, place = s["mechanism"], s["ecdf"]["place"]
         look = color(name)
+        solid = {} if other is None else {"dash": "solid"}
         traces.append(
-            scatter(
-                curve["at"],
-                curve["share"],
-                hover=f"{labels[name]}<br>%{{x:.4g}}: %{{y:.3f}}",
-                name=labels[name],
-                line={"color": look, "width": 1.8, "dash": dash(name), "shape": "hv"},
-            )
+            _curve(s, labels[name], "" if other is None else other.now, line=solid, opacity=opacity(s))
         )
         traces.append(
             scatter(
@@ -55,15 +74,26 @@ def ecdf_figure(summaries: list[Summary], labels: dict[str, str], outcome: str) 
                 s["ecdf"]["at_place"],
                 "lines+markers",
                 f"{labels[name]}: largest difference {s['ecdf_max']:.4f} at %{{x:.4g}}",
-                showlegend=False,
                 line={"color": look, "width": 3},
                 marker={"size": 6, "color": look},
+                opacity=opacity(s),
+                **known(labels[name], "", name, legend=False),
             )
         )
         rows.append([labels[name], f"{s['ecdf_max']:.4f}", f"{s['ecdf_avg']:.6f}", f"{place:.5g}"])
+    traces.append(  # on top, and first in the legend
+        scatter(
+            confidential["at"],
+            confidential["share"],
+            hover="Confidential<br>%{x:.4g}: %{y:.3f}",
+            name="Confidential",
+            legendrank=1,
+            line={"color": TEXT, "width": 2.5, "shape": "hv"},
+        )
+    )
     at = confidential["at"]
     first, last, layout = at[0], at[-1], distribution_axes(at, outcome)
-    layout["showlegend"] = len(summaries) <= 5  # beyond, the table's colours say which is which
+    layout |= legend_layout(summaries, other)
     if layout["xaxis"].get("type") == "log":
         layout["xaxis"]["range"] = [math.log10(first) - 0.05, math.log10(last) + 0.05]
     else:  # the confidential range: one synthetic outlier must not turn every curve into a wall, nor a few others
@@ -73,9 +103,7 @@ def ecdf_figure(summaries: list[Summary], labels: dict[str, str], outcome: str) 
         pad = 0.04 * (last - first)
         layout["xaxis"]["range"] = [first - pad, last + pad]
     return figure(
-        "ecdf",
-        "Utility: distribution functions",
-        "Curves that coincide mean the same distribution; the thick bar marks the largest difference.",
+        *worded("ecdf"),
         traces,
         layout,
         table(["Mechanism", "Largest difference", "Average squared difference", f"Where ({outcome})"], rows),
@@ -83,8 +111,46 @@ def ecdf_figure(summaries: list[Summary], labels: dict[str, str], outcome: str) 
     )
 
 
-def quantiles_figure(summaries: list[Summary], labels: dict[str, str]) -> Figure:
+@dataclass(frozen=True)
+class Words:
+    """What a figure of errors says: its key, title, reading, what a row is, and the name of a row."""
+
+    key: str
+    title: str
+    reading: str
+    row: str
+    name: Callable[[str], str]
+
+
+def quantiles_figure(summaries: list[Summary], labels: dict[str, str], other: Other | None = None) -> Figure:
     """Mean and percentiles: synthetic minus confidential, in percent, with 95 % intervals."""
+    key, title, reading = worded("quantiles")
+    words = Words(
+        key, title, f"{reading} Triangles lie beyond {OFF_SCALE:.0f} %.", "Statistic", statistic_label
+    )
+    return errors_figure(words, summaries, labels, other)
+
+
+def subgroups_figure(
+    summaries: list[Summary], labels: dict[str, str], predictor: str, measure: str
+) -> Figure:
+    """One statistic within groups of a predictor: the summaries' statistics are those of the groups."""
+    sizes = {t["name"]: t["n_records"] for t in summaries[0]["statistics"]}
+    words = Words(
+        "subgroups",
+        f"Accuracy: {statistic_words(measure)} by {predictor}",
+        "Dots near 0 are accurate within a group too; the grey band is the confidential data's own 95 % sampling "
+        "interval, wide where a group is small.",
+        "Group",
+        lambda name: f"{name} ({sizes[name]:,})",
+    )
+    return errors_figure(words, summaries, labels, None) | {"height": max(240, 60 + 42 * len(sizes))}
+
+
+def errors_figure(
+    words: Words, summaries: list[Summary], labels: dict[str, str], other: Other | None
+) -> Figure:
+    """Synthetic minus confidential, in percent, with 95 % intervals: a row a statistic."""
     names = [s["name"] for s in summaries[0]["statistics"]]
     traces: list[dict[str, Any]] = []
     rows = []
@@ -101,7 +167,8 @@ def quantiles_figure(summaries: list[Summary], labels: dict[str, str]) -> Figure
         if low is not None and high is not None:
             band_x += [low, high, high, low, low, None]
             band_y += [i - 0.42, i - 0.42, i + 0.42, i + 0.42, i - 0.42, None]
-    traces.append(area(band_x, band_y))
+    traces.append(area(band_x, band_y, name="Confidential, 95 % interval"))
+    marks = []
     for j, s in enumerate(summaries):
         name, look = s["mechanism"], color(s["mechanism"])
         x, y, minus, plus, hover, symbols = [], [], [], [], [], []
@@ -117,13 +184,13 @@ def quantiles_figure(summaries: list[Summary], labels: dict[str, str]) -> Figure
                 minus.append(0.0 if off else min(max(middle - low, 0.0), OFF_SCALE))
                 plus.append(0.0 if off else min(max(high - middle, 0.0), OFF_SCALE))
                 hover.append(
-                    f"{labels[name]}, {statistic_label(stat['name'])}<br>synthetic "
+                    f"{labels[name]}, {shown(words.name(stat['name']))}<br>synthetic "
                     f"{stat['synthetic']:.5g}, confidential {base:.5g}<br>"
                     f"{middle:+.2f} %"
                 )
             rows.append(
                 [
-                    statistic_label(stat["name"]),
+                    words.name(stat["name"]),
                     labels[name],
                     f"{base:.6g}",
                     f"{stat['synthetic']:.6g}",
@@ -141,30 +208,65 @@ def quantiles_figure(summaries: list[Summary], labels: dict[str, str]) -> Figure
                 hoverinfo="text",
                 marker={"color": look, "size": 8 if count <= 5 else 6, "symbol": symbols},
                 error_x=reach | {"color": look, "thickness": 2, "width": 4},
+                opacity=opacity(s),
+                **known(labels[name], "" if other is None else other.now, name),
             )
         )
+        marks.append(traces[-1])
+        before = None if other is None else other.found.get(name)
+        if other is not None and before is not None:
+            traces.append(_before(before, labels[name], other.name, y))
     layout = {
         "xaxis": axis("Synthetic − confidential (% of confidential)", zeroline=True, ticksuffix=" %"),
         "yaxis": {
             "tickvals": list(range(len(names))),
-            "ticktext": [statistic_label(n) for n in names],
+            "ticktext": [shown(words.name(n)) for n in names],
             "showgrid": False,
             "range": [len(names) - 0.45, -0.55],
             "zeroline": False,
             "automargin": True,
         },
-    }
+    } | legend_layout(summaries, other)
+    usable = [t for t, s in zip(marks, summaries, strict=True) if opacity(s) == 1]
+    if usable and len(usable) < len(summaries):  # what is not for use does not set the scale
+        lowest, highest = _reach(usable)
+        layout["xaxis"]["range"] = [1.1 * min(lowest, 0.0), 1.1 * max(highest, 0.0)]
     return figure(
-        "quantiles",
-        "Utility: mean and percentiles",
-        "Dots near 0 with short bars are accurate; the grey band is the confidential data's own "
-        f"95 % sampling interval. Triangles lie beyond {OFF_SCALE:.0f} %.",
+        words.key,
+        words.title,
+        words.reading,
         traces,
         layout,
-        table(["Statistic", "Mechanism", "Confidential", "Synthetic", "95 % interval", "Difference"], rows),
+        table([words.row, "Mechanism", "Confidential", "Synthetic", "95 % interval", "Difference"], rows),
         "; ".join(
             f"{labels[s['mechanism']]}: largest error "
             f"{max(abs(t['relative_error']) for t in s['statistics']):.1%}"
             for s in summaries
         ),
     )
+
+
+def _before(before: Summary, label: str, when: str, places: list[float]) -> dict[str, Any]:
+    """The errors of a mechanism under the choices that are seen beside: hollow, without intervals."""
+    name = before["mechanism"]
+    errors = [s["relative_error"] for s in before["statistics"] if s["confidential"]]
+    known_places = places[: len(errors)]
+    return scatter(
+        [100 * max(-OFF_SCALE / 100, min(OFF_SCALE / 100, error)) for error in errors],
+        known_places,
+        "markers",
+        f"{label}, {when}: %{{x:.2f}} %",
+        marker={"color": color(name), "size": 8, "symbol": "circle-open"},
+        opacity=FAINT_OTHER,
+        **known(label, when, name),
+    )
+
+
+def _reach(traces: list[dict[str, Any]]) -> tuple[float, float]:
+    """The ends of the intervals of these traces."""
+    ends = [
+        (x - minus, x + plus)
+        for t in traces
+        for x, minus, plus in zip(t["x"], t["error_x"]["arrayminus"], t["error_x"]["array"], strict=True)
+    ]
+    return min((low for low, _ in ends), default=0.0), max((high for _, high in ends), default=0.0)

@@ -18,16 +18,14 @@ from collections import OrderedDict, deque
 from collections.abc import Sequence
 from typing import Any
 
-from synth_core.analysis.settings import Settings
-from synth_core.data.table import Table
 from synth_core.jobs.lane import Lane
 from synth_core.jobs.stored import stored_summary
-from synth_core.jobs.tasks import Job, Task, cancelled_job, mechanism_task
+from synth_core.jobs.tasks import Job, Task, cancelled_job
 from synth_core.system import files
 from synth_core.system.cache import results_cache
 from synth_core.system.scratch import working_directory
 
-FINISHED_KEPT = 512
+FINISHED_KEPT = 64  # that nobody looks at; others are found in the cache, and take up to 0.8 MiB each
 
 
 class JobManager:
@@ -54,17 +52,6 @@ class JobManager:
 
     # -- what a session calls ------------------------------------------------------------------
 
-    def request(
-        self,
-        owner: str,
-        table: Table,
-        settings: Settings,
-        mechanisms: list[str],
-        reference: Table | None = None,
-    ) -> list[Job]:
-        """Jobs for these mechanisms, new or shared; what `owner` wanted before is dropped."""
-        return self.submit(owner, [mechanism_task(table, settings, name, reference) for name in mechanisms])
-
     def submit(self, owner: str, tasks: Sequence[Task]) -> list[Job]:
         """Jobs for these tasks, new or shared; what `owner` wanted before is dropped.
 
@@ -76,7 +63,7 @@ class JobManager:
         with self._condition:
             for task in tasks:
                 if task.key in self._stopped.get(owner, set()):
-                    jobs.append(cancelled_job(task.key))
+                    jobs.append(cancelled_job(task))
                     continue
                 job = self._jobs.get(task.key)
                 if job is not None and job.state == "failed" and owner not in job.shown_to:
@@ -160,7 +147,7 @@ class JobManager:
             if job.key not in wanted and job.state in ("queued", "running"):
                 self._cancel(job)
                 self._jobs.pop(job.key, None)  # asked for again, it starts anew
-        finished = [job for job in self._jobs.values() if job.finished.is_set()]
+        finished = [job for job in self._jobs.values() if job.finished.is_set() and job.key not in wanted]
         for job in finished[: max(0, len(finished) - FINISHED_KEPT)]:
             self._jobs.pop(job.key, None)
 

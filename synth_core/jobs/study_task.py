@@ -11,7 +11,8 @@ from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.summary import density, five_numbers
 from synth_core.data.table import open_table
 from synth_core.errors import InputError
-from synth_core.experiments.presets import PRESETS, build
+from synth_core.experiments.named_studies import NAMED_STUDIES, build
+from synth_core.experiments.studies.in_words import like_in_words, rows_in_words
 from synth_core.experiments.studies.like import compare_like, local_bounds, study_like
 from synth_core.experiments.studies.report import StudyReport
 from synth_core.experiments.studies.run_study import StudyOutcome, run_study
@@ -29,7 +30,7 @@ class StudyRequest:
 
     Attributes
     ----------
-    name : a preset, or "like": databases like the table in use
+    name : a named study's, or "like": databases like the table in use
     replicates : R
     mechanisms, epsilons, rows : of `like`: keys, targets, numbers of records
     """
@@ -74,8 +75,10 @@ def run_in_app(analysis: Analysis, asked: StudyRequest) -> dict[str, Any]:
         analysis.progress(f"{done:,} of {total:,} simulated databases{remaining}", done / total)
 
     outcome = run_study(study, asked.replicates, asked.seed, SerialBackend(), analysis.cache, report)
-    rows = compare_like(outcome, local) if asked.name == LIKE else PRESETS[asked.name].compare(outcome)
+    rows = compare_like(outcome, local) if asked.name == LIKE else NAMED_STUDIES[asked.name].compare(outcome)
+    words = like_in_words(outcome, local) if asked.name == LIKE else rows_in_words(rows)
     return {
+        "words": words,
         "heading": StudyReport(outcome, rows).heading(),
         "rows": [asdict(row) for row in rows],
         "violins": _violins(outcome),

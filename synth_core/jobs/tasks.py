@@ -13,12 +13,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from synth_core.analysis.result_key import TUNING, result_key
+from synth_core.analysis.result_key import NOT_OF_ALL, result_key
 from synth_core.analysis.settings import Settings
 from synth_core.data.table import Table
 from synth_core.experiments.audit.audit import AuditRequest
 from synth_core.experiments.explore.measures import Target
-from synth_core.experiments.explore.point import PREDICTIVE, point_key
+from synth_core.experiments.explore.point import point_key
 from synth_core.experiments.explore.sweep import Planned
 from synth_core.experiments.explore.targets import EpsilonTarget
 from synth_core.jobs.study_task import StudyRequest
@@ -92,9 +92,9 @@ class Job:
             return None
 
 
-def cancelled_job(key: str) -> Job:
+def cancelled_job(task: Task) -> Job:
     """A stand-in for what an owner has cancelled."""
-    job = Job(key, {}, [], Path(), state="cancelled")
+    job = Job(task.key, task.spec, [], Path(), state="cancelled")
     job.finished.set()
     return job
 
@@ -136,16 +136,12 @@ def contract_task(table: Table, settings: Settings) -> Task:
     return _task(_spec("contract", table, settings, "", None), (table,))
 
 
-def point_task(
-    table: Table, planned: Planned, reference: Table | None = None, extra: tuple[float, ...] = ()
-) -> Task:
+def point_task(table: Table, planned: Planned, reference: Table | None = None) -> Task:
     """One point of a map, in the background."""
     frozen = None if reference is None else reference.fingerprint
-    key = point_key(
-        table.fingerprint, planned.settings, find_mechanism(planned.mechanism), frozen, PREDICTIVE, extra
-    )
+    key = point_key(table.fingerprint, planned.settings, find_mechanism(planned.mechanism), frozen)
     spec = _spec("point", table, planned.settings, planned.mechanism, reference)
-    return Task(key, spec | {"extra": list(extra)}, _tables(table, reference), background=True)
+    return Task(key, spec, _tables(table, reference), background=True)
 
 
 def tune_task(
@@ -182,7 +178,9 @@ def release_task(request: Request, click: str) -> Task:
 def check_task(table: Table, settings: Settings, column: str | None, level: str | None) -> Task:
     """The check of a model's unweighted fit; it depends on no setting of the mechanisms."""
     kept = settings.model_copy(
-        update={name: Settings.model_fields[name].default for name in TUNING | {"percentiles", "datasets"}}
+        update={
+            name: Settings.model_fields[name].default for name in NOT_OF_ALL | {"percentiles", "datasets"}
+        }
     )
     spec = _spec("check", table, kept, "unweighted", None) | {"column": column, "level": level}
     return _task(spec, (table,))

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _TABLES_KEPT = 4
 _REPORT_SECONDS = 0.1
+TOLD_AFTER_SECONDS, TOLD_FROM_SHARE = 2.0, 0.03
 
 _tables: OrderedDict[str, Table] = OrderedDict()
 _prepared: dict[Any, Fits] = {}  # the last table's chosen columns and model: seconds of work in a large one
@@ -45,6 +46,7 @@ class _Reporter:
         self._directory = directory
         self._written = 0.0
         self._text = ""
+        self._began = 0.0  # when this step was first told
 
     def __call__(self, text: str, share: float) -> None:
         if _cancelled(self._directory):
@@ -52,8 +54,27 @@ class _Reporter:
         now = time.monotonic()
         if text == self._text and now - self._written < _REPORT_SECONDS:
             return  # a new step is always told: it may be silent for long
+        if text != self._text:
+            self._began = now
         self._written, self._text = now, text
-        _write(self._directory / "status.json", {"text": text, "share": share})
+        words = text + time_left(now - self._began, share)
+        _write(self._directory / "status.json", {"text": words, "share": share})
+
+
+def time_left(seconds: float, share: float) -> str:
+    """Words to add about a step that has run so long and is so far; none before that can be told, or near its end.
+
+    Examples
+    --------
+    >>> time_left(10.0, 0.25), time_left(600.0, 0.5), time_left(1.0, 0.5), time_left(10.0, 0.9)
+    (', about 30 s left of this step', ', about 10 min left of this step', '', '')
+    """
+    if seconds < TOLD_AFTER_SECONDS or share < TOLD_FROM_SHARE:
+        return ""
+    left = seconds * (1 - share) / share
+    if left < TOLD_AFTER_SECONDS:
+        return ""
+    return f", about {f'{left:.0f} s' if left < 120 else f'{left / 60:.0f} min'} left of this step"
 
 
 def _failed(error: Exception, directory: Path) -> dict[str, Any]:
@@ -77,7 +98,6 @@ def _summary(analysis: Analysis, result: Result) -> dict[str, Any]:
     return summarise(result, analysis.model.records.outcome) | {
         "density_scale": analysis.model.density_scale,
         "rows_dropped": analysis.selection.dropped,
-        "cached": result.cached,
     }
 
 
@@ -92,7 +112,7 @@ def _mechanism(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
 def _point(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
     from synth_core.experiments.explore.point import run_point
 
-    return run_point(analysis, spec["mechanism"], extra=tuple(spec["extra"])).summary()
+    return run_point(analysis, spec["mechanism"]).summary()
 
 
 def _tune(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:

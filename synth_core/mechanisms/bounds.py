@@ -6,7 +6,7 @@ the running maxima stay.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,18 +24,26 @@ class Bounds:
 
     Attributes
     ----------
-    lipschitz_bounds : array of shape (n_records,)
-        Delta_i = max over draws of |t_si|, in nats, with t the weighted log-likelihood.
-    oscillations : array of shape (n_records,)
-        max over draws of t_si minus min over draws, in nats: free of the unit in which a density is taken.
+    highest, lowest : arrays of shape (n_records,)
+        max and min over draws of t_si, in nats, with t the weighted log-likelihood. A weight of 0 contributes t = 0.
     draw_max, draw_min : arrays of shape (n_draws,)
-        max and min over records of t_si. A weight of 0 contributes t = 0.
+        max and min over records of t_si.
     """
 
-    lipschitz_bounds: Array
-    oscillations: Array
+    highest: Array
+    lowest: Array
     draw_max: Array
     draw_min: Array
+
+    @property
+    def lipschitz_bounds(self) -> Array:
+        """Delta_i = max over draws of |t_si|, in nats, of shape (n_records,)."""
+        return np.maximum(self.highest, -self.lowest)
+
+    @property
+    def oscillations(self) -> Array:
+        """max over draws of t_si minus min over draws, in nats, of shape (n_records,): free of a density's unit."""
+        return apart(self.highest, self.lowest)
 
     @property
     def lipschitz_bound(self) -> float:
@@ -48,16 +56,9 @@ class Bounds:
         return float(self.oscillations.max())
 
     def clamped(self, censor_bound: float) -> Bounds:
-        """These bounds with every term clamped to [-censor_bound, censor_bound], as censoring does.
-
-        Of an oscillation clamping may leave less than is said here.
-        """
-        return Bounds(
-            np.minimum(self.lipschitz_bounds, censor_bound),
-            np.minimum(self.oscillations, 2 * censor_bound),
-            np.clip(self.draw_max, -censor_bound, censor_bound),
-            np.clip(self.draw_min, -censor_bound, censor_bound),
-        )
+        """These bounds with every term clamped to [-censor_bound, censor_bound], as censoring does."""
+        arrays = (self.highest, self.lowest, self.draw_max, self.draw_min)
+        return Bounds(*(np.clip(each, -censor_bound, censor_bound) for each in arrays))
 
     def growth(self) -> Array:
         """Delta computed from the first s draws, s = 1..n_draws, of shape (n_draws,)."""
@@ -94,7 +95,7 @@ def lipschitz_bounds(
     """
     if n_records == 0 or n_draws == 0:
         raise ValueError("bounds need at least one record and one draw")
-    per_record, oscillations = np.zeros((2, n_records))
+    highest, lowest = np.zeros((2, n_records))
     draw_max = np.full(n_draws, -np.inf)
     draw_min = np.full(n_draws, np.inf)
     step = max(1, block_elements // n_draws)
@@ -112,13 +113,33 @@ def lipschitz_bounds(
         terms = log_lik(rows)
         if weights is not None:
             terms *= block_weights
-        highest, lowest = terms.max(axis=0), terms.min(axis=0)
-        per_record[rows] = np.maximum(highest, -lowest)
-        oscillations[rows] = apart(highest, lowest)
+        highest[rows], lowest[rows] = terms.max(axis=0), terms.min(axis=0)
         np.maximum(draw_max, terms.max(axis=1), out=draw_max)
         np.minimum(draw_min, terms.min(axis=1), out=draw_min)
         check(min(1.0, (start + step) / n_records))
-    return Bounds(per_record, oscillations, draw_max, draw_min)
+    return Bounds(highest, lowest, draw_max, draw_min)
+
+
+def joint_lipschitz_bounds(blocks: Sequence[Bounds]) -> Array:
+    """Delta_i of records of several sensitive variables, each with a posterior of its own, of shape (n_records,).
+
+    The posteriors are independent, so any draw of one may meet any draw of another: the largest |sum over blocks of
+    t_ik| over all combinations of draws is max(sum of the largest, minus the sum of the smallest). Draws that are
+    paired by number understate it.
+
+    Parameters
+    ----------
+    blocks : sequence of Bounds
+        Of the same records.
+
+    Examples
+    --------
+    >>> one = Bounds(np.array([1.0]), np.array([-3.0]), np.empty(0), np.empty(0))
+    >>> joint_lipschitz_bounds([one, one])
+    array([6.])
+    """
+    highest, lowest = (np.sum([getattr(b, name) for b in blocks], axis=0) for name in ("highest", "lowest"))
+    return np.maximum(highest, -lowest)
 
 
 def apart(highest: Array, lowest: Array) -> Array:

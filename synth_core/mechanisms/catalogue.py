@@ -156,6 +156,18 @@ MECHANISMS: dict[str, Mechanism] = {
     )
 }
 
+# Every setting that moves a point of the product space; a scheme's own are among them.
+TUNING = frozenset[str]().union(
+    *(
+        Mechanism("", "", scheme, tuple(ADJUSTMENTS), likelihood, standard).tuning
+        for scheme in (*SCHEMES, HISTOGRAM)
+        for likelihood in LIKELIHOODS
+        for standard in STANDARDS
+    )
+)
+# Of them, what is declared for one table: another table, or what is known without reading this one.
+OF_A_TABLE = {"risk_reference", *ANCHOR_SETTINGS} - {"anchor_weight", "anchor_records"}
+
 
 def compose(
     scheme: str, adjustments: tuple[str, ...] = (), likelihood: str = "plain", standard: str = "whole"

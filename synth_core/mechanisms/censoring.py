@@ -27,12 +27,20 @@ class Censoring:
         Outcomes simulated from the anchor for the same predictors; their likelihood, to the power `prior_weight`
         and not clamped, multiplies the prior (a power prior, Ibrahim and Chen 2000). No record enters it.
     prior_weight : float, or array of shape (n_records,)
+    prior_design : array of shape (n_prior, n_columns), optional
+        Whose outcomes `prior_outcome` simulates, of shape (n_prior,), where the records' own design is sensitive too;
+        None is the records'.
+    padding : int
+        How many of `prior_outcome`, from the first, stand for nothing: they fill the rows of the records where the
+        prior has a design of its own. Nothing may be computed from them: their number is that of the records.
     """
 
     bound: float
     anchor: Array | None = None
     prior_outcome: Array | None = None
     prior_weight: float | Array = 0.0
+    prior_design: Array | None = None
+    padding: int = 0
 
     def offset(self, n_records: int) -> Array:
         """What is subtracted from the log-likelihoods, of shape (n_records,)."""
@@ -45,7 +53,7 @@ class Censoring:
     @property
     def content(self) -> list[Any]:
         """What a fit's key knows of it."""
-        return [self.bound, self.anchor, self.prior_outcome, self.prior_weight]
+        return [self.bound, self.anchor, self.prior_outcome, self.prior_weight, self.prior_design]
 
 
 def weighted_terms(log_lik: Array, weights: Array, censoring: Censoring | None = None) -> Array:

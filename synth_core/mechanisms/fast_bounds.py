@@ -120,9 +120,8 @@ def bounds_by_extremes(
     if scale is not None:  # weights are not negative, so they keep the order
         highest *= scale
         lowest *= scale
-    per_record, oscillations = np.zeros((2, n_records))
-    per_record[active] = np.maximum(highest, -lowest)
-    oscillations[active] = highest - lowest
+    whole = np.zeros((2, n_records))
+    whole[:, active] = highest, lowest
 
     def signed(sign: float) -> Callable[[Index], Array]:
         def terms(which: Index) -> Array:
@@ -134,8 +133,8 @@ def bounds_by_extremes(
     step = max(1, block_elements // n_draws)
     start = -np.inf if len(active) == n_records else 0.0  # a record of weight 0 contributes 0
     return Bounds(
-        per_record,
-        oscillations,
+        whole[0],
+        whole[1],
         _largest_by_draw(signed(1.0), highest, lowest, n_draws, step, start),
         -_largest_by_draw(signed(-1.0), -lowest, -highest, n_draws, step, start),
     )

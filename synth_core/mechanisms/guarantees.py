@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -155,59 +154,7 @@ GUARANTEES: dict[str, Guarantee] = {
 }
 
 
-SEED = (
-    "It holds for one draw made with a secret random seed, up to the sampler's distance from the exact "
-    "posterior: never publish the seed of a release. It has 31 bits a chain, so the promise is computational: it "
-    "holds against who cannot try them all."
-)
-
-OWN_TESTED = (
-    "The program is the analyst's own. What is said here holds if its target is what the check found where it was "
-    "tried: values of the parameters and bounds that were drawn, not all."
-)
-
 COVERED = "60 to 72 % of other databases in the papers' own design"  # by 2sΔ, at ε = 5, 4, 3 (published-and-ours.md)
-
-# What an intruder may learn, where a bound on odds does not follow from the claim.
-NO_ODDS = {
-    "averaged": "An average bounds no single case: nothing follows for what an intruder may believe of one record.",
-    "truncated": "Nothing follows for what an intruder believes who does not know the range. A range relative to the "
-    "value (from a·x to b·x) tells the value to whoever knows the range: use fixed brackets where it could be known.",
-}
-
-
-DECLARED_SPAN = "declared span"  # in the place of a reference table's name
-
-
-def about_weights(weighted: bool, reference: str, from_current: bool, anchored: bool = False) -> str:
-    """Whose alpha: what the source of the weights means for the promise.
-
-    `from_current` says that re-weighting, range averaging or matching reads the current table
-    even where the risk map is frozen.
-    """
-    if not weighted:
-        if anchored:
-            return "All records of the fit have one weight c, so no record moves the weight of another."
-        return "It uses no weights, so nothing else of the table enters."
-    if reference == DECLARED_SPAN:
-        return (
-            "The span of the risk is declared, so no record that leaves rescales the weights of the others; they read "
-            "the table through the draws of its unweighted fit alone."
-        )
-    if reference == "current":
-        return (
-            "The weights come from the current table: a record's weight depends on all records. Only a frozen risk map "
-            "(a risk reference) makes it depend on its own."
-        )
-    if from_current:
-        return (
-            f"The risk map is frozen on {reference}, but re-weighting, range averaging or matching is computed from "
-            "the current table, so a record's weight still depends on others."
-        )
-    return (
-        f"The weights come from a risk map frozen on {reference}: a record's weight depends on that record alone. The "
-        "people in that table are not covered by this ε, unless it is public."
-    )
 
 
 def belief_after(prior: float, epsilon: float) -> float:
@@ -224,81 +171,6 @@ def belief_after(prior: float, epsilon: float) -> float:
         return 1.0
     odds = prior / (1.0 - prior) * math.exp(epsilon)
     return odds / (1.0 + odds)
-
-
-def local_words(oscillation: float | None, joint: float | None, draws: int) -> str:
-    """What one record does over the draws at hand, whatever the unit; empty where it was not measured.
-
-    If all of S independent draws stay within a range, at most 3/S of the posterior lies beyond it, with 95 %
-    confidence: (1 - p)^S = 0.05.
-
-    Examples
-    --------
-    >>> local_words(None, None, 0)
-    ''
-    """
-    if oscillation is None and joint is None:
-        return ""
-    ways = [
-        "" if oscillation is None else f"{oscillation:.2f} nats with all weights held",
-        "" if joint is None else f"{joint:.2f} nats as the weights of the others move with it",
-    ]
-    moved = oscillation is not None and joint is not None and joint > 1.01 * oscillation
-    return (
-        f"Over the draws, what one record's leaving changes varies by at most {' and '.join(filter(None, ways))}, "
-        f"whatever the unit of the value: a local figure. Up to {3 / draws:.2%} of the posterior may lie beyond "
-        f"{draws:,} draws (95 % confidence)."
-        + (" What is said with weights held says too little here: they move." if moved else "")
-    )
-
-
-def explain(  # noqa: PLR0913 # each is another part of what is said
-    guarantee: Guarantee,
-    epsilon: float,
-    epsilon_replace: float | None,
-    datasets: int,
-    weighted: bool,
-    reference: str,
-    from_current: bool = False,
-    anchor: str = "",
-    more: Sequence[str] = (),
-) -> list[str]:
-    """The badge's explanation in plain sentences, with numbers for the epsilon on screen.
-
-    Parameters
-    ----------
-    anchor : str
-        A sentence about what the likelihood is anchored at.
-    more : sequence of str
-        Sentences to follow the neighbours: of `local_words`, `OWN_TESTED`; empty ones are left out.
-    """
-    lines = [guarantee.promise, f"Not promised: {guarantee.limits}", *filter(None, [anchor])]
-    histogram = guarantee.key == "histogram"
-    if not histogram:
-        lines.append(about_weights(weighted, reference, from_current, bool(anchor)))
-    change = "replaced by any other" if histogram else "withheld, its row and its predictors kept"
-    neighbour = f"ε = {epsilon:.2f} is for one record's value {change}"
-    if epsilon_replace and not histogram:
-        neighbour += f"; for one replaced {'' if guarantee.strict else 'by another value of the table '}"
-        neighbour += f"it is {epsilon_replace:.2f}"
-    if datasets > 1:
-        neighbour += f". {datasets} data sets cost {datasets} × {epsilon:.2f} = {epsilon * datasets:.2f}"
-    lines += [neighbour + ".", *filter(None, more)]
-    if guarantee.key in NO_ODDS:
-        return [*lines, NO_ODDS[guarantee.key], SEED]
-    # Odds between two values of a record: the neighbour relation is replacement.
-    total = (epsilon_replace or epsilon) * datasets
-    beliefs = "; ".join(f"{prior:.0%} at most {belief_after(prior, total):.1%}" for prior in (0.01, 0.1, 0.5))
-    factor = f"{math.exp(total):,.1f}" if total < 30 else f"e^{total:.0f}"
-    kind = "can at most become" if guarantee.strict else "would on this table at most become"
-    held = "" if guarantee.strict or not weighted else " and the weights of the others held"
-    lines.append(
-        f"What an intruder believes of a record's value before and after: odds between two values grow by at most "
-        f"e^ε = {factor}, with the ε of replacing{held}. A belief of {beliefs} ({kind})."
-    )
-    if not histogram:
-        lines.append(SEED)
-    return lines
 
 
 def safety_factor(n: int) -> float:

@@ -12,6 +12,7 @@ from synth_core.errors import InputError
 from synth_core.models.base import Draws, Model, Options, Records
 from synth_core.models.beta import Beta
 from synth_core.models.beta_regression import BetaRegression
+from synth_core.models.categorical import Categorical
 from synth_core.models.counts import NegativeBinomial, Poisson
 from synth_core.models.lognormal import Lognormal
 from synth_core.models.mixture import Mixture
@@ -21,14 +22,25 @@ from synth_core.models.two_part import TwoPart
 # The analyst's own program stands outside: it is no family until its source is given.
 MODELS: dict[str, type[Model]] = {
     model.name: model
-    for model in (Lognormal, TwoPart, Mixture, Beta, BetaRegression, Poisson, NegativeBinomial)
+    for model in (
+        Lognormal,
+        TwoPart,
+        Mixture,
+        Beta,
+        BetaRegression,
+        Poisson,
+        NegativeBinomial,
+        Categorical,
+    )
 }
 
 PROGRAMS = tuple(dict.fromkeys(model.program for model in MODELS.values()))  # their Stan programs
 
 
 def family(name: str) -> type[Model]:
-    """The family of that name, the analyst's own included."""
+    """The family of that name, the analyst's own included; raises InputError if there is none."""
+    if name != OwnProgram.name and name not in MODELS:
+        raise InputError(f"There is no model '{name}'; there are: {', '.join(MODELS)}.")
     return OwnProgram if name == OwnProgram.name else MODELS[name]
 
 
@@ -46,8 +58,6 @@ def build_model(
     bounds, unit, more
         The fields of `Options`; those that the family does not name in `uses` are left out.
     """
-    if name != OwnProgram.name and name not in MODELS:
-        raise InputError(f"There is no model '{name}'; there are: {', '.join(MODELS)}.")
     kind = family(name)
     return kind(records, Options(bounds, unit, **more).only(kind.uses))
 

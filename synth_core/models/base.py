@@ -113,6 +113,7 @@ class Options:
     components : K of a mixture
     concentration : prior mean of the Dirichlet's concentration a of a mixture's shares: small is sparse
     zero_part : whether zeros have a probability of their own
+    categories : declared categories of the outcome, in the order of its codes 0, 1, ...
     prior_scale : multiplies the scales of the priors: 1 is the family's own, larger is vaguer
     program : source of the analyst's own Stan program
     """
@@ -125,6 +126,7 @@ class Options:
     components: int = 5
     concentration: float = 1.0
     zero_part: bool = False
+    categories: tuple[str, ...] = ()
     prior_scale: float = 1.0
     program: str | None = None
 
@@ -147,6 +149,7 @@ class Model(ABC):
     uses: ClassVar[frozenset[str]] = frozenset()  # options beyond the prior's scale
     spread_words: ClassVar[str] = "standard deviation"  # what a guessed spread is
     discrete: bool = False
+    ordered: ClassVar[bool] = True  # its values are amounts: they have ranges, a radius and percentiles
     block_elements: ClassVar[int] = BLOCK_ELEMENTS  # draws x records that log_lik is best asked for at once
     exact_again: ClassVar[bool] = True  # log_lik costs little: bounds may ask for some of it twice
     slow: ClassVar[bool] = False  # refits have a shorter warm-up, and a preview is shown meanwhile
@@ -155,6 +158,7 @@ class Model(ABC):
     takes_anchor: bool = True  # its program subtracts an anchor before it clamps
     takes_anchor_prior: ClassVar[bool] = True  # and takes a prior from it, see `unclamped`
     takes_guess: ClassVar[bool] = True  # `guess` makes parameters of a guess
+    needs_guess: ClassVar[bool] = True  # of numbers; else `guess` knows without
     restart_parameters: tuple[str, ...] = ()  # what a later fit needs to start from this one
 
     def __init__(self, records: Records, options: Options):
@@ -197,6 +201,28 @@ class Model(ABC):
             return []
         prior = type(self)(self.records.with_outcome(censoring.prior_outcome), self.options)
         return [(prior, prior_weights)]
+
+    def beside_prior(
+        self, weights: Array, censoring: Censoring | None
+    ) -> tuple[Model, Array, Censoring | None]:
+        """What is fitted: where a prior has a design of its own, its records stand below these with weight 0."""
+        if censoring is None or censoring.prior_design is None or censoring.prior_outcome is None:
+            return self, weights, censoring
+        mine, prior = self.records, censoring.prior_outcome
+        records = replace(
+            mine,
+            outcome=np.concatenate([mine.outcome, prior]),
+            design=np.vstack([mine.design, censoring.prior_design]),
+        )
+        below = np.zeros(len(prior))
+        joined = Censoring(
+            censoring.bound,
+            np.concatenate([censoring.offset(mine.n), below]),
+            np.concatenate([np.resize(prior, mine.n), prior]),
+            np.concatenate([np.zeros(mine.n), below + censoring.prior_weight]),
+            padding=mine.n,
+        )
+        return type(self)(records, self.options), np.concatenate([weights, below]), joined
 
     def of_records(self, rows: NDArray[np.int64], outcome: Array) -> Self:
         """The same family for some of the records, in the same design, with another outcome."""

@@ -69,5 +69,59 @@ def whitening(rows: Array, information: Array, slope_scale: float) -> Array:
     return scipy.linalg.cholesky((covariance + covariance.T) / 2, lower=True)
 
 
+def category_contrasts(n_categories: int) -> Array:
+    """Orthonormal columns that each sum to 0, of shape (n_categories, n_categories - 1) (Helmert)."""
+    found = np.zeros((n_categories, n_categories - 1))
+    for j in range(1, n_categories):
+        found[:j, j - 1], found[j, j - 1] = 1.0, -j
+        found[: j + 1, j - 1] /= np.sqrt(j * (j + 1))
+    return found
+
+
+def penalised_shares(rows: Array, counts: Array, scale: Array) -> tuple[Array, Array]:
+    """Penalised estimate of a multinomial logit regression by Newton's method, and a factor of its covariance.
+
+    Parameters
+    ----------
+    rows : array of shape (n_rows, k)
+    counts : array of shape (n_rows, n_categories)
+        Sums of the weights over a row's records of a category.
+    scale : array of shape (k,)
+        Standard deviation of the normal prior of each coefficient.
+
+    Returns
+    -------
+    gamma of shape (k * (n_categories - 1),), column by column, in the coordinates of `category_contrasts`, and the
+    lower-triangular factor
+    """
+    k, free = rows.shape[1], counts.shape[1] - 1
+    contrasts, total = category_contrasts(free + 1), counts.sum(axis=1)
+    penalty = np.tile(scale**-2.0, free)
+    gamma = np.zeros(k * free)
+    for _ in range(30):
+        share = scipy.special.softmax(rows @ gamma.reshape(free, k).T @ contrasts.T, axis=1)
+        precision = _information(rows, total, share @ contrasts, (share[:, :, None] * contrasts), contrasts)
+        precision += np.diag(penalty)
+        gradient = (rows.T @ (counts - total[:, None] * share) @ contrasts).T.ravel() - penalty * gamma
+        step = scipy.linalg.solve(precision, gradient, assume_a="pos")
+        largest = np.abs(step).max()
+        gamma = gamma + step * min(1.0, 2.0 / largest) if largest > 0 else gamma
+        if largest < 1e-6:
+            break
+    covariance = scipy.linalg.inv(precision)
+    return gamma, scipy.linalg.cholesky((covariance + covariance.T) / 2, lower=True)
+
+
+def _information(rows: Array, total: Array, mean: Array, product: Array, contrasts: Array) -> Array:
+    """Information about gamma: for contrasts a and b the rows, weighted by the covariance of a and b."""
+    k, free = rows.shape[1], contrasts.shape[1]
+    found = np.empty((free, k, free, k))
+    for a in range(free):
+        for b in range(a + 1):
+            weight = total * (product[:, :, a] @ contrasts[:, b] - mean[:, a] * mean[:, b])
+            found[a, :, b, :] = found[b, :, a, :] = (rows * weight[:, None]).T @ rows
+    return found.reshape(free * k, free * k)
+
+
 def _penalty(k: int, slope_scale: float) -> Array:
     return np.diag(np.r_[1e-4, np.full(k - 1, slope_scale**-2.0)])

@@ -105,10 +105,15 @@ class Lognormal(Model):
         if censoring is None or censoring.prior_outcome is None:
             return 0.0, self.beta_scale
         prior = type(self)(self.records.with_outcome(censoring.prior_outcome), self.options)
-        level = float(prior.response[prior.normal].mean())
+        stands = np.zeros(prior.records.n, dtype=bool)
+        stands[prior.normal] = True
+        stands[: censoring.padding] = False
+        response = prior.response[stands]
+        level = float(response.mean())
+        above = response if level == 0 else np.round(response - level, _DECIMALS)
         scale = self.beta_scale.copy()
         scale[1:] = self.slope_scale_of(
-            scale[-1], censoring, max(LEAST_SPREAD, round(float(prior.above(level).std()), _DECIMALS))
+            scale[-1], censoring, max(LEAST_SPREAD, round(float(above.std()), _DECIMALS))
         )
         return level, scale
 

@@ -57,11 +57,17 @@ class Transformation:
         bad = ~(values + self.offset > 0) if self.kind == "log" else np.zeros(len(values), dtype=bool)
         if bad.any():
             offset = f" even after adding {self.offset:g}" if self.offset else ""
+            losses = int((values < 0).sum())
+            what = "zero or negative" if (values[bad] == 0).any() or self.offset else "negative"
+            advice = (
+                f"{losses:,} values are losses, which are no zeros: take two-part or mixture regression on the inverse "
+                "hyperbolic sine, or a larger offset if one is publicly known."
+                if losses
+                else "Take two-part regression, in which zeros have a probability of their own, or give an offset."
+            )
             raise InputError(
-                f"The {label} model takes logarithms, and {bad.sum():,} of {total:,} values are zero or "
-                f"negative{offset} (first in row {int(rows[np.argmax(bad)]) + 1} of the complete rows). Give an "
-                f"offset, take the inverse hyperbolic sine, choose a model with a separate part for zeros, or "
-                f"remove these rows."
+                f"The {label} model takes logarithms, and {bad.sum():,} of {total:,} values are {what}{offset} "
+                f"(first in row {int(rows[np.argmax(bad)]) + 1} of the complete rows). {advice}"
             )
 
     @property

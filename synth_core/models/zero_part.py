@@ -13,6 +13,7 @@ from synth_core.models.base import Array, Draws, Records
 from synth_core.models.coordinates import penalised_estimate, row_sums, whitening
 
 SLOPE_SCALE = 2.5
+FEW_VALUES = 64  # of a column of the design, for it to be kept by cell
 
 
 class ZeroPart:
@@ -25,6 +26,7 @@ class ZeroPart:
         self.records = records
         self.is_zero = records.outcome == 0
         self.rows, self.row_of = records.distinct_design
+        self._cells = _by_cell(self.rows)
         self.prior_scale = prior_scale
         self.slope_scale = SLOPE_SCALE * prior_scale
 
@@ -61,8 +63,7 @@ class ZeroPart:
             "zero_center": center,
             "zero_basis": basis,
             "n_zero_rows": n_rows,
-            "zero_rows": self.rows @ basis,
-            "zero_row_center": self.rows @ center,
+            **self._cells,
             "zero_weight": kept[0],
             "nonzero_weight": kept[1],
             "zero_scale": self.prior_scale,
@@ -100,8 +101,7 @@ def empty_zero_part() -> dict[str, Any]:
         "zero_center": empty,
         "zero_basis": np.empty((0, 0)),
         "n_zero_rows": 0,
-        "zero_rows": np.empty((0, 0)),
-        "zero_row_center": empty,
+        **_by_cell(np.empty((0, 0))),
         "zero_weight": empty,
         "nonzero_weight": empty,
         "n_zero_censored": 0,
@@ -111,4 +111,23 @@ def empty_zero_part() -> dict[str, Any]:
         "zero_censored_constant": empty,
         "zero_scale": 1.0,
         "zero_slope_scale": 1.0,
+    }
+
+
+def _by_cell(rows: Array) -> dict[str, Any]:
+    """Rows of a design as `zero_part_data.stan` has them: columns of few values once a cell, the others by row.
+
+    Where a predictor has a value of its own for nearly every record, the others are read a few hundred times a
+    gradient instead of once a record.
+    """
+    few = np.array([len(np.unique(column)) <= FEW_VALUES for column in rows.T], dtype=bool)
+    cells, cell = np.unique(np.where(few, rows, 0.0), axis=0, return_inverse=True)
+    other = np.flatnonzero(~few)
+    return {
+        "n_zero_cells": len(cells),
+        "zero_cells": cells,
+        "zero_cell": cell.reshape(-1) + 1,
+        "n_zero_others": len(other),
+        "zero_other": other + 1,
+        "zero_others": rows[:, other] if other.size else np.empty((0, 0)),
     }

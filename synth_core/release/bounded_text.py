@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, Field, ValidationError
 
 from synth_core.errors import InputError
 from synth_core.system import limits
+from synth_core.system.characters import unseen
 
 T = TypeVar("T", bound=BaseModel)
 SLUG = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9])?")
@@ -41,6 +42,13 @@ def check_words(text: str) -> str:
     return text
 
 
+def check_seen(text: str) -> str:
+    """The name of a column, or a category: whatever a table may have; raises ValueError."""
+    if found := unseen(text):
+        raise ValueError(f"must not hold a character that cannot be seen ({found})")
+    return text
+
+
 def printable(text: object, length: int = 80) -> str:
     """A stranger's text for a message: one line, no control characters, cut."""
     line = "".join(
@@ -52,7 +60,13 @@ def printable(text: object, length: int = 80) -> str:
 
 Slug = Annotated[str, Field(max_length=limits.NAME_LENGTH), AfterValidator(check_slug)]
 Words = Annotated[str, Field(max_length=limits.REASON_LENGTH), AfterValidator(check_words)]
+Seen = Annotated[str, AfterValidator(check_seen)]
 ShortWords = Annotated[str, Field(max_length=200), AfterValidator(check_words)]
+_Marker = Annotated[Seen, Field(min_length=1, max_length=limits.MAX_MARKER_LENGTH)]
+# Values that mean missing. Left out where there are none: the text of an older file stays the same.
+Markers = Annotated[
+    tuple[_Marker, ...], Field(max_length=limits.MAX_MARKERS, exclude_if=lambda markers: not markers)
+]
 
 
 def slug(text: str, what: str) -> str:

@@ -19,9 +19,9 @@ from synth_core.analysis.result_key import result_key
 from synth_core.analysis.summary import plain_numbers
 from synth_core.errors import InputError
 from synth_core.release.bounded_text import without_infinities, words
-from synth_core.release.plan.planning import now
 from synth_core.release.report.report import versions
 from synth_core.release.state import StateError, open_database, read, state_root, transaction
+from synth_core.system import clock
 
 COMMAND_LINE = "command line"
 DAMAGED = "is damaged and not shown. Restore runs.sqlite from a backup, or run it again."
@@ -104,7 +104,7 @@ class RunStore:
             "guarantee": guarantee,
             "versions": text(versions()),
         }
-        kept |= {"time": now(), "checksum": _checksum(kept)}
+        kept |= {"time": clock.now(), "checksum": _checksum(kept)}
         with transaction(self._db):
             self._db.execute(
                 f"INSERT INTO runs ({', '.join(kept)}) VALUES ({', '.join('?' * len(kept))}) "
@@ -113,8 +113,8 @@ class RunStore:
             )
             self._db.execute(
                 "DELETE FROM runs WHERE id IN (SELECT id FROM runs WHERE owner = ? AND name = '' AND note = '' "
-                "ORDER BY time DESC LIMIT -1 OFFSET ?)",
-                (self.owner, UNNAMED_KEPT),
+                "ORDER BY key = ? DESC, time DESC LIMIT -1 OFFSET ?)",  # this one stays: a clock may be set back
+                (self.owner, key, UNNAMED_KEPT),
             )
 
     def runs(self) -> list[StoredRun]:
@@ -175,12 +175,14 @@ def run_record(analysis: Analysis, result: Result) -> tuple[Any, ...]:
     """What `record` keeps of a finished run."""
     s, table = analysis.settings, analysis.table
     key = result_key(table.fingerprint, s, result.point, analysis.reference_fingerprint)
-    data = {
+    data: dict[str, Any] = {
         "name": table.name,
         "fingerprint": table.fingerprint,
         "rows": table.rows,
         "reference": analysis.reference_fingerprint,
     }
+    if table.missing:
+        data["missing"] = list(table.missing)
     numbers = numbers_of(plain_numbers(result))
     return key, data, result.mechanism, s.model_dump(mode="json"), numbers, result.guarantee.label
 

@@ -1,9 +1,12 @@
 """Bounds of every number a user may set, in one place; the property tests draw from them."""
 
 MIN_ROWS = 10
+MAX_EXAMPLE_ROWS = 1_000_000  # that the app simulates
 MAX_ROWS = 20_000_000
 MAX_COLUMNS = 5_000
 MAX_LEVELS = 100
+MAX_MARKERS = 50  # values that mean missing
+MAX_MARKER_LENGTH = 100
 MAX_DESIGN_COLUMNS = 200
 MAX_UPLOAD_MB = 200
 MAX_UNPACKED_MB = 4_000
@@ -30,6 +33,7 @@ STEPS = (1, 200)  # of one knob of a sweep
 MAX_SWEEP_POINTS = 1_000
 MAX_SEARCHES = 200  # inverse tunings of one request
 AUDIT_RUNS = (1_000, 200_000)  # of a mechanism on each of two neighbouring tables
+CATEGORIES = (2, 60)  # of a categorical outcome
 COMPONENTS = (1, 12)  # of a mixture
 CONCENTRATION = (0.5, 500.0)  # prior mean of a, of a mixture's shares
 PRIOR_SCALE = (0.01, 100.0)
@@ -52,6 +56,8 @@ MAX_PLAN_BYTES = 1024**2
 MAX_SETTINGS_BYTES = 256 * 1024
 MAX_RISK_MAP_BYTES = 512 * 1024**2
 REASON_LENGTH = 4_000
+SCENARIO_NAME = 40
+MAX_SCENARIOS = 12
 NAME_LENGTH = 64
 DECIMALS = (0, 12)
 SAFETY = (1.0, 2.0)

@@ -6,7 +6,8 @@ import pytest
 from scipy import special, stats
 
 from synth_core.analysis.analysis import Analysis
-from synth_core.analysis.anchor import SHARE_WARNED, read_anchor_values
+from synth_core.analysis.anchor import read_anchor_values
+from synth_core.analysis.anchored import SHARE_WARNED
 from synth_core.analysis.settings import make_settings
 from synth_core.data.examples import load_example
 from synth_core.data.table import Table

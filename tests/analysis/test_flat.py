@@ -81,12 +81,7 @@ def test_the_histogram_has_no_weights_and_no_bound():
     assert result_json(histogram(), make_settings(outcome="x", model="beta"))["weights"] is None
 
 
-PLAIN = {
-    "mechanism", "lipschitz_bound", "epsilon", "epsilon_replace", "oscillation",
-    "oscillation_joint", "n_draws", "n_records", "n_datasets", "n_truncated",
-    "n_censored", "match_risk", "true_match_rate", "false_match_rate", "ecdf_max", "ecdf_avg", "overlap", "seconds",
-    "weights_from", "tuned", "preview_khat", "anchor", "problems", "diagnostics", "statistics",
-}  # fmt: skip
+PLAIN = {each.name for each in fields(FlatResult)}
 
 
 def test_what_a_browser_gets_keeps_its_names():

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
+from synth_core.analysis.measures import measure_label
 from synth_core.analysis.utility import (
     bootstrap_mean,
     bootstrap_quantile,
@@ -14,7 +15,6 @@ from synth_core.analysis.utility import (
     statistic_words,
     statistics,
 )
-from synth_core.experiments.explore.measures import measure_label
 from synth_core.figures.parts import statistic_label
 from synth_core.release.report import report
 

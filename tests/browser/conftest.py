@@ -38,12 +38,12 @@ def pytest_collection_modifyitems(items):
 
 
 class Server:
-    """`streamlit run app.py` on a free port, with a results cache of its own."""
+    """`streamlit run app.py` on a free port, or a given one, with a results cache of its own."""
 
-    def __init__(self, results: str, *options: str, app: str = "app.py", **environment: str):
+    def __init__(self, results: str, *options: str, app: str = "app.py", port: int = 0, **environment: str):
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+            self.port = port or probe.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
         self.log = tempfile.NamedTemporaryFile("w+", suffix=".log")  # noqa: SIM115
         self.process = subprocess.Popen(
@@ -111,6 +111,7 @@ def new_page(chromium, server):
                 m.type == "error" and "404" not in m.text and "413" not in m.text and problems.append(m.text)
             ),
         )
+        page.on("pageerror", lambda e: problems.append(f"script: {e}"))
         page.goto(server.url + path)
         return page
 
@@ -133,13 +134,20 @@ def settled(page):
 
 
 def follow(page, name):
-    """Go to another page by its link, and wait until the one before has left the document."""
+    """Go to another page by its link, and wait until the one before has left the document; as a person, click again."""
     link = page.get_by_role("link", name=name, exact=True).first
     address = page.url
     same = link.evaluate("(a, here) => new URL(a.href).pathname === new URL(here).pathname", address)
-    link.click()
-    if not same:
-        page.wait_for_url(lambda url: url != address)
+    for _ in range(3):
+        link.click()
+        if same:
+            break
+        try:
+            page.wait_for_url(lambda url: url != address, timeout=10_000)
+            break
+        except TimeoutError:  # a run of the page that ended just then can overtake the click
+            continue
+    assert same or page.url != address, f"the link {name} leads nowhere"
     settled(page)
 
 
@@ -180,12 +188,40 @@ def use_beta(page, rows):
 
 
 def upload(page, file):
-    """On the Data page: choose a file, and use it."""
+    """On the Data page: choose a file, which is then read and used; a refusal is said there too."""
     settled(page)
     page.get_by_role("tab", name="Your file").click()
-    page.get_by_test_id("stTabs").locator("input[type=file]").set_input_files(file)
     settled(page)
-    page.get_by_role("button", name="Use this file").click()
+    page.get_by_test_id("stTabs").locator("input[type=file]").set_input_files(file)
+    tabs = page.get_by_test_id("stTabs")  # a slow reading says how long it has taken
+    ended = tabs.get_by_text("is loaded and in use").or_(tabs.get_by_test_id("stAlertContentError"))
+    ended.first.wait_for(timeout=60_000)
+    settled(page)
+
+
+def make_plan(page, kind="public data", **texts):
+    """On the page Release: fill the form in, say what the table is, and wait for the plan."""
+    settled(page)
+    for label, text in ({"Why these settings": "a test", "Who decided": "A. Analyst"} | texts).items():
+        page.get_by_role("textbox", name=label).fill(text)
+        page.get_by_role("textbox", name=label).press("Tab")
+        settled(page)
+    pick(page, "The table named above is", kind)
+    settled(page)
+    page.get_by_role("button", name="Make the plan").click()
+
+
+def check_fit(page):
+    """On the Data page: ask whether the model fits, and wait for the verdict and its figures."""
+    page.get_by_role("button", name="Check the fit").click()
+    painted(page)
+    settled(page)
+
+
+def help_on(page, section):
+    """Go to a section of the page Help."""
+    follow(page, "Help")
+    page.get_by_role("radio", name=section).click()
     settled(page)
 
 

@@ -11,16 +11,19 @@ pytestmark = [pytest.mark.browser, pytest.mark.stan]
 
 PAGES = (
     "/",
+    "/?view=Sensitive+range",
     "/data",
-    "/own_program",
-    "/model_check",
-    "/ranges",
-    "/explore",
-    "/studies",
+    "/find_settings",
+    "/robustness",
+    "/robustness?question=The+papers'+studies",
+    "/robustness?question=Privacy+audit",
     "/release",
-    "/methods",
+    "/help",
+    "/help?section=Glossary",
+    "/help?section=Methods",
+    "/help?section=Own+programs",
 )
-WITH_FIGURES = {"/", "/model_check", "/ranges"}
+WITH_FIGURES = {"/", "/?view=Sensitive+range"}
 GRAVE = {"serious", "critical"}
 
 # What can be reached with the Tab key: visible, enabled, in the tab order. Of a group of radio buttons, tabs or

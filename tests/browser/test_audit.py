@@ -1,13 +1,19 @@
-"""The privacy audit on the page Release, in a real browser."""
+"""The privacy audit on the page Robustness, in a real browser."""
 
 import re
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import follow, settled, use_beta
+from tests.browser.conftest import follow, make_plan, settled, use_beta
 
 pytestmark = [pytest.mark.browser, pytest.mark.stan]
+
+
+def open_audit(page):
+    follow(page, "Robustness")
+    page.get_by_role("radio", name="Privacy audit").click()
+    settled(page)
 
 
 def ask(page, runs):
@@ -21,7 +27,7 @@ def ask(page, runs):
 def test_an_audit_runs_is_stopped_continued_and_saved(new_page):
     page = new_page("/data")
     use_beta(page, 80)
-    follow(page, "Release")
+    open_audit(page)
     ask(page, 20_000)
     stop = page.get_by_role("button", name="Stop")
     stop.click()
@@ -47,18 +53,11 @@ def test_a_plan_is_audited_for_its_public_report(new_page):
     page = new_page("/data")
     use_beta(page, 70)
     follow(page, "Release")
-    for label, text in (
-        ("Series", "audited"),
-        ("Why these settings", "a test"),
-        ("Who decided", "A. Analyst"),
-    ):
-        page.get_by_role("textbox", name=label).fill(text)
-    page.get_by_role("textbox", name="Who decided").press("Tab")
-    settled(page)
-    page.get_by_role("button", name="Make the plan").click()
+    make_plan(page, "simulated data", Series="audited")
     page.get_by_role("button", name="Another plan").wait_for(timeout=60_000)
     settled(page)
-    expect(page.get_by_role("combobox", name="What is audited")).to_have_value(re.compile("The plan above"))
+    open_audit(page)
+    expect(page.get_by_role("combobox", name="What is audited")).to_have_value(re.compile("The plan of"))
     ask(page, 1_000)
     box = page.get_by_role("checkbox", name="Put this audit into the public report")
     page.get_by_text("An audit can refute a claim, never prove it").wait_for(timeout=120_000)

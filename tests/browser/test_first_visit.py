@@ -1,40 +1,60 @@
-"""The tour moves nothing and stays away once dismissed; the demonstration says what it is; sign-in first."""
+"""The tour points and covers nothing; the demonstration says what it is and gives the table back; sign-in first."""
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import Server, follow, painted, settled
+from tests.browser.conftest import Server, follow, painted, settled, upload
 
 pytestmark = [pytest.mark.browser, pytest.mark.stan]
 
+PAGES = ("Data", "Compare", "Find settings", "Robustness", "Release", "Help")
 NOTICE = "Nothing shown here is confidential"
 
 
-def test_the_tour_is_a_keyboard_walk_that_moves_nothing_and_does_not_come_back(new_page):
+def outlined(page):
+    """The parts that have a frame drawn around them."""
+    return page.evaluate("""() => [...document.querySelectorAll('.stMain *, .stSidebar *')]
+      .filter(e => getComputedStyle(e).outlineStyle === 'solid' && getComputedStyle(e).outlineWidth === '3px'
+        && e.getClientRects().length).map(e => e.getBoundingClientRect().toJSON())""")
+
+
+@pytest.mark.parametrize("width", [1280, 1440])
+def test_the_tour_opens_each_page_points_at_its_part_and_covers_nothing(new_page, width):
     page = new_page()
+    page.set_viewport_size({"width": width, "height": 800})
     painted(page)
     settled(page)
     place = page.locator(".board").bounding_box()
     page.get_by_role("button", name="Take the tour").press("Enter")
-    for number in range(1, 6):
-        page.get_by_text(f"{number} of 6 ·").wait_for()
+    for number, name in enumerate(PAGES, 1):
+        page.get_by_text(f"{number} of 6 · {name}").wait_for()
+        page.wait_for_url("**/" + ("" if name == "Compare" else name.lower().replace(" ", "_")) + "*")
+        if name == "Compare":
+            painted(page)
         settled(page)
-        page.get_by_role("button", name="Next").press("Enter")
-    page.get_by_text("6 of 6 · Release").wait_for()
-    assert page.locator(".board").bounding_box() == place
-    settled(page)
-    page.get_by_role("button", name="Finish").press("Enter")
+        (part,) = outlined(page)
+        strip = page.locator(".st-key-tour_strip").bounding_box()
+        assert part["top"] >= strip["y"] + strip["height"] > 0, (name, part, strip)
+        assert part["top"] < 800, (name, part)
+        others = page.locator(
+            ".stMainBlockContainer :is(.board, .stForm, .stDataFrame, .st-key-header)"
+        ).all()
+        for box in filter(None, (other.bounding_box() for other in others)):
+            assert box["y"] >= strip["y"] + strip["height"] or box["y"] + box["height"] <= strip["y"], name
+        page.get_by_role("button", name="Next" if number < 6 else "Finish").press("Enter")
     page.get_by_role("button", name="Tour", exact=True).wait_for()
+    settled(page)
+    assert outlined(page) == []
+    follow(page, "Compare")
+    painted(page)
+    settled(page)
     assert page.locator(".board").bounding_box() == place
     page.reload()
     page.get_by_role("button", name="Tour", exact=True).wait_for()
     expect(page.get_by_role("button", name="Take the tour")).to_have_count(0)
 
 
-def test_the_demonstration_is_announced_on_every_page_until_another_table_comes(new_page):
-    page = new_page()
-    painted(page)
-    settled(page)
+def start_demo(page):
     page.get_by_role("button", name="Presets").click()
     page.get_by_text("Live demo", exact=True).click()
     settled(page)
@@ -43,12 +63,42 @@ def test_the_demonstration_is_announced_on_every_page_until_another_table_comes(
     page.get_by_text("example:beta").first.wait_for()
     settled(page)
     page.keyboard.press("Escape")
+
+
+def test_the_demonstration_is_announced_on_every_page_until_another_table_comes(new_page):
+    page = new_page()
+    painted(page)
+    settled(page)
+    start_demo(page)
     for name in ("Release", "Data"):
         follow(page, name)
         settled(page)
         expect(page.get_by_text(NOTICE)).to_be_visible()
     page.get_by_role("button", name="Use this example").click()
     page.get_by_text(NOTICE).wait_for(state="detached")
+
+
+def test_the_end_of_the_demonstration_brings_the_table_back(new_page, tmp_path):
+    """It left the simulated table in use once, and the analyst's own was lost."""
+    page = new_page("/data")
+    file = tmp_path / "mine.csv"
+    file.write_text("pay,grade\n" + "\n".join(f"{1 + i * 0.37},{i % 3}" for i in range(200)))
+    upload(page, file)
+    follow(page, "Compare")
+    version = painted(page)
+    settled(page)
+    box = page.get_by_label("Scale c, as a number")
+    box.fill("0.7")
+    box.press("Enter")
+    painted(page, version)
+    settled(page)
+    start_demo(page)
+    expect(page.get_by_text("mine.csv")).to_have_count(0)
+    page.get_by_role("button", name="End the demo").click()
+    page.get_by_text("mine.csv (CONFIDENTIAL) · sensitive variable pay").wait_for()
+    settled(page)  # until then the demonstration's slider stands there too
+    expect(page.get_by_text(NOTICE)).to_have_count(0)
+    expect(page.get_by_label("Scale c, as a number")).to_have_value("0.70")
 
 
 def test_where_a_login_is_configured_no_page_is_shown_before_it(chromium, tmp_path):

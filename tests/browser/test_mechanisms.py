@@ -42,9 +42,11 @@ def test_mechanisms_are_added_sorted_explained_and_inspected(new_page):
     expect(rows(page)).to_have_text(
         ["Unweighted", "Weighted", "Weighted-e", "Censored", "Range-averaged", "Histogram"]
     )
+    page.wait_for_function("() => !document.querySelector('.board').classList.contains('stale')")
     badges = page.locator(".board .badge").all_inner_texts()
     assert badges[3] == badges[5] == "ε-DP"
     assert badges[4] == "range-averaged asymptotic DP"
+    page.get_by_role("button", name="All columns").click()
     assert page.locator(".board td.delta").all_inner_texts()[5] == "–"
     assert page.locator(".board td.rank1").count() >= 4
     page.locator(".board .badge").nth(3).click()
@@ -98,11 +100,12 @@ def test_a_point_that_no_paper_names_can_be_composed(new_page):
     expect(rows(page).last).to_have_text("CW, censored")
 
 
-def test_sensitive_ranges_page(new_page):
+def test_a_sensitive_range(new_page):
     page = new_page("/data")
     compare_beta(page)
     settled(page)
-    follow(page, "Sensitive ranges")
+    page.get_by_role("radio", name="Sensitive range").click()
+    page.locator('[data-figure="outside"]').wait_for()
     version = painted(page)
     expect(rows(page)).to_have_text(["Weighted", "Range-averaged", "Range-truncated"])
     expect(page.locator('[data-figure="outside"]')).to_be_visible()
@@ -140,6 +143,7 @@ def test_a_risk_map_frozen_on_another_table(new_page):
     page.get_by_role("button", name="Use this example").click()
     page.get_by_text("Variables of example:beta").wait_for()
     settled(page)
+    page.get_by_text("Reference table: a risk map").click()
     page.get_by_role("button", name="Freeze on the simulated table").click()
     page.get_by_text("Frozen on example").wait_for()
     settled(page)

@@ -1,16 +1,16 @@
-"""The page Methods: formulas are set, nothing is left as source, links lead to their sections."""
+"""The methods on the page Help: formulas are set, nothing is left as source, links lead to their sections."""
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import follow, settled
+from tests.browser.conftest import help_on, settled
 
 pytestmark = pytest.mark.browser
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_formulas_are_set(new_page, theme):
-    page = new_page("/methods", theme=theme)
+    page = new_page("/help?section=Methods", theme=theme)
     expect(page.get_by_role("heading", name="Sources", exact=True)).to_be_attached()
     expect(page.locator(".katex-display").first).to_be_attached()
     settled(page)
@@ -29,8 +29,8 @@ def test_formulas_are_set(new_page, theme):
 def test_it_is_found_in_the_navigation_and_its_contents_lead_on(new_page):
     page = new_page()
     settled(page)
-    follow(page, "Methods")
-    page.get_by_role("link", name="Utility", exact=True).click()
+    help_on(page, "Methods")
+    page.get_by_role("link", name="Utility", exact=True).first.click()  # of the contents; a page names it too
     expect(page.get_by_role("heading", name="Utility", exact=True)).to_be_in_viewport()
 
 
@@ -40,7 +40,7 @@ def test_the_offer_of_the_tour_covers_no_page_of_the_list(new_page):
     for width in (1440, 1380, 1360, 1280):
         page.set_viewport_size({"width": width, "height": 800})
         settled(page)
-        box = page.get_by_role("link", name="Methods").first.bounding_box()
+        box = page.get_by_role("link", name="Help").first.bounding_box()
         offer = page.get_by_role("button", name="Take the tour").bounding_box()
         beside = box["x"] + box["width"] <= offer["x"] or box["y"] + box["height"] <= offer["y"]
         assert beside, (width, box, offer)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import Server, follow, painted, pick, settled, upload
+from tests.browser.conftest import Server, check_fit, follow, help_on, painted, pick, settled, upload
 from tests.support.own_programs import EXAMPLES, GAMMA, always
 
 pytestmark = [pytest.mark.browser, pytest.mark.stan]
@@ -33,7 +33,7 @@ def pay(tmp_path):
 
 
 def open_program(page, source):
-    follow(page, "Own program")
+    help_on(page, "Own programs")
     page.get_by_role("button", name="Check and use").wait_for()
     settled(page)
     page.get_by_role("textbox", name="Stan program").fill(source)
@@ -71,12 +71,12 @@ def test_a_worked_example_becomes_the_model(new_page, pay):
     page.reload()
     painted(page)
     page.get_by_text("by an own program").wait_for()
-    follow(page, "Own program")
+    help_on(page, "Own programs")
     page.get_by_role("button", name="Check and use").wait_for()
     settled(page)
     expect(page.get_by_role("textbox", name="Stan program")).to_have_value(GAMMA)
-    follow(page, "Model check")
-    painted(page)
+    follow(page, "Data")
+    check_fit(page)
     for title in ("Predicted and observed shares", "Distribution functions", "Residuals"):
         expect(page.get_by_text(title).first).to_be_visible()
 

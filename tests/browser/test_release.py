@@ -7,7 +7,7 @@ import zipfile
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import follow, painted, settled
+from tests.browser.conftest import follow, make_plan, painted, settled
 
 pytestmark = [pytest.mark.browser, pytest.mark.stan]
 
@@ -28,16 +28,11 @@ def plan_on_the_first_half(page, series):
     page.get_by_text("401ksubs, half 1").first.wait_for()
     page.goto(page.url.replace("/data", "/release"))
     settled(page)
-    for label, text in (
-        ("Series", series),
-        ("Why these settings", "tuned on <b>half</b> [one](javascript:alert(1))"),
-        ("Who decided", "A. Analyst"),
-    ):
-        page.get_by_role("textbox", name=label).fill(text)
+    expect(page.get_by_text("Planned on the table in use, example:401ksubs, half 1").first).to_be_visible()
     page.get_by_role("spinbutton", name="Target ε").fill("25")
     page.get_by_role("spinbutton", name="Target ε").press("Tab")
-    settled(page)
-    page.get_by_role("button", name="Make the plan").click()
+    why = "tuned on <b>half</b> [one](javascript:alert(1))"
+    make_plan(page, Series=series, **{"Why these settings": why})
     page.get_by_role("button", name="Another plan").wait_for(timeout=60_000)
     settled(page)
 
@@ -53,9 +48,12 @@ def test_from_the_example_to_two_archives(new_page):
     page.get_by_role("button", name="Take the other half").click()
     settled(page)
     release = page.get_by_role("button", name="Release", exact=True)
-    expect(release).to_be_disabled()  # the gate first
+    expect(release).to_have_count(0)  # the checks first
     page.get_by_role("button", name="Check", exact=True).click()
     page.get_by_text("No copies of confidential records").wait_for(timeout=60_000)
+    settled(page)
+    expect(release).to_be_disabled()  # a charge is confirmed
+    page.get_by_text("Yes, charge it").click()
     settled(page)
     release.click()
     page.get_by_role("button", name="May leave").wait_for(timeout=60_000)
@@ -71,6 +69,9 @@ def test_from_the_example_to_two_archives(new_page):
     expect(page.get_by_test_id("stMetricValue")).to_have_text(["1", "25", "50", "25"])
     page.reload()  # the desk survives
     page.get_by_role("button", name="May leave").wait_for(timeout=60_000)
+    settled(page)
+    expect(page.locator("p:visible", has_text="series browser-income: 25 left of 50").first).to_be_visible()
+    page.get_by_text("Yes, charge it").click()
     settled(page)
     page.get_by_role("button", name="Release", exact=True).click()
     page.get_by_text("nothing more was charged").wait_for(timeout=60_000)
@@ -88,12 +89,8 @@ def test_a_cancelled_plan_can_be_made_when_asked_again(new_page):
     settled(page)
     page.goto(page.url.replace("/data", "/release"))
     settled(page)
-    for label, text in (("Series", "again"), ("Why these settings", "test"), ("Who decided", "me")):
-        page.get_by_role("textbox", name=label).fill(text)
-        page.get_by_role("textbox", name=label).press("Tab")
-        settled(page)
     make = page.get_by_role("button", name="Make the plan")
-    make.click()
+    make_plan(page, Series="again")
     cancel, made = page.get_by_role("button", name="Cancel"), page.get_by_role("button", name="Another plan")
     cancel.or_(made).wait_for()
     if cancel.is_visible():

@@ -66,6 +66,7 @@ def test_an_upload_reaches_no_disk(new_page, server, tmp_path):
     file.write_text("pay,grade\n" + "\n".join(f"{i}.25,{i % 7}" for i in range(400_000)))
     assert file.stat().st_size > 3 * 1024**2
     page.get_by_role("tab", name="Your file").click()
+    settled(page)
     page.get_by_test_id("stTabs").locator("input[type=file]").set_input_files(file)
     seen = set()
     for _ in range(40):
@@ -77,8 +78,28 @@ def test_an_upload_reaches_no_disk(new_page, server, tmp_path):
             if "(deleted)" in target and "/tmp" in target:
                 seen.add(target)
         page.wait_for_timeout(50)
-    page.get_by_role("button", name="Use this file").wait_for()
+    page.get_by_text("is loaded and in use").wait_for(timeout=60_000)
     assert not seen
+
+
+def test_a_table_that_is_long_in_reading_comes_with_its_own_columns(new_page, tmp_path):
+    """The widgets of the old table were sent with the next run once, and its columns were chosen in the new one."""
+    page = new_page("/data")
+    file = tmp_path / "long.csv"
+    file.write_text("pay,grade\n" + "\n".join(f"{i}.25,{i % 7}" for i in range(1, 1_500_000)))
+    settled(page)
+    page.get_by_role("tab", name="Your file").click()
+    settled(page)
+    page.get_by_test_id("stTabs").locator("input[type=file]").set_input_files(file)
+    loaded = page.get_by_text("long.csv is loaded and in use")
+    page.get_by_text("Reading long.csv").or_(loaded).first.wait_for()  # said where it takes seconds
+    loaded.wait_for(timeout=90_000)
+    settled(page)
+    expect(page.locator(".st-key-header p").first).to_contain_text(
+        "long.csv (CONFIDENTIAL) · sensitive variable pay"
+    )
+    expect(page.get_by_role("combobox", name="Sensitive variable")).to_have_value("pay")
+    page.get_by_text("Ready: 1,499,999 complete rows").wait_for()
 
 
 def test_an_infinite_error_does_not_blank_the_board(new_page, tmp_path):
@@ -101,3 +122,50 @@ def test_an_infinite_error_does_not_blank_the_board(new_page, tmp_path):
     follow(page, "Compare")
     painted(page)
     expect(page.locator(".board .card")).to_have_count(4)
+
+
+def test_a_page_that_was_taken_down_is_loaded_anew(new_page):
+    page = new_page()
+    painted(page)
+    box = page.get_by_label("Scale c, as a number")
+    version = painted(page)
+    box.fill("0.6")
+    box.press("Enter")
+    painted(page, version)
+    with page.expect_navigation(wait_until="commit", timeout=60_000):
+        page.evaluate(
+            """() => { document.getElementById('root').replaceChildren();
+            window.dispatchEvent(new ErrorEvent('error', { message: 'as React reports it' })); }"""
+        )
+    painted(page)
+    expect(page.get_by_label("Scale c, as a number")).to_have_value("0.60")  # what was chosen is still there
+    page.evaluate(
+        """() => { document.getElementById('root').replaceChildren();
+        window.dispatchEvent(new ErrorEvent('error', { message: 'again' })); }"""
+    )
+    page.wait_for_timeout(1_500)
+    expect(page.get_by_label("Scale c, as a number")).to_have_count(0)  # not for ever
+
+
+def test_a_figure_may_be_taken_away_while_it_is_drawn(new_page):
+    """new_page fails on an error of a script: plotly.js works on after its calls return."""
+    page = new_page()
+    painted(page)
+    settled(page)
+    for name in ("Sensitive range", "Whole record", "Sensitive range", "Whole record"):
+        page.evaluate(
+            """async () => {
+            const board = document.querySelector('.board'), cards = board.querySelector('.cards');
+            const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+            cards.style.width = '60%';  // all are drawn in another size
+            await wait(50);
+            cards.remove();  // as Streamlit takes a page's elements away before it says so
+            await wait(300);
+            board.append(cards);
+            cards.style.width = '';
+            await wait(50); }"""
+        )
+        page.get_by_role("radio", name=name).click()
+        settled(page)
+        page.locator(".board").wait_for()
+        painted(page)

@@ -79,6 +79,25 @@ def test_real_file():
     done = cli("compare", str(path), "--outcome", "PINCP")
     assert done.returncode == 2
     assert "must be a number" in done.stderr  # "N" marks missing there
+    assert "--missing N" in done.stderr
+
+
+def test_a_real_file_with_its_missing_values_said():
+    path = str(shared_file("nist_acs_ma2018.csv"))
+    options = ("--outcome", "PINCP", "--missing", "PINCP=N", "-9", "--offset", "20000", "--format", "json")
+    done = cli("compare", path, *options, "--mechanism", "unweighted", *QUICK)
+    assert done.returncode == 0, done.stderr
+    table = json.loads(done.stdout)["table"]
+    assert (table["rows"], table["rows_dropped"]) == (6144, 1100)
+    assert table["missing"] == ["PINCP=N", "-9"]
+
+
+def test_every_command_that_reads_a_table_takes_a_sheet_and_missing_values():
+    for command in ("compare", "map", "tune", "study", "plan", "audit", "check-program"):
+        usage = cli(command, "--help").stdout
+        assert "--missing" in usage, command
+        assert "--sheet" in usage, command
+    assert "--missing" not in cli("apply", "--help").stdout  # the plan says it
 
 
 def test_fatigue():
@@ -95,6 +114,9 @@ def test_fatigue():
     [
         (["compare", "nowhere.csv", "--outcome", "x"], "no file"),
         (["compare", "example:nothing"], "no example"),
+        (["compare", "example:beta", "--sheet", "Pay"], "--sheet is for an Excel workbook"),
+        (["compare", "example:beta", "--missing", "pay=N"], "no column 'pay'"),
+        (["study", "censor-4", "--missing", "N"], "--missing belongs to: study like DATA"),
         (["compare", "example:beta", "--mechanism", "magic"], "no mechanism 'magic'"),
         (["compare", "example:beta", "--outcome", "y"], "no column 'y'"),
         (["compare", "example:beta", "--scale", "-1"], "scale"),

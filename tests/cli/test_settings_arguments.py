@@ -29,6 +29,7 @@ GIVEN = {
     "components": ("7", 7),
     "concentration": ("100", 100.0),
     "zero_part": ("", True),
+    "categories": ("1 2 N", ("1", "2", "N")),
     "prior_scale": ("0.5", 0.5),
     "scale": ("0.7", 0.7),
     "shift": ("-0.1", -0.1),
@@ -68,7 +69,7 @@ def read(*more, command="compare"):
 
 
 def test_every_setting_is_tried():
-    assert {*GIVEN, "program", "brackets", "anchor_values"} == set(Settings.model_fields)
+    assert {*GIVEN, "program", "brackets", "anchor_values", "earlier"} == set(Settings.model_fields)
 
 
 @pytest.mark.parametrize("name", Settings.model_fields)

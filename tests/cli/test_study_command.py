@@ -1,4 +1,4 @@
-"""`study` on the command line: bad input in words, and the papers' presets."""
+"""`study` on the command line: bad input in words, and the named studies."""
 
 import json
 
@@ -72,7 +72,7 @@ def test_a_million_points_are_refused_with_their_cost(capsys):
 
 
 @pytest.mark.slow
-def test_presets_run_and_are_written(capsys, tmp_path):
+def test_named_studies_run_and_are_written(capsys, tmp_path):
     """One replicate, in this process; the verdicts need more and are not looked at."""
     files = {"range-5": "fatigue.csv", "reweight-4": "sdr2017_salaryp_freq.csv"}
     for name in ("range-4.3", "range-5", "reweight-4"):

@@ -11,10 +11,11 @@ import pytest
 
 from synth_core.data.design import select
 from synth_core.data.readers import ReadOptions
-from synth_core.data.table import open_table, read_table
+from synth_core.data.table import Table, category_codes, open_table, outcome_column, read_table
 from synth_core.errors import InputError
 from synth_core.system import limits
 from tests.conftest import ROOT
+from tests.support import mutations
 
 FRAME = pd.DataFrame(
     {
@@ -24,6 +25,30 @@ FRAME = pd.DataFrame(
         "größe 1": np.arange(40) % 7 + 0.5,
     }
 )
+
+
+CATEGORIES = ("1", "2", "N")
+
+
+def test_declared_categories_become_codes():
+    for column in (["1", "N", None, "2 "], [1.0, 2.0, np.nan, 1.0], [1, 2, 2, 1]):
+        table = Table("t", pd.DataFrame({"code": column}))
+        found = category_codes(table, "code", CATEGORIES)
+        expected = [{"1": 0, "2": 1, "N": 2, "nan": np.nan}[str(v).removesuffix(".0").strip().replace("None", "nan")]
+                    for v in column]  # fmt: skip
+        np.testing.assert_array_equal(found, expected)
+        written = outcome_column(found, CATEGORIES)
+        again = Table("t", pd.DataFrame({"code": written}))
+        np.testing.assert_array_equal(category_codes(again, "code", CATEGORIES), found)
+
+
+def test_an_undeclared_category_is_refused_with_its_row_and_without_its_value():
+    table = Table("t", pd.DataFrame({"code": ["1", "2", "secret", "N"]}))
+    with pytest.raises(
+        InputError, match=r"'code' has 1 values .* 3 declared categories \(first in row 3\)"
+    ) as found:
+        category_codes(table, "code", CATEGORIES)
+    assert "secret" not in str(found.value)
 
 
 def csv(text):
@@ -61,6 +86,14 @@ def test_formats(kind, tmp_path):
     assert list(table.frame.columns) == list(expected.columns)
     np.testing.assert_allclose(table.frame["income"].astype(float), expected["income"])
     assert list(table.frame["sex"].astype(str)) == list(expected["sex"])
+
+
+@pytest.mark.parametrize("kind", ["sas7bdat", "packed.sas7bdat"])
+def test_sas(kind):
+    table = read_table(mutations.sound(kind), f"t.{kind}")
+    np.testing.assert_allclose(table.frame["income"], np.linspace(10.5, 90.25, 200))
+    assert list(table.frame["sex"]) == ["f", "m"] * 100
+    assert {c.name: c.kind for c in table.columns}["code"] == "code"
 
 
 def test_gzip(tmp_path):
@@ -292,7 +325,82 @@ def test_whole_numbers_that_would_be_rounded_are_refused(large):
         select(predictor, "x", ("z",), ())
 
 
+@pytest.mark.parametrize(
+    ("columns", "proposed"),
+    [
+        ({"NEWID": range(2_000_001, 2_000_041), "pay": np.linspace(1, 9, 40)}, "pay"),
+        ({"row": range(1, 41), "pay": [5, 3] * 20, "sum": list(range(40, 0, -2)) * 2}, "sum"),
+        ({"record_id": [7, 900, 13, 55] * 10, "pay": [1.5, 2.5, 3.5, 4.5] * 10}, "pay"),
+        ({"serialno": [11, 12, 30, 45] * 10, "hours": [k % 13 for k in range(40)]}, "hours"),
+        ({"PWGTP": np.linspace(3, 80, 40), "wgt_2": np.linspace(1, 2, 40), "AGEP": [20 + k % 30 for k in range(40)]},
+         "AGEP"),
+        ({"id": range(40)}, "id"),  # nothing else is there
+        ({"id": range(40), "name": list("abcdefghij") * 4}, "name"),
+        ({"paid": [k * 7 % 40 for k in range(40)], "code": [1, 2] * 20}, "paid"),
+    ],
+)  # fmt: skip
+def test_neither_an_id_nor_a_weight_is_proposed_as_the_sensitive_variable(columns, proposed):
+    content = pd.DataFrame(columns).to_csv(index=False).encode()
+    assert read_table(content, "t.csv").proposed_outcome == proposed
+
+
+def test_ids_and_whole_numbers_are_told():
+    table = read_table(pd.DataFrame({"id": range(40), "z": [0.5, 1] * 20, "n": [1, 2, 2, 1] * 10}).to_csv(index=False)
+                       .encode(), "t.csv")  # fmt: skip
+    found = {c.name: (c.whole, c.identifier, c.note) for c in table.columns}
+    assert found == {"id": (True, True, "seems to be an ID"), "z": (False, False, ""), "n": (True, False, "")}
+
+
 def test_the_largest_exact_whole_number_is_taken():
     rows = "".join(f"{i}\n" for i in range(1, 40))
     table = read_table(f"x\n{rows}{2**53}\n".encode(), "t.csv")
     assert select(table, "x", (), ()).records.outcome[-1] == 2**53
+
+
+@pytest.mark.parametrize("hidden", ["\x00", "\x1b", "\u202e", "\u2066"])
+def test_characters_that_cannot_be_seen_are_refused_in_names_and_categories(hidden):
+    stream = io.BytesIO()
+    FRAME.rename(columns={"code": f"co{hidden}de"}).to_parquet(stream)
+    with pytest.raises(InputError, match=rf"name of column 3 of t.parquet .*U\+{ord(hidden):04X}"):
+        read_table(stream.getvalue(), "t.parquet")
+    stream = io.BytesIO()
+    FRAME.assign(sex=["f", "m", "m", f"{hidden}d"] * 10).to_parquet(stream)
+    table = read_table(stream.getvalue(), "t.parquet")
+    assert select(table, "income").records.n == 40  # a column that is not used may hold anything
+    with pytest.raises(
+        InputError, match=rf"'sex' has a category .*U\+{ord(hidden):04X}, first in row 4"
+    ) as caught:
+        select(table, "income", ("sex",))
+    assert hidden not in str(caught.value)
+
+
+def test_names_of_any_language_stay_and_line_ends_become_spaces():
+    names = ["\u05e9\u05db\u05e8\u200f", "\u0645\u06cc\u200c\u062e", "gr\u00f6\u00dfe", "pay\nper\tmonth"]
+    stream = io.BytesIO()
+    pd.DataFrame({name: X for name in names}).to_excel(stream, index=False)
+    table = read_table(stream.getvalue(), "a\u202eb\n.xlsx")
+    assert list(table.frame.columns) == [*names[:3], "pay per month"]
+    assert table.name == "a\ufffdb .xlsx"
+
+
+def test_codes_among_predictors_are_those_of_three_to_ten_whole_numbers():
+    frame = pd.DataFrame(
+        {
+            "two": [1, 2] * 20,
+            "five": [1, 2, 3, 4, 5] * 8,
+            "halves": [0.5, 1, 1.5, 2] * 10,
+            "many": range(100, 140),
+            "text": ["a", "b", "c", "d"] * 10,
+        }
+    )
+    table = read_table(frame.to_csv(index=False).encode(), "t.csv")
+    assert table.codes_among(frame.columns) == ("five",)
+    assert table.codes_among(["two", "many"]) == ()
+
+
+def test_a_column_of_text_is_told_apart_from_numbers_with_a_marker():
+    table = read_table(csv("x,y\n" + "a,1\nb,N\n" * 10), "t.csv")
+    with pytest.raises(InputError, match=r"'x' must be a number .* holds text only\. Choose another"):
+        select(table, "x")
+    with pytest.raises(InputError, match=r"10 of its 20 cells are not .* values that mean missing"):
+        select(table, "y")

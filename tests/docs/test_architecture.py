@@ -12,7 +12,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 DOORS = {
     "streamlit": ("ui",),
     "starlette": ("ui",),
-    "plotly": ("ui",),
+    "plotly": ("ui", "figures/briefing/web_page.py"),
     "joblib": ("system/backend",),
     "distributed": ("system/backend",),
     "dask": ("system/backend",),
@@ -20,6 +20,7 @@ DOORS = {
     "formulaic": ("data/design.py", "jobs/warm_up.py"),
     "arviz_stats": ("engine/sampling.py", "analysis/preview.py", "jobs/warm_up.py"),
     "pyreadstat": ("data/readers.py",),
+    "pptx": ("figures/briefing/powerpoint.py",),
     "opendp": ("mechanisms/histogram.py", "mechanisms/composition.py"),
 }
 FORMULAS = (

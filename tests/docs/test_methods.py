@@ -14,11 +14,20 @@ from synth_core.mechanisms.catalogue import ADJUSTMENTS, LIKELIHOODS, MECHANISMS
 from synth_core.mechanisms.guarantees import GUARANTEES, safety_factor
 from synth_core.mechanisms.schemes import SCHEMES
 from synth_core.mechanisms.weights import RISK_MAPS
-from synth_core.models import MODELS, OwnProgram, beta, beta_regression, counts, lognormal, zero_part
+from synth_core.models import (
+    MODELS,
+    OwnProgram,
+    beta,
+    beta_regression,
+    categorical,
+    counts,
+    lognormal,
+    zero_part,
+)
 from synth_core.models.mixture import model, pilot
 from synth_core.models.transformation import TRANSFORMATIONS
 from synth_core.system import limits
-from synth_core.ui.shared.guide import methods_text, page_text
+from synth_core.ui.help.pages import methods_text, page_text
 from tests.conftest import ROOT
 from tests.support.documents import DOCS
 
@@ -122,6 +131,10 @@ def test_priors_are_those_of_the_code():
         "poisson": [
             f"Gamma}}({counts.MEAN_SHAPE:g}, {counts.MEAN_RATE:g} / h)",
             f"N}}(0, {counts.SLOPE_SCALE:g} h)",
+        ],
+        "categorical": [
+            f"N}}(0, {categorical.INTERCEPT_SCALE:g} h)",
+            f"N}}(0, {categorical.SLOPE_SCALE:g} h)",
         ],
         "negative_binomial": ["scale $5 h$", "LKJ}(6)", "10^{-4}"],
     }.items():

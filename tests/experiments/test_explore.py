@@ -9,13 +9,15 @@ import pytest
 from scipy import stats
 
 from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.measures import measure_label, percentile_of
 from synth_core.analysis.result_key import result_key
 from synth_core.analysis.settings import make_settings
 from synth_core.data.examples import load_example
 from synth_core.errors import InputError
 from synth_core.experiments.explore.frontier import frontier, frontiers
-from synth_core.experiments.explore.measures import Ruler, Target, measure_label, percentile_of, read_target
-from synth_core.experiments.explore.point import predictive_count, run_point, settings_at
+from synth_core.experiments.explore.knobs import settings_at
+from synth_core.experiments.explore.measures import Ruler, Target, read_target
+from synth_core.experiments.explore.point import predictive_count, run_point
 from synth_core.experiments.explore.refine import refined
 from synth_core.experiments.explore.search import TOLERANCE, Trial, smallest
 from synth_core.experiments.explore.sweep import (

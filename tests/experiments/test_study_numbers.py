@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from synth_core.experiments.named_studies import NAMED_STUDIES, OURS
 from synth_core.experiments.papers import PAPERS, censor
-from synth_core.experiments.presets import OURS, PRESETS
 from synth_core.experiments.studies import verdicts
 from synth_core.experiments.studies.probability import contraction, exceedance, safety
 from synth_core.mechanisms.histogram import seeded_counts
@@ -77,11 +77,11 @@ def test_simulated_noise_is_the_discrete_laplace():
 
 
 def test_every_study_of_the_issue_is_there():
-    assert {preset.name for preset in PAPERS} == {
+    assert {named.name for named in PAPERS} == {
         "censor-4", "censor-5", "ppm-4.4", "ppm-5.3", "range-4.1", "range-4.2", "range-4.3", "range-5",
         "reweight-3", "reweight-4", "reweight-supp-5",
     }  # fmt: skip
-    assert PRESETS.keys() - {preset.name for preset in PAPERS} == OURS == {"anchored"}
+    assert NAMED_STUDIES.keys() - {named.name for named in PAPERS} == OURS == {"anchored"}
 
 
 def test_censor_4_runs_every_point_that_its_tables_name():

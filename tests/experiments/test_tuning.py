@@ -12,8 +12,8 @@ from synth_core.errors import InputError
 from synth_core.experiments.explore.measures import Target
 from synth_core.experiments.explore.sweep import Sweep
 from synth_core.experiments.explore.targets import EpsilonTarget, read_spec
-from synth_core.experiments.explore.tuning import tune, variants_for
-from synth_core.experiments.explore.wording import best_answers, sure_text, verdict
+from synth_core.experiments.explore.tuning import _rounded_down, tune, variants_for
+from synth_core.experiments.explore.wording import best_answers, reached_text, sure_text, verdict
 
 pytestmark = pytest.mark.stan
 
@@ -77,7 +77,7 @@ def test_a_given_epsilon_by_the_definitions(cache):
         weights = under.run(name).weights
         posterior, _ = under.fits.posterior(weights)
         terms = weights * under.model.log_lik(posterior.draws, slice(0, 300))
-        assert 2 * np.abs(terms).max() == pytest.approx(3.0, rel=0.0101)
+        assert 2.7 <= 2 * np.abs(terms).max() <= 3.0  # never more than was asked for
         assert answer.point["epsilon"] == pytest.approx(2 * np.abs(terms).max())
         assert answer.epsilon_seeds[0] <= answer.point["epsilon"] <= answer.epsilon_seeds[1]
     strict = tune(analysis, "censored", EpsilonTarget(3.0))
@@ -105,6 +105,34 @@ def test_shifts_are_tried_beside_the_scale_and_the_best_is_taken(cache):
     assert best.refits >= sum(a.refits for a in answers)
 
 
+@pytest.mark.parametrize("asked", [4.0, 1.7])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "weighted",
+        "exponential",
+        *(pytest.param(n, marks=pytest.mark.slow) for n in ("weighted_e", "weighted_final")),
+    ],
+)
+def test_an_epsilon_is_never_exceeded_and_nearly_used(cache, asked, name):
+    """ε = 4 was answered with 4.02 once: within the tolerance, and more than was allowed."""
+    answer = tune(beta(cache), name, EpsilonTarget(asked))
+    assert (
+        (0.9 if name == "weighted_e" else 0.99) * asked <= answer.point["epsilon"] <= asked
+    )  # a truncation jumps
+    words = verdict([answer.as_dict()], EpsilonTarget(asked))
+    assert words.startswith(f"Best accuracy at ε of at most {asked:g}: ε = ")
+    error = answer.point["bands"]["ecdf_max"][1]
+    assert reached_text(answer.as_dict(), EpsilonTarget(asked)).startswith(
+        f"Error reached: largest difference of the distribution functions {error:.3g} in the middle"
+    )
+
+
+@pytest.mark.parametrize("x", [3.99996, 0.123456, 99.9999, 1e-3, 4.0])
+def test_rounding_down_goes_down(x):
+    assert x * (1 - 1e-3) <= _rounded_down(x) <= x
+
+
 def test_one_epsilon_for_several(cache):
     analysis = beta(cache, scale=0.8)
     wanted = analysis.run("weighted").epsilon
@@ -113,7 +141,7 @@ def test_one_epsilon_for_several(cache):
     assert answers[0]["point"]["knobs"]["scale"] == 0.8
     for answer in answers:
         assert answer["wanted"] == wanted
-        assert answer["point"]["epsilon"] == pytest.approx(wanted, rel=0.0101)
+        assert 0.99 * wanted <= answer["point"]["epsilon"] <= wanted
     best = best_answers(answers, target)
     assert len(best) == 2  # one for each guarantee: neither beats the other
     assert "ε taken from these data" in verdict(answers, target)  # no ε-DP: another table has another ε

@@ -23,7 +23,7 @@ import pytest
 from synth_core.analysis.settings import make_settings
 from synth_core.cli import main
 from synth_core.data.examples import load_example
-from synth_core.experiments.explore.point import settings_at
+from synth_core.experiments.explore.knobs import settings_at
 from synth_core.experiments.explore.sweep import Planned
 from synth_core.jobs.manager import JobManager
 from synth_core.jobs.study_task import StudyRequest

@@ -12,7 +12,7 @@ import shutil
 import tempfile
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,9 +23,9 @@ import psutil
 from synth_core.system import limits
 from tests.browser.conftest import CHROMIUM, FLAGS, Server, painted, settled
 
-PAGES = ("Data", "Model check", "Sensitive ranges", "Compare", "Explore", "Studies", "Release")
+PAGES = ("Data", "Compare", "Find settings", "Robustness", "Release", "Help")
 WARM_MINUTES = 5  # until then workers import, caches fill
-GROWTH_BYTES = 400 * 1024**2  # the results that a server keeps in memory: jobs.FINISHED_KEPT of up to 0.8 MiB
+GROWTH = 0.10  # of the server's memory, from its warm state to the end
 WAIT = 6_000  # ms for a control to be there; a page that changes under a user's hand is no error
 TROUBLE = """() => {
   const of = id => [...document.querySelectorAll(`[data-testid=${id}]`)].map(e => e.innerText);
@@ -49,16 +49,18 @@ class Report:
     )  # minute, server and whole tree in bytes
     cache_bytes: int = 0
 
-    def growth(self) -> int:
-        """Bytes that the server grew from its warm state to its end: means of several minutes each."""
-        warm = [server for minute, server, _ in self.memory if WARM_MINUTES <= minute < 2 * WARM_MINUTES]
-        end = [server for minute, server, _ in self.memory if minute > self.minutes - WARM_MINUTES]
-        return round(sum(end) / len(end) - sum(warm) / len(warm)) if warm and end else 0
+    def growth(self) -> float:
+        """By how much the server grew from its warm state to its end, as a share: means of three minutes each."""
+        if self.minutes < 2 * WARM_MINUTES:
+            return 0.0
+        warm = [server for minute, server, _ in self.memory if WARM_MINUTES <= minute < WARM_MINUTES + 3]
+        end = [server for minute, server, _ in self.memory if minute > self.minutes - 3]
+        return (sum(end) / len(end)) / (sum(warm) / len(warm)) - 1
 
     def problems(self) -> list[str]:
         found = self.errors + [f"left: {each}" for each in self.orphans + self.left_files]
-        if self.growth() > GROWTH_BYTES:
-            found.append(f"the server grew by {self.growth() / 1024**2:.0f} MiB")
+        if self.growth() > GROWTH:
+            found.append(f"the server grew by {self.growth():.0%}")
         if self.cache_bytes > limits.CACHE_BYTES:
             found.append(f"the cache holds {self.cache_bytes / 1024**2:.0f} MiB")
         return found
@@ -73,7 +75,7 @@ class Report:
                 f"controls that had gone: {self.missed.total():,}",
                 *(f"  {count:3d} x {name}" for name, count in self.missed.most_common(8)),
                 f"memory of the server: {server[0]:.0f} MiB at first, {server[-1]:.0f} at the end, "
-                f"{max(server):.0f} at most, {self.growth() / mib:+.0f} from its warm state",
+                f"{max(server):.0f} at most, {self.growth():+.1%} from its warm state",
                 f"memory with workers and samplers: {tree[0]:.0f}, {tree[-1]:.0f}, {max(tree):.0f} MiB; "
                 f"results on disk {self.cache_bytes / mib:.0f} MiB",
                 f"errors {len(self.errors)}, orphan processes {len(self.orphans)}, "
@@ -98,6 +100,8 @@ class Walk:
         self.url, self.rng, self.report, self._lock, self._say = url, random.Random(seed), report, lock, say
         self.name = f"browser {seed}"
         self.file = directory / f"table-{seed}.csv"
+        self.last: deque[str] = deque(maxlen=4)  # what was done, and where
+        self._told: set[str] = set()
         self.steps: list[tuple[int, str, Callable[[Any], None]]] = [
             (8, "slider", self.slider),
             (6, "number", self.number),
@@ -109,7 +113,7 @@ class Walk:
             (2, "example", self.example),
             (1, "upload", self.upload),
             (1, "undo", self.undo),
-            (1, "model check", lambda page: self.link(page, "Model check")),
+            (1, "model check", self.check_fit),
         ]
 
     def run(self, seconds: float) -> None:
@@ -129,6 +133,7 @@ class Walk:
                 until = time.monotonic() + seconds
                 while True:
                     i = self.rng.choices(range(len(actions)), weights)[0]
+                    self.last.append(f"{names[i]} on {page.url.rpartition('/')[2] or 'the first page'}")
                     try:
                         actions[i](page)
                         with self._lock:
@@ -150,12 +155,15 @@ class Walk:
 
     def console(self, kind: str, text: str) -> None:
         if (
-            kind == "error" and "404" not in text
-        ):  # Streamlit looks for its own files below a page's address first
+            kind == "error" and "404" not in text and "when disconnected" not in text
+        ):  # Streamlit looks for its own files below a page's address first; a clock may strike while a page reloads
             self.error(f"console: {text[:300]}")
 
     def error(self, text: str) -> None:
-        found = f"{time.strftime('%H:%M:%S')} {self.name}: {text}"
+        if text in self._told:  # a broken page says it again and again
+            return
+        self._told.add(text)
+        found = f"{time.strftime('%H:%M:%S')} {self.name}: {text} (after: {'; '.join(self.last)})"
         with self._lock:
             self.report.errors.append(found)
         self._say(found)
@@ -215,7 +223,7 @@ class Walk:
                 return button.first.click()
 
     def map(self, page: Any) -> None:
-        self.open(page, "Explore")
+        self.open(page, "Find settings")
         steps = page.get_by_label("steps", exact=True)
         steps.first.wait_for()
         for i in range(min(2, steps.count())):
@@ -249,7 +257,12 @@ class Walk:
         self.open(page, "Data")
         page.get_by_role("tab", name="Your file").click()
         page.get_by_test_id("stTabs").locator("input[type=file]").set_input_files(self.file)
-        page.get_by_role("button", name="Use this file").click()
+
+    def check_fit(self, page: Any) -> None:
+        self.open(page, "Data")
+        button = page.get_by_role("button", name="Check the fit")
+        if button.count():
+            button.first.click()
 
     def undo(self, page: Any) -> None:
         button = page.get_by_role("button", name="Undo")

@@ -19,10 +19,11 @@ def test_random_use_leaves_nothing_behind():
 def test_what_a_report_complains_of():
     """Growth is between means of minutes, and nothing that was seen is left out."""
     report = Report(minutes=30.0)
-    report.memory = [(float(m), 300 * 1024**2, 0) for m in range(26)]
-    report.memory += [(float(m), 800 * 1024**2, 0) for m in range(26, 31)]
-    assert report.problems() == ["the server grew by 500 MiB"]
-    report.memory = report.memory[:26]
+    report.memory = [(float(m), 300 * 1024**2, 0) for m in range(27)]
+    report.memory += [(float(m), 345 * 1024**2, 0) for m in range(27, 31)]
+    assert report.problems() == ["the server grew by 15%"]
+    report.memory = [(float(m), 300 * 1024**2 + m * 1024**2, 0) for m in range(31)]
+    assert 0.07 < report.growth() < 0.08
     report.orphans, report.errors = ["process 7 beta"], ["console: a"]
     assert report.problems() == ["console: a", "left: process 7 beta"]
     assert "actions 0" in report.text()

@@ -1,24 +1,28 @@
 """Figures are valid plotly, complete in words, and hold no more than they draw."""
 
+import itertools
 import json
 
 import numpy as np
 import plotly.graph_objects as go
 import pytest
 
+from synth_core.analysis.policy import Verdict
 from synth_core.analysis.result import Result
 from synth_core.analysis.summary import CURVE_POINTS, ecdf_points, summarise
 from synth_core.analysis.utility import ecdf_distance, statistics
 from synth_core.engine.sampling import Diagnostics
 from synth_core.figures.compare import compare_figures, results
-from synth_core.figures.palette import color
+from synth_core.figures.palette import color, dash
+from synth_core.figures.parts import Other
 from synth_core.figures.ranges import interval_figure, outside_figure
 from synth_core.figures.utility import ecdf_figure
 from synth_core.mechanisms.catalogue import HISTOGRAM, MECHANISMS
 
 LABELS = {key: m.label for key, m in MECHANISMS.items()}
 GUARANTEES = {
-    key: {"label": m.guarantee("closed").label, "strength": 1, "lines": []} for key, m in MECHANISMS.items()
+    key: {"label": m.guarantee("closed").label, "strength": 1, "lines": [], "sentence": "S."}
+    for key, m in MECHANISMS.items()
 }
 
 
@@ -88,11 +92,106 @@ def test_each_epsilon_stands_beside_its_guarantee_and_the_best_are_marked(summar
         assert (
             row["cells"]["epsilon"]["text"] == f"{summary['epsilon']:.2f} × 2 = {2 * summary['epsilon']:.2f}"
         )
-    by_error = sorted(summaries, key=lambda s: s["ecdf_max"])
-    ranks = {row["mechanism"]: row["cells"]["ecdf_max"]["rank"] for row in rows}
-    assert ranks[by_error[0]["mechanism"]] == 1
-    assert ranks[by_error[1]["mechanism"]] == 2
-    assert sum(r > 0 for r in ranks.values()) == 2
+
+
+def errors_of(summaries, *errors):
+    chosen = summaries[: len(errors)]
+    for s, error in zip(chosen, errors, strict=True):
+        s["ecdf_max"] = error
+    return chosen
+
+
+def ranks(chosen, kinds):
+    promises = {
+        s["mechanism"]: {"label": kind, "strength": 1, "lines": [], "sentence": "S."}
+        for s, kind in zip(chosen, kinds, strict=True)
+    }
+    return [row["cells"]["ecdf_max"]["rank"] for row in results(chosen, LABELS, promises)]
+
+
+@pytest.mark.parametrize(
+    ("errors", "kinds", "expected"),
+    [
+        ((0.1, 0.2, 0.3), "aaa", [1, 2, 0]),
+        ((0.1, 0.2, 0.3, 0.4, 0.5), "aabbb", [1, 0, 1, 2, 0]),  # within one guarantee; of two, only the best
+        ((0.1, 0.2, 0.3), "abc", [0, 0, 0]),  # nothing to compare with
+        ((0.1, 0.1, 0.3), "aaa", [1, 1, 0]),  # a tie for the best leaves no second
+        ((0.1, 0.10000001, 0.3), "aaa", [1, 1, 0]),  # what reads the same is a tie
+        ((0.1, 0.2, 0.2), "aaa", [1, 2, 2]),
+        ((0.1, 0.1, 0.1), "aaa", [0, 0, 0]),
+    ],
+)
+def test_best_is_said_within_one_guarantee_and_ties_are_ties(summaries, errors, kinds, expected):
+    assert ranks(errors_of(summaries, *errors), kinds) == expected
+
+
+def test_a_rule_marks_the_best_of_those_that_pass_and_says_why_others_fail(summaries):
+    chosen = summaries[:4]
+    passed = [Verdict(True, (), 0.02), Verdict(True, (), 0.020001), Verdict(True, (), 0.01)]
+    verdicts = [*passed, Verdict(False, ("ε 6.8 > 1", "90th percentile off by 6 > 5 %"), 0.001)]
+    promises = {
+        s["mechanism"]: {"label": kind, "strength": 1, "lines": [], "sentence": "S.", "verdict": verdict}
+        for s, kind, verdict in zip(chosen, "aaba", verdicts, strict=True)
+    }
+    rows = [row["verdict"] for row in results(chosen, LABELS, promises)]
+    assert [row["text"] for row in rows] == [
+        "✓ passes, ties for best",
+        "✓ passes, ties for best",
+        "✓ passes",  # alone with its guarantee
+        "✗ fails",
+    ]
+    assert rows[3]["reason"] == "ε 6.8 > 1; 90th percentile off by 6 > 5 %"
+    json.dumps(results(chosen, LABELS, promises), allow_nan=False)  # what the browser is sent
+
+
+def test_each_mechanism_without_numbers_is_a_row_with_its_reason(summaries):
+    rows = results(summaries[:1], LABELS, GUARANTEES, {"censored": "ε is too small."})
+    assert rows[1] == {
+        "mechanism": "censored",
+        "label": "Censored",
+        "color": color("censored"),
+        "missing": "ε is too small.",
+    }
+
+
+def test_what_is_not_for_use_does_not_set_the_scale(summaries):
+    bad = summaries[1]
+    bad["problems"] = ["R-hat is 1.2"]
+    for t in bad["statistics"]:
+        t["synthetic"] = 2.2 * t["confidential"]
+    low, high = compare_figures(summaries[:3], LABELS, "x")[3]["layout"]["xaxis"]["range"]
+    others = [t for s in (summaries[0], summaries[2]) for t in s["statistics"]]
+    ends = [100 * (v / t["confidential"] - 1) for t in others for v in t["synthetic_interval"]]
+    assert low <= min(ends) and max(ends) <= high < 119
+
+
+def test_what_is_seen_beside_is_faint_dashed_and_named(summaries):
+    now, before = summaries[:2], {s["mechanism"]: s for s in summaries[:3]}
+    figures = compare_figures(now, LABELS, "x", Other("A", "now", before))
+    for figure in figures:
+        go.Figure(plain(figure["traces"]), plain(figure["layout"]))
+        assert figure["layout"]["showlegend"]
+        names = {t["name"] for t in figure["traces"] if t.get("showlegend")}
+        assert {"Unweighted, now", "Unweighted, A", "Weighted, now", "Weighted, A"} <= names
+        for trace in (t for t in figure["traces"] if t.get("name", "").endswith(", A")):
+            assert trace["opacity"] < 1
+    curves = [t for t in figures[1]["traces"] if t["mode"] == "lines"]
+    assert {t["line"]["dash"] for t in curves if t["name"].endswith(", A")} == {"dot"}
+    assert {t["line"]["dash"] for t in curves if t["name"].endswith(", now")} == {"solid"}
+    assert "Weighted-e, A" in {t["name"] for t in curves}  # only there
+
+
+def test_the_confidential_curve_is_on_top_and_what_must_not_be_used_is_faint(summaries):
+    summaries[1]["problems"] = ["R-hat is 1.2"]
+    summaries[2]["old"] = True
+    for figure in compare_figures(summaries, LABELS, "x"):
+        for trace in (t for t in figure["traces"] if "meta" in t):
+            faint = trace["meta"] in (summaries[1]["mechanism"], summaries[2]["mechanism"])
+            assert (trace.get("opacity", 1.0) < 0.5) == faint, trace["meta"]
+        named = [t["meta"] for t in figure["traces"] if t.get("showlegend") and "meta" in t]
+        shown = [s["mechanism"] for s in summaries if figure["key"] in ("ecdf", "quantiles") or s["privacy"]]
+        assert named == shown  # a legend in every panel
+    assert ecdf_figure(summaries, LABELS, "x")["traces"][-1]["name"] == "Confidential"
 
 
 def test_what_has_not_converged_is_never_marked_best(summaries):
@@ -101,6 +200,31 @@ def test_what_has_not_converged_is_never_marked_best(summaries):
     rows = {row["mechanism"]: row for row in results(summaries, LABELS, GUARANTEES)}
     assert rows[best["mechanism"]]["cells"]["ecdf_max"]["rank"] == 0
     assert "not converged" in rows[best["mechanism"]]["hints"][0]
+
+
+def light(look):
+    """Relative luminance of a colour, and its place in CIELAB (D65)."""
+    share = np.array([int(look[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+    linear = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
+    to_xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+    x, y, z = np.cbrt(to_xyz @ linear / [0.9505, 1.0, 1.089])
+    return linear @ [0.2126, 0.7152, 0.0722], np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+@pytest.mark.parametrize("background", ["#ffffff", "#0e1117"])
+def test_colours_stand_out_from_either_background(background):
+    other = light(background)[0]
+    for key in MECHANISMS:
+        dark, bright = sorted((light(color(key))[0], other))
+        assert (bright + 0.05) / (dark + 0.05) > 2.5, key
+
+
+def test_colours_that_come_near_each_other_have_unlike_patterns():
+    """Twelve curves in near-identical greens could not be told apart."""
+    for a, b in itertools.combinations(MECHANISMS, 2):
+        apart = float(np.linalg.norm(light(color(a))[1] - light(color(b))[1]))
+        assert apart > 20, (a, b)
+        assert apart > 30 or dash(a) != dash(b), (a, b)
 
 
 def test_every_mechanism_has_a_look_of_its_own():
@@ -142,6 +266,7 @@ def test_a_drawn_distribution_function_keeps_jumps_and_leaves_a_far_value_outsid
     summary = {
         "mechanism": "weighted",
         "ecdf": {"confidential": drawn, "synthetic": drawn, "place": 0.0, "at_place": [0.1, 0.1]},
+        "problems": [],
         "ecdf_max": 0.0,
         "ecdf_avg": 0.0,
     }

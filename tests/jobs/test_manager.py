@@ -11,12 +11,13 @@ import pytest
 
 from synth_core.analysis.settings import make_settings
 from synth_core.data.examples import load_example
-from synth_core.experiments.explore.point import settings_at
+from synth_core.experiments.explore.knobs import settings_at
 from synth_core.experiments.explore.sweep import Planned
 from synth_core.experiments.explore.targets import EpsilonTarget
+from synth_core.experiments.explore.tuning import NEAR
 from synth_core.jobs.manager import JobManager
 from synth_core.jobs.study_task import StudyRequest
-from synth_core.jobs.tasks import Job, point_task, study_task, tune_task
+from synth_core.jobs.tasks import Job, mechanism_task, point_task, study_task, tune_task
 
 pytestmark = pytest.mark.stan
 
@@ -39,6 +40,10 @@ TABLE = load_example("beta", 400)
 
 def settings(**more):
     return make_settings(outcome="x", model="beta", **({"draws": 300, "warmup": 300} | more))
+
+
+def request(manager, owner, table, settings, mechanisms):
+    return manager.submit(owner, [mechanism_task(table, settings, name) for name in mechanisms])
 
 
 def wait(jobs, seconds=60):
@@ -66,8 +71,8 @@ def eventually(condition, seconds=20):
 
 
 def test_two_sessions_share_one_job(manager):
-    first = manager.request("a", TABLE, settings(), ["unweighted", "weighted"])
-    second = manager.request("b", TABLE, settings(), ["unweighted", "weighted"])
+    first = request(manager, "a", TABLE, settings(), ["unweighted", "weighted"])
+    second = request(manager, "b", TABLE, settings(), ["unweighted", "weighted"])
     assert all(x is y for x, y in zip(first, second, strict=True))
     assert wait(first) == ["done", "done"]
     assert first[1].summary["epsilon"] < first[0].summary["epsilon"]
@@ -75,15 +80,15 @@ def test_two_sessions_share_one_job(manager):
 
 def test_a_stored_result_is_shown_before_a_worker_is_there(manager):
     asked = (TABLE, settings(seed=31), ["unweighted"])
-    jobs = manager.request("a", *asked)
+    jobs = request(manager, "a", *asked)
     assert wait(jobs) == ["done"]
     later = JobManager(1)  # of a server that has just started
     try:
-        [job] = later.request("b", *asked)
+        [job] = request(later, "b", *asked)
         assert job.state == "done"
         assert not later.worker_pids()
         assert job.summary == json.loads(json.dumps(jobs[0].summary)) | {"cached": True}
-        [other] = later.request("b", TABLE, settings(seed=32), ["unweighted"])
+        [other] = request(later, "b", TABLE, settings(seed=32), ["unweighted"])
         assert wait([other]) == ["done"]
     finally:
         later.close()
@@ -93,9 +98,9 @@ LONG = {"draws": 20_000, "warmup": 20_000, "chains": 4}
 
 
 def test_what_is_superseded_is_cancelled_with_its_sampler(manager):
-    [slow] = manager.request("a", TABLE, settings(seed=11, **LONG), ["unweighted"])
+    [slow] = request(manager, "a", TABLE, settings(seed=11, **LONG), ["unweighted"])
     eventually(lambda: samplers(manager))
-    [quick] = manager.request("a", TABLE, settings(seed=12), ["unweighted"])
+    [quick] = request(manager, "a", TABLE, settings(seed=12), ["unweighted"])
     assert slow.state == "cancelled"
     eventually(lambda: not samplers(manager) or quick.finished.is_set(), 2)
     assert wait([quick]) == ["done"]
@@ -104,8 +109,8 @@ def test_what_is_superseded_is_cancelled_with_its_sampler(manager):
 
 def test_cancel_spares_what_another_session_wants(manager):
     asked = settings(seed=13, **LONG)
-    [job] = manager.request("a", TABLE, asked, ["unweighted"])
-    manager.request("b", TABLE, asked, ["unweighted"])
+    [job] = request(manager, "a", TABLE, asked, ["unweighted"])
+    request(manager, "b", TABLE, asked, ["unweighted"])
     manager.cancel("a")
     assert job.state in ("queued", "running")
     eventually(lambda: job.progress()[1] > 0)  # progress is reported while it runs
@@ -114,21 +119,21 @@ def test_cancel_spares_what_another_session_wants(manager):
     assert job.state == "cancelled"
     eventually(lambda: not samplers(manager), 2)
     assert time.monotonic() - started < 2
-    [again] = manager.request("b", TABLE, asked, ["unweighted"])
+    [again] = request(manager, "b", TABLE, asked, ["unweighted"])
     assert again.state == "cancelled"  # it stays so until it is asked to run again
-    [other] = manager.request("c", TABLE, asked, ["unweighted"])
+    [other] = request(manager, "c", TABLE, asked, ["unweighted"])
     assert other.state in ("queued", "running")  # for another owner it runs
     manager.cancel("c")
     manager.forget("b", [again])
-    [anew] = manager.request("b", TABLE, asked, ["unweighted"])
+    [anew] = request(manager, "b", TABLE, asked, ["unweighted"])
     assert anew.state in ("queued", "running")
     manager.drop("b")
     assert anew.state == "cancelled"
 
 
 def test_a_killed_worker_is_replaced_and_its_job_run_again(manager):
-    [slow] = manager.request("a", TABLE, settings(seed=14, draws=20_000, warmup=20_000), ["unweighted"])
-    [other] = manager.request("b", TABLE, settings(seed=15), ["unweighted"])
+    [slow] = request(manager, "a", TABLE, settings(seed=14, draws=20_000, warmup=20_000), ["unweighted"])
+    [other] = request(manager, "b", TABLE, settings(seed=15), ["unweighted"])
     found = []
 
     def busy():
@@ -152,7 +157,7 @@ def test_a_killed_worker_is_replaced_and_its_job_run_again(manager):
 
 def test_bad_input_is_reported_in_words(manager):
     asked = make_settings(outcome="x", model="beta", bounds=(0.0, 0.5))
-    [job] = manager.request("a", TABLE, asked, ["unweighted"])
+    [job] = request(manager, "a", TABLE, asked, ["unweighted"])
     assert wait([job]) == ["failed"]
     assert "declared bounds" in job.error
 
@@ -175,7 +180,7 @@ def test_working_files_of_a_killed_server_are_removed():
 
 def test_a_session_that_went_away_is_forgotten(manager, monkeypatch):
     monkeypatch.setattr("synth_core.jobs.tasks.ABANDONED_SECONDS", 0.3)
-    [job] = manager.request("gone", TABLE, settings(seed=16, **LONG), ["unweighted"])
+    [job] = request(manager, "gone", TABLE, settings(seed=16, **LONG), ["unweighted"])
     eventually(lambda: job.state == "cancelled", 5)
     eventually(lambda: not samplers(manager), 2)
 
@@ -200,7 +205,7 @@ def test_a_map_makes_room_for_a_slider_and_then_goes_on(one_lane):
     points = one_lane.submit("a-map", tasks)
     eventually(lambda: samplers(one_lane))
     [slow] = [job for job in points if job.state == "running"]
-    [quick] = one_lane.request("a", TABLE, settings(seed=22), ["unweighted"])
+    [quick] = request(one_lane, "a", TABLE, settings(seed=22), ["unweighted"])
     assert wait([quick]) == ["done"]
     assert slow.state in ("queued", "running")  # it gave way, and was not lost
     assert not any(job.finished.is_set() for job in points)
@@ -216,7 +221,7 @@ def test_a_study_gives_way_and_is_not_lost(one_lane):
     [study] = one_lane.submit("a-study", [study_task(TABLE, settings(seed=31, draws=5000, chains=1), asked)])
     for turn in range(2):
         eventually(lambda: "simulated databases" in study.progress()[0] and samplers(one_lane), 60)
-        assert wait(one_lane.request("b", TABLE, settings(seed=32 + turn), ["unweighted"])) == ["done"]
+        assert wait(request(one_lane, "b", TABLE, settings(seed=32 + turn), ["unweighted"])) == ["done"]
     assert wait([study], 120) == ["done"], study.error
     assert study.attempts.lost == 0
 
@@ -257,7 +262,7 @@ def test_inverse_tuning_runs_as_a_job_with_progress_and_cancel(one_lane):
     [job] = one_lane.submit("a-tuning", [tune_task(TABLE, settings(), "weighted", target)])
     eventually(lambda: job.finished.is_set() or "c = " in job.progress()[0])
     assert wait([job]) == ["done"]
-    assert job.summary["point"]["epsilon"] == pytest.approx(2.0, rel=0.0101)
+    assert NEAR * 2.0 <= job.summary["point"]["epsilon"] <= 2.0
     [long] = one_lane.submit("a-tuning", [tune_task(TABLE, settings(**LONG), "weighted", target)])
     eventually(lambda: samplers(one_lane))
     one_lane.cancel("a-tuning")

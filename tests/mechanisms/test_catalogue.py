@@ -4,7 +4,8 @@ import pytest
 
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import MECHANISMS, compose, find_mechanism
-from synth_core.mechanisms.guarantees import GUARANTEES, NO_ODDS, belief_after, explain, safety_factor
+from synth_core.mechanisms.guarantee_words import NO_ODDS, explain
+from synth_core.mechanisms.guarantees import GUARANTEES, belief_after, safety_factor
 from synth_core.mechanisms.schemes import SCHEMES
 
 KEYS = [

@@ -79,6 +79,12 @@ def mixture(rng, s, z):
             "sigma": sigma}  # fmt: skip
 
 
+def categorical(rng, s, z):
+    """Normal on every coefficient, less its mean over the categories: the same law as by contrasts."""
+    each = rng.normal(0, s * np.r_[5.0, np.full(z.shape[1] - 1, 2.5)][:, None], (z.shape[1], 3))
+    return {"beta": (each - each.mean(axis=1, keepdims=True)).ravel(order="F")}
+
+
 # family: prior, scale of the priors, options, replicates
 FAMILIES = {
     "lognormal": (lognormal, 0.1, {}, 100),
@@ -87,6 +93,7 @@ FAMILIES = {
     "beta_regression": (beta_regression, 1.5, {"bounds": (0.0, 1.0)}, 100),
     "poisson": (poisson, 0.02, {}, 100),
     "negative_binomial": (negative_binomial, 0.3, {}, 100),
+    "categorical": (categorical, 0.5, {"categories": ("a", "b", "c")}, 100),
     "mixture": (mixture, 0.7, {"components": 2}, 40),
 }
 
@@ -105,7 +112,8 @@ def ranks(family, weighted, replicate):
     shape = np.where(np.arange(N) % 2, 0.25, 0.75)  # any values that the family takes
     while True:
         truth = prior(rng, scale, z)
-        template = build_model(family, records_of(shape if "beta" in family else shape * 4, z), **options)
+        outcome = np.zeros(N) if family == "categorical" else shape if "beta" in family else shape * 4
+        template = build_model(family, records_of(outcome, z), **options)
         x = template.predict(truth, rng)
         # Values that floating point cannot tell from a bound are drawn again: ranks stay uniform, because the
         # posterior given the data is the same whatever data are left out.
@@ -141,7 +149,7 @@ def test_ranks_are_uniform(family, weighted):
 
 
 @pytest.mark.stan
-@pytest.mark.parametrize("family", ["lognormal", "beta_regression", "two_part"])
+@pytest.mark.parametrize("family", ["lognormal", "beta_regression", "two_part", "categorical"])
 def test_truth_lies_inside_most_posteriors(family):
     """The same, a few replicates: gross errors show at once."""
     found = np.array([ranks(family, True, r) for r in range(6)])

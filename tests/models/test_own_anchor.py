@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from synth_core.analysis.anchor import AVERAGED, Anchoring
+from synth_core.analysis.anchor import AVERAGED
+from synth_core.analysis.anchored import Anchoring
 from synth_core.analysis.fits import Fits
 from synth_core.analysis.settings import make_settings
 from synth_core.cli import main

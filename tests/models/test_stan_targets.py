@@ -14,11 +14,12 @@ from scipy import linalg, stats
 from synth_core.engine.toolchain import compile_program
 from synth_core.mechanisms.censoring import Censoring
 from synth_core.models import build_model
+from synth_core.models import zero_part as zero_part_of_models
 from tests.conftest import records_of
 from tests.models.test_calibration import correlation
 
 N, POINTS, SCALE = 30, 4, 0.7
-CASES = ["plain", "weighted", "censored", "anchored", "anchored with a prior"]
+CASES = ["plain", "weighted", "censored", "anchored", "anchored with a prior", "a prior of another design"]
 
 
 def half_t(x, scale):
@@ -92,6 +93,16 @@ def negative_binomial(rng, data, k):
     return {"beta": beta, "phi": 1 / reciprocal}, stan, prior
 
 
+def categorical(rng, data, k):
+    gamma = rng.normal(0, 0.7, (k, data["n_categories"] - 1))
+    scale = SCALE * np.r_[5.0, np.full(k - 1, 2.5)]
+    if data["coefficient_scale"][1] != scale[1]:  # of an anchored fit
+        scale[1:] = data["coefficient_scale"][1:]
+    prior = stats.norm(0, scale[:, None]).logpdf(gamma).sum()
+    flat = gamma.ravel(order="F")
+    return {"beta": (gamma @ data["contrasts"].T).ravel(order="F")}, {"u": whitened(data, flat)}, prior
+
+
 def lkj(factor, eta):
     """log density of the Cholesky factor of a correlation matrix, without its constant."""
     k = len(factor)
@@ -138,66 +149,87 @@ FAMILIES = {
     "beta_regression": (beta_regression, {"bounds": (0.0, 60.0)}),
     "poisson": (poisson, {}),
     "negative_binomial": (negative_binomial, {}),
+    "categorical": (categorical, {"categories": tuple("abcd")}),
 }
+OF_CODES = {"categorical"}
 
 
 def assert_gradient_agrees(program, stan, data, at):
-    """The analytic gradient of a clamped target in u, against a central difference."""
-    step, name = 1e-5, next((n for n in ("u", "w", "phi") if n in stan), None)
-    if name is None:  # a program without an analytic gradient
-        return
-    ends = []
-    for sign in (1, -1):
-        moved = np.array(stan[name], dtype=float)
-        moved.flat[0] += sign * step
-        values = stan | {name: moved.tolist()}
-        ends.append(program.log_prob(values, data=data, jacobian=False, sig_figs=17)["lp__"].iloc[0])
-    slope = (ends[0] - ends[1]) / (2 * step)
-    column = next(c for c in at.columns if c.split(".")[0] in (f"g_{name}", name) and c != "lp__")
-    scale = (
-        moved.flat[0] * (1 - moved.flat[0]) if name == "phi" else 1.0
-    )  # the gradient is on the logit scale
-    np.testing.assert_allclose(at[column].iloc[0], slope * scale, rtol=2e-3, atol=2e-3)
+    """The analytic gradient of a clamped target, of the mean's and of the zero part's, against a central difference."""
+    step = 1e-5
+    for name in [n for n in ("u", "w", "phi", "v") if np.size(stan.get(n, []))]:
+        ends = []
+        for sign in (1, -1):
+            moved = np.array(stan[name], dtype=float)
+            moved.flat[0] += sign * step
+            values = stan | {name: moved.tolist()}
+            ends.append(program.log_prob(values, data=data, jacobian=False, sig_figs=17)["lp__"].iloc[0])
+        slope = (ends[0] - ends[1]) / (2 * step)
+        column = next(c for c in at.columns if c.split(".")[0] in (f"g_{name}", name) and c != "lp__")
+        scale = (
+            moved.flat[0] * (1 - moved.flat[0]) if name == "phi" else 1.0
+        )  # the gradient is on the logit scale
+        np.testing.assert_allclose(at[column].iloc[0], slope * scale, rtol=2e-3, atol=2e-3)
 
 
 def assert_priors_are_the_family_s_own(family, data):
     """Slopes of an anchored fit are narrower."""
-    usual = {"beta_scale": 5.0, "zero_slope_scale": 2.5, "slope_scale": {"poisson": 5.0}.get(family, 2.5)}
+    usual = {
+        "beta_scale": 5.0,
+        "zero_slope_scale": 2.5,
+        "slope_scale": {"poisson": 5.0}.get(family, 2.5),
+        "coefficient_scale": 2.5,
+    }
     for name in usual.keys() & data.keys():
         if name != "zero_slope_scale" or data["zero_k"]:
             assert np.ravel(data[name])[-1] == usual[name] * SCALE
 
 
+def with_prior(censoring, model, apart, rng):
+    """The censoring with an anchor's prior of weight 0.2, and the model whose likelihood that is."""
+    family, design = model.name, model.records.design
+    other = (
+        np.where(rng.random(N) < 0.2, 0.0, 2.0)
+        if family in ("two_part", "mixture")
+        else rng.poisson(4.0, N) + 1.0
+    )
+    other = other % 4 if family in OF_CODES else other
+    if apart:
+        other = other[: N - 3]
+        design = np.column_stack([np.ones(N - 3), rng.normal(size=(N - 3, design.shape[1] - 1)).round(1)])
+    censoring = replace(
+        censoring, prior_outcome=other, prior_weight=0.2, prior_design=design if apart else None
+    )
+    return censoring, type(model)(records_of(other, design), model.options)
+
+
 @pytest.mark.stan
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("family", FAMILIES)
-def test_target_is_prior_plus_weighted_and_clamped_likelihood(family, case, rng):
+def test_target_is_prior_plus_weighted_and_clamped_likelihood(family, case, rng, monkeypatch):
+    monkeypatch.setattr(zero_part_of_models, "FEW_VALUES", 2)  # of the second column, one of three is no cell
     point, options = FAMILIES[family]
     z = np.column_stack([np.ones(N), np.repeat([-1.0, 0.0, 1.0], N // 3), rng.integers(0, 2, N)])
     x = rng.poisson(5.0, N) + 1.0
     if family in ("two_part", "mixture"):
         x[::4] = 0.0
+    x = x % 4 if family in OF_CODES else x
     model = build_model(family, records_of(x, z), prior_scale=SCALE, **options)
     weights = np.ones(N) if case == "plain" else rng.choice([0.0, 0.3, 0.8, 1.0], N)
     censoring, prior_model = None, None
     if case not in ("plain", "weighted"):
         censoring = Censoring(0.3 if "bounds" in options else 1.2)
-    if case.startswith("anchored"):
+    if case.startswith(("anchored", "a prior")):
         censoring = replace(
             censoring,
             anchor=rng.normal(-1.0, 1.0, N)[
                 np.unique(np.c_[x, z[:, : 1 if family == "beta" else None]], axis=0, return_inverse=True)[1]
             ],
         )
-    if case == "anchored with a prior":
-        other = (
-            np.where(rng.random(N) < 0.2, 0.0, 2.0)
-            if family in ("two_part", "mixture")
-            else rng.poisson(4.0, N) + 1.0
-        )
-        censoring = replace(censoring, prior_outcome=other, prior_weight=0.2)
-        prior_model = build_model(family, records_of(other, z), prior_scale=SCALE, **options)
-    data = model.stan_data(weights, censoring)
+    if case.endswith(("with a prior", "of another design")):
+        censoring, prior_model = with_prior(censoring, model, case == "a prior of another design", rng)
+    fitted, its_weights, its_censoring = model.beside_prior(weights, censoring)
+    data = fitted.stan_data(its_weights, its_censoring)
     if prior_model is None:
         assert_priors_are_the_family_s_own(family, data)
     program = cmdstanpy.CmdStanModel(exe_file=str(compile_program(model.program)))
@@ -212,7 +244,7 @@ def test_target_is_prior_plus_weighted_and_clamped_likelihood(family, case, rng)
         if censoring is not None:
             clamped += int((np.abs(terms) > censoring.bound).sum())
             terms = np.clip(terms, -censoring.bound, censoring.bound)
-        extra = 0.0 if prior_model is None else 0.2 * prior_model.log_lik(draw, slice(0, N))[0].sum()
+        extra = 0.0 if prior_model is None else 0.2 * prior_model.log_lik(draw, slice(None))[0].sum()
         expected.append(prior + extra + terms.sum())
         stan = {name: np.asarray(value).tolist() for name, value in stan.items()}
         at = program.log_prob(stan, data=data, jacobian=False, sig_figs=17)

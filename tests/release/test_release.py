@@ -28,6 +28,7 @@ from synth_core.release.ledger.ledger import Ledger
 from synth_core.release.making.drawing import Request
 from synth_core.release.making.releasing import CHECKED, REFUSED, RELEASED, REPEATED, publish, release
 from synth_core.release.output.bundle import neutral
+from synth_core.release.plan.plan import parse_plan
 from synth_core.release.plan.planning import Decision, make_plan
 from synth_core.release.report import report
 from synth_core.system.cache import Cache
@@ -308,6 +309,28 @@ def test_tuning_on_the_confidential_data_costs_the_strict_claim(store, state):
     assert Ledger().balance("series").strict == 0
 
 
+def test_the_plan_says_what_means_missing_so_that_a_raw_table_is_released_the_same(store, state):
+    """The same file, its markers said or not, is the same release; an older plan has no such field."""
+    raw = load_example("lognormal", 300, 2).frame.astype({"x": object}).assign(other="N")
+    raw.loc[[3, 8], "x"] = "N"
+    table = Table("raw", raw)
+    with pytest.raises(InputError, match="must be a number"):
+        planned(store, "censored", table=table)
+    asked = planned(store, "censored", table=table.with_missing(["x=N", "other=N"]))
+    assert asked.plan.missing == ("x=N",)  # the other column is none of the plan's
+    assert parse_plan(asked.plan.canonical().encode()) == asked.plan
+    assert "missing" not in json.loads(planned(store, "censored").plan.canonical())
+    first = replace(asked, table=table)
+    assert first.id == replace(asked, table=table.with_missing(["x=N"])).id
+    assert first.table.column("x").missing == 2
+    outcome = release(first)
+    assert (outcome.state, release(first).state) == (RELEASED, REPEATED)
+    assert len(pd.read_csv(io.BytesIO(read(outcome, "releasable")["synthetic_1.csv"]))) == 298
+    assert '<th scope="row">Values that mean missing</th><td>x=N</td>' in (
+        read(outcome, "INTERNAL")["report-INTERNAL.html"].decode()
+    )
+
+
 def test_a_look_at_the_gate_costs_nothing_and_draws_the_same_data(request_, state):
     looked = release(replace(request_, dry_run=True))
     assert looked.state == CHECKED
@@ -396,6 +419,32 @@ def test_hostile_names_and_cells_stay_text(store, state):
     assert "=1+1" in set(kept)
     assert b"\n'=HYPERLINK" in public["dictionary.csv"] or b"\n\"'=HYPERLINK" in public["dictionary.csv"]
     assert rng is not None
+
+
+def test_names_from_right_to_left_turn_nothing_round_in_reports(store, state):
+    names = {"pay": "\u05e9\u05db\u05e8\u200f", "z": "\u05d2\u05d9\u05dc 1"}
+
+    def table(seed):
+        rng = np.random.default_rng(seed)
+        return Table(
+            f"{names['z']}.csv", pd.DataFrame({v: rng.lognormal(2, 1, 200).round(2) for v in names.values()})
+        )
+
+    settings = make_settings(
+        outcome=names["pay"], predictors=(names["z"],), model="lognormal", epsilon=8.0, **QUICK
+    )
+    analysis = Analysis(table(1), settings, store)
+    plan, content = make_plan(analysis, analysis.run("censored"), DECISION)
+    outcome = release(Request(plan, content, table(2)))
+    public, internal = read(outcome, "releas"), read(outcome, "INTERNAL")
+    for page in (public["report.html"].decode(), internal["report-INTERNAL.html"].decode()):
+        assert (
+            page.count("\u2068\u05e9\u05db\u05e8\u200f\u2069") == page.count("\u05e9\u05db\u05e8\u200f") > 1
+        )
+        assert page.count("\u2068") == page.count("\u2069")
+    assert public["synthetic_1.csv"].decode().splitlines()[0] == ",".join(
+        names.values()
+    )  # data are as they were
 
 
 @pytest.mark.parametrize(

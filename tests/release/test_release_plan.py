@@ -17,7 +17,7 @@ from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.mechanisms.composition import Count
 from synth_core.release.plan.frozen_map import SUFFIX, find_map, load_map, to_bytes
-from synth_core.release.plan.plan import parse_plan, read_plan
+from synth_core.release.plan.plan import ColumnSchema, Plan, Tuning, parse_plan, read_plan
 from synth_core.release.plan.planning import Decision, make_plan, save_plan
 from synth_core.release.plan.schema import check_schema
 from synth_core.system.cache import Cache
@@ -182,7 +182,7 @@ def test_hostile_plans_are_refused(saved, values, message):
     assert "\x1b" not in str(error.value)
 
 
-@pytest.mark.parametrize("hidden", ["seed", "risk_reference", "match_epsilon", "unknown"])
+@pytest.mark.parametrize("hidden", ["seed", "risk_reference", "match_epsilon", "earlier", "unknown"])
 def test_a_plan_holds_no_seed(saved, hidden):
     values = json.loads(saved[0].canonical())
     with pytest.raises(InputError, match=hidden):
@@ -301,3 +301,21 @@ def test_a_design_of_categories_survives_as_plain_values(rng):
     np.testing.assert_array_equal(applied.records.design, learnt.records.design)
     with pytest.raises(InputError, match="stored design"):
         DesignTransform.from_parts(("a",), {}, t.names, t.center, t.scale)
+
+
+def test_the_digest_of_an_older_plan_stays_the_same():
+    """What was added since stands in a plan only where it says something: else its releases could not be repeated."""
+    plan = Plan(
+        series="monthly",
+        reason="r",
+        decided_by="d",
+        created="2026-01-02T03:04:05Z",
+        tuned_on=Tuning(name="t", kind="simulated", rows=100, fingerprint="0123456789abcdef", epsilon=6.0),
+        columns=(ColumnSchema(name="x", role="outcome", kind="number", whole=False, levels=()),),
+        mechanism="censored",
+        settings=make_settings(outcome="x", model="beta", bounds=(0.0, 1.0), epsilon=6.0),
+        target_epsilon=6.0,
+    )
+    assert (
+        plan.digest == "11cd5a142dc4556dcc1fc37e196dc49d5584de37998ad53e382d4f1bd0745208"
+    )  # as of November 2026

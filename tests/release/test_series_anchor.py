@@ -73,6 +73,32 @@ def test_months(series, capsys):
     assert "gone or was changed" in capsys.readouterr().err
 
 
+def test_a_draw_that_is_too_vague_is_charged_once_for_each_label(series, capsys):
+    table = pd.read_csv(series / "1.csv").head(24)
+    table.to_csv(series / "1.csv", index=False)
+
+    def refused(*more):
+        assert apply(series, 1, *more) == 2
+        said = capsys.readouterr().err
+        assert "Traceback" not in said
+        assert "ε = 3 stays charged; another label is another draw and another charge." in " ".join(
+            said.split()
+        )
+        return said
+
+    assert "too little to learn from" in refused()
+    assert "of this plan and table was refused on" in refused()
+    assert Ledger().balance("monthly").spent == EPSILON
+    assert "too little to learn from" in refused("--release", "second")
+    balance = Ledger().balance("monthly")
+    assert (balance.spent, balance.committed, balance.releases) == (2 * EPSILON, 2 * EPSILON, 0)
+    assert balance.rho == pytest.approx(2 * EPSILON**2 / 8)
+    charged = next(e for e in Ledger().entries("monthly") if e.kind == "reserve")
+    assert main(["ledger", "cancel", "monthly", charged.release, "--reason", "again"]) == 2
+    assert "no open reservation" in capsys.readouterr().err
+    assert not any((private_directory("pending")).iterdir())
+
+
 def test_a_sum_without_rho_where_a_release_has_none():
     assert rho_of(GUARANTEES["anchored"], 2.0, 3) == pytest.approx(1.5)
     assert rho_of(GUARANTEES["histogram"], 2.0, 1) == pytest.approx(2.0)

@@ -10,7 +10,7 @@ from synth_core.errors import InputError
 from synth_core.mechanisms.composition import SUM, Count, epsilon_at, rho_at, rho_of
 from synth_core.mechanisms.guarantees import GUARANTEES
 from synth_core.release.ledger.ledger import Ledger
-from synth_core.release.ledger.room import largest_next, left_words, other_words, spent_words
+from synth_core.release.ledger.limit_room import largest_next, left_words, other_words, spent_words
 from synth_core.release.state import StateError
 from tests.support.ledger_race import race
 

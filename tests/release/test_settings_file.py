@@ -8,9 +8,10 @@ from itertools import pairwise
 
 import pytest
 
+from synth_core.analysis.policy import Policy
 from synth_core.analysis.settings import make_settings
 from synth_core.errors import InputError
-from synth_core.release.plan.settings_file import from_bytes, from_link, to_link, to_text
+from synth_core.release.plan.settings_file import Scenario, chosen, from_bytes, from_link, to_link, to_text
 
 SETTINGS = make_settings(
     outcome="inc\u00e9",
@@ -28,6 +29,69 @@ def test_there_and_back():
         assert file.settings == SETTINGS
         assert file.mechanisms == ("weighted", "count/censored")
     assert "risk_reference" not in text
+
+
+SCENARIO = Scenario(
+    name="A",
+    note="The room chose c = 0.7.",
+    mechanisms=("weighted",),
+    settings=SETTINGS,
+    policy=Policy(epsilon=1.0, percent=5.0, guarantee="strict"),
+)
+
+
+def test_a_rule_and_scenarios_come_back_too():
+    """The rule goes into a link as well; names and notes only into a file."""
+    other = SCENARIO.model_copy(update={"name": "B", "policy": None})
+    text = to_text(SETTINGS, ["weighted"], SCENARIO.policy, (SCENARIO, other))
+    file = from_bytes(text.encode())
+    assert file.policy == SCENARIO.policy
+    assert file.scenarios == (SCENARIO, other)
+    linked = to_text(SETTINGS, ["weighted"], SCENARIO.policy)
+    assert from_link(to_link(linked)).policy == SCENARIO.policy
+    assert "scenarios" not in linked
+    assert {"policy", "scenarios"}.isdisjoint(json.loads(to_text(SETTINGS, ["weighted"], Policy())))
+
+
+def test_values_that_mean_missing_come_back_and_an_older_file_reads_unchanged():
+    text = to_text(SETTINGS, ["weighted"], missing=("N", "pay=-9"))
+    for file in (from_bytes(text.encode()), from_link(to_link(text))):
+        assert file.missing == ("N", "pay=-9")
+    assert "missing" not in json.loads(to_text(SETTINGS, ["weighted"]))
+    with pytest.raises(InputError, match="missing"):
+        from_bytes(json.dumps(json.loads(text) | {"missing": ["N\u202e"]}).encode())
+
+
+def test_a_scenario_is_told_by_what_it_chooses():
+    now = chosen(SETTINGS.model_copy(update={"risk_reference": "old.csv"}), ["weighted"], SCENARIO.policy)
+    assert SCENARIO.chooses(now)
+    assert not SCENARIO.chooses(now.model_copy(update={"policy": None}))
+    assert not SCENARIO.chooses(chosen(SETTINGS.model_copy(update={"scale": 0.6}), ["weighted"], now.policy))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"name": ""}, "name"),
+        ({"name": "x" * 41}, "name"),
+        ({"mechanisms": ["rm -rf"]}, "mechanism"),
+        ({"policy": {"epsilon": -1}}, "epsilon"),
+        ({"policy": {"measure": "lambda"}}, "utility measure"),
+        ({"settings": {"risk_reference": "/etc/passwd"}}, "risk_reference"),
+    ],
+)
+def test_a_stranger_s_scenario_is_refused(wrong, message):
+    document = json.loads(to_text(SETTINGS, ["weighted"], None, (SCENARIO,)))
+    document["scenarios"][0] |= wrong
+    with pytest.raises(InputError, match=message):
+        from_bytes(json.dumps(document).encode())
+
+
+def test_two_scenarios_of_one_name_are_refused():
+    document = json.loads(to_text(SETTINGS, ["weighted"], None, (SCENARIO,)))
+    document["scenarios"] *= 2
+    with pytest.raises(InputError, match="same name"):
+        from_bytes(json.dumps(document).encode())
 
 
 def test_the_name_of_a_reference_table_is_not_shared():
@@ -49,6 +113,7 @@ INNER = json.loads(to_text(SETTINGS, ["weighted"]))["settings"]
         (changed(version=99), "version"),
         (changed(format="x"), "does not hold settings"),
         (changed(mechanisms=["rm -rf"]), "mechanism"),
+        (changed(settings=INNER | {"earlier": [{"name": "pay", "scale": 10.0}]}), "must not hold earlier"),
         (changed(settings=INNER | {"code": "import os"}), "not known here: settings.code"),
         (changed(settings=INNER | {"scale": "NaN"}), "scale"),
         (changed(settings=INNER | {"bounds": ["-inf", "inf"]}), "bounds"),

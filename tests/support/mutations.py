@@ -5,6 +5,7 @@ one which ends the process is known; it fails when something else than an InputE
 reading takes longer than READ_SECONDS.
 """
 
+import gzip
 import io
 import resource
 import sys
@@ -19,7 +20,10 @@ import pyreadstat
 from synth_core.data.table import read_table
 from synth_core.errors import InputError
 
-FORMATS = ("csv", "csv.gz", "xlsx", "parquet", "dta", "sav", "zsav", "xpt")
+FORMATS = ("csv", "csv.gz", "xlsx", "parquet", "dta", "sav", "zsav", "xpt", "sas7bdat", "packed.sas7bdat")
+FILES = (
+    Path(__file__).parent / "files"
+)  # by ReadStat 1.1.8, since pyreadstat writes no sas7bdat; one of them packed
 READ_SECONDS = 20.0
 MEMORY = 6 * 1024**3
 _SPECIAL = (b"\x00" * 8, b"\xff" * 8, b"\x7f\xff\xff\xff", b"9" * 400, b'"', b",", b"\n", b"\xe2\x80\xae")
@@ -27,6 +31,9 @@ _SPECIAL = (b"\x00" * 8, b"\xff" * 8, b"\x7f\xff\xff\xff", b"9" * 400, b'"', b",
 
 def sound(kind: str) -> bytes:
     """A file that can be read."""
+    if kind.endswith("sas7bdat"):
+        name = "table.sas7bdat.gz" if kind == "sas7bdat" else f"{kind}.gz"
+        return gzip.decompress((FILES / name).read_bytes())
     frame = pd.DataFrame(
         {
             "income": np.linspace(10.5, 90.25, 200),

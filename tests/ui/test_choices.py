@@ -1,21 +1,29 @@
 """The choices are one frozen value; changing, undoing and validating it."""
 
+import pandas as pd
 import pydantic
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from synth_core.analysis.policy import Policy
 from synth_core.analysis.settings import Settings
 from synth_core.data.examples import EXAMPLES, load_example
+from synth_core.data.table import Table
 from synth_core.errors import InputError
+from synth_core.release.plan.settings_file import Scenario
+from synth_core.ui.compare.steps import step_words
 from synth_core.ui.state.browser import UNDO_STEPS, Browser
 from synth_core.ui.state.choices import (
+    FRESH,
+    LASTING,
     Choices,
     ExploreChoices,
     Sweeps,
     example_choices,
     first_choices,
     replaced,
+    unusual,
     value_at,
 )
 
@@ -51,6 +59,26 @@ def test_lists_of_widgets_become_tuples():
     assert replaced(first_choices(), "mechanisms", ["weighted"]).mechanisms == ("weighted",)
 
 
+def test_another_table_starts_without_what_was_said_of_the_one_before():
+    said = {"anchor": "values", "anchor_values": {"sigma": 1.0}, "guess_zeros": 0.4, "pilot_share": 0.5}
+    said |= {"unit": 7.0, "categorical": ("z",), "prior_scale": 3.0}
+    before = first_choices().with_settings(**said, scale=0.5, percentiles=(5.0, 95.0))
+    after = before.for_table({"outcome": "x"}).settings
+    assert {name: getattr(after, name) for name in said} == {
+        name: Settings.model_fields[name].default for name in said
+    }
+    assert (after.scale, after.percentiles) == (
+        0.5,
+        (5.0, 95.0),
+    )  # these are named on the page, with a way back
+    assert {"scale", "percentiles"} <= set(unusual(before.for_table({"outcome": "x"})))
+
+
+def test_every_setting_is_of_a_table_or_lasts_and_is_named():
+    others = {"outcome", "model", "predictors", "program", "guess", "risk_reference", "earlier"}
+    assert set(Settings.model_fields) == {*FRESH, *LASTING, *others}
+
+
 def test_nothing_can_be_assigned():
     with pytest.raises(pydantic.ValidationError):
         first_choices().mechanisms = ()
@@ -71,10 +99,44 @@ def test_undo_goes_back_step_by_step(steps):
     revision = one.revision
     assert revision == len(seen) - 1
     for back in seen[-2::-1][:UNDO_STEPS]:
-        one.undo()
+        one.go_to(len(one.history) - 1)
         assert one.choices == back
     assert one.revision >= revision  # other tabs are told of an undo, too
     assert not one.history
+
+
+def test_a_step_is_gone_to_and_those_after_it_stay_until_something_else_is_chosen():
+    one = browser()
+    for scale in (0.9, 0.8, 0.7, 0.6):
+        one.change(one.choices.with_settings(scale=scale))
+    seen = one.steps
+    assert [c.settings.scale for c in seen] == [1.0, 0.9, 0.8, 0.7, 0.6]
+    for step in (1, 3, 0, 4, 2, 9, -1):
+        one.go_to(step)
+        assert one.steps == seen
+    assert (one.choices.settings.scale, len(one.history), len(one.undone)) == (0.8, 2, 2)
+    one.change(one.choices.with_settings(scale=0.1))
+    assert [c.settings.scale for c in one.steps] == [1.0, 0.9, 0.8, 0.1]
+    one.use_table(load_example("beta", 30, 2), one.choices)
+    assert len(one.steps) == 1
+
+
+def test_steps_have_names():
+    first = first_choices()
+    assert step_words(first, first.with_settings(scale=0.5, epsilon=1.0)) == "scale c 1 → 0.5; target ε 5 → 1"
+    assert (
+        step_words(first, first.with_mechanisms("unweighted", "censored"))
+        == "with Censored; without Weighted"
+    )
+    assert step_words(first, first.model_copy(update={"lower_bound": 0.0, "upper_bound": 9.0})) == "bounds"
+    assert step_words(first, first.model_copy(update={"lower_bound": 0.0})) == "a choice"
+    assert step_words(first, first.model_copy(update={"policy": Policy(epsilon=1.0)})) == "rule"
+    pinned, renamed = (Scenario(name=name, mechanisms=(), settings=first.settings) for name in "AB")
+    one, other = (first.model_copy(update={"scenarios": (s,), "beside": s.name}) for s in (pinned, renamed))
+    assert step_words(first, one) == "pinned A"
+    assert step_words(one, first) == "deleted A"
+    assert step_words(one, other) == "named B"
+    assert step_words(one, one.model_copy(update={"beside": None})) == "shown beside"
 
 
 def test_what_the_program_puts_right_is_no_step_back():
@@ -133,3 +195,41 @@ def test_declared_values_go_with_the_anchor_that_they_belong_to():
     opened = first_choices().with_settings(anchor="values", anchor_values={"beta": (3.5, 0.0), "sigma": 0.8})
     assert opened.checked().anchor_values == {"beta": (3.5, 0.0), "sigma": 0.8}
     assert opened.with_settings(anchor="pilot").checked().anchor_values is None
+
+
+def marked_browser():
+    frame = pd.DataFrame(
+        {"age": [20 + i % 7 for i in range(40)], "pay": ["N", *(str(100 + i) for i in range(39))]}
+    )
+    return Browser(Table("t.csv", frame), first_choices().for_table({"outcome": "age", "predictors": ()}))
+
+
+def test_what_means_missing_can_be_said_and_taken_back():
+    one = marked_browser()
+    raw, tables = one.table.fingerprint, one.tables
+    one.use_reference(Table("old.csv", one.table.frame.head(20)))
+    one.use_missing(["pay=N"])
+    assert one.tables == tables + 1  # widgets of the former table count no more
+    assert one.choices.settings.outcome == "pay"  # it was text before, and age was only proposed
+    assert one.table.column("pay").missing == one.reference.column("pay").missing == 1
+    before = one.revision
+    one.use_missing(["pay=N"])
+    assert one.revision == before
+    one.use_missing([])
+    assert one.table.fingerprint == raw
+    with pytest.raises(InputError, match="no column 'pya'"):
+        one.use_missing(["pya=N"])
+    assert one.table.fingerprint == raw
+
+
+def test_a_chosen_variable_stays_and_a_demo_gives_the_markers_back():
+    one = marked_browser()
+    one.change(one.choices.with_settings(predictors=("pay",)))
+    one.use_missing(["N"])
+    assert one.choices.settings.outcome == "age"
+    one.begin_demo(load_example("beta", 30), example_choices(one.choices, "beta"))
+    assert one.table.missing == ()
+    one.end_demo()
+    assert one.table.missing == ("N",)
+    one.use_missing([])
+    assert one.table.column("pay").missing == 0

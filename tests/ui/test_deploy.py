@@ -14,7 +14,7 @@ from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system import limits
 from synth_core.system.cache import Cache, results_cache
-from synth_core.ui.shared.presets import DEMO_EXAMPLE, PRESETS, TUNING
+from synth_core.ui.shared.presets import DEMO_EXAMPLE, PRESET_SETTINGS, PRESETS
 from synth_core.ui.shared.tour import STEPS
 from tests.conftest import ROOT
 
@@ -70,12 +70,12 @@ def test_the_age_limit_is_read(monkeypatch, tmp_path):
 
 
 def test_presets_can_be_used_and_the_demo_is_simulated():
-    assert set(TUNING) <= set(Settings.model_fields)
+    assert set(PRESET_SETTINGS) <= set(Settings.model_fields)
     for preset in PRESETS.values():
         for key in preset.mechanisms:
             find_mechanism(key)
         make_settings(outcome="x", model="lognormal", **preset.changes)
-        assert set(preset.changes) <= set(TUNING)
+        assert set(preset.changes) <= set(PRESET_SETTINGS)
         assert preset.why.count(".") >= 1
     assert EXAMPLES[DEMO_EXAMPLE].simulate is not None
 

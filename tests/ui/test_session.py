@@ -3,6 +3,9 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from synth_core.ui.shared.widgets import _rule
+from synth_core.ui.state import session
+
 
 def page():
     import streamlit as st
@@ -30,6 +33,41 @@ def test_an_undo_with_a_number_that_was_just_typed():
     assert at.markdown[0].value == "epsilon is 5.0"  # the undo is the later word
 
 
+def test_a_number_outside_its_bounds_is_refused_with_the_rule_and_the_last_one_comes_back():
+    at = AppTest.from_function(page).run(timeout=30)
+    box = at.number_input(key="choice_settings.epsilon")
+    box.set_value(7.0).run(timeout=30)
+    at.number_input(key="choice_settings.epsilon").set_value(446.0).run(timeout=30)
+    assert at.number_input(key="choice_settings.epsilon").value == 7.0
+    assert at.markdown[0].value == "epsilon is 7.0"
+    said = at.caption[0].value
+    assert "446 was not taken" in said.replace("\\", "")
+    assert "between 0.5 and 20" in said.replace("\\", "")
+    assert "It stays 7" in said
+    at.number_input(key="choice_settings.epsilon").set_value(8.0).run(timeout=30)
+    assert at.markdown[0].value == "epsilon is 8.0"
+    assert not at.caption
+    at.number_input(key="choice_settings.epsilon").set_value(0.1).run(timeout=30)
+    assert at.caption
+    at.number_input(key="choice_lower_bound").set_value(3.0).run(timeout=30)
+    assert at.caption  # it stays until another number is typed there,
+    at.button[0].click().run(timeout=30)
+    assert not at.caption  # or a choice is made for the box
+
+
+@pytest.mark.parametrize(
+    ("bounds", "words"),
+    [
+        ((1, 12), "it must lie between 1 and 12"),
+        ((1e-12, None), "it must be above 0"),
+        ((0.0, None), "it must be at least 0"),
+        ((None, 1_000_000), "it must be at most 1,000,000"),
+    ],
+)
+def test_rules_in_words(bounds, words):
+    assert _rule(bounds) == words
+
+
 def test_a_run_that_a_newer_one_overtook_starts_anew(monkeypatch):
     from synth_core.ui import frame
 
@@ -51,7 +89,7 @@ def test_a_run_that_a_newer_one_overtook_starts_anew(monkeypatch):
 def ranges_page():
     import streamlit as st
 
-    from synth_core.ui.ranges.controls import choose_range
+    from synth_core.ui.compare.range_controls import choose_range
     from synth_core.ui.state import session
 
     session.take_over()
@@ -74,3 +112,87 @@ def test_the_sensitive_range_is_undone_and_told_to_other_tabs():
     assert at.markdown[0].value == "tail None, printed False, revision 4"
     assert [toggle.value for toggle in at.toggle] == [False, False]
     assert not at.exception
+
+
+def test_only_what_would_be_replaced_is_parted():
+    assert session.plain("example:beta") == "example\\:beta"  # found by a search in the page
+    for text in (
+        ":material/delete:",
+        ":smile:",
+        ":streamlit:",
+        "http://a.example",
+        "www.a.example",
+        "a@b.example",
+    ):
+        assert "\u2060" in session.plain(text), text
+    assert session.plain("a -> b").count("\u2060") == 1
+    assert session.plain("->x") == "\\-\\>x"
+    assert session.plain("a\x00\u202eb") == "a\ufffd\ufffdb"
+
+
+def choosing_page():
+    import streamlit as st
+
+    from synth_core.ui.compare.rule import rule_popover
+    from synth_core.ui.compare.scenarios import decision_bar, pin
+    from synth_core.ui.state import session
+
+    session.take_over()
+    if not session.current().tables:
+        session.use_example("beta", 60, 1)
+    st.button("pin it", on_click=pin)
+    rule_popover() if not session.choices().scenarios else decision_bar()
+    now = session.choices()
+    st.write(f"rule {now.policy.epsilon}, beside {now.beside}, notes {[each.note for each in now.scenarios]}")
+
+
+def test_rule_scenario_and_note_are_taken_on_another_table_than_the_first():
+    at = AppTest.from_function(choosing_page).run(timeout=30)
+    at.number_input[0].set_value(1.0).run(timeout=30)
+    assert at.markdown[-1].value == "rule 1.0, beside None, notes []"
+    at.button[0].click().run(timeout=30)
+    at.text_input[1].set_value("why").run(timeout=30)
+    assert at.markdown[-1].value == "rule 1.0, beside A, notes ['why']"
+    at.button_group[0].unselect("A").run(timeout=30)
+    assert at.markdown[-1].value == "rule 1.0, beside None, notes ['why']"
+
+
+def test_what_a_renewed_widget_still_sends_is_ignored():
+    """A play moves a slider while the browser asks for runs: what it sends of the slider before is no choice."""
+
+    def choosing():
+        import streamlit as st
+
+        from synth_core.ui.state import session
+
+        old = session.widget_key("settings.scale") + "_slider"
+        session.renew("settings.scale")
+        new = session.widget_key("settings.scale") + "_slider"
+        st.session_state[old] = st.session_state[new] = 0.3
+        session.choose("settings.scale", old)
+        first = session.choices().settings.scale
+        session.choose("settings.scale", new)
+        st.write(f"{first}, then {session.choices().settings.scale}")
+
+    assert AppTest.from_function(choosing).run(timeout=30).markdown[0].value == "1.0, then 0.3"
+
+
+def test_an_undo_renews_the_widgets_of_what_it_changed():
+    def undoing():
+        import streamlit as st
+
+        from synth_core.ui.shared.widgets import number
+        from synth_core.ui.state import session
+
+        session.take_over()
+        st.button("Undo", on_click=session.undo)
+        number("Epsilon", "settings.epsilon", (0.5, 20.0))
+        number("Draws", "settings.draws", (100, 9000), 100)
+        st.write(f"{session.widget_key('settings.epsilon')} {session.widget_key('settings.draws')}")
+
+    at = AppTest.from_function(undoing).run(timeout=30)
+    at.number_input[0].set_value(7.0).run(timeout=30)
+    assert at.markdown[0].value == "choice_settings.epsilon choice_settings.draws"
+    at.button[0].click().run(timeout=30)
+    assert at.markdown[0].value == "choice_settings.epsilon#1 choice_settings.draws"
+    assert at.number_input[0].value == 5.0

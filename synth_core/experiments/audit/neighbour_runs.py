@@ -14,7 +14,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from synth_core.analysis.analysis import Analysis, Weighted
+from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.weighted import Weighted
 from synth_core.engine.sampling import Posterior, effective_size
 from synth_core.errors import FitError
 from synth_core.experiments.audit.neighbours import REMOVED, Neighbour

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from synth_core.analysis.analysis import Analysis, Weighted
+from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.mechanism_weights import weights_of
 from synth_core.analysis.result import Result
-from synth_core.data.table import Table, numeric_outcome
+from synth_core.analysis.weighted import Weighted
+from synth_core.data.table import Table, outcome_column, outcome_values
 from synth_core.mechanisms.catalogue import Mechanism
 from synth_core.mechanisms.censoring import weighted_terms
 from synth_core.mechanisms.weights import range_averaged_weights
@@ -124,10 +125,11 @@ def changed(analysis: Analysis, row: int, value: float | None) -> Table:
     if value is None:
         frame = table.frame.drop(table.frame.index[place]).reset_index(drop=True)
     else:
-        values = numeric_outcome(table, outcome).copy()
+        categories = analysis.settings.outcome_categories
+        values = outcome_values(table, outcome, categories).copy()
         values[place] = value
         frame = table.frame.copy()
-        frame[outcome] = values
+        frame[outcome] = outcome_column(values, categories)
     return Table("a neighbouring table", frame, table.confidential)
 
 
@@ -186,7 +188,7 @@ def _tried(analysis: Analysis, row: int, values: Array) -> Analysis:
     padded = np.resize(np.append(values, analysis.model.records.outcome[row]), max(len(values) + 1, 10))
     place = int(np.flatnonzero(analysis.selection.complete)[row])
     frame = analysis.table.frame.iloc[[place] * len(padded)].reset_index(drop=True)
-    frame[analysis.settings.outcome] = padded
+    frame[analysis.settings.outcome] = outcome_column(padded, analysis.settings.outcome_categories)
     return analysis.on(Table("alternatives", frame, analysis.table.confidential))
 
 

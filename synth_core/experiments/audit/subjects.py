@@ -34,6 +34,7 @@ def of_plan(
     InputError
         If the table does not fit the plan, or the map is not the plan's.
     """
+    table = table.with_missing(plan.missing)
     check_schema(plan, table)
     frozen = None if plan.frozen is None else load_map(plan, risk_map or b"")
     name = "current" if frozen is None else frozen.name

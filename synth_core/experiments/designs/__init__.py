@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from synth_core.experiments.designs import anchored
-from synth_core.experiments.studies.preset import Preset
+from synth_core.experiments.studies.named_study import NamedStudy
 
-DESIGNS = (Preset("anchored", lambda table: anchored.study(), anchored.compare),)
+DESIGNS = (NamedStudy("anchored", lambda table: anchored.study(), anchored.compare),)

@@ -1,8 +1,4 @@
-"""Utility measures of one synthetic data set, as errors that are better when smaller.
-
-`ecdf_max` and `ecdf_avg` are those of `synth_core.analysis.utility`; "mean", "median" and "q90" are the
-absolute relative error of that statistic, |synthetic - confidential| / |confidential|.
-"""
+"""Utility targets, and the measures of many synthetic data sets against one confidential sample."""
 
 from __future__ import annotations
 
@@ -13,58 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from synth_core.analysis.utility import ecdf_distance, statistic_name, statistic_words
+from synth_core.analysis.measures import ECDF_AVG, ECDF_MAX, MEAN, measure_label, percentile_of, value_text
+from synth_core.analysis.utility import ecdf_distance, statistic_name
 from synth_core.errors import InputError
 
 Array = NDArray[np.float64]
 
-ECDF_MAX, ECDF_AVG, MEAN = "ecdf_max", "ecdf_avg", "mean"
 WHOLE_PERCENTILES = tuple(float(p) for p in range(1, 100))
 _TARGET = re.compile(r"^\s*([a-z_0-9.]+)\s*<=?\s*([^%\s]+)\s*(%?)\s*$")
-
-
-def percentile_of(measure: str) -> float | None:
-    """The percentile whose error a measure is; None for the other measures.
-
-    Raises
-    ------
-    InputError
-        If there is no such measure.
-    """
-    if measure in (ECDF_MAX, ECDF_AVG, MEAN):
-        return None
-    text = "50" if measure == "median" else measure.removeprefix("q")
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if (measure != "median" and not measure.startswith("q")) or not 0 < value < 100:
-        raise InputError(
-            f"There is no utility measure '{measure}'; there are ecdf_max, ecdf_avg, mean, median, and "
-            f"q with a percentile between 0 and 100, such as q90."
-        )
-    return value
-
-
-def measure_label(measure: str) -> str:
-    """A measure in words."""
-    named = {
-        ECDF_MAX: "Largest difference of the distribution functions",
-        ECDF_AVG: "Average squared difference of the distribution functions",
-    }
-    return named.get(measure) or f"Error of the {statistic_words(measure)}"
-
-
-def is_relative(measure: str) -> bool:
-    """Whether a measure is a relative error, read in percent."""
-    return measure not in (ECDF_MAX, ECDF_AVG)
-
-
-def value_text(measure: str, value: float) -> str:
-    """A value of a measure as text: percent for relative errors."""
-    if is_relative(measure):
-        return f"{100 * value:.3g} %"
-    return f"{value:.3g}"
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,8 @@ from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.flat import flatten
 from synth_core.analysis.result import Result
 from synth_core.analysis.result_key import result_key
-from synth_core.analysis.settings import Settings, make_settings
+from synth_core.analysis.settings import Settings
+from synth_core.experiments.explore.knobs import knobs_of
 from synth_core.experiments.explore.measures import WHOLE_PERCENTILES, Ruler
 from synth_core.mechanisms import histogram
 from synth_core.mechanisms.catalogue import HISTOGRAM, Mechanism, find_mechanism
@@ -39,15 +40,6 @@ FOR_BANDS, FOR_CHECKS = 41, 42  # streams of random numbers: what was searched o
 def predictive_count(n_records: int, wanted: int = PREDICTIVE) -> int:
     """Data sets to measure: fewer where each is large, at least 25."""
     return max(min(wanted, _RECORDS_AT_MOST // max(n_records, 1)), min(wanted, MIN_PREDICTIVE))
-
-
-def knobs_of(mechanism: Mechanism, settings: Settings) -> dict[str, Any]:
-    """The settings that move a mechanism and that a map sweeps, by their names."""
-    names = ("scale", "shift", "epsilon", "radius")
-    found: dict[str, Any] = {n: getattr(settings, n) for n in names if n in mechanism.tuning}
-    if "range" in mechanism.tuning and settings.brackets is None:
-        found["range"] = tuple(settings.range)
-    return found
 
 
 @dataclass(frozen=True)
@@ -207,8 +199,3 @@ def run_point(
         lambda: analysis.progress("waiting for the same computation elsewhere", 0.0),
     )
     return replace(found, cached=cached)
-
-
-def settings_at(settings: Settings, knobs: dict[str, Any]) -> Settings:
-    """The settings with a point's knobs, validated; matching is off, since a point stands for itself."""
-    return make_settings(**settings.model_dump() | {"match_epsilon": None} | knobs)

@@ -7,7 +7,7 @@ from typing import Any
 
 from synth_core.analysis.result_key import result_key
 from synth_core.errors import InputError
-from synth_core.experiments.explore.point import knobs_of, settings_at
+from synth_core.experiments.explore.knobs import knobs_of, settings_at
 from synth_core.experiments.explore.sweep import Planned
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system import limits

@@ -17,32 +17,12 @@ import numpy as np
 from synth_core.analysis.result_key import result_key
 from synth_core.analysis.settings import Settings
 from synth_core.errors import InputError
-from synth_core.experiments.explore.point import knobs_of, settings_at
+from synth_core.experiments.explore.knobs import KNOBS, knobs_of, settings_at
 from synth_core.mechanisms.catalogue import HISTOGRAM, Mechanism, find_mechanism
 from synth_core.models import family
 from synth_core.system import limits
 
 Values = tuple[float, ...]
-
-
-@dataclass(frozen=True)
-class KnobKind:
-    """A setting that can be swept: its words, its bounds, and the mechanisms' name for it."""
-
-    label: str
-    bounds: tuple[float, float]
-    tuning: str
-
-
-KNOBS: dict[str, KnobKind] = {
-    "scale": KnobKind("Scale c", limits.SCALE, "scale"),
-    "shift": KnobKind("Shift g", limits.SHIFT, "shift"),
-    "epsilon": KnobKind("Target ε", limits.EPSILON, "epsilon"),
-    "radius": KnobKind("Radius r", (0.001, limits.MAX_RADIUS), "radius"),
-    "range_a": KnobKind("Range from a ×", (-100.0, 1.0), "range"),
-    "range_b": KnobKind("Range to b ×", (1.0, 1_000.0), "range"),
-}
-SYMBOLS = {"scale": "c", "shift": "g", "epsilon": "target ε", "radius": "r", "range": "range"}
 
 
 @dataclass(frozen=True)
@@ -114,7 +94,7 @@ def values_for(mechanism: Mechanism, settings: Settings, sweeps: Iterable[Sweep]
         if KNOBS[sweep.knob].tuning in mechanism.tuning:
             if KNOBS[sweep.knob].tuning == "range" and settings.brackets is not None:
                 raise InputError(
-                    "Absolute brackets are set on the page Sensitive ranges, so a and b move nothing; "
+                    "Absolute brackets are set on Compare (Sensitive range), so a and b move nothing; "
                     "remove the brackets to sweep them."
                 )
             found[sweep.knob] = sweep.values

@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from synth_core.analysis.measures import percentile_of
 from synth_core.errors import InputError
-from synth_core.experiments.explore.measures import Target, percentile_of
+from synth_core.experiments.explore.measures import Target
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system import limits
 
 
 @dataclass(frozen=True)
 class EpsilonTarget:
-    """An epsilon to be reached, given as a number or as that which a mechanism has as it is set.
+    """An epsilon that is not to be exceeded, given as a number or as that which a mechanism has as it is set.
 
     `measure` chooses the best of several settings that reach it.
     """

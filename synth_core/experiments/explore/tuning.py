@@ -7,6 +7,7 @@ scales each to it (Range, section 4.2; PPM, section 5.2).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -14,20 +15,22 @@ import numpy as np
 
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.matching import brought_to
+from synth_core.analysis.measures import percentile_of
 from synth_core.analysis.settings import Settings
 from synth_core.errors import InputError
-from synth_core.experiments.explore.measures import Target, percentile_of
+from synth_core.experiments.explore.knobs import settings_at
+from synth_core.experiments.explore.measures import Target
 from synth_core.experiments.explore.point import (
     FOR_BANDS,
     FOR_CHECKS,
     PREDICTIVE,
     MapPoint,
     run_point,
-    settings_at,
 )
 from synth_core.experiments.explore.search import Found, Trial, smallest
-from synth_core.experiments.explore.sweep import SYMBOLS, Sweep, combinations, values_for
+from synth_core.experiments.explore.sweep import Sweep, combinations, values_for
 from synth_core.experiments.explore.targets import EpsilonTarget, TuningAnswer
+from synth_core.experiments.explore.wording import knobs_text
 from synth_core.experiments.proportions import clopper_pearson
 from synth_core.mechanisms.catalogue import HISTOGRAM, Mechanism, find_mechanism
 from synth_core.system import limits
@@ -36,6 +39,7 @@ GRID_STEPS = 10
 SCALE_FROM, EPSILON_FROM = 0.05, 0.25  # where a search starts
 HISTOGRAM_EPSILON = (0.02, 50.0)
 CHECKS = 400  # fresh data sets that confirm an answer
+NEAR = 0.9  # of an ε that was asked for: less is no answer to it
 OTHER_SEEDS = 4  # refits of an answer with other sampler seeds: how exact its epsilon is
 
 
@@ -147,6 +151,12 @@ def _rounded(x: float) -> float:
     return float(f"{x:.4g}")
 
 
+def _rounded_down(x: float) -> float:
+    """Four digits, and never above x: an ε that was asked for is not exceeded."""
+    near = _rounded(x)
+    return near if near <= x else _rounded(near - 10.0 ** (math.floor(math.log10(x)) - 3))
+
+
 def _grid(analysis: Analysis, mechanism: Mechanism, knob: str) -> list[float]:
     """Where a search looks first: geometric, up to where the weights are those of no privacy."""
     if knob == "scale":
@@ -167,7 +177,7 @@ def _to_accuracy(
     extra = _extra(target.measure)
 
     def trial(x: float, count: int, stream: int) -> Trial:
-        steps.begin("as it is" if knob is None else f"{SYMBOLS[knob]} = {x:g}")
+        steps.begin(knobs_text({} if knob is None else {knob: x}))
         at = analysis if knob is None else analysis.under(**{knob: x})
         point = run_point(at, mechanism.key, count, extra, stream)
         points.setdefault(x, point)  # the bands of an answer are those of the map
@@ -242,7 +252,7 @@ def _to_epsilon(
     assert wanted is not None
 
     def at(**knobs: float) -> MapPoint:
-        steps.begin(", ".join(f"{SYMBOLS[k]} = {v:.4g}" for k, v in knobs.items()) or "as it is")
+        steps.begin(knobs_text(knobs))
         return run_point(analysis.under(**knobs), mechanism.key, extra=_extra(target.measure))
 
     if mechanism.key == target.like:
@@ -251,30 +261,41 @@ def _to_epsilon(
             mechanism.key, point.summary(), None, None, 0, _over_seeds(analysis, mechanism, point, steps)
         )
     if mechanism.keeps_epsilon:  # epsilon is what was asked for
-        summary = at(epsilon=_rounded(wanted)).summary()
+        summary = at(epsilon=_rounded_down(wanted)).summary()
         return TuningAnswer(mechanism.key, summary if target.like is None else _derived(summary, mechanism))
-    tolerance = analysis.settings.reweight_tolerance
+    # Solved for a little less, within half the tolerance to either side: never more than was asked for.
+    tolerance = analysis.settings.reweight_tolerance / 2
+    aim = wanted * (1 - tolerance)
     knobs: dict[str, float] = {}
-    if "scale" in mechanism.tuning:  # a truncation is at the target itself
-        knobs = {"epsilon": _rounded(wanted)} if "epsilon" in mechanism.tuning else {}
+    if "scale" in mechanism.tuning:  # a truncation is at the aim itself
+        knobs = {"epsilon": _rounded_down(aim)} if "epsilon" in mechanism.tuning else {}
         name, lowest, upper, start = "scale", 1e-4, limits.SCALE[1], 0.5
     elif "epsilon" in mechanism.tuning:
         name, lowest, start = "epsilon", limits.EPSILON[0], wanted
         upper = min(2 * analysis.fits.unweighted_bounds().lipschitz_bound, limits.EPSILON[1])
     else:
         return TuningAnswer(mechanism.key, None, why="It has no setting that could move its ε.")
+    tried: list[MapPoint] = []
+
+    def moved(x: float) -> MapPoint:
+        tried.append(at(**knobs | {name: max(_rounded(x), lowest)}))
+        return tried[-1]
+
     try:
         point, _ = brought_to(
-            lambda x: at(**knobs | {name: max(_rounded(x), lowest)}),
-            wanted,
-            "",
+            moved,
+            aim,
+            f"(just below the ε = {wanted:.4g} that was asked for)",
             mechanism,
             upper,
             tolerance,
             start,
         )
-    except InputError as error:
-        return TuningAnswer(mechanism.key, None, why=str(error))
+    except InputError as error:  # ε jumps there: the nearest below serves, if it is near
+        below = [p for p in tried if NEAR * wanted <= p.epsilon <= wanted]
+        if not below:
+            return TuningAnswer(mechanism.key, None, why=str(error))
+        point = max(below, key=lambda p: p.epsilon)
     return TuningAnswer(
         mechanism.key,
         point.summary(),

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from synth_core.analysis.measures import measure_label, value_text
 from synth_core.experiments.explore.frontier import frontiers
-from synth_core.experiments.explore.measures import Target, measure_label, value_text
-from synth_core.experiments.explore.sweep import SYMBOLS
+from synth_core.experiments.explore.knobs import KNOBS
+from synth_core.experiments.explore.measures import Target
 from synth_core.experiments.explore.targets import EpsilonTarget
 from synth_core.mechanisms.catalogue import HISTOGRAM, find_mechanism
 from synth_core.mechanisms.guarantees import GUARANTEES
@@ -62,11 +63,11 @@ def knobs_text(knobs: dict[str, Any]) -> str:
     """Settings of a point: "c = 0.8, g = 0"."""
     if not knobs:
         return "no settings of its own"
-    parts = []
-    for name, value in knobs.items():
-        text = " to ".join(f"{v:g}" for v in value) if name == "range" else f"{value:.5g}"
-        parts.append(f"{SYMBOLS[name]} {text} × value" if name == "range" else f"{SYMBOLS[name]} = {text}")
-    return ", ".join(parts)
+    symbols = {kind.tuning: kind.symbol for kind in KNOBS.values()}
+    return ", ".join(
+        f"range {value[0]:g} to {value[1]:g} × value" if name == "range" else f"{symbols[name]} = {value:.5g}"
+        for name, value in knobs.items()
+    )
 
 
 def epsilon_number(epsilon: float) -> str:
@@ -87,24 +88,28 @@ def neighbour_text(summary: Summary) -> str:
 def band_text(summary: Summary, measure: str) -> str:
     """Median and 5-95 % band of a measure."""
     low, median, high = (value_text(measure, v) for v in summary["bands"][measure])
-    return f"{median} (5–95 %: {low} to {high})"
+    return f"{median} in the middle, {low} to {high} in 90 % of data sets"
 
 
 def target_text(target: Target | EpsilonTarget) -> str:
     """What was asked."""
     if isinstance(target, EpsilonTarget):
         if target.like is not None:
-            return f"Settings for the ε of {find_mechanism(target.like).label}"
-        return f"Settings for ε = {target.epsilon:.4g}"
+            return f"Best accuracy at no more than the ε of {find_mechanism(target.like).label}"
+        return f"Best accuracy at ε of at most {target.epsilon:.4g}"
     return f"{target.text} in {100 * target.share:g} % of data sets"
 
 
 def goal_text(target: Target | EpsilonTarget) -> str:
     """What is best about the best answer."""
-    if isinstance(target, EpsilonTarget):
-        label = measure_label(target.measure)
-        return f"least {label[0].lower()}{label[1:]} at"
-    return "smallest"
+    return "" if isinstance(target, EpsilonTarget) else "smallest "
+
+
+def reached_text(answer: AnswerDict, target: Target | EpsilonTarget) -> str:
+    """The error that an answer reaches, in full words."""
+    return (
+        f"Error reached: {measure_label(target.measure).lower()} {band_text(answer['point'], target.measure)}"
+    )
 
 
 def sure_text(answer: AnswerDict) -> str:
@@ -162,7 +167,7 @@ def verdict(answers: list[AnswerDict], target: Target | EpsilonTarget) -> str:
     found = best_answers(answers, target)
     if not found:
         return f"{target_text(target)}: no setting of the chosen mechanisms reaches it."
-    return f"{target_text(target)}: {goal_text(target)} " + "; ".join(answer_text(a) for a in found) + "."
+    return f"{target_text(target)}: {goal_text(target)}" + "; ".join(answer_text(a) for a in found) + "."
 
 
 def points_csv(summaries: Iterable[Summary], measures: tuple[str, ...]) -> str:
@@ -176,19 +181,13 @@ def points_csv(summaries: Iterable[Summary], measures: tuple[str, ...]) -> str:
             "epsilon",
             "epsilon_replace",
             "lipschitz_bound",
-            "scale",
-            "shift",
-            "target_epsilon",
-            "radius",
-            "range_a",
-            "range_b",
+            *(kind.column for kind in KNOBS.values()),
             *(f"{m}_{part}" for m in measures for part in ("q05", "median", "q95")),
             "predictive_data_sets",
             "converged",
         ]
     )
     for s in summaries:
-        k = s["knobs"]
         writer.writerow(
             [
                 s["mechanism"],
@@ -196,8 +195,7 @@ def points_csv(summaries: Iterable[Summary], measures: tuple[str, ...]) -> str:
                 s["epsilon"],
                 s["epsilon_replace"],
                 s["lipschitz_bound"],
-                *(k.get(name) for name in ("scale", "shift", "epsilon", "radius")),
-                *k.get("range", (None, None)),
+                *(kind.value(s["knobs"]) for kind in KNOBS.values()),
                 *(value for m in measures for value in s["bands"][m]),
                 s["n_predictive"],
                 not s["problems"],

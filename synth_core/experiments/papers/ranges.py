@@ -119,10 +119,10 @@ def compare_41(outcome: StudyOutcome) -> list[Row]:
     return rows
 
 
-def _off(outcome: StudyOutcome, name: str, statistic: str, case: str = BASE) -> np.ndarray:
+def _off(outcome: StudyOutcome, name: str, statistic: str) -> np.ndarray:
     """Relative error of a statistic, of shape (R,)."""
-    data = outcome.values(case, name, f"data_{statistic}")
-    return np.abs(outcome.values(case, name, statistic) / data - 1)
+    data = outcome.values(BASE, name, f"data_{statistic}")
+    return np.abs(outcome.values(BASE, name, statistic) / data - 1)
 
 
 SCALED = (

@@ -12,6 +12,7 @@ Array = NDArray[np.float64]
 
 AGREES, DIFFERS, UNDECIDED, SHOWN = "agrees", "differs", "undecided", "shown"
 ERRORS = 3.0  # Monte Carlo errors of a difference that still agree
+SLACK = 0.1  # of an end that was read off a figure, relative
 _BOOTSTRAP = 400
 # Under an exponential tail of scale s the most extreme value lies (1 + 1/2 + 1/3 + 1/4) s beyond the
 # fifth and has a standard deviation of pi / sqrt(6) s: so the gap tells the error.
@@ -149,17 +150,15 @@ def value(
     )
 
 
-def interval(
-    quantity: str, values: Array, low: float, high: float, reason: str = "", slack: float = 0.1
-) -> Row:
+def interval(quantity: str, values: Array, low: float, high: float) -> Row:
     """A published "from around low to high" over databases, read off a figure.
 
-    Agrees when both our ends lie within `slack`, relative, or within the Monte Carlo error.
+    Agrees when both our ends lie within `SLACK`, relative, or within the Monte Carlo error.
     """
     ours = (float(values.min()), float(values.max()))
     errors = (summary_error(values, "min"), summary_error(values, "max"))
     agrees = all(
-        abs(mine - theirs) <= max(slack * theirs, ERRORS * error)
+        abs(mine - theirs) <= max(SLACK * theirs, ERRORS * error)
         for mine, theirs, error in zip(ours, (low, high), errors, strict=True)
     )
     return Row(
@@ -168,7 +167,6 @@ def interval(
         f"{number(ours[0])} to {number(ours[1])}",
         float(max(errors)),
         AGREES if agrees else DIFFERS,
-        "" if agrees else reason,
     )
 
 

@@ -57,6 +57,8 @@ class Scheme:
     ----------
     label, short : str
         In menus, and in the name of a composed mechanism.
+    plain : str
+        What it does to the records, in a few words for who has not read the papers: "isolated records count less".
     alpha : callable
         Given the evidence, and as keywords the settings that it names: the weights, of shape (n_records,)
         in [0, 1]. Of a scheme that is `single`, the one weight of all records.
@@ -77,6 +79,7 @@ class Scheme:
     counts: bool = False
     measure: str | None = None
     movers: Callable[[Evidence], Records] | None = None
+    plain: str = ""
 
     @cached_property
     def keywords(self) -> frozenset[str]:

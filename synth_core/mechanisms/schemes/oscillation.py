@@ -4,4 +4,6 @@ from __future__ import annotations
 
 from synth_core.mechanisms.schemes.rescaled import rescaled
 
-OSCILLATION = rescaled("Oscillation weights (OW)", "OW", "oscillation")
+OSCILLATION = rescaled(
+    "Oscillation weights (OW)", "OW", "oscillation", "records that move the result count less"
+)

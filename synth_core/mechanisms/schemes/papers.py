@@ -22,7 +22,14 @@ def _riskiest(evidence: Evidence) -> Records:
     return np.array([evidence.max_abs_log_lik.argmax()])
 
 
-NONE = Scheme("No weights", "No weights", None)
-LIKELIHOOD = rescaled("Likelihood weights (LW)", "LW", "max_abs_log_lik")
-COUNT = Scheme("Count weights (CW)", "CW", _count, counts=True)
-SCALAR = Scheme("One scalar weight (EM)", "EM", _scalar, single=True, movers=_riskiest)
+NONE = Scheme("No weights", "No weights", None, plain="every record counts in full")
+LIKELIHOOD = rescaled("Likelihood weights (LW)", "LW", "max_abs_log_lik", "unlikely records count less")
+COUNT = Scheme("Count weights (CW)", "CW", _count, counts=True, plain="isolated records count less")
+SCALAR = Scheme(
+    "One scalar weight (EM)",
+    "EM",
+    _scalar,
+    single=True,
+    movers=_riskiest,
+    plain="all records count less, by the same",
+)

@@ -8,7 +8,7 @@ from synth_core.mechanisms import weights
 from synth_core.mechanisms.schemes.base import Array, Evidence, Records, Scheme
 
 
-def rescaled(label: str, short: str, measure: str) -> Scheme:
+def rescaled(label: str, short: str, measure: str, plain: str = "") -> Scheme:
     """Likelihood weights of a measure: an attribute of the evidence, of shape (n_records,), in nats."""
 
     def alpha(
@@ -24,4 +24,4 @@ def rescaled(label: str, short: str, measure: str) -> Scheme:
         finite = np.flatnonzero(np.isfinite(risk))
         return np.unique(finite[[risk[finite].argmin(), risk[finite].argmax()]]) if finite.size else finite
 
-    return Scheme(label, short, alpha, measure=measure, movers=ends)
+    return Scheme(label, short, alpha, measure=measure, movers=ends, plain=plain)

@@ -41,7 +41,9 @@ class OwnProgram(Model):
     def __init__(self, records: Records, options: Options):
         super().__init__(records, options)
         if options.program is None:
-            raise InputError("The model 'own' needs a Stan program; give one on the page Own program.")
+            raise InputError(
+                "The model 'own' needs a Stan program; give one on the page Help, under Own programs."
+            )
         sandbox.require_enabled()
         if records.n > limits.MAX_OWN_ROWS:
             raise InputError(

@@ -67,7 +67,7 @@ def _require_approved(program: Path) -> None:
     if not (program.parent / "approved").is_file():
         raise InputError(
             "The settings carry a Stan program that was never approved on this machine. Read it on the page "
-            "Own program and press Check and use (on the command line, give its file with --program)."
+            "Help, under Own programs, and press Check and use (on the command line, give its file with --program)."
         )
 
 

@@ -12,7 +12,7 @@ GENESIS = "0" * 64
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of the ledger. `kind` is limit, reserve, raise, commit or cancel.
+    """One line of the ledger. `kind` is limit, reserve, raise, commit, refuse or cancel.
 
     `epsilon` is what the line adds to the sum: m * epsilon when reserved, negative when cancelled.
     """
@@ -35,7 +35,7 @@ class Reservation:
     secret: int
     time: str
     epsilon: float  # charged so far
-    state: str  # reserved, committed or cancelled
+    state: str  # reserved, committed, refused or cancelled
     commit: dict[str, Any]  # what was written, if committed
 
 
@@ -45,7 +45,7 @@ class Balance:
 
     series: str
     limit: float | None
-    committed: float
+    committed: float  # for good: what was released, and what a draw refused
     reserved: float
     strict: float  # the part of the sum under a strict guarantee
     rho: float | None  # sum by zero-concentrated DP; None where a release has no such claim
@@ -85,7 +85,7 @@ def balance_of(series: str, entries: list[Entry]) -> Balance:
         if entry.kind in ("reserve", "raise"):
             rhos[entry.release] = entry.details.get("rho")
     counted = [rhos.get(release) for release, kind in states.items() if kind != "cancel"]
-    committed = sum(e for r, e in sums.items() if states[r] == "commit")
+    committed = sum(e for r, e in sums.items() if states[r] in ("commit", "refuse"))
     return Balance(
         series,
         limit,

@@ -32,9 +32,9 @@ from synth_core.release.ledger.balances import (
     place_of,
 )
 from synth_core.release.ledger.chain_heads import Heads
-from synth_core.release.ledger.room import check_count, check_room
-from synth_core.release.plan.planning import now
+from synth_core.release.ledger.limit_room import check_count, check_room
 from synth_core.release.state import StateError, open_database, private_directory, read, transaction
+from synth_core.system import clock
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS entries (
@@ -118,7 +118,9 @@ class Ledger:
             secret = int(rows[0]["secret"], 16)
         except (TypeError, ValueError):
             raise StateError(_tampered(series, "the secret of a release is damaged")) from None
-        state = {"commit": "committed", "cancel": "cancelled"}.get(mine[-1].kind, "reserved")
+        state = {"commit": "committed", "cancel": "cancelled", "refuse": "refused"}.get(
+            mine[-1].kind, "reserved"
+        )
         return Reservation(
             release,
             secret,
@@ -206,6 +208,13 @@ class Ledger:
             self._append(series, "commit", 0.0, release, details)
         self._note(series)
 
+    def refuse(self, series: str, release: str, details: dict[str, Any]) -> None:
+        """Record that a draw of the release ended it; nothing is written, and the charge stays for ever."""
+        with transaction(self._db):
+            self._open(series, release)
+            self._append(series, "refuse", 0.0, release, details)
+        self._note(series)
+
     def cancel(self, series: str, release: str, details: dict[str, Any]) -> None:
         """Give the charge of a release back that was never written. Its secret stays."""
         with transaction(self._db):
@@ -237,7 +246,7 @@ class Ledger:
     def _append(self, series: str, kind: str, epsilon: float, release: str, details: dict[str, Any]) -> None:
         entries = self.entries(series)
         body = json.dumps(
-            {"kind": kind, "time": now(), "epsilon": epsilon, "release": release, "details": details},
+            {"kind": kind, "time": clock.now(), "epsilon": epsilon, "release": release, "details": details},
             sort_keys=True,
         )
         number = len(entries) + 1

@@ -25,7 +25,7 @@ from synth_core.mechanisms.composition import Count
 from synth_core.models import family
 from synth_core.release.ledger.balances import Reservation
 from synth_core.release.ledger.ledger import Ledger
-from synth_core.release.ledger.room import spent_words
+from synth_core.release.ledger.limit_room import spent_words
 from synth_core.release.making.series_anchor import last_releases
 from synth_core.release.output import bundle, gate
 from synth_core.release.output.dataset import Synthetic, synthetic_data
@@ -58,6 +58,10 @@ class Request:
     dry_run: bool = False
     recompute: bool = False  # draw a released data set again and compare
     audit: str = ""
+
+    def __post_init__(self) -> None:
+        # What means missing belongs to the plan: the same file is then the same table, and the same release.
+        object.__setattr__(self, "table", self.table.with_missing(self.plan.missing))
 
     @property
     def name(self) -> str:

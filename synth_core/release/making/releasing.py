@@ -4,8 +4,10 @@
       -> commit with their checksums -> copy to where the user wants them
 
 Until the commit nothing has left the state directory, so a refused or failed release gets its
-charge back; a killed one keeps it until it is repeated or cancelled. The secret stays with the
-release for ever: asking again never draws another data set.
+charge back; a killed one keeps it until it is repeated or cancelled. One refusal stays charged:
+where a private draw showed that it is too vague to go on, being refused tells of that draw, and
+whoever asks until it passes has used them all. The secret stays with the release for ever: asking
+again never draws another data set.
 """
 
 from __future__ import annotations
@@ -17,12 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from synth_core.analysis.fits import Progress
-from synth_core.errors import FitError, InputError
+from synth_core.errors import DrawRefused, FitError, InputError
 from synth_core.mechanisms.composition import rho_of
 from synth_core.release.bounded_text import printable, slug
 from synth_core.release.ledger.balances import Reservation
 from synth_core.release.ledger.ledger import Ledger
-from synth_core.release.ledger.room import check_count
+from synth_core.release.ledger.limit_room import check_count
 from synth_core.release.making.drawing import ReleaseRun, Request, working_directory
 from synth_core.release.output import bundle, gate
 from synth_core.release.plan.frozen_map import load_map
@@ -54,6 +56,8 @@ def release(request: Request, progress: Progress = lambda text, share: None) -> 
     ------
     InputError
         If the table does not fit the plan, the limit is reached, or an override is not allowed.
+    DrawRefused
+        If a draw that the release rests on is too vague to go on. It stays charged.
     FitError
         If the fit, the disk or the ledger fails. What was reserved is given back.
     """
@@ -78,6 +82,8 @@ def _release(request: Request, frozen: Any, ledger: Ledger, progress: Progress) 
     known = ledger.reservation(series, request.id)
     if known is not None and known.state == "committed":
         return _repeat(request, frozen, ledger, known, progress)
+    if known is not None and known.state == "refused":
+        raise DrawRefused(_refused_before(known, request.label))
     _agree_on_limit(request, ledger)
     guarantee = plan.standing(request.fingerprint).guarantee
     details = {
@@ -115,6 +121,10 @@ def _release(request: Request, frozen: Any, ledger: Ledger, progress: Progress) 
         overridden = {c.key: c.reason for c in checks if c.status == gate.OVERRIDDEN}
         kept = {"archives": sums, "overridden": overridden, "audit": request.audit}
         ledger.commit(series, request.id, run.numbers | kept)
+    except DrawRefused as error:
+        ledger.refuse(series, request.id, {"because": str(error)})
+        shutil.rmtree(working_directory(request.id), ignore_errors=True)
+        raise DrawRefused(f"{error} {_stays_charged(reserved.epsilon)}") from None
     except BaseException as error:
         known = ledger.reservation(series, request.id)
         if known is not None and known.state == "reserved":
@@ -122,6 +132,20 @@ def _release(request: Request, frozen: Any, ledger: Ledger, progress: Progress) 
         raise
     shutil.rmtree(working_directory(request.id), ignore_errors=True)
     return _outcome(request, ledger, RELEASED, tuple(checks), {n: target / n for n in archives})
+
+
+def _stays_charged(epsilon: float) -> str:
+    return (
+        f"That it is refused tells of a draw from this table, so ε = {epsilon:g} stays charged; another label is "
+        f"another draw and another charge."
+    )
+
+
+def _refused_before(known: Reservation, label: str) -> str:
+    when = known.time[:10]
+    return (
+        f"The release {label} of this plan and table was refused on {when}. {_stays_charged(known.epsilon)}"
+    )
 
 
 def _outcome(

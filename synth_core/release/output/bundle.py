@@ -54,6 +54,8 @@ def parquet_bytes(frame: pd.DataFrame) -> bytes:
     plain = frame.copy()
     for name in plain.columns:
         column = plain[name]
+        if isinstance(column.dtype, pd.CategoricalDtype):  # it would name categories that no row has
+            column = column.astype(column.cat.categories.dtype)
         if column.dtype.kind == "O":
             column = column.infer_objects()
             if column.dtype.kind == "O":

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from synth_core.analysis.analysis import Analysis
+from synth_core.data.table import outcome_column
 from synth_core.mechanisms.catalogue import HISTOGRAM
 from synth_core.release.plan.plan import Plan
 
@@ -64,7 +66,9 @@ def synthetic_data(plan: Plan, analysis: Analysis, drawn: Array, entropy: int) -
     frames = []
     for each, order in zip(values, orders, strict=True):
         frame = kept.iloc[order].reset_index(drop=True)
-        column = each[order].astype(np.int64) if whole_outcome(plan, analysis) else each[order]
+        column: Any = outcome_column(each[order], s.outcome_categories)
+        if s.outcome_categories is None and whole_outcome(plan, analysis):
+            column = column.astype(np.int64)
         frame.insert(0, s.outcome, column)
         frames.append(frame)
     return Synthetic(values, orders, tuple(frames), moved)

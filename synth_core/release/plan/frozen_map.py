@@ -28,6 +28,8 @@ from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import Mechanism
 from synth_core.mechanisms.ranges import tail_start
 from synth_core.mechanisms.schemes import SCHEMES
+from synth_core.models import OwnProgram, build_model, family
+from synth_core.models.base import Records
 from synth_core.release.plan.plan import Plan
 from synth_core.system import files, limits
 
@@ -144,7 +146,9 @@ def load_map(plan: Plan, content: bytes) -> RiskMap:
     if hashlib.sha256(content).hexdigest() != plan.frozen.sha256:
         raise InputError("The risk map is not the one that the plan was made with (its checksum differs).")
     try:
-        return _parse(plan, content)
+        found = _parse(plan, content)
+        _try(plan, found)
+        return found
     except InputError:
         raise
     except Exception:  # the readers of zip, NumPy and JSON raise many kinds
@@ -201,6 +205,29 @@ def _parse(plan: Plan, content: bytes) -> RiskMap:
         tail_from=meta["tail_from"],
         closed=True,
     )
+
+
+def _try(plan: Plan, found: RiskMap) -> None:
+    """Made-up records of every category have likelihoods under the draws, or these are of another model.
+
+    Raises
+    ------
+    Exception
+        Of any kind, if they have none.
+    """
+    s = plan.settings
+    design = found.transform.specimen()
+    if s.model == OwnProgram.name:
+        return  # it would have to run: its own checks come first
+    n = len(design)
+    outcome = np.ceil(max(1.0, 1.0 - s.offset)) + np.arange(n)
+    if s.bounds is not None and family(s.model).needs_bounds:
+        outcome = np.linspace(*s.bounds, n + 2)[1:-1]
+    model = build_model(s.model, Records(outcome, design, found.transform.names), **s.model_options)
+    posteriors = [found.posterior] + ([] if found.reweighting is None else [found.reweighting.posterior])
+    for posterior in posteriors:
+        if model.log_lik(posterior.draws, np.arange(n)).shape != (posterior.n_draws, n):
+            raise InputError("The risk map's draws do not belong to the plan's model.")
 
 
 def _span(found: Any) -> tuple[float, float]:

@@ -18,11 +18,20 @@ from synth_core.analysis.settings import Settings
 from synth_core.mechanisms.catalogue import HISTOGRAM, NO_TABLE, Mechanism, find_mechanism
 from synth_core.mechanisms.composition import Count
 from synth_core.mechanisms.guarantees import GUARANTEES, Guarantee
-from synth_core.release.bounded_text import ShortWords, Slug, Words, parse_document, read_limited
+from synth_core.release.bounded_text import (
+    Markers,
+    Seen,
+    ShortWords,
+    Slug,
+    Words,
+    parse_document,
+    read_limited,
+)
 from synth_core.system import limits
 
 FORMAT: Final = "synth-core-plan"
-UNPLANNED = frozenset({"seed", "risk_reference", "match_epsilon"})  # settings that a plan must not hold
+# Settings that a plan must not hold. `earlier` would make a confidential column a predictor that nothing is paid for.
+UNPLANNED = frozenset({"seed", "risk_reference", "match_epsilon", "earlier"})
 
 TUNED_ON = {
     "public": "public data",
@@ -90,11 +99,11 @@ class Tuning(_Closed):
 class ColumnSchema(_Closed):
     """One column that a table must have. `levels` are the known categories of a category."""
 
-    name: Annotated[str, Field(min_length=1, max_length=500)]
+    name: Annotated[Seen, Field(min_length=1, max_length=500)]
     role: Literal["outcome", "predictor"]
     kind: Literal["number", "category"]
     whole: bool = False  # numbers without decimals
-    levels: tuple[bool | int | float | str, ...] = Field(default=(), max_length=limits.MAX_LEVELS)
+    levels: tuple[bool | int | float | Seen, ...] = Field(default=(), max_length=limits.MAX_LEVELS)
 
 
 class FrozenFile(_Closed):
@@ -116,6 +125,7 @@ class Plan(_Closed):
     created: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")]
     tuned_on: Tuning
     columns: tuple[ColumnSchema, ...] = Field(min_length=1, max_length=500)
+    missing: Markers = ()
     mechanism: Annotated[str, Field(max_length=200)]
     settings: Settings
     target_epsilon: Annotated[float, Field(ge=limits.EPSILON[0], le=limits.EPSILON[1])]
@@ -141,7 +151,9 @@ class Plan(_Closed):
 
     @field_serializer("settings")
     def _without_seed(self, value: Settings) -> dict[str, Any]:
-        return value.model_dump(mode="json", exclude=set(UNPLANNED))
+        # As `limit_delta`: left out where there are none.
+        unsaid = set() if value.categories else {"categories"}
+        return value.model_dump(mode="json", exclude={*UNPLANNED, *unsaid})
 
     @model_validator(mode="after")
     def _carries_its_anchor(self) -> Plan:
@@ -159,16 +171,21 @@ class Plan(_Closed):
         return self
 
     @model_validator(mode="after")
-    def _belongs_together(self) -> Plan:
-        point, s = find_mechanism(self.mechanism), self.settings
+    def _columns_are_those_of_the_settings(self) -> Plan:
+        s = self.settings
         if [c.name for c in self.columns] != [s.outcome, *s.predictors]:
             raise ValueError("the columns must be the outcome and then the predictors of the settings")
         if [c.role for c in self.columns] != ["outcome"] + ["predictor"] * len(s.predictors):
             raise ValueError("the first column must be the outcome, the others predictors")
-        if self.columns[0].kind != "number" or any(
-            (c.kind == "category") != bool(c.levels) for c in self.columns
-        ):
-            raise ValueError("the outcome must be a number, and a category must name its levels")
+        if self.columns[0].levels != (s.outcome_categories or ()):
+            raise ValueError("the levels of the outcome must be its declared categories, of a number none")
+        if any((c.kind == "category") != bool(c.levels) for c in self.columns):
+            raise ValueError("a category must name its levels, and a number has none")
+        return self
+
+    @model_validator(mode="after")
+    def _belongs_together(self) -> Plan:
+        point, s = find_mechanism(self.mechanism), self.settings
         if needs_map(point, s) != (self.frozen is not None):
             raise ValueError(
                 "a mechanism with weights, a sensitive range or the reference as its anchor needs a frozen risk map, "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import hashlib
 import math
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from pathlib import Path
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.flat import flatten
 from synth_core.analysis.result import Result
+from synth_core.data.missing import markers_of
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import NO_TABLE, find_mechanism
 from synth_core.mechanisms.guarantees import safety_factor
@@ -18,7 +18,7 @@ from synth_core.release.bounded_text import validated
 from synth_core.release.plan.frozen_map import freeze, store_map, to_bytes
 from synth_core.release.plan.plan import FORMAT, UNPLANNED, Plan, needs_map
 from synth_core.release.plan.schema import data_fingerprint, schema_of
-from synth_core.system import files
+from synth_core.system import clock, files
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def make_plan(analysis: Analysis, result: Result, decision: Decision) -> tuple[P
         "series": decision.series,
         "reason": decision.reason,
         "decided_by": decision.decided_by,
-        "created": now(),
+        "created": clock.now(),
         "tuned_on": {
             "kind": decision.tuned_on,
             "name": table.name,
@@ -99,6 +99,7 @@ def make_plan(analysis: Analysis, result: Result, decision: Decision) -> tuple[P
             "epsilon": result.epsilon,
             "utility": utility,
         },
+        "missing": markers_of(table.missing, (s.outcome, *s.predictors), table.frame.columns),
         "columns": [c.model_dump() for c in schema_of(table, analysis.selection, s)],
         "mechanism": result.mechanism,
         "settings": s.model_dump(exclude=set(UNPLANNED)),
@@ -112,11 +113,6 @@ def make_plan(analysis: Analysis, result: Result, decision: Decision) -> tuple[P
         "frozen": frozen,
     }
     return validated(Plan, values, "plan"), content
-
-
-def now() -> str:
-    """The time in UTC, to the second."""
-    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def save_plan(plan: Plan, content: bytes | None, path: Path) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
 from synth_core.analysis.settings import Settings
 from synth_core.data.design import Selection
-from synth_core.data.table import Table, numeric_outcome
+from synth_core.data.table import Table, category_codes, numeric_outcome
 from synth_core.errors import InputError
 from synth_core.release.bounded_text import printable
 from synth_core.release.plan.plan import ColumnSchema, Plan
@@ -15,7 +17,9 @@ from synth_core.release.plan.plan import ColumnSchema, Plan
 
 def schema_of(table: Table, selection: Selection, settings: Settings) -> tuple[ColumnSchema, ...]:
     """Names, kinds and categories of the columns that the settings use."""
-    levels = selection.transform.levels
+    levels: dict[str, tuple[Any, ...]] = dict(selection.transform.levels)
+    if settings.outcome_categories is not None:
+        levels[settings.outcome] = settings.outcome_categories
     return tuple(
         ColumnSchema(
             name=name,
@@ -52,6 +56,12 @@ def _differences(plan: Plan, column: ColumnSchema, table: Table) -> list[str]:
     series, kind = table.frame[column.name], table.column(column.name).kind
     if kind == "empty":
         return ["has no values"]
+    if column.kind == "category" and column.role == "outcome":
+        try:
+            category_codes(table, column.name, tuple(map(str, column.levels)))
+        except InputError:
+            return ["holds something else than the declared categories"]
+        return []
     if column.kind == "category":
         values = series.astype("object")
         unknown = values.notna() & ~values.isin(list(column.levels))

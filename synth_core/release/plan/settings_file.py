@@ -5,30 +5,31 @@ from __future__ import annotations
 import base64
 import json
 import zlib
+from collections.abc import Iterable
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_serializer, field_validator
 
+from synth_core.analysis.policy import Policy
 from synth_core.analysis.settings import Settings
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import NO_TABLE, find_mechanism
-from synth_core.release.bounded_text import parse_document
+from synth_core.release.bounded_text import Markers, parse_document
 from synth_core.system import limits
 
 FORMAT: Final = "synth-core-settings"
-LEFT_OUT = frozenset({"risk_reference"})  # the name of a table
+LEFT_OUT = frozenset({"risk_reference", "earlier"})  # the name of a table; confidential columns in a design
 MAX_LINK = 8_000  # characters; browsers and proxies cut longer addresses
 
 
-class SettingsFile(BaseModel):
-    """What a file or a link holds. `version` grows when the meaning of a field changes."""
+class Chosen(BaseModel):
+    """Mechanisms, their settings and the rule they are held against, without the name of a table."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    format: Literal["synth-core-settings"] = FORMAT
-    version: Literal[1] = 1
     mechanisms: tuple[Annotated[str, Field(max_length=200)], ...] = Field(max_length=40)
     settings: Settings
+    policy: Policy | None = None
 
     @field_validator("mechanisms")
     @classmethod
@@ -49,11 +50,61 @@ class SettingsFile(BaseModel):
         return value.model_dump(mode="json", exclude=set(LEFT_OUT))
 
 
-def to_text(settings: Settings, mechanisms: list[str]) -> str:
-    """Settings as JSON, the same text for the same settings."""
+class Scenario(Chosen):
+    """Choices with a name and a note, to be seen beside others."""
+
+    name: str = Field(min_length=1, max_length=limits.SCENARIO_NAME)
+    note: Annotated[str, Field(max_length=limits.REASON_LENGTH)] = ""
+
+    def chooses(self, other: Chosen) -> bool:
+        """Whether another chooses the same, whatever it is called."""
+        return all(getattr(self, name) == getattr(other, name) for name in Chosen.model_fields)
+
+
+class SettingsFile(Chosen):
+    """What a file or a link holds. `version` grows when the meaning of a field changes.
+
+    `missing` holds the values that mean missing in the table.
+    """
+
+    format: Literal["synth-core-settings"] = FORMAT
+    version: Literal[1] = 1
+    scenarios: Annotated[tuple[Scenario, ...], Field(max_length=limits.MAX_SCENARIOS)] = ()
+    missing: Markers = ()
+
+    @field_validator("scenarios")
+    @classmethod
+    def _unlike_names(cls, value: tuple[Scenario, ...]) -> tuple[Scenario, ...]:
+        if len({each.name for each in value}) < len(value):
+            raise ValueError("two scenarios must not have the same name")
+        return value
+
+
+def chosen(settings: Settings, mechanisms: Iterable[str], policy: Policy | None = None) -> Chosen:
+    """Choices without the names of tables; a rule that requires nothing is left out."""
     unnamed = {"risk_reference": "current"} | ({} if settings.anchor in NO_TABLE else {"anchor": NO_TABLE[0]})
-    file = SettingsFile(mechanisms=tuple(mechanisms), settings=settings.model_copy(update=unnamed))
-    return json.dumps(file.model_dump(mode="json"), sort_keys=True, ensure_ascii=False, indent=2)
+    return Chosen(
+        mechanisms=tuple(mechanisms),
+        settings=settings.model_copy(update=unnamed),
+        policy=policy if policy is not None and policy.states else None,
+    )
+
+
+def to_text(
+    settings: Settings,
+    mechanisms: Iterable[str],
+    policy: Policy | None = None,
+    scenarios: tuple[Scenario, ...] = (),
+    missing: tuple[str, ...] = (),
+) -> str:
+    """Choices as JSON, the same text for the same choices; a rule and scenarios stand there if there are any."""
+    kept = chosen(settings, mechanisms, policy)
+    plain = {name: getattr(kept, name) for name in Chosen.model_fields}
+    file = SettingsFile(**plain, scenarios=scenarios, missing=missing)
+    empty = {name for name in ("policy", "scenarios") if not getattr(file, name)}
+    return json.dumps(
+        file.model_dump(mode="json", exclude=empty), sort_keys=True, ensure_ascii=False, indent=2
+    )
 
 
 def from_bytes(content: bytes) -> SettingsFile:

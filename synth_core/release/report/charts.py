@@ -8,6 +8,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from synth_core.system.characters import isolated
+
 Array = NDArray[np.float64]
 
 WIDTH, HEIGHT = 640, 220
@@ -23,6 +25,10 @@ def _ticks(low: float, high: float, count: int = 5) -> list[float]:
     step = 10.0 ** np.floor(np.log10(span / count))
     step *= next(f for f in (1, 2, 5, 10) if span / (step * f) <= count)
     return [float(v) for v in np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step]
+
+
+def _words(text: str) -> str:
+    return html.escape(isolated(text))
 
 
 def _frame(
@@ -42,16 +48,14 @@ def _frame(
     for tick in _ticks(*x):
         px, _ = at(tick, y[0])
         parts.append(f'<text x="{px:.1f}" y="{HEIGHT - 14}" text-anchor="middle">{tick:g}</text>')
-    parts.append(
-        f'<text x="{WIDTH - RIGHT}" y="{HEIGHT - 2}" text-anchor="end">{html.escape(x_label)}</text>'
-    )
-    parts.append(f'<text x="4" y="10">{html.escape(y_label)}</text>')
+    parts.append(f'<text x="{WIDTH - RIGHT}" y="{HEIGHT - 2}" text-anchor="end">{_words(x_label)}</text>')
+    parts.append(f'<text x="4" y="10">{_words(y_label)}</text>')
     return parts, at
 
 
 def _svg(parts: list[str], text: str) -> str:
     return (
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{html.escape(text, quote=True)}" '
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{_words(text)}" '
         f'xmlns="http://www.w3.org/2000/svg" font-size="11" fill="#1b2430">{"".join(parts)}</svg>'
     )
 
@@ -80,7 +84,7 @@ def lines(series: list[tuple[str, Array, Array]], x_label: str, y_label: str, te
         parts.append(
             f'<line x1="{left}" x2="{left + 28}" y1="{HEIGHT - 60 + 16 * i}" y2="{HEIGHT - 60 + 16 * i}" '
             f'stroke="{COLOURS[i]}" stroke-width="2" stroke-dasharray="{DASHES[i]}"/>'
-            f'<text x="{left + 34}" y="{HEIGHT - 56 + 16 * i}">{html.escape(name)}</text>'
+            f'<text x="{left + 34}" y="{HEIGHT - 56 + 16 * i}">{_words(name)}</text>'
         )
     return _svg(parts, text)
 

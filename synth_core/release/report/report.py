@@ -21,15 +21,21 @@ import numpy as np
 from markupsafe import Markup
 
 from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.explained import sentence
+from synth_core.analysis.measures import ECDF_AVG, ECDF_MAX, measure_label
 from synth_core.analysis.result import Result
-from synth_core.analysis.summary import density, ecdf_points, five_numbers
+from synth_core.analysis.setting_words import acting_settings, setting_name, setting_value
+from synth_core.analysis.summary import density, ecdf_points, five_numbers, plain_numbers
 from synth_core.analysis.utility import percentile_words
 from synth_core.mechanisms.catalogue import ADJUSTMENTS, HISTOGRAM, LIKELIHOODS, STANDARDS
-from synth_core.mechanisms.guarantees import belief_after, explain
+from synth_core.mechanisms.guarantee_words import explain
+from synth_core.mechanisms.guarantees import belief_after
 from synth_core.mechanisms.schemes import SCHEMES
+from synth_core.mechanisms.suspicion import suspicion
+from synth_core.mechanisms.words import in_plain_words
 from synth_core.models import family
 from synth_core.release.ledger.balances import Place
-from synth_core.release.ledger.room import left_words, limit_words, other_words, spent_words
+from synth_core.release.ledger.limit_room import left_words, limit_words, other_words, spent_words
 from synth_core.release.output.bundle import dictionary_rows
 from synth_core.release.output.dataset import Synthetic
 from synth_core.release.output.gate import GateCheck
@@ -37,6 +43,7 @@ from synth_core.release.plan.plan import TUNED_ON, Plan, Standing
 from synth_core.release.plan.schema import data_fingerprint
 from synth_core.release.report import charts
 from synth_core.release.report.audit_summary import Audited
+from synth_core.system.characters import isolated, visible
 
 PACKAGES = ("numpy", "scipy", "pandas", "cmdstanpy", "opendp", "pyarrow")
 
@@ -46,6 +53,7 @@ def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,
+        finalize=lambda value: isolated(visible(value)) if type(value) is str else value,  # not Markup
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -67,39 +75,22 @@ def _mechanism_words(plan: Plan) -> list[str]:
     found.append(LIKELIHOODS[point.likelihood])
     if point.standard != "whole":
         found.append(STANDARDS[point.standard])
-    return found
+    return [plain, *found] if (plain := in_plain_words(point)) else found
 
 
 def _settings_rows(plan: Plan) -> list[tuple[str, str]]:
-    """Settings that move the mechanism, as the plan fixed them."""
-    s, used = plan.settings, plan.point.tuning
-    rows = []
-    if "scale" in used:
-        rows += [("scale c", f"{s.scale:g}"), ("shift g", f"{s.shift:g}")]
-    if "risk_map" in used:
-        rows.append(("map from risk to weight", s.risk_map))
-    if "radius" in used:
-        rows.append(("radius r", f"{s.radius:g}"))
-    if "range" in used:
-        where = (
-            f"{s.range[0]:g} to {s.range[1]:g} times the value" if s.brackets is None else "declared brackets"
-        )
-        rows.append(("sensitive range", where))
-    if "bins" in used:
-        rows.append(("bins", s.bins))
-    return rows
+    """Settings that move the mechanism, as the plan fixed them; the target ε has a row of its own."""
+    acting = acting_settings(plan.settings, plan.point)
+    return [(setting_name(name), setting_value(plan.settings, name)) for name in acting if name != "epsilon"]
 
 
 def _measure_words(name: str) -> str:
     """A measure of utility as a reader of the public report finds it."""
-    known = {
-        "ecdf_max": "largest distance of the distribution functions",
-        "ecdf_avg": "mean squared distance of the distribution functions",
-        "interval_overlap": "overlap of the intervals of regression coefficients",
-    }
-    return known.get(name) or re.sub(
-        r"\bq(\d+(?:\.\d+)?)$", lambda found: percentile_words(float(found[1])), name
-    )
+    if name in (ECDF_MAX, ECDF_AVG):
+        return measure_label(name).lower()
+    if name == "interval_overlap":
+        return "overlap of the intervals of regression coefficients"
+    return re.sub(r"\bq(\d+(?:\.\d+)?)$", lambda found: percentile_words(float(found[1])), name)
 
 
 @dataclass(frozen=True)
@@ -172,6 +163,8 @@ def public_report(
         "settings": _settings_rows(plan) if standing.open else [],
         "density_scale": "" if histogram else density_scale,
         "measured": not plan.strict,
+        # Of a measured mechanism nothing is said in short: what was measured is internal.
+        "lead": suspicion(standing.guarantee, epsilon, replaced, plan.datasets) if plan.strict else "",
         "sentences": explain(
             standing.guarantee,
             epsilon,
@@ -239,6 +232,7 @@ def internal_report(
         "series_left": left_words(released.place),
         "settings": _settings_rows(plan),
         "result": result,
+        "lead": sentence(plain_numbers(result), plan.settings, standing=released.standing.guarantee),
         "n": len(outcome),
         "dropped": analysis.selection.dropped,
         "dropped_by": {k: v for k, v in analysis.selection.dropped_by.items() if v},

@@ -106,15 +106,15 @@ SLIDERS: dict[str, list[tuple[str, str, tuple[float, float], float, str]]] = {
             "settings.range.1",
             (1.0, 5.0),
             0.05,
-            "Wider tails and absolute brackets are on the page Sensitive ranges.",
+            "Wider tails and absolute brackets: Sensitive range, at the top of this list.",
         ),
     ],
 }
 
 
-def tuning(chosen: tuple[str, ...]) -> None:
-    """Only what moves a chosen mechanism."""
-    used = set().union(*(find_mechanism(key).tuning for key in chosen))
+def tuning(chosen: tuple[str, ...], leave_out: frozenset[str] = frozenset()) -> None:
+    """Only what moves a chosen mechanism, but for what the page asks elsewhere."""
+    used = set().union(*(find_mechanism(key).tuning for key in chosen)) - leave_out
     for slider in (slider for name, sliders in SLIDERS.items() if name in used for slider in sliders):
         slider_with_number(*slider)
     if "bins" in used and session.choices().bounds is None:

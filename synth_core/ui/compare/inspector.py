@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import csv
 import io
+import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from synth_core.figures.compare import worst_statistic
+from synth_core.analysis.explained import sentence
+from synth_core.analysis.measures import worst_statistic
+from synth_core.analysis.policy import Policy, judge
+from synth_core.analysis.settings import Settings
 from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.mechanisms.guarantees import Guarantee
 from synth_core.ui.state import session
 
 Summary = dict[str, Any]
@@ -63,48 +69,68 @@ def inspect_record(summaries: list[Summary], clicked: int | None) -> None:
         st.dataframe(pd.DataFrame(rows).round(4).dropna(axis=1, how="all"), hide_index=True)
 
 
-def results_csv(summaries: list[Summary]) -> str:
-    """The results table with guarantees, for a spreadsheet. Internal."""
+def results_csv(
+    summaries: list[Summary], missing: dict[str, str], settings: Settings, table: str, policy: Policy
+) -> str:
+    """The results table with guarantees, for a spreadsheet. Internal.
+
+    A mechanism without a result has a line with the reason, and every line says which table and settings it is of.
+    """
+    columns, statistics = _columns(settings, policy), [t["name"] for t in summaries[0]["statistics"]]
+    of = {"table": table, "settings": _chosen_words(settings)}
+    lines = [
+        {name: read(s) for name, read in columns.items()} | _synthetic(s, statistics) | of for s in summaries
+    ]
+    lines += [{"mechanism": name, "failure": why} | of for name, why in missing.items()]
     out = io.StringIO()
-    writer = csv.writer(out)
-    statistics = [t["name"] for t in summaries[0]["statistics"]]
-    writer.writerow(
-        [
-            "mechanism",
-            "guarantee",
-            "epsilon",
-            "data_sets",
-            "epsilon_total",
-            "epsilon_replace",
-            "lipschitz_bound",
-            "oscillation",
-            "oscillation_joint",
-            "ecdf_max",
-            "ecdf_avg",
-            "largest_relative_error",
-            *(f"{name}_synthetic" for name in statistics),
-            "match_risk",
-            "converged",
-        ]
-    )
-    for s in summaries:
-        writer.writerow(
-            [
-                s["mechanism"],
-                find_mechanism(s["mechanism"]).guarantee(s["weights_from"], s["tuned"]).label,
-                s["epsilon"],
-                s["n_datasets"],
-                s["epsilon"] * s["n_datasets"],
-                s["epsilon_replace"],
-                s["lipschitz_bound"],
-                s["oscillation"],
-                s["oscillation_joint"],
-                s["ecdf_max"],
-                s["ecdf_avg"],
-                worst_statistic(s)["relative_error"],
-                *(t["synthetic"] for t in s["statistics"]),
-                s["match_risk"],
-                not s["problems"],
-            ]
-        )
+    writer = csv.DictWriter(out, list(lines[0]), restval="")
+    writer.writeheader()
+    writer.writerows(lines)
     return out.getvalue()
+
+
+def _columns(settings: Settings, policy: Policy) -> dict[str, Callable[[Summary], Any]]:
+    """The columns that every result has, and how each is read."""
+
+    def promise(s: Summary) -> Guarantee:
+        return find_mechanism(s["mechanism"]).guarantee(s["weights_from"], s["tuned"])
+
+    def verdict(s: Summary) -> str:
+        found = judge(policy, s, promise(s))
+        return "passes" if found.passed else f"fails: {'; '.join(found.reasons)}"
+
+    plain = ("epsilon_replace", "lipschitz_bound", "oscillation", "oscillation_joint", "ecdf_max", "ecdf_avg")
+    return (
+        {
+            "mechanism": lambda s: s["mechanism"],
+            "failure": lambda s: "",
+            "guarantee": lambda s: promise(s).label,
+            "epsilon": lambda s: s["epsilon"],
+            "data_sets": lambda s: s["n_datasets"],
+            "epsilon_total": lambda s: s["epsilon"] * s["n_datasets"],
+        }
+        | {name: operator.itemgetter(name) for name in plain}
+        | {
+            "largest_relative_error": lambda s: worst_statistic(s)["relative_error"],
+            "match_risk": lambda s: s["match_risk"],
+            "converged": lambda s: not s["problems"],
+            "problems": lambda s: "; ".join(s["problems"]),
+            "sentence": lambda s: sentence(s, settings),
+        }
+        | ({"rule": lambda s: policy.text, "verdict": verdict} if policy.states else {})
+    )
+
+
+def _synthetic(s: Summary, statistics: list[str]) -> dict[str, float]:
+    found = {t["name"]: t["synthetic"] for t in s["statistics"]}
+    return {f"{name}_synthetic": found[name] for name in statistics}
+
+
+def _chosen_words(settings: Settings) -> str:
+    """Settings as `name=value`, those that are not as they start."""
+    fields = Settings.model_fields
+    return "; ".join(
+        f"{name}={value}"
+        for name, value in settings.model_dump(mode="json", exclude={"program"}).items()
+        if fields[name].is_required() or getattr(settings, name) != fields[name].default
+    )

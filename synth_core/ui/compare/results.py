@@ -7,28 +7,50 @@ import streamlit as st
 
 from synth_core.figures.compare import compare_figures
 from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.ui.compare import play, subgroups
+from synth_core.ui.compare.briefing import briefing_menu
 from synth_core.ui.compare.inspector import inspect_record, results_csv
+from synth_core.ui.compare.scenarios import decision_bar, stage
 from synth_core.ui.shared import refits
 from synth_core.ui.shared.refits import Summary
+from synth_core.ui.state import session
 
 
 def show_results(chosen: tuple[str, ...]) -> None:
     """Refit and show; below the picture what it is made of."""
+    beside = decision_bar()
     shown = refits.show(
-        "compare", chosen, lambda found, labels, used: compare_figures(found, labels, used.outcome)
+        "compare",
+        chosen,
+        lambda found, labels, used, *other: (
+            compare_figures(found, labels, used.outcome, *other) + subgroups.figures(found, labels)
+        ),
+        detail=subgroups.asked(),
+        beside=beside,
+        stage=stage(),
     )
+    play.go_on(shown)
     if not shown.summaries:
         return
     if shown.current:  # an older picture is of other records, perhaps
         inspect_record(shown.summaries, shown.clicked)
-    st.download_button(
-        "Results as CSV (internal)",
-        results_csv(shown.summaries),
-        "comparison-internal.csv",
-        "text/csv",
-        icon=":material/download:",
-        on_click="ignore",
-    )
+    with st.container(horizontal=True):
+        st.download_button(
+            "Results as CSV (internal)",
+            results_csv(
+                shown.summaries,
+                shown.missing if shown.current else {},  # an older picture is of other choices
+                shown.settings or session.settings(),
+                session.current().table.name,
+                session.choices().policy,
+            ),
+            "comparison-internal.csv",
+            "text/csv",
+            icon=":material/download:",
+            on_click="ignore",
+        )
+        if shown.settings is not None:
+            briefing_menu(shown)
     if st.toggle("Diagnostics of the fits, identification risk, and how Δ grows with the number of draws"):
         show_diagnostics(shown.summaries)
 

@@ -1,16 +1,22 @@
-"""Settings kept, opened, shared and undone: a small menu."""
+"""Settings kept, opened and shared: a small menu."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import streamlit as st
 
+from synth_core.analysis.settings import Settings
+from synth_core.data.examples import EXAMPLES
 from synth_core.errors import InputError
 from synth_core.release.plan.settings_file import SettingsFile, from_bytes, from_link, to_link, to_text
+from synth_core.system import limits
 from synth_core.ui.state import session
+from synth_core.ui.state.browser import Browser, ExampleTable
 
-PARAMETER = "settings"
+PARAMETER, EXAMPLE = "settings", "with_example"  # the page Data has a box "example"
+NAMED = re.compile(r"(\w{1,40})(?:-n(\d{1,7})-seed(\d{1,10}))?(?:-half([12]))?", re.ASCII)
 
 
 def _open(upload: Any) -> None:
@@ -18,12 +24,51 @@ def _open(upload: Any) -> None:
 
 
 def _take(file: SettingsFile) -> None:
-    session.use_settings(file.settings, file.mechanisms)
+    brought: dict[str, Any] = {}  # what a file does not name stays as it is
+    if file.policy is not None:
+        brought["policy"] = file.policy
+    if file.scenarios:
+        brought["scenarios"] = file.scenarios
+    session.use_missing((*session.current().table.missing, *file.missing))
+    session.use_settings(file.settings, file.mechanisms, **brought)
     _leave()
 
 
+def _take_linked(file: SettingsFile, example: ExampleTable | None) -> None:
+    if example is not None:
+        session.use_example(example.key, example.rows, example.seed, example.half)
+    _take(file)
+
+
 def _leave() -> None:
-    st.query_params.pop(PARAMETER, None)
+    for name in (PARAMETER, EXAMPLE):
+        st.query_params.pop(name, None)
+
+
+def example_word(example: ExampleTable) -> str:
+    """An example in an address: "401ksubs-half1", "beta-n500-seed3"."""
+    drawn = f"-n{example.rows}-seed{example.seed}" if example.rows is not None else ""
+    return f"{example.key}{drawn}" + (f"-half{example.half}" if example.half else "")
+
+
+def example_named(word: str | None) -> ExampleTable | None:
+    """The example that an address names; None for none, raises InputError for what no link of ours says."""
+    if not word:
+        return None
+    found = NAMED.fullmatch(word)
+    if found is None or found[1] not in EXAMPLES:
+        raise InputError("The link is damaged: it names an example that does not exist.")
+    simulated = EXAMPLES[found[1]].simulate is not None
+    rows, seed, half = (None if part is None else int(part) for part in found.groups()[1:])
+    if (rows is not None and not simulated) or (half is not None and simulated):
+        raise InputError("The link is damaged: it asks for a part that its example does not have.")
+    if rows is not None and not limits.MIN_ROWS <= rows <= limits.MAX_EXAMPLE_ROWS:
+        raise InputError(
+            f"The link asks for {rows:,} records; at most {limits.MAX_EXAMPLE_ROWS:,} are simulated."
+        )
+    if seed is not None and not limits.SEED[0] <= seed <= limits.SEED[1]:
+        raise InputError(f"The link asks for a seed outside {limits.SEED[0]} to {limits.SEED[1]:,}.")
+    return ExampleTable(found[1], rows, 1 if seed is None else seed, half)
 
 
 def offered_by_link() -> None:
@@ -32,7 +77,7 @@ def offered_by_link() -> None:
     if not word:
         return
     try:
-        file = from_link(word)
+        file, example = from_link(word), example_named(st.query_params.get(EXAMPLE))
     except InputError as error:
         st.error(session.plain(str(error)), icon=":material/error:")
         _leave()
@@ -40,30 +85,37 @@ def offered_by_link() -> None:
     s = file.settings
     with st.container(border=True):
         st.markdown(
-            f"The link brings settings: {session.plain(s.outcome)} by the model {session.plain(s.model)}, scale "
-            f"{s.scale:g}, shift {s.shift:g}, ε {s.epsilon:g}, {len(file.mechanisms)} mechanisms."
+            (
+                "The link brings "
+                if example is None
+                else f"The link brings the example {EXAMPLES[example.key].title} and "
+            )
+            + f"settings: {session.plain(s.outcome)} by the model {session.plain(s.model)}, scale "
+            f"{s.scale:g}, shift {s.shift:g}, ε {s.epsilon:g}, {len(file.mechanisms)} mechanisms"
+            + (f"; {len(file.scenarios)} scenarios" if file.scenarios else "")
+            + (
+                f"; values that mean missing: {session.plain(', '.join(file.missing))}"
+                if file.missing
+                else ""
+            )
+            + (f"; and the rule {file.policy.text}." if file.policy else ".")
         )
         left, right = st.columns(2)
-        left.button("Use them", type="primary", on_click=session.attempt, args=("link", _take, file))
+        left.button(
+            "Use them", type="primary", on_click=session.attempt, args=("link", _take_linked, file, example)
+        )
         right.button("Leave mine", on_click=_leave)
         session.show_message("link")
 
 
 def settings_menu() -> None:
-    """Undo, save, open, share."""
-    steps = len(session.current().history)
-    st.button(
-        f"Undo ({steps})" if steps else "Undo",
-        key="undo",  # one button, however many steps its label counts
-        icon=":material/undo:",
-        disabled=not steps,
-        on_click=session.undo,
-        width="stretch",
-        help="Takes back the last change of a setting, up to fifty of them.",
-    )
+    """Save, open, share."""
     with st.popover("Save, open, share settings", width="stretch"):
         try:
-            text = to_text(session.settings(), list(session.choices().mechanisms))
+            browser, chosen, settings = session.current(), session.choices(), session.settings()
+            text = to_text(
+                settings, chosen.mechanisms, chosen.policy, chosen.scenarios, browser.table.missing
+            )
         except InputError as error:
             st.error(session.plain(str(error)), icon=":material/error:")
             return
@@ -80,11 +132,23 @@ def settings_menu() -> None:
             st.button("Use this file's settings", on_click=session.attempt, args=("settings", _open, upload))
         session.show_message("settings")
         try:
-            st.caption("A link with these settings, column names included, and no data:")
-            st.code(
-                f"{(st.context.url or '').partition('?')[0]}?{PARAMETER}={to_link(text)}",
-                language=None,
-                wrap_lines=True,
+            st.caption(
+                "A link with these settings, column names included, and no data:"
+                if browser.example is None
+                else "A link that opens this example with these settings and scenarios:"
             )
+            st.code(_link(browser, settings), language=None, wrap_lines=True)
         except InputError as error:
             st.caption(str(error))
+
+
+def _link(browser: Browser, settings: Settings) -> str:
+    """The page's address with the choices; raises InputError if they are too long for one.
+
+    Scenarios go along with an example only: what was written about a confidential table goes into a file.
+    """
+    chosen, example = browser.choices, "" if browser.example is None else example_word(browser.example)
+    scenarios = chosen.scenarios if example else ()
+    word = to_link(to_text(settings, chosen.mechanisms, chosen.policy, scenarios, browser.table.missing))
+    page = (st.context.url or "").partition("?")[0]
+    return f"{page}?{PARAMETER}={word}" + (f"&{EXAMPLE}={example}" if example else "")

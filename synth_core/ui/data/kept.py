@@ -22,8 +22,9 @@ def choose_reference() -> None:
     )
     browser = session.current()
     if browser.reference is not None:
-        name = session.plain(browser.reference.name)
-        st.success(f"Frozen on {name}, {browser.reference.rows:,} rows.", icon=":material/lock:")
+        sheet = browser.reference.read_options.sheet
+        name = session.plain(browser.reference.name + ("" if sheet is None else f", sheet {sheet}"))
+        st.info(f"Frozen on {name}, {browser.reference.rows:,} rows.", icon=":material/lock:")
         st.button("Use the current table again", on_click=session.use_reference, args=(None,))
         return
     example = EXAMPLES.get(browser.table.name.removeprefix("example:"))
@@ -58,7 +59,7 @@ def what_is_kept() -> None:
         "runs and the ledger stay.",
     )
     if deleted := st.session_state.pop("purged", None):
-        st.success(deleted, icon=":material/check_circle:")
+        st.info(deleted, icon=":material/delete_sweep:")
     if access.asks_for_login():
         st.button("Sign out", icon=":material/logout:", on_click=st.logout)
 

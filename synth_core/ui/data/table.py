@@ -1,22 +1,32 @@
-"""Which table: an example or an upload."""
+"""Which table: an example or an upload.
+
+What a button does is read from the widgets when it is pressed, not when it was drawn: on a busy server a click may
+come with a choice that no page has shown yet.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 import streamlit as st
 
 from synth_core.data.examples import EXAMPLES
 from synth_core.data.readers import DELIMITERS, ENCODINGS, SUFFIXES, ReadOptions
 from synth_core.system import limits
-from synth_core.ui.shared.reading import show_reading, take_upload
+from synth_core.ui.shared.reading import choose_sheet, show_reading, take_upload
 from synth_core.ui.state import session
 
+EXAMPLE, FILE = "Example", "Your file"
 DETECT = "detect"
+HOW = ("delimiter", "encoding", "decimal")
+READ_ONCE = "file_read_once"  # whether the widgets have been used for a file
 DECIMALS = {".": "point", ",": "comma"}
+PARTS = {"All records": None, "First half": 1, "Second half": 2}
 
 
 def choose_table() -> None:
-    """Examples and uploads, each behind a tab."""
-    tab_example, tab_file = st.tabs(["Example", "Your file"])
+    """Examples and uploads, each behind a tab; the address may open one."""
+    tab_example, tab_file = st.tabs([EXAMPLE, FILE], key="table", on_change="rerun", bind="query-params")
     with tab_example:
         choose_example()
     with tab_file:
@@ -25,65 +35,102 @@ def choose_table() -> None:
 
 def choose_example() -> None:
     """Controls of the examples that come with the app."""
-    key = st.selectbox("Example", list(EXAMPLES), format_func=lambda k: EXAMPLES[k].title)
+    key = st.selectbox("Example", list(EXAMPLES), format_func=lambda k: EXAMPLES[k].title, key="example")
     example = EXAMPLES[key]
     st.caption(example.source)
-    rows, seed, half = None, 1, None
     if not example.simulate:
-        parts = {"All records": None, "First half": 1, "Second half": 2}
-        half = parts[
-            st.segmented_control(
-                "Records",
-                list(parts),
-                default="All records",
-                required=True,
-                help="Tune on one half, release the other.",
-            )
-        ]
+        st.segmented_control(
+            "Records",
+            list(PARTS),
+            default="All records",
+            required=True,
+            key="example_part",
+            help="Tune on one half, release the other.",
+        )
     else:
         left, right = st.columns(2)
-        rows = left.number_input("Records", limits.MIN_ROWS, 1_000_000, example.default_rows, 100)
-        seed = right.number_input("Seed of the simulation", *limits.SEED, 1, 1)
-    st.button(
-        "Use this example",
-        type="primary",
-        on_click=session.attempt,
-        args=("example", session.use_example, key, rows, int(seed), half),
-    )
+        left.number_input(
+            "Records",
+            limits.MIN_ROWS,
+            limits.MAX_EXAMPLE_ROWS,
+            example.default_rows,
+            100,
+            key=f"example_rows_{key}",
+        )
+        right.number_input("Seed of the simulation", *limits.SEED, 1, 1, key="example_seed")
+    st.button("Use this example", type="primary", on_click=session.attempt, args=("example", _use_example))
     session.show_message("example")
 
 
+def _use_example() -> None:
+    """Button callback."""
+    chosen = st.session_state
+    key: str = chosen["example"]
+    if EXAMPLES[key].simulate:
+        rows, seed = chosen.get(f"example_rows_{key}"), chosen.get("example_seed") or 1
+        session.use_example(key, None if rows is None else int(rows), int(seed))
+    else:
+        session.use_example(key, None, 1, PARTS[chosen.get("example_part", "All records")])
+
+
 def choose_file() -> None:
-    """Controls of an upload; the bytes stay in memory."""
-    upload = st.file_uploader(
+    """Controls of an upload, which is read and used as soon as it is there; the bytes stay in memory."""
+    st.checkbox("The table is confidential", value=True, key="file_confidential", on_change=_take_file)
+    st.file_uploader(
         "Table",
         type=[s.lstrip(".") for s in SUFFIXES],
-        help=f"At most {limits.MAX_UPLOAD_MB} MB. Kept in memory, never written to disk.",
+        key="table_file",
+        on_change=_take_file,
+        args=(True,),
+        help=f"At most {limits.MAX_UPLOAD_MB} MB. Read and used at once; kept in memory, never written to disk.",
     )
+    show_reading("file")
+    used = session.current().table
+    if st.session_state.get("table_file") is not None and used.name == st.session_state["table_file"].name:
+        choose_sheet("file", session.use_file, st.session_state["table_file"], used)
+        st.info(
+            f"{session.plain(used.name)} is loaded and in use: {used.rows:,} rows, {len(used.columns)} columns. "
+            f"Sensitive variable: {session.plain(session.choices().settings.outcome)}; choose another one below.",
+            icon=":material/table:",
+        )
     with st.expander("How to read a text file"):
         a, b, c = st.columns(3)
-        delimiter = a.selectbox(
-            "Delimiter", [DETECT, *DELIMITERS], format_func=lambda d: DELIMITERS.get(d, d)
+        a.selectbox(
+            "Delimiter",
+            [DETECT, *DELIMITERS],
+            format_func=lambda d: DELIMITERS.get(d, d),
+            key="file_delimiter",
+            on_change=_take_file,
         )
-        encoding = b.selectbox("Encoding", [DETECT, *ENCODINGS])
-        decimal = c.selectbox("Decimal sign", [DETECT, *DECIMALS], format_func=lambda d: DECIMALS.get(d, d))
-    confidential = st.checkbox("The table is confidential", value=True)
-    if upload is not None:
-        options = ReadOptions(*(None if v == DETECT else v for v in (delimiter, encoding, decimal)))
-        st.button(
-            "Use this file",
-            type="primary",
-            on_click=session.attempt,
-            args=("file", take_upload, "file", session.use_file, upload, options, confidential),
+        b.selectbox("Encoding", [DETECT, *ENCODINGS], key="file_encoding", on_change=_take_file)
+        c.selectbox(
+            "Decimal sign",
+            [DETECT, *DECIMALS],
+            format_func=lambda d: DECIMALS.get(d, d),
+            key="file_decimal",
+            on_change=_take_file,
         )
-    show_reading("file")
 
 
-def reading() -> str:
-    """How the table in use was read, in words; empty where nothing was to be found out."""
-    used = session.current().table.read_options
-    if used.delimiter is None or used.decimal is None:
-        return ""
-    return (
-        f" · read as {DELIMITERS[used.delimiter]}-separated {used.encoding}, decimal {DECIMALS[used.decimal]}"
-    )
+def _take_file(another: bool = False) -> None:
+    """Widget callback: read the upload as the widgets say, and use it; nothing while there is none.
+
+    Parameters
+    ----------
+    another : bool
+        Whether it is another file. How the one before was read does not count for it, nor that it was public.
+    """
+    chosen = st.session_state
+    upload = chosen.get("table_file")
+    if upload is None:
+        return
+    if another and chosen.get(READ_ONCE):
+        chosen.update({f"file_{name}": DETECT for name in HOW}, file_confidential=True)
+    chosen[READ_ONCE] = True
+    how = {name: chosen.get(f"file_{name}", DETECT) for name in HOW}
+    given: dict[str, Any] = {name: value for name, value in how.items() if value != DETECT}
+    used = session.current().table
+    sheet = None if another or used.name != upload.name else used.read_options.sheet
+    options = ReadOptions(**given, sheet=sheet)
+    confidential = bool(chosen.get("file_confidential", True))
+    session.attempt("file", take_upload, "file", session.use_file, upload, options, confidential)

@@ -1,1 +1,1 @@
-"""The page Release: plan, table, gate, archives, ledger, audit."""
+"""The page Release: plan, table, gate, archives, ledger."""

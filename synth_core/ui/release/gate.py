@@ -1,26 +1,91 @@
-"""Steps 3 and 4 of a release: the gate, the archives, the ledger."""
+"""Steps 3 to 5 of a release: the checks of the gate, the charge with its archives, the ledger."""
 
 from __future__ import annotations
 
 import pandas as pd
 import streamlit as st
 
+from synth_core.data.table import Table
 from synth_core.errors import FitError
-from synth_core.release.ledger.room import counted, largest_next, other_words
+from synth_core.release.ledger.limit_room import counted, largest_next, other_words
 from synth_core.release.making.releasing import ReleaseOutcome
+from synth_core.release.plan.plan import Plan
 from synth_core.system import limits
-from synth_core.ui.release import desk
+from synth_core.ui.release import desk, release_actions
 from synth_core.ui.release.desk import ICONS
 from synth_core.ui.state import session
 from synth_core.ui.state.session import plain
 
 
-def gate_step(outcome: ReleaseOutcome | None) -> None:
-    """Check, release, and what was written."""
-    release_buttons(outcome)
+def checks_step(plan: Plan | None, table: Table | None, outcome: ReleaseOutcome | None) -> None:
+    """Look at the gate; a failed check that may be overridden takes a reason."""
+    if plan is None or table is None:
+        st.caption("First a plan and a table.")
+        return
+    a, b, _ = st.columns([2, 1, 3], vertical_alignment="bottom")
+    a.text_input(
+        "Label",
+        "first",
+        key="release_label",
+        max_chars=limits.NAME_LENGTH,
+        help="A second release of the same table needs another label, and is charged again.",
+    )
+    b.button(
+        "Check",
+        on_click=session.attempt,
+        args=("checks", release_actions.ask, True),
+        disabled=desk.state().task is not None,
+        type="secondary" if outcome else "primary",
+        width="stretch",
+        help="Runs the gate. Nothing is written or charged.",
+    )
+    session.show_message("checks")
+    if outcome is not None:
+        show_checks(outcome)
+
+
+def release_step(plan: Plan | None, table: Table | None, outcome: ReleaseOutcome | None) -> None:
+    """What is charged, its confirmation, the release, and what was written."""
+    if plan is None or table is None or outcome is None:
+        st.caption("First the checks: they charge nothing.")
+        return
+    if release_actions.stand_in_the_way(outcome.checks) and not outcome.archives:
+        st.caption("A check has failed: see step 3.")
+        return
+    charge = plan.target_epsilon * plan.datasets
+    sets = f" ({plan.datasets} data sets of {plan.target_epsilon:g} each)" if plan.datasets > 1 else ""
+    st.markdown(
+        f"**ε = {charge:g}**{sets} will be charged to the series **{plain(plan.series)}** for {plain(table.name)}. It "
+        "is charged once: a release that was made before is handed out again without a charge."
+    )
+    a, b, _ = st.columns([2, 1, 3], vertical_alignment="center")
+    confirmed = a.checkbox(
+        "Yes, charge it",
+        key=release_actions.confirmation(),
+        help="If the check of the target was overridden, what was measured is charged.",
+    )
+    b.button(
+        "Release",
+        on_click=session.attempt,
+        args=("release", release_actions.ask, False),
+        disabled=desk.state().task is not None or not confirmed,
+        type="primary",
+        width="stretch",
+    )
+    if desk.state().audit:
+        st.caption("The privacy audit that was chosen on the page Robustness goes into the public report.")
     session.show_message("release")
-    if outcome is not None and outcome.archives:
+    if outcome.archives:
         show_outcome(outcome)
+
+
+def ledger_step(plan: Plan | None) -> None:
+    """The ledger of the plan's series."""
+    if plan is None:
+        st.caption("First a plan: it names the series.")
+        return
+    st.markdown(f"Ledger of **{plain(plan.series)}**")
+    show_ledger(plan.series)
 
 
 def show_checks(outcome: ReleaseOutcome) -> None:
@@ -49,42 +114,11 @@ def show_checks(outcome: ReleaseOutcome) -> None:
             )
 
 
-def release_buttons(outcome: ReleaseOutcome | None) -> None:
-    """Look at the gate, then release."""
-    busy = desk.state().task is not None
-    a, b, c = st.columns([2, 1, 1], vertical_alignment="bottom")
-    a.text_input(
-        "Label",
-        "first",
-        key="release_label",
-        max_chars=limits.NAME_LENGTH,
-        help="A second release of the same table needs another label, and is charged again.",
-    )
-    b.button(
-        "Check",
-        on_click=session.attempt,
-        args=("release", desk.ask, True),
-        disabled=busy,
-        type="secondary" if outcome else "primary",
-        width="stretch",
-        help="Runs the gate. Nothing is written or charged.",
-    )
-    ready = outcome is not None and not desk.stand_in_the_way(outcome.checks)
-    c.button(
-        "Release",
-        on_click=session.attempt,
-        args=("release", desk.ask, False),
-        disabled=busy or not ready,
-        type="primary" if outcome else "secondary",
-        width="stretch",
-    )
-
-
 def show_outcome(outcome: ReleaseOutcome) -> None:
     """Both archives."""
     again = " It was made before: nothing more was charged." if outcome.state == "repeated" else ""
-    st.success(f"Release {outcome.number}: ε = {outcome.epsilon:g} charged.{again}", icon=ICONS["passed"])
-    for column, (name, content) in zip(st.columns(2), desk.archives(outcome), strict=True):
+    st.info(f"Release {outcome.number}: ε = {outcome.epsilon:g} charged.{again}", icon=":material/archive:")
+    for column, (name, content) in zip(st.columns(2), release_actions.archives(outcome), strict=True):
         public = "releasable" in name
         column.download_button(
             f"{'May leave' if public else 'INTERNAL, stays'}: {name}",
@@ -101,7 +135,7 @@ def show_outcome(outcome: ReleaseOutcome) -> None:
 def show_ledger(series: str) -> None:
     """What is spent and left as the limit counts it, the other figure, entries, and a change of the limit."""
     try:
-        balance, rows = desk.ledger_view(series)
+        balance, rows = release_actions.ledger_view(series)
     except FitError as error:
         st.error(plain(str(error)), icon=ICONS["failed"])
         return
@@ -134,5 +168,9 @@ def show_ledger(series: str) -> None:
         a.number_input("Limit", *limits.TOTAL_EPSILON, balance.limit or 50.0, key="new_limit")
         b.text_input("Because", key="new_limit_reason")
         c.text_input("Decided by", key="new_limit_who")
-        st.button("Change the limit", on_click=session.attempt, args=("ledger", desk.change_limit, series))
+        st.button(
+            "Change the limit",
+            on_click=session.attempt,
+            args=("ledger", release_actions.change_limit, series),
+        )
         session.show_message("ledger")

@@ -9,7 +9,8 @@ from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.mechanisms.composition import DELTA
 from synth_core.release.plan.plan import TUNED_ON, WARNINGS, Plan, has_rho
 from synth_core.system import limits
-from synth_core.ui.release import desk
+from synth_core.ui.compare.scenarios import proposed_reason
+from synth_core.ui.release import desk, plan_actions
 from synth_core.ui.shared.finished_runs import runs_panel
 from synth_core.ui.state import session
 from synth_core.ui.state.session import plain
@@ -46,23 +47,28 @@ def plan_form() -> None:
         format_func=lambda key: find_mechanism(key).label,
         help="Of those chosen on the page Compare, with the settings there.",
     )
+    table = session.current().table
     tuned_on = b.selectbox(
-        "The table in use, on which they were tuned, is",
-        desk.kinds(),
-        key="plan_tuned_on",
+        "The table named above is",
+        plan_actions.kinds(),
+        index=None,
+        key=plan_actions.tuned_on_key(),
+        placeholder="say what kind of table it is",
         format_func=TUNED_ON.__getitem__,
+        help="Where the settings were tuned: the promise depends on it, so it is asked for each table anew. The plan "
+        "is made on the table in use; for another one, choose it on the page Data first.",
     )
     if tuned_on in WARNINGS:
         st.warning(WARNINGS[tuned_on], icon=":material/warning:")
     a, b = st.columns(2)
     a.text_input(
         "Series",
-        "income",
+        plan_actions.FIRST_SERIES,
         key="plan_series",
         max_chars=limits.NAME_LENGTH,
         help="Name of the table over its periods. The ledger adds up what a series is charged.",
     )
-    strict = desk.strict(mechanism)
+    strict = plan_actions.strict(mechanism)
     b.number_input(
         "Target ε of one data set",
         *limits.EPSILON,
@@ -73,7 +79,8 @@ def plan_form() -> None:
         help="A measured ε must stay below it in every period, a factor of safety included. It is what "
         "the ledger charges.",
     )
-    limit_row(has_rho(find_mechanism(mechanism), tuned_on))
+    limit_row(tuned_on is not None and has_rho(find_mechanism(mechanism), tuned_on))
+    st.session_state.setdefault("plan_reason", proposed_reason())
     st.text_area("Why these settings", key="plan_reason", max_chars=limits.REASON_LENGTH, height=80)
     a, b = st.columns(2)
     a.text_input("Who decided", key="plan_who", max_chars=200)
@@ -91,7 +98,7 @@ def plan_form() -> None:
         "Make the plan",
         type="primary",
         on_click=session.attempt,
-        args=("plan", desk.make_plan),
+        args=("plan", plan_actions.make_plan, table.fingerprint),
         disabled=desk.state().task is not None,
     )
 
@@ -147,7 +154,7 @@ def open_plan() -> None:
             "Use this plan",
             type="primary",
             on_click=session.attempt,
-            args=("plan", desk.open_plan, plan_file, map_file),
+            args=("plan", plan_actions.open_plan, plan_file, map_file),
         )
 
 
@@ -159,20 +166,21 @@ def show_plan(plan: Plan) -> None:
         f"m = {plan.datasets}, series **{plain(plan.series)}**{_limit(plan)}, {plain(s.outcome)} on "
         f"{len(s.predictors)} predictors"
     )
+    missing = f" Values that mean missing: {plain(', '.join(plan.missing))}." if plan.missing else ""
     st.caption(
         f"Tuned on {plain(plan.tuned_on.name)} ({TUNED_ON[plan.tuned_on.kind]}). {plain(plan.reason)} "
-        f"({plain(plan.decided_by)}, {plan.created[:10]})"
+        f"({plain(plan.decided_by)}, {plan.created[:10]}).{missing}"
     )
     if plan.warning:
         st.warning(plan.warning, icon=":material/warning:")
     for problem in desk.state().problems:
         st.warning(f"The fit on the tuning table has not converged: {problem}.", icon=":material/warning:")
     columns = st.columns(3)
-    for column, (label, name, content) in zip(columns, desk.plan_files(plan), strict=False):
+    for column, (label, name, content) in zip(columns, plan_actions.plan_files(plan), strict=False):
         column.download_button(
             label, content, name, icon=":material/download:", on_click="ignore", width="stretch"
         )
-    columns[2].button("Another plan", on_click=desk.forget_plan, width="stretch")
+    columns[2].button("Another plan", on_click=plan_actions.forget_plan, width="stretch")
 
 
 def _limit(plan: Plan) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
+from synth_core.data.examples import EXAMPLES, load_example, other_half
 from synth_core.data.readers import SUFFIXES
 from synth_core.data.table import Table
+from synth_core.errors import InputError
 from synth_core.release.plan.plan import Plan
 from synth_core.system import limits
 from synth_core.ui.release import desk
-from synth_core.ui.shared.reading import show_reading, take_upload
+from synth_core.ui.shared.reading import choose_sheet, show_reading, take_upload
 from synth_core.ui.state import session
 from synth_core.ui.state.session import plain
 
@@ -21,6 +23,7 @@ def table_step(plan: Plan | None, table: Table | None) -> None:
         return
     if table is not None:
         st.markdown(f"**{plain(table.name)}**, {table.rows:,} rows")
+        choose_sheet("table", put_table, st.session_state.get("release_table"), table)
     with st.expander("Another table", expanded=False) if table is not None else st.container():
         choose_table()
     show_reading("table")
@@ -28,12 +31,12 @@ def table_step(plan: Plan | None, table: Table | None) -> None:
 
 def choose_table() -> None:
     """The table to be released: another period, not the one the plan was tuned on."""
-    other, example = desk.half(), desk.simulates()
+    other, example = half(), simulates()
     if other is not None:
         st.button(
             f"Take the other half: {plain(other.name)}",
             on_click=session.attempt,
-            args=("table", desk.take_table, "half"),
+            args=("table", take_table, "half"),
         )
     if example is not None:
         a, b = st.columns([1, 2], vertical_alignment="bottom")
@@ -41,17 +44,47 @@ def choose_table() -> None:
         b.button(
             "Simulate another period",
             on_click=session.attempt,
-            args=("table", desk.take_table, "simulated", int(seed)),
+            args=("table", take_table, "simulated", int(seed)),
         )
     upload = st.file_uploader("A table", [ending.lstrip(".") for ending in SUFFIXES], key="release_table")
     if upload is not None:
         st.button(
             "Take this file",
             on_click=session.attempt,
-            args=("table", take_upload, "table", desk.put_table, upload),
+            args=("table", take_upload, "table", put_table, upload),
         )
     with st.expander("The table in use"):
         st.caption("Releasing the very table that the settings were tuned on costs the strict claim.")
-        st.button(
-            "Take the table in use", on_click=session.attempt, args=("table", desk.take_table, "current")
-        )
+        st.button("Take the table in use", on_click=session.attempt, args=("table", take_table, "current"))
+
+
+def half() -> Table | None:
+    """The other half of the example in use."""
+    return other_half(session.current().table)
+
+
+def simulates() -> str | None:
+    """The key of the simulated example in use, of which another period can be drawn."""
+    name = session.current().table.name.removeprefix("example:")
+    example = EXAMPLES.get(name)
+    return name if example is not None and example.simulate else None
+
+
+def put_table(table: Table) -> None:
+    """Put the table to be released on the desk."""
+    now = desk.state()
+    missing = () if now.plan is None else now.plan.missing
+    now.table, now.outcome = table.with_missing(missing), None
+
+
+def take_table(kind: str, seed: int = 1) -> None:
+    """Button callback: a table that is there already goes on the desk."""
+    if kind == "half":
+        table = half()
+    elif kind == "simulated":
+        table = load_example(simulates() or "", session.current().table.rows, seed)
+    else:
+        table = session.current().table
+    if table is None:
+        raise InputError("The table in use is no half of an example any more.")
+    put_table(table)

@@ -1,4 +1,4 @@
-"""What the server sends besides pages: plotly.js."""
+"""What the server sends besides pages: plotly.js, and the way from old addresses to new ones."""
 
 from __future__ import annotations
 
@@ -17,23 +17,41 @@ from starlette.staticfiles import StaticFiles
 from synth_core.ui.server.doors import Doors
 
 ASSETS = "assets"
+_BLANK_PAGE = Path(__file__).with_name("blank_page.js").read_text()
+MOVED = {  # addresses that somebody may have kept: path, query, fragment of what stands there now
+    "compare": ("", "", ""),
+    "model_check": ("data", "", "fit"),
+    "ranges": ("", "view=Sensitive+range", ""),
+    "explore": ("find_settings", "", ""),
+    "studies": ("robustness", "", ""),
+    "methods": ("help", "section=Methods", ""),
+    "own_program": ("help", "section=Own+programs", ""),
+}
 _VERSION = f"?v={plotly.__version__}"  # so that a browser may keep it for long
 
 
 def routes() -> list[BaseRoute]:
-    """plotly.js from the installed package (no copy, no network); the first page's name."""
+    """plotly.js from the installed package (no copy, no network); addresses of pages that have moved."""
     package = Path(plotly.__file__).parent / "package_data"
 
-    async def first_page(request: Any) -> RedirectResponse:
-        return RedirectResponse(request.url.replace(path="/"))
+    async def moved(request: Any) -> RedirectResponse:
+        path, query, fragment = MOVED[request.url.path.strip("/")]
+        both = "&".join(filter(None, (query, request.url.query)))
+        return RedirectResponse(request.url.replace(path=f"/{path}", query=both, fragment=fragment))
 
-    return [Mount(f"/{ASSETS}", StaticFiles(directory=package)), Route("/compare", first_page)]
+    old = [Route(f"/{name}", moved) for name in MOVED]
+    return [Mount(f"/{ASSETS}", StaticFiles(directory=package)), *old]
 
 
 def plotly_path() -> str:
     """Where the browser finds plotly.js."""
     base = (st.get_option("server.baseUrlPath") or "").strip("/")
     return f"/{base}/{ASSETS}/plotly.min.js{_VERSION}".replace("//", "/")
+
+
+def _head(path: str) -> str:
+    """What stands at the beginning of a page."""
+    return f"<script>{_BLANK_PAGE}</script>{_early_plotly(path)}"
 
 
 def _early_plotly(path: str) -> str:
@@ -69,4 +87,4 @@ class _KeptAssets:
 
 def middleware() -> list[Middleware]:
     """The doors, and behind them the headers of assets."""
-    return [Middleware(Doors, head=_early_plotly), Middleware(_KeptAssets)]
+    return [Middleware(Doors, head=_head), Middleware(_KeptAssets)]

@@ -35,47 +35,75 @@ function table(columns, rows, caption) {
   ]);
 }
 
-const COLUMNS = [['epsilon', 'ε'], ['guarantee', 'Guarantee'], ['delta', 'Δ (nats)'],
-  ['ecdf_max', 'ECDF maximum'], ['ecdf_avg', 'ECDF average'], ['worst', 'Largest error'],
-  ['match', 'Match risk']];
-const NOTES = {
-  delta: 'The largest weighted log-likelihood; ε is twice as large. Local: how far one record’s leaving changes the '
-    + 'posterior over the draws, whatever the unit, its effect on the weights of others included where it is known. '
-    + 'No guarantee.',
-  match: 'Rests on an assumed intruder: the share of records that one who knows the predictors and the value up to '
-    + 'the radius identifies by a random pick among the matches. No guarantee.',
-};
+// The mechanism's name, a button where there are several: it lifts the mechanism out of every figure.
+function nameCell(state, row, several) {
+  const parts = [element('span', { class: 'swatch', style: `background:${row.color}` }), row.label];
+  if (!several || row.missing) return element('th', { scope: 'row' }, parts);
+  const button = element('button', { class: 'name', type: 'button', title: `${row.plain ? `${row.plain}. ` : ''}Press to lift it out of the figures`,
+    'aria-pressed': String(state.lifted === row.mechanism), 'data-mechanism': row.mechanism }, parts);
+  button.onclick = () => lift(state, row.mechanism);
+  return element('th', { scope: 'row' }, [button]);
+}
 
-function resultRow(row) {
+// All other mechanisms turn faint; the same one again, and all are as before.
+function lift(state, mechanism) {
+  state.lifted = state.lifted === mechanism ? undefined : mechanism;
+  for (const button of state.root.querySelectorAll('button.name')) {
+    button.setAttribute('aria-pressed', String(button.dataset.mechanism === state.lifted));
+  }
+  if (window.Plotly) draw(state);
+}
+
+function lifted(state, traces) {
+  if (!state.lifted || !traces.some((t) => t.meta === state.lifted)) return traces;
+  return traces.map((t) => (t.meta === undefined || t.meta === state.lifted ? t : { ...t, opacity: 0.1 * (t.opacity ?? 1) }));
+}
+
+function resultRow(state, row, columns, several) {
+  if (row.missing) {
+    return [element('tr', { class: 'numbers' }, [nameCell(state, row, several),
+      element('td', { colspan: columns.length + 1, class: 'missing', text: row.missing })])];
+  }
   const badge = element('button', { class: `badge s${row.guarantee.strength}`, type: 'button', 'aria-expanded': 'false',
     text: row.guarantee.label, title: 'What is promised, about whom, what not' });
-  const cells = COLUMNS.map(([name]) => {
+  const cells = columns.map(({ key: name }) => {
     if (name === 'guarantee') return element('td', {}, [badge]);
+    if (name === 'verdict') {
+      return element('td', { class: `verdict ${row.verdict.passed ? 'passed' : 'failed'}`, text: row.verdict.text });
+    }
     const cell = row.cells[name];
     const td = element('td', { class: `${name} rank${cell.rank}`, text: cell.text });
     if (cell.beside) td.append(element('span', { class: 'beside', text: ` ${cell.beside}` }));
-    if (cell.rank) td.title = cell.rank === 1 ? 'best of the column' : 'second best of the column';
+    if (cell.rank) td.title = `${cell.rank === 1 ? 'best' : 'second best'} of the column among those of this guarantee`;
     return td;
   });
-  const name = element('th', { scope: 'row' }, [
-    element('span', { class: 'swatch', style: `background:${row.color}` }), row.label]);
-  const more = element('tr', { class: 'more', hidden: '' }, [element('td', { colspan: COLUMNS.length + 1 },
+  const words = element('tr', { class: 'words' }, [element('td', { colspan: columns.length + 2,
+    'data-plain': row.plain ? `${row.plain[0].toUpperCase()}${row.plain.slice(1)}. ` : '' }, [
+    ...(row.verdict?.reason ? [element('b', { text: `${row.verdict.reason}. ` })] : []), row.sentence,
+    ...(row.difference ? [element('div', { class: 'difference', text: row.difference })] : [])])]);
+  const more = element('tr', { class: 'more', hidden: '' }, [element('td', { colspan: columns.length + 2 },
     row.guarantee.lines.map((line) => element('p', { text: line })))]);
   badge.onclick = () => {
     more.hidden = !more.hidden;
     badge.setAttribute('aria-expanded', String(!more.hidden));
   };
   const hints = row.hints.map((hint) => element('tr', {}, [
-    element('td', { colspan: COLUMNS.length + 1, class: 'problem', text: `⚠ ${row.label}: ${hint}` })]));
-  return [element('tr', {}, [name, ...cells]), more, ...hints];
+    element('td', { colspan: columns.length + 2, class: 'problem', text: `⚠ ${row.label}: ${hint}` })]));
+  const old = row.old ? ' old' : '';
+  words.className += old + (row.hints.length ? ' warned' : '');
+  return [element('tr', { class: `numbers${old}` }, [nameCell(state, row, several), ...cells, element('td')]), words, more, ...hints];
 }
 
 function resultTable(state, rows) {
   const { by, down } = state.sort;
-  const key = (r) => (by === 'guarantee' ? -r.guarantee.strength : r.cells[by].sort ?? Infinity);
+  const columns = state.columns.filter(({ key, detail }) => (!detail || state.details)
+    && (key !== 'verdict' || rows.some((r) => r.verdict)));
+  const keys = { guarantee: (r) => -r.guarantee.strength, verdict: (r) => Number(!r.verdict.passed) };
+  const value = keys[by] ?? ((r) => r.cells[by].sort ?? Infinity);
+  const key = (r) => (r.missing ? Infinity : value(r));  // with -Infinity it would come first when sorted down
   const sorted = by ? [...rows].sort((a, b) => (key(a) - key(b)) * (down ? -1 : 1)) : rows;
-  const head = COLUMNS.map(([name, text]) => {
-    const button = element('button', { type: 'button', class: 'sort', text, title: NOTES[name] ?? `Sort by ${text}` });
+  const head = columns.map(({ key: name, text, title }) => {
+    const button = element('button', { type: 'button', class: 'sort', text, title });
     button.onclick = () => {
       state.sort = { by: name, down: by === name && !down };
       state.root.querySelector('.top').replaceChildren(resultTable(state, rows));
@@ -83,9 +111,17 @@ function resultTable(state, rows) {
     const order = by === name ? (down ? 'descending' : 'ascending') : 'none';
     return element('th', { scope: 'col', 'aria-sort': order }, [button]);
   });
+  const more = element('button', { type: 'button', class: 'sort', 'aria-pressed': String(Boolean(state.details)),
+    text: state.details ? 'Fewer columns' : 'All columns', title: 'Δ and the distances of the distribution functions' });
+  more.onclick = () => {
+    state.details = !state.details;
+    state.root.querySelector('.top').replaceChildren(resultTable(state, rows));
+    state.root.querySelector('.headline thead th:last-child button').focus();
+  };
+  head.push(element('th', { scope: 'col', class: 'more-columns' }, [more]));
   return element('table', { class: rows.length > 3 ? 'headline dense' : 'headline' }, [
     element('thead', {}, [element('tr', {}, [element('th', { scope: 'col', text: 'Mechanism' }), ...head])]),
-    element('tbody', {}, sorted.flatMap(resultRow)),
+    element('tbody', {}, sorted.flatMap((row) => resultRow(state, row, columns, rows.length > 1))),
   ]);
 }
 
@@ -94,22 +130,37 @@ function makeCard(figure) {
   const plot = element('div', { class: 'plot', role: 'figure' });
   const data = element('div', { class: 'data', hidden: '', tabindex: '0' });
   const button = element('button', { class: 'show', type: 'button', text: 'Table',
-    'aria-pressed': 'false', 'aria-label': `${figure.title}: show as a table` });
+    'aria-pressed': 'false' });
   button.onclick = () => {
     data.hidden = !data.hidden;
     plot.hidden = !data.hidden;
     button.textContent = data.hidden ? 'Table' : 'Figure';
     button.setAttribute('aria-pressed', String(!data.hidden));
-    if (data.hidden && window.Plotly) window.Plotly.Plots.resize(plot);
+    if (data.hidden) resize(made);
   };
   const card = element('section', { class: 'card', 'data-figure': figure.key }, [
     element('header', {}, [element('h3', { text: figure.title }),
       element('span', { class: 'tag', title: 'Shows confidential values: must not leave', text: figure.tag }),
       button]),
     element('p', { class: 'reading', text: figure.reading }), plot, data]);
-  return { card, plot, data, size: new ResizeObserver(() => {
-    if (window.Plotly && plot.data && !plot.hidden) window.Plotly.Plots.resize(plot);
-  }) };
+  const made = { card, plot, data, size: new ResizeObserver(() => resize(made)) };
+  return made;
+}
+
+// plotly.js works on after its calls return, and fails on a plot that was purged or hidden meanwhile.
+function working(card, work) {
+  card.work = Promise.allSettled([card.work, work]);
+}
+
+function resize(card) {
+  const shown = card.plot.offsetParent && card.plot.data;
+  if (window.Plotly && shown) working(card, window.Plotly.Plots.resize(card.plot));
+}
+
+function forget(card) {
+  card.size.disconnect();
+  card.card.remove();
+  Promise.resolve(card.work).then(() => window.Plotly?.purge(card.plot));
 }
 
 function themed(value, colors) {
@@ -121,6 +172,15 @@ function themed(value, colors) {
   return value;
 }
 
+// In two lines, parted at the space nearest to the middle.
+function halved(text) {
+  const spaces = [...text.matchAll(/ /g)].map((found) => found.index);
+  if (!spaces.length) return text;
+  const middle = text.length / 2;
+  const at = spaces.reduce((best, each) => (Math.abs(each - middle) < Math.abs(best - middle) ? each : best));
+  return `${text.slice(0, at)}<br>${text.slice(at + 1)}`;
+}
+
 function draw(state) {
   const css = getComputedStyle(state.root);
   const text = css.getPropertyValue('--st-text-color').trim() || '#1b2430';
@@ -129,19 +189,28 @@ function draw(state) {
   state.theme = text + grid;
   for (const figure of state.figures) {
     const card = state.cards.get(figure.key);
-    const layout = themed(figure.layout, colors);
+    const layout = state.presenting ? enlarged(themed(figure.layout, colors), stageSize()) : themed(figure.layout, colors);
     layout.paper_bgcolor = layout.plot_bgcolor = 'rgba(0,0,0,0)';
-    layout.font = { color: text, size: figure.height ? 14 : 12, family: css.fontFamily };
+    layout.font = { size: figure.height ? 14 : 12, ...layout.font, color: text, family: css.fontFamily };
     for (const name of Object.keys(layout)) {
       if (/^[xy]axis/.test(name)) layout[name] = { gridcolor: grid, linecolor: grid, zerolinecolor: text, zerolinewidth: 1, ...layout[name] };
+      const title = layout[name].title;
+      const wide = 0.55 * (title?.font?.size ?? 1.2 * layout.font.size) * (title?.text?.length ?? 0);
+      if (name.startsWith('y') && wide > 0.75 * card.plot.clientHeight) layout[name].title = { ...title, text: halved(title.text) };
     }
     card.plot.setAttribute('aria-label', `${figure.title}. ${figure.alt}`);
-    window.Plotly.react(card.plot, themed(figure.traces, colors), layout,
+    working(card, window.Plotly.react(card.plot, lifted(state, themed(figure.traces, colors)), layout,
       // Named one by one: plotly.js also has buttons that send a chart to its makers.
-      { displaylogo: false, responsive: false, displayModeBar: 'hover',
-        modeBarButtons: [['zoom2d', 'pan2d', 'resetScale2d', 'toImage']] });
+      { displaylogo: false, responsive: false, displayModeBar: state.presenting ? false : 'hover',
+        modeBarButtons: [['zoom2d', 'pan2d', 'resetScale2d', 'toImage']] }));
     if (!card.listening) {
       card.listening = true;
+      card.plot.on('plotly_legendclick', (event) => {
+        const mechanism = event.data[event.curveNumber].meta;
+        if (mechanism) lift(state, mechanism);
+        return false;  // lifted out, not taken away
+      });
+      card.plot.on('plotly_legenddoubleclick', () => false);
       card.plot.on('plotly_click', (event) => {
         // A dot says in its customdata what it stands for: a record's number, or "pick:" and a name.
         const picked = event.points.map((p) => p.customdata)
@@ -160,7 +229,8 @@ export default function (component) {
   if (!state) {
     state = { root, cards: new Map(), figures: [], sort: {} };
     root.synthState = state;
-    root.append(element('div', { class: 'top' }), element('div', { class: 'cards' }));
+    const [bar, foot] = stageParts(state);
+    root.append(bar, element('div', { class: 'top' }), element('div', { class: 'cards' }), foot);
     state.watch = setInterval(() => {  // the theme can change without a rerun
       const css = getComputedStyle(root);
       const now = (css.getPropertyValue('--st-text-color').trim() || '#1b2430')
@@ -169,7 +239,10 @@ export default function (component) {
     }, 700);
   }
   state.clicked = (what) => setTriggerValue('clicked', what);
+  state.stepped = (by) => setTriggerValue('stepped', by);
+  tellStage(state, data.stage, data.stale);
   root.classList.toggle('stale', data.stale);
+  root.classList.toggle('dim', data.dim);
   root.setAttribute('aria-busy', String(data.stale));
   if (state.version !== data.version && !data.figures) {
     if (state.lacks !== data.version) {
@@ -180,10 +253,13 @@ export default function (component) {
     state.lacks = undefined;
     state.version = data.version;
     state.figures = data.figures;
+    state.columns = data.columns;
+    root.classList.toggle('many', data.results.length > 6);
+    root.classList.toggle('crowded', data.results.length > 4);
     root.querySelector('.top').replaceChildren(...(data.results.length ? [resultTable(state, data.results)] : []));
     const wanted = new Set(data.figures.map((f) => f.key));
     for (const [key, card] of state.cards) {
-      if (!wanted.has(key)) { card.card.remove(); card.size.disconnect(); state.cards.delete(key); }
+      if (!wanted.has(key)) { forget(card); state.cards.delete(key); }
     }
     for (const figure of data.figures) {
       if (!state.cards.has(figure.key)) {
@@ -195,17 +271,16 @@ export default function (component) {
       const card = state.cards.get(figure.key);
       if (figure.height) card.plot.style.height = card.data.style.height = `${figure.height}px`;
       card.card.querySelector('h3').textContent = figure.title;
+      card.card.querySelector('.show').setAttribute('aria-label', `${figure.title}: show as a table`);
       card.card.querySelector('.reading').textContent = figure.reading;
       card.data.replaceChildren(table(figure.table.columns, figure.table.rows, figure.reading));
     }
-    plotly(data.plotly).then(() => draw(state));
+    plotly(data.plotly).then(() => { if (root.synthState === state) arrange(state); });
   }
   return () => {
     clearInterval(state.watch);
-    for (const card of state.cards.values()) {
-      card.size.disconnect();
-      if (window.Plotly) window.Plotly.purge(card.plot);
-    }
+    forgetStage(state);
+    for (const card of state.cards.values()) forget(card);
     root.synthState = undefined;
     root.replaceChildren();
   };

@@ -10,8 +10,13 @@ from typing import Any
 
 import streamlit as st
 
+from synth_core.mechanisms.words import COLUMNS
 from synth_core.ui.server.http import plotly_path
 
+_COLUMNS = [
+    {"key": key, "text": word.plain, "title": word.about, "detail": word.detail}
+    for key, word in COLUMNS.items()
+]
 HERE = Path(__file__).parent
 DIGITS = 6
 
@@ -21,10 +26,14 @@ def _component() -> Callable[..., Any]:
     return st.components.v2.component(
         "synth_board",
         html='<div class="board"></div>',
-        css=(HERE / "board.css").read_text(),
-        js=(HERE / "board.js").read_text(),
+        css=_text("board.css", "presenter.css"),
+        js=_text("presenter.js", "board.js"),
         isolate_styles=False,  # plotly.js puts its styles into the page
     )
+
+
+def _text(*names: str) -> str:
+    return "\n".join((HERE / name).read_text(encoding="utf-8") for name in names)
 
 
 def _on_screen(value: Any) -> Any:
@@ -55,6 +64,9 @@ def board(
     version: str,
     stale: bool,
     on_click: Callable[[int | str], None] | None = None,
+    dim: bool | None = None,
+    stage: dict[str, Any] | None = None,
+    on_step: Callable[[int], None] | None = None,
 ) -> int | str | None:
     """Show the results table, if there are results, and the figures.
 
@@ -66,9 +78,16 @@ def board(
     version : str
         Changes whenever the contents do; with the same version only `stale` is applied.
     stale : bool
-        Dim the picture: a newer one is being computed.
+        A newer picture is being computed.
     on_click : callable, optional
         Called with what was clicked before the script runs, so that the run shows it already.
+    dim : bool, optional
+        Dim all of it, as by default a stale one; False where its rows and traces say themselves what is old.
+    stage : dict, optional
+        What stands around the picture when it is presented: "title", "line", "name" and "note" of the scenario that is
+        seen, the "names" of all, the "rule". None: it cannot be presented.
+    on_step : callable, optional
+        Called with 1 or -1 when the next or the former scenario is asked for, with 0 for a setting to be played.
 
     Returns
     -------
@@ -82,11 +101,18 @@ def board(
         if what is not None and on_click is not None:
             on_click(what)
 
+    def stepped() -> None:
+        by = st.session_state["board"].get("stepped")
+        if by is not None and on_step is not None:
+            on_step(int(by))
+
     def asked() -> None:
         st.session_state.pop("board_sent", None)
 
     contents = (
-        {} if st.session_state.get("board_sent") == version else {"results": results, "figures": figures}
+        {}
+        if st.session_state.get("board_sent") == version
+        else {"results": results, "figures": figures, "columns": _COLUMNS}
     )
     st.session_state["board_sent"], st.session_state["board_rendered"] = version, True
     answer = _component()(
@@ -96,10 +122,13 @@ def board(
             | {
                 "version": version,
                 "stale": stale,
+                "dim": stale if dim is None else dim,
+                "stage": stage,
                 "plotly": plotly_path(),
             }
         ),
         on_clicked_change=clicked,
         on_lacks_change=asked,
+        on_stepped_change=stepped,
     )
     return _clicked(answer)

@@ -9,28 +9,10 @@ from typing import Any
 import streamlit as st
 
 from synth_core.analysis.settings import Settings
+from synth_core.data.examples import load_example
 from synth_core.ui.state import session
-from synth_core.ui.state.browser import Desk
+from synth_core.ui.state.choices import PRESET_SETTINGS, example_choices
 
-# What a preset sets anew. The table, its columns, model and bounds stay, and so does the sampler.
-TUNING = (
-    "scale",
-    "shift",
-    "epsilon",
-    "radius",
-    "risk_map",
-    "risk_threshold",
-    "risk_span",
-    "range",
-    "tail",
-    "brackets",
-    "printed_truncation",
-    "reweight_tolerance",
-    "match_epsilon",
-    "bins",
-    "anchor_weight",
-    "anchor_records",
-)
 DEMO_EXAMPLE, DEMO_SEED = "beta", 1  # on which ε = 5 censors few records
 
 
@@ -78,7 +60,7 @@ PRESETS: dict[str, Preset] = {
     ),
     "demo": Preset(
         "Live demo",
-        "Replaces the table in use by a simulated one: nothing then shown is confidential.",
+        "Shows a simulated table in place of yours, which comes back at its end: nothing shown is confidential.",
         ("unweighted", "weighted", "censored_weighted"),
         demo=True,
     ),
@@ -89,12 +71,10 @@ def use_preset(key: str) -> None:
     """Take a preset over; one step of undo, except for the demonstration, which changes the table."""
     preset = PRESETS[key]
     if preset.demo:
-        session.use_example(DEMO_EXAMPLE, None, DEMO_SEED)
-        session.current().desk = Desk()  # a plan or a table there may be of confidential data
-    fresh: dict[str, Any] = {name: Settings.model_fields[name].default for name in TUNING}
+        chosen = example_choices(session.choices(), DEMO_EXAMPLE)
+        session.begin_demo(load_example(DEMO_EXAMPLE, None, DEMO_SEED), chosen)
+    fresh: dict[str, Any] = {name: Settings.model_fields[name].default for name in PRESET_SETTINGS}
     session.use_settings(session.settings(**(fresh | dict(preset.changes))), preset.mechanisms)
-    if preset.demo:
-        session.current().demo = True
 
 
 def in_demo() -> bool:
@@ -107,11 +87,6 @@ def in_demo() -> bool:
     ):
         browser.demo = False
     return browser.demo
-
-
-def end_demo() -> None:
-    """Button callback: the simulated table stays until another is chosen."""
-    session.current().demo = False
 
 
 def presets_menu() -> None:

@@ -10,6 +10,7 @@ import streamlit as st
 from synth_core.data.read_apart import Reading
 from synth_core.data.readers import ReadOptions
 from synth_core.data.table import Table
+from synth_core.system.characters import one_line, visible
 from synth_core.ui.state import session
 
 QUICK_SECONDS = 2.0  # a file that is read within this is there with the same click
@@ -40,6 +41,30 @@ def show_reading(place: str) -> None:
     session.show_message(place)
     if f"reading_{place}" in st.session_state:
         st.fragment(_progress, run_every=POLL_SECONDS)(place)
+
+
+def choose_sheet(place: str, use: Use, upload: Any, table: Table | None) -> None:
+    """On the page: which sheet of the upload that became `table`, where it has several; their names alone are shown."""
+    if upload is None or table is None or table.name != visible(one_line(upload.name)):
+        return
+    read = table.read_options
+    if read.sheet is None or len(read.sheets) < 2:
+        return
+    key = f"sheet_{place}_{table.fingerprint}"
+    st.selectbox(
+        f"Sheet, of {len(read.sheets)}",
+        read.sheets,
+        read.sheets.index(read.sheet),
+        key=key,
+        on_change=_take_sheet,
+        args=(key, place, use, upload, table.confidential),
+    )
+
+
+def _take_sheet(key: str, place: str, use: Use, upload: Any, confidential: bool) -> None:
+    """Widget callback: read the same file again, another sheet of it."""
+    options = ReadOptions(sheet=st.session_state[key])
+    session.attempt(place, take_upload, place, use, upload, options, confidential)
 
 
 def stop_reading(place: str) -> None:

@@ -1,27 +1,30 @@
-"""The guided tour of a first visit, and the notice of a demonstration: over the page, never in its way.
+"""The guided tour of a first visit, and the notice of a demonstration.
 
-Both are fixed to the window, so that opening or closing them moves nothing of the page below.
+The tour is a strip above the page, so it covers nothing at any width; it opens the page that it speaks of, and
+draws a frame around the part. The offer and the notice are fixed to the window.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
 from synth_core.errors import FitError
 from synth_core.release.state import private_directory
-from synth_core.ui.shared.presets import end_demo, in_demo
+from synth_core.ui.shared.presets import in_demo
 from synth_core.ui.state import session
 
 
 @dataclass(frozen=True)
 class Step:
-    """What to do on one page."""
+    """What to do on one page; `at` is the CSS selector of the part that is meant."""
 
     page: str
     name: str
+    at: str
     text: str
 
 
@@ -29,38 +32,41 @@ STEPS = (
     Step(
         "pages/data.py",
         "Data",
-        "Take an example or your own file, and say which column is sensitive, which predictors are not, and "
-        "which model fits. Your file stays in memory.",
-    ),
-    Step(
-        "pages/model_check.py",
-        "Model check",
-        "Look first whether the model predicts the data: privacy numbers of a model that does not fit mean "
-        "little.",
+        ".st-key-choose_table",
+        "Take an example or your own file, which stays in memory. Below: which column is sensitive, which predictors "
+        "are not, which model, and whether it fits.",
     ),
     Step(
         "pages/compare.py",
         "Compare",
-        "Move c, g or ε on the left. Every mechanism is fitted again, exactly. The table gives each ε; press its "
+        ".board .headline",
+        "Move c, g or ε on the left: every mechanism is fitted again, exactly. The table gives each ε; press its "
         "guarantee to read what is promised, and what is not.",
     ),
     Step(
-        "pages/ranges.py",
-        "Sensitive ranges",
-        "Often only nearby values need protection: choose the range around each value, and see what ε that "
-        "gives.",
+        "pages/find_settings.py",
+        "Find settings",
+        ".st-key-goal",
+        "Say what accuracy or what ε is to be reached; the settings are searched for. A map shows the trade-off.",
     ),
     Step(
-        "pages/explore.py",
-        "Explore",
-        "Say what accuracy or ε is to be reached: the smallest ε is searched for, and a map shows the "
-        "trade-off.",
+        "pages/robustness.py",
+        "Robustness",
+        ".st-key-question",
+        "Ask whether today's ε would hold for other tables of the kind, and whether a claim can be refuted.",
     ),
     Step(
         "pages/release.py",
         "Release",
-        "Write the decision down as a plan, apply it to another table, pass the gate: you leave with synthetic "
+        ".st-key-stepper",
+        "Write the decision down as a plan, apply it to another table, pass the checks: you leave with synthetic "
         "data, a report, and an entry in the ledger.",
+    ),
+    Step(
+        "pages/help.py",
+        "Help",
+        ".st-key-section",
+        "A page of guide for each screen, every word explained, every formula, and models of your own.",
     ),
 )
 
@@ -80,9 +86,10 @@ def _dismissed() -> bool:
     return bool(st.session_state["tour_dismissed"])
 
 
-def go(step: int) -> None:
-    """Button callback: open the tour at a step."""
+def _go(step: int) -> None:
+    """Open the tour at a step, on its page."""
     st.session_state["tour_step"] = step
+    st.switch_page(STEPS[step].page)
 
 
 def dismiss() -> None:
@@ -100,17 +107,13 @@ def dismiss() -> None:
 def _offer() -> None:
     with st.container(key="tour_offer", horizontal=True, vertical_alignment="center"):
         if _dismissed():
-            st.button(
-                "Tour",
-                key="tour_again",
-                icon=":material/help:",
-                type="tertiary",
-                on_click=go,
-                args=(0,),
-                help="Six steps, one for each page.",
-            )
+            if st.button(
+                "Tour", key="tour_again", icon=":material/tour:", type="tertiary", help="One step a page."
+            ):
+                _go(0)
             return
-        st.button("Take the tour", key="tour_take", icon=":material/help:", on_click=go, args=(0,))
+        if st.button("Take the tour", key="tour_take", icon=":material/tour:"):
+            _go(0)
         st.button(
             "No tour",
             key="tour_dismiss",
@@ -120,33 +123,34 @@ def _offer() -> None:
         )
 
 
-def _panel(number: int) -> None:
+def _strip(number: int, page: Any) -> None:
     step = STEPS[number]
-    with st.container(key="tour_panel", border=True):
-        st.markdown(f"**{number + 1} of {len(STEPS)} · {step.name}**")
-        st.markdown(step.text)
-        st.page_link(step.page, label=f"Go to {step.name}", icon=":material/arrow_forward:")
-        with st.container(horizontal=True):
-            st.button("Back", key="tour_back", disabled=number == 0, on_click=go, args=(number - 1,))
-            last = number == len(STEPS) - 1
-            st.button(
-                "Finish" if last else "Next",
-                key="tour_next",
-                type="primary",
-                on_click=dismiss if last else go,
-                args=() if last else (number + 1,),
-            )
-            st.button("Close", key="tour_close", type="tertiary", on_click=dismiss)
+    with st.container(key="tour_strip", horizontal=True, vertical_alignment="center"):
+        st.markdown(f"**{number + 1} of {len(STEPS)} · {step.name}.** {step.text}")
+        if page.title != step.name:  # walked away meanwhile
+            st.page_link(step.page, label=f"Go to {step.name}", icon=":material/arrow_forward:")
+        if st.button("Back", key="tour_back", disabled=number == 0):
+            _go(number - 1)
+        if number == len(STEPS) - 1:
+            st.button("Finish", key="tour_finish", type="primary", on_click=dismiss)
+        elif st.button("Next", key="tour_next", type="primary"):
+            _go(number + 1)
+        st.button("Close", key="tour_close", type="tertiary", on_click=dismiss)
+    if page.title == step.name:
+        st.html(
+            f"<style>{step.at} {{ outline: 3px solid light-dark(#d97706, #fbbf24); outline-offset: 5px; "
+            "border-radius: 4px; }</style>"
+        )
 
 
-def show() -> None:
-    """Offer or step of the tour, and the notice while a demonstration is on."""
+def show(page: Any) -> None:
+    """Offer or step of the tour on this page, and the notice while a demonstration is on."""
     number = st.session_state.get("tour_step")
     if number is None:
         _offer()
     else:
-        _panel(number)
+        _strip(number, page)
     if in_demo():
         with st.container(key="demo_notice", horizontal=True, vertical_alignment="center"):
             st.markdown("**Live demo: the data are simulated. Nothing shown here is confidential.**")
-            st.button("End the demo", key="demo_end", on_click=end_demo)
+            st.button("End the demo", key="demo_end", on_click=session.end_demo)

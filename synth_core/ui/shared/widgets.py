@@ -5,6 +5,8 @@ A place names it: "settings.scale", "settings.range.0", "explore.percent", "mech
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
@@ -14,11 +16,29 @@ from synth_core.ui.state import session
 from synth_core.ui.state.choices import value_at
 
 Bounds = tuple[float | None, float | None]
+REFUSED = "_refused"  # behind the key of a box: what is said under it
+RESENT_SECONDS = 5.0
+SMALL = 1e-9  # a lower bound below it means: above 0
 
 
 def key_of(place: str) -> str:
     """The key of the widget that shows a choice."""
-    return session.WIDGET + place
+    return session.widget_key(place)
+
+
+def _give(widget: str, value: Any) -> None:
+    """Let a widget show a stored value, if it has none.
+
+    Streamlit sends it once, and throws away what is not yet sent when the next run starts. A browser that never got it
+    shows an empty widget, and its next message would make that the choice. So the value goes out again with the runs of
+    the next seconds; later it would undo a click under way.
+    """
+    given, now = st.session_state.setdefault("given", {}), time.monotonic()
+    if widget not in st.session_state:
+        given[widget] = now
+    elif st.session_state[widget] != value or now - given.get(widget, -math.inf) > RESENT_SECONDS:
+        return
+    st.session_state[widget] = value
 
 
 def slider_with_number(label: str, place: str, bounds: tuple[float, float], step: float, help: str) -> None:
@@ -27,7 +47,7 @@ def slider_with_number(label: str, place: str, bounds: tuple[float, float], step
     lower, upper = min(bounds[0], value), max(bounds[1], value)  # a point of the map may lie outside
     slider, box = key_of(place) + "_slider", key_of(place) + "_number"
     for widget in (slider, box):
-        st.session_state.setdefault(widget, value)
+        _give(widget, value)
     left, right = st.columns([5, 3], vertical_alignment="bottom", gap="small")
     left.slider(
         label,
@@ -41,16 +61,17 @@ def slider_with_number(label: str, place: str, bounds: tuple[float, float], step
     )
     right.number_input(
         f"{label}, as a number",
-        lower,
-        upper,
+        None,
+        None,
         None,
         step=step,
         key=box,
         format="%.2f",
         label_visibility="collapsed",
-        on_change=session.choose,
-        args=(place, box, slider),
+        on_change=_choose_within,
+        args=(place, (lower, upper), box, slider),
     )
+    _say_refusal(box)
 
 
 def number(
@@ -63,15 +84,24 @@ def number(
     placeholder: str | None = None,
     disabled: bool = False,
 ) -> None:
-    """A number box; of whole numbers where the step is one."""
+    """A number box; of whole numbers where the step is one.
+
+    The browser is given no bounds: it would leave a number outside them in the box, in red, and say nothing of it. Such
+    a number is refused here, with the rule, and the last one that was taken comes back.
+    """
     key, stored = key_of(place), value_at(session.choices(), place)
     kind: Callable[[float], float] = int if isinstance(step, int) else float
     lower, upper = (None if bound is None else kind(bound) for bound in bounds)
-    st.session_state.setdefault(key, None if stored is None else kind(stored))
+    _give(key, None if stored is None else kind(stored))
+    if (held := st.session_state[key]) is not None:  # of a preset or an example: as it is, not refused
+        lower, upper = (
+            None if lower is None else min(lower, kind(held)),
+            None if upper is None else max(upper, kind(held)),
+        )
     st.number_input(
         label,
-        lower,
-        upper,
+        None,
+        None,
         None,
         step=step,
         key=key,
@@ -79,15 +109,52 @@ def number(
         help=help or None,
         placeholder=placeholder,
         disabled=disabled,
-        on_change=session.choose,
-        args=(place, key),
+        on_change=_choose_within,
+        args=(place, (lower, upper), key),
     )
+    _say_refusal(key)
+
+
+def _choose_within(place: str, bounds: Bounds, *widgets: str) -> None:
+    """Widget callback: store the number if it lies within the bounds, else say the rule and bring the last one back."""
+    box = widgets[0]
+    given = st.session_state.get(box)
+    st.session_state.pop(box + REFUSED, None)
+    lower, upper = (
+        (-math.inf if bounds[0] is None else bounds[0]),
+        (math.inf if bounds[1] is None else bounds[1]),
+    )
+    if given is None or session.of_former_table(box) or lower <= given <= upper:
+        session.choose(place, *widgets)
+        return
+    stored = value_at(session.choices(), place)
+    kept = None if stored is None else type(given)(stored)
+    st.session_state[box] = kept
+    stays = "It stays empty" if kept is None else f"It stays {kept:,.12g}"
+    st.session_state[box + REFUSED] = f"{given:,.12g} was not taken: {_rule(bounds)}. {stays}."
+
+
+def _rule(bounds: Bounds) -> str:
+    """Which numbers are taken, in words."""
+    lower, upper = bounds
+    if lower is not None and upper is not None:
+        return f"it must lie between {lower:,.12g} and {upper:,.12g}"
+    if upper is not None:
+        return f"it must be at most {upper:,.12g}"
+    assert lower is not None  # a box without bounds refuses nothing
+    return "it must be above 0" if 0 < lower < SMALL else f"it must be at least {lower:,.12g}"
+
+
+def _say_refusal(box: str) -> None:
+    """Under a box: why the number typed last was not taken; until another one is."""
+    if words := st.session_state.get(box + REFUSED):
+        st.caption(f":red[{session.plain(words)}]")
 
 
 def switch(label: str, place: str, help: str) -> None:
     """A yes or no."""
     key = key_of(place)
-    st.session_state.setdefault(key, bool(value_at(session.choices(), place)))
+    _give(key, bool(value_at(session.choices(), place)))
     st.toggle(label, key=key, help=help, on_change=session.choose, args=(place, key))
 
 
@@ -108,6 +175,7 @@ def pick(
         kept = shown if shown in options else options[0]
     if kept != (list(chosen) if isinstance(chosen, tuple) else chosen):
         session.put(place, kept, undoable=False)
-    if key not in st.session_state or st.session_state[key] != kept:
-        st.session_state[key] = kept  # written without need, it would undo a click under way
+    if st.session_state.get(key, kept) != kept:
+        del st.session_state[key]
+    _give(key, kept)
     getattr(st, widget)(label, options, key=key, on_change=session.choose, args=(place, key), **more)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections import defaultdict, deque
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -16,7 +17,8 @@ from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.mechanisms.guarantees import WeightsFrom
 from synth_core.release.making.releasing import ReleaseOutcome
 from synth_core.release.plan.plan import Plan
-from synth_core.ui.state.choices import Choices, first_choices
+from synth_core.release.plan.settings_file import Scenario
+from synth_core.ui.state.choices import Choices, first_choices, pairs, unusual
 
 UNDO_STEPS = 50
 
@@ -77,6 +79,28 @@ class BackgroundRun:
         return total / max(lanes, 1)
 
 
+@dataclass(frozen=True)
+class ExampleTable:
+    """Which example is in use, so that a link can name it."""
+
+    key: str
+    rows: int | None = None
+    seed: int = 1
+    half: int | None = None
+
+
+@dataclass(frozen=True)
+class BeforeDemo:
+    """What a demonstration put aside, and its end brings back."""
+
+    table: Table
+    choices: Choices
+    reference: Table | None
+    desk: Desk
+    example: ExampleTable | None
+    as_read: Table
+
+
 @dataclass
 class Browser:
     """One browser. Its choices are frozen; `change` is the only way to other ones."""
@@ -85,12 +109,21 @@ class Browser:
     choices: Choices = field(default_factory=first_choices)
     reference: Table | None = None  # the table that the risk map is frozen on
     demo: bool = False  # a demonstration: only simulated data are shown
+    before_demo: BeforeDemo | None = None
+    inherited: dict[str, Any] = field(default_factory=dict)  # settings that were chosen on the table before
+    tables: int = 0  # counts tables: widgets of a former one are told by it
     revision: int = 0  # counts changes, so that other tabs of this browser see them
     desk: Desk = field(default_factory=Desk)
     history: deque[Choices] = field(default_factory=lambda: deque(maxlen=UNDO_STEPS))
+    undone: list[Choices] = field(default_factory=list)  # the last one undone last
+    example: ExampleTable | None = None
     runs: dict[str, BackgroundRun] = field(default_factory=dict)  # by kind
     name: str = field(default_factory=lambda: secrets.token_urlsafe(16))  # under which its runs ask for jobs
     used: float = field(default_factory=time.monotonic)
+    as_read: Table = field(init=False)  # the table before any value was said to mean missing
+
+    def __post_init__(self) -> None:
+        self.as_read = self.table
 
     def change(self, choices: Choices, undoable: bool = True) -> None:
         """Take other choices; nothing happens if they are the same.
@@ -104,25 +137,76 @@ class Browser:
             return
         if undoable:
             self.history.append(self.choices)
+            self.undone.clear()
         self.choices = choices
         self.revision += 1
 
-    def undo(self) -> None:
-        """Take the last change back."""
-        if self.history:
-            self.choices = self.history.pop()
-            self.revision += 1
+    @property
+    def steps(self) -> list[Choices]:
+        """All choices that can be gone to, the oldest first, those in use at `len(history)`."""
+        return [*self.history, self.choices, *reversed(self.undone)]
 
-    def use_table(self, table: Table, choices: Choices) -> None:
+    def go_to(self, step: int) -> None:
+        """Take the choices of a step over; those before and after it stay to be gone to."""
+        steps = self.steps
+        if not 0 <= step < len(steps) or step == len(self.history):
+            return
+        self.history = deque(steps[:step], maxlen=UNDO_STEPS)
+        self.choices, self.undone = steps[step], steps[:step:-1]
+        self.revision += 1
+
+    def use_table(self, table: Table, choices: Choices, example: ExampleTable | None = None) -> None:
         """Replace the table; a step back would name columns of the old one, so there is none."""
-        self.table, self.reference, self.demo = table, None, False
+        self.example = example
+        self.table, self.reference, self.demo, self.before_demo = table, None, False, None
+        self.as_read = table
         self.choices = choices
+        self.inherited = unusual(choices)
+        self.tables += 1
         self.history.clear()
+        self.undone.clear()
         self.revision += 1
+
+    def use_missing(self, markers: Iterable[str]) -> None:
+        """Say which values mean missing, of the table and of the reference; raises InputError.
+
+        A sensitive variable that was only proposed gives way to a better one that was text before.
+        """
+        before, after = self.table, self.as_read.with_missing(markers)
+        if after.missing == before.missing:
+            return
+        if self.reference is not None:
+            self.reference = self.reference.with_missing(after.missing)
+        chosen = self.choices.settings
+        better = after.proposed_outcome
+        untouched = chosen.outcome == before.proposed_outcome and not chosen.predictors
+        if untouched and before.column(better).kind == "text":
+            self.choices = self.choices.with_settings(outcome=better)
+        self.table = after
+        self.tables += 1
+        self.revision += 1
+
+    def begin_demo(self, table: Table, choices: Choices) -> None:
+        """Put what is in use aside, and show simulated data until `end_demo`."""
+        before = self.before_demo or BeforeDemo(
+            self.table, self.choices, self.reference, self.desk, self.example, self.as_read
+        )
+        self.use_table(table, choices)
+        self.demo, self.before_demo, self.desk, self.inherited = True, before, Desk(), {}
+
+    def end_demo(self) -> None:
+        """Bring back what was in use before the demonstration."""
+        before = self.before_demo
+        if before is None:  # another tab has ended it
+            self.demo = False
+            return
+        self.use_table(before.table, before.choices, before.example)
+        self.reference, self.desk, self.inherited = before.reference, before.desk, {}
+        self.as_read = before.as_read
 
     def use_reference(self, table: Table | None) -> None:
         """Freeze the risk map on a table, or make weights from the current one again."""
-        self.reference = table
+        self.reference = None if table is None else table.with_missing(self.table.missing)
         self.revision += 1
 
     @property
@@ -132,5 +216,20 @@ class Browser:
 
     def settings(self, **changes: Any) -> Settings:
         """The choices, with `changes`, as validated settings; raises InputError."""
+        return self._checked(self.choices, **changes)
+
+    def settings_under(self, choices: Choices) -> Settings:
+        """Those of other choices, on the tables in use now; raises InputError."""
+        return self._checked(choices)
+
+    def settings_of(self, scenario: Scenario) -> Settings:
+        """Those of a scenario, on the tables in use now; raises InputError."""
+        for name in (scenario.settings.outcome, *scenario.settings.predictors):
+            self.table.column(name)
+        kept = scenario.settings
+        update = {"settings": kept} | pairs(kept.bounds, kept.guess, kept.risk_span)
+        return self._checked(self.choices.model_copy(update=update))
+
+    def _checked(self, choices: Choices, **changes: Any) -> Settings:
         reference = "current" if self.reference is None else self.reference.name
-        return self.choices.checked(reference, self.table.confidential, **changes)
+        return choices.checked(reference, self.table.confidential, **changes)

@@ -10,11 +10,13 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from synth_core.analysis.policy import Policy
 from synth_core.analysis.settings import MODEL_OPTIONS, Settings, make_settings
 from synth_core.data.examples import EXAMPLES
 from synth_core.errors import InputError
-from synth_core.mechanisms.catalogue import MECHANISMS
+from synth_core.mechanisms.catalogue import MECHANISMS, OF_A_TABLE, TUNING
 from synth_core.models import OwnProgram, family
+from synth_core.release.plan.settings_file import Scenario
 
 FIRST_EXAMPLE = "401ksubs"
 MAY_BE_NONE = {
@@ -28,12 +30,24 @@ MAY_BE_NONE = {
     "guess_spread",
     "span_low",
     "span_high",
+    "policy.epsilon",
+    "policy.percent",
+    "beside",
+    "group_by",
 }
 Grid = tuple[float, float, int]  # from, to, steps
+# Settings that speak of one table; another one starts with their defaults.
+FRESH = (MODEL_OPTIONS - {"program"}) | {
+    "categorical",
+    "anchor",
+    "anchor_values",
+    "guess_zeros",
+    "pilot_share",
+}
 
 
 class Sweeps(BaseModel):
-    """The grid of each setting that the page Explore can sweep."""
+    """The grid of each setting that the page Find settings can sweep."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -46,7 +60,7 @@ class Sweeps(BaseModel):
 
 
 class ExploreChoices(BaseModel):
-    """What the page Explore asks for; at first forty points on the first example."""
+    """What the page Find settings asks for; at first forty points on the first example."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -80,7 +94,13 @@ class Choices(BaseModel):
     span_low, span_high : float or None
         Declared span of the risk; it counts once both are there, and where no reference table gives one.
     program_draft : str
-        What stands in the editor of the page Own program.
+        What stands in the editor of own programs (page Help).
+    policy : Policy
+        The rule that each row of Compare is held against.
+    scenarios, beside : tuple of Scenario, str or None
+        Those that were pinned, of unlike names, and the name of the one that is shown beside the present choices.
+    group_by, group_statistic : str or None, str
+        The predictor within whose groups accuracy is shown, and the statistic that it is shown of.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -95,6 +115,11 @@ class Choices(BaseModel):
     span_low: float | None = None
     span_high: float | None = None
     program_draft: str = ""
+    policy: Policy = Policy()
+    scenarios: tuple[Scenario, ...] = ()
+    beside: str | None = None
+    group_by: str | None = None
+    group_statistic: str = "median"
     explore: ExploreChoices = ExploreChoices()
 
     @property
@@ -116,6 +141,11 @@ class Choices(BaseModel):
         """The same choices with other settings, not validated."""
         return self.model_copy(update={"settings": self.settings.model_copy(update=changes)})
 
+    @property
+    def shown_beside(self) -> Scenario | None:
+        """The scenario that is shown beside the present choices."""
+        return next((each for each in self.scenarios if each.name == self.beside), None)
+
     def with_mechanisms(self, *keys: str) -> Choices:
         """These mechanisms; those that no paper names stay on offer."""
         composed = dict.fromkeys((*self.composed, *(key for key in keys if key not in MECHANISMS)))
@@ -128,9 +158,9 @@ class Choices(BaseModel):
         guess: tuple[float, float] | None = None,
     ) -> Choices:
         """The choices that outlast a table, with the columns and the model of another one."""
-        fresh = {name: Settings.model_fields[name].default for name in MODEL_OPTIONS - {"program"}}
-        chosen = self.with_settings(**fresh | {"categorical": ()} | changes)
-        return chosen.model_copy(update=pairs(bounds, guess))
+        fresh = {name: Settings.model_fields[name].default for name in FRESH}
+        chosen = self.with_settings(**fresh | changes)
+        return chosen.model_copy(update=pairs(bounds, guess) | {"group_by": None})
 
     def checked(self, reference: str = "current", confidential: bool = True, **changes: Any) -> Settings:
         """The choices as validated settings.
@@ -177,6 +207,30 @@ def first_choices() -> Choices:
     example = EXAMPLES[FIRST_EXAMPLE]
     settings = make_settings(outcome=example.outcome, model=example.model)
     return example_choices(Choices(settings=settings), FIRST_EXAMPLE)
+
+
+# What a preset sets anew; with the sampler's, what outlasts a table. In the order of the fields.
+PRESET_SETTINGS = tuple(name for name in Settings.model_fields if name in TUNING - OF_A_TABLE)
+LASTING = (*PRESET_SETTINGS, "percentiles", "draws", "warmup", "chains", "seed", "datasets")
+
+
+def unusual(choices: Choices) -> dict[str, Any]:
+    """The lasting settings that are not those a newcomer has, by name; "mechanisms" among them."""
+    first = first_choices()
+    found = {
+        name: getattr(choices.settings, name)
+        for name in LASTING
+        if getattr(choices.settings, name) != getattr(first.settings, name)
+    }
+    return found | ({} if choices.mechanisms == first.mechanisms else {"mechanisms": choices.mechanisms})
+
+
+def usual_again(choices: Choices) -> Choices:
+    """The same columns and model, with a newcomer's settings and mechanisms."""
+    first = first_choices()
+    return choices.with_settings(**{name: getattr(first.settings, name) for name in LASTING}).with_mechanisms(
+        *first.mechanisms
+    )
 
 
 def example_choices(choices: Choices, key: str) -> Choices:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import re
 import secrets
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -15,17 +17,18 @@ import streamlit as st
 
 from synth_core.analysis.result import Result
 from synth_core.analysis.result_key import result_key
+from synth_core.analysis.selection import selected
 from synth_core.analysis.settings import Settings
-from synth_core.data.design import select
 from synth_core.data.examples import half_of, load_example
 from synth_core.data.table import Table
 from synth_core.errors import FitError, InputError
 from synth_core.mechanisms.catalogue import find_mechanism
-from synth_core.system import files
+from synth_core.system import files, memory
 from synth_core.system.cache import results_cache
+from synth_core.system.characters import isolated, visible
 from synth_core.system.entries import read
 from synth_core.ui.server.doors import BROWSER_HEADER
-from synth_core.ui.state.browser import Browser
+from synth_core.ui.state.browser import Browser, ExampleTable
 from synth_core.ui.state.choices import (
     FIRST_EXAMPLE,
     Choices,
@@ -40,6 +43,7 @@ BROWSERS_KEPT = 64
 IDLE_SECONDS = 8 * 3600
 WIDGET = "choice_"  # the key of every widget that shows a choice starts so
 
+_TABLE = re.compile(r"@(\d+)")
 _browsers: OrderedDict[str, Browser] = OrderedDict()
 _lock = threading.Lock()
 
@@ -58,7 +62,7 @@ def current() -> Browser:
             for old in [k for k, b in _browsers.items() if now - b.used > IDLE_SECONDS]:
                 del _browsers[old]
             if name not in _browsers:
-                _browsers[name] = Browser(load_example(FIRST_EXAMPLE))
+                _browsers[name] = Browser(load_example(FIRST_EXAMPLE), example=ExampleTable(FIRST_EXAMPLE))
             _browsers.move_to_end(name)
             while len(_browsers) > BROWSERS_KEPT:
                 _browsers.popitem(last=False)
@@ -114,7 +118,7 @@ def settings(**changes: Any) -> Settings:
 def outcome() -> np.ndarray:
     """The sensitive values of the complete rows, of shape (n_records,)."""
     browser, s = current(), settings()
-    return select(browser.table, s.outcome, s.predictors, s.categorical).records.outcome
+    return selected(browser.table, s).records.outcome
 
 
 def stored_result(mechanism: str) -> Result | None:
@@ -132,11 +136,50 @@ def _in_step(act: Callable[[Browser], None], forget: bool) -> None:
     """Change the browser; this session stays in step with it, unless another tab came first."""
     browser = current()
     in_step = st.session_state.get("revision") == browser.revision
+    before, tables = browser.choices, browser.tables
     act(browser)
     if forget:
+        if browser.tables == tables:  # with another table they are other widgets anyway
+            _renew_changed(before, browser.choices)
         _forget_widgets()
     if in_step:  # else `take_over` still has another tab's changes to take
         st.session_state["revision"] = browser.revision
+
+
+def widget_key(place: str) -> str:
+    """The key of the widget that shows a choice; with another table, or renewed, it is another widget.
+
+    A browser that asks for a run before it has the new page sends its old widgets along, and their values, the old
+    table's columns, would count as newly chosen.
+    """
+    tables, renewed = current().tables, st.session_state.get("renewed", {}).get(place)
+    return WIDGET + place + (f"@{tables}" if tables else "") + (f"#{renewed}" if renewed else "")
+
+
+def renew(place: str) -> None:
+    """Let another widget show a choice from now on: what the browser still sends of the one before is ignored."""
+    times = st.session_state.setdefault("renewed", {})
+    times[place] = times.get(place, 0) + 1
+
+
+def _renew_changed(before: Choices, after: Choices) -> None:
+    """Other widgets for the choices that the program changed: the browser may still send those of before."""
+    keys = [str(key) for key in st.session_state if str(key).startswith(WIDGET)]
+    places = {re.sub(r"[@#].*|_(?:slider|number)$", "", key.removeprefix(WIDGET)) for key in keys}
+    for place in places:
+        with contextlib.suppress(
+            AttributeError, IndexError, TypeError, ValueError
+        ):  # not all are of one choice
+            if value_at(before, place) != value_at(after, place):
+                renew(place)
+
+
+def of_former_table(key: str) -> bool:
+    """Whether a widget was drawn for a table that is in use no more; one that names no table never was."""
+    if not key.startswith(WIDGET):
+        return False
+    found = _TABLE.search(key)
+    return (int(found[1]) if found else 0) != current().tables
 
 
 def take_over() -> None:
@@ -169,8 +212,9 @@ def choose(place: str, *widgets: str) -> None:
 
     A number box that was cleared gets its stored value back.
     """
-    if widgets[0] not in st.session_state:
-        return  # an undo or another table came with the same run, and forgot it: that is the later word
+    ours = not widgets[0].startswith(WIDGET) or widgets[0].startswith(widget_key(place))
+    if widgets[0] not in st.session_state or not ours:
+        return  # an undo or another table came with the same run, or before it: that is the later word
     value = st.session_state[widgets[0]]
     if value is None and not may_be_none(place):
         st.session_state[widgets[0]] = value_at(choices(), place)
@@ -180,28 +224,53 @@ def choose(place: str, *widgets: str) -> None:
         st.session_state[twin] = value
 
 
+def go_to(step: int) -> None:
+    """Button callback: take the choices of another step over, counted from the oldest that is kept."""
+    _in_step(lambda browser: browser.go_to(step), forget=True)
+
+
 def undo() -> None:
     """Button callback: take the last change of the choices back."""
-    if current().history:
-        _in_step(Browser.undo, forget=True)
+    go_to(len(current().history) - 1)
 
 
-def use_table(table: Table, chosen: Choices) -> None:
+def redo() -> None:
+    """Button callback: make the change again that was taken back last."""
+    go_to(len(current().history) + 1)
+
+
+def use_table(table: Table, chosen: Choices, example: ExampleTable | None = None) -> None:
     """Replace the table, with choices that fit it."""
-    _in_step(lambda browser: browser.use_table(table, chosen), forget=True)
+    _in_step(lambda browser: browser.use_table(table, chosen, example), forget=True)
+    memory.give_back()  # what the table before it held
 
 
 def use_example(key: str, rows: int | None, seed: int, half: int | None = None) -> None:
     """Load an example, or one half of it, with the columns and the model that fit it."""
     table = load_example(key, rows, seed)
-    use_table(table if half is None else half_of(table, half), example_choices(choices(), key))
+    table = table if half is None else half_of(table, half)
+    use_table(table, example_choices(choices(), key), ExampleTable(key, rows, seed, half))
 
 
 def use_file(table: Table) -> None:
-    """Take an uploaded table; the first number column is proposed as the outcome."""
-    numbers = [c.name for c in table.columns if c.kind == "number"]
-    proposed = numbers[0] if numbers else table.columns[0].name
-    use_table(table, choices().for_table({"outcome": proposed, "predictors": (), "model": "lognormal"}))
+    """Take an uploaded table, with a sensitive variable to start from."""
+    first = {"outcome": table.proposed_outcome, "predictors": (), "model": "lognormal"}
+    use_table(table, choices().for_table(first))
+
+
+def use_missing(markers: Iterable[str]) -> None:
+    """Say which values mean missing in the table; raises InputError."""
+    _in_step(lambda browser: browser.use_missing(markers), forget=True)
+
+
+def begin_demo(table: Table, chosen: Choices) -> None:
+    """Show a simulated table until `end_demo`; what is in use is put aside."""
+    _in_step(lambda browser: browser.begin_demo(table, chosen), forget=True)
+
+
+def end_demo() -> None:
+    """Button callback: bring back what was in use before the demonstration."""
+    _in_step(Browser.end_demo, forget=True)
 
 
 def use_reference(table: Table | None) -> None:
@@ -209,8 +278,14 @@ def use_reference(table: Table | None) -> None:
     _in_step(lambda browser: browser.use_reference(table), forget=False)
 
 
-def use_settings(kept: Settings, mechanisms: list[str] | tuple[str, ...]) -> None:
-    """Take settings over that were kept; raises InputError if the table lacks one of their columns."""
+def use_settings(kept: Settings, mechanisms: list[str] | tuple[str, ...], **more: Any) -> None:
+    """Take settings over that were kept; raises InputError if the table lacks one of their columns.
+
+    Parameters
+    ----------
+    more
+        Choices that came with them, such as the rule; the others stay.
+    """
     browser = current()
     for name in (kept.outcome, *kept.predictors):
         browser.table.column(name)
@@ -219,9 +294,9 @@ def use_settings(kept: Settings, mechanisms: list[str] | tuple[str, ...]) -> Non
     chosen, drafted = browser.choices, {}
     if kept.program is None:
         kept = kept.model_copy(update={"program": chosen.settings.program})
-    else:  # it runs only once approved: on the page Own program, where it can be read now
+    else:  # it runs only once approved: on the page Help, under Own programs, where it can be read now
         drafted = {"program_draft": kept.program}
-    update = {"settings": kept} | pairs(kept.bounds, kept.guess, kept.risk_span) | drafted
+    update = {"settings": kept} | pairs(kept.bounds, kept.guess, kept.risk_span) | drafted | more
     change(chosen.model_copy(update=update).with_mechanisms(*mechanisms))
 
 
@@ -249,6 +324,12 @@ def show_message(place: str) -> None:
         st.error(plain(message), icon=":material/error:")
 
 
+# What Streamlit's Markdown replaces in text although its signs are escaped: icons, emojis, addresses, arrows.
+_REPLACED = re.compile(r":(?=[\w+/-]+:|//)|www(?=\.)|@(?=\w)|(?<!\S)(?:<->|->|<-|--|>=|<=|~=)(?!\S)", re.I)
+_JOINER = "\u2060"  # of no width
+
+
 def plain(text: str) -> str:
     """Text from a user's file, safe inside Markdown."""
-    return "".join(f"\\{c}" if c in "\\`*_{}[]()#+-.!|<>$:~&" else c for c in text)
+    parted = _REPLACED.sub(lambda found: found[0][0] + _JOINER + found[0][1:], visible(text))
+    return "".join(f"\\{c}" if c in "\\`*_{}[]()#+-.!|<>$:~&" else c for c in isolated(parted))

@@ -1,0 +1,84 @@
+"""The constant weight c of an anchored fit, chosen on a table simulated from its anchor (docs/methods/anchored.md)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from synth_core.analysis.anchor import Anchor
+from synth_core.analysis.fits import Fits
+from synth_core.mechanisms.bounds import lipschitz_bounds
+from synth_core.mechanisms.censoring import Censoring
+
+Array = NDArray[np.float64]
+
+CLAMPED_QUANTILE = 0.995  # of the simulated records, which c leaves unclamped
+REAL_TAILS = 0.5  # the share of that c which is taken: real tails are longer than a model's
+
+
+def anchor_weight(
+    fits: Fits,
+    anchor: Anchor,
+    simulated: Array,
+    part: NDArray[np.bool_],
+    bound: float,
+    prior_records: float,
+) -> float:
+    """Half of the largest c that leaves nearly all records of a table simulated from the anchor unclamped.
+
+    Parameters
+    ----------
+    fits : Fits
+        Of the table; its outcome is not read.
+    simulated : array of shape (n_records,)
+        Outcomes of a table simulated from the anchor.
+    part : array of bool of shape (n_records,)
+        The records that the fit will read.
+    bound : float
+        Of a term, in nats.
+    prior_records : float
+        How many records the prior from the anchor counts as.
+    """
+    copies = fits.simulated(simulated, chains=2, draws=500, warmup=300)
+    n = copies.model.records.n
+    at_anchor = anchor.log_lik(fits, simulated)
+    prior = prior_records / n
+    rows, none = np.flatnonzero(part), np.zeros(n)
+    text = f"choosing the weight {'of the pilot' if anchor.kind == 'guess' else ''}".strip()
+
+    def largest(c: float) -> float:
+        """The quantile of max over draws of |log p(x | theta) - anchor|, times c, over the bound; its log."""
+        if copies.model.takes_anchor_prior:
+            # The simulated table as a prior and no record beside it: under the priors of an anchored fit.
+            at = Censoring(bound, None, simulated, np.where(part, prior + c, prior))
+            posterior, _ = copies.posterior(none, at, text)
+        else:
+            posterior, _ = copies.posterior(np.where(part, c, 0.0), None, text)
+        found = lipschitz_bounds(
+            lambda block: copies.model.log_lik(posterior.draws, rows[block]) - at_anchor[rows[block]],
+            len(rows),
+            posterior.n_draws,
+            block_elements=copies.model.block_elements,
+        ).lipschitz_bounds
+        return float(np.log(c * np.quantile(found, CLAMPED_QUANTILE) / bound))
+
+    log_c, excess = 0.0, largest(1.0)
+    if excess <= 0:
+        return REAL_TAILS
+    slope = 0.5  # of log excess on log c, where the data decide
+    for _ in range(4):
+        previous = log_c, excess
+        log_c = min(0.0, log_c - excess / slope)
+        excess = largest(math.exp(log_c))
+        if abs(excess) < 0.1:
+            break
+        if log_c != previous[0]:
+            slope = float(np.clip((excess - previous[1]) / (log_c - previous[0]), 0.3, 1.2))
+    return rounded(REAL_TAILS * math.exp(log_c - max(excess, 0.0) / slope))
+
+
+def rounded(value: float) -> float:
+    """To three digits: enough for a weight, and the same in any unit."""
+    return float(f"{value:.3g}")

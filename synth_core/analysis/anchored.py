@@ -1,0 +1,261 @@
+"""What an anchored fit needs: its anchor, the weight c and the prior; perhaps after a pilot (docs/methods/anchored.md).
+
+Nothing here but a pilot reads the table's outcome: c and the prior come from tables simulated from the anchor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from synth_core.analysis.anchor import Anchor, anchor_of_table, declared_anchor
+from synth_core.analysis.anchor_weight import anchor_weight, rounded
+from synth_core.analysis.fits import Fits
+from synth_core.analysis.risk_map import RiskMap
+from synth_core.engine.sampling import Diagnostics
+from synth_core.errors import DrawRefused, InputError
+from synth_core.mechanisms.censoring import Censoring
+from synth_core.system import limits
+
+Array = NDArray[np.float64]
+
+GUESS_RECORDS = 4.0  # records that a guess counts as in a prior
+TABLE_RECORDS = (
+    50.0  # that another table counts as, however large: a level may drift by a seventh of a deviation
+)
+LEAST_RECORDS = 2.0  # for each column of the design, in what is learned: below it the result is refused
+PILOT_SEED = 7  # added to the seed of the sampler
+SHARE_WARNED = 0.01  # of records ever clamped, above which another mode may open
+
+
+@dataclass(frozen=True)
+class Anchored:
+    """What anchored censoring needs for one table.
+
+    Attributes
+    ----------
+    anchor : Anchor
+    log_lik : array of shape (n_records,)
+        Under the anchor, in nats.
+    part : array of bool of shape (n_records,)
+        The records that the fit reads; the others were a pilot's.
+    weight : float
+        c.
+    prior_outcome : array of shape (n_records,), or None
+        None where the model takes no prior from an anchor.
+    prior_design : array of shape (n_prior, n_columns), or None
+        Of the outcomes of the prior, where the design of the table is sensitive too; else None.
+    n_read : int
+        How many records the fit reads; where the design is sensitive, as many as of its surrogate.
+    prior_records : float
+        How many records the prior from the anchor counts as.
+    bound : float
+        Of a term, in nats.
+    pilot_weight, pilot_clamped : float
+        c of the pilot, and the share of its records that were clamped at some draw.
+    pilot_diagnostics : Diagnostics or None
+    """
+
+    anchor: Anchor
+    log_lik: Array
+    part: NDArray[np.bool_]
+    weight: float
+    prior_outcome: Array | None
+    prior_records: float
+    bound: float
+    n_read: int
+    prior_design: Array | None = None
+    pilot_weight: float = 0.0
+    pilot_clamped: float = 0.0
+    pilot_diagnostics: Diagnostics | None = None
+
+    @property
+    def censoring(self) -> Censoring:
+        """Of the fit."""
+        n_prior = len(self.log_lik) if self.prior_outcome is None else len(self.prior_outcome)
+        return Censoring(
+            self.bound, self.log_lik, self.prior_outcome, self.prior_records / n_prior, self.prior_design
+        )
+
+    @property
+    def worth(self) -> float:
+        """How many records one draw of the fit tells of, beside its own anchor, to the prior of a later one.
+
+        With J = c n records of its own and N in the prior, the draw less its anchor's share is an observation of
+        variance (J + N) / J^2 in units of a record's.
+        """
+        own = self.weight * self.n_read
+        return rounded(own**2 / (own + self.prior_records))
+
+    @property
+    def tuned(self) -> dict[str, int | float]:
+        """What was solved for, in numbers."""
+        found: dict[str, int | float] = {"c": self.weight}
+        if self.anchor.kind == "pilot":
+            n = len(self.part)
+            read = n - int(self.part.sum()) or n
+            found |= {
+                "pilot_c": self.pilot_weight,
+                "pilot_records": read,
+                "pilot_clamped": self.pilot_clamped,
+            }
+        return found
+
+
+class Anchoring:
+    """From a table, its settings and perhaps another table to `Anchored`.
+
+    Parameters
+    ----------
+    other : Fits or RiskMap, optional
+        Of the table that the anchor is fitted on.
+    rng : callable
+        Random numbers of a stream: secret in a release.
+    """
+
+    def __init__(self, fits: Fits, other: Fits | RiskMap | None, rng: Callable[..., np.random.Generator]):
+        self.fits, self.other, self.rng = fits, other, rng
+        self.settings = fits.settings
+        # What tables are simulated on: the records' own predictors, unless these are sensitive too.
+        self.source = fits.surrogate or fits
+        self.rows = np.ones(fits.table.rows, dtype=bool)  # of the table: everybody
+
+    @cached_property
+    def found(self) -> Anchored:
+        """Everything that the fit needs; costs a pilot's fit or the other table's, and fits to simulated tables."""
+        model, s = self.fits.model, self.settings
+        model.require_anchor()
+        if s.earlier and self.fits.surrogate is None:  # c and the prior would read their confidential values
+            raise InputError(
+                "Earlier sensitive variables belong to whole records: name them as blocks (--block)."
+            )
+        if s.anchor_records and not model.takes_anchor_prior:
+            raise InputError(
+                f"{model.label}: it takes no prior from an anchor, so the anchor cannot count as {s.anchor_records:g} "
+                f"records. Leave that number (--anchor-records) away."
+            )
+        if s.anchor == "pilot" or (s.anchor == "series" and self.other is None):  # the first of a series
+            return self._after_pilot()
+        if s.anchor == "values":
+            anchor, worth = declared_anchor(model, s.anchor_values or {}), GUESS_RECORDS
+        else:
+            assert self.other is not None  # the analysis saw to it
+            anchor, worth = anchor_of_table(self.other, s.anchor), TABLE_RECORDS
+        records = s.anchor_records if s.anchor_records is not None else worth
+        return self._complete(anchor, self.rows, s.epsilon / 2, records)
+
+    def _after_pilot(self) -> Anchored:
+        """A small fit on a part, anchored at the guess, one draw of which anchors the others."""
+        s, model, n = self.settings, self.fits.model, self.fits.model.records.n
+        if not model.takes_guess:
+            raise InputError(
+                f"{model.label}: a pilot starts from a guess, and it takes none. Name another anchor: a public table "
+                f"(public:FILE), data that were released before (release:FILE), an earlier table (FILE, or the "
+                f"reference), or values of its parameters (values:FILE); for the first release of a series, the "
+                f"values or the reference."
+            )
+        if s.guess is None and model.needs_guess:
+            raise InputError(
+                "A pilot starts from a guess, made without looking at the table: a typical value and a spread (on the "
+                "page Data, or --guess TYPICAL SPREAD). Or name another anchor."
+            )
+        guess = Anchor("guess", "a guess", model.guess(*(s.guess or (0.0, 1.0)), s.guess_zeros))
+        if s.pilot_share == 0:
+            about = f"about {s.guess[0]:g}, spread {s.guess[1]:g}" if s.guess else "all categories alike"
+            plain = Anchor("values", f"a guess: {about}", guess.draws)
+            return self._complete(plain, self.rows, s.epsilon / 2, GUESS_RECORDS)
+        whole = s.pilot_share == 1
+        bound = s.epsilon / (4 if whole else 2)  # the whole table twice, one after the other: half each
+        # By row number alone, the same for everyone: who is in the pilot tells nothing, nor whose value is missing.
+        rows = self.rows.copy()
+        others = np.random.default_rng(20).permutation(len(rows))[max(1, round(s.pilot_share * len(rows))) :]
+        rows[others] = False
+        pilot = self._complete(guess, rows, bound, GUESS_RECORDS)
+        if not pilot.part.any() or not (whole or (~rows)[self.fits.selection.complete].any()):
+            raise DrawRefused(
+                "No record with a value is in the pilot, or none is left beside it: another pilot share."
+            )
+        chosen, size = pilot.part, int(pilot.part.sum())
+        weights = np.where(chosen, pilot.weight, 0.0)
+        # Random numbers of its own: what the others draw must not follow from what the pilot drew.
+        own = self.fits.under(s.model_copy(update={"seed": 1 + (s.seed + PILOT_SEED) % limits.SEED[1]}))
+        posterior, key = own.posterior(weights, pilot.censoring, "fitting the pilot")
+        bounds = own.bounds(posterior, key, weights, anchor=pilot.log_lik).lipschitz_bounds
+        which = int(self.rng(51).integers(posterior.n_draws))
+        words, after = (
+            (f"a pilot on all {n:,} records, charged beside the release", " Each takes half of ε.")
+            if whole
+            else (
+                f"a pilot on {size:,} of the {n:,} records, apart from the others",
+                " A record enters one of the two, so together they cost the larger ε and not the sum.",
+            )
+        )
+        draw = {name: values[[which]] for name, values in posterior.draws.items()}
+        anchor = Anchor("pilot", words, draw, after=after)
+        records = s.anchor_records if s.anchor_records is not None else pilot.worth
+        rest = self._complete(anchor, rows if whole else ~rows, bound, records)
+        return replace(
+            rest,
+            pilot_weight=pilot.weight,
+            pilot_clamped=float((bounds[chosen] > bound).mean()),
+            pilot_diagnostics=posterior.diagnostics,
+        )
+
+    def _complete(
+        self,
+        anchor: Anchor,
+        rows: NDArray[np.bool_],
+        bound: float,
+        prior_records: float,
+    ) -> Anchored:
+        """c and the prior of a fit to some rows of the table, from a table simulated from its anchor."""
+        model, source = self.fits.model, self.source
+        part = rows[source.selection.complete]
+        if not model.takes_anchor_prior:
+            prior_records = 0.0
+        simulated = anchor.simulate(source, self.rng(52, 3 if anchor.kind == "pilot" else 0))
+        pilot = anchor.kind == "guess"
+        weight = None if pilot else self.settings.anchor_weight
+        if weight is None:
+            weight = anchor_weight(source, anchor, simulated, part, bound, prior_records)
+        columns = model.records.design.shape[1] if model.uses_predictors else 1
+        told, needed = weight * part.sum() + prior_records, LEAST_RECORDS * columns
+        if told < needed and not pilot:
+            words = _too_vague(anchor, self.settings.epsilon, int(part.sum()), columns, told / needed)
+            # Any other anchor was paid for before, or read nothing: that it is too vague tells nothing new.
+            raise DrawRefused(words) if anchor.kind == "pilot" else InputError(words)
+        return Anchored(
+            anchor,
+            anchor.log_lik(self.fits),
+            rows[self.fits.selection.complete],
+            weight,
+            simulated if model.takes_anchor_prior else None,
+            prior_records,
+            bound,
+            int(part.sum()),
+            None if source is self.fits else source.model.records.design,
+        )
+
+
+def clamped_warning(clamped: int, n_records: int) -> str:
+    """What too many clamped records mean; empty where they are few."""
+    if clamped <= SHARE_WARNED * n_records:
+        return ""
+    return (
+        f"{clamped / n_records:.1%} of the records were clamped at some draw: above {SHARE_WARNED:.0%} the fit may sit "
+        f"in a mode of its own. Lower the weight c"
+    )
+
+
+def _too_vague(anchor: Anchor, epsilon: float, n: int, columns: int, short: float) -> str:
+    # c grows with the square of epsilon and with n, so what is told of the table with n squared.
+    enough = epsilon / np.sqrt(short)
+    return (
+        f"At ε = {epsilon:g}, {n:,} records and {columns} columns of predictors there is too little to learn from: "
+        f"beside {anchor.name} the records would count as fewer than two for each column. About ε = {enough:.2g}, "
+        f"or {n / np.sqrt(short):,.0f} records, would do; or fewer predictors, or an anchor from a larger table."
+    )

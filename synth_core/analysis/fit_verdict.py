@@ -1,0 +1,92 @@
+"""Whether a model fits, in one word, one sentence and what to do, from the numbers of its check."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+FITS_WITHIN, ROUGHLY_WITHIN = 0.02, 0.05  # largest difference of the distribution functions
+KOLMOGOROV_95 = 1.358  # sqrt(n) times that difference stays below it in 95 % of samples of a true model
+
+
+@dataclass(frozen=True)
+class FitVerdict:
+    """What the check of a model says.
+
+    Attributes
+    ----------
+    level : "fits", "roughly", "misfit" or "unknown"
+    difference : float
+        Largest difference between the model's distribution function and that of the data, from 0 to 1.
+    words, advice : str
+        For the page: the verdict as a sentence, and what to do; neither quotes a value.
+    """
+
+    level: Literal["fits", "roughly", "misfit", "unknown"]
+    difference: float
+    words: str
+    advice: str
+
+
+ALTERNATIVES = {
+    "two_part": "two-part regression for many zeros, on asinh for losses",
+    "mixture": "a normal mixture for several bumps or long tails",
+    "negative_binomial": "negative binomial regression for counts",
+}
+
+
+def fit_verdict(check: dict[str, Any], model: str = "") -> FitVerdict:
+    """The verdict on an unweighted fit.
+
+    A release is drawn from the model, so the model's own misfit is about the least error that any mechanism can
+    have: the limits are those of the error and not of a test, which every model fails once there are enough records.
+    Below what chance alone gives at this number of records (Kolmogorov's distance at 95 %) nothing is held against it.
+
+    Parameters
+    ----------
+    check : dict
+        The plain form of `model_check.ModelCheck`, with the fit's `problems`.
+    model : str
+        The one that was fitted: it is not advised again.
+
+    Examples
+    --------
+    >>> curve = {"predicted": [0.2, 0.7], "observed": [0.21, 0.62]}
+    >>> found = fit_verdict({"distribution": curve, "n_records": 9000, "problems": []})
+    >>> found.level, round(found.difference, 3)
+    ('misfit', 0.08)
+    """
+    curve = check["distribution"]
+    difference = max(
+        (abs(p - o) for p, o in zip(curve["predicted"], curve["observed"], strict=True)), default=0.0
+    )
+    if check["problems"]:
+        return FitVerdict(
+            "unknown",
+            difference,
+            f"NOT converged: the sampler has not settled ({'; '.join(check['problems'])}), so nothing can be said.",
+            "Take more draws or a longer warm-up (Compare, Sampling), or another model.",
+        )
+    chance = KOLMOGOROV_95 / math.sqrt(max(check["n_records"], 1))
+    about = (
+        f"its distribution function is up to {100 * difference:.1f} percentage points from that of the data"
+    )
+    if difference <= max(FITS_WITHIN, chance):
+        return FitVerdict("fits", difference, f"The model fits: {about}.", "Go on to Compare.")
+    if difference <= max(ROUGHLY_WITHIN, chance):
+        return FitVerdict(
+            "roughly",
+            difference,
+            f"The model fits roughly: {about}.",
+            "No mechanism will be closer to the data than that. Look where the dots leave their bars; another model, "
+            "scale or predictor may do better.",
+        )
+    others = ", ".join(words for name, words in ALTERNATIVES.items() if name != model)
+    scale = "another scale of it, or " if model in ("two_part", "mixture") else ""
+    return FitVerdict(
+        "misfit",
+        difference,
+        f"The model does NOT fit: {about}.",
+        f"Choose another model before you believe a privacy number: {scale}{others}; or add predictors.",
+    )

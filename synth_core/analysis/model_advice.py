@@ -1,0 +1,224 @@
+"""A model, a scale and a unit for a sensitive variable: from public knowledge of it, or from a look at the table."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from synth_core.analysis.traits import Traits, traits_of
+from synth_core.data.table import FEW_CODES, Table, numeric_outcome
+from synth_core.errors import InputError
+from synth_core.models import family
+
+KINDS = {
+    "amounts": "Amounts, all above zero",
+    "zeros": "Amounts, many of them zero",
+    "losses": "Amounts, some of them below zero",
+    "counts": "Counts: whole numbers from zero",
+    "share": "A share, strictly between 0 and 1",
+}
+NOT_READ = "Nothing was read from the table."
+LOOKED = (
+    "This was read from the confidential table. A model that is chosen by looking is a choice that no ε counts: choose "
+    "from public knowledge where you can, or say on Release that the plan was tuned on the confidential data."
+)
+MANY_ZEROS = 0.01  # share of the records above which zeros get a probability of their own beside losses
+# Of a typical value: on money columns of the ACS and the Consumer Expenditure Survey one bell curve is then closest. A
+# mixture has more of them: a full typical value keeps heaps of small values from becoming components of their own.
+LINEAR_WITHIN = 0.5
+OVERDISPERSED = 1.5  # variance over mean of counts, above which Poisson is too narrow
+LARGE_SPIKE = 0.05  # share of the records with a top code, above which no smooth model fits
+UNEVEN_LOGS = 0.3  # Kelly's skewness of the logarithms, above which one bell curve is doubtful
+
+
+@dataclass(frozen=True)
+class Advice:
+    """A proposal, why, and what it gives away.
+
+    Attributes
+    ----------
+    settings : dict
+        Names and values of `Settings` that make it; empty where no model is proposed.
+    reasons : tuple of str
+        What was said or seen, and what follows, a sentence each. Shares and counts of a table are confidential.
+    leak : str
+        What the choice costs.
+    """
+
+    settings: dict[str, Any]
+    reasons: tuple[str, ...]
+    leak: str
+
+    @property
+    def title(self) -> str:
+        """The proposal in a line."""
+        s = self.settings
+        if not s:
+            return "No model is proposed"
+        parts = [family(s["model"]).label]
+        if "transformation" in s:
+            parts[0] += " on the logarithm" if s["transformation"] == "log" else " on asinh"
+        if "asinh_scale" in s:
+            parts.append(f"which is about linear within {s['asinh_scale']:,g} of zero")
+        if "bounds" in s:
+            parts.append("bounds {:g} and {:g}".format(*s["bounds"]))
+        if "unit" in s:
+            parts.append(f"density per {s['unit']:,g} of the table's unit")
+        return ", ".join(parts)
+
+
+def advise_kind(kind: str, typical: float | None = None, regression: bool = False) -> Advice:
+    """Advice from what is publicly known of the variable; no table is read. Raises InputError.
+
+    Parameters
+    ----------
+    kind : str
+        Of `KINDS`.
+    typical : float, optional
+        A typical value, in the table's unit; gives the unit of the density and the scale of asinh.
+    regression : bool
+        Whether there are predictors.
+
+    Examples
+    --------
+    >>> advise_kind("losses", 40000).title
+    "Two-part regression on asinh, which is about linear within 20,000 of zero, density per 10,000 of the table's unit"
+    """
+    if kind not in KINDS:
+        raise InputError(f"There is no kind '{kind}' of variable; there are: {', '.join(KINDS)}.")
+    if typical is not None and not (0 < abs(typical) < 1e100):
+        raise InputError("A typical value is another number than zero.")
+    settings, reason = _proposed(kind, regression)
+    reasons = (f"Said: {KINDS[kind].lower()}.", reason, *_in_unit(settings, typical))
+    return Advice(settings, reasons, NOT_READ)
+
+
+def advise_table(table: Table, outcome: str, regression: bool = False) -> Advice:
+    """Advice from a look at the outcome's values.
+
+    Raises
+    ------
+    InputError
+        If the column is no sensitive number (`numeric_outcome`).
+    """
+    values = numeric_outcome(table, outcome)
+    column, found = table.column(outcome), traits_of(values[~np.isnan(values)])
+    leak = LOOKED if table.confidential else "The table is public or simulated."
+    if column.identifier:
+        why = (
+            f"'{outcome}' seems to be an ID: it names records and measures nothing. Choose another variable."
+        )
+        return Advice({}, (why,), leak)
+    if column.whole and column.distinct <= FEW_CODES:
+        why = (
+            f"'{outcome}' has {column.distinct} whole numbers only, as codes have. A code is no quantity: take it as a "
+            "predictor and a category. If it counts something, say so above."
+        )
+        return Advice({}, (why,), leak)
+    kind = _kind_of(found)
+    settings, reason = _proposed(kind, regression)
+    if kind == "counts" and found.dispersion < OVERDISPERSED:
+        settings["model"], reason = (
+            "poisson",
+            "Counts that vary about as much as their mean: Poisson regression.",
+        )
+    if kind == "losses" and found.zeros < MANY_ZEROS * found.n:
+        settings |= {"model": "mixture", "zero_part": False}
+        reason = (
+            "Losses are no zeros, and there are too few zeros for a part of their own: a normal mixture on asinh takes "
+            "both signs. It needs minutes."
+        )
+    typical = None if found.typical == 0 else found.typical
+    reasons = (*found.sentences, reason, *_in_unit(settings, typical), *_beyond(found, settings))
+    return Advice(settings, reasons, leak)
+
+
+def _kind_of(found: Traits) -> str:
+    if found.inside_unit:
+        return "share"
+    if found.losses:
+        return "losses"
+    if found.counts:
+        return "counts"
+    return "zeros" if found.zeros else "amounts"
+
+
+def _proposed(kind: str, regression: bool) -> tuple[dict[str, Any], str]:
+    """The model of a kind, and why."""
+    if kind == "share":
+        return (
+            {"model": "beta_regression" if regression else "beta", "bounds": (0.0, 1.0)},
+            "A share lies between 0 and 1 by definition, so these bounds give nothing away: a beta model.",
+        )
+    if kind == "counts":
+        return {
+            "model": "negative_binomial"
+        }, "Counts that vary more than their mean: negative binomial regression."
+    if kind == "losses":
+        return (
+            {"model": "two_part", "transformation": "asinh"},
+            "Losses are no zeros: asinh takes them with the gains, and zeros have a probability of their own.",
+        )
+    if kind == "zeros":
+        return (
+            {"model": "two_part", "transformation": "log", "offset": 0.0},
+            "Zeros have a probability of their own; the other amounts are modelled on the logarithm.",
+        )
+    return {
+        "model": "lognormal",
+        "offset": 0.0,
+    }, "Amounts above zero, mostly with a long upper tail: the logarithm."
+
+
+def _in_unit(settings: dict[str, Any], typical: float | None) -> list[str]:
+    """Add the unit and the scale of asinh, which a typical value gives; the sentence on them."""
+    asinh, wants = settings.get("transformation") == "asinh", family(settings["model"]).uses
+    if "unit" not in wants:
+        return []
+    if typical is None:
+        return ["Say a typical value, and a unit of its order is proposed: Δ and ε depend on the unit."]
+    settings["unit"] = 10.0 ** math.floor(math.log10(abs(typical)))
+    text = f"The unit of the density is of the order of a typical value, {settings['unit']:,g}: Δ and ε depend on it."
+    if asinh:
+        mixture = settings["model"] == "mixture"
+        settings["asinh_scale"] = rounded((1.0 if mixture else LINEAR_WITHIN) * abs(typical))
+        near = "a typical value" if mixture else "half a typical value"
+        text += f" asinh is about linear within {settings['asinh_scale']:,g}, a round number near {near}."
+    return [text]
+
+
+def rounded(value: float) -> float:
+    """The nearest of 1, 2 and 5 times a power of ten, by ratio.
+
+    Examples
+    --------
+    >>> rounded(40000.0), rounded(0.13)
+    (50000.0, 0.1)
+    """
+    power = math.floor(math.log10(value))
+    choices = [digit * 10.0**exponent for exponent in (power, power + 1) for digit in (1, 2, 5)]
+    return min(choices, key=lambda choice: abs(math.log(choice / value)))
+
+
+def _beyond(found: Traits, settings: dict[str, Any]) -> list[str]:
+    """What the proposed model does not show, and what to do about it."""
+    more = []
+    if found.at_top:
+        more.append(
+            "A smooth model spreads a top code. If the code is public, declare it as the upper bound and let the plan "
+            "move values beyond it to it (--clamp)."
+        )
+    if found.at_top > LARGE_SPIKE * found.n:
+        more.append("None of the models has a part of its own for so large a spike: it will not fit well.")
+    if found.heap:
+        more.append(
+            "Synthetic values do not heap on round numbers; round them in the plan, or in what is published."
+        )
+    if settings["model"] in ("lognormal", "two_part") and abs(found.log_skewness) > UNEVEN_LOGS:
+        more.append(
+            "The logarithms are skewed too: if the fit is bad, take a normal mixture, which needs minutes."
+        )
+    return more

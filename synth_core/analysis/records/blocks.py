@@ -1,0 +1,190 @@
+"""An ordered list of sensitive variables, and the settings that each of them is fitted under."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from synth_core.analysis.settings import MODEL_OPTIONS, Settings, make_settings
+from synth_core.data.earlier import Earlier
+from synth_core.errors import InputError
+from synth_core.models import MODELS
+
+MISSING_SHARE = 0.2  # of a variable's epsilon, for whether it is missing: one logit needs less than a value
+PRESENCE = ("no", "yes")  # categories of "is it missing?"
+OPTIONS = frozenset(MODEL_OPTIONS - {"program"} | {"guess", "guess_zeros", "anchor_weight", "anchor_records"})
+
+
+@dataclass(frozen=True)
+class Block:
+    """A sensitive variable, its family, and what was declared of it.
+
+    Attributes
+    ----------
+    name : str
+    model : str
+    options : dict
+        Settings of the family and of its pilot's guess; see `OPTIONS`.
+    missing : tuple of str, or None
+        Texts that mark a missing value beside an empty cell. None: the variable has no missing values of its own, and
+        a row where it is empty is left out.
+    earlier_scale : float or None
+        x enters later blocks as asinh(x / earlier_scale); None takes the asinh scale of the family, else its unit.
+    share : float or None
+        Of epsilon; None divides what is left equally.
+    """
+
+    name: str
+    model: str
+    options: dict[str, Any] = field(default_factory=dict)
+    missing: tuple[str, ...] | None = None
+    earlier_scale: float | None = None
+    share: float | None = None
+
+
+@dataclass(frozen=True)
+class Part:
+    """What is fitted at once: the values of a variable, or whether it is missing.
+
+    Attributes
+    ----------
+    block : Block
+    settings : Settings
+        Of its own analysis, with its share of epsilon and a seed of its own.
+    share : float
+    of_missing : bool
+    """
+
+    block: Block
+    settings: Settings
+    share: float
+    of_missing: bool
+
+    @property
+    def name(self) -> str:
+        """The column that it models."""
+        return self.settings.outcome
+
+
+def missing_name(name: str) -> str:
+    """The column that says whether a variable is missing."""
+    return f"{name} is missing"
+
+
+def shares_of(blocks: Sequence[Block]) -> list[float]:
+    """The share of epsilon of each block.
+
+    Raises
+    ------
+    InputError
+        If a share is not positive, or they do not sum to 1.
+    """
+    given = [block.share for block in blocks if block.share is not None]
+    if any(not (math.isfinite(share) and share > 0) for share in given):
+        raise InputError("A share of ε must be above 0 (--share).")
+    left, n_left = 1.0 - sum(given), len(blocks) - len(given)
+    if n_left == 0 and abs(left) > 1e-9:
+        raise InputError(f"The shares of ε must sum to 1, and they sum to {sum(given):g} (--share).")
+    if n_left and left <= 1e-9:
+        missing = ", ".join(f"'{block.name}'" for block in blocks if block.share is None)
+        raise InputError(
+            f"The shares of ε sum to {sum(given):g}, and nothing is left for {missing} (--share): they must sum to 1."
+        )
+    return [left / n_left if block.share is None else block.share for block in blocks]
+
+
+def parts_of(blocks: Sequence[Block], common: dict[str, Any]) -> tuple[Part, ...]:
+    """What is fitted, in order: of a variable that may be missing first whether it is, then its value.
+
+    Parameters
+    ----------
+    common : dict
+        Settings that all have, such as predictors, epsilon and seed.
+
+    Raises
+    ------
+    InputError
+        Naming the block and the rule.
+    """
+    _check(blocks, common)
+    parts: list[Part] = []
+    earlier: tuple[Earlier, ...] = ()
+
+    def add(block: Block, share: float, of_missing: bool, **own: Any) -> Settings:
+        place = {"epsilon": share * common.get("epsilon", Settings.model_fields["epsilon"].default)}
+        place |= {"seed": _seed(common.get("seed", Settings.model_fields["seed"].default), len(parts))}
+        try:
+            settings = make_settings(**common | {"earlier": earlier} | own | place)
+        except InputError as error:
+            raise InputError(f"Block '{block.name}': {error}") from None
+        parts.append(Part(block, settings, share, of_missing))
+        return settings
+
+    for block, share in zip(blocks, shares_of(blocks), strict=True):
+        value_share = share
+        if block.missing is not None:
+            add(
+                block,
+                MISSING_SHARE * share,
+                True,
+                outcome=missing_name(block.name),
+                model="categorical",
+                categories=PRESENCE,
+            )
+            value_share = (1 - MISSING_SHARE) * share
+        settings = add(block, value_share, False, outcome=block.name, model=block.model, **block.options)
+        earlier = (*earlier, _earlier(block, settings))
+    return tuple(parts)
+
+
+def _earlier(block: Block, settings: Settings) -> Earlier:
+    """How later blocks see a variable: by what was declared of it."""
+    usual = settings.asinh_scale if settings.transformation == "asinh" else settings.unit
+    return Earlier(
+        block.name,
+        settings.outcome_categories or (),
+        block.earlier_scale or usual,
+        block.model == "two_part" or settings.zero_part,
+        block.missing is not None,
+    )
+
+
+def _seed(seed: int, place: int) -> int:
+    """Independent draws in each block: the same seed would make like blocks move together."""
+    return seed if place == 0 else int(np.random.SeedSequence([seed, place]).generate_state(1)[0] >> 1)
+
+
+def _check(blocks: Sequence[Block], common: dict[str, Any]) -> None:
+    names = [block.name for block in blocks]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"The block '{name}' is named twice.")
+        if name in common.get("predictors", ()):
+            raise InputError(
+                f"'{name}' is a sensitive block and a predictor too. Predictors are public and kept as they are; a "
+                f"later block is conditional on the earlier ones by itself."
+            )
+    for block in blocks:
+        if block.model not in MODELS:
+            raise InputError(
+                f"Block '{block.name}': there is no model '{block.model}'; there are: {', '.join(MODELS)}."
+            )
+        unknown = sorted(block.options.keys() - OPTIONS)
+        if unknown:
+            raise InputError(
+                f"Block '{block.name}': '{unknown[0]}' is no option of a block; there are: "
+                f"{', '.join(sorted(OPTIONS))}, missing and earlier_scale."
+            )
+        if block.model == "categorical" and len(block.options.get("categories", ())) < 2:
+            raise InputError(
+                f"Block '{block.name}': declare its categories, two or more (categories=…). Take them from the "
+                f"questionnaire and not from the table: which of them occur is confidential."
+            )
+        if block.earlier_scale is not None and not (
+            math.isfinite(block.earlier_scale) and block.earlier_scale > 0
+        ):
+            raise InputError(f"Block '{block.name}': earlier_scale must be above 0.")

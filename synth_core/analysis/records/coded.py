@@ -1,0 +1,77 @@
+"""Whole tables as codes: what measures of several columns together are computed on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from synth_core.analysis.records.blocks import Block
+from synth_core.analysis.records.table import WholeRecords
+
+Codes = NDArray[np.int64]
+BINS = 10  # of a number, by quantiles of the confidential table, zeros and missing values apart
+
+
+@dataclass(frozen=True)
+class Coded:
+    """A confidential and a synthetic table with the same codes.
+
+    Attributes
+    ----------
+    names : tuple of str
+    confidential, synthetic : arrays of shape (n_records, n_columns)
+    n_codes : tuple of int
+        Of each column.
+    """
+
+    names: tuple[str, ...]
+    confidential: Codes
+    synthetic: Codes
+    n_codes: tuple[int, ...]
+
+
+def coded(
+    records: WholeRecords, blocks: Sequence[Block], synthetic: pd.DataFrame, predictors: Sequence[str]
+) -> Coded:
+    """Both tables as codes; predictors are the same in both.
+
+    Parameters
+    ----------
+    synthetic : DataFrame
+        The sensitive columns, in the order of the records.
+    """
+    frame = records.table.frame
+    names = [*predictors, *(block.name for block in blocks)]
+    levels = {block.name: block.options.get("categories") for block in blocks}
+    pairs = [
+        _both(frame[name], frame[name] if name in predictors else synthetic[name], levels.get(name))
+        for name in names
+    ]
+    mine, theirs = (np.column_stack([pair[i] for pair in pairs]) for i in (0, 1))
+    n_codes = tuple(int(max(a.max(), b.max())) + 1 for a, b in pairs)
+    return Coded(tuple(names), mine, theirs, n_codes)
+
+
+def _both(mine: pd.Series, theirs: pd.Series, levels: tuple[str, ...] | None) -> tuple[Codes, Codes]:
+    """Codes of two columns, the last of them for missing values."""
+    if levels is None and pd.api.types.is_numeric_dtype(mine) and mine.nunique() > BINS:
+        values = mine.dropna().to_numpy(dtype=float)
+        edges = np.unique(np.quantile(values[values != 0], np.linspace(0, 1, BINS + 1)[1:-1]))
+        found = [_binned(each.to_numpy(dtype=float), edges) for each in (mine, theirs)]
+    else:
+        known = list(levels) if levels else sorted(mine.dropna().unique().tolist(), key=str)
+        place = {level: i for i, level in enumerate(known)}
+        found = [each.map(place).to_numpy(dtype=float) for each in (mine, theirs)]
+    last = int(np.nanmax(np.concatenate(found))) + 1
+    first, second = (np.where(np.isnan(each), last, each).astype(np.int64) for each in found)
+    return first, second
+
+
+def _binned(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """The bin of each number; zeros have one of their own."""
+    bins = np.searchsorted(edges, values, side="right").astype(float) + 1
+    return np.where(np.isnan(values), np.nan, np.where(values == 0, 0.0, bins))

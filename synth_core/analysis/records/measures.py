@@ -1,0 +1,203 @@
+"""How close a synthetic table is to the confidential one in several columns together: what agencies judge one by."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from synth_core.analysis.records.coded import Coded, Codes
+
+Array = NDArray[np.float64]
+K = 3  # columns of a marginal (NIST)
+MARGINALS = 200  # at most: beyond, as many are drawn
+SHARES = (
+    0.01,
+    0.02,
+    0.05,
+    0.1,
+    0.2,
+    0.3,
+    0.4,
+    0.5,
+    0.6,
+    0.7,
+    0.8,
+    0.9,
+)  # of samples that a score is compared with
+SAMPLES = 5  # of each share
+RIDGE = 1e-4  # of the propensity's slopes: it keeps a column that separates the tables finite
+
+
+@dataclass(frozen=True)
+class Measures:
+    """Of one synthetic table, or means over several.
+
+    Attributes
+    ----------
+    k_marginal : float
+        0 to 1000, where 1000 are the same tables (SDNist).
+    sample_share : float
+        The share of the records whose random sample scores the same.
+    pmse, pmse_ratio : float
+        Mean squared error of the propensity score, and over its expectation for a synthetic table drawn from the
+        distribution of the confidential one (Snoke et al. 2018). A draw of the parameters adds about 1: 2 is good.
+    association : float
+        Mean over pairs of columns of the absolute difference of Cramér's V.
+    worst_association : float
+        The largest.
+    worst_pair : tuple of str
+    """
+
+    k_marginal: float
+    sample_share: float
+    pmse: float
+    pmse_ratio: float
+    association: float
+    worst_association: float
+    worst_pair: tuple[str, str]
+
+
+def measure(tables: Coded, seed: int) -> Measures:
+    """All measures of a pair of tables; `seed` draws marginals and samples where there are too many."""
+    sets = marginals(len(tables.names), seed)
+    score = k_marginal_score(tables.confidential, tables.synthetic, tables.n_codes, sets)
+    pmse, ratio = propensity(tables)
+    worst, mean, pair = association_difference(tables)
+    return Measures(score, equal_sample(tables, sets, score, seed), pmse, ratio, mean, worst, pair)
+
+
+def average(found: Sequence[Measures]) -> Measures:
+    """Means over data sets; the worst pair is that of the worst of them."""
+    worst = max(found, key=lambda each: each.worst_association)
+    return replace(
+        worst,
+        k_marginal=float(np.mean([each.k_marginal for each in found])),
+        sample_share=float(np.mean([each.sample_share for each in found])),
+        pmse=float(np.mean([each.pmse for each in found])),
+        pmse_ratio=float(np.mean([each.pmse_ratio for each in found])),
+        association=float(np.mean([each.association for each in found])),
+    )
+
+
+def marginals(n_columns: int, seed: int, k: int = K) -> list[tuple[int, ...]]:
+    """Sets of k columns: all of them, or so many drawn at random."""
+    every = list(itertools.combinations(range(n_columns), min(k, n_columns)))
+    if len(every) <= MARGINALS:
+        return every
+    return [every[i] for i in np.random.default_rng([seed, 71]).choice(len(every), MARGINALS, replace=False)]
+
+
+def k_marginal_score(
+    confidential: Codes, synthetic: Codes, n_codes: tuple[int, ...], sets: list[tuple[int, ...]]
+) -> float:
+    """1000 * (1 - the mean over sets of columns of the total variation distance of their tables of shares).
+
+    NIST's score of the Collaborative Research Cycle (SDNist): 1000 for the same shares, 0 for none in common.
+
+    Examples
+    --------
+    >>> mine, theirs = np.array([[0], [0], [1], [1]]), np.array([[0], [0], [0], [1]])
+    >>> k_marginal_score(mine, theirs, (2,), [(0,)])
+    750.0
+    """
+    distances = []
+    for columns in sets:
+        cells = [
+            np.ravel_multi_index(
+                tuple(table[:, list(columns)].T), tuple(n_codes[column] for column in columns)
+            )
+            for table in (confidential, synthetic)
+        ]
+        _, index = np.unique(np.concatenate(cells), return_inverse=True)
+        n = len(cells[0])
+        size = int(index.max()) + 1
+        shares = [np.bincount(part, minlength=size) / len(part) for part in (index[:n], index[n:])]
+        distances.append(0.5 * np.abs(shares[0] - shares[1]).sum())
+    return float(1000 * (1 - np.mean(distances)))
+
+
+def equal_sample(tables: Coded, sets: list[tuple[int, ...]], score: float, seed: int) -> float:
+    """The share of the confidential records whose random sample has this score.
+
+    A sample of a share s lacks about a multiple of the root of (1 - s) / s to 1000, so logarithms are interpolated.
+    """
+    if score >= 1000:
+        return 1.0
+    rng, n = np.random.default_rng([seed, 72]), len(tables.confidential)
+    lacking = []
+    for share in SHARES:
+        samples = [rng.choice(n, max(1, round(share * n)), replace=False) for _ in range(SAMPLES)]
+        scores = [
+            k_marginal_score(tables.confidential, tables.confidential[rows], tables.n_codes, sets)
+            for rows in samples
+        ]
+        lacking.append(max(1000 - float(np.mean(scores)), 1e-9))
+    log_odds = scipy.special.logit(SHARES)
+    tried, at = -np.log(np.minimum.accumulate(lacking)), -np.log(1000 - score)
+    found = float(np.interp(at, tried, log_odds))
+    if at < tried[0]:  # below the shares that were tried, in proportion
+        found = log_odds[0] + 2 * (at - tried[0])
+    return float(scipy.special.expit(found))
+
+
+def propensity(tables: Coded) -> tuple[float, float]:
+    """pMSE, and its ratio to what a synthetic table from the confidential table's distribution has on average.
+
+    A logistic regression tells the two tables apart by their codes; with c the share of synthetic rows among N, pMSE
+    is the mean of (p - c)^2, and (k - 1) (1 - c)^2 c / N is expected, k the number of its coefficients. Another
+    sample of the population has twice that at c = 1/2: the confidential table varies too.
+    """
+    both = np.vstack([tables.confidential, tables.synthetic])
+    synthetic = np.repeat([0.0, 1.0], [len(tables.confidential), len(tables.synthetic)])
+    columns = [np.ones(len(both))]
+    for column in both.T:
+        columns += [(column == code).astype(float) for code in np.unique(column)[1:]]
+    design = np.column_stack(columns)
+    pivots = np.abs(np.diag(np.linalg.qr(design, mode="r")))
+    design = design[:, pivots > 1e-8 * np.sqrt(len(design))]
+    share, n = synthetic.mean(), len(both)
+    score = scipy.special.expit(design @ _logistic(design, synthetic))
+    pmse = float(((score - share) ** 2).mean())
+    expected = (design.shape[1] - 1) * (1 - share) ** 2 * share / n
+    return pmse, float(pmse / expected)
+
+
+def _logistic(design: Array, outcome: Array) -> Array:
+    """Coefficients of a logistic regression, by Newton's method with a small ridge."""
+    beta, ridge = np.zeros(design.shape[1]), RIDGE * np.eye(design.shape[1])
+    for _ in range(30):
+        mean = scipy.special.expit(design @ beta)
+        precision = (design * (mean * (1 - mean))[:, None]).T @ design + ridge
+        step = scipy.linalg.solve(precision, design.T @ (outcome - mean) - RIDGE * beta, assume_a="pos")
+        beta = beta + np.clip(step, -2, 2)
+        if np.abs(step).max() < 1e-8:
+            break
+    return beta
+
+
+def association_difference(tables: Coded) -> tuple[float, float, tuple[str, str]]:
+    """The largest and the mean absolute difference of Cramér's V over pairs of columns, and the worst pair."""
+    found = {}
+    for i, j in itertools.combinations(range(len(tables.names)), 2):
+        sides = [cramers_v(t[:, i], t[:, j]) for t in (tables.confidential, tables.synthetic)]
+        found[tables.names[i], tables.names[j]] = abs(sides[0] - sides[1])
+    if not found:
+        return 0.0, 0.0, (tables.names[0], tables.names[0])
+    worst = max(found, key=lambda pair: found[pair])
+    return found[worst], float(np.mean(list(found.values()))), worst
+
+
+def cramers_v(first: Codes, second: Codes) -> float:
+    """Cramér's V of two columns of codes: 0 for independent ones, 1 where one tells the other."""
+    a, b = np.unique(first, return_inverse=True)[1], np.unique(second, return_inverse=True)[1]
+    shape = int(a.max()) + 1, int(b.max()) + 1
+    if min(shape) < 2:
+        return 0.0
+    table = np.bincount(a * shape[1] + b, minlength=shape[0] * shape[1]).reshape(shape) / len(a)
+    expected = np.outer(table.sum(axis=1), table.sum(axis=0))
+    return float(np.sqrt(((table - expected) ** 2 / expected).sum() / (min(shape) - 1)))

@@ -1,0 +1,285 @@
+"""One mechanism on whole records: a fit for each block, one bound over all of them, synthetic tables.
+
+p(x_i | z_i) is the product over blocks of p_k(x_ik | z_i, x_i,<k, theta_k). With independent priors the pseudo
+posterior is a product too, so every block is fitted by itself. Fits are conditional on confidential earlier variables,
+synthesis on synthetic ones.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.fits import Fits, Progress
+from synth_core.analysis.records.blocks import PRESENCE, Block, Part, missing_name, parts_of
+from synth_core.analysis.records.coded import coded
+from synth_core.analysis.records.measures import Measures, average, measure
+from synth_core.analysis.records.surrogate import surrogate_table
+from synth_core.analysis.records.table import WholeRecords, whole_records
+from synth_core.analysis.result import Result
+from synth_core.analysis.utility import category_distance, ecdf_distance
+from synth_core.data.table import Table, outcome_column, outcome_values
+from synth_core.errors import FitError, InputError
+from synth_core.mechanisms.bounds import Bounds, joint_lipschitz_bounds
+from synth_core.mechanisms.catalogue import HISTOGRAM, Mechanism, find_mechanism
+from synth_core.mechanisms.guarantees import Guarantee
+from synth_core.models.base import Records
+from synth_core.system.cache import Cache
+
+Array = NDArray[np.float64]
+COVERS = "ε covers everything sensitive about one record, all of its blocks withheld together"
+NO_ANCHORS = ("values", "series")  # of a single fit, or of a plan
+
+
+@dataclass(frozen=True)
+class PartResult:
+    """One part under a mechanism.
+
+    Attributes
+    ----------
+    part : Part
+    result : Result
+        The `synthetic` of a later part is drawn at the confidential earlier values: it must never leave.
+    bounds : Bounds
+        Of all records; 0 where a value is missing.
+    distance : float
+        Of the synthetic values, drawn conditional on synthetic earlier ones: the largest difference of the
+        distribution functions, or the total variation of categories; the mean over data sets.
+    """
+
+    part: Part
+    result: Result
+    bounds: Bounds
+    distance: float
+
+
+@dataclass(frozen=True)
+class RecordsResult:
+    """A mechanism on whole records. Confidential, except `synthetic`.
+
+    Attributes
+    ----------
+    mechanism : str
+    parts : tuple of PartResult
+    lipschitz_bounds : array of shape (n_records,)
+        Delta_i over all combinations of the blocks' draws, in nats.
+    epsilon_promised : float or None
+        Of a strict mechanism: the sum of what the blocks promise.
+    synthetic : tuple of DataFrame
+        The sensitive columns of each data set, in the order of the records.
+    measures : Measures
+        Of all columns together, predictors included; means over data sets.
+    seconds : float
+    """
+
+    mechanism: str
+    parts: tuple[PartResult, ...]
+    lipschitz_bounds: Array
+    epsilon_promised: float | None
+    synthetic: tuple[pd.DataFrame, ...]
+    measures: Measures
+    seconds: float
+
+    @property
+    def point(self) -> Mechanism:
+        return find_mechanism(self.mechanism)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Of the same point in every block: the weakest of theirs."""
+        return min((part.result.guarantee for part in self.parts), key=lambda each: each.strength)
+
+    @property
+    def lipschitz_bound(self) -> float:
+        """Delta, the largest of the by-record bounds."""
+        return float(self.lipschitz_bounds.max())
+
+    @property
+    def epsilon(self) -> float:
+        """Of one released data set: promised where the guarantee is strict, else 2 * Delta."""
+        return 2.0 * self.lipschitz_bound if self.epsilon_promised is None else self.epsilon_promised
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Why the numbers should not be used, by block."""
+        return tuple(f"{p.part.name}: {text}" for p in self.parts for text in p.result.problems)
+
+
+class RecordsAnalysis:
+    """Runs mechanisms on whole records.
+
+    Parameters
+    ----------
+    blocks : tuple of Block
+        In the order in which they are synthesized.
+    common : dict
+        Settings of all blocks: predictors, epsilon, seed, and so on.
+    reference, anchor : Table, optional
+        As those of `Analysis`, with the same columns.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        blocks: tuple[Block, ...],
+        common: dict[str, object],
+        cache: Cache,
+        progress: Progress = lambda text, share: None,
+        reference: Table | None = None,
+        anchor: Table | None = None,
+    ):
+        self.blocks, self.cache, self.progress = blocks, cache, progress
+        self.parts = parts_of(blocks, common)
+        settings = self.parts[0].settings
+        self.predictors, self.seed, self.datasets = settings.predictors, settings.seed, settings.datasets
+        if settings.match_epsilon or settings.risk_span or settings.anchor in NO_ANCHORS:
+            raise InputError(
+                "Blocks take no ε to match, no declared span of the risk, and no anchor of values or of a series: each "
+                "is of a single fit."
+            )
+        self.records: WholeRecords = whole_records(table, blocks, self.predictors)
+        self.table = self.records.table
+        self._reference, self._anchor = (
+            None if other is None else whole_records(other, blocks, self.predictors).table
+            for other in (reference, anchor)
+        )
+        self._analyses: dict[tuple[int, bool], Analysis] = {}
+
+    @cached_property
+    def _first(self) -> Analysis:
+        return self._new(0)
+
+    def _new(self, place: int) -> Analysis:
+        """Of a part, its predictors not yet those of all rows."""
+        return Analysis(
+            self.table,
+            self.parts[place].settings,
+            self.cache,
+            self.progress,
+            self._reference,
+            anchor=self._anchor,
+        )
+
+    def _analysis(self, place: int, anchored: bool) -> Analysis:
+        """Of a part; an anchored one after the first is tuned on a surrogate."""
+        found = self._analyses.get((place, anchored))
+        if found is not None:
+            return found
+        part = self.parts[place]
+        analysis = self._new(place)
+        # Learnt where every row is: a missing value does not move the predictors of the others.
+        analysis.fits.transform = self._first.selection.transform
+        if anchored and place:
+            before = [self._analysis(j, True) for j in range(place)]
+            table = surrogate_table(self.table, self.parts[: place + 1], before, self._rng)
+            analysis.fits.surrogate = Fits(table, part.settings, self.cache, self.progress)
+            analysis.fits.surrogate.transform = analysis.fits.transform
+        self._analyses[place, anchored] = analysis
+        return analysis
+
+    def _rng(self, *stream: int) -> np.random.Generator:
+        return np.random.default_rng([self.seed, *stream])
+
+    def run(self, key: str) -> RecordsResult:
+        """Run one mechanism on all blocks.
+
+        Raises
+        ------
+        InputError
+            If the mechanism, a block or its values cannot be used; the block is named.
+        """
+        started, mechanism = time.perf_counter(), find_mechanism(key)
+        if mechanism.scheme == HISTOGRAM or mechanism.standard != "whole":
+            raise InputError(
+                f"{mechanism.label}: it is about one variable, its bins or its sensitive range. Blocks take mechanisms "
+                f"of the whole range."
+            )
+        analyses, results, bounds = [], [], []
+        for place, part in enumerate(self.parts):
+            try:
+                analysis = self._analysis(place, mechanism.likelihood == "anchored")
+                result = analysis.run(mechanism.key)
+            except (InputError, FitError) as error:
+                raise type(error)(f"Block '{part.name}': {error}") from None
+            analyses.append(analysis)
+            results.append(result)
+            bounds.append(_of_all(analysis.bounds_of(result), analysis.selection.complete))
+        drawn = [self._draw(analyses, results, dataset) for dataset in range(self.datasets)]
+        frames = tuple(self._frame(each) for each in drawn)
+        promised = [r.epsilon_promised for r in results]
+        return RecordsResult(
+            mechanism.key,
+            tuple(
+                PartResult(part, result, each, float(np.mean([self._distance(part, d) for d in drawn])))
+                for part, result, each in zip(self.parts, results, bounds, strict=True)
+            ),
+            joint_lipschitz_bounds(bounds),
+            None if None in promised else float(sum(p for p in promised if p is not None)),
+            frames,
+            self._measured(frames),
+            time.perf_counter() - started,
+        )
+
+    def _draw(self, analyses: list[Analysis], results: list[Result], dataset: int) -> dict[str, Array]:
+        """Values of every part, one synthetic value after the other, missing as NaN."""
+        first = analyses[0].selection
+        public = first.records.design[:, : len(first.transform.names)]
+        columns: dict[str, Array] = {}
+        for place, (part, analysis, result) in enumerate(zip(self.parts, analyses, results, strict=True)):
+            rng = self._rng(63, dataset, place)
+            posterior = analysis.refit(result)
+            which = int(rng.integers(posterior.n_draws))
+            rows = np.ones(len(public), dtype=bool)
+            if not part.of_missing and part.block.missing is not None:
+                rows = columns[missing_name(part.name)] == PRESENCE.index("no")
+            earlier = [each.columns(columns[each.name][rows]) for each in part.settings.earlier]
+            mine = analysis.model.records
+            # No family reads the outcome to predict; these are values that it takes.
+            records = Records(
+                np.resize(mine.outcome, int(rows.sum())),
+                np.hstack([public[rows], *earlier]),
+                mine.design_names,
+            )
+            columns[part.name] = np.full(len(rows), np.nan)
+            if rows.any():
+                model = type(analysis.model)(records, analysis.model.options)
+                draw = {name: values[which] for name, values in posterior.draws.items()}
+                columns[part.name][rows] = model.predict(draw, rng)
+        return columns
+
+    def _distance(self, part: Part, drawn: dict[str, Array]) -> float:
+        """How far the synthetic values that are there stand from the confidential ones."""
+        categories = part.settings.outcome_categories
+        mine = outcome_values(self.table, part.name, categories)
+        mine, synthetic = mine[~np.isnan(mine)], drawn[part.name][~np.isnan(drawn[part.name])]
+        if not synthetic.size:
+            return 1.0
+        if categories is None:
+            return ecdf_distance(mine, synthetic).ecdf_max
+        return category_distance(mine, synthetic, len(categories)).ecdf_max
+
+    def _measured(self, frames: tuple[pd.DataFrame, ...]) -> Measures:
+        self.progress("comparing whole records", 0.0)
+        return average(
+            [measure(coded(self.records, self.blocks, each, self.predictors), self.seed) for each in frames]
+        )
+
+    def _frame(self, drawn: dict[str, Array]) -> pd.DataFrame:
+        """The sensitive columns as the table has them."""
+        values = [part for part in self.parts if not part.of_missing]
+        return pd.DataFrame(
+            {p.name: outcome_column(drawn[p.name], p.settings.outcome_categories) for p in values}
+        )
+
+
+def _of_all(bounds: Bounds, complete: NDArray[np.bool_]) -> Bounds:
+    """The same of all records: a value that is missing has no term."""
+    highest, lowest = np.zeros((2, len(complete)))
+    highest[complete], lowest[complete] = bounds.highest, bounds.lowest
+    return Bounds(highest, lowest, bounds.draw_max, bounds.draw_min)

@@ -1,0 +1,95 @@
+"""The table that blocks are fitted on: public predictors, and sensitive variables as declared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from synth_core.analysis.records.blocks import PRESENCE, Block, missing_name
+from synth_core.data.table import Table, category_codes, check_rows, numeric_outcome, outcome_column
+from synth_core.errors import InputError
+
+
+@dataclass(frozen=True)
+class WholeRecords:
+    """A table of whole records.
+
+    Attributes
+    ----------
+    table : Table
+        One row a record: predictors, sensitive variables, and a column for each that may be missing.
+    complete : array of bool of shape (n_rows,)
+        Which rows of the table as loaded these are.
+    dropped_by : dict
+        Rows that were left out, by column.
+    """
+
+    table: Table
+    complete: np.ndarray
+    dropped_by: dict[str, int]
+
+    @property
+    def dropped(self) -> int:
+        return int((~self.complete).sum())
+
+
+def whole_records(table: Table, blocks: Sequence[Block], predictors: tuple[str, ...]) -> WholeRecords:
+    """Read the sensitive variables as declared; rows are complete but for what may be missing.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, a value is not what its block declares, or too few rows are complete. The column and
+        the row are named.
+    """
+    kept = np.ones(table.rows, dtype=bool)
+    dropped_by, columns = {}, {}
+    for name in predictors:
+        table.column(name)
+        columns[name] = table.frame[name].reset_index(drop=True)
+        absent = columns[name].isna().to_numpy()
+        dropped_by[name], kept = int(absent.sum()), kept & ~absent
+    for block in blocks:
+        values = _values(table, block)
+        absent = np.isnan(values)
+        columns[block.name] = pd.Series(outcome_column(values, block.options.get("categories")))
+        if block.missing is None:
+            dropped_by[block.name], kept = int(absent.sum()), kept & ~absent
+            continue
+        name = missing_name(block.name)
+        if name in table.frame.columns:
+            raise InputError(f"The table has a column '{name}', a name that is needed here; rename it.")
+        columns[name] = pd.Series(np.where(absent, PRESENCE[1], PRESENCE[0]), dtype=object)
+    check_rows(int(kept.sum()), int((~kept).sum()))
+    frame = pd.DataFrame(columns)[kept].reset_index(drop=True)
+    for block in blocks:
+        if frame[block.name].isna().all():
+            raise InputError(f"Block '{block.name}' has no value in the complete rows.")
+    return WholeRecords(Table(table.name, frame, table.confidential), kept, dropped_by)
+
+
+def _values(table: Table, block: Block) -> np.ndarray:
+    """Numbers or codes of a block, missing as NaN, of shape (n_rows,)."""
+    table.column(block.name)
+    series = table.frame[block.name].reset_index(drop=True)
+    if block.missing:
+        marked = series.astype("object").map(lambda value: str(value).strip()).isin(block.missing)
+        series = series.astype("object").where(~marked.to_numpy(), None)
+        if not pd.api.types.is_numeric_dtype(table.frame[block.name]):
+            series = _numbers_if_all(series)
+    read = Table(table.name, series.to_frame(block.name), table.confidential)
+    categories = block.options.get("categories")
+    return (
+        numeric_outcome(read, block.name)
+        if categories is None
+        else category_codes(read, block.name, categories)
+    )
+
+
+def _numbers_if_all(series: pd.Series) -> pd.Series:
+    """Numbers, where everything that is there is one."""
+    numbers = pd.to_numeric(series, errors="coerce")
+    return numbers if (numbers.notna() == series.notna()).all() else series

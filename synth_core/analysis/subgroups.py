@@ -1,0 +1,123 @@
+"""Accuracy within groups of records that share a predictor's value, or a quarter of its range."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from synth_core.analysis.measures import percentile_of
+from synth_core.analysis.utility import Statistic, ecdf_distance, statistics
+from synth_core.data.design import Selection
+from synth_core.data.table import Table
+from synth_core.errors import InputError
+
+Array = NDArray[np.float64]
+
+MAX_GROUPS = 12
+MIN_RECORDS = 20  # fewer say more of chance than of a mechanism: they are put together
+OTHERS = "all others"
+FEW_VALUES = 8  # of a number: each is a group of its own
+
+
+@dataclass(frozen=True)
+class Group:
+    """Records that share a value of a predictor: `rows` are indices into the complete rows."""
+
+    name: str
+    rows: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class GroupAccuracy:
+    """One statistic within a group, and the largest difference of its distribution functions.
+
+    `statistic.name` is the group's name.
+    """
+
+    n_records: int
+    statistic: Statistic
+    ecdf_max: float
+
+
+def groups_of(
+    table: Table, selection: Selection, predictor: str, categorical: tuple[str, ...] = ()
+) -> list[Group]:
+    """Groups of the complete rows by a predictor; predictors are public, so their own quartiles may cut them.
+
+    Parameters
+    ----------
+    categorical : tuple of str
+        Numeric predictors that are read as categories.
+
+    Raises
+    ------
+    InputError
+        If the table has no such column.
+    """
+    kind = table.column(predictor).kind
+    values = table.frame[predictor].reset_index(drop=True)[selection.complete].reset_index(drop=True)
+    if kind != "number" or predictor in categorical or values.nunique() <= FEW_VALUES:
+        return _by_value(values)
+    return _by_quarter(values.to_numpy(dtype=float), predictor)
+
+
+def _by_value(values: pd.Series) -> list[Group]:
+    known = values.notna().to_numpy()
+    codes, levels = pd.factorize(values[known], sort=values.map(type).nunique() <= 1)
+    rows = np.flatnonzero(known)
+    counts = np.bincount(codes, minlength=len(levels))
+    kept = [int(i) for i in np.argsort(-counts, kind="stable") if counts[i] >= MIN_RECORDS]
+    kept = kept[:MAX_GROUPS] if len(kept) == len(levels) <= MAX_GROUPS else kept[: MAX_GROUPS - 1]
+    found = [Group(_name(levels[i]), rows[codes == i]) for i in sorted(kept)]
+    others = rows[~np.isin(codes, kept)]
+    return found + ([Group(OTHERS, others)] if len(others) >= MIN_RECORDS else [])
+
+
+def _by_quarter(values: Array, predictor: str) -> list[Group]:
+    cuts = np.unique(np.nanquantile(values, [0.25, 0.5, 0.75], method="inverted_cdf"))
+    part = np.searchsorted(cuts, values)  # up to the first cut, above it up to the second, ...
+    part[np.isnan(values)] = -1
+    names = [f"{predictor} up to {cuts[0]:g}"]
+    names += [f"above {low:g} up to {high:g}" for low, high in pairwise(cuts)]
+    names.append(f"above {cuts[-1]:g}")
+    groups = [Group(name, np.flatnonzero(part == i)) for i, name in enumerate(names)]
+    return [group for group in groups if len(group.rows) >= MIN_RECORDS]
+
+
+def _name(level: object) -> str:
+    return f"{level:g}" if isinstance(level, float | np.floating) else str(level)
+
+
+def by_group(
+    confidential: Array, synthetic: Array, groups: list[Group], measure: str, seed: int
+) -> list[GroupAccuracy]:
+    """Accuracy within each group.
+
+    Parameters
+    ----------
+    confidential : array of shape (n_records,)
+    synthetic : array of shape (n_datasets, n_records)
+    measure : str
+        "mean", "median" or "q" and a percentile.
+    seed : int
+        Of the intervals.
+
+    Raises
+    ------
+    InputError
+        If there is no such statistic, or no group of at least `MIN_RECORDS` records.
+    """
+    if not groups:
+        raise InputError(f"No group has {MIN_RECORDS} records.")
+    percentile = percentile_of(measure)
+    found = []
+    for group in groups:
+        real, made = confidential[group.rows], synthetic[:, group.rows]
+        both = statistics(real, made, () if percentile is None else (percentile,), seed)
+        distance = ecdf_distance(real, made[0])
+        found.append(GroupAccuracy(len(group.rows), replace(both[-1], name=group.name), distance.ecdf_max))
+    return found

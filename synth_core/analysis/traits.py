@@ -1,0 +1,135 @@
+"""What a sensitive variable looks like: zeros, losses, a top code, heaps, skewness, counts, a share."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+SPIKE_SHARE, SPIKE_RECORDS, SPIKE_RATIO = 0.002, 5, 3.0
+NEAR_TOP = 20  # distinct values below the largest that it is compared with
+HEAPED, HEAP_RATIO = 0.2, 3.0
+LARGEST_COUNT = 1_000  # whole numbers beyond it are amounts, given in whole units
+SKEWED = 0.2  # Kelly's skewness; that of an exponential is 0.46
+
+
+@dataclass(frozen=True)
+class Traits:
+    """Of the present values of a column.
+
+    Attributes
+    ----------
+    n, zeros, losses : int
+        Records in all, of value zero, below zero.
+    inside_unit : bool
+        Whether every value lies strictly between 0 and 1.
+    counts : bool
+        Whole numbers from zero up to some hundreds.
+    at_top : int
+        Records of the largest value where they are a spike, as of a top code; else 0.
+    heap, heaped : float
+        The largest power of ten whose multiples are far too many, and their share of the values that are not zero;
+        0 where there is none.
+    skewness, log_skewness : float
+        Kelly's coefficient, ((q90 - q50) - (q50 - q10)) / (q90 - q10), of the values and of the logarithms of those
+        above zero.
+    dispersion : float
+        Variance over mean.
+    typical : float
+        Median of the absolute values that are not zero.
+    """
+
+    n: int
+    zeros: int
+    losses: int
+    inside_unit: bool
+    counts: bool
+    at_top: int
+    heap: float
+    heaped: float
+    skewness: float
+    log_skewness: float
+    dispersion: float
+    typical: float
+
+    @property
+    def sentences(self) -> list[str]:
+        """What was recognised, a sentence each; counts and shares, no single value."""
+        found = []
+        if self.inside_unit:
+            found.append("Every value lies strictly between 0 and 1.")
+        if self.counts:
+            found.append("All values are whole numbers from zero, as counts are.")
+        if self.losses:
+            found.append(f"{self.losses:,} of {self.n:,} values are below zero.")
+        if self.zeros and not self.counts:
+            found.append(f"{self.zeros:,} of {self.n:,} values are zero ({100 * self.zeros / self.n:.1f} %).")
+        if self.at_top:
+            found.append(f"{self.at_top:,} records share the largest value, as with a top code.")
+        if self.heap:
+            found.append(
+                f"{100 * self.heaped:.0f} % of the values that are not zero are multiples of {self.heap:,g}."
+            )
+        if abs(self.skewness) > SKEWED:
+            found.append(
+                f"The values are skewed, with a long {'upper' if self.skewness > 0 else 'lower'} tail."
+            )
+        return found
+
+
+def traits_of(values: NDArray[np.float64]) -> Traits:
+    """Recognise them in the values of a column, of shape (n_records,), none missing."""
+    nonzero = np.abs(values[values != 0])
+    mean = float(values.mean())
+    whole = bool((values % 1 == 0).all())
+    heap, heaped = _heap(nonzero)
+    return Traits(
+        n=len(values),
+        zeros=int((values == 0).sum()),
+        losses=int((values < 0).sum()),
+        inside_unit=bool(((values > 0) & (values < 1)).all()),
+        counts=whole and bool((values >= 0).all()) and float(values.max()) <= LARGEST_COUNT and not heap,
+        at_top=_at_top(values),
+        heap=heap,
+        heaped=heaped,
+        skewness=_kelly(values),
+        log_skewness=_kelly(np.log(values[values > 0])),
+        dispersion=float(values.var()) / mean if mean > 0 else math.inf,
+        typical=float(np.median(nonzero)) if nonzero.size else 0.0,
+    )
+
+
+def _kelly(values: NDArray[np.float64]) -> float:
+    if len(values) < 2:
+        return 0.0
+    low, middle, high = np.percentile(values, (10, 50, 90))
+    return 0.0 if high == low else float((high + low - 2 * middle) / (high - low))
+
+
+def _at_top(values: NDArray[np.float64]) -> int:
+    """How many records have the largest value, if that is many times what the values just below it have."""
+    distinct, counts = np.unique(values, return_counts=True)
+    if len(distinct) <= NEAR_TOP:
+        return 0
+    top, below = int(counts[-1]), float(np.median(counts[-1 - NEAR_TOP : -1]))
+    spike = top >= max(SPIKE_RECORDS, SPIKE_SHARE * len(values)) and top > SPIKE_RATIO * below
+    return top if spike else 0
+
+
+def _heap(magnitudes: NDArray[np.float64]) -> tuple[float, float]:
+    """The largest power of ten whose multiples are many more than their even share among those of a tenth of it.
+
+    Multiples of r / 10 are multiples of r one time in ten if nobody rounds. Compared are powers well below a typical
+    value: above it, hardly any value could be a multiple.
+    """
+    if not magnitudes.size:
+        return 0.0, 0.0
+    for power in range(math.floor(math.log10(np.median(magnitudes))), 0, -1):
+        step = 10.0**power
+        share = float((magnitudes % step == 0).mean())
+        finer = float((magnitudes % (step / 10) == 0).mean())
+        if share > HEAPED and share > HEAP_RATIO * finer / 10 and 2 * step <= np.median(magnitudes):
+            return step, share
+    return 0.0, 0.0

@@ -1,0 +1,85 @@
+"""A mechanism with its weights: what is known of it before the refit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from synth_core.analysis.anchored import Anchored
+from synth_core.analysis.fits import Fits
+from synth_core.analysis.mechanism_weights import MechanismWeights, weights_of
+from synth_core.analysis.risk_map import RiskMap
+from synth_core.mechanisms.catalogue import Mechanism
+from synth_core.mechanisms.censoring import Censoring
+from synth_core.mechanisms.weights import range_averaged_weights
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Weighted:
+    """What a refit is made with.
+
+    Attributes
+    ----------
+    weights : array of shape (n_records,)
+        Of the refit.
+    multiplier : array of shape (n_records,)
+        Of the log-likelihoods in the bounds.
+    outside : array of shape (n_records,), or empty
+        lambda_i of the range-averaged standard.
+    """
+
+    mechanism: Mechanism
+    chosen: MechanismWeights
+    weights: Array
+    multiplier: Array
+    outside: Array
+    censoring: Censoring | None
+    anchored: Anchored | None = None
+
+    def censoring_of(self, rows: Any) -> Censoring | None:
+        """Of some of the records."""
+        return None if self.censoring is None else self.censoring.of(rows)
+
+
+def weigh(
+    mechanism: Mechanism,
+    fits: Fits,
+    frozen: RiskMap | None,
+    anchored: Anchored | None = None,
+    scalar: float | None = None,
+) -> Weighted:
+    """The weights of a mechanism's refit and of its bounds, and whether its terms are clamped.
+
+    Parameters
+    ----------
+    frozen : RiskMap or None
+        What the weights are frozen on.
+    anchored : Anchored, optional
+        Of an anchored likelihood.
+    scalar : float, optional
+        Replaces EM's own weight.
+    """
+    chosen = weights_of(mechanism, fits, frozen if mechanism.weighted else None, scalar)
+    weights, multiplier, outside = chosen.weights, chosen.weights, np.empty(0)
+    if anchored is not None:
+        weights = multiplier = np.where(anchored.part, anchored.weight * weights, 0.0)
+        chosen = replace(chosen, tuned=chosen.tuned | anchored.tuned)
+    if mechanism.standard == "averaged":
+        closed = frozen is not None and frozen.closed
+        outside = frozen.outside(fits) if frozen is not None and closed else fits.outside()
+        multiplier = (1.0 - outside) * weights
+        weights = range_averaged_weights(weights, outside)
+    censoring = censoring_under(mechanism, fits.settings.epsilon, anchored)
+    return Weighted(mechanism, chosen, weights, multiplier, outside, censoring, anchored)
+
+
+def censoring_under(mechanism: Mechanism, epsilon: float, anchored: Anchored | None) -> Censoring | None:
+    """How a mechanism's likelihood is clamped, if it is."""
+    if anchored is not None:
+        return anchored.censoring
+    return Censoring(epsilon / 2) if mechanism.likelihood == "censored" else None

@@ -1,0 +1,251 @@
+"""`compare` with blocks: several sensitive variables, one joint row a mechanism and a row for each block beneath."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from dataclasses import asdict
+from typing import Any
+
+from synth_core.analysis.records.blocks import Block
+from synth_core.analysis.records.measures import Measures
+from synth_core.analysis.records.records import COVERS, PartResult, RecordsAnalysis, RecordsResult
+from synth_core.analysis.risk_map import RiskMap
+from synth_core.analysis.settings import MODEL_OPTIONS, Settings, make_settings
+from synth_core.cli.data import load_anchor, load_reference, table_of
+from synth_core.cli.settings_arguments import given_settings, option_name
+from synth_core.errors import InputError
+from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.system.text_table import aligned
+
+OF_A_BLOCK = {"outcome", "model", "program", "guess"} | MODEL_OPTIONS - {"prior_scale"}
+HEADER = (
+    *("mechanism", "Δ", "ε", "guarantee", "k-marginal", "pMSE ratio", "assoc."),  # of all blocks together
+    *("distance", "zero α", "cens.", "seconds"),
+)
+
+
+def add_blocks(command: argparse.ArgumentParser) -> None:
+    """The options that name sensitive variables and their shares of epsilon."""
+    command.add_argument(
+        "--block",
+        action="append",
+        metavar="NAME=MODEL[:OPTION=VALUE...]",
+        help="a sensitive variable and its model, again for each variable, in the order of synthesis; for example "
+        "MSP=categorical:categories=1,2,3 or PINCP=two_part:unit=1000:missing=N:guess=40,0.8",
+    )
+    command.add_argument(
+        "--share",
+        action="append",
+        metavar="NAME=SHARE",
+        help="of a block in ε; what is left is divided equally among the others",
+    )
+
+
+def read_block(text: str) -> Block:
+    """A block as it is written; raises InputError.
+
+    Examples
+    --------
+    >>> read_block("MSP=categorical:categories=1,2,N:missing=").options
+    {'categories': ('1', '2', 'N')}
+    """
+    name, equals, rest = text.partition("=")
+    model, *options = rest.split(":")
+    if not (equals and name and model):
+        raise InputError(f"A block is written NAME=MODEL[:OPTION=VALUE...] (given: {text}).")
+    given: dict[str, Any] = {}
+    for option in options:
+        key, _, value = option.partition("=")
+        if key in given:
+            raise InputError(f"Block '{name}': the option '{key}' is given twice.")
+        given[key] = value
+    missing = given.pop("missing", None)
+    scale = given.pop("earlier_scale", None)
+    return Block(
+        name,
+        model,
+        {key: _typed(key, value) for key, value in given.items()},
+        None if missing is None else tuple(filter(None, missing.split(","))),
+        None if scale is None else _number(scale, f"Block '{name}': earlier_scale"),
+    )
+
+
+def _typed(key: str, value: str) -> Any:
+    """A value as the setting of that name takes it; the settings themselves check it."""
+    field = Settings.model_fields.get(key)
+    if field is not None and "tuple" in str(field.annotation):
+        return tuple(value.split(","))
+    return True if field is not None and field.annotation is bool and not value else value
+
+
+def _number(text: str, what: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"{what} must be a number (given: {text}).") from None
+
+
+def blocks_from(args: argparse.Namespace) -> tuple[Block, ...]:
+    """The blocks with their shares; raises InputError."""
+    blocks = {block.name: block for block in map(read_block, args.block)}
+    if len(blocks) < len(args.block):
+        names = [read_block(text).name for text in args.block]
+        raise InputError(f"The block '{next(n for n in names if names.count(n) > 1)}' is named twice.")
+    for text in args.share or ():
+        name, _, share = text.rpartition("=")
+        if name not in blocks:
+            raise InputError(f"--share names '{name}', which is no block (given: {text}).")
+        given = {**vars(blocks[name]), "share": _number(share, f"The share of '{name}'")}
+        blocks[name] = Block(**given)
+    return tuple(blocks.values())
+
+
+def open_records(args: argparse.Namespace) -> tuple[RecordsAnalysis, list[str]]:
+    """The table, blocks and mechanisms that the options name; raises InputError."""
+    from synth_core.system.cache import results_cache
+
+    keys = list(dict.fromkeys(find_mechanism(name).key for name in args.mechanism))
+    common = given_settings(args)
+    wrong = sorted(OF_A_BLOCK & common.keys())
+    if wrong:
+        raise InputError(
+            f"{option_name(wrong[0])} is of one sensitive variable. With blocks it is said in the block, such as "
+            f"--block NAME=MODEL:{wrong[0]}=…"
+        )
+    blocks = blocks_from(args)
+    # Asked of settings alone, before a table is read.
+    chosen = make_settings(**common | {"outcome": blocks[0].name, "model": "lognormal"})
+    reference = load_reference(chosen, args.data_seed, args.missing)
+    if isinstance(reference, RiskMap):
+        raise InputError("With blocks the risk reference is a table: a plan's risk map is of one variable.")
+    table = table_of(args, args.data)
+    analysis = RecordsAnalysis(
+        table,
+        blocks,
+        common,
+        results_cache(),
+        reference=reference,
+        anchor=load_anchor(chosen, args.data_seed, args.missing),
+    )
+    return analysis, keys
+
+
+def run_blocks(args: argparse.Namespace) -> int:
+    """Run the mechanisms on whole records and print them."""
+    analysis, keys = open_records(args)
+    results = [analysis.run(key) for key in keys]
+    if args.format == "json":
+        print(json.dumps(as_json(analysis, results), indent=2, ensure_ascii=False))
+        return 0
+    records = analysis.records
+    print(
+        f"{analysis.table.name}: {', '.join(block.name for block in analysis.blocks)}, {analysis.table.rows:,} records"
+        f" ({records.dropped:,} dropped){' given ' + ', '.join(analysis.predictors) if analysis.predictors else ''}"
+    )
+    rows = [row for result in results for row in _rows(result)]
+    for line in aligned([list(HEADER), *rows]):
+        print(line)
+    for result in results:
+        for problem in result.problems:
+            print(f"! {result.mechanism}: a fit has not converged: {problem}")
+        print(f"  {result.mechanism}: {result.guarantee.promise}")
+        print(f"  {result.mechanism}: {_closeness(result.measures)}")
+        for part in result.parts:
+            if part.result.anchor:
+                print(f"  {result.mechanism}, {part.part.name}: {part.result.anchor}")
+    if any(result.guarantee.strict for result in results):
+        print(
+            f"{COVERS}, per released data set, where the guarantee is strict; a changed value costs twice as much."
+        )
+        print("A block's ε is its share, not that variable's protection: later blocks are conditional on it.")
+    print("Δ is taken over all combinations of the blocks' draws.")
+    return 0
+
+
+def _rows(result: RecordsResult) -> list[list[str]]:
+    """The joint row, and one for each part."""
+    mark = " !" if result.problems else ""
+    joint = [result.mechanism, f"{result.lipschitz_bound:.3f}", f"{result.epsilon:.3f}{mark}"]
+    found = result.measures
+    joint += [
+        result.guarantee.label,
+        f"{found.k_marginal:.0f}",
+        f"{found.pmse_ratio:.2f}",
+        f"{found.association:.3f}",
+    ]
+    joint += ["", "", "", f"{result.seconds:.2f}"]
+    return [joint, *(_part_row(part) for part in result.parts)]
+
+
+def _closeness(found: Measures) -> str:
+    """The measures of the joint row in words."""
+    return (
+        f"In sets of three columns it is as close to the table as a random sample of {found.sample_share:.1%} of the "
+        f"records. The association of {found.worst_pair[0]} and {found.worst_pair[1]} is furthest off, by "
+        f"{found.worst_association:.2f}."
+    )
+
+
+def _part_row(part: PartResult) -> list[str]:
+    found = part.result
+    return [
+        f"  {part.part.name}",
+        f"{part.bounds.lipschitz_bound:.3f}",
+        f"{found.epsilon:.3f}{' !' if found.problems else ''}",
+        *[""] * 4,
+        f"{part.distance:.4f}",
+        f"{found.n_zero_weight:,}",
+        f"{found.n_censored:,}",
+        "cached" if found.cached else f"{found.seconds:.2f}",
+    ]
+
+
+def as_json(analysis: RecordsAnalysis, results: list[RecordsResult]) -> dict[str, Any]:
+    """The documented JSON of whole records; later versions only add to it."""
+    return {
+        "table": {
+            "rows": analysis.table.rows,
+            "rows_dropped": analysis.records.dropped,
+            "blocks": [{"name": block.name, "model": block.model} for block in analysis.blocks],
+            "predictors": list(analysis.predictors),
+            "fingerprint": analysis.table.fingerprint,
+        },
+        "results": [_result_json(result) for result in results],
+    }
+
+
+def _result_json(result: RecordsResult) -> dict[str, Any]:
+    return {
+        "mechanism": result.mechanism,
+        "guarantee": result.guarantee.label,
+        "covers": COVERS,
+        "lipschitz_bound": _finite(result.lipschitz_bound),
+        "epsilon": _finite(result.epsilon),
+        "blocks": [
+            {
+                "name": part.part.name,
+                "model": part.part.settings.model,
+                "share": part.part.share,
+                "conditional_on": [each.name for each in part.part.settings.earlier],
+                "lipschitz_bound": _finite(part.bounds.lipschitz_bound),
+                "epsilon": _finite(part.result.epsilon),
+                "distance": part.distance,
+                "n_records": len(part.result.weights),
+                "n_zero_weight": part.result.n_zero_weight,
+                "n_censored": part.result.n_censored,
+                "tuned": part.result.tuned,
+                "anchor": part.result.anchor or None,
+                "problems": list(part.result.problems),
+            }
+            for part in result.parts
+        ],
+        "measures": asdict(result.measures),
+        "problems": list(result.problems),
+        "seconds": result.seconds,
+    }
+
+
+def _finite(value: float) -> float | str:
+    return value if math.isfinite(value) else str(value)

@@ -1,0 +1,104 @@
+"""Whether an audit could refute a claim, said before it runs: the largest lower bound that so many runs can give.
+
+How many neighbours and statistics share the error is known only once the runs are there, so there are two bounds: what
+could be shown if few do, and what can be shown however many do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from synth_core.experiments.audit.lower_bound import detectable
+from synth_core.experiments.audit.neighbour_runs import PARAMETERS
+from synth_core.experiments.audit.neighbours import RELATIONS
+from synth_core.mechanisms.catalogue import Mechanism
+from synth_core.system import limits
+
+NEIGHBOURS = (1, 3)  # that are tried for a line, see `neighbours.worst_records`
+STATISTICS = (
+    5,
+    2 + PARAMETERS + 5,
+)  # of a run: of the density ratio and parameters, and of the synthetic values
+ROUNDED_TO = 1_000
+
+
+@dataclass(frozen=True)
+class Power:
+    """What an audit can say of a claim.
+
+    Attributes
+    ----------
+    claim : float
+        epsilon of one data set.
+    surely, at_most : float
+        The largest lower bound that can be shown however many share the error, and if few do.
+    needed : int or None
+        Runs with which a larger lower bound than the claim can surely be shown; None beyond what an audit may take.
+    """
+
+    claim: float
+    runs: int
+    surely: float
+    at_most: float
+    needed: int | None
+
+    @property
+    def words(self) -> str:
+        """The same as half a sentence."""
+        claim, runs = f"ε = {self.claim:.3g}", f"{self.runs:,} runs"
+        if self.claim < self.surely:
+            return f"{runs} can test {claim}: a lower bound of up to {self.surely:.1f} can be shown"
+        needs = (
+            f"needs about {self.needed:,}"
+            if self.needed is not None
+            else f"even {limits.AUDIT_RUNS[1]:,} would not do"
+        )
+        if self.claim >= self.at_most:
+            return f"too weak to test {claim} with {runs}, which show at most {self.at_most:.1f}; {needs}"
+        return (
+            f"perhaps too weak to test {claim} with {runs}, which surely show {self.surely:.1f} only; {needs}"
+        )
+
+
+def n_lines(mechanisms: Iterable[Mechanism], frozen: bool, as_set: bool) -> int:
+    """How many lines of an audit share the error: mechanism by source of weights by neighbour relation.
+
+    Parameters
+    ----------
+    frozen : bool
+        Whether there is a risk map frozen on another table.
+    as_set : bool
+        Whether weights come only from where the settings say; else those from the table itself are audited too.
+    """
+    both = frozen and not as_set
+    return len(RELATIONS) * sum(2 if mechanism.weighted and both else 1 for mechanism in mechanisms)
+
+
+def power(claim: float, runs: int, lines: int, confidence: float = 0.95) -> Power:
+    """What an audit of so many runs on each table can say of a claim.
+
+    Parameters
+    ----------
+    lines : int
+        See `n_lines`; they share 1 - `confidence`.
+
+    Examples
+    --------
+    >>> power(8.0, 2_000, 4).words
+    'too weak to test ε = 8 with 2,000 runs, which show at most 4.9; needs about 58,000'
+    """
+    error = (1 - confidence) / lines
+
+    def reach(n: int, which: int) -> float:
+        """Half of the runs choose thresholds; statistics in both directions and neighbours share the error."""
+        share = error / NEIGHBOURS[which] / (2 * STATISTICS[which])
+        return detectable((n // 2, n // 2), share)
+
+    low, high = 1, limits.AUDIT_RUNS[1] // ROUNDED_TO
+    if reach(high * ROUNDED_TO, 1) <= claim:
+        return Power(claim, runs, reach(runs, 1), reach(runs, 0), None)
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if reach(middle * ROUNDED_TO, 1) > claim else (middle + 1, high)
+    return Power(claim, runs, reach(runs, 1), reach(runs, 0), low * ROUNDED_TO)

@@ -1,0 +1,134 @@
+"""Charts of a briefing that an office program can edit: plain numbers, simpler than the figures of the screen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from synth_core.figures.palette import color
+from synth_core.figures.parts import Summary, statistic_label
+from synth_core.mechanisms.guarantees import Guarantee
+
+POINTS = 64  # of a curve, thinned: a chart that can be edited holds each as a cell
+
+
+@dataclass(frozen=True)
+class Series:
+    """One line or one colour of bars; `y` may lack values."""
+
+    name: str
+    color: str
+    x: tuple[float, ...]
+    y: tuple[float | None, ...]
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A chart that an office program can edit: simpler than the figure of the screen, with the same numbers.
+
+    Attributes
+    ----------
+    kind : str
+        "curves" of (x, y), or "bars" of one value a category.
+    title, reading : str
+        Of its slide.
+    categories : tuple of str
+        Of bars.
+    """
+
+    kind: Literal["curves", "bars"]
+    title: str
+    reading: str
+    x_label: str
+    y_label: str
+    series: tuple[Series, ...]
+    categories: tuple[str, ...] = ()
+    logarithmic: bool = False
+
+
+def _thinned(values: Sequence[float]) -> tuple[float, ...]:
+    step = max(1, -(-len(values) // POINTS))
+    kept = list(values[::step])
+    return tuple(kept if kept[-1] == values[-1] else [*kept, values[-1]])
+
+
+def ecdf_chart(summaries: list[Summary], labels: dict[str, str], outcome: str) -> Chart:
+    """Distribution functions, of what has converged."""
+    curves = [("Confidential", "#1b2430", summaries[0]["ecdf"]["confidential"])]
+    curves += [
+        (labels[s["mechanism"]], color(s["mechanism"]), s["ecdf"]["synthetic"])
+        for s in summaries
+        if not s["problems"]
+    ]
+    at = summaries[0]["ecdf"]["confidential"]["at"]
+    return Chart(
+        "curves",
+        "Distribution functions",
+        "Curves that coincide mean the same distribution.",
+        f"{outcome} (the table's unit)",
+        "Share of records at or below",
+        tuple(
+            Series(name, look, _thinned(curve["at"]), _thinned(curve["share"]))
+            for name, look, curve in curves
+        ),
+        logarithmic=at[0] > 0 and at[-1] > 20 * at[len(at) // 2],
+    )
+
+
+def errors_chart(summaries: list[Summary], labels: dict[str, str]) -> Chart:
+    """Errors of mean and percentiles, in percent."""
+    names = tuple(statistic_label(each["name"]) for each in summaries[0]["statistics"])
+    return Chart(
+        "bars",
+        "Errors of mean and percentiles",
+        "Short bars are accurate.",
+        "",
+        "Synthetic − confidential (% of confidential)",
+        tuple(
+            Series(
+                labels[s["mechanism"]],
+                color(s["mechanism"]),
+                (),
+                tuple(
+                    100 * (each["synthetic"] - each["confidential"]) / abs(each["confidential"])
+                    if each["confidential"]
+                    else None
+                    for each in s["statistics"]
+                ),
+            )
+            for s in summaries
+            if not s["problems"]
+        ),
+        names,
+    )
+
+
+def epsilon_chart(
+    summaries: list[Summary], labels: dict[str, str], guarantees: dict[str, Guarantee]
+) -> Chart:
+    """ε by mechanism, each with its guarantee."""
+    shown = [s for s in summaries if not s["problems"]]
+    return Chart(
+        "bars",
+        "Privacy: ε of each mechanism",
+        "Smaller is more private. Compare heights only under the same guarantee, in brackets.",
+        "",
+        "ε of one data set",
+        (Series("ε", "#1d4ed8", (), tuple(float(s["epsilon"]) for s in shown)),),
+        tuple(f"{labels[s['mechanism']]} ({guarantees[s['mechanism']].label})" for s in shown),
+    )
+
+
+def weights_chart(summaries: list[Summary], labels: dict[str, str]) -> Chart:
+    """Mean weight by mechanism."""
+    shown = [s for s in summaries if s["privacy"] and not s["problems"]]
+    return Chart(
+        "bars",
+        "Mean privacy weight",
+        "A weight of 1 keeps a record's full say, 0 removes it.",
+        "",
+        "Mean weight α of the records",
+        (Series("Mean weight", "#1d4ed8", (), tuple(s["privacy"]["weights"]["mean"] for s in shown)),),
+        tuple(labels[s["mechanism"]] for s in shown),
+    )

@@ -1,0 +1,101 @@
+"""What a guarantee leaves an intruder to believe, as one sentence for readers who do not know ε."""
+
+from __future__ import annotations
+
+import math
+
+from synth_core.mechanisms.guarantees import Guarantee, belief_after
+
+PRIOR = 0.01  # the suspicion that the sentence starts from
+
+# Strict only once something is given that was read from the table itself.
+_GIVEN = {
+    "weights_seen": ("these weights given", "the weights were made from this table"),
+    "data_derived": ("this ε given", "this ε was taken from this table"),
+    "settings_seen": ("these settings given", "they were chosen by looking at results on confidential data"),
+}
+
+
+def epsilon_number(epsilon: float) -> str:
+    """Epsilon with two decimals at most, more where it is small.
+
+    Examples
+    --------
+    >>> epsilon_number(0.5), epsilon_number(8.468), epsilon_number(0.0123)
+    ('0.5', '8.47', '0.012')
+    """
+    if epsilon < 0.1:
+        return f"{epsilon:.2g}"
+    return f"{epsilon:.2f}".rstrip("0").rstrip(".")
+
+
+def at_most(belief: float) -> str:
+    """A largest belief in percent, rounded up: what is said to be the most must not be too little.
+
+    Examples
+    --------
+    >>> at_most(0.02671), at_most(0.1421), at_most(0.99996)
+    ('at most 2.7 %', 'at most 15 %', 'nearly 100 %')
+    """
+    percent = 100 * belief
+    if percent > 99:
+        return "nearly 100 %"
+    tenths = math.ceil(round(10 * percent, 6)) / 10
+    return f"at most {tenths:g} %" if percent < 10 else f"at most {math.ceil(round(percent, 6))} %"
+
+
+def suspicion(
+    guarantee: Guarantee,
+    epsilon: float,
+    epsilon_replace: float | None,
+    datasets: int = 1,
+    weights: str = "fixed",
+) -> str:
+    """What becomes of an intruder's suspicion of 1 % that a record has a certain value.
+
+    A suspicion p becomes at most p e^ε' / (1 - p + p e^ε'), ε' being that of one value replaced, in all data sets:
+    twice the ε of a value withheld where the likelihood is clamped, the measured one elsewhere. Where the proof
+    gives no bound on odds, the sentence says so.
+
+    Parameters
+    ----------
+    guarantee : Guarantee
+    epsilon : float
+        Of one data set.
+    epsilon_replace : float or None
+        For one value replaced; without it, twice `epsilon`: withheld and put back.
+    weights : str
+        Of other records, where the guarantee is measured: "fixed" (there are none, or they do not move), "held"
+        (they move and are held in `epsilon_replace`).
+
+    Examples
+    --------
+    >>> from synth_core.mechanisms.guarantees import GUARANTEES
+    >>> suspicion(GUARANTEES["censored"], 0.5, 1.0)
+    "At ε = 0.5 an intruder's suspicion of 1 % rises to at most 2.7 %."
+    """
+    at = f"ε = {epsilon_number(epsilon)}"
+    if guarantee.key == "averaged":
+        return (
+            f"In this table, and not promised for another, {at} bounds what is learned within a record's sensitive "
+            "range, on average; nothing follows for an intruder's suspicion of one record."
+        )
+    if guarantee.key == "truncated":
+        return (
+            f"In this table, and not promised for another, {at} bounds what an intruder learns who knows a record's "
+            "sensitive range already; the range itself is not protected."
+        )
+    replaced = 2 * epsilon if epsilon_replace is None else epsilon_replace
+    after = at_most(belief_after(PRIOR, replaced * datasets))
+    risen = f"an intruder's suspicion of {PRIOR:.0%} rises to {after}".replace("1%", "1 %")
+    each = f" for each of {datasets} data sets" if datasets > 1 else ""
+    if guarantee.strict:
+        return f"At {at}{each} {risen}."
+    if guarantee.key in _GIVEN:
+        given, why = _GIVEN[guarantee.key]
+        return f"At {at}{each}, {given}, {risen}; not promised: {why}."
+    held = "; that the weights of others move with it is not counted" if weights == "held" else ""
+    return (
+        f"In this table {risen} (measured ε = {epsilon_number(replaced)} for a changed value{each}){held}; "
+        "not promised for another table."
+    )

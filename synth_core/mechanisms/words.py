@@ -1,0 +1,135 @@
+"""One list of words: what a policy reader sees first, and the papers' term that stands behind it.
+
+Screens, slides and reports take their headings from here; the glossary explains every term.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from synth_core.mechanisms.catalogue import HISTOGRAM, Mechanism
+from synth_core.mechanisms.schemes import SCHEMES
+
+
+@dataclass(frozen=True)
+class Word:
+    """What is seen first, the papers' term as the glossary has it, and one sentence about it.
+
+    `detail`: seen only where details are asked for.
+    """
+
+    plain: str
+    term: str
+    about: str
+    detail: bool = False
+
+
+COLUMNS = {  # of the results, in the order of the screen
+    "epsilon": Word(
+        "ε",
+        "Epsilon, ε",
+        "The privacy loss of one released data set. Smaller is more private; read it with its guarantee.",
+    ),
+    "guarantee": Word(
+        "Guarantee", "Guarantee", "What is promised, about whom, and what is not. Press it to read."
+    ),
+    "verdict": Word("By the rule", "Rule", "Whether ε and accuracy keep the rule that was stated."),
+    "worst": Word(
+        "Furthest off", "Furthest off", "The one of mean and percentiles with the largest relative error."
+    ),
+    "gap": Word(
+        "Distribution off by",
+        "ECDF maximum, ECDF average",
+        "ECDF maximum: the share of records at or below a value is off by at most so many percentage points.",
+    ),
+    "match": Word(
+        "Match risk",
+        "Match risk",
+        "Rests on an assumed intruder: the share of records that one who knows the predictors and the value up to the "
+        "radius identifies by a random pick among the matches. No guarantee.",
+    ),
+    "delta": Word(
+        "Δ (nats)",
+        "Delta, Δ",
+        "The largest weighted log-likelihood; where ε is measured, it is twice as large. Local: how far one record's "
+        "leaving changes the posterior over the draws, whatever the unit, its effect on the weights of others included "
+        "where it is known. No guarantee.",
+        detail=True,
+    ),
+    "ecdf_max": Word(
+        "ECDF maximum",
+        "ECDF maximum, ECDF average",
+        "Largest difference of the distribution functions.",
+        detail=True,
+    ),
+    "ecdf_avg": Word(
+        "ECDF average",
+        "ECDF maximum, ECDF average",
+        "Average squared difference of the distribution functions.",
+        detail=True,
+    ),
+}
+
+FIGURES = {
+    "bounds": Word(
+        "Privacy: how far each record can sway the result",
+        "Lipschitz bound, Δᵢ",
+        "Width shows how many records have a Lipschitz bound; the diamond, the largest, is Δ and sets ε = 2Δ. "
+        "Lower is more private.",
+    ),
+    "ecdf": Word(
+        "Accuracy: distribution of the values",
+        "ECDF, distribution function",
+        "Curves that coincide mean the same distribution; the thick bar marks the largest difference.",
+    ),
+    "weights": Word(
+        "Mechanism: how much each record counts",
+        "Weight, α",
+        "A weight of 1 keeps a record's full say, 0 removes it. Right: weights that could rise without a larger Δ lie "
+        "low.",
+    ),
+    "quantiles": Word(
+        "Accuracy: mean and percentiles",
+        "Percentile",
+        "Dots near 0 with short bars are accurate; the grey band is the confidential data's own 95 % sampling "
+        "interval.",
+    ),
+}
+
+HISTOGRAM_PLAIN = "counts of bins with noise, no model"
+ADJUSTMENTS = {
+    "truncation": "those at greatest risk not at all",
+    "reweighting": "and no less than the bound asks for",
+}
+LIKELIHOODS = {
+    "plain": "",
+    "censored": "each record's influence capped",
+    "anchored": "each record's influence beyond an anchor capped",
+}
+STANDARDS = {
+    "whole": "",
+    "averaged": "protected within a range, on average",
+    "truncated": "protected within a range",
+}
+
+
+def in_plain_words(mechanism: Mechanism) -> str:
+    """What a mechanism does to the records, for who knows none of the papers.
+
+    Examples
+    --------
+    >>> from synth_core.mechanisms.catalogue import find_mechanism
+    >>> in_plain_words(find_mechanism("censored"))
+    "each record's influence capped"
+    >>> in_plain_words(find_mechanism("weighted_e"))
+    'unlikely records count less, those at greatest risk not at all'
+    """
+    capped = LIKELIHOODS[mechanism.likelihood]
+    scheme = HISTOGRAM_PLAIN if mechanism.scheme == HISTOGRAM else SCHEMES[mechanism.scheme].plain
+    parts = [
+        "" if capped and mechanism.scheme == "none" else scheme,
+        *(ADJUSTMENTS[name] for name in mechanism.adjustments),
+        capped,
+        STANDARDS[mechanism.standard],
+    ]
+    return ", ".join(filter(None, parts))

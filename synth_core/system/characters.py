@@ -1,0 +1,63 @@
+"""Characters of strangers' names that hide something, or turn round what stands beside them."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_UNSEEN = frozenset({"Cc", "Cs", "Zl", "Zp"})  # control characters, halves of pairs, separators of lines
+_EMBEDDING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_LINES = re.compile(r"[\t-\r\x85\u2028\u2029]+")
+_RIGHT_TO_LEFT = "\u0590-\u08ff\u200f\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff"
+_RUN = re.compile(f"[{_RIGHT_TO_LEFT}](?:[\\W\\d_]*[{_RIGHT_TO_LEFT}]+)*")
+_ISOLATE, _END = "\u2068", "\u2069"
+
+
+def _is_unseen(character: str) -> bool:
+    return character in _EMBEDDING or unicodedata.category(character) in _UNSEEN
+
+
+def unseen(text: str) -> str:
+    """The first character that cannot be seen or that turns the text after it round, as "U+202E"; or empty.
+
+    Marks of direction and joiners, which names of many languages need, are none of these.
+
+    Examples
+    --------
+    >>> unseen("pay\\u202e"), unseen("größe 1"), unseen("a\\x00b")
+    ('U+202E', '', 'U+0000')
+    """
+    return next((f"U+{ord(c):04X}" for c in text if _is_unseen(c)), "")
+
+
+def visible(text: str) -> str:
+    """The text with U+FFFD for what cannot be seen; line ends and tabs stay.
+
+    Examples
+    --------
+    >>> visible("a\\x00b\\n")
+    'a\ufffdb\\n'
+    """
+    return "".join("\ufffd" if _is_unseen(c) and c not in "\n\t" else c for c in text)
+
+
+def one_line(text: str) -> str:
+    """The text with a space for every line end and tab, such as a workbook has in its header.
+
+    Examples
+    --------
+    >>> one_line("pay\\nper month")
+    'pay per month'
+    """
+    return _LINES.sub(" ", text)
+
+
+def isolated(text: str) -> str:
+    """The text with each part that is written from right to left held apart: what follows it stays in its place.
+
+    Examples
+    --------
+    >>> isolated("of \\u05d0\\u05d1: 3") == "of \\u2068\\u05d0\\u05d1\\u2069: 3"
+    True
+    """
+    return _RUN.sub(lambda found: f"{_ISOLATE}{found[0]}{_END}", text)

@@ -1,0 +1,183 @@
+"""Play a setting: its values one after another, each picture when its fits are there; and neighbours fetched ahead."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import streamlit as st
+
+from synth_core.errors import InputError
+from synth_core.jobs.tasks import Task, mechanism_task
+from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.ui.compare.controls import SLIDERS
+from synth_core.ui.server.manager import manager
+from synth_core.ui.shared.refits import Shown
+from synth_core.ui.state import session
+from synth_core.ui.state.choices import Choices, replaced, value_at
+
+STATE = "playing"
+HOLD_SECONDS = 1.2  # each picture stays: long enough to read an ε
+STEPS = 9
+AHEAD_SECONDS = 2.0  # a fit that takes longer is not made before it is asked for
+AHEAD_STEPS = (1, -1, 2, -2)
+
+
+@dataclass(frozen=True)
+class Play:
+    """What is being played: values of a place in turn, and the one to come back to."""
+
+    place: str
+    label: str
+    values: tuple[float, ...]
+    before: float
+    at: int = 0
+    since: float = 0.0  # when the picture of this value was first whole
+
+    @property
+    def words(self) -> str:
+        return f"{self.label} = {self.values[self.at]:.3g} ({self.at + 1} of {len(self.values)})"
+
+
+def _sliders() -> dict[str, tuple[str, tuple[float, float], float]]:
+    """Label, bounds and step of each place that can be played."""
+    return {
+        place: (label, bounds, step) for each in SLIDERS.values() for label, place, bounds, step, _ in each
+    }
+
+
+def current() -> Play | None:
+    found: Play | None = st.session_state.get(STATE)
+    return found
+
+
+def play_menu(mechanisms: tuple[str, ...]) -> None:
+    """Which setting, from where to where; or what stops it."""
+    used = set().union(*(find_mechanism(key).tuning for key in mechanisms))
+    offered = [place for name, each in SLIDERS.items() if name in used for _, place, *_ in each]
+    if not offered:
+        return
+    playing = current()
+    if playing is not None:
+        st.button(
+            f"Stop: {playing.words}", icon=":material/stop:", width="stretch", on_click=stop, key="play"
+        )
+        return
+    sliders = _sliders()
+    with st.popover("Play a setting", icon=":material/animation:", width="stretch"):
+        place = st.selectbox(
+            "Setting", offered, format_func=lambda each: sliders[each][0], key="play_place", help=HELP
+        )
+        (lower, upper), step = sliders[place][1:]
+        left, right = st.columns(2)
+        left.number_input("From", lower, upper, lower, step, format="%.2f", key=f"play_from_{place}")
+        right.number_input("To", lower, upper, upper, step, format="%.2f", key=f"play_to_{place}")
+        st.number_input("Pictures", 2, 41, STEPS, 1, key="play_steps")
+        st.button("Play", type="primary", on_click=start, key="play")
+
+
+HELP = "Shows the picture at each value in turn, as soon as its fits are there, and comes back to the present one."
+
+
+def start() -> None:
+    """Button callback: play what the menu says; fits of the values to come begin at once."""
+    sliders, chosen = _sliders(), st.session_state
+    place: str = chosen.get("play_place") or "settings.scale"
+    label, (lower, upper), _ = sliders[place]
+    first, last = (float(chosen.get(f"play_{end}_{place}", v)) for end, v in (("from", lower), ("to", upper)))
+    values = tuple(np.linspace(first, last, int(chosen.get("play_steps") or STEPS)).round(4).tolist())
+    chosen[STATE] = Play(place, label, values, value_at(session.choices(), place))
+    _choose(values[0])
+    _begin(replaced(session.choices(), place, value) for value in values)
+
+
+def stop() -> None:
+    """Button callback: come back to the value from before."""
+    playing = current()
+    if playing is None:
+        return
+    _choose(playing.before)
+    del st.session_state[STATE]
+    manager().drop(_owner())
+
+
+def _choose(value: float) -> None:
+    """Take a value without a step of the history; another slider and box show it from the next run on."""
+    playing = current()
+    assert playing is not None
+    session.put(playing.place, value, undoable=False)
+    session.renew(playing.place)
+
+
+def toggle() -> None:
+    """Play, or stop playing."""
+    if current() is None:
+        start()
+    else:
+        stop()
+
+
+def go_on(shown: Shown) -> None:
+    """Below the picture: hold it, then show the next value's; without a play, fetch the neighbours' fits."""
+    playing = current()
+    if playing is None:
+        _fetch_neighbours(shown)
+    elif shown.current:
+        if not playing.since:
+            st.session_state[STATE] = replace(playing, since=time.monotonic())
+        st.fragment(_tick, run_every=0.2)()
+
+
+def _tick() -> None:
+    playing = current()
+    if playing is None or not playing.since or time.monotonic() - playing.since < HOLD_SECONDS:
+        return
+    if playing.at + 1 == len(playing.values):
+        stop()
+    else:
+        st.session_state[STATE] = replace(playing, at=playing.at + 1, since=0.0)
+        _choose(playing.values[playing.at + 1])
+    st.rerun()
+
+
+def _owner() -> str:
+    return f"{session.owner()}-ahead"
+
+
+def _begin(variants: Iterator[Choices] | Sequence[Choices]) -> None:
+    """Fit in the background what other choices would ask for; what cannot be fitted is left to be said when asked."""
+    browser, tasks = session.current(), []
+    for choices in variants:
+        try:
+            settings = browser.settings_under(choices)
+        except InputError:
+            continue
+        tasks += [
+            mechanism_task(browser.table, settings, name, browser.reference) for name in choices.mechanisms
+        ]
+    unlike: dict[str, Task] = {task.key: replace(task, background=True) for task in tasks}
+    manager().submit(_owner(), list(unlike.values()))
+
+
+def _fetch_neighbours(shown: Shown) -> None:
+    """Once a picture is whole: fit what one more step of the slider that was moved last would ask for."""
+    browser = session.current()
+    moved = _moved_last(browser.choices, browser.history[-1]) if browser.history else None
+    asked = (moved, browser.choices.settings)
+    if not shown.current or moved is None or st.session_state.get("ahead") == asked:
+        return
+    if sum(s["seconds"] for s in shown.summaries) > AHEAD_SECONDS * manager().n_lanes:
+        return
+    st.session_state["ahead"] = asked
+    _, (lower, upper), step = _sliders()[moved]
+    value = value_at(browser.choices, moved)
+    near = [round(value + by * step, 4) for by in AHEAD_STEPS]
+    _begin([replaced(browser.choices, moved, each) for each in near if lower <= each <= upper])
+
+
+def _moved_last(now: Choices, before: Choices) -> str | None:
+    """The one slider in which two choices differ."""
+    different = [place for place in _sliders() if value_at(now, place) != value_at(before, place)]
+    return different[0] if len(different) == 1 else None

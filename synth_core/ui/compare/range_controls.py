@@ -1,0 +1,94 @@
+"""Which interval around a value is sensitive: relative to the value, another one in the tail, or brackets."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from synth_core.errors import InputError
+from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.mechanisms.ranges import Brackets, check_brackets, read_brackets
+from synth_core.ui.shared.widgets import slider_with_number, switch
+from synth_core.ui.state import session
+
+RELATIVE, BRACKETS = "Relative", "Brackets"
+FIRST_TAIL = (5.0, 0.2, 2.4)
+FIRST_BRACKETS = ((0.0, 25.0), (25.0, 50.0), (50.0, 100.0), (100.0, 1000.0))
+KIND, TAIL = session.WIDGET + "range_kind", session.WIDGET + "range_tail"
+
+
+def choose_range() -> None:
+    """The range, its variant, and what else it depends on."""
+    chosen = session.choices().settings
+    st.session_state.setdefault(KIND, BRACKETS if chosen.brackets else RELATIVE)
+    kind = st.segmented_control(
+        "Range",
+        [RELATIVE, BRACKETS],
+        required=True,
+        key=KIND,
+        on_change=_leave_brackets,
+        width="stretch",
+        help="Relative to the value: from a to b times of it. Brackets: intervals with fixed ends.",
+    )
+    if kind == BRACKETS:
+        edit_brackets()
+    else:
+        choose_relative()
+    switch(
+        "Range-truncated as printed in Eq. 15",
+        "settings.printed_truncation",
+        "The paper prints the log mass of the range without the weight; its figures agree with the weight on the "
+        "whole term, which is used here.",
+    )
+    matched = chosen.match_epsilon
+    if matched:
+        st.caption(f"The ε of {find_mechanism(matched).label} is matched by the others.")
+
+
+def _leave_brackets() -> None:
+    """Widget callback: relative ranges count again; brackets count once they are used."""
+    if st.session_state[KIND] == RELATIVE:
+        session.put("settings.brackets", None)
+
+
+def _switch_tail() -> None:
+    """Widget callback."""
+    session.put("settings.tail", FIRST_TAIL if st.session_state[TAIL] else None)
+
+
+def choose_relative() -> None:
+    """a and b, and other ones in the tail."""
+    slider_with_number("From a × value", "settings.range.0", (0.0, 1.0), 0.05, "Lower end of the range.")
+    slider_with_number("To b × value", "settings.range.1", (1.0, 5.0), 0.05, "Upper end of the range.")
+    tail = session.choices().settings.tail
+    st.session_state.setdefault(TAIL, tail is not None)
+    st.toggle("Another range in the upper tail", key=TAIL, on_change=_switch_tail)
+    if tail is not None:
+        slider_with_number(
+            "Top percent", "settings.tail.0", (0.5, 50.0), 0.5, "Records of the largest values."
+        )
+        slider_with_number("From a′ × value", "settings.tail.1", (0.0, 1.0), 0.05, "Lower end in the tail.")
+        slider_with_number("To b′ × value", "settings.tail.2", (1.0, 5.0), 0.05, "Upper end in the tail.")
+
+
+def edit_brackets() -> None:
+    """A small editor, or a file."""
+    upload = st.file_uploader("Brackets from a file", type=["csv"], help="Two columns: lower, upper.")
+    start = session.choices().settings.brackets or FIRST_BRACKETS
+    frame = st.data_editor(
+        pd.DataFrame(start, columns=["lower", "upper"], dtype=float),
+        num_rows="dynamic",
+        hide_index=True,
+        key="brackets_editor",
+    )
+    found: Brackets
+    try:
+        if upload is not None:
+            found = read_brackets(upload.getvalue().decode("utf-8", errors="replace"))
+        else:
+            found = tuple(sorted((float(a), float(b)) for a, b in frame.dropna().to_numpy()))
+            check_brackets(found)
+    except InputError as error:
+        st.error(session.plain(str(error)), icon=":material/error:")
+        return
+    st.button("Use these brackets", type="primary", on_click=session.put, args=("settings.brackets", found))

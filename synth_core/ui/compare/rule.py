@@ -1,0 +1,80 @@
+"""The rule that each row is held against: how much ε, how accurate, which guarantee."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from synth_core.analysis.measures import ECDF_MAX, MEAN, WORST
+from synth_core.analysis.policy import Policy, measured
+from synth_core.analysis.utility import statistic_name
+from synth_core.ui.state import session
+from synth_core.ui.state.choices import value_at
+
+GUARANTEES = {"any": "Any", "strict": "Strict: promised for every table"}
+
+
+def rule_popover() -> None:
+    """State the rule, or take it back."""
+    policy = session.choices().policy
+    with st.popover("Rule", icon=":material/rule:"):
+        st.caption(
+            "What a release must meet. State it before you look at results; each row then passes or fails."
+        )
+        _limit(
+            "ε of all data sets together, at most",
+            "policy.epsilon",
+            "Compare it within one kind of guarantee. Left empty, any ε.",
+        )
+        percentiles = [statistic_name(p) for p in session.choices().settings.percentiles]
+        measures = dict.fromkeys([*reversed(percentiles), MEAN, WORST, ECDF_MAX, policy.measure])
+        labels = {each: measured(each)[0].upper() + measured(each)[1:] for each in measures}
+        _choice("Accuracy of", "policy.measure", labels)
+        _limit(
+            "Largest gap, in percentage points" if policy.measure == ECDF_MAX else "Largest error, in %",
+            "policy.percent",
+            "Left empty, any accuracy.",
+        )
+        _choice("Guarantee", "policy.guarantee", GUARANTEES)
+        st.button(
+            "No rule",
+            disabled=not policy.states,
+            on_click=lambda: session.change(session.choices().model_copy(update={"policy": Policy()})),
+        )
+
+
+# What is stored is given as the value and names the box: a box in a closed panel does not hear of a value that the
+# session sets, and would show an empty one.
+
+
+def _limit(label: str, place: str, help: str) -> None:
+    """A number above 0, or none."""
+    value: float | None = value_at(session.choices(), place)
+    key = f"rule {place} {value}"
+    st.number_input(
+        label,
+        0.01,
+        1000.0,
+        value,
+        step=0.5,
+        key=key,
+        format="%g",
+        help=help,
+        placeholder="any",
+        on_change=session.choose,
+        args=(place, key),
+    )
+
+
+def _choice(label: str, place: str, options: dict[str, str]) -> None:
+    """One of several."""
+    value = value_at(session.choices(), place)
+    key = f"rule {place} {value}"
+    st.selectbox(
+        label,
+        list(options),
+        list(options).index(value),
+        key=key,
+        format_func=options.__getitem__,
+        on_change=session.choose,
+        args=(place, key),
+    )

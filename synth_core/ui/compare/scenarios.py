@@ -1,0 +1,274 @@
+"""Scenarios: choices that are pinned, named, switched between, and seen beside the present ones."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from synth_core.analysis.differences import changed_settings
+from synth_core.analysis.policy import Policy
+from synth_core.errors import InputError
+from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.models import family
+from synth_core.release.plan.settings_file import Scenario, chosen
+from synth_core.system import limits
+from synth_core.system.characters import visible
+from synth_core.ui.compare import play
+from synth_core.ui.compare.rule import rule_popover
+from synth_core.ui.shared.refits import Beside, Stage
+from synth_core.ui.state import session
+
+
+def present() -> Scenario:
+    """The present choices, without a name of their own; raises InputError."""
+    now = session.choices()
+    kept = chosen(session.settings(), now.mechanisms, now.policy)
+    return Scenario(name="now", **{name: getattr(kept, name) for name in type(kept).model_fields})
+
+
+def proposed_reason() -> str:
+    """The note of the scenario that is chosen now, as a proposal for the reason of a plan; empty without one."""
+    try:
+        now = present()
+    except InputError:
+        return ""
+    return next((each.note for each in session.choices().scenarios if each.chooses(now)), "")
+
+
+def decision_bar() -> Beside | None:
+    """Pin, show beside, switch, edit; the rule. Returns what is to be shown beside, where it can be."""
+    choices = session.choices()
+    with st.container(horizontal=True, vertical_alignment="center", key="decision_bar"):
+        try:
+            now: Scenario | None = present()
+        except InputError:  # the page says which
+            now = None
+        same = next((each for each in choices.scenarios if now is not None and each.chooses(now)), None)
+        full = len(choices.scenarios) >= limits.MAX_SCENARIOS
+        st.button(
+            f"Pinned as {same.name}" if same else f"Pin as {_next_name(choices.scenarios)}",
+            key="pin",
+            icon=":material/push_pin:",
+            disabled=now is None or same is not None or full,
+            on_click=session.attempt,
+            args=("scenario", pin),
+            help="Keeps mechanisms, settings and rule under a name, to be seen beside what you try next.",
+        )
+        if choices.scenarios:
+            _beside_pills([each.name for each in choices.scenarios])
+        beside = choices.shown_beside
+        if beside is not None:
+            st.button(
+                f"Switch to {beside.name}",
+                key="switch",
+                icon=":material/swap_horiz:",
+                disabled=beside is same,
+                on_click=session.attempt,
+                args=("scenario", switch_to, beside),
+            )
+        if choices.scenarios:
+            with st.popover("Scenarios", icon=":material/edit_note:"):
+                edit(choices.scenarios)
+        rule_popover()
+        st.button(
+            "Present",
+            key="present",  # which the board listens to: it opens in the browser, without a run
+            icon=":material/present_to_all:",
+            disabled=now is None,
+            help="Large, without controls (key P). Arrow keys step through scenarios and figures, Esc ends.",
+        )
+        st.caption(_words(beside, same, now), width="stretch")
+    session.show_message("scenario")
+    return None if beside is None or beside is same else _to_show(beside, same.name if same else "now")
+
+
+def _words(beside: Scenario | None, same: Scenario | None, now: Scenario | None) -> str:
+    """What is seen: the rule, and how the present choices differ from what is beside them."""
+    policy, parts = session.choices().policy, []
+    if policy.states:
+        parts.append(f"**Rule**: {session.plain(policy.text)}.")
+    if beside is not None and beside is same:
+        parts.append(f"This is **{session.plain(beside.name)}**: move a slider and see what changes.")
+    elif beside is not None and now is not None:
+        changes = changed_settings(beside.settings, now.settings)
+        shown = "; ".join(changes[:4]) + (f"; {len(changes) - 4} more" if len(changes) > 4 else "")
+        to = same.name if same else "now"
+        names = f"**{session.plain(beside.name)} → {session.plain(to)}**"
+        words = f"{names}: {session.plain(shown or 'the same settings')}."
+        gone = [find_mechanism(m).label for m in beside.mechanisms if m not in now.mechanisms]
+        if gone:
+            words += f" Only in {session.plain(beside.name)}: {session.plain(', '.join(gone))}."
+        parts.append(words)
+    return " ".join(parts) or "Pin what you see, move on, and compare."
+
+
+def _to_show(beside: Scenario, now: str) -> Beside | None:
+    """What is to be computed beside the present choices; None, with words, where it cannot be compared."""
+    try:
+        settings = session.current().settings_of(beside)
+    except InputError as error:
+        st.warning(f"{session.plain(beside.name)} cannot be shown: {session.plain(str(error))}")
+        return None
+    if settings.outcome != session.choices().settings.outcome:
+        st.warning(f"{session.plain(beside.name)} is of another variable, {session.plain(settings.outcome)}.")
+        return None
+    return Beside(beside.name, now, settings, beside.mechanisms)
+
+
+def _beside_pills(names: list[str]) -> None:
+    shown, key = session.choices().beside, session.widget_key("beside")
+    if st.session_state.get(key) != shown or key not in st.session_state:
+        st.session_state[key] = shown if shown in names else None
+    st.pills(
+        "Show beside",
+        names,
+        key=key,
+        label_visibility="collapsed",
+        on_change=session.choose,
+        args=("beside", key),
+    )
+
+
+def _next_name(scenarios: tuple[Scenario, ...]) -> str:
+    taken = {each.name for each in scenarios}
+    letters = [*string.ascii_uppercase, *(f"A{n}" for n in range(2, limits.MAX_SCENARIOS + 2))]
+    return next(letter for letter in letters if letter not in taken)
+
+
+def _store(scenarios: tuple[Scenario, ...], beside: str | None) -> None:
+    update = {"scenarios": scenarios, "beside": beside}
+    session.change(session.choices().model_copy(update=update))
+
+
+def pin() -> None:
+    """Button callback: keep the present choices, and show them beside what comes next."""
+    kept = session.choices().scenarios
+    name = _next_name(kept)
+    _store((*kept, present().model_copy(update={"name": name})), name)
+
+
+def switch_to(scenario: Scenario) -> None:
+    """Button callback: every control takes the scenario's choices; what was there, if it is pinned, stays beside."""
+    now, choices = present(), session.choices()
+    left = next((each.name for each in choices.scenarios if each.chooses(now)), scenario.name)
+    session.use_settings(
+        scenario.settings, scenario.mechanisms, policy=scenario.policy or Policy(), beside=left
+    )
+
+
+def step(by: int) -> None:
+    """Callback of a presentation: the next scenario (1) or the former (-1), around the ends; 0 plays a setting.
+
+    Choices that are not pinned are pinned first, so that they can be stepped back to.
+    """
+    if by == 0:
+        play.toggle()
+        return
+    play.stop()
+    here = next((each for each in session.choices().scenarios if each.chooses(present())), None)
+    if here is None:
+        if len(session.choices().scenarios) >= limits.MAX_SCENARIOS:
+            raise InputError("There are as many scenarios as can be kept: delete one, then step again.")
+        pin()
+        here = session.choices().scenarios[-1]
+    kept = session.choices().scenarios
+    there = kept[(kept.index(here) + by) % len(kept)]
+    if there is not here:
+        switch_to(there)
+
+
+def stage() -> Stage | None:
+    """The words around the picture when it is presented; none where the choices are not whole."""
+    try:
+        now = present()
+    except InputError:
+        return None
+    choices, browser = session.choices(), session.current()
+    here = next((each for each in choices.scenarios if each.chooses(now)), None)
+    s, playing = choices.settings, play.current()
+    whose = "CONFIDENTIAL" if browser.table.confidential else "public or simulated data"
+    words = {
+        "title": f"Synthetic {visible(s.outcome)}",
+        "line": " · ".join(
+            (
+                f"{visible(browser.table.name)} ({whose})",
+                f"sensitive variable {visible(s.outcome)}",
+                family(s.model).label,
+            )
+        ),
+        "name": here.name if here else "",
+        "note": playing.words if playing else here.note if here else "",
+        "names": [each.name for each in choices.scenarios],
+        "rule": f"Rule: {choices.policy.text}" if choices.policy.states else "",
+    }
+    return Stage(words, partial(session.attempt, "scenario", step))
+
+
+def edit(scenarios: tuple[Scenario, ...]) -> None:
+    """Name, order, delete, and a note for each."""
+    for i, one in enumerate(scenarios):
+        # What is stored is given as the value and names the box: a box in a closed panel does not hear of a value that
+        # the session sets, and would send an empty one.
+        name, note = f"scenario {i} named {one.name}", f"scenario {i} noted {one.note}"
+        columns = st.columns([5, 2, 2, 2], vertical_alignment="bottom", gap="small")
+        columns[0].text_input(
+            f"Name of scenario {i + 1}",
+            one.name,
+            key=name,
+            max_chars=limits.SCENARIO_NAME,
+            on_change=session.attempt,
+            args=("scenario", rename, i, name),
+        )
+        buttons: tuple[tuple[str, Callable[..., None], tuple[Any, ...], bool], ...] = (
+            ("Earlier", move, (one, -1), i == 0),
+            ("Later", move, (one, 1), i == len(scenarios) - 1),
+            ("Delete", delete, (one,), False),
+        )
+        for column, (label, action, args, off) in zip(columns[1:], buttons, strict=True):
+            column.button(
+                label, key=f"{label} {i}", type="tertiary", disabled=off, on_click=action, args=args
+            )
+        st.text_input(
+            f"Note on scenario {i + 1}",
+            one.note,
+            key=note,
+            max_chars=limits.REASON_LENGTH,
+            placeholder="Proposed as the reason of a release plan",
+            on_change=session.choose,
+            args=(f"scenarios.{i}.note", note),
+        )
+
+
+def rename(i: int, box: str) -> None:
+    """Widget callback: take the name in a box over; raises InputError for one that is taken or empty."""
+    name, choices = str(st.session_state[box]).strip(), session.choices()
+    old = choices.scenarios[i]
+    try:
+        if not name:
+            raise InputError("A scenario needs a name.")
+        if name != old.name and name in {each.name for each in choices.scenarios}:
+            raise InputError(f"There is a scenario '{name}' already.")
+    except InputError:
+        st.session_state[box] = old.name
+        raise
+    named = [each.model_copy(update={"name": name}) if each is old else each for each in choices.scenarios]
+    _store(tuple(named), name if choices.beside == old.name else choices.beside)
+
+
+def move(scenario: Scenario, by: int) -> None:
+    """Button callback: one place earlier (-1) or later (1)."""
+    order = list(session.choices().scenarios)
+    i = order.index(scenario)
+    order.insert(i + by, order.pop(i))
+    _store(tuple(order), session.choices().beside)
+
+
+def delete(scenario: Scenario) -> None:
+    """Button callback: forget a scenario; Undo brings it back."""
+    choices = session.choices()
+    left = tuple(each for each in choices.scenarios if each.name != scenario.name)
+    _store(left, None if choices.beside == scenario.name else choices.beside)

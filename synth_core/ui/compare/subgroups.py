@@ -1,0 +1,84 @@
+"""Accuracy within groups: which predictor and statistic, and the figure below the others."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import streamlit as st
+
+from synth_core.analysis.measures import measure_label
+from synth_core.analysis.subgroups import by_group, groups_of
+from synth_core.analysis.utility import statistic_name
+from synth_core.data.design import select
+from synth_core.errors import InputError
+from synth_core.figures.utility import subgroups_figure
+from synth_core.ui.shared.widgets import pick
+from synth_core.ui.state import session
+
+Summary = dict[str, Any]
+
+
+def choose_groups() -> None:
+    """A predictor, and one statistic; nothing where there are no predictors."""
+    s = session.choices().settings
+    if not s.predictors:
+        return
+    pick(
+        "selectbox",
+        "Accuracy by group of",
+        "group_by",
+        [None, *s.predictors],
+        format_func=lambda name: "no predictor" if name is None else name,
+        help="Adds a figure: the error of one statistic within each category, or each quarter, of a predictor.",
+    )
+    if session.choices().group_by is not None:
+        names = ["mean", *(statistic_name(p) for p in s.percentiles)]
+        pick("selectbox", "Statistic of the groups", "group_statistic", names, format_func=measure_label)
+
+
+def asked() -> str:
+    """What the picture depends on, as a word; empty where no groups are asked for."""
+    chosen = session.choices()
+    return "" if chosen.group_by is None else f"|{chosen.group_by}|{chosen.group_statistic}"
+
+
+def figures(summaries: list[Summary], labels: dict[str, str]) -> list[dict[str, Any]]:
+    """The figure, of those results that are of the present choices; none where no groups are asked for."""
+    chosen = session.choices()
+    if chosen.group_by is None or chosen.group_by not in chosen.settings.predictors:
+        return []
+    found = []
+    for summary in summaries:
+        if summary.get("old") or summary["preview_khat"] is not None:
+            continue
+        groups = _groups(summary["mechanism"], chosen.group_by, chosen.group_statistic)
+        if groups:
+            found.append(summary | {"statistics": groups})
+    return [subgroups_figure(found, labels, chosen.group_by, chosen.group_statistic)] if found else []
+
+
+def _groups(mechanism: str, predictor: str, statistic: str) -> list[dict[str, Any]]:
+    """Of a stored result; computed once for what is on screen."""
+    result = session.stored_result(mechanism)
+    if result is None:
+        return []
+    kept = st.session_state.setdefault("groups_shown", {})
+    key = (mechanism, predictor, statistic)
+    seen = float(result.synthetic[0].sum()), result.synthetic.shape
+    if key in kept and kept[key][0] == seen:
+        return list(kept[key][1])
+    browser, s = session.current(), session.settings()
+    selection = select(browser.table, s.outcome, s.predictors, s.categorical)
+    try:
+        groups = groups_of(browser.table, selection, predictor, s.categorical)
+        accuracy = by_group(selection.records.outcome, result.synthetic, groups, statistic, s.seed)
+    except InputError:
+        return []
+    found = [
+        asdict(each.statistic)
+        | {"relative_error": each.statistic.relative_error, "n_records": each.n_records}
+        for each in accuracy
+    ]
+    kept[key] = (seen, found)
+    return found

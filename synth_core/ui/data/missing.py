@@ -1,0 +1,70 @@
+"""Which values mean missing, and those that seem to: nothing is one unless the analyst says so."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from synth_core.data.table import Column
+from synth_core.ui.state import session
+
+PLACE = "missing"
+NAMED = 4  # columns that a proposal names
+
+
+def choose_missing() -> None:
+    """The values that mean missing, and a proposal where one text stands among numbers."""
+    table = session.current().table
+    key = session.widget_key(PLACE)
+    st.session_state.setdefault(key, list(table.missing))
+    found = table.proposed_missing
+    single = [f"{column.name}={token}" for token, columns in found.items() for column in columns]
+    st.multiselect(
+        "Values that mean missing",
+        dict.fromkeys((*table.missing, *found, *single)),
+        key=key,
+        accept_new_options=True,
+        placeholder="none; for example N or -9",
+        on_change=session.attempt,
+        args=(PLACE, _take, key),
+        help="Such a cell counts as empty, and its row is left out where the column is used. Write COLUMN=VALUE for "
+        "one column only. The values go into settings files and plans, so that a release reads its table the same way.",
+    )
+    session.show_message(PLACE)
+    for token, columns in found.items():
+        _propose(token, columns)
+
+
+def _propose(token: str, columns: list[Column]) -> None:
+    """One click for a text that is the only one among numbers."""
+    left, right = st.columns([5, 3], vertical_alignment="center")
+    named = ", ".join(f"{session.plain(c.name)} ({c.lone_rows:,} rows)" for c in columns[:NAMED])
+    more = f" and {len(columns) - NAMED} more columns" if len(columns) > NAMED else ""
+    shown = session.plain(token)
+    left.caption(f"**{shown}** is the only text among the numbers of {named}{more}. Does it mean missing?")
+    right.button(
+        f"{shown} means missing",
+        key=f"propose_missing_{token}",
+        width="stretch",
+        on_click=session.attempt,
+        args=(PLACE, session.use_missing, (*session.current().table.missing, *_markers(token, columns))),
+    )
+
+
+def _markers(token: str, columns: list[Column]) -> list[str]:
+    """The token for all columns, unless it is a category of another one."""
+    table = session.current().table
+    proposed = {column.name for column in columns}
+    others = [c.name for c in table.columns if c.kind == "text" and c.name not in proposed]
+    if any((table.frame[name] == token).any() for name in others):
+        return [f"{column.name}={token}" for column in columns]
+    return [token]
+
+
+def _take(key: str) -> None:
+    """Widget callback."""
+    if session.of_former_table(key):
+        return
+    try:
+        session.use_missing(st.session_state[key])
+    finally:
+        st.session_state.pop(key, None)  # what was refused is not shown as if it counted

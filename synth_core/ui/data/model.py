@@ -1,0 +1,198 @@
+"""Which model, its options, declared bounds, and the anchor of anchored censoring."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from synth_core.models import MODELS, OwnProgram, family
+from synth_core.models.transformation import TRANSFORMATIONS
+from synth_core.system import limits
+from synth_core.ui.server import access
+from synth_core.ui.shared.widgets import key_of, number, pick, switch
+from synth_core.ui.state import session
+
+
+def choose_model() -> None:
+    """The family on the left, what it lets one choose beside it, declared bounds on the right."""
+    a, b, c = st.columns([3, 4, 4], gap="medium")
+    with a:
+        chosen = session.choices().settings
+        own = [OwnProgram.name] if chosen.program and access.refusal() is None else []
+        pick(
+            "selectbox",
+            "Model",
+            "settings.model",
+            [*MODELS, *own],
+            format_func=lambda m: family(m).label,
+            help="A Stan program of your own can be a model too: page Help, Own programs.",
+        )
+    with b:
+        model_options(family(session.choices().settings.model).uses)
+    with c:
+        if family(session.choices().settings.model).ordered:
+            declare_bounds()
+
+
+def model_options(uses: frozenset[str]) -> None:
+    """What the chosen model lets the analyst choose."""
+    if "zero_part" in uses:
+        switch(
+            "Zeros have a probability of their own",
+            "settings.zero_part",
+            "A logistic regression for zero or not; the mixture then models the other values.",
+        )
+    if "transformation" in uses:
+        pick(
+            "selectbox",
+            "Modelled on the scale",
+            "settings.transformation",
+            list(TRANSFORMATIONS),
+            format_func=TRANSFORMATIONS.__getitem__,
+        )
+    if "categories" in uses:
+        declare_categories()
+        return
+    a, b = st.columns(2)
+    with a:
+        if "offset" in uses and session.choices().settings.transformation == "log":
+            number(
+                "Offset",
+                "settings.offset",
+                help="Added before the logarithm, log(x + offset), for values above −offset. Choose it from "
+                "knowledge of the variable.",
+            )
+        if "asinh_scale" in uses and session.choices().settings.transformation == "asinh":
+            number(
+                "Scale of the asinh",
+                "settings.asinh_scale",
+                (1e-12, None),
+                help="About linear within this distance of zero, about a signed logarithm beyond. Best a round "
+                "number near half a typical value, of a mixture near a typical one: heaps of small values then do not "
+                "stand out.",
+            )
+        if "components" in uses:
+            number(
+                "Components K",
+                "settings.components",
+                limits.COMPONENTS,
+                1,
+                "More than are needed: at concentration 1 superfluous ones empty themselves.",
+            )
+    with b:
+        number(
+            "Unit of the density",
+            "settings.unit",
+            (1e-12, None),
+            help="In the table's unit. A log density depends on the unit of the value, and Δ and ε with it. It is a "
+            "policy choice, recorded with a release. Beta models take it on the value scaled to (0, 1), count "
+            "models have none.",
+            disabled="unit" not in uses,
+        )
+        if "concentration" in uses:
+            number(
+                "Concentration a",
+                "settings.concentration",
+                limits.CONCENTRATION,
+                help="Prior mean of a; the components' shares are Dirichlet(a / K). Near 1 superfluous components "
+                "empty themselves; at several times K all stay occupied, which can help a mixture that does not "
+                "converge because it passes between two numbers of components.",
+            )
+
+
+def declare_categories() -> None:
+    """The categories of a categorical outcome, separated by commas."""
+    key = key_of("settings.categories")
+    st.session_state.setdefault(key, ", ".join(session.choices().settings.categories))
+
+    def choose() -> None:
+        given = (each.strip() for each in st.session_state[key].split(","))
+        session.put("settings.categories", tuple(dict.fromkeys(filter(None, given))))
+
+    st.text_input(
+        "Declared categories, separated by commas",
+        key=key,
+        placeholder="1, 2, 3",
+        on_change=choose,
+        help="All that may occur, as the file writes them. Take them from the questionnaire and not from the table: "
+        "which of them occur is confidential.",
+    )
+
+
+def declare_bounds() -> None:
+    """Bounds that the beta model and the histogram need."""
+    for column, name in zip(st.columns(2), ("lower", "upper"), strict=True):
+        with column:
+            number(f"Declared {name} bound", f"{name}_bound", placeholder="none")
+    st.caption(
+        "The beta model and the histogram need bounds. Declare them from knowledge of the variable, never by "
+        "looking at the data: bounds taken from the data void the guarantee."
+    )
+
+
+ANCHORS = {
+    "pilot": "A pilot on a part of this table",
+    "series": "What its series released before",
+    "reference": "The reference table",
+}
+
+
+def choose_anchor() -> None:
+    """What anchored censoring starts from, and a guess made without the table."""
+    pick(
+        "selectbox",
+        "Anchor of anchored censoring",
+        "settings.anchor",
+        list(ANCHORS),
+        format_func=ANCHORS.__getitem__,
+        help="Anchored censoring keeps ε below 1 and the accuracy: it bounds what a record says beyond a density that "
+        "was fixed without it. A series anchors each release of a plan at those before it, which are paid for; its "
+        "first one, and every picture here, has a pilot.",
+    )
+    chosen = session.choices().settings
+    model = family(chosen.model)
+    if chosen.anchor == "reference":
+        if session.current().reference is None:
+            st.warning("Choose a reference table below first.", icon=":material/info:")
+        return
+    if not model.takes_guess:
+        st.caption(
+            "A pilot starts from a guess, and an own program takes none: take the reference table. The command line "
+            "has more (`--anchor`)."
+        )
+        return
+    if not model.needs_guess:
+        st.caption("Its pilot starts from all categories alike, so nothing is guessed.")
+        pilot_share()
+        return
+    a, b = st.columns(2)
+    with a:
+        number(
+            "A typical value",
+            "guess_typical",
+            help="From general knowledge, never by looking at the table.",
+            placeholder="a guess",
+        )
+    with b:
+        number(
+            "A spread",
+            "guess_spread",
+            (1e-12, None),
+            help=f"Of this model: the {model.spread_words}. 0.8 is usual for the logarithm of incomes.",
+            placeholder="a guess",
+        )
+    if chosen.model == "two_part" or ("zero_part" in model.uses and chosen.zero_part):
+        with b:
+            number("A typical share of zeros", "settings.guess_zeros", limits.GUESS_ZEROS)
+    with a:
+        pilot_share()
+
+
+def pilot_share() -> None:
+    """How many of the records the pilot reads."""
+    number(
+        "Share in the pilot",
+        "settings.pilot_share",
+        limits.PILOT_SHARE,
+        help="A record enters the pilot or the release. At 1 all enter both, and each takes half of ε: for small "
+        "tables. At 0 there is no pilot, and the guess is the anchor.",
+    )

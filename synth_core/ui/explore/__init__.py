@@ -1,1 +1,0 @@
-"""The page Explore: the map of risk and utility, and inverse tuning."""

@@ -1,0 +1,176 @@
+"""The controls of Find settings, and what its buttons start."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from synth_core.analysis.settings import Settings
+from synth_core.analysis.utility import statistic_name
+from synth_core.experiments.explore.knobs import KNOBS, knobs_of
+from synth_core.experiments.explore.refine import refined
+from synth_core.experiments.explore.sweep import Planned, Sweep, duration, estimate, plan
+from synth_core.experiments.explore.wording import frontier_points
+from synth_core.jobs.tasks import point_task
+from synth_core.mechanisms.catalogue import HISTOGRAM, MECHANISMS, find_mechanism
+from synth_core.system import limits
+from synth_core.ui.server.manager import manager
+from synth_core.ui.shared import background
+from synth_core.ui.shared.widgets import key_of, number, pick
+from synth_core.ui.state import session
+from synth_core.ui.state.choices import Choices
+
+MAP_RUN, TUNING_RUN = "map", "tuning"
+PERCENTILE = "percentile"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the sidebar asks for."""
+
+    mechanisms: list[str]
+    measure: str
+    settings: Settings
+    sweeps: list[Sweep]
+
+
+def choose_map() -> Asked | None:
+    """Mechanisms, the settings to sweep and the measure; None while there is nothing to plan."""
+    choices = session.choices()
+    pick(
+        "multiselect",
+        "Mechanisms",
+        "explore.mechanisms",
+        [*MECHANISMS, *choices.composed],
+        format_func=lambda key: find_mechanism(key).label,
+        help="Those composed on the page Compare can be chosen too.",
+    )
+    chosen = session.choices().explore.mechanisms
+    used = set().union(*(find_mechanism(key).tuning for key in chosen)) if chosen else set()
+    possible = [name for name, kind in KNOBS.items() if kind.tuning in used]
+    if possible:
+        _choose_sweeps(choices, possible)
+    settings = session.settings(match_epsilon=None)
+    if HISTOGRAM in chosen and settings.bounds is None:
+        st.caption("Histogram is left out: it needs declared bounds, on the Data page.")
+    mapped = [m for m in chosen if m != HISTOGRAM or settings.bounds is not None]
+    if not mapped:
+        st.info("Choose at least one mechanism.")
+        return None
+    explore = session.choices().explore
+    sweeps = [Sweep(name, *getattr(explore.sweeps, name)) for name in possible if name in explore.swept]
+    return Asked(mapped, measure(), settings, sweeps)
+
+
+def _choose_sweeps(choices: Choices, possible: list[str]) -> None:
+    place, swept = "explore.swept", choices.explore.swept
+    key = key_of(place)
+    st.session_state.setdefault(key, [name for name in swept if name in possible])
+
+    def store() -> None:  # those that move no chosen mechanism wait until one is chosen again
+        if key in st.session_state and not session.of_former_table(key):
+            session.put(place, [n for n in swept if n not in possible] + list(st.session_state[key]))
+
+    st.pills(
+        "Settings to sweep",
+        possible,
+        selection_mode="multi",
+        key=key,
+        format_func=lambda n: KNOBS[n].symbol,
+        on_change=store,
+        help="The others stay as they are on Compare. Each mechanism is swept over those that move it.",
+    )
+    for name in [n for n in possible if n in swept]:
+        kind = KNOBS[name]
+        columns = st.columns(3, gap="xsmall", vertical_alignment="bottom")
+        for i, label in enumerate((f"{kind.symbol} from", "to", "steps")):
+            with columns[i]:
+                within, step, form = (limits.STEPS, 1, None) if i == 2 else (kind.bounds, kind.step, "%.4g")
+                number(label, f"explore.sweeps.{name}.{i}", within, step, format=form)
+
+
+def measure() -> str:
+    """The chosen measure's key."""
+    explore = session.choices().explore
+    if explore.measure != PERCENTILE:
+        return explore.measure
+    return statistic_name(explore.percentile)
+
+
+def map_tasks(asked: Asked) -> list[Any]:
+    browser = session.current()
+    reference = browser.reference
+    planned = plan(
+        browser.table.fingerprint,
+        asked.mechanisms,
+        asked.settings,
+        asked.sweeps,
+        None if reference is None else reference.fingerprint,
+    )
+    return [point_task(browser.table, each, reference) for each in planned]
+
+
+def map_button(asked: Asked) -> tuple[str, ...]:
+    """Start the map; what it takes stands beside. Returns the key of the map that is asked for."""
+    total, seconds = estimate(
+        asked.mechanisms,
+        asked.settings,
+        asked.sweeps,
+        len(session.current().table.frame),
+        manager().n_lanes,
+    )
+    tasks = map_tasks(asked)
+    run = background.current(MAP_RUN)
+    key = tuple(task.key for task in tasks)
+    same = run is not None and run.asked == key
+    st.button(
+        f"Fill the map: {len(tasks)} points",
+        width="stretch",
+        disabled=same and (run is None or not run.having("cancelled", "failed")),
+        on_click=session.attempt,
+        args=(MAP_RUN, _start_map, asked),
+    )
+    if not same:
+        st.caption(
+            f"About {duration(seconds * len(tasks) / max(total, 1))} on {manager().n_lanes} processes, less where "
+            "points are known; Compare goes first."
+        )
+    session.show_message(MAP_RUN)
+    return key
+
+
+def _start_map(asked: Asked) -> None:
+    tasks = map_tasks(asked)
+    background.start(MAP_RUN, tasks, tuple(task.key for task in tasks))
+
+
+def refine_map(measure: str) -> None:
+    """Button callback: more points around the frontier of this measure."""
+    run = background.current(MAP_RUN)
+    if run is None:
+        return
+    browser, reference = session.current(), session.current().reference
+    shown = [job.summary | {"id": job.key} for job in run.jobs if job.summary is not None]
+    best = {p["id"] for kept in frontier_points(shown, measure).values() for p in kept}
+    points = []
+    for task in run.tasks:
+        mechanism, settings = find_mechanism(task.spec["mechanism"]), Settings(**task.spec["settings"])
+        points.append(Planned(mechanism.key, settings, knobs_of(mechanism, settings)))
+    more = refined(
+        browser.table.fingerprint,
+        points,
+        [task.key in best for task in run.tasks],
+        None if reference is None else reference.fingerprint,
+    )
+    background.start(
+        MAP_RUN, run.tasks + [point_task(browser.table, each, reference) for each in more], run.asked
+    )
+
+
+def load_point(point: dict[str, Any]) -> None:
+    """Button callback: Compare gets the point's settings, and shows its mechanism."""
+    knobs = {name: tuple(v) if isinstance(v, list) else v for name, v in point["knobs"].items()}
+    chosen = session.choices().with_settings(**knobs | {"match_epsilon": None})
+    session.change(chosen.with_mechanisms(*dict.fromkeys((*chosen.mechanisms, point["mechanism"]))))

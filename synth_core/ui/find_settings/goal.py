@@ -1,0 +1,135 @@
+"""The goal: what is to be reached, as a sentence of boxes above the map, and the search for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from synth_core.analysis.measures import ECDF_AVG, ECDF_MAX, MEAN, is_relative
+from synth_core.errors import InputError
+from synth_core.experiments.explore.measures import Target
+from synth_core.experiments.explore.targets import EpsilonTarget
+from synth_core.experiments.explore.tuning import expected_fits, variants_for
+from synth_core.jobs.tasks import tune_task
+from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.system import limits
+from synth_core.ui.find_settings.controls import PERCENTILE, TUNING_RUN, Asked
+from synth_core.ui.shared import background
+from synth_core.ui.shared.widgets import number, pick
+from synth_core.ui.state import session
+from synth_core.ui.state.choices import value_at
+
+QUESTIONS = {
+    "accuracy": "Least ε for this accuracy",
+    "epsilon": "Best accuracy for this ε",
+    "same": "Best accuracy at the ε of another mechanism",
+}
+MEASURES = {
+    ECDF_MAX: "Largest difference of distributions",
+    ECDF_AVG: "Average squared difference",
+    MEAN: "Error of the mean",
+    "median": "Error of the median",
+    PERCENTILE: "Error of a percentile",
+}
+AT_MOST = {  # of a target: place, bounds, step, format, label
+    ECDF_MAX: ("explore.difference", (0.001, 1.0), 0.01, "%.3f", "Difference ≤"),
+    ECDF_AVG: ("explore.squared", (1e-6, 1.0), 0.0005, "%.5f", "Average ≤"),
+}
+
+
+def choose_goal(asked: Asked) -> Target | EpsilonTarget:
+    """What is to be reached, and the button that starts the search."""
+    a, b, c, d, e = st.columns([4, 4, 2.2, 2.2, 3], gap="small", vertical_alignment="bottom")
+    with a:
+        pick(
+            "selectbox",
+            "Goal",
+            "explore.question",
+            list(QUESTIONS),
+            format_func=QUESTIONS.__getitem__,
+            help="Searched by bracketing on exact refits, for each mechanism by itself: over c, or over its target ε "
+            "where it has one. Other swept settings are tried in turn.",
+        )
+    with b:
+        pick(
+            "selectbox",
+            "Accuracy, as an error",
+            "explore.measure",
+            list(MEASURES),
+            format_func=MEASURES.__getitem__,
+        )
+    question = session.choices().explore.question
+    percentile = session.choices().explore.measure == PERCENTILE
+    if percentile:
+        with c if question != "accuracy" else b:
+            number("Percentile", "explore.percentile", (1, 99), 1)
+    if question == "accuracy":
+        with c:
+            at_most = _at_most(asked.measure)
+        with d:
+            number(
+                "in % of releases",
+                "explore.share",
+                (1, 99),
+                1,
+                help="A released data set is one random draw: the target is to hold in this share of draws.",
+            )
+        wanted: Target | EpsilonTarget = Target(asked.measure, at_most, session.choices().explore.share / 100)
+    elif question == "epsilon":
+        with d:
+            number("ε at most", "explore.target", limits.EPSILON, 0.5, format="%.2f", help="Of one data set.")
+        wanted = EpsilonTarget(session.choices().explore.target, asked.measure)
+    else:
+        with d:
+            pick(
+                "selectbox",
+                "Whose ε",
+                "explore.same",
+                asked.mechanisms,
+                format_func=lambda key: find_mechanism(key).label,
+                help="As it is set on Compare.",
+            )
+        wanted = EpsilonTarget(None, asked.measure, session.choices().explore.same)
+    with e:
+        _button(asked, wanted)
+    session.show_message(TUNING_RUN)
+    return wanted
+
+
+def _at_most(measure: str) -> float:
+    """The largest error that is accepted."""
+    if is_relative(measure):
+        number("Error ≤, in %", "explore.percent", (0.01, 100.0), 0.5, format="%.2f")
+        return float(session.choices().explore.percent) / 100
+    place, bounds, step, form, label = AT_MOST[measure]
+    number(label, place, bounds, step, format=form)
+    return float(value_at(session.choices(), place))
+
+
+def _button(asked: Asked, wanted: Target | EpsilonTarget) -> None:
+    """Start the search of every chosen mechanism."""
+    searches = {m: variants_for(m, asked.settings, asked.sweeps) for m in asked.mechanisms}
+    count = sum(len(v) for v in searches.values())
+    if count > limits.MAX_SEARCHES:
+        fits = count * expected_fits(wanted)
+        raise InputError(
+            f"This asks for {count:,} searches, about {fits:,} refits; at most {limits.MAX_SEARCHES} searches are "
+            f"made at once. Sweep fewer settings beside c and ε."
+        )
+    st.button(
+        "Find the settings",
+        type="primary",
+        width="stretch",
+        on_click=session.attempt,
+        args=(TUNING_RUN, _start_tuning, asked, wanted, searches),
+    )
+
+
+def _start_tuning(asked: Asked, wanted: Target | EpsilonTarget, searches: dict[str, Any]) -> None:
+    browser = session.current()
+    tasks = [
+        tune_task(browser.table, asked.settings, m, wanted, variants, browser.reference)
+        for m, variants in searches.items()
+    ]
+    background.start(TUNING_RUN, tasks, wanted)

@@ -1,0 +1,300 @@
+"""What Find settings shows below the goal: the answer, the map, and beside it the point that was clicked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from synth_core.analysis.measures import measure_label
+from synth_core.experiments.explore.measures import Target
+from synth_core.experiments.explore.sweep import duration
+from synth_core.experiments.explore.targets import EpsilonTarget
+from synth_core.experiments.explore.wording import (
+    DATA_DEPENDENT,
+    answer_text,
+    band_text,
+    best_answers,
+    epsilon_number,
+    goal_text,
+    guarantee_label,
+    knobs_text,
+    neighbour_text,
+    percent,
+    points_csv,
+    reached_text,
+    sure_text,
+    target_text,
+    usable,
+)
+from synth_core.figures.explore import map_figure
+from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.system.cache import content_key
+from synth_core.ui.find_settings import controls
+from synth_core.ui.find_settings.controls import MAP_RUN, TUNING_RUN, Asked
+from synth_core.ui.server.manager import manager
+from synth_core.ui.shared import background
+from synth_core.ui.shared.board import board
+from synth_core.ui.state import session
+from synth_core.ui.state.browser import BackgroundRun
+
+POLL_SECONDS = 0.6
+Summary = dict[str, Any]
+
+
+def show(asked: Asked | None, wanted: Target | EpsilonTarget | None, key: tuple[str, ...] | None) -> None:
+    """The main area; it refreshes itself while something runs, and only then."""
+    active = any(
+        run is not None and run.running
+        for run in (background.current(MAP_RUN), background.current(TUNING_RUN))
+    )
+    st.fragment(_view, run_every=POLL_SECONDS if active else None)(asked, wanted, key, active)
+
+
+def _view(
+    asked: Asked | None, wanted: Target | EpsilonTarget | None, key: tuple[str, ...] | None, polling: bool
+) -> None:
+    filling, tuning = background.current(MAP_RUN), background.current(TUNING_RUN)
+    if polling != any(run is not None and run.running for run in (filling, tuning)):
+        st.rerun()  # the last poll, or a run that goes on: buttons and timers start anew
+    measure = asked.measure if asked is not None else "ecdf_max"
+    with st.container(height=112, border=False, key="answer"):
+        _answer(tuning)
+    with st.container(height=48, border=False):
+        _status(filling, key, measure)
+    points = [] if filling is None else _points(filling)
+    answers = _answer_points(tuning)
+    if not points and not answers:
+        if filling is None:
+            st.info(
+                "A map of ε against error shows the whole trade-off: choose on the left, then fill the map.",
+                icon=":material/scatter_plot:",
+            )
+        return
+    left, right = st.columns([3.4, 1], gap="small")
+    picked = st.session_state.get("explore_picked")
+    at_most = wanted.at_most if isinstance(wanted, Target) and wanted.measure == measure else None
+    made = map_figure(points, measure, at_most, tuple(answers), picked)
+    with left:
+        version = content_key(figure=made)[:16]  # whatever moves the picture redraws it, nothing else does
+        board([], [made], version, False, _pick)
+    with right:
+        known = {p["id"]: p for p in [*points, *answers]}
+        _choose_point(known, picked)
+        _panel(known.get(picked), measure)
+        if points:
+            named = dict.fromkeys(("ecdf_max", "ecdf_avg", "mean", "q15", "median", "q90", measure))
+            st.download_button(
+                "Points as CSV (internal)",
+                points_csv(points, tuple(named)),
+                "map-internal.csv",
+                "text/csv",
+                icon=":material/download:",
+                on_click="ignore",
+                width="stretch",
+            )
+
+
+def _pick(point: int | str | None) -> None:
+    st.session_state["explore_picked"] = point
+
+
+def _choose_point(known: dict[str, Summary], picked: int | str | None) -> None:
+    """The keyboard's way to a point: the same choice as a click on it."""
+    ordered = sorted(known, key=lambda i: known[i]["epsilon"])
+    chosen = picked if picked in known else None
+    if st.session_state.get("explore_point") != chosen:
+        st.session_state["explore_point"] = chosen
+    st.selectbox(
+        "Point",
+        ordered,
+        index=None,
+        key="explore_point",
+        placeholder="choose, or click on one",
+        format_func=lambda i: (
+            f"ε = {epsilon_number(known[i]['epsilon'])}, {find_mechanism(known[i]['mechanism']).label}"
+        ),
+        on_change=lambda: _pick(st.session_state["explore_point"]),
+    )
+
+
+def _points(run: BackgroundRun) -> list[Summary]:
+    return [job.summary | {"id": job.key[:12]} for job in run.having("done") if job.summary is not None]
+
+
+def _answer_points(run: BackgroundRun | None) -> list[Summary]:
+    if run is None:
+        return []
+    found = best_answers(run.summaries(), run.asked)
+    return [a["point"] | {"id": "answer-" + a["mechanism"]} for a in found]
+
+
+def _status(run: BackgroundRun | None, key: tuple[str, ...] | None, measure: str) -> None:
+    """How far the map is; what failed; whether it is the one that is asked for."""
+    if run is None:
+        return
+    done, total = len(run.having("done")), len(run.jobs)
+    failed, stopped = run.having("failed"), run.having("cancelled")
+    left, right = st.columns([8, 1], vertical_alignment="center")
+    if run.running:
+        took = duration(run.seconds_left(manager().n_lanes))
+        text = f"{done} of {total} points; about {took} left. Each is an exact refit; they appear as they finish."
+        left.progress(done / total, text=text)
+        right.button("Stop", key="stop_map", width="stretch", on_click=background.stop, args=(MAP_RUN,))
+        return
+    problems = []
+    if stopped:
+        problems.append(f"stopped with {done} of {total} points; what is finished is kept")
+    if failed:
+        problems.append(f"{len(failed)} points failed: {failed[0].error}")
+    summaries = run.summaries()
+    if problems:
+        left.warning(session.plain("; ".join(problems).capitalize()), icon=":material/info:")
+        right.button(
+            "Continue", key="resume_map", width="stretch", on_click=background.resume, args=(MAP_RUN,)
+        )
+        return
+    bad = sum(bool(s["problems"]) for s in summaries)
+    first = summaries[0]
+    text = f"{first['n_records']:,} records · ε on the {first['density_scale']} · {total} points, each an exact refit."
+    if bad:
+        text += f" Not converged: {bad}, drawn hollow and on no frontier."
+    if key is not None and run.asked != key:
+        text += " **The choices have changed since: fill the map again.**"
+    left.caption(text)
+    right.button(
+        "Refine",
+        key="refine_map",
+        width="stretch",
+        on_click=session.attempt,
+        args=(MAP_RUN, controls.refine_map, measure),
+        help="Adds points half-way between the frontier and its neighbours.",
+    )
+
+
+def _answer(run: BackgroundRun | None) -> None:
+    """The answer of inverse tuning in one plain sentence, how sure it is, and where to go with it."""
+    if run is None:
+        st.caption(
+            "Say above what is to be reached, and press *Find the settings*: the answer appears here, with the "
+            "error that it reaches."
+        )
+        return
+    target = run.asked
+    left, right = st.columns([8, 1.4], vertical_alignment="center")
+    if run.running:
+        text, share = min(
+            (job.progress() for job in run.having("queued", "running")), key=lambda pair: -pair[1]
+        )
+        done = len(run.having("done"))
+        left.progress((done + share) / len(run.jobs), text=f"{target_text(target)}. {text}")
+        right.button(
+            "Cancel", key="stop_tuning", width="stretch", on_click=background.stop, args=(TUNING_RUN,)
+        )
+        return
+    answers = run.summaries()
+    failed, stopped = run.having("failed"), run.having("cancelled")
+    if failed or stopped:
+        words = failed[0].error if failed else "stopped; what was computed is kept"
+        left.warning(session.plain(f"{target_text(target)}: {words}"), icon=":material/info:")
+        right.button(
+            "Continue", key="resume_tuning", width="stretch", on_click=background.resume, args=(TUNING_RUN,)
+        )
+        if not answers:
+            return
+    best = best_answers(answers, target)
+    if not best:
+        left.error(
+            session.plain(f"{target_text(target)}: no setting of the chosen mechanisms reaches it."),
+            icon=":material/block:",
+        )
+        left.caption(session.plain(" ".join(answer_text(a) for a in answers)[:400]))
+    else:
+        first, *others = best
+        left.markdown(
+            f"{session.plain(f'{target_text(target)}: {goal_text(target)}')}**{_whole(answer_text(first))}**. "
+            f"{session.plain(reached_text(first, target))}."
+        )
+        more = f" With another guarantee: {'; '.join(answer_text(a) for a in others)}." if others else ""
+        left.caption(session.plain(f"{_capital(sure_text(first))}.{more}".strip()))
+        if right.button(
+            "Load into Compare",
+            key="load_answer",
+            width="stretch",
+            on_click=controls.load_point,
+            args=(first["point"],),
+        ):
+            st.switch_page("pages/compare.py")
+    with right.popover("All answers", width="stretch"):
+        st.dataframe(_answers_table(answers, target.measure), hide_index=True)
+        st.caption(DATA_DEPENDENT)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _whole(text: str) -> str:
+    """Safe text whose equations do not break across lines."""
+    return session.plain(text).replace(" = ", "\u00a0=\u00a0")
+
+
+def _answers_table(answers: list[Summary], measure: str) -> pd.DataFrame:
+    """Every mechanism's answer, those without one included."""
+    rows = []
+    for a in answers:
+        point, row = a["point"], {"Mechanism": find_mechanism(a["mechanism"]).label, "Remark": a["why"]}
+        if point is not None:
+            row |= {
+                "ε": epsilon_number(point["epsilon"]),
+                "Guarantee": guarantee_label(point),
+                "Settings": knobs_text(point["knobs"]),
+                "Error": band_text(point, measure),
+            }
+            if a["epsilon_seeds"] is not None:
+                row["ε over seeds"] = " to ".join(map(epsilon_number, a["epsilon_seeds"]))
+            if a["interval"] is not None:
+                low, high = map(percent, a["interval"])
+                row["Meets the target"] = f"{percent(a['share'])} ({low} to {high})"
+        rows.append(row)
+    columns = [
+        "Mechanism",
+        "ε",
+        "Guarantee",
+        "Settings",
+        "Error",
+        "ε over seeds",
+        "Meets the target",
+        "Remark",
+    ]
+    found = pd.DataFrame(rows).reindex(columns=columns).fillna("")
+    return found.loc[:, (found != "").any()]
+
+
+def _panel(point: Summary | None, measure: str) -> None:
+    """The clicked point: settings, epsilon beside its guarantee, utility, and the way to Compare."""
+    with st.container(border=True):
+        if point is None:
+            st.caption("Its settings appear here, and the way to load it into Compare.")
+            return
+        st.markdown(f"**{find_mechanism(point['mechanism']).label}**")
+        st.markdown(f"### {session.plain('ε = ' + epsilon_number(point['epsilon']))}")
+        st.markdown(session.plain(f"{guarantee_label(point)}, {neighbour_text(point)}"))
+        st.markdown(session.plain(knobs_text(point["knobs"])))
+        rows = {
+            measure_label(m): band_text(point, m)
+            for m in dict.fromkeys((measure, "ecdf_max", "median", "q90"))
+        }
+        st.caption("  \n".join(f"{name}: {session.plain(text)}" for name, text in rows.items()))
+        if not usable(point, measure):
+            st.warning("Not for use: " + session.plain("; ".join(point["problems"]) or "no finite error"))
+        if st.button(
+            "Load into Compare",
+            key="load_point",
+            type="primary",
+            width="stretch",
+            on_click=controls.load_point,
+            args=(point,),
+        ):
+            st.switch_page("pages/compare.py")

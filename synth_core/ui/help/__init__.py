@@ -1,0 +1,1 @@
+"""The page Help: guide, glossary, methods, and an analyst's Stan program as a model."""

@@ -1,1 +1,0 @@
-"""The page Model check: whether the model fits."""

@@ -1,1 +1,0 @@
-"""The page Own program: an analyst's Stan program as a model."""

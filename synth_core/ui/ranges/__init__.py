@@ -1,1 +1,0 @@
-"""The page Sensitive ranges: which interval around a value is protected."""

@@ -1,0 +1,109 @@
+"""What the buttons of step 1 do: make a plan from the choices, open one from a file, put it away."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from synth_core.data.examples import EXAMPLES
+from synth_core.errors import InputError
+from synth_core.jobs.tasks import plan_task
+from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.release.bounded_text import slug, words
+from synth_core.release.plan.frozen_map import SUFFIX, find_map, load_map, store_map
+from synth_core.release.plan.plan import Plan, parse_plan
+from synth_core.release.plan.planning import Decision
+from synth_core.release.state import plans_directory
+from synth_core.ui.release import desk
+from synth_core.ui.state import session
+from synth_core.ui.state.browser import Desk
+
+FIRST_SERIES = "income"
+
+
+def kinds() -> list[str]:
+    """What the table in use may be called as a tuning table; a confidential one is never public."""
+    table = session.current().table
+    if table.confidential:
+        return ["historical", "confidential"]
+    example = EXAMPLES.get(table.name.removeprefix("example:").partition(",")[0])
+    first = "simulated" if example is not None and example.simulate else "public"
+    return [first, "simulated" if first == "public" else "public", "historical", "confidential"]
+
+
+def tuned_on_key() -> str:
+    """The key of the box that asks what the table in use is: another table is asked for anew."""
+    return f"tuned_on_{session.current().table.fingerprint}"
+
+
+def make_plan(shown: str) -> None:
+    """Button callback: start planning with what the form says now (a text may have come with the click).
+
+    Parameters
+    ----------
+    shown : str
+        Fingerprint of the table that the form named; another tab, or a slow page, may have changed it since.
+    """
+    form, browser = current_form(), session.current()
+    if browser.table.fingerprint != shown:
+        raise InputError(
+            f"The table in use has changed since the form was shown: it is {browser.table.name} now. Look again, and "
+            f"make the plan if that is the table that the settings were tuned on."
+        )
+    tuned_on = st.session_state.get(tuned_on_key())
+    if tuned_on is None:
+        raise InputError(f"Say what kind of table {browser.table.name} is: the promise depends on it.")
+    bounded = browser.choices.bounds is not None
+    decision = Decision(
+        series=slug(form["series"], "The name of the series"),
+        reason=words(form["reason"], "The reason"),
+        decided_by=words(form["who"], "The name of who decided"),
+        tuned_on=tuned_on,
+        limit=form["limit"],
+        limit_delta=form.get("delta") if form["count"] == "zcdp" else None,
+        target_epsilon=None if strict(form["mechanism"]) else form["target"],
+        shuffle=form["shuffle"],
+        decimals=form["decimals"],
+        clamp=form["clamp"] and bounded,
+    )
+    task = plan_task(browser.table, session.settings(), form["mechanism"], decision, browser.reference)
+    desk.start(task, "plan")
+
+
+def current_form() -> dict[str, Any]:
+    """The values of the form's widgets, by name."""
+    return {
+        str(k).removeprefix("plan_"): v for k, v in st.session_state.items() if str(k).startswith("plan_")
+    }
+
+
+def strict(mechanism: str) -> bool:
+    """Whether a mechanism keeps its own epsilon by construction."""
+    return find_mechanism(mechanism).keeps_epsilon
+
+
+def open_plan(plan_file: Any, map_file: Any) -> None:
+    """Button callback: take a plan from its file, and its risk map if it was given."""
+    plan = parse_plan(plan_file.getvalue())
+    if plan.frozen is not None:
+        if map_file is not None:
+            content = map_file.getvalue()
+            load_map(plan, content)  # the right one, and sound
+            store_map(content, plans_directory())
+        find_map(plan, [plans_directory()])
+    session.current().desk = Desk(plan)
+
+
+def plan_files(plan: Plan) -> list[tuple[str, str, bytes]]:
+    """Label, file name and bytes of what belongs to a plan."""
+    files = [("Plan (JSON, internal)", f"{plan.series}-plan.json", (plan.canonical() + "\n").encode())]
+    content = find_map(plan, [plans_directory()])
+    if content is not None and plan.frozen is not None:
+        files.append(("Its risk map (internal)", f"{plan.frozen.sha256}{SUFFIX}", content))
+    return files
+
+
+def forget_plan() -> None:
+    """Button callback: clear the desk."""
+    session.current().desk = Desk()

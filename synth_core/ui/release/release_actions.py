@@ -1,0 +1,101 @@
+"""What the buttons of steps 3 to 5 do: run the gate, release, change a limit; and what they need to know."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from synth_core.errors import InputError
+from synth_core.jobs.tasks import release_task
+from synth_core.release.bounded_text import slug, words
+from synth_core.release.ledger.ledger import Ledger
+from synth_core.release.making.drawing import Request
+from synth_core.release.making.releasing import ReleaseOutcome
+from synth_core.release.output.gate import FAIL, GateCheck
+from synth_core.release.plan.frozen_map import find_map
+from synth_core.release.state import plans_directory
+from synth_core.ui.release import desk
+
+
+def confirmation() -> str:
+    """The key of the box that confirms a charge: another plan, table or label asks again."""
+    now = desk.state()
+    plan = "" if now.plan is None else now.plan.digest[:12]
+    table = "" if now.table is None else now.table.fingerprint
+    return f"confirmed_{plan}_{table}_{st.session_state.get('release_label', '')}"
+
+
+def ask(dry_run: bool) -> None:
+    """Button callback: the gate alone, or the release."""
+    now = desk.state()
+    plan, table = now.plan, now.table
+    if plan is None or table is None:
+        raise InputError("Another tab has cleared the desk: make the plan and choose the table again.")
+    if not dry_run and not st.session_state.get(confirmation()):
+        raise InputError("Confirm the charge first.")
+    overrides = {}
+    for check in () if now.outcome is None else now.outcome.checks:
+        reason = st.session_state.get(f"override_{check.key}", "").strip()
+        if check.status == FAIL and check.overridable and reason:
+            overrides[check.key] = words(reason, f"The reason for overriding '{check.title}'")
+    request = Request(
+        plan,
+        find_map(plan, [plans_directory()]),
+        table,
+        label=slug(st.session_state["release_label"], "The label of the release"),
+        overrides=overrides,
+        dry_run=dry_run,
+        audit=now.audit,
+    )
+    desk.start(release_task(request, secrets.token_hex(4)), "release")
+
+
+def stand_in_the_way(checks: tuple[GateCheck, ...]) -> list[GateCheck]:
+    """Failed checks without a reason to override them."""
+    return [
+        c
+        for c in checks
+        if c.status == FAIL and not (c.overridable and st.session_state.get(f"override_{c.key}", "").strip())
+    ]
+
+
+def archives(outcome: ReleaseOutcome) -> list[tuple[str, bytes]]:
+    """Name and bytes of what was written, the releasable one first."""
+    return [(name, Path(path).read_bytes()) for name, path in outcome.archives.items()]
+
+
+def ledger_view(series: str) -> tuple[Any, list[dict[str, Any]]]:
+    """Balance and entries of one series."""
+    ledger = Ledger()
+    try:
+        rows = [
+            {
+                "No": e.number,
+                "Time": e.time,
+                "What": e.kind,
+                "ε": e.epsilon,
+                "Guarantee": e.details.get("guarantee", ""),
+                "m": e.details.get("m"),
+                "Release": e.release,
+                "Reason": str(e.details.get("reason") or e.details.get("because") or ""),
+                "Hash": e.hash[:12],
+            }
+            for e in ledger.entries(series)
+        ]
+        return ledger.balance(series), rows
+    finally:
+        ledger.close()
+
+
+def change_limit(series: str) -> None:
+    """Button callback: set the limit of a series, with a reason."""
+    reason = words(st.session_state["new_limit_reason"], "The reason")
+    who = words(st.session_state["new_limit_who"], "The name of who decided")
+    ledger = Ledger()
+    try:
+        ledger.set_limit(series, st.session_state["new_limit"], reason, who)
+    finally:
+        ledger.close()

@@ -1,0 +1,107 @@
+"""The five steps of a release: where one stands, and what each of them is about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from synth_core.errors import FitError
+from synth_core.models import family
+from synth_core.release.ledger.balances import Balance
+from synth_core.release.ledger.limit_room import left_words
+from synth_core.ui.release import desk, plan_actions, release_actions
+from synth_core.ui.state import session
+from synth_core.ui.state.browser import Desk
+from synth_core.ui.state.session import plain
+
+NAMES = ("Plan", "Table", "Checks", "Release", "Ledger")
+DONE, HERE, LATER = (f":material/{name}:" for name in ("check_circle", "arrow_circle_right", "circle"))
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How far a release is, from 1 to 5, and the words that every step shows: table, model, budget left."""
+
+    at: int
+    about: str
+
+
+def standing() -> Standing:
+    """Of what lies on the desk now."""
+    now = desk.state()
+    return Standing(_reached(now), " · ".join((*_subject(now), _budget(now))))
+
+
+def _reached(now: Desk) -> int:
+    if now.plan is None:
+        return 1
+    if now.table is None:
+        return 2
+    if now.outcome is None or (
+        not now.outcome.archives and release_actions.stand_in_the_way(now.outcome.checks)
+    ):
+        return 3
+    return 5 if now.outcome.archives else 4
+
+
+def _subject(now: Desk) -> tuple[str, str]:
+    if now.plan is None:
+        table, model = session.current().table.name, session.choices().settings.model
+        words = f"Planned on the table in use, **{plain(table)}**"
+    elif now.table is None:
+        model = now.plan.settings.model
+        words = f"Planned on **{plain(now.plan.tuned_on.name)}**; no table to be released yet"
+    else:
+        model = now.plan.settings.model
+        words = f"To be released: **{plain(now.table.name)}**, planned on {plain(now.plan.tuned_on.name)}"
+    return words, family(model).label
+
+
+def _budget(now: Desk) -> str:
+    series = (
+        now.plan.series
+        if now.plan is not None
+        else str(st.session_state.get("plan_series", plan_actions.FIRST_SERIES)).strip()
+    )
+    if not series:
+        return "no series named yet"
+    try:
+        balance, _ = release_actions.ledger_view(series)
+    except FitError:
+        return f"the ledger of {plain(series)} cannot be read"
+    return f"series {plain(series)}: {plain(left_of(balance, now))}"
+
+
+def left_of(balance: Balance, now: Desk) -> str:
+    """The budget left in words; before the first limit is set, the one that the plan will set."""
+    if balance.limit is None:
+        planned = now.plan.limit if now.plan is not None else None
+        return "nothing charged yet" + ("" if planned is None else f", limit will be {planned:g}")
+    words = left_words(balance)
+    return f"{words} of {balance.limit:g}" if balance.count.delta is None else words
+
+
+def show_stepper(now: Standing) -> None:
+    """The five steps in a line, with a mark on the present one."""
+    marks = []
+    for number, name in enumerate(NAMES, 1):
+        words = f"{number} · {name}"
+        marks.append(f"{_mark(number, now)} " + (f"**{words}**" if number == now.at else words))
+    with st.container(key="stepper"):
+        st.markdown("  ›  ".join(marks))
+
+
+def _mark(number: int, now: Standing) -> str:
+    return DONE if number < now.at else HERE if number == now.at else LATER
+
+
+def step(number: int, now: Standing) -> Any:
+    """The container of a step: open are the present one and the one before it."""
+    is_open = number in (now.at - 1, now.at)
+    label = f"{number} · {NAMES[number - 1]}"
+    # Another key for another state: an expander that stays itself keeps what a user did to it.
+    panel = st.expander(label, is_open, icon=_mark(number, now), key=f"step_{number}_{now.at}")
+    panel.caption(now.about)
+    return panel

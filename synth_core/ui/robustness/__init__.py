@@ -1,0 +1,1 @@
+"""The page Robustness: databases like the analyst's, the papers' studies and ours, the privacy audit."""

@@ -1,0 +1,220 @@
+"""The privacy audit: ask, watch, read, keep."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from synth_core.errors import InputError
+from synth_core.experiments.audit.audit import AuditRequest
+from synth_core.experiments.audit.power import n_lines, power
+from synth_core.experiments.audit.report import MEANING
+from synth_core.experiments.audit.verdict import BEYOND, CONSISTENT, EXCEEDED, NOT_JUDGED, VIOLATED
+from synth_core.jobs.tasks import audit_task
+from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.release.plan.plan import Plan
+from synth_core.release.report.audit_summary import parse_audit
+from synth_core.system import limits
+from synth_core.ui.shared import background
+from synth_core.ui.shared.waiting import watch
+from synth_core.ui.state import session
+from synth_core.ui.state.browser import BackgroundRun
+from synth_core.ui.state.session import plain
+
+KIND = "audit"
+SIGNS = {CONSISTENT: "✓", VIOLATED: "✗", EXCEEDED: "✗", BEYOND: "?", NOT_JUDGED: "–"}
+
+
+def show() -> None:
+    """Controls, progress and the table of an audit of the plan, or of mechanisms of the page Compare."""
+    plan = session.current().desk.plan
+    with st.container(border=True):
+        _form(plan)
+        session.show_message("audit")
+    run = background.current(KIND)
+    if run is not None:
+        _show(run, plan)
+
+
+def _form(plan: Plan | None) -> None:
+    browser = session.current()
+    subjects = ["plan"] if plan is not None else []
+    subjects.append("compare")
+    a, b, c, d = st.columns([3, 3, 2, 2], vertical_alignment="bottom")
+    names = {"plan": "The plan of the page Release", "compare": "Mechanisms of the page Compare"}
+    subject = a.selectbox(
+        "What is audited", subjects, format_func=names.__getitem__, key=f"audit_subject_{len(subjects)}"
+    )
+    if subject == "plan" and plan is not None:
+        b.text_input("Mechanism", plan.point.label, disabled=True, key=f"audit_of_{plan.digest[:8]}")
+        chosen = [plan.mechanism]
+    else:
+        keys = list(browser.choices.mechanisms)
+        chosen = b.multiselect(
+            "Mechanisms",
+            keys,
+            default=keys,
+            format_func=lambda key: find_mechanism(key).label,
+            key="audit_mechanisms",
+        )
+    runs = c.number_input(
+        "Runs on each table",
+        *limits.AUDIT_RUNS,
+        10_000,
+        1_000,
+        key="audit_runs",
+        help="More runs can refute larger claims, and take longer.",
+    )
+    _say_power(plan if subject == "plan" else None, chosen, int(runs))
+    run = background.current(KIND)
+    busy = run is not None and run.running
+    d.button(
+        "Run the audit",
+        type="primary",
+        width="stretch",
+        on_click=session.attempt,
+        disabled=busy or not chosen,
+        args=("audit", _start, plan if subject == "plan" else None, chosen, int(runs)),
+    )
+    where = (
+        "the weights come from the table itself"
+        if browser.reference is None
+        else ("weights are taken both from the table itself and from the risk reference")
+    )
+    st.caption(
+        f"On the table in use, {plain(browser.table.name)}. "
+        + ("" if subject == "plan" else f"For mechanisms with weights {where}. ")
+        + "Small tables show the most: one record weighs more in them."
+    )
+
+
+def _say_power(plan: Plan | None, chosen: list[str], runs: int) -> None:
+    """Before the run: whether so many runs could refute each claim at all."""
+    browser = session.current()
+    frozen = browser.reference is not None if plan is None else plan.frozen is not None
+    lines = n_lines(map(find_mechanism, chosen), frozen, plan is not None)
+    weak: list[str] = []
+    strong: list[str] = []
+    unknown: list[str] = []
+    for key in chosen:
+        label = find_mechanism(key).label
+        claim = plan.target_epsilon if plan is not None else _claim(key)
+        if claim is None:
+            unknown.append(label)
+            continue
+        found = power(claim, runs, lines)
+        (strong if found.claim < found.surely else weak).append(f"{label}: {found.words}")
+    if weak:
+        st.warning(plain(". ".join(weak) + "."), icon=":material/bolt:")
+    if strong:
+        st.caption(plain(". ".join(strong) + "."))
+    if unknown:
+        st.caption(
+            f"{', '.join(unknown)}: ε is not known yet, so neither is whether {runs:,} runs could test it; see Compare."
+        )
+
+
+def _claim(mechanism: str) -> float | None:
+    """ε that a mechanism promises or, where Compare has measured it, shows; None where nothing is known yet."""
+    try:
+        if find_mechanism(mechanism).keeps_epsilon:
+            return session.settings().epsilon
+        found = session.stored_result(mechanism)
+    except InputError:  # of the columns: said where they are chosen
+        return None
+    return None if found is None else found.epsilon
+
+
+def _start(plan: Plan | None, chosen: Any, runs: int) -> None:
+    """Button callback: put the audit under way."""
+    browser = session.current()
+    if plan is not None:
+        task = audit_task(browser.table, session.settings(), AuditRequest((plan.mechanism,), runs), plan=plan)
+    else:
+        task = audit_task(
+            browser.table, session.settings(), AuditRequest(tuple(chosen), runs), browser.reference
+        )
+    browser.desk.audit = ""
+    background.start(KIND, [task])
+
+
+def _show(run: BackgroundRun, plan: Plan | None) -> None:
+    found = watch(KIND, run, "Stopped; finished lines are kept.")
+    if found is None:
+        return
+    _verdict(found["rows"])
+    st.dataframe(_frame(found["rows"]), hide_index=True, width="stretch")
+    st.caption(MEANING)
+    with st.expander("How it was done, and why each verdict"):
+        for line in [*found["heading"], *found["notes"]]:
+            st.markdown(plain(line))
+        st.markdown(
+            "**Lower bound**: ε between the two tables is at least this, with the confidence above. "
+            "**Largest seen**: the largest log density ratio at any draw, by the mechanism's own formula; an "
+            "estimate, without confidence. "
+            "**Detectable**: the largest lower bound that so many runs could have given."
+        )
+    left, right = st.columns(2, vertical_alignment="center")
+    name = "internal" if found["confidential"] else "public-table"
+    label = (
+        "Audit as CSV (internal)"
+        if found["confidential"]
+        else "Audit as CSV (of a public or simulated table)"
+    )
+    left.download_button(
+        label, found["csv"], f"audit-{name}.csv", "text/csv", icon=":material/download:", on_click="ignore"
+    )
+    if plan is not None:
+        _include(right, found, plan)
+
+
+def _verdict(rows: list[dict[str, Any]]) -> None:
+    def named(verdict: str) -> str:
+        found = [f"{r['Mechanism']} (weights: {r['Weights from']})" for r in rows if r["Verdict"] == verdict]
+        return plain(", ".join(dict.fromkeys(found)))
+
+    count = sum(row["Verdict"] == CONSISTENT for row in rows)
+    violated, exceeded = named(VIOLATED), named(EXCEEDED)
+    if violated:
+        st.error(
+            f"The audit refutes a claim: {violated}. The reasons are below the table.",
+            icon=":material/gpp_bad:",
+        )
+    if exceeded:
+        st.warning(
+            f"A local ε does not hold between these neighbours: {exceeded}. The reasons are below the table.",
+            icon=":material/warning:",
+        )
+    if violated or exceeded:
+        return
+    if count == len(rows):
+        st.info("No claim is refuted.", icon=":material/verified_user:")
+    else:
+        could = f"only {count} of {len(rows)} lines" if count else "none of them"
+        st.info(
+            f"No claim is refuted, but {could} could have been: see the verdicts.", icon=":material/info:"
+        )
+
+
+def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    shown = pd.DataFrame(rows)
+    shown["Verdict"] = [f"{SIGNS[v]} {v}" for v in shown["Verdict"]]
+    for name in ("Claimed ε", "Lower bound", "Largest seen", "Detectable"):
+        shown[name] = shown[name].map(lambda v: "not finite" if v is None or v != v else f"{v:.2f}")
+    return shown
+
+
+def _include(place: Any, found: dict[str, Any], plan: Plan) -> None:
+    """Offer the audit to the public report, or say why it may not go there."""
+    try:
+        kept = parse_audit(found["json"].encode(), plan).text()
+    except InputError as error:
+        place.caption(f"Not for the public report: {plain(str(error))}")
+        return
+    chosen = session.current().desk.audit == kept  # the box itself is forgotten with its page
+    if place.checkbox("Put this audit into the public report", chosen, key="audit_in_report"):
+        session.current().desk.audit = kept
+    else:
+        session.current().desk.audit = ""

@@ -1,0 +1,161 @@
+"""A study: which one, how far it is, its table and violins."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from synth_core.analysis.settings import Settings
+from synth_core.errors import InputError
+from synth_core.experiments.named_studies import NAMED_STUDIES, OURS
+from synth_core.figures.study import measure_label, study_figure
+from synth_core.jobs.study_task import LIKE, StudyRequest
+from synth_core.jobs.tasks import study_task
+from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.system import limits
+from synth_core.ui.robustness.kinds import LIKE_MINE, PAPERS
+from synth_core.ui.shared import background
+from synth_core.ui.shared.board import board
+from synth_core.ui.shared.waiting import watch
+from synth_core.ui.state import session
+from synth_core.ui.state.browser import BackgroundRun
+
+RUNS = {LIKE_MINE: "study", PAPERS: "papers"}  # each keeps its own run
+TITLES = {
+    LIKE: "Databases like mine",
+    "censor-4": "Censor 4: truncated and censored records",
+    "censor-5": "Censor 5: five mechanisms at ε = 5",
+    "ppm-4.4": "PPM 4.4: contraction, Poisson",
+    "ppm-5.3": "PPM 5.3: the (c, g) curve",
+    "range-4.1": "Range 4.1: range standards",
+    "range-4.2": "Range 4.2: the same ε by scaling",
+    "range-4.3": "Range 4.3: wider ranges in the tail",
+    "reweight-3": "Reweight 3: negative binomial mixture",
+    "reweight-supp-5": "Reweight Supp 5: local and global Δ",
+    "anchored": "Ours: anchored beside the printed censoring",
+}
+
+
+def show(kind: str) -> None:
+    """What is asked, and the run of this kind: how far it is, or what it found."""
+    run_kind = RUNS[kind]
+    try:
+        settings = session.settings()
+        with st.container(border=True):
+            asked, place = choose(settings, kind)
+            run = background.current(run_kind)
+            place.button(
+                "Run the study",
+                type="primary",
+                width="stretch",
+                disabled=run is not None and run.running,
+                on_click=start,
+                args=(run_kind, settings, asked),
+            )
+    except InputError as error:
+        st.error(session.plain(str(error)), icon=":material/error:")
+    run = background.current(run_kind)
+    if run is None:
+        st.info(
+            "It goes on while you look elsewhere; finished databases are kept.", icon=":material/science:"
+        )
+    else:
+        show_run(run_kind, run)
+
+
+def choose(settings: Settings, kind: str) -> tuple[StudyRequest, Any]:
+    """How many databases, and of which: a paper's, or of one's own which targets and sizes; a place for the button."""
+    a, b, c, d, e = st.columns([3, 2, 2, 3, 2], vertical_alignment="bottom")
+    with b:
+        replicates = st.number_input(
+            "Simulated databases R",
+            2,
+            1000,
+            20,
+            10,
+            help="More make it slower and surer; those that are done are kept.",
+        )
+    with c:
+        seed = st.number_input("Seed of the study", 1, 2**31 - 1, 1, 1)
+    if kind == PAPERS:
+        names = [name for name, named in NAMED_STUDIES.items() if not named.needs]
+        name = a.selectbox("Study", names, format_func=lambda n: TITLES.get(n, n))
+        if name in OURS:
+            st.caption("A design of our own; for “published” stands what we expected of it.")
+        return StudyRequest(name, int(replicates), int(seed)), e
+    chosen = session.choices().mechanisms
+    with a:
+        epsilon = st.number_input("Target ε", *limits.EPSILON, float(settings.epsilon), 0.5)
+    with d:
+        sizes = st.text_input(
+            "Numbers of records",
+            str(session.outcome().size),
+            help="One or more, separated by blanks: shows how Δ contracts as n grows.",
+        )
+    labels = ", ".join(find_mechanism(key).label for key in chosen) or "none"
+    st.caption(f"With the mechanisms and settings of Compare: {labels}.")
+    return StudyRequest(LIKE, int(replicates), int(seed), tuple(chosen), (float(epsilon),), whole(sizes)), e
+
+
+def whole(text: str) -> tuple[int, ...]:
+    """Numbers of records from a line of text."""
+    try:
+        return tuple(int(part) for part in text.replace(",", "").split())
+    except ValueError:
+        raise InputError(f"Numbers of records must be whole numbers (given: {text}).") from None
+
+
+def start(run_kind: str, settings: Settings, asked: StudyRequest) -> None:
+    """Button callback."""
+    background.start(run_kind, [study_task(session.current().table, settings, asked)], asked)
+
+
+def show_run(run_kind: str, run: BackgroundRun) -> None:
+    """What the study found in words, its violins and table, or why there are none."""
+    found = watch(run_kind, run, "Stopped; what was finished is kept.")
+    if found is None:
+        return
+    title, *rest = found["heading"]
+    st.markdown(f"**{session.plain(title)}**")
+    if found["words"]:
+        st.info("  \n".join(session.plain(line) for line in found["words"]), icon=":material/fact_check:")
+    st.caption(session.plain(" · ".join(rest)))
+    measures = [m for m, violins in found["violins"].items() if violins]
+    if measures:
+        measure = st.segmented_control(
+            "Shown",
+            measures,
+            format_func=measure_label,
+            default=measures[0],
+            required=True,
+            label_visibility="collapsed",
+        )
+        violins = found["violins"][measure]
+        cases = list(dict.fromkeys(v["case"] for v in violins))
+        case = cases[0]
+        if len(violins) > 10 and len(cases) > 1:
+            case = st.segmented_control(
+                "Case", cases, default=cases[0], required=True, label_visibility="collapsed"
+            )
+            violins = [v for v in violins if v["case"] == case]
+        board([], [study_figure(violins, measure)], f"study{run.jobs[0].key[:12]}{measure}{case}", False)
+    st.dataframe(as_table(found["rows"]), hide_index=True, height=420)
+
+
+def as_table(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    """The rows in words; columns that say nothing in this study are left out."""
+    names = {
+        "quantity": "Quantity",
+        "published": "Published",
+        "ours": "Ours",
+        "error": "Monte Carlo error",
+        "verdict": "Verdict",
+        "reason": "Why",
+    }
+    frame = pd.DataFrame(rows)
+    frame["error"] = ["" if row["error"] is None else f"{row['error']:.3g}" for row in rows]
+    if set(frame["verdict"]) == {"shown"}:
+        frame = frame.drop(columns=["verdict", "reason", "published"])
+    return frame.rename(columns=names)

@@ -1,0 +1,123 @@
+"""Measures of whole tables against pandas, SciPy and simulation."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import optimize, stats
+from scipy.stats.contingency import association
+
+from synth_core.analysis.records import measures
+from synth_core.analysis.records.blocks import Block
+from synth_core.analysis.records.coded import Coded, coded
+from synth_core.analysis.records.table import whole_records
+from synth_core.data.table import Table
+
+
+def tables(rng, n=300, m=260, codes=(2, 3, 4, 5)):
+    mine, theirs = (np.column_stack([rng.integers(0, k, size) for k in codes]) for size in (n, m))
+    return Coded(tuple("abcd"[: len(codes)]), mine, theirs, codes)
+
+
+def test_k_marginals_against_pandas(rng):
+    t = tables(rng)
+    distances = []
+    for columns in itertools.combinations("abcd", 3):
+        shares = [
+            pd.DataFrame(x, columns=list("abcd")).value_counts(list(columns), normalize=True)
+            for x in (t.confidential, t.synthetic)
+        ]
+        distances.append(0.5 * shares[0].sub(shares[1], fill_value=0).abs().sum())
+    sets = measures.marginals(4, 1)
+    found = measures.k_marginal_score(t.confidential, t.synthetic, t.n_codes, sets)
+    assert found == pytest.approx(1000 * (1 - np.mean(distances)))
+    assert measures.k_marginal_score(t.confidential, t.confidential, t.n_codes, sets) == 1000
+    assert measures.k_marginal_score(t.confidential, t.confidential[::-1], t.n_codes, sets) == 1000
+
+
+def test_a_sample_equals_itself(rng):
+    t = tables(rng, n=4000)
+    sets = measures.marginals(4, 1)
+    for share in (0.1, 0.4):
+        samples = [rng.choice(4000, int(share * 4000), replace=False) for _ in range(20)]
+        scores = [
+            measures.k_marginal_score(t.confidential, t.confidential[rows], t.n_codes, sets)
+            for rows in samples
+        ]
+        found = measures.equal_sample(t, sets, np.mean(scores), 3)
+        # What a score lacks to 1000 varies by about 6 % between samples, the mean of five by 3 %, odds by twice that.
+        assert found / (1 - found) == pytest.approx(share / (1 - share), rel=0.2)
+    assert measures.equal_sample(t, sets, 1000.0, 3) == 1
+    assert measures.equal_sample(t, sets, 100.0, 3) < 0.01
+
+
+def test_propensity_against_a_general_minimiser(rng):
+    t = tables(rng, codes=(2, 3))
+    both = np.vstack([t.confidential, t.synthetic])
+    y = np.repeat([0, 1], [300, 260])
+    design = np.column_stack([np.ones(560), both[:, 0] == 1, both[:, 1] == 1, both[:, 1] == 2]).astype(float)
+    fit = optimize.minimize(
+        lambda b: (np.logaddexp(0, design @ b) - y * (design @ b)).sum(), np.zeros(4), tol=1e-12
+    )
+    p = 1 / (1 + np.exp(-design @ fit.x))
+    c = 260 / 560
+    pmse, ratio = measures.propensity(t)
+    assert pmse == pytest.approx(np.mean((p - c) ** 2), rel=1e-4)
+    assert ratio == pytest.approx(pmse / (3 * (1 - c) ** 2 * c / 560))
+
+
+def test_ratio_is_1_on_average_for_tables_of_one_distribution():
+    """100 tables: pMSE / expectation is chi-squared with k - 1 = 10 degrees, divided by 10; doubled for samples."""
+    rng = np.random.default_rng(6)
+    again, another = [], []
+    for _ in range(100):
+        t = tables(rng, 400, 400)
+        another.append(measures.propensity(t)[1])
+        drawn = t.confidential[rng.integers(0, 400, 400)]
+        again.append(measures.propensity(Coded(t.names, t.confidential, drawn, t.n_codes))[1])
+    for found, expected in ((again, 1), (another, 2)):
+        assert np.mean(found) == pytest.approx(expected, abs=4 * expected * np.sqrt(2 / 10 / 100))
+        assert stats.kstest(np.array(found) * 10 / expected, stats.chi2(10).cdf).pvalue > 1e-3
+
+
+def test_ratio_grows_where_tables_differ(rng):
+    t = tables(rng)
+    shifted = Coded(t.names, t.confidential, np.zeros_like(t.synthetic), t.n_codes)
+    assert measures.propensity(shifted)[1] > 10  # finite, though the columns separate the tables
+
+
+def test_association_against_scipy(rng):
+    a = rng.integers(0, 3, 500)
+    b = np.where(rng.random(500) < 0.7, a, rng.integers(0, 4, 500))
+    expected = association(pd.crosstab(a, b).to_numpy(), method="cramer")
+    assert measures.cramers_v(a, b) == pytest.approx(expected)
+    assert measures.cramers_v(a, a) == pytest.approx(1.0)
+    assert measures.cramers_v(a, np.zeros(500, dtype=int)) == 0.0
+    t = Coded(("a", "b"), np.column_stack([a, b]), np.column_stack([a, rng.permutation(b)]), (3, 4))
+    worst, mean, pair = measures.association_difference(t)
+    assert worst == mean
+    assert pair == ("a", "b")
+    assert worst == pytest.approx(abs(expected - measures.cramers_v(t.synthetic[:, 0], t.synthetic[:, 1])))
+
+
+def test_codes_are_the_same_in_both_tables(rng):
+    n = 200
+    frame = pd.DataFrame(
+        {"sex": rng.choice(["f", "m"], n), "pay": rng.lognormal(3, 1, n), "area": ["x", "y"] * 100}
+    )
+    frame.loc[:9, "pay"], frame.loc[10:29, "pay"] = np.nan, 0.0
+    blocks = [Block("sex", "categorical", {"categories": ("f", "m", "x")}), Block("pay", "two_part", {}, ())]
+    records = whole_records(Table("t", frame), blocks, ("area",))
+    synthetic = pd.DataFrame({"sex": ["x"] * n, "pay": [0.0, np.nan, 1e9, -5.0] * 50})
+    found = coded(records, blocks, synthetic, ("area",))
+    assert found.names == ("area", "sex", "pay")
+    np.testing.assert_array_equal(found.confidential[:, 0], found.synthetic[:, 0])
+    assert set(found.synthetic[:, 1]) == {2}
+    pay = found.confidential[:, 2]
+    missing = pay.max()
+    assert (pay[:10] == missing).all()
+    assert (pay[10:30] == 0).all()
+    counts = np.bincount(pay[30:])[1:]
+    assert counts.max() - counts[counts > 0].min() <= 1  # deciles
+    np.testing.assert_array_equal(found.synthetic[:4, 2], [0, missing, missing - 1, 1])

@@ -1,0 +1,45 @@
+"""Differences of two choices, in words."""
+
+from synth_core.analysis.differences import changed_settings, difference
+from synth_core.analysis.settings import Settings, make_settings
+
+OLD = make_settings(outcome="pay", model="lognormal", scale=0.9)
+
+
+OTHER = {"range": (0.1, 2.0), "tail": (5.0, 0.1, 2.0), "brackets": ((0.0, 1.0),)}
+
+
+def numbers(epsilon, error, gap=0.04, **other):
+    known = {"problems": [], "epsilon": epsilon, "n_datasets": 1, "ecdf_max": gap}
+    return known | {"statistics": [{"name": "q90", "relative_error": error}]} | other
+
+
+def test_settings_by_the_names_that_the_sliders_have():
+    new = OLD.model_copy(
+        update={"scale": 0.5, "epsilon": 1.0, "range": (0.5, 2.0), "risk_reference": "old.csv"}
+    )
+    assert changed_settings(OLD, new) == [
+        "scale c 0.9 → 0.5",
+        "target ε 5 → 1",
+        "sensitive range 0.4 to 1.8 × value → 0.5 to 2 × value",
+    ]
+    assert changed_settings(OLD, OLD) == []
+
+
+def test_every_setting_that_differs_is_named():
+    for name in Settings.model_fields:
+        if name != "risk_reference":  # a table's name, which no scenario holds
+            assert len(changed_settings(OLD, OLD.model_copy(update={name: OTHER.get(name, "weighted")}))) == 1
+
+
+def test_what_became_of_a_mechanism():
+    words = difference(numbers(6.8, -0.02), numbers(1.0, -0.05), "q90")
+    assert words == "ε 6.8 → 1; 90th percentile 2 % low → 5 % low"
+    assert difference(numbers(6.8, -0.02), numbers(6.8, -0.02)) == ""
+    assert "off by 4 points → off by 9 points" in difference(numbers(1.0, 0.02), numbers(1.0, 0.02, gap=0.09))
+    assert difference(numbers(1.0, 0.02, n_datasets=3), numbers(1.0, 0.02)) == "ε 3 → 1"
+
+
+def test_what_has_not_converged_is_not_compared():
+    bad = numbers(1.0, 0.1, problems=["R-hat is 1.2"])
+    assert difference(numbers(6.8, 0.1), bad) == "not to be compared: has not converged after"

@@ -1,0 +1,68 @@
+"""The verdict on a model's fit: its limits, and that data of another kind are found out."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.fit_verdict import ALTERNATIVES, FITS_WITHIN, ROUGHLY_WITHIN, fit_verdict
+from synth_core.analysis.model_check import run_check
+from synth_core.analysis.settings import make_settings
+from synth_core.data.table import Table
+
+
+def check(difference, n=100_000, problems=()):
+    curve = {"predicted": [0.1, 0.5, 0.9], "observed": [0.1, 0.5 - difference, 0.9]}
+    return {"distribution": curve, "n_records": n, "problems": list(problems)}
+
+
+@pytest.mark.parametrize(
+    ("difference", "level"),
+    [(0.0, "fits"), (FITS_WITHIN - 1e-6, "fits"), (FITS_WITHIN + 1e-6, "roughly"),
+     (ROUGHLY_WITHIN - 1e-6, "roughly"), (ROUGHLY_WITHIN + 1e-6, "misfit"), (-0.3, "misfit")],
+)  # fmt: skip
+def test_limits(difference, level):
+    found = fit_verdict(check(difference))
+    assert found.level == level
+    assert found.difference == pytest.approx(abs(difference))
+    assert f"{100 * abs(difference):.1f} percentage points" in found.words
+
+
+def test_chance_is_not_held_against_a_model():
+    """The 95 % point of Kolmogorov's distance for 100 records, from SciPy's exact distribution."""
+    from scipy import stats
+
+    usual = float(stats.kstwo.ppf(0.95, 100))
+    assert fit_verdict(check(usual - 0.005, n=100)).level == "fits"
+    assert fit_verdict(check(usual + 0.02, n=100)).level == "misfit"
+    assert math.isclose(usual, 1.358 / 10, rel_tol=0.02)
+
+
+def test_the_model_that_was_fitted_is_not_advised_again():
+    for model, words in ALTERNATIVES.items():
+        advice = fit_verdict(check(0.2), model).advice
+        assert words not in advice
+        assert all(other in advice for name, other in ALTERNATIVES.items() if name != model)
+    assert "another scale" in fit_verdict(check(0.2), "two_part").advice
+
+
+def test_an_unfinished_fit_has_no_verdict():
+    found = fit_verdict(check(0.0, problems=["R-hat 1.2"]))
+    assert found.level == "unknown"
+    assert "R-hat 1.2" in found.words
+    assert "longer warm-up" in found.advice
+
+
+@pytest.mark.stan
+def test_lognormal_data_fit_and_two_bumps_do_not(cache):
+    rng = np.random.default_rng(5)
+    good = rng.lognormal(3.0, 0.6, 1500)
+    bumps = np.concatenate([rng.lognormal(1.0, 0.1, 750), rng.lognormal(4.0, 0.1, 750)])
+    levels = []
+    for values in (good, bumps):
+        table = Table("t", pd.DataFrame({"x": values}))
+        analysis = Analysis(table, make_settings(outcome="x", model="lognormal"), cache)
+        levels.append(fit_verdict(run_check(analysis, None, None)).level)
+    assert levels == ["fits", "misfit"]

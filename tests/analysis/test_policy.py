@@ -1,0 +1,76 @@
+"""A rule: what passes, what fails and why, and that its words and limits are those that count."""
+
+import pydantic
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from synth_core.analysis.measures import ECDF_MAX, WORST
+from synth_core.analysis.policy import Policy, judge
+from synth_core.mechanisms.guarantees import GUARANTEES
+
+
+def numbers(**other):
+    known = {
+        "problems": [],
+        "preview_khat": None,
+        "epsilon": 6.8,
+        "n_datasets": 1,
+        "ecdf_max": 0.0451,
+        "statistics": [{"name": "mean", "relative_error": -0.2}, {"name": "q90", "relative_error": 0.06}],
+    }
+    return known | other
+
+
+@pytest.mark.parametrize(
+    ("rule", "other", "key", "reasons"),
+    [
+        ({"epsilon": 1.0}, {}, "none", ("ε 6.8 > 1",)),
+        ({"epsilon": 6.8}, {}, "none", ()),  # at the limit
+        ({"epsilon": 10.0}, {"n_datasets": 2}, "none", ("ε 14 > 10",)),  # all data sets together
+        ({"epsilon": 1.0}, {"epsilon": 1.004}, "none", ("ε 1.004 > 1",)),  # not "1 > 1"
+        ({"percent": 5.0}, {}, "none", ("90th percentile off by 6 > 5 %",)),
+        ({"percent": 6.0}, {}, "none", ()),
+        ({"percent": 6.0, "measure": WORST}, {}, "none", ("mean and percentiles off by 20 > 6 %",)),
+        ({"percent": 4.0, "measure": ECDF_MAX}, {}, "none", ("distribution functions off by 4.5 > 4 points",)),
+        ({"percent": 5.0, "measure": ECDF_MAX}, {}, "none", ()),
+        ({"percent": 5.0, "measure": "q75"}, {}, "none",
+         ("the 75th percentile is not among the percentiles that are computed",)),
+        ({"guarantee": "strict"}, {}, "asymptotic", ("asymptotic DP is not strict",)),
+        ({"guarantee": "strict"}, {}, "weights_seen", ("ε-DP for given weights is not strict",)),
+        ({"guarantee": "strict"}, {}, "anchored", ()),
+        ({"epsilon": 10.0}, {"problems": ["R-hat is 1.2"]}, "none", ("has not converged",)),
+        ({"epsilon": 10.0}, {"preview_khat": 0.3}, "none", ("not judged before the exact fit",)),
+        ({"epsilon": 1.0, "percent": 5.0, "guarantee": "strict"}, {}, "none",
+         ("ε 6.8 > 1", "90th percentile off by 6 > 5 %", "no guarantee is not strict")),
+    ],
+)  # fmt: skip
+def test_each_reason(rule, other, key, reasons):
+    found = judge(Policy(**rule), numbers(**other), GUARANTEES[key])
+    assert (found.passed, found.reasons) == (not reasons, reasons)
+
+
+@given(st.floats(0.01, 1e4), st.floats(0.01, 1e4))
+def test_the_reason_shows_a_number_beyond_the_limit(epsilon, limit):
+    found = judge(Policy(epsilon=limit), numbers(epsilon=epsilon), GUARANTEES["none"])
+    assert found.passed == (epsilon <= limit * (1 + 1e-9))
+    if not found.passed:
+        assert float(found.reasons[0].split()[1]) > limit
+
+
+def test_an_error_that_is_no_number_does_not_pass():
+    nothing = numbers(statistics=[{"name": "q90", "relative_error": float("nan")}])
+    assert not judge(Policy(percent=5.0), nothing, GUARANTEES["none"]).passed
+
+
+def test_words():
+    assert not Policy().states and Policy().text == ""
+    rule = Policy(epsilon=1.0, percent=5.0, guarantee="strict")
+    assert rule.text == "ε ≤ 1, 90th percentile within 5 %, a strict guarantee"
+    assert Policy(percent=2.5, measure=ECDF_MAX).text == "distribution functions within 2.5 points"
+
+
+@pytest.mark.parametrize("wrong", [{"epsilon": 0.0}, {"percent": float("nan")}, {"guarantee": "some"}])
+def test_a_limit_is_a_number_above_nothing(wrong):
+    with pytest.raises(pydantic.ValidationError):
+        Policy(**wrong)

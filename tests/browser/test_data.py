@@ -1,0 +1,111 @@
+"""The page Data: which values mean missing, which sheet is read, what a model is proposed for."""
+
+import io
+
+import pandas as pd
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import pick, settled, upload
+
+pytestmark = [pytest.mark.browser, pytest.mark.stan]
+
+ROWS = 60
+PAY = pd.DataFrame(
+    {
+        "age": [20 + i % 30 for i in range(ROWS)],
+        "pay": ["N" if i % 6 == 0 else "-9" if i % 6 == 1 else str(900 + 7 * i) for i in range(ROWS)],
+        "flag": ["N" if i % 2 else "Y" for i in range(ROWS)],
+    }
+)
+
+
+def csv(frame):
+    return {"name": "pay.csv", "mimeType": "text/csv", "buffer": frame.to_csv(index=False).encode()}
+
+
+def test_a_lone_text_is_proposed_and_a_number_is_typed(new_page):
+    page = new_page("/data")
+    upload(page, csv(PAY))
+    page.get_by_text("N is the only text among the numbers of pay (10 rows)").wait_for()
+    page.get_by_role("button", name="N means missing").click()
+    page.get_by_text("10 of 50 values are negative").wait_for()
+    settled(page)
+    expect(page.get_by_role("button", name="N means missing")).to_have_count(0)
+    expect(page.get_by_test_id("stMultiSelect").first).to_contain_text("pay=N")  # N is a category of the flag
+    box = page.get_by_role("combobox", name="Values that mean missing")
+    box.fill("-9")
+    box.press("Enter")
+    page.get_by_text("40 complete rows of 60").wait_for()
+    settled(page)
+    box = page.get_by_role("combobox", name="Values that mean missing")
+    box.fill("pya=3")
+    box.press("Enter")
+    page.get_by_text("There is no column 'pya'").wait_for()
+    settled(page)
+    expect(page.get_by_test_id("stMultiSelect").first).not_to_contain_text("pya=3")
+    page.get_by_text("40 complete rows of 60").wait_for()
+
+
+def test_a_sheet_is_chosen_by_its_name(new_page):
+    stream = io.BytesIO()
+    with pd.ExcelWriter(stream) as writer:
+        PAY.head(20).to_excel(writer, sheet_name="Notes", index=False)
+        PAY[["age"]].to_excel(writer, sheet_name="Ages 2025", index=False)
+    page = new_page("/data")
+    upload(page, {"name": "pay.xlsx", "mimeType": "application/octet-stream", "buffer": stream.getvalue()})
+    page.get_by_text("sheet Notes").wait_for()
+    pick(page, "Sheet, of 2", "Ages 2025")
+    page.get_by_text("sheet Ages 2025").wait_for()
+    page.get_by_text("60 complete rows of 60").wait_for()
+    settled(page)
+    page.get_by_text("The table is confidential").click()  # read again, the same sheet of it
+    page.get_by_text("declared not confidential").wait_for()
+    page.get_by_text("sheet Ages 2025").wait_for()
+    settled(page)
+
+
+def test_how_one_file_was_read_does_not_count_for_the_next(new_page):
+    page = new_page("/data")
+    upload(page, csv(PAY))
+    page.get_by_text("The table is confidential").click()
+    page.get_by_text("declared not confidential").wait_for()
+    settled(page)
+    page.get_by_text("How to read a text file").click()
+    settled(page)
+    pick(page, "Decimal sign", "comma")
+    page.get_by_text("decimal comma").wait_for()
+    settled(page)
+    file = {"name": "next.csv", "mimeType": "text/csv", "buffer": PAY.to_csv(index=False).encode()}
+    page.get_by_test_id("stTabs").locator("input[type=file]").set_input_files(file)
+    page.get_by_text("next.csv (CONFIDENTIAL)").wait_for()
+    page.get_by_text("decimal point").wait_for()
+    settled(page)
+    expect(page.get_by_role("checkbox", name="The table is confidential")).to_be_checked()
+
+
+def test_a_model_is_proposed_from_what_is_said_and_from_a_look(new_page):
+    """48 losses are no zeros: asinh takes them. Said, nothing is read from the table; looked at, the leak is said."""
+    frame = pd.DataFrame(
+        {"pay": [-5.0 * i for i in range(1, 49)] + [0.0] * 60 + [40.0 * i for i in range(1, 300)]}
+    )
+    page = new_page("/data")
+    upload(page, csv(frame))
+    page.get_by_text("48 values are losses, which are no zeros").wait_for()
+    page.get_by_role("button", name="Look at the table instead").click()
+    page.get_by_text("48 of 407 values are below zero.").wait_for()
+    page.get_by_text("is a choice that no ε counts").wait_for()
+    page.get_by_text("about linear within 2,000 of zero").wait_for()
+    settled(page)
+    pick(page, "What is publicly known of the variable", "Amounts, some of them below zero")
+    page.get_by_text("Nothing was read from the table.").wait_for()
+    expect(page.get_by_text("values are below zero")).to_have_count(0)
+    settled(page)
+    page.get_by_role("spinbutton", name="A typical value, publicly known").fill("2500")
+    page.get_by_role("spinbutton", name="A typical value, publicly known").press("Enter")
+    page.get_by_text("density per 1,000 of the table's unit").wait_for()
+    settled(page)
+    page.get_by_role("button", name="Use this proposal").click()
+    page.get_by_text("407 complete rows of 407").wait_for()
+    page.get_by_text("inverse hyperbolic sine of the value over 1000").wait_for()
+    settled(page)

@@ -1,0 +1,77 @@
+"""`compare` with blocks: one joint row, rows beneath, and one clear line for what cannot be."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synth_core.cli import main
+
+QUICK = ["--draws", "1000", "--warmup", "300"]
+SEX, WORK = "sex=categorical:categories=f,m", "work=categorical:categories=no,yes:missing=?"
+PAY = "pay=lognormal:unit=10:guess=20,1"
+
+
+@pytest.fixture
+def file(tmp_path):
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame({"sex": rng.choice(["f", "m"], 200), "work": rng.choice(["no", "yes", "?"], 200)})
+    frame["pay"], frame["area"] = rng.lognormal(3, 0.4, 200).round(1), rng.choice(["north", "south"], 200)
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    return str(tmp_path / "people.csv")
+
+
+def blocks(*texts):
+    return [part for text in texts for part in ("--block", text)]
+
+
+@pytest.mark.stan
+def test_a_joint_row_and_one_for_each_block(file, capsys):
+    command = ["compare", file, *blocks(SEX, WORK, PAY), "--share", "pay=0.6", "--predictors", "area", *QUICK,
+               "--mechanism", "censored", "weighted", "--epsilon", "20"]  # fmt: skip
+    assert main([*command, "--format", "json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    censored, weighted = answer["results"]
+    assert censored["epsilon"] == pytest.approx(20.0)
+    assert [b["name"] for b in censored["blocks"]] == ["sex", "work is missing", "work", "pay"]
+    assert [b["epsilon"] for b in censored["blocks"]] == pytest.approx([4.0, 0.8, 3.2, 12.0])
+    assert censored["blocks"][3]["conditional_on"] == ["sex", "work"]
+    assert "everything sensitive about one record" in censored["covers"]
+    measures = weighted["measures"]
+    assert 300 < measures["k_marginal"] <= 1000
+    assert 0 < measures["sample_share"] <= 1
+    assert measures["pmse_ratio"] > 0
+    assert weighted["epsilon"] == pytest.approx(2 * weighted["lipschitz_bound"])
+    assert weighted["lipschitz_bound"] <= sum(b["lipschitz_bound"] for b in weighted["blocks"]) + 1e-12
+    assert main(command) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "people.csv: sex, work, pay, 200 records (0 dropped) given area"
+    rows = [line.split()[0] for line in lines[2:12]]
+    assert rows == ["censored", "sex", "work", "work", "pay", "weighted", "sex", "work", "work", "pay"]
+    assert "everything sensitive about one record" in lines[-3]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"),
+    [
+        (blocks(SEX, SEX), "block 'sex' is named twice"),
+        ([*blocks(SEX), "--predictors", "sex"], "'sex' is a sensitive block and a predictor too"),
+        (blocks("sex=categorical"), "declare its categories"),
+        (blocks("sex"), "written NAME=MODEL"),
+        (blocks("sex=categorical:categories=f"), "declare its categories, two or more"),
+        (blocks("sex=categorical:categories=f,x"), "none of its 2 declared categories (first in row"),
+        (blocks("pay=lognormal:unit=ten"), "Block 'pay': Setting unit"),
+        ([*blocks(SEX, PAY), "--share", "sex=0.5", "--share", "pay=0.6"], "must sum to 1"),
+        ([*blocks(SEX), "--share", "wage=0.5"], "'wage', which is no block"),
+        ([*blocks(SEX), "--share", "sex=half"], "must be a number"),
+        ([*blocks(SEX), "--outcome", "pay"], "--outcome is of one sensitive variable"),
+        ([*blocks(SEX), "--unit", "3"], "--unit is of one sensitive variable"),
+        ([*blocks(SEX), "--mechanism", "histogram"], "about one variable"),
+        (["--share", "sex=1", "--outcome", "pay"], "there are none (--block)"),
+    ],
+)
+def test_what_cannot_be_is_said_in_one_line(arguments, match, file, capsys):
+    assert main(["compare", file, *arguments]) == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert match in line

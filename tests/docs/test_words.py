@@ -1,0 +1,37 @@
+"""The list of words: every term behind it is in the glossary, and every mechanism has plain words."""
+
+import re
+
+import pytest
+
+from synth_core.mechanisms import catalogue
+from synth_core.mechanisms.catalogue import MECHANISMS
+from synth_core.mechanisms.schemes import SCHEMES
+from synth_core.mechanisms.words import ADJUSTMENTS, COLUMNS, FIGURES, LIKELIHOODS, STANDARDS, in_plain_words
+from tests.support.documents import DOCS
+
+ENTRIES = set(re.findall(r"^- \*\*(.+?)\*\*", (DOCS / "guide/glossary.md").read_text(encoding="utf-8"), re.M))
+
+
+@pytest.mark.parametrize("word", [*COLUMNS.values(), *FIGURES.values()], ids=lambda word: word.plain)
+def test_the_term_is_in_the_glossary(word):
+    assert word.term in ENTRIES
+
+
+def test_what_is_only_for_statisticians_is_among_the_details():
+    first = " ".join(word.plain for word in COLUMNS.values() if not word.detail)
+    assert not re.search("Δ|nats|ECDF|R-hat", first)
+    assert not re.search("Δ|nats|ECDF|R-hat|Lipschitz", " ".join(word.plain for word in FIGURES.values()))
+
+
+def test_every_part_of_a_mechanism_has_words():
+    assert ADJUSTMENTS.keys() == catalogue.ADJUSTMENTS.keys()
+    assert LIKELIHOODS.keys() == catalogue.LIKELIHOODS.keys()
+    assert STANDARDS.keys() == catalogue.STANDARDS.keys()
+    assert all(scheme.plain for scheme in SCHEMES.values())
+
+
+def test_no_two_mechanisms_of_the_papers_say_the_same():
+    said = [in_plain_words(mechanism) for mechanism in MECHANISMS.values()]
+    assert len(set(said)) == len(said)
+    assert all(said)

@@ -1,0 +1,162 @@
+"""A briefing says what the screen says, and its releasable form is a function of what was declared."""
+
+import io
+import re
+import zipfile
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from pptx import Presentation
+
+from synth_core.analysis.result import Result
+from synth_core.analysis.settings import Settings
+from synth_core.analysis.summary import summarise
+from synth_core.analysis.utility import ecdf_distance, statistics
+from synth_core.figures.briefing.content import Chapter, Source, briefing
+from synth_core.figures.briefing.powerpoint import INTERNAL, powerpoint
+from synth_core.figures.briefing.web_page import web_page
+from synth_core.figures.compare import results
+from synth_core.mechanisms.catalogue import MECHANISMS, find_mechanism
+
+MECHANISMS_SHOWN = ("unweighted", "weighted", "censored", "anchored", "range_averaged")
+NASTY = "</script><img src=x onerror=alert(1)>\u202e\x0b"
+SETTINGS = Settings(outcome="income", predictors=("age",), model="lognormal", epsilon=0.5, seed=4711)
+SOURCE = Source("canary-table.csv", True, "2026-11-23", "private synthesis 0.1.0")
+
+
+def made_up(seed, settings=SETTINGS, mechanisms=MECHANISMS_SHOWN):
+    """Results of a table that there is not, without a fit."""
+    rng = np.random.default_rng(seed)
+    n = 400
+    outcome = rng.lognormal(3 + seed, 1.5, n)
+    found = []
+    for key in mechanisms:
+        strict = MECHANISMS[key].guarantee("closed").strict
+        synthetic = rng.lognormal(3 + seed, 1.4, (1, n))
+        distance = ecdf_distance(outcome, synthetic[0])
+        result = Result(
+            mechanism=key,
+            weights=rng.random(n),
+            lipschitz_bounds=rng.gamma(2, 2, n),
+            growth=np.arange(1.0, 51),
+            synthetic=synthetic,
+            outside=np.empty(0),
+            match_risk=rng.random(n),
+            true_match_rate=0.1,
+            false_match_rate=0.9,
+            epsilon_promised=settings.epsilon if strict else None,
+            epsilon_replace=2 * settings.epsilon if strict else float(rng.uniform(5, 9)),
+            n_truncated=0,
+            n_censored=int(rng.integers(0, 20)),
+            ecdf_max=distance.ecdf_max,
+            ecdf_avg=distance.ecdf_avg,
+            ecdf_location=distance.location,
+            overlap=None,
+            statistics=statistics(outcome, synthetic, (50.0, 90.0), 1),
+            diagnostics=None,
+            seconds=0.1,
+        )
+        found.append(summarise(result, outcome))
+    return found
+
+
+def chapters(seed, settings=SETTINGS):
+    return [
+        Chapter("A", f"canary-note {seed}", settings, made_up(seed)),
+        Chapter("B", "", settings, made_up(seed + 1)[:3]),
+    ]
+
+
+@pytest.fixture
+def pages():
+    return briefing(SOURCE, chapters(0), releasable=False)
+
+
+def slides(content):
+    return list(Presentation(io.BytesIO(content)).slides)
+
+
+def texts(slide):
+    found = [shape.text_frame.text for shape in slide.shapes if shape.has_text_frame]
+    for shape in slide.shapes:
+        if shape.has_table:
+            found += [cell.text for row in shape.table.rows for cell in row.cells]
+    return found
+
+
+def test_what_may_leave_does_not_depend_on_the_confidential_values():
+    """Two tables, two notes, other weights and draws: the releasable pages are equal to the last byte."""
+    one = briefing(SOURCE, chapters(0), releasable=True)
+    other = briefing(replace(SOURCE, table="other.csv"), chapters(7), releasable=True)
+    assert one == other
+    assert web_page(one) == web_page(other)
+    assert not any(page.internal for page in one)
+    assert not any(page.chart or page.figure for page in one)
+    shown = web_page(one).decode() + " ".join(t for s in slides(powerpoint(one)) for t in texts(s))
+    for canary in ("canary", "4711", "confidential value is"):
+        assert canary not in shown
+    assert "At ε = 0.5 an intruder" in shown
+    assert "measured on the confidential table, so it stays inside" in shown
+    inside = web_page(briefing(SOURCE, chapters(0), releasable=False)).decode()
+    assert "canary-table.csv" in inside  # the canaries sing where they may
+    assert "canary-note 0" in inside
+
+
+def test_the_file_holds_nothing_beside_its_pages():
+    """No name of the machine or its user, and no picture or sheet that the pages do not show."""
+    content = powerpoint(briefing(SOURCE, chapters(0), releasable=True))
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        assert not [name for name in archive.namelist() if "embeddings" in name or "media" in name]
+        core = archive.read("docProps/core.xml").decode()
+        assert b"canary" not in b"".join(archive.read(name) for name in archive.namelist())
+    assert re.findall(r"<(?:dc:creator|cp:lastModifiedBy)>([^<]+)<", core) == []
+
+
+def test_every_number_is_the_one_on_the_screen(pages):
+    first = chapters(0)[0]
+    labels = {s["mechanism"]: find_mechanism(s["mechanism"]).label for s in first.summaries}
+    badges = {key: {"label": "", "strength": 0, "lines": [], "sentence": ""} for key in labels}
+    screen = results(list(first.summaries), labels, badges)
+    drawn = slides(powerpoint(pages))
+    assert len(drawn) == len(pages)
+    told = [
+        slide for slide, p in zip(drawn, pages, strict=True) if p.title.startswith("A: what each promises")
+    ]
+    cells, inside = [text for slide in told for text in texts(slide)], web_page(pages).decode()
+    for row in screen:
+        assert any(text.startswith(f"{row['cells']['epsilon']['text']} (") for text in cells)
+        assert row["cells"]["worst"]["text"] in cells
+        assert row["cells"]["worst"]["text"] in inside
+    errors = next(i for i, p in enumerate(pages) if p.chart and p.chart.kind == "bars")
+    chart = next(shape.chart for shape in drawn[errors].shapes if shape.has_chart)
+    for line, summary in zip(chart.plots[0].series, first.summaries, strict=True):
+        assert line.values == pytest.approx([100 * t["relative_error"] for t in summary["statistics"]])
+    for slide, page in zip(drawn, pages, strict=True):
+        assert (INTERNAL in texts(slide)) == page.internal
+
+
+def test_confidential_comparisons_are_marked_and_public_ones_are_not(pages):
+    assert all(page.internal for page in pages if page.chart or page.rows)
+    assert all(
+        "ε" in column or "setting" in column.lower() or page.rows for page in pages for column in page.columns
+    )
+    public = briefing(replace(SOURCE, confidential=False), chapters(0), releasable=True)
+    assert any(page.figure for page in public)
+    assert not any(page.internal for page in public)
+
+
+def test_names_stay_text(tmp_path):
+    settings = SETTINGS.model_copy(update={"outcome": NASTY})
+    pages = briefing(replace(SOURCE, table=NASTY), chapters(0, settings), releasable=False)
+    text = web_page(pages).decode()
+    assert "<img" not in text.split("plotly.js v")[0]
+    assert "</script><img" not in text
+    assert any("onerror" in each for each in texts(slides(powerpoint(pages))[0]))
+
+
+def test_many_mechanisms_take_several_pages():
+    many = [Chapter("A", "", SETTINGS, made_up(3, mechanisms=tuple(list(MECHANISMS)[:12])))]
+    pages = [page for page in briefing(SOURCE, many, releasable=False) if "what it costs" in page.title]
+    assert [len(page.rows) for page in pages] == [4, 4, 4]
+    assert pages[1].title == "What each promises, and what it costs (2 of 3)"

@@ -1,0 +1,90 @@
+"""The sentence about an intruder's suspicion, against Bayes' rule and against the claim of each guarantee."""
+
+import math
+import re
+
+import pytest
+
+from synth_core.mechanisms.guarantees import GUARANTEES
+from synth_core.mechanisms.suspicion import suspicion
+
+ODDS = sorted(set(GUARANTEES) - {"averaged", "truncated"})
+
+
+def posterior(epsilon, prior=0.01):
+    """Bayes' rule with a likelihood ratio of e^ε between this value and all others."""
+    ratio = math.exp(epsilon)
+    return prior * ratio / (1 - prior + prior * ratio)
+
+
+def said(text):
+    """The belief that the sentence names, as a share."""
+    found = re.search(r"rises to at most ([\d.]+) %", text)
+    return float(found[1]) / 100
+
+
+@pytest.mark.parametrize("key", ODDS)
+@pytest.mark.parametrize(
+    ("epsilon", "replaced", "datasets"),
+    [
+        (0.5, 1.0, 1),
+        (0.05, 0.1, 1),
+        (1.0, 2.0, 1),
+        (0.7, 1.4, 3),
+        (1.0, 1.0, 1),
+        (23.5, 2.8, 1),
+        (8.47, 1.86, 2),
+    ],
+)
+def test_the_belief_is_the_closed_form_with_the_epsilon_of_replacing_rounded_up(
+    key, epsilon, replaced, datasets
+):
+    exact = posterior(replaced * datasets)
+    shown = said(suspicion(GUARANTEES[key], epsilon, replaced, datasets))
+    assert exact <= shown <= exact + (0.001 if exact < 0.1 else 0.01)
+
+
+@pytest.mark.parametrize(
+    ("key", "epsilon", "replaced", "text"),
+    [
+        ("censored", 0.5, 1.0, "At ε = 0.5 an intruder's suspicion of 1 % rises to at most 2.7 %."),
+        ("anchored", 1.0, 2.0, "At ε = 1 an intruder's suspicion of 1 % rises to at most 7 %."),
+        ("histogram", 1.0, 1.0, "At ε = 1 an intruder's suspicion of 1 % rises to at most 2.7 %."),
+        ("censored", 5.0, 10.0, "At ε = 5 an intruder's suspicion of 1 % rises to nearly 100 %."),
+    ],
+)
+def test_a_strict_promise_is_plain(key, epsilon, replaced, text):
+    assert suspicion(GUARANTEES[key], epsilon, replaced) == text
+
+
+@pytest.mark.parametrize("key", sorted(k for k, g in GUARANTEES.items() if not g.strict))
+def test_what_is_not_strict_is_never_said_without_its_limit(key):
+    text = suspicion(GUARANTEES[key], 1.0, 2.0)
+    assert "not promised" in text or "not protected" in text
+
+
+@pytest.mark.parametrize("key", ["none", "asymptotic"])
+def test_a_local_figure_names_the_table_the_epsilon_and_what_it_leaves_out(key):
+    text = suspicion(GUARANTEES[key], 23.54, 2.8, weights="held")
+    assert text.startswith("In this table")
+    assert "measured ε = 2.8 for a changed value" in text
+    assert "23.5" not in text  # of withholding: the odds do not follow from it
+    assert "not counted" in text
+    assert "not counted" not in suspicion(GUARANTEES[key], 23.54, 2.8)
+
+
+@pytest.mark.parametrize("key", ["averaged", "truncated"])
+def test_a_range_says_nothing_of_odds(key):
+    text = suspicion(GUARANTEES[key], 4.37, 8.74)
+    assert "ε = 4.37" in text and "sensitive range" in text
+    assert "rises" not in text and "1 %" not in text
+
+
+def test_without_a_figure_of_replacing_the_value_is_withheld_and_put_back():
+    assert said(suspicion(GUARANTEES["censored"], 0.5, None)) == pytest.approx(0.027)
+
+
+def test_several_data_sets_are_counted_and_named():
+    text = suspicion(GUARANTEES["anchored"], 0.5, 1.0, 3)
+    assert "ε = 0.5 for each of 3 data sets" in text
+    assert said(text) == pytest.approx(0.17)  # e^3: 0.1687

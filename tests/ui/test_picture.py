@@ -1,0 +1,82 @@
+"""The picture while mechanisms finish: every mechanism has a row, with numbers or with a reason."""
+
+from pathlib import Path
+
+import pytest
+
+from synth_core.analysis.settings import make_settings
+from synth_core.jobs.tasks import Job
+from synth_core.ui.shared.picture import Last, assemble, brings_news, last_picture
+
+SETTINGS = make_settings(outcome="pay", model="lognormal")
+
+
+def job(name, state, key="new", **more):
+    spec = {"mechanism": name, "settings": SETTINGS.model_dump()}
+    return Job(f"{key}-{name}", spec, [], Path("nowhere"), state=state, **more)
+
+
+def done(name, key="new"):
+    return job(name, "done", key, summary={"mechanism": name, "from": key})
+
+
+@pytest.fixture
+def last():
+    found = {name: (f"old-{name}", {"mechanism": name, "from": "old"}) for name in ("weighted", "censored")}
+    return Last(found, SETTINGS, "table")
+
+
+def test_no_mechanism_is_missing_without_a_word(last):
+    jobs = [
+        done("unweighted"),
+        job("weighted", "running"),
+        job("anchored", "queued"),
+        job("censored", "failed", error="ε is too small."),
+        job("histogram", "failed", error="needs declared bounds"),
+    ]
+    found = assemble(jobs, last, "table")
+    assert [s["mechanism"] for s in found.summaries] == ["unweighted", "weighted"]
+    assert found.summaries[1] == {"mechanism": "weighted", "from": "old", "old": True}
+    assert found.missing == {
+        "anchored": "is being fitted …",
+        "censored": "ε is too small.",  # not its old numbers
+        "histogram": "needs declared bounds",
+    }
+    assert not found.complete
+
+
+def test_an_older_row_is_of_the_same_table_and_variable(last):
+    jobs = [job("weighted", "running")]
+    assert assemble(jobs, last, "table").summaries
+    assert not assemble(jobs, last, "another table").summaries
+    jobs[0].spec["settings"]["outcome"] = "rent"
+    assert assemble(jobs, last, "table").missing == {"weighted": "is being fitted …"}
+
+
+def test_it_is_complete_once_nothing_is_awaited(last):
+    assert assemble([done("weighted"), job("censored", "failed", error="x")], last, "table").complete
+    assert not assemble([done("weighted"), job("censored", "cancelled")], last, "table").complete
+    assert assemble([job("anchored", "cancelled")], last, "table").missing == {"anchored": "cancelled"}
+
+
+def test_each_finished_row_is_a_new_version(last):
+    one, two = job("weighted", "running"), job("censored", "running")
+    versions = [assemble([one, two], last, "table").version]
+    one.state, one.summary = "done", {"mechanism": "weighted"}
+    versions.append(assemble([one, two], last, "table").version)
+    two.state, two.error = "failed", "x"
+    versions.append(assemble([one, two], last, "table").version)
+    assert len(set(versions)) == 3
+
+
+def test_what_was_known_is_no_news(last):
+    known = done("weighted", "old")
+    assert not brings_news([known, job("censored", "running")], last)
+    assert brings_news([known, job("censored", "failed", error="x")], last)
+    assert brings_news([done("weighted"), job("censored", "running")], last)
+    assert brings_news([known], None)
+
+
+def test_the_last_picture_keeps_its_version(last):
+    again = assemble([done("weighted", "old"), done("censored", "old")], None, "table")
+    assert last_picture(last).version == again.version

@@ -1,0 +1,74 @@
+"""What is fitted before it is asked for: the neighbours of the slider that was moved last."""
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from synth_core.ui.compare import play
+
+
+def page():
+    import streamlit as st
+
+    from synth_core.ui.compare import play
+    from synth_core.ui.shared.refits import Shown
+    from synth_core.ui.state import session
+
+    for place, value in st.session_state["moves"]:
+        session.put(place, value)
+    play.go_on(Shown([{"seconds": st.session_state["seconds"]}], current=st.session_state["whole"]))
+
+
+class Manager:
+    n_lanes = 2
+
+    def __init__(self):
+        self.asked = []
+
+    def submit(self, owner, tasks):
+        self.asked += tasks
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    manager = Manager()
+    monkeypatch.setattr(play, "manager", lambda: manager)
+    return manager.asked
+
+
+def run(moves, whole=True, seconds=0.3):
+    at = AppTest.from_function(page)
+    at.session_state["moves"], at.session_state["whole"], at.session_state["seconds"] = moves, whole, seconds
+    at.run(timeout=30)
+    assert not at.exception
+    return at
+
+
+def test_two_steps_on_either_side(asked):
+    run([("settings.epsilon", 4.0), ("settings.scale", 0.5)])
+    assert all(task.background for task in asked)
+    weighted = [task.spec["settings"] for task in asked if task.spec["mechanism"] == "weighted"]
+    assert [each["scale"] for each in weighted] == [0.55, 0.45, 0.6, 0.4]
+    assert {each["epsilon"] for each in weighted} == {4.0}
+
+
+def test_none_beyond_the_slider_s_ends(asked):
+    run([("settings.scale", 0.05)])
+    assert [t.spec["settings"]["scale"] for t in asked if t.spec["mechanism"] == "weighted"] == [
+        0.1,
+        0.0,
+        0.15,
+    ]
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"moves": []},  # nothing was moved
+        {"moves": [("settings.seed", 7)]},  # no slider
+        {"moves": [("settings.scale", 0.5)], "whole": False},  # something is still being fitted
+        {"moves": [("settings.scale", 0.5)], "seconds": 30.0},  # too slow to be made unasked
+    ],
+)
+def test_otherwise_nothing(asked, how):
+    run(**how)
+    assert asked == []

@@ -1,0 +1,50 @@
+"""A stored value reaches the browser although Streamlit drops what it has not sent when the next run starts."""
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from synth_core.ui.shared import widgets
+
+
+def page():
+    from synth_core.ui.shared.widgets import number, pick, slider_with_number
+    from synth_core.ui.state import session
+
+    session.take_over()
+    slider_with_number("Scale", "settings.scale", (0.0, 2.0), 0.05, "")
+    number("Draws", "settings.draws", (100, 9000), 100)
+    pick("multiselect", "Mechanisms", "mechanisms", ["unweighted", "weighted", "censored"])
+
+
+def sent(at):
+    """Whether each widget's value goes out with this run."""
+    return [
+        w.proto.set_value for w in (at.slider[0], at.number_input[0], at.number_input[1], at.multiselect[0])
+    ]
+
+
+def test_a_value_is_sent_again_with_the_next_run():
+    at = AppTest.from_function(page).run(timeout=30)
+    assert sent(at) == [True] * 4
+    at.run(timeout=30)
+    assert sent(at) == [True] * 4
+
+
+def test_what_the_user_chose_meanwhile_stays():
+    at = AppTest.from_function(page).run(timeout=30)
+    at.slider[0].set_value(0.5)
+    at.multiselect[0].set_value(["weighted", "censored"])
+    at.run(timeout=30)
+    assert (at.slider[0].value, at.number_input[0].value) == (0.5, 0.5)
+    assert at.multiselect[0].value == ["weighted", "censored"]
+    at.run(timeout=30)
+    assert at.multiselect[0].value == ["weighted", "censored"]
+
+
+@pytest.mark.parametrize("later", [widgets.RESENT_SECONDS + 1])
+def test_later_it_is_left_to_the_browser(monkeypatch, later):
+    at = AppTest.from_function(page).run(timeout=30)
+    now = widgets.time.monotonic()
+    monkeypatch.setattr(widgets.time, "monotonic", lambda: now + later)
+    at.run(timeout=30)
+    assert sent(at) == [False] * 4
