@@ -70,8 +70,9 @@ def anchor_weight(
     slope = 0.5  # of log excess on log c, where the data decide
     for _ in range(4):
         previous = log_c, excess
-        log_c = min(0.0, log_c - excess / slope)
-        excess = largest(math.exp(log_c))
+        # Rounded before it is tried: in another unit its last bits differ, and draws follow them.
+        tried = rounded(math.exp(min(0.0, log_c - excess / slope)))
+        log_c, excess = math.log(tried), largest(tried)
         if abs(excess) < 0.1:
             break
         if log_c != previous[0]:

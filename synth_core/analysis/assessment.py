@@ -13,8 +13,7 @@ from synth_core.analysis.one_record import joint_oscillation, replaced_oscillati
 from synth_core.analysis.risk_map import RiskMap
 from synth_core.analysis.utility import (
     Statistic,
-    category_distance,
-    ecdf_distance,
+    distance_of,
     interval_overlap,
     share_statistics,
     statistics,
@@ -118,12 +117,11 @@ def utility_of(
         What the codes of the outcome stand for; its shares are then compared instead of mean and percentiles.
     """
     outcome, group = records.outcome, records.distinct_design[1]
+    distances = [distance_of(outcome, each, categories) for each in synthetic]
     if categories is None:
-        distances = [ecdf_distance(outcome, each) for each in synthetic]
         overlaps = [interval_overlap(outcome, each, records.design) for each in synthetic]
         compared = statistics(outcome, synthetic, percentiles, seed)
     else:
-        distances = [category_distance(outcome, each, len(categories)) for each in synthetic]
         overlaps = []  # no regression has a code on its left
         compared = share_statistics(outcome, synthetic, categories, seed)
     known = [each for each in overlaps if each is not None]

@@ -63,6 +63,13 @@ def ecdf_distance(confidential: Array, synthetic: Array) -> EcdfDistance:
     )
 
 
+def distance_of(confidential: Array, synthetic: Array, categories: tuple[str, ...] | None) -> EcdfDistance:
+    """That of numbers, or that of codes of categories."""
+    if categories is None:
+        return ecdf_distance(confidential, synthetic)
+    return category_distance(confidential, synthetic, len(categories))
+
+
 def category_distance(confidential: Array, synthetic: Array, n_categories: int) -> EcdfDistance:
     """The same of two samples of codes, in the order of categories that sets the distribution functions furthest apart.
 

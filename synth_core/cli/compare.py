@@ -17,6 +17,7 @@ from synth_core.cli.settings_arguments import add_settings, settings_from
 from synth_core.data.examples import EXAMPLES
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import MECHANISMS, find_mechanism
+from synth_core.models import family
 from synth_core.release.run_store import RunStore, run_record
 from synth_core.release.state import StateError
 
@@ -102,6 +103,10 @@ def run_compare(args: argparse.Namespace) -> int:
 def predictor_groups(analysis: Analysis, by: str) -> list[Group]:
     """The groups of a predictor; raises InputError for another column."""
     s = analysis.settings
+    if not family(s.model).ordered:
+        raise InputError(
+            f"--by compares means and percentiles, and '{s.outcome}' has categories without an order."
+        )
     if by not in s.predictors:
         raise InputError(
             f"--by must name a predictor; '{by}' is none of {', '.join(s.predictors) or 'none'}."

@@ -18,7 +18,8 @@ from synth_core.analysis.utility import statistic_name, statistic_words
 from synth_core.system.text_table import aligned
 
 
-def _number(value: float | None) -> float | str | None:
+def number(value: float | None) -> float | str | None:
+    """As JSON takes it: what is not finite is text."""
     return value if value is None or math.isfinite(value) else str(value)
 
 
@@ -33,12 +34,12 @@ def result_json(result: Result, settings: Settings) -> dict[str, Any]:
         "sentence": sentence(plain_numbers(result), settings),
         "explanation": explained(vars(flat), settings)[1],
         "anchor": flat.anchor or None,
-        "lipschitz_bound": _number(flat.lipschitz_bound),
-        "epsilon": _number(flat.epsilon),
-        "epsilon_total": _number(flat.epsilon * settings.datasets),
-        "epsilon_replace": _number(flat.epsilon_replace),
-        "oscillation": _number(flat.oscillation),
-        "oscillation_joint": _number(flat.oscillation_joint),
+        "lipschitz_bound": number(flat.lipschitz_bound),
+        "epsilon": number(flat.epsilon),
+        "epsilon_total": number(flat.epsilon * settings.datasets),
+        "epsilon_replace": number(flat.epsilon_replace),
+        "oscillation": number(flat.oscillation),
+        "oscillation_joint": number(flat.oscillation_joint),
         "n_zero_weight": flat.n_zero_weight,
         "n_truncated": flat.n_truncated,
         "n_censored": flat.n_censored,
@@ -51,7 +52,7 @@ def result_json(result: Result, settings: Settings) -> dict[str, Any]:
             "ecdf_avg": flat.ecdf_avg,
             **flat.synthetic,
             "interval_overlap": flat.overlap,
-            "relative_error": {name: _number(error) for name, error in flat.relative_errors.items()},
+            "relative_error": {name: number(error) for name, error in flat.relative_errors.items()},
         },
         "identification_risk": {
             "expected_match_risk": flat.match_risk,
@@ -61,9 +62,9 @@ def result_json(result: Result, settings: Settings) -> dict[str, Any]:
         "diagnostics": None
         if d is None
         else {
-            "rhat": _number(d.rhat),
-            "ess_bulk": _number(d.ess_bulk),
-            "ess_tail": _number(d.ess_tail),
+            "rhat": number(d.rhat),
+            "ess_bulk": number(d.ess_bulk),
+            "ess_tail": number(d.ess_tail),
             "divergences": d.divergences,
             "problems": list(d.problems),
         },
@@ -159,7 +160,7 @@ def groups_json(analysis: Analysis, result: Result, groups: list[Group]) -> list
             "records": len(group.rows),
             "ecdf_max": found["mean"][i].ecdf_max,
             "relative_error": {
-                name: _number(each[i].statistic.relative_error) for name, each in found.items()
+                name: number(each[i].statistic.relative_error) for name, each in found.items()
             },
         }
         for i, group in enumerate(groups)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from synth_core.analysis.records.blocks import Block
@@ -13,6 +12,7 @@ from synth_core.analysis.records.measures import Measures
 from synth_core.analysis.records.records import COVERS, PartResult, RecordsAnalysis, RecordsResult
 from synth_core.analysis.risk_map import RiskMap
 from synth_core.analysis.settings import MODEL_OPTIONS, Settings, make_settings
+from synth_core.cli.compare_output import number
 from synth_core.cli.data import load_anchor, load_reference, table_of
 from synth_core.cli.settings_arguments import given_settings, option_name
 from synth_core.errors import InputError
@@ -89,16 +89,16 @@ def _number(text: str, what: str) -> float:
 
 def blocks_from(args: argparse.Namespace) -> tuple[Block, ...]:
     """The blocks with their shares; raises InputError."""
-    blocks = {block.name: block for block in map(read_block, args.block)}
-    if len(blocks) < len(args.block):
-        names = [read_block(text).name for text in args.block]
-        raise InputError(f"The block '{next(n for n in names if names.count(n) > 1)}' is named twice.")
+    blocks: dict[str, Block] = {}
+    for block in map(read_block, args.block):
+        if block.name in blocks:
+            raise InputError(f"The block '{block.name}' is named twice.")
+        blocks[block.name] = block
     for text in args.share or ():
         name, _, share = text.rpartition("=")
         if name not in blocks:
             raise InputError(f"--share names '{name}', which is no block (given: {text}).")
-        given = {**vars(blocks[name]), "share": _number(share, f"The share of '{name}'")}
-        blocks[name] = Block(**given)
+        blocks[name] = replace(blocks[name], share=_number(share, f"The share of '{name}'"))
     return tuple(blocks.values())
 
 
@@ -220,17 +220,17 @@ def _result_json(result: RecordsResult) -> dict[str, Any]:
     return {
         "mechanism": result.mechanism,
         "guarantee": result.guarantee.label,
-        "covers": COVERS,
-        "lipschitz_bound": _finite(result.lipschitz_bound),
-        "epsilon": _finite(result.epsilon),
+        "covers": COVERS if result.guarantee.strict else None,
+        "lipschitz_bound": number(result.lipschitz_bound),
+        "epsilon": number(result.epsilon),
         "blocks": [
             {
                 "name": part.part.name,
                 "model": part.part.settings.model,
                 "share": part.part.share,
                 "conditional_on": [each.name for each in part.part.settings.earlier],
-                "lipschitz_bound": _finite(part.bounds.lipschitz_bound),
-                "epsilon": _finite(part.result.epsilon),
+                "lipschitz_bound": number(part.bounds.lipschitz_bound),
+                "epsilon": number(part.result.epsilon),
                 "distance": part.distance,
                 "n_records": len(part.result.weights),
                 "n_zero_weight": part.result.n_zero_weight,
@@ -245,7 +245,3 @@ def _result_json(result: RecordsResult) -> dict[str, Any]:
         "problems": list(result.problems),
         "seconds": result.seconds,
     }
-
-
-def _finite(value: float) -> float | str:
-    return value if math.isfinite(value) else str(value)

@@ -110,7 +110,7 @@ class Lognormal(Model):
         stands[: censoring.padding] = False
         response = prior.response[stands]
         level = float(response.mean())
-        above = response if level == 0 else np.round(response - level, _DECIMALS)
+        above = _above(response, level)
         scale = self.beta_scale.copy()
         scale[1:] = self.slope_scale_of(
             scale[-1], censoring, max(LEAST_SPREAD, round(float(above.std()), _DECIMALS))
@@ -118,9 +118,8 @@ class Lognormal(Model):
         return level, scale
 
     def above(self, level: float) -> Array:
-        """The normal part's response less a level; rounded, so that another unit gives the same to the last bit."""
-        response = self.response[self.normal]
-        return response if level == 0 else np.round(response - level, _DECIMALS)
+        """The normal part's response less a level."""
+        return _above(self.response[self.normal], level)
 
     def _coordinates(
         self,
@@ -274,6 +273,11 @@ class _Sums:
             slope = slope + weighted.T @ residual
             gram = gram + weighted.T @ design
         return _Sums(weight, rss, slope, gram)
+
+
+def _above(response: Array, level: float) -> Array:
+    """A response less a level; rounded, so that another unit gives the same to the last bit."""
+    return response if level == 0 else np.round(response - level, _DECIMALS)
 
 
 def normal_mass(low: Array, high: Array) -> Array:

@@ -3,9 +3,9 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import painted, settled
+from tests.browser.conftest import settled
 from tests.browser.test_accessibility import grave
-from tests.browser.test_scenarios import fill, pin
+from tests.browser.test_scenarios import pinned_then_moved
 
 pytestmark = [pytest.mark.browser, pytest.mark.stan]
 
@@ -22,11 +22,7 @@ def presented(page, title, figure):
 
 def test_scenarios_are_stepped_through_on_a_projector(new_page):
     page = new_page()
-    first = painted(page)
-    settled(page)
-    pin(page, "A")
-    fill(page, "Scale c, as a number", "0.5")
-    painted(page, first)
+    pinned_then_moved(page)
     settled(page)
     numbers = page.locator(".board td.epsilon").all_inner_texts()
     page.locator(".board h3").first.click()

@@ -33,6 +33,15 @@ def close_panel(page):
     settled(page)
 
 
+def pinned_then_moved(page):
+    """Pin the first picture as A, and take c to 0.5."""
+    first = painted(page)
+    settled(page)
+    pin(page, "A")
+    fill(page, "Scale c, as a number", "0.5")
+    painted(page, first)
+
+
 @pytest.mark.journey
 def test_a_rule_and_two_scenarios(new_page):
     page = new_page()
@@ -68,11 +77,7 @@ def test_a_rule_and_two_scenarios(new_page):
 
 def test_a_switch_sets_the_controls_back_and_a_note_becomes_the_reason(new_page):
     page = new_page()
-    first = painted(page)
-    settled(page)
-    pin(page, "A")
-    fill(page, "Scale c, as a number", "0.5")
-    painted(page, first)
+    pinned_then_moved(page)
     settled(page)
     pin(page, "B")
     page.reload()

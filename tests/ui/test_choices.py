@@ -13,7 +13,7 @@ from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.release.plan.settings_file import Scenario
 from synth_core.ui.compare.steps import step_words
-from synth_core.ui.state.browser import UNDO_STEPS, Browser
+from synth_core.ui.state.browser import UNDO_STEPS, Browser, Play
 from synth_core.ui.state.choices import (
     FRESH,
     LASTING,
@@ -233,3 +233,65 @@ def test_a_chosen_variable_stays_and_a_demo_gives_the_markers_back():
     assert one.table.missing == ("N",)
     one.use_missing([])
     assert one.table.column("pay").missing == 0
+
+
+def playing(scale=0.2):
+    """A browser in which c is played, from 1 over 0.2 to 0.4, after a step of its own."""
+    browser = Browser(load_example("beta"))
+    browser.change(replaced(browser.choices, "settings.epsilon", 3.0))
+    browser.playing = Play(
+        "settings.scale", "Scale c", (scale, 0.4), value_at(browser.choices, "settings.scale")
+    )
+    browser.change(replaced(browser.choices, "settings.scale", scale), undoable=False)
+    assert browser.choices.settings.scale == scale and browser.playing
+    return browser
+
+
+def test_a_play_ends_where_it_began():
+    browser = playing()
+    browser.end_play()
+    assert browser.playing is None and browser.choices.settings.scale == 1.0
+    revision = browser.revision
+    browser.end_play()
+    assert browser.revision == revision  # nothing to end
+
+
+def test_what_is_chosen_during_a_play_ends_it_and_is_kept():
+    browser = playing()
+    browser.change(replaced(browser.choices, "settings.shift", 0.1))
+    assert browser.playing is None
+    assert (browser.choices.settings.scale, browser.choices.settings.shift) == (1.0, 0.1)
+    assert [each.settings.scale for each in browser.history] == [1.0, 1.0]
+    browser = playing()
+    browser.change(
+        replaced(browser.choices, "settings.scale", 0.7)
+    )  # the slider that is played is moved by hand
+    assert browser.playing is None and browser.choices.settings.scale == 0.7
+    browser.go_to(len(browser.history) - 1)
+    assert (browser.choices.settings.scale, browser.choices.settings.epsilon) == (1.0, 3.0)
+
+
+def test_a_step_back_during_a_play_leaves_no_played_value():
+    browser = playing()
+    browser.go_to(0)
+    assert browser.playing is None and browser.choices == first_choices()
+    assert [each.settings.scale for each in browser.steps] == [1.0, 1.0]
+
+
+def test_another_table_or_a_demo_during_a_play_takes_no_played_value_along():
+    browser = playing()
+    browser.use_table(load_example("poisson"), example_choices(browser.choices, "poisson"))
+    assert browser.playing is None and browser.choices.settings.scale == 1.0
+    browser = playing()
+    browser.begin_demo(load_example("poisson"), example_choices(browser.choices, "poisson"))
+    assert browser.playing is None and browser.choices.settings.scale == 1.0
+    browser.end_demo()
+    assert browser.choices.settings.scale == 1.0
+    assert browser.choices.settings.epsilon == 3.0
+
+
+def test_what_the_program_puts_right_does_not_end_a_play():
+    browser = playing()
+    browser.change(replaced(browser.choices, "group_by", None), undoable=False)
+    browser.change(replaced(browser.choices, "explore.percentile", 75.0), undoable=False)
+    assert browser.playing is not None

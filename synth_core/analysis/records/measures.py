@@ -11,6 +11,7 @@ import scipy
 from numpy.typing import NDArray
 
 from synth_core.analysis.records.coded import Coded, Codes
+from synth_core.models.coordinates import penalised_estimate
 
 Array = NDArray[np.float64]
 K = 3  # columns of a marginal (NIST)
@@ -30,7 +31,7 @@ SHARES = (
     0.9,
 )  # of samples that a score is compared with
 SAMPLES = 5  # of each share
-RIDGE = 1e-4  # of the propensity's slopes: it keeps a column that separates the tables finite
+SLOPE_SCALE = 100.0  # of the propensity's slopes: it keeps a column that separates the tables finite
 
 
 @dataclass(frozen=True)
@@ -161,23 +162,11 @@ def propensity(tables: Coded) -> tuple[float, float]:
     pivots = np.abs(np.diag(np.linalg.qr(design, mode="r")))
     design = design[:, pivots > 1e-8 * np.sqrt(len(design))]
     share, n = synthetic.mean(), len(both)
-    score = scipy.special.expit(design @ _logistic(design, synthetic))
+    coefficients, _ = penalised_estimate(design, np.ones(n), synthetic, "logit", SLOPE_SCALE)
+    score = scipy.special.expit(design @ coefficients)
     pmse = float(((score - share) ** 2).mean())
     expected = (design.shape[1] - 1) * (1 - share) ** 2 * share / n
     return pmse, float(pmse / expected)
-
-
-def _logistic(design: Array, outcome: Array) -> Array:
-    """Coefficients of a logistic regression, by Newton's method with a small ridge."""
-    beta, ridge = np.zeros(design.shape[1]), RIDGE * np.eye(design.shape[1])
-    for _ in range(30):
-        mean = scipy.special.expit(design @ beta)
-        precision = (design * (mean * (1 - mean))[:, None]).T @ design + ridge
-        step = scipy.linalg.solve(precision, design.T @ (outcome - mean) - RIDGE * beta, assume_a="pos")
-        beta = beta + np.clip(step, -2, 2)
-        if np.abs(step).max() < 1e-8:
-            break
-    return beta
 
 
 def association_difference(tables: Coded) -> tuple[float, float, tuple[str, str]]:

@@ -23,7 +23,7 @@ from synth_core.analysis.records.measures import Measures, average, measure
 from synth_core.analysis.records.surrogate import surrogate_table
 from synth_core.analysis.records.table import WholeRecords, whole_records
 from synth_core.analysis.result import Result
-from synth_core.analysis.utility import category_distance, ecdf_distance
+from synth_core.analysis.utility import distance_of
 from synth_core.data.table import Table, outcome_column, outcome_values
 from synth_core.errors import FitError, InputError
 from synth_core.mechanisms.bounds import Bounds, joint_lipschitz_bounds
@@ -260,9 +260,7 @@ class RecordsAnalysis:
         mine, synthetic = mine[~np.isnan(mine)], drawn[part.name][~np.isnan(drawn[part.name])]
         if not synthetic.size:
             return 1.0
-        if categories is None:
-            return ecdf_distance(mine, synthetic).ecdf_max
-        return category_distance(mine, synthetic, len(categories)).ecdf_max
+        return distance_of(mine, synthetic, categories).ecdf_max
 
     def _measured(self, frames: tuple[pd.DataFrame, ...]) -> Measures:
         self.progress("comparing whole records", 0.0)

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from synth_core.analysis.records.blocks import PRESENCE, Block, missing_name
-from synth_core.data.table import Table, category_codes, check_rows, numeric_outcome, outcome_column
+from synth_core.data.missing import without_markers
+from synth_core.data.table import Table, check_rows, outcome_column, outcome_values
 from synth_core.errors import InputError
 
 
@@ -74,22 +75,7 @@ def whole_records(table: Table, blocks: Sequence[Block], predictors: tuple[str, 
 def _values(table: Table, block: Block) -> np.ndarray:
     """Numbers or codes of a block, missing as NaN, of shape (n_rows,)."""
     table.column(block.name)
-    series = table.frame[block.name].reset_index(drop=True)
-    if block.missing:
-        marked = series.astype("object").map(lambda value: str(value).strip()).isin(block.missing)
-        series = series.astype("object").where(~marked.to_numpy(), None)
-        if not pd.api.types.is_numeric_dtype(table.frame[block.name]):
-            series = _numbers_if_all(series)
-    read = Table(table.name, series.to_frame(block.name), table.confidential)
-    categories = block.options.get("categories")
-    return (
-        numeric_outcome(read, block.name)
-        if categories is None
-        else category_codes(read, block.name, categories)
-    )
-
-
-def _numbers_if_all(series: pd.Series) -> pd.Series:
-    """Numbers, where everything that is there is one."""
-    numbers = pd.to_numeric(series, errors="coerce")
-    return numbers if (numbers.notna() == series.notna()).all() else series
+    markers = [f"{block.name}={text}" for text in block.missing or ()]
+    frame = without_markers(table.frame[[block.name]].reset_index(drop=True), markers)
+    read = Table(table.name, frame, table.confidential)
+    return outcome_values(read, block.name, block.options.get("categories"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import streamlit as st
@@ -16,29 +16,14 @@ from synth_core.ui.compare.controls import SLIDERS
 from synth_core.ui.server.manager import manager
 from synth_core.ui.shared.refits import Shown
 from synth_core.ui.state import session
+from synth_core.ui.state.browser import Play
 from synth_core.ui.state.choices import Choices, replaced, value_at
 
-STATE = "playing"
+FETCHED = "play_fetched"  # whether this session asked for the fits of a play
 HOLD_SECONDS = 1.2  # each picture stays: long enough to read an ε
 STEPS = 9
 AHEAD_SECONDS = 2.0  # a fit that takes longer is not made before it is asked for
 AHEAD_STEPS = (1, -1, 2, -2)
-
-
-@dataclass(frozen=True)
-class Play:
-    """What is being played: values of a place in turn, and the one to come back to."""
-
-    place: str
-    label: str
-    values: tuple[float, ...]
-    before: float
-    at: int = 0
-    since: float = 0.0  # when the picture of this value was first whole
-
-    @property
-    def words(self) -> str:
-        return f"{self.label} = {self.values[self.at]:.3g} ({self.at + 1} of {len(self.values)})"
 
 
 def _sliders() -> dict[str, tuple[str, tuple[float, float], float]]:
@@ -48,18 +33,13 @@ def _sliders() -> dict[str, tuple[str, tuple[float, float], float]]:
     }
 
 
-def current() -> Play | None:
-    found: Play | None = st.session_state.get(STATE)
-    return found
-
-
 def play_menu(mechanisms: tuple[str, ...]) -> None:
     """Which setting, from where to where; or what stops it."""
     used = set().union(*(find_mechanism(key).tuning for key in mechanisms))
     offered = [place for name, each in SLIDERS.items() if name in used for _, place, *_ in each]
     if not offered:
         return
-    playing = current()
+    playing = session.current().playing
     if playing is not None:
         st.button(
             f"Stop: {playing.words}", icon=":material/stop:", width="stretch", on_click=stop, key="play"
@@ -88,32 +68,35 @@ def start() -> None:
     label, (lower, upper), _ = sliders[place]
     first, last = (float(chosen.get(f"play_{end}_{place}", v)) for end, v in (("from", lower), ("to", upper)))
     values = tuple(np.linspace(first, last, int(chosen.get("play_steps") or STEPS)).round(4).tolist())
-    chosen[STATE] = Play(place, label, values, value_at(session.choices(), place))
-    _choose(values[0])
-    _begin(replaced(session.choices(), place, value) for value in values)
+    stop()
+    browser = session.current()
+    browser.playing = Play(place, label, values, value_at(browser.choices, place))
+    _show(browser.playing)
+    chosen[FETCHED] = True
+    _begin(replaced(browser.choices, place, value) for value in values)
 
 
 def stop() -> None:
     """Button callback: come back to the value from before."""
-    playing = current()
-    if playing is None:
-        return
-    _choose(playing.before)
-    del st.session_state[STATE]
-    manager().drop(_owner())
+    session.end_play()
+    _forget_fits()
 
 
-def _choose(value: float) -> None:
-    """Take a value without a step of the history; another slider and box show it from the next run on."""
-    playing = current()
-    assert playing is not None
-    session.put(playing.place, value, undoable=False)
+def _forget_fits() -> None:
+    """The fits of a play that has ended are asked for no more."""
+    if st.session_state.pop(FETCHED, False):
+        manager().drop(_owner())
+
+
+def _show(playing: Play) -> None:
+    """Take its value without a step of the history; another slider and box show it from the next run on."""
+    session.put(playing.place, playing.value, undoable=False)
     session.renew(playing.place)
 
 
 def toggle() -> None:
     """Play, or stop playing."""
-    if current() is None:
+    if session.current().playing is None:
         start()
     else:
         stop()
@@ -121,24 +104,28 @@ def toggle() -> None:
 
 def go_on(shown: Shown) -> None:
     """Below the picture: hold it, then show the next value's; without a play, fetch the neighbours' fits."""
-    playing = current()
-    if playing is None:
+    browser = session.current()
+    if browser.playing is None:
+        _forget_fits()
         _fetch_neighbours(shown)
     elif shown.current:
-        if not playing.since:
-            st.session_state[STATE] = replace(playing, since=time.monotonic())
+        if not browser.playing.since:
+            browser.playing = replace(browser.playing, since=time.monotonic())
         st.fragment(_tick, run_every=0.2)()
 
 
 def _tick() -> None:
-    playing = current()
-    if playing is None or not playing.since or time.monotonic() - playing.since < HOLD_SECONDS:
+    browser = session.current()
+    playing = browser.playing
+    if playing is None:  # another tab, or a step back, has ended it
+        st.rerun()
+    if not playing.since or time.monotonic() - playing.since < HOLD_SECONDS:
         return
     if playing.at + 1 == len(playing.values):
         stop()
     else:
-        st.session_state[STATE] = replace(playing, at=playing.at + 1, since=0.0)
-        _choose(playing.values[playing.at + 1])
+        browser.playing = replace(playing, at=playing.at + 1, since=0.0)
+        _show(browser.playing)
     st.rerun()
 
 

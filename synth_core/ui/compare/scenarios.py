@@ -19,6 +19,7 @@ from synth_core.system import limits
 from synth_core.system.characters import visible
 from synth_core.ui.compare import play
 from synth_core.ui.compare.rule import rule_popover
+from synth_core.ui.shared.header import origin
 from synth_core.ui.shared.refits import Beside, Stage
 from synth_core.ui.state import session
 
@@ -30,13 +31,18 @@ def present() -> Scenario:
     return Scenario(name="now", **{name: getattr(kept, name) for name in type(kept).model_fields})
 
 
+def pinned_as(now: Scenario | None) -> Scenario | None:
+    """The scenario that chooses the same as `now`, if there is one."""
+    return next((each for each in session.choices().scenarios if now is not None and each.chooses(now)), None)
+
+
 def proposed_reason() -> str:
     """The note of the scenario that is chosen now, as a proposal for the reason of a plan; empty without one."""
     try:
-        now = present()
+        same = pinned_as(present())
     except InputError:
         return ""
-    return next((each.note for each in session.choices().scenarios if each.chooses(now)), "")
+    return same.note if same else ""
 
 
 def decision_bar() -> Beside | None:
@@ -47,7 +53,7 @@ def decision_bar() -> Beside | None:
             now: Scenario | None = present()
         except InputError:  # the page says which
             now = None
-        same = next((each for each in choices.scenarios if now is not None and each.chooses(now)), None)
+        same = pinned_as(now)
         full = len(choices.scenarios) >= limits.MAX_SCENARIOS
         st.button(
             f"Pinned as {same.name}" if same else f"Pin as {_next_name(choices.scenarios)}",
@@ -153,10 +159,9 @@ def pin() -> None:
 
 def switch_to(scenario: Scenario) -> None:
     """Button callback: every control takes the scenario's choices; what was there, if it is pinned, stays beside."""
-    now, choices = present(), session.choices()
-    left = next((each.name for each in choices.scenarios if each.chooses(now)), scenario.name)
+    left = pinned_as(present()) or scenario
     session.use_settings(
-        scenario.settings, scenario.mechanisms, policy=scenario.policy or Policy(), beside=left
+        scenario.settings, scenario.mechanisms, policy=scenario.policy or Policy(), beside=left.name
     )
 
 
@@ -169,7 +174,7 @@ def step(by: int) -> None:
         play.toggle()
         return
     play.stop()
-    here = next((each for each in session.choices().scenarios if each.chooses(present())), None)
+    here = pinned_as(present())
     if here is None:
         if len(session.choices().scenarios) >= limits.MAX_SCENARIOS:
             raise InputError("There are as many scenarios as can be kept: delete one, then step again.")
@@ -188,14 +193,13 @@ def stage() -> Stage | None:
     except InputError:
         return None
     choices, browser = session.choices(), session.current()
-    here = next((each for each in choices.scenarios if each.chooses(now)), None)
-    s, playing = choices.settings, play.current()
-    whose = "CONFIDENTIAL" if browser.table.confidential else "public or simulated data"
+    here = pinned_as(now)
+    s, playing = choices.settings, browser.playing
     words = {
         "title": f"Synthetic {visible(s.outcome)}",
         "line": " · ".join(
             (
-                f"{visible(browser.table.name)} ({whose})",
+                f"{visible(browser.table.name)} ({origin(browser.table)})",
                 f"sensitive variable {visible(s.outcome)}",
                 family(s.model).label,
             )

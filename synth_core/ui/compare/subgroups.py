@@ -8,11 +8,12 @@ from typing import Any
 import streamlit as st
 
 from synth_core.analysis.measures import measure_label
+from synth_core.analysis.selection import selected
 from synth_core.analysis.subgroups import by_group, groups_of
 from synth_core.analysis.utility import statistic_name
-from synth_core.data.design import select
 from synth_core.errors import InputError
 from synth_core.figures.utility import subgroups_figure
+from synth_core.models import family
 from synth_core.ui.shared.widgets import pick
 from synth_core.ui.state import session
 
@@ -20,9 +21,9 @@ Summary = dict[str, Any]
 
 
 def choose_groups() -> None:
-    """A predictor, and one statistic; nothing where there are no predictors."""
+    """A predictor, and one statistic; nothing where there are no predictors, or no order to take a mean in."""
     s = session.choices().settings
-    if not s.predictors:
+    if not s.predictors or not family(s.model).ordered:
         return
     pick(
         "selectbox",
@@ -48,6 +49,8 @@ def figures(summaries: list[Summary], labels: dict[str, str]) -> list[dict[str, 
     chosen = session.choices()
     if chosen.group_by is None or chosen.group_by not in chosen.settings.predictors:
         return []
+    if not family(chosen.settings.model).ordered:
+        return []
     found = []
     for summary in summaries:
         if summary.get("old") or summary["preview_khat"] is not None:
@@ -60,17 +63,16 @@ def figures(summaries: list[Summary], labels: dict[str, str]) -> list[dict[str, 
 
 def _groups(mechanism: str, predictor: str, statistic: str) -> list[dict[str, Any]]:
     """Of a stored result; computed once for what is on screen."""
+    kept = st.session_state.setdefault("groups_shown", {})
+    place, key = (mechanism, predictor, statistic), session.key_of_result(mechanism)
+    if place in kept and kept[place][0] == key:
+        return list(kept[place][1])
     result = session.stored_result(mechanism)
     if result is None:
         return []
-    kept = st.session_state.setdefault("groups_shown", {})
-    key = (mechanism, predictor, statistic)
-    seen = float(result.synthetic[0].sum()), result.synthetic.shape
-    if key in kept and kept[key][0] == seen:
-        return list(kept[key][1])
     browser, s = session.current(), session.settings()
-    selection = select(browser.table, s.outcome, s.predictors, s.categorical)
     try:
+        selection = selected(browser.table, s)
         groups = groups_of(browser.table, selection, predictor, s.categorical)
         accuracy = by_group(selection.records.outcome, result.synthetic, groups, statistic, s.seed)
     except InputError:
@@ -80,5 +82,5 @@ def _groups(mechanism: str, predictor: str, statistic: str) -> list[dict[str, An
         | {"relative_error": each.statistic.relative_error, "n_records": each.n_records}
         for each in accuracy
     ]
-    kept[key] = (seen, found)
+    kept[place] = (key, found)
     return found

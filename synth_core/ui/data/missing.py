@@ -62,7 +62,7 @@ def _markers(token: str, columns: list[Column]) -> list[str]:
 
 def _take(key: str) -> None:
     """Widget callback."""
-    if session.of_former_table(key):
+    if session.is_late(PLACE, key):
         return
     try:
         session.use_missing(st.session_state[key])

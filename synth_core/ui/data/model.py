@@ -101,12 +101,15 @@ def model_options(uses: frozenset[str]) -> None:
 
 def declare_categories() -> None:
     """The categories of a categorical outcome, separated by commas."""
-    key = key_of("settings.categories")
+    place = "settings.categories"
+    key = key_of(place)
     st.session_state.setdefault(key, ", ".join(session.choices().settings.categories))
 
     def choose() -> None:
+        if key not in st.session_state or session.is_late(place, key):
+            return
         given = (each.strip() for each in st.session_state[key].split(","))
-        session.put("settings.categories", tuple(dict.fromkeys(filter(None, given))))
+        session.put(place, tuple(dict.fromkeys(filter(None, given))))
 
     st.text_input(
         "Declared categories, separated by commas",

@@ -70,7 +70,7 @@ def _choose_sweeps(choices: Choices, possible: list[str]) -> None:
     st.session_state.setdefault(key, [name for name in swept if name in possible])
 
     def store() -> None:  # those that move no chosen mechanism wait until one is chosen again
-        if key in st.session_state and not session.of_former_table(key):
+        if key in st.session_state and not session.is_late(place, key):
             session.put(place, [n for n in swept if n not in possible] + list(st.session_state[key]))
 
     st.pills(

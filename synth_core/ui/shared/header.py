@@ -8,6 +8,7 @@ from __future__ import annotations
 import streamlit as st
 
 from synth_core.data.examples import EXAMPLES
+from synth_core.data.table import Table
 from synth_core.models import family
 from synth_core.ui.state import session
 from synth_core.ui.state.browser import Browser
@@ -30,16 +31,18 @@ def show() -> None:
 def line(browser: Browser) -> str:
     """What is in use, in Markdown."""
     chosen = browser.choices.settings
-    whose = "**CONFIDENTIAL**" if browser.table.confidential else _origin(browser.table.name)
+    whose = f"**{origin(browser.table)}**" if browser.table.confidential else origin(browser.table)
     return (
         f"**{session.plain(browser.table.name)}** ({whose}) · sensitive variable "
         f"**{session.plain(chosen.outcome)}** · {family(chosen.model).label} · {_unit(browser)}"
     )
 
 
-def _origin(name: str) -> str:
-    """What a table is that is not confidential."""
-    example = EXAMPLES.get(name.removeprefix("example:").partition(",")[0])
+def origin(table: Table) -> str:
+    """Whether a table is confidential, and what it is if not."""
+    if table.confidential:
+        return "CONFIDENTIAL"
+    example = EXAMPLES.get(table.name.removeprefix("example:").partition(",")[0])
     if example is None:
         return "declared not confidential"
     return "simulated data" if example.simulate else "public data"

@@ -124,7 +124,7 @@ def _choose_within(place: str, bounds: Bounds, *widgets: str) -> None:
         (-math.inf if bounds[0] is None else bounds[0]),
         (math.inf if bounds[1] is None else bounds[1]),
     )
-    if given is None or session.of_former_table(box) or lower <= given <= upper:
+    if given is None or session.is_late(place, box) or lower <= given <= upper:
         session.choose(place, *widgets)
         return
     stored = value_at(session.choices(), place)

@@ -18,7 +18,14 @@ from synth_core.mechanisms.guarantees import WeightsFrom
 from synth_core.release.making.releasing import ReleaseOutcome
 from synth_core.release.plan.plan import Plan
 from synth_core.release.plan.settings_file import Scenario
-from synth_core.ui.state.choices import Choices, first_choices, pairs, unusual
+from synth_core.ui.state.choices import (
+    Choices,
+    first_choices,
+    pairs,
+    replaced,
+    unusual,
+    value_at,
+)
 
 UNDO_STEPS = 50
 
@@ -101,6 +108,26 @@ class BeforeDemo:
     as_read: Table
 
 
+@dataclass(frozen=True)
+class Play:
+    """What is being played: the values of a place in turn, and the one to come back to."""
+
+    place: str
+    label: str
+    values: tuple[float, ...]
+    before: float
+    at: int = 0
+    since: float = 0.0  # when the picture of this value was first whole
+
+    @property
+    def value(self) -> float:
+        return self.values[self.at]
+
+    @property
+    def words(self) -> str:
+        return f"{self.label} = {self.value:.3g} ({self.at + 1} of {len(self.values)})"
+
+
 @dataclass
 class Browser:
     """One browser. Its choices are frozen; `change` is the only way to other ones."""
@@ -117,6 +144,7 @@ class Browser:
     history: deque[Choices] = field(default_factory=lambda: deque(maxlen=UNDO_STEPS))
     undone: list[Choices] = field(default_factory=list)  # the last one undone last
     example: ExampleTable | None = None
+    playing: Play | None = None  # its value stands in the choices meanwhile
     runs: dict[str, BackgroundRun] = field(default_factory=dict)  # by kind
     name: str = field(default_factory=lambda: secrets.token_urlsafe(16))  # under which its runs ask for jobs
     used: float = field(default_factory=time.monotonic)
@@ -131,8 +159,12 @@ class Browser:
         Parameters
         ----------
         undoable : bool
-            False for what the program puts right by itself, and for what an undo could not restore.
+            False for what the program puts right by itself, and for what an undo could not restore. The others end a
+            play.
         """
+        if undoable:
+            choices = self._unplayed(choices)
+            self.end_play()
         if choices == self.choices:
             return
         if undoable:
@@ -141,6 +173,19 @@ class Browser:
         self.choices = choices
         self.revision += 1
 
+    def _unplayed(self, choices: Choices) -> Choices:
+        """With the value from before the play that goes on, unless they have a value of their own there."""
+        playing = self.playing
+        if playing is None or value_at(choices, playing.place) != playing.value:
+            return choices
+        return replaced(choices, playing.place, playing.before)
+
+    def end_play(self) -> None:
+        """Come back to the value from before, if a play goes on."""
+        if self.playing is not None:
+            self.choices, self.playing = self._unplayed(self.choices), None
+            self.revision += 1
+
     @property
     def steps(self) -> list[Choices]:
         """All choices that can be gone to, the oldest first, those in use at `len(history)`."""
@@ -148,6 +193,7 @@ class Browser:
 
     def go_to(self, step: int) -> None:
         """Take the choices of a step over; those before and after it stay to be gone to."""
+        self.end_play()
         steps = self.steps
         if not 0 <= step < len(steps) or step == len(self.history):
             return
@@ -157,11 +203,11 @@ class Browser:
 
     def use_table(self, table: Table, choices: Choices, example: ExampleTable | None = None) -> None:
         """Replace the table; a step back would name columns of the old one, so there is none."""
+        self.choices, self.playing = self._unplayed(choices), None
         self.example = example
         self.table, self.reference, self.demo, self.before_demo = table, None, False, None
         self.as_read = table
-        self.choices = choices
-        self.inherited = unusual(choices)
+        self.inherited = unusual(self.choices)
         self.tables += 1
         self.history.clear()
         self.undone.clear()
@@ -188,6 +234,8 @@ class Browser:
 
     def begin_demo(self, table: Table, choices: Choices) -> None:
         """Put what is in use aside, and show simulated data until `end_demo`."""
+        choices = self._unplayed(choices)
+        self.end_play()
         before = self.before_demo or BeforeDemo(
             self.table, self.choices, self.reference, self.desk, self.example, self.as_read
         )
@@ -196,6 +244,7 @@ class Browser:
 
     def end_demo(self) -> None:
         """Bring back what was in use before the demonstration."""
+        self.end_play()
         before = self.before_demo
         if before is None:  # another tab has ended it
             self.demo = False

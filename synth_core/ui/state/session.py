@@ -43,7 +43,6 @@ BROWSERS_KEPT = 64
 IDLE_SECONDS = 8 * 3600
 WIDGET = "choice_"  # the key of every widget that shows a choice starts so
 
-_TABLE = re.compile(r"@(\d+)")
 _browsers: OrderedDict[str, Browser] = OrderedDict()
 _lock = threading.Lock()
 
@@ -121,12 +120,16 @@ def outcome() -> np.ndarray:
     return selected(browser.table, s).records.outcome
 
 
-def stored_result(mechanism: str) -> Result | None:
-    """A finished result of the current choices, with its arrays, from the cache."""
+def key_of_result(mechanism: str) -> str:
+    """The key of a result of the current choices in the cache."""
     browser = current()
     reference = browser.reference.fingerprint if browser.reference else None
-    key = result_key(browser.table.fingerprint, settings(), find_mechanism(mechanism), reference)
-    return read(results_cache(), Result, key)
+    return result_key(browser.table.fingerprint, settings(), find_mechanism(mechanism), reference)
+
+
+def stored_result(mechanism: str) -> Result | None:
+    """A finished result of the current choices, with its arrays, from the cache."""
+    return read(results_cache(), Result, key_of_result(mechanism))
 
 
 # -- changing them -------------------------------------------------------------------------------
@@ -136,8 +139,10 @@ def _in_step(act: Callable[[Browser], None], forget: bool) -> None:
     """Change the browser; this session stays in step with it, unless another tab came first."""
     browser = current()
     in_step = st.session_state.get("revision") == browser.revision
-    before, tables = browser.choices, browser.tables
+    before, tables, playing = browser.choices, browser.tables, browser.playing
     act(browser)
+    if playing is not None and browser.playing is None:
+        renew(playing.place)
     if forget:
         if browser.tables == tables:  # with another table they are other widgets anyway
             _renew_changed(before, browser.choices)
@@ -174,12 +179,9 @@ def _renew_changed(before: Choices, after: Choices) -> None:
                 renew(place)
 
 
-def of_former_table(key: str) -> bool:
-    """Whether a widget was drawn for a table that is in use no more; one that names no table never was."""
-    if not key.startswith(WIDGET):
-        return False
-    found = _TABLE.search(key)
-    return (int(found[1]) if found else 0) != current().tables
+def is_late(place: str, widget: str) -> bool:
+    """Whether a widget of a place is one from before another table or a change by the program: its value is old."""
+    return widget.startswith(WIDGET) and not widget.startswith(widget_key(place))
 
 
 def take_over() -> None:
@@ -212,8 +214,7 @@ def choose(place: str, *widgets: str) -> None:
 
     A number box that was cleared gets its stored value back.
     """
-    ours = not widgets[0].startswith(WIDGET) or widgets[0].startswith(widget_key(place))
-    if widgets[0] not in st.session_state or not ours:
+    if widgets[0] not in st.session_state or is_late(place, widgets[0]):
         return  # an undo or another table came with the same run, or before it: that is the later word
     value = st.session_state[widgets[0]]
     if value is None and not may_be_none(place):
@@ -237,6 +238,11 @@ def undo() -> None:
 def redo() -> None:
     """Button callback: make the change again that was taken back last."""
     go_to(len(current().history) + 1)
+
+
+def end_play() -> None:
+    """Come back to the value from before a play, if one goes on."""
+    _in_step(Browser.end_play, forget=False)
 
 
 def use_table(table: Table, chosen: Choices, example: ExampleTable | None = None) -> None:
