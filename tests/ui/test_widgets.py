@@ -48,3 +48,30 @@ def test_later_it_is_left_to_the_browser(monkeypatch, later):
     monkeypatch.setattr(widgets.time, "monotonic", lambda: now + later)
     at.run(timeout=30)
     assert sent(at) == [False] * 4
+
+
+def own():
+    import streamlit as st
+
+    from synth_core.ui.shared.widgets import own_number
+
+    left, right = st.columns(2)
+    runs = own_number("Runs", (2, 100), 20, 1, "runs", left)
+    target = own_number("Target", (0.5, None), None, 0.5, "target", right)
+    st.text(f"{runs} {target}")
+
+
+def test_a_box_of_the_page_refuses_with_the_rule_and_brings_the_last_number_back():
+    at = AppTest.from_function(own).run(timeout=30)
+    assert at.text[0].value == "20 None" and not at.caption
+    at.number_input[0].set_value(50).run(timeout=30)
+    assert at.text[0].value == "50 None"
+    at.number_input[0].set_value(500).run(timeout=30)
+    assert at.text[0].value == "50 None"
+    assert at.caption[0].value == (r":red[500 was not taken\: it must lie between 2 and 100\. It stays 50\.]")
+    at.number_input[1].set_value(0.1).run(timeout=30)
+    assert at.text[0].value == "50 None" and "It stays empty" in at.caption[1].value
+    at.number_input[1].set_value(0.7).run(timeout=30)
+    at.number_input[0].set_value(None).run(timeout=30)
+    assert at.text[0].value == "20 0.7" and not at.caption
+    assert not at.warning and not at.exception

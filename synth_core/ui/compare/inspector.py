@@ -18,6 +18,7 @@ from synth_core.analysis.policy import Policy, judge
 from synth_core.analysis.settings import Settings
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.mechanisms.guarantees import Guarantee
+from synth_core.ui.shared.widgets import own_number
 from synth_core.ui.state import session
 
 Summary = dict[str, Any]
@@ -31,8 +32,14 @@ def inspect_record(summaries: list[Summary], clicked: int | None) -> None:
     if (st.session_state.get("inspected") or 0) > n:
         st.session_state["inspected"] = None
     left, right = st.columns([1, 3])
-    number = left.number_input(
-        "Record inspector", 1, n, None, key="inspected", placeholder="a record's number, or click a dot"
+    number = own_number(
+        "Record inspector",
+        (1, n),
+        None,
+        1,
+        "inspected",
+        left,
+        placeholder="a record's number, or click a dot",
     )
     with right.container(border=False):
         if number is None:  # nothing is computed until a record is asked for

@@ -12,9 +12,11 @@ import streamlit as st
 from synth_core.errors import InputError
 from synth_core.jobs.tasks import Task, mechanism_task
 from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.system import limits
 from synth_core.ui.compare.controls import SLIDERS
 from synth_core.ui.server.manager import manager
 from synth_core.ui.shared.refits import Shown
+from synth_core.ui.shared.widgets import own_number
 from synth_core.ui.state import session
 from synth_core.ui.state.browser import Play
 from synth_core.ui.state.choices import Choices, replaced, value_at
@@ -52,9 +54,9 @@ def play_menu(mechanisms: tuple[str, ...]) -> None:
         )
         (lower, upper), step = sliders[place][1:]
         left, right = st.columns(2)
-        left.number_input("From", lower, upper, lower, step, format="%.2f", key=f"play_from_{place}")
-        right.number_input("To", lower, upper, upper, step, format="%.2f", key=f"play_to_{place}")
-        st.number_input("Pictures", 2, 41, STEPS, 1, key="play_steps")
+        own_number("From", (lower, upper), lower, step, f"play_from_{place}", left, format="%.2f")
+        own_number("To", (lower, upper), upper, step, f"play_to_{place}", right, format="%.2f")
+        own_number("Pictures", limits.PICTURES, STEPS, 1, "play_steps")
         st.button("Play", type="primary", on_click=start, key="play")
 
 

@@ -14,6 +14,7 @@ from synth_core.figures.utility import quantiles_figure
 from synth_core.mechanisms.ranges import intervals
 from synth_core.ui.shared import refits
 from synth_core.ui.shared.refits import Summary
+from synth_core.ui.shared.widgets import own_number
 from synth_core.ui.state import session
 
 MECHANISMS = ("weighted", "range_averaged", "range_truncated")
@@ -47,12 +48,12 @@ def show_results() -> None:
     if shown.clicked is not None:  # a click lasts for one run, so this does not repeat
         st.session_state[RECORD] = shown.clicked
         st.rerun()
-    st.number_input(
+    own_number(
         "Record whose range is shown",
-        1,
-        shown.summaries[0]["n_records"],
+        (1, shown.summaries[0]["n_records"]),
         None,
-        key=RECORD,
+        1,
+        RECORD,
         placeholder="a record's number, or click a dot",
         width=320,
     )

@@ -7,9 +7,11 @@ import streamlit as st
 from synth_core.analysis.measures import ECDF_MAX, MEAN, WORST
 from synth_core.analysis.policy import Policy, measured
 from synth_core.analysis.utility import statistic_name
+from synth_core.ui.shared.widgets import refuse, say_refusal
 from synth_core.ui.state import session
 from synth_core.ui.state.choices import value_at
 
+BOUNDS = (0.01, 1000.0)
 GUARANTEES = {"any": "Any", "strict": "Strict: promised for every table"}
 
 
@@ -49,20 +51,29 @@ def rule_popover() -> None:
 def _limit(label: str, place: str, help: str) -> None:
     """A number above 0, or none."""
     value: float | None = value_at(session.choices(), place)
-    key = f"rule {place} {value}"
+    refused = "rule " + place
+    times = st.session_state.get(refused, 0)
+    key = f"rule {place} {value} {times}"
+
+    def take() -> None:
+        if refuse(refused, st.session_state.get(key), BOUNDS, value):
+            st.session_state[refused] = times + 1  # another box, which shows what stays
+        else:
+            session.choose(place, key)
+
     st.number_input(
         label,
-        0.01,
-        1000.0,
+        None,
+        None,
         value,
         step=0.5,
         key=key,
         format="%g",
         help=help,
         placeholder="any",
-        on_change=session.choose,
-        args=(place, key),
+        on_change=take,
     )
+    say_refusal(refused)
 
 
 def _choice(label: str, place: str, options: dict[str, str]) -> None:

@@ -10,6 +10,7 @@ from synth_core.system import limits
 from synth_core.system.cache import results_cache
 from synth_core.ui.server import access
 from synth_core.ui.shared.reading import show_reading, take_upload
+from synth_core.ui.shared.widgets import own_number
 from synth_core.ui.state import session
 
 
@@ -29,7 +30,7 @@ def choose_reference() -> None:
         return
     example = EXAMPLES.get(browser.table.name.removeprefix("example:"))
     if example is not None and example.simulate:
-        seed = int(st.number_input("Simulate another table, with seed", *limits.SEED, 1001, 1))
+        seed = int(own_number("Simulate another table, with seed", limits.SEED, 1001, 1, "reference_seed"))
         st.button(
             "Freeze on the simulated table",
             on_click=lambda: session.use_reference(load_example(example.key, browser.table.rows, seed)),

@@ -14,6 +14,7 @@ from synth_core.data.examples import EXAMPLES
 from synth_core.data.readers import DELIMITERS, ENCODINGS, SUFFIXES, ReadOptions
 from synth_core.system import limits
 from synth_core.ui.shared.reading import choose_sheet, show_reading, take_upload
+from synth_core.ui.shared.widgets import own_number
 from synth_core.ui.state import session
 
 EXAMPLE, FILE = "Example", "Your file"
@@ -49,15 +50,15 @@ def choose_example() -> None:
         )
     else:
         left, right = st.columns(2)
-        left.number_input(
+        own_number(
             "Records",
-            limits.MIN_ROWS,
-            limits.MAX_EXAMPLE_ROWS,
+            (limits.MIN_ROWS, limits.MAX_EXAMPLE_ROWS),
             example.default_rows,
             100,
-            key=f"example_rows_{key}",
+            f"example_rows_{key}",
+            left,
         )
-        right.number_input("Seed of the simulation", *limits.SEED, 1, 1, key="example_seed")
+        own_number("Seed of the simulation", limits.SEED, 1, 1, "example_seed", right)
     st.button("Use this example", type="primary", on_click=session.attempt, args=("example", _use_example))
     session.show_message("example")
 

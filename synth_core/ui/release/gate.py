@@ -13,6 +13,7 @@ from synth_core.release.plan.plan import Plan
 from synth_core.system import limits
 from synth_core.ui.release import desk, release_actions
 from synth_core.ui.release.desk import ICONS
+from synth_core.ui.shared.widgets import own_number
 from synth_core.ui.state import session
 from synth_core.ui.state.session import plain
 
@@ -165,7 +166,7 @@ def show_ledger(series: str) -> None:
     with st.expander("Entries, and another limit"):
         st.dataframe(pd.DataFrame(rows), hide_index=True)
         a, b, c = st.columns(3)
-        a.number_input("Limit", *limits.TOTAL_EPSILON, balance.limit or 50.0, key="new_limit")
+        own_number("Limit", limits.TOTAL_EPSILON, balance.limit or 50.0, 1.0, "new_limit", a)
         b.text_input("Because", key="new_limit_reason")
         c.text_input("Decided by", key="new_limit_who")
         st.button(

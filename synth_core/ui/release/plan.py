@@ -12,6 +12,7 @@ from synth_core.system import limits
 from synth_core.ui.compare.scenarios import proposed_reason
 from synth_core.ui.release import desk, plan_actions
 from synth_core.ui.shared.finished_runs import runs_panel
+from synth_core.ui.shared.widgets import own_number
 from synth_core.ui.state import session
 from synth_core.ui.state.session import plain
 
@@ -69,11 +70,13 @@ def plan_form() -> None:
         help="Name of the table over its periods. The ledger adds up what a series is charged.",
     )
     strict = plan_actions.strict(mechanism)
-    b.number_input(
+    own_number(
         "Target ε of one data set",
-        *limits.EPSILON,
+        limits.EPSILON,
         None,
-        key="plan_target",
+        0.5,
+        "plan_target",
+        b,
         placeholder="its own ε" if strict else "measured",
         disabled=strict,
         help="A measured ε must stay below it in every period, a factor of safety included. It is what "
@@ -84,8 +87,8 @@ def plan_form() -> None:
     st.text_area("Why these settings", key="plan_reason", max_chars=limits.REASON_LENGTH, height=80)
     a, b = st.columns(2)
     a.text_input("Who decided", key="plan_who", max_chars=200)
-    b.number_input(
-        "Decimals of the synthetic values", *limits.DECIMALS, None, key="plan_decimals", placeholder="all"
+    own_number(
+        "Decimals of the synthetic values", limits.DECIMALS, None, 1, "plan_decimals", b, placeholder="all"
     )
     a, b = st.columns(2)
     a.checkbox("Shuffle the rows", value=True, key="plan_shuffle")
@@ -113,11 +116,13 @@ def limit_row(by_zcdp: bool) -> None:
     """
     at_delta = by_zcdp and st.session_state.get("plan_count") == "zcdp"
     a, b, *c = st.columns(3 if at_delta else 2)
-    a.number_input(
+    own_number(
         "Limit of ε in all",
-        *limits.TOTAL_EPSILON,
+        limits.TOTAL_EPSILON,
         50.0,
-        key="plan_limit",
+        1.0,
+        "plan_limit",
+        a,
         help="Of all releases of the series together. Set with its first release.",
     )
     b.selectbox(

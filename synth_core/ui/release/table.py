@@ -12,6 +12,7 @@ from synth_core.release.plan.plan import Plan
 from synth_core.system import limits
 from synth_core.ui.release import desk
 from synth_core.ui.shared.reading import choose_sheet, show_reading, take_upload
+from synth_core.ui.shared.widgets import own_number
 from synth_core.ui.state import session
 from synth_core.ui.state.session import plain
 
@@ -40,7 +41,7 @@ def choose_table() -> None:
         )
     if example is not None:
         a, b = st.columns([1, 2], vertical_alignment="bottom")
-        seed = a.number_input("Seed of another period", *limits.SEED, 2002, 1)
+        seed = own_number("Seed of another period", limits.SEED, 2002, 1, "period_seed", a)
         b.button(
             "Simulate another period",
             on_click=session.attempt,

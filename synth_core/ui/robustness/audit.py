@@ -19,6 +19,7 @@ from synth_core.release.report.audit_summary import parse_audit
 from synth_core.system import limits
 from synth_core.ui.shared import background
 from synth_core.ui.shared.waiting import watch
+from synth_core.ui.shared.widgets import own_number
 from synth_core.ui.state import session
 from synth_core.ui.state.browser import BackgroundRun
 from synth_core.ui.state.session import plain
@@ -59,12 +60,13 @@ def _form(plan: Plan | None) -> None:
             format_func=lambda key: find_mechanism(key).label,
             key="audit_mechanisms",
         )
-    runs = c.number_input(
+    runs = own_number(
         "Runs on each table",
-        *limits.AUDIT_RUNS,
+        limits.AUDIT_RUNS,
         10_000,
         1_000,
-        key="audit_runs",
+        "audit_runs",
+        c,
         help="More runs can refute larger claims, and take longer.",
     )
     _say_power(plan if subject == "plan" else None, chosen, int(runs))

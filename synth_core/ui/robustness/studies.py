@@ -19,6 +19,7 @@ from synth_core.ui.robustness.kinds import LIKE_MINE, PAPERS
 from synth_core.ui.shared import background
 from synth_core.ui.shared.board import board
 from synth_core.ui.shared.waiting import watch
+from synth_core.ui.shared.widgets import own_number
 from synth_core.ui.state import session
 from synth_core.ui.state.browser import BackgroundRun
 
@@ -68,17 +69,16 @@ def show(kind: str) -> None:
 def choose(settings: Settings, kind: str) -> tuple[StudyRequest, Any]:
     """How many databases, and of which: a paper's, or of one's own which targets and sizes; a place for the button."""
     a, b, c, d, e = st.columns([3, 2, 2, 3, 2], vertical_alignment="bottom")
-    with b:
-        replicates = st.number_input(
-            "Simulated databases R",
-            2,
-            1000,
-            20,
-            10,
-            help="More make it slower and surer; those that are done are kept.",
-        )
-    with c:
-        seed = st.number_input("Seed of the study", 1, 2**31 - 1, 1, 1)
+    replicates = own_number(
+        "Simulated databases R",
+        limits.REPLICATES,
+        20,
+        10,
+        "study_replicates",
+        b,
+        help="More make it slower and surer; those that are done are kept.",
+    )
+    seed = own_number("Seed of the study", limits.SEED, 1, 1, "study_seed", c)
     if kind == PAPERS:
         names = [name for name, named in NAMED_STUDIES.items() if not named.needs]
         name = a.selectbox("Study", names, format_func=lambda n: TITLES.get(n, n))
@@ -86,8 +86,7 @@ def choose(settings: Settings, kind: str) -> tuple[StudyRequest, Any]:
             st.caption("A design of our own; for “published” stands what we expected of it.")
         return StudyRequest(name, int(replicates), int(seed)), e
     chosen = session.choices().mechanisms
-    with a:
-        epsilon = st.number_input("Target ε", *limits.EPSILON, float(settings.epsilon), 0.5)
+    epsilon = own_number("Target ε", limits.EPSILON, float(settings.epsilon), 0.5, "study_epsilon", a)
     with d:
         sizes = st.text_input(
             "Numbers of records",

@@ -17,6 +17,7 @@ from synth_core.ui.state.choices import value_at
 
 Bounds = tuple[float | None, float | None]
 REFUSED = "_refused"  # behind the key of a box: what is said under it
+LAST = "_last"  # behind the key of a box of the page itself: its last number that was taken
 RESENT_SECONDS = 5.0
 SMALL = 1e-9  # a lower bound below it means: above 0
 
@@ -71,7 +72,7 @@ def slider_with_number(label: str, place: str, bounds: tuple[float, float], step
         on_change=_choose_within,
         args=(place, (lower, upper), box, slider),
     )
-    _say_refusal(box)
+    say_refusal(box)
 
 
 def number(
@@ -112,26 +113,72 @@ def number(
         on_change=_choose_within,
         args=(place, (lower, upper), key),
     )
-    _say_refusal(key)
+    say_refusal(key)
+
+
+def own_number(
+    label: str,
+    bounds: Bounds,
+    value: float | None,
+    step: float,
+    key: str,
+    at: Any = st,
+    **more: Any,
+) -> Any:
+    """A number box of a page itself, which shows no choice of the browser's: its number.
+
+    Parameters
+    ----------
+    value
+        To start from, and where the box is cleared; None: it may be empty, and is at first.
+    at
+        The column or container that holds it.
+    """
+    # The value is the box's default: one in a closed panel does not hear of what the session sets.
+    given = at.number_input(
+        label,
+        None,
+        None,
+        value,
+        step=step,
+        key=key,
+        on_change=_keep_within,
+        args=(key, bounds),
+        **more,
+    )
+    st.session_state[key + LAST] = given
+    say_refusal(key, at)
+    return given
+
+
+def _keep_within(box: str, bounds: Bounds) -> None:
+    """Widget callback: bring the last number back where the one that was typed lies outside the bounds."""
+    last = st.session_state.get(box + LAST)
+    if refuse(box, st.session_state.get(box), bounds, last):
+        st.session_state[box] = last
 
 
 def _choose_within(place: str, bounds: Bounds, *widgets: str) -> None:
     """Widget callback: store the number if it lies within the bounds, else say the rule and bring the last one back."""
     box = widgets[0]
     given = st.session_state.get(box)
-    st.session_state.pop(box + REFUSED, None)
-    lower, upper = (
-        (-math.inf if bounds[0] is None else bounds[0]),
-        (math.inf if bounds[1] is None else bounds[1]),
-    )
-    if given is None or session.is_late(place, box) or lower <= given <= upper:
-        session.choose(place, *widgets)
-        return
     stored = value_at(session.choices(), place)
-    kept = None if stored is None else type(given)(stored)
-    st.session_state[box] = kept
+    if session.is_late(place, box) or not refuse(box, given, bounds, stored):
+        session.choose(place, *widgets)
+    else:
+        st.session_state[box] = None if stored is None or given is None else type(given)(stored)
+
+
+def refuse(box: str, given: float | None, bounds: Bounds, kept: float | None) -> bool:
+    """Whether a number lies outside the bounds; then the rule, and what stays, is what `say_refusal` says."""
+    st.session_state.pop(box + REFUSED, None)
+    lower = -math.inf if bounds[0] is None else bounds[0]
+    upper = math.inf if bounds[1] is None else bounds[1]
+    if given is None or lower <= given <= upper:
+        return False
     stays = "It stays empty" if kept is None else f"It stays {kept:,.12g}"
     st.session_state[box + REFUSED] = f"{given:,.12g} was not taken: {_rule(bounds)}. {stays}."
+    return True
 
 
 def _rule(bounds: Bounds) -> str:
@@ -145,10 +192,10 @@ def _rule(bounds: Bounds) -> str:
     return "it must be above 0" if 0 < lower < SMALL else f"it must be at least {lower:,.12g}"
 
 
-def _say_refusal(box: str) -> None:
+def say_refusal(box: str, at: Any = st) -> None:
     """Under a box: why the number typed last was not taken; until another one is."""
     if words := st.session_state.get(box + REFUSED):
-        st.caption(f":red[{session.plain(words)}]")
+        at.caption(f":red[{session.plain(words)}]")
 
 
 def switch(label: str, place: str, help: str) -> None:
