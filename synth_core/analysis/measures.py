@@ -116,6 +116,8 @@ def _off(error: float) -> str:
         return "off by more than any percentage, since the confidential one is 0"
     if abs(error) < 0.0005:
         return "within 0.1 %"
+    if error == -1:
+        return "0, so 100 % low"
     return f"{_short(100 * abs(error))} % {'high' if error > 0 else 'low'}"
 
 

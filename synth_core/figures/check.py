@@ -13,6 +13,7 @@ from synth_core.figures.parts import (
     axis,
     distribution_axes,
     figure,
+    number_text,
     scatter,
     shown,
     table,
@@ -31,7 +32,7 @@ def check_figures(check: Check, outcome: str, category: str | None) -> list[Figu
 def shares_figure(check: Check, outcome: str) -> Figure:
     """Share of records by bin: observed bars, predicted dots with bands."""
     s, edges = check["shares"], check["edges"]
-    names = [f"{a:.4g} to {b:.4g}" for a, b in itertools.pairwise(edges)]
+    names = [f"{number_text(a)} to {number_text(b)}" for a, b in itertools.pairwise(edges)]
     place = list(range(len(names)))
     percent = {k: [100 * v for v in s[k]] for k in ("observed", "predicted", "lower", "upper")}
     some = place[:: max(1, len(place) // 6)]
@@ -61,7 +62,7 @@ def shares_figure(check: Check, outcome: str) -> Figure:
         marker={"color": LOOK, "size": 8},
         error_y={"type": "data", "symmetric": False, "color": LOOK, "thickness": 2, "width": 3} | reach,
     )
-    ends = {"tickvals": some, "ticktext": [f"{edges[i]:.4g}" for i in some], "showgrid": False}
+    ends = {"tickvals": some, "ticktext": [number_text(edges[i]) for i in some], "showgrid": False}
     rows = [
         [name, f"{o:.2f}", f"{p:.2f}", f"{a:.2f} to {b:.2f}"]
         for name, o, p, a, b in zip(names, percent["observed"], predicted, lower, upper, strict=True)
@@ -92,7 +93,7 @@ def distribution_figure(check: Check, outcome: str) -> Figure:
         ("predicted", "Model", {"color": LOOK, "width": 2, "dash": "dash"}),
     )
     rows = [
-        [f"{v:.5g}", f"{o:.4f}", f"{p:.4f}", f"{a:.4f} to {b:.4f}"]
+        [number_text(v, 5), f"{o:.4f}", f"{p:.4f}", f"{a:.4f} to {b:.4f}"]
         for v, o, p, a, b in zip(at, d["observed"], d["predicted"], d["lower"], d["upper"], strict=True)
     ]
     return figure(
@@ -102,7 +103,7 @@ def distribution_figure(check: Check, outcome: str) -> Figure:
         [
             area(at + at[::-1], d["upper"] + d["lower"][::-1], showlegend=False),
             *(
-                scatter(at, d[key], hover=f"{name}<br>%{{x:.4g}}: %{{y:.3f}}", name=name, line=line)
+                scatter(at, d[key], hover=f"{name}<br>%{{x:,.4~r}}: %{{y:.3f}}", name=name, line=line)
                 for key, name, line in shown
             ),
         ],

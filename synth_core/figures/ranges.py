@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from synth_core.figures.palette import color
-from synth_core.figures.parts import TEXT, Figure, area, axis, figure, scatter, shown, table
+from synth_core.figures.parts import TEXT, Figure, area, axis, figure, number_text, scatter, shown, table
 
 Array = NDArray[np.float64]
 POINTS = 400
@@ -31,7 +31,7 @@ def outside_figure(values: Array, outside: Array, outcome: str) -> Figure:
     order = np.argsort(values, kind="stable")
     kept = order[np.unique(np.linspace(0, len(order) - 1, min(POINTS, len(order))).astype(int))]
     deciles = [order[round(q * (len(order) - 1))] for q in np.linspace(0, 1, 11)]
-    rows = [[f"{10 * i} %", f"{values[k]:.5g}", f"{outside[k]:.4f}"] for i, k in enumerate(deciles)]
+    rows = [[f"{10 * i} %", number_text(values[k], 5), f"{outside[k]:.4f}"] for i, k in enumerate(deciles)]
     return figure(
         "outside",
         "Probability λ that a synthetic value leaves the record's range",
@@ -42,7 +42,7 @@ def outside_figure(values: Array, outside: Array, outcome: str) -> Figure:
                 values[kept].tolist(),
                 outside[kept].tolist(),
                 "markers",
-                "record %{customdata}<br>value %{x:.4g}<br>λ = %{y:.3f}",
+                "record %{customdata}<br>value %{x:,.4~r}<br>λ = %{y:.3f}",
                 customdata=(kept + 1).tolist(),
                 marker={"color": color("range_averaged"), "size": 4, "opacity": 0.7},
             )
@@ -72,20 +72,20 @@ def interval_figure(values: Array, intervals: Array, record: int, outside: Array
     curve = scatter(
         ordered[ranks].tolist(),
         ((ranks + 1) / len(ordered)).tolist(),
-        hover="%{x:.4g}: %{y:.3f}",
+        hover="%{x:,.4~r}: %{y:.3f}",
         line={"color": TEXT, "width": 2},
     )
     mark = scatter(
         [float(values[i])],
         [at],
         "markers",
-        f"record {record}<br>value %{{x:.5g}}",
+        f"record {record}<br>value %{{x:,.5~r}}",
         marker={"symbol": "diamond", "size": 11, "color": look},
     )
     rows = [
-        ["Value", f"{values[i]:.6g}"],
-        ["Range from", f"{intervals[i, 0]:.6g}"],
-        ["Range to", f"{intervals[i, 1]:.6g}"],
+        ["Value", number_text(values[i], 6)],
+        ["Range from", number_text(intervals[i, 0], 6)],
+        ["Range to", number_text(intervals[i, 1], 6)],
         ["Records inside", f"{share:.1%}"],
         ["λ", f"{outside[i]:.4f}"],
     ]
@@ -104,5 +104,6 @@ def interval_figure(values: Array, intervals: Array, record: int, outside: Array
             "yaxis": axis("Share of records at or below", range=[-0.02, 1.04]),
         },
         table(["What", "Number"], rows),
-        f"range from {lower:.4g} to {upper:.4g} around {values[i]:.4g}, λ = {outside[i]:.2f}",
+        f"range from {number_text(lower)} to {number_text(upper)} around {number_text(values[i])}, "
+        f"λ = {outside[i]:.2f}",
     )

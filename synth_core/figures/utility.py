@@ -43,7 +43,7 @@ def _curve(s: Summary, label: str, when: str, **more: Any) -> dict[str, Any]:
     return scatter(
         curve["at"],
         curve["share"],
-        hover=f"{named['name']}<br>%{{x:.4g}}: %{{y:.3f}}",
+        hover=f"{named['name']}<br>%{{x:,.4~r}}: %{{y:.3f}}",
         line=line | more.pop("line", {}),
         **named | more,
     )
@@ -73,7 +73,7 @@ def ecdf_figure(
                 [place, place],
                 s["ecdf"]["at_place"],
                 "lines+markers",
-                f"{labels[name]}: largest difference {s['ecdf_max']:.4f} at %{{x:.4g}}",
+                f"{labels[name]}: largest difference {s['ecdf_max']:.4f} at %{{x:,.4~r}}",
                 line={"color": look, "width": 3},
                 marker={"size": 6, "color": look},
                 opacity=opacity(s),
@@ -85,7 +85,7 @@ def ecdf_figure(
         scatter(
             confidential["at"],
             confidential["share"],
-            hover="Confidential<br>%{x:.4g}: %{y:.3f}",
+            hover="Confidential<br>%{x:,.4~r}: %{y:.3f}",
             name="Confidential",
             legendrank=1,
             line={"color": TEXT, "width": 2.5, "shape": "hv"},
