@@ -12,7 +12,7 @@ from synth_core.errors import InputError
 from synth_core.experiments.explore.measures import Target
 from synth_core.experiments.explore.sweep import Sweep
 from synth_core.experiments.explore.targets import EpsilonTarget, read_spec
-from synth_core.experiments.explore.tuning import _rounded_down, tune, variants_for
+from synth_core.experiments.explore.tuning import NEAR, _rounded_down, tune, variants_for
 from synth_core.experiments.explore.wording import best_answers, reached_text, sure_text, verdict
 
 pytestmark = pytest.mark.stan
@@ -117,9 +117,8 @@ def test_shifts_are_tried_beside_the_scale_and_the_best_is_taken(cache):
 def test_an_epsilon_is_never_exceeded_and_nearly_used(cache, asked, name):
     """ε = 4 was answered with 4.02 once: within the tolerance, and more than was allowed."""
     answer = tune(beta(cache), name, EpsilonTarget(asked))
-    assert (
-        (0.9 if name == "weighted_e" else 0.99) * asked <= answer.point["epsilon"] <= asked
-    )  # a truncation jumps
+    # Δ is the largest of a few hundred draws: it moves by some percent from fit to fit, and from processor to processor.
+    assert NEAR * asked <= answer.point["epsilon"] <= asked
     words = verdict([answer.as_dict()], EpsilonTarget(asked))
     assert words.startswith(f"Best accuracy at ε of at most {asked:g}: ε = ")
     error = answer.point["bands"]["ecdf_max"][1]
