@@ -117,7 +117,7 @@ def test_shifts_are_tried_beside_the_scale_and_the_best_is_taken(cache):
 def test_an_epsilon_is_never_exceeded_and_nearly_used(cache, asked, name):
     """ε = 4 was answered with 4.02 once: within the tolerance, and more than was allowed."""
     answer = tune(beta(cache), name, EpsilonTarget(asked))
-    # Δ is the largest of a few hundred draws: it moves by some percent from fit to fit, and from processor to processor.
+    # Δ is the largest of a few hundred draws: it moves by some percent from fit to fit, and between processors.
     assert NEAR * asked <= answer.point["epsilon"] <= asked
     words = verdict([answer.as_dict()], EpsilonTarget(asked))
     assert words.startswith(f"Best accuracy at ε of at most {asked:g}: ε = ")
