@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from synth_core.ui.compare import controls, play, range_controls, range_results, share
+from synth_core.ui.compare import controls, play, range_controls, range_results, records_results, share
 from synth_core.ui.compare.results import show_results
 from synth_core.ui.compare.steps import steps_menu
 from synth_core.ui.compare.subgroups import choose_groups
-from synth_core.ui.compare.view import RANGE, choose_view
+from synth_core.ui.compare.view import RANGE, RECORDS, choose_view
 from synth_core.ui.shared.presets import presets_menu
 
 with st.sidebar:
@@ -19,14 +19,20 @@ with st.sidebar:
         chosen = controls.choose_mechanisms()
         if chosen:
             controls.tuning(chosen)
-            play.play_menu(chosen)
-        choose_groups()
+            if view != RECORDS:
+                play.play_menu(chosen)
+        if view == RECORDS:
+            records_results.choose_pair()
+        else:
+            choose_groups()
     controls.sampling()
     steps_menu()
     share.settings_menu()
 share.offered_by_link()
 if view == RANGE:
     range_results.show_results()
+elif chosen and view == RECORDS:
+    records_results.show_results(chosen)
 elif chosen:
     show_results(chosen)
 else:

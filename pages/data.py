@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from synth_core.ui.data import advice, columns, fit, kept, missing, model, table, variables
+from synth_core.ui.data import advice, blocks, columns, fit, kept, missing, model, table, variables
 from synth_core.ui.state import session
 
 st.subheader("1 · Table", anchor=False)
@@ -22,6 +22,8 @@ with st.container(border=True):
     ready = variables.check_choice()
     with st.expander("Which model? A proposal, with its reasons", expanded=not ready):
         advice.propose()
+with st.expander("More sensitive variables: release whole records", expanded=bool(session.choices().whole)):
+    blocks.choose_blocks()
 st.subheader("Does the model fit?", anchor="fit")
 with st.container(border=True):
     fit.show(ready)

@@ -8,8 +8,8 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from synth_core.analysis.records.blocks import Block
-from synth_core.analysis.records.measures import Measures
 from synth_core.analysis.records.records import COVERS, PartResult, RecordsAnalysis, RecordsResult
+from synth_core.analysis.records.summary import closeness
 from synth_core.analysis.risk_map import RiskMap
 from synth_core.analysis.settings import MODEL_OPTIONS, Settings, make_settings
 from synth_core.cli.compare_output import number
@@ -151,7 +151,7 @@ def run_blocks(args: argparse.Namespace) -> int:
         for problem in result.problems:
             print(f"! {result.mechanism}: a fit has not converged: {problem}")
         print(f"  {result.mechanism}: {result.guarantee.promise}")
-        print(f"  {result.mechanism}: {_closeness(result.measures)}")
+        print(f"  {result.mechanism}: {closeness(result.measures)}")
         for part in result.parts:
             if part.result.anchor:
                 print(f"  {result.mechanism}, {part.part.name}: {part.result.anchor}")
@@ -177,15 +177,6 @@ def _rows(result: RecordsResult) -> list[list[str]]:
     ]
     joint += ["", "", "", f"{result.seconds:.2f}"]
     return [joint, *(_part_row(part) for part in result.parts)]
-
-
-def _closeness(found: Measures) -> str:
-    """The measures of the joint row in words."""
-    return (
-        f"In sets of three columns it is as close to the table as a random sample of {found.sample_share:.1%} of the "
-        f"records. The association of {found.worst_pair[0]} and {found.worst_pair[1]} is furthest off, by "
-        f"{found.worst_association:.2f}."
-    )
 
 
 def _part_row(part: PartResult) -> list[str]:

@@ -25,14 +25,19 @@ def percent(share: float) -> str:
     return "over +1,000 %" if share > 0 else "below -1,000 %"
 
 
+def has_not_converged(problems: list[str]) -> str:
+    """What to do about a fit whose chains disagree."""
+    return (
+        f"has not converged, do not use its numbers: {'; '.join(problems)}. "
+        "Try more draws or a longer warm-up; for a mixture, another concentration or scale (Data page)."
+    )
+
+
 def _warnings(s: Summary) -> list[str]:
     """Why the numbers of a mechanism should be doubted, in words."""
     hints = []
     if s["problems"]:
-        hints.append(
-            f"has not converged, do not use its numbers: {'; '.join(s['problems'])}. "
-            "Try more draws or a longer warm-up; for a mixture, another concentration or scale (Data page)."
-        )
+        hints.append(has_not_converged(s["problems"]))
     warning = clamped_warning(s["n_censored"], s["n_records"])
     if s["anchor"] and warning:
         hints.append(f"{warning} (More of the mechanisms).")
@@ -85,30 +90,35 @@ def results(
                 "verdict": None,
                 "hints": hints,
                 "cells": {
-                    "epsilon": _cell(epsilon, s["epsilon"]),
-                    "delta": _cell(
+                    "epsilon": cell(epsilon, s["epsilon"]),
+                    "delta": cell(
                         "–" if s["lipschitz_bound"] is None else f"{s['lipschitz_bound']:.2f}",
                         s["lipschitz_bound"],
                         _local(s),
                     ),
-                    "ecdf_max": _cell(f"{s['ecdf_max']:.4f}", s["ecdf_max"]),
-                    "ecdf_avg": _cell(f"{s['ecdf_avg']:.6f}", s["ecdf_avg"]),
-                    "worst": _cell(
+                    "ecdf_max": cell(f"{s['ecdf_max']:.4f}", s["ecdf_max"]),
+                    "ecdf_avg": cell(f"{s['ecdf_avg']:.6f}", s["ecdf_avg"]),
+                    "worst": cell(
                         f"{percent(worst['relative_error'])} ({statistic_label(worst['name'])})",
                         abs(worst["relative_error"]),
                     ),
-                    "gap": _cell(f"{100 * s['ecdf_max']:.1f} points", s["ecdf_max"]),
-                    "match": _cell(f"{100 * s['match_risk']:.2f} %", s["match_risk"]),
+                    "gap": cell(f"{100 * s['ecdf_max']:.1f} points", s["ecdf_max"]),
+                    "match": cell(f"{100 * s['match_risk']:.2f} %", s["match_risk"]),
                 },
             }
         )
     usable = [row for row, s in zip(rows, summaries, strict=True) if not s["problems"]]
-    _mark_best(usable)
+    mark_best(usable)
     for row in rows:
         row["verdict"] = _verdict(row, usable, guarantees)
-    return rows + [
+    return rows + missing_rows(missing or {}, labels)
+
+
+def missing_rows(missing: Mapping[str, str], labels: dict[str, str]) -> list[dict[str, Any]]:
+    """A row for each mechanism without numbers, with the reason."""
+    return [
         {"mechanism": name, "label": labels[name], "color": color(name), "missing": why}
-        for name, why in (missing or {}).items()
+        for name, why in missing.items()
     ]
 
 
@@ -117,7 +127,7 @@ def _same_promise(row: dict[str, Any], rows: list[dict[str, Any]]) -> list[dict[
     return [other for other in rows if other["guarantee"]["label"] == row["guarantee"]["label"]]
 
 
-def _mark_best(rows: list[dict[str, Any]]) -> None:
+def mark_best(rows: list[dict[str, Any]]) -> None:
     """Mark the best of each column (rank 1), and of three or more the second best, within each guarantee.
 
     What reads the same on the screen is a tie, and ties share their rank; after a tie for the best there is no
@@ -125,13 +135,13 @@ def _mark_best(rows: list[dict[str, Any]]) -> None:
     """
     for row in rows:
         peers = _same_promise(row, rows)
-        for name, cell in row["cells"].items():
+        for name, one in row["cells"].items():
             others = [peer["cells"][name] for peer in peers if peer["cells"][name]["sort"] is not None]
-            if cell["sort"] is None or len({other["text"] for other in others}) < 2:
+            if one["sort"] is None or len({other["text"] for other in others}) < 2:
                 continue
-            better = sum(o["sort"] < cell["sort"] and o["text"] != cell["text"] for o in others)
+            better = sum(o["sort"] < one["sort"] and o["text"] != one["text"] for o in others)
             if better == 0 or (better == 1 and len(others) > 2):
-                cell["rank"] = better + 1
+                one["rank"] = better + 1
 
 
 def _verdict(
@@ -155,7 +165,7 @@ def _verdict(
     }
 
 
-def _cell(text: str, sort: float | None, beside: str = "") -> dict[str, Any]:
+def cell(text: str, sort: float | None, beside: str = "") -> dict[str, Any]:
     return {"text": text, "sort": sort, "rank": 0, "beside": beside}
 
 

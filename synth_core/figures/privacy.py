@@ -53,8 +53,17 @@ def _violins(
     return traces
 
 
-def bounds_figure(summaries: list[Summary], labels: dict[str, str], other: Other | None = None) -> Figure:
-    """By-record Lipschitz bounds: a violin a mechanism, its maximum marked."""
+def bounds_figure(
+    summaries: list[Summary], labels: dict[str, str], other: Other | None = None, inspected: bool = True
+) -> Figure:
+    """By-record Lipschitz bounds: a violin a mechanism, its maximum marked.
+
+    Parameters
+    ----------
+    inspected : bool
+        Whether a click on the maximum leads to its record.
+    """
+    click = " (click to inspect)" if inspected else ""
     shown = [s for s in summaries if s["privacy"] is not None]
     hover = {
         s[
@@ -74,7 +83,7 @@ def bounds_figure(summaries: list[Summary], labels: dict[str, str], other: Other
                 [i],
                 [delta],
                 "markers+text",
-                f"{labels[name]}: largest bound Δ = {delta:.4f} nats<br>record %{{customdata}} (click to inspect)",
+                f"{labels[name]}: largest bound Δ = {delta:.4f} nats<br>record %{{customdata}}{click}",
                 text=[f"Δ = {delta:.2f}" if len(shown) < 5 else f"{delta:.2f}"],
                 textposition="top center",
                 customdata=[bounds["largest_record"]],

@@ -12,7 +12,13 @@ def keep_summary(cache: Cache, key: str, summary: dict[str, Any]) -> None:
     cache.put(content_key(kind="summary", result=key), {"summary": summary})
 
 
-def stored_summary(cache: Cache, key: str) -> dict[str, Any] | None:
-    """The summary of the result `key`, if both are stored; the screen may ask for the result itself too."""
-    entry = cache.get(content_key(kind="summary", result=key)) if cache.touch(key) else None
+def stored_summary(cache: Cache, key: str, alone: bool = False) -> dict[str, Any] | None:
+    """The summary of the result `key`, if it is stored.
+
+    Parameters
+    ----------
+    alone : bool
+        No screen asks for the result itself; else that must be stored too.
+    """
+    entry = cache.get(content_key(kind="summary", result=key)) if alone or cache.touch(key) else None
     return None if entry is None else entry["summary"] | {"cached": True}

@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 import threading
 import time
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from synth_core.analysis.records.blocks import Block, common_of, parts_of
 from synth_core.analysis.result_key import NOT_OF_ALL, result_key
 from synth_core.analysis.settings import Settings
 from synth_core.data.table import Table
@@ -129,6 +131,22 @@ def mechanism_task(table: Table, settings: Settings, mechanism: str, reference: 
         _spec("mechanism", table, settings, mechanism, reference),
         _tables(table, reference),
     )
+
+
+def records_task(
+    table: Table, settings: Settings, blocks: Sequence[Block], mechanism: str, reference: Table | None = None
+) -> Task:
+    """One mechanism on whole records; raises InputError as `parts_of` does.
+
+    Parameters
+    ----------
+    settings : Settings
+        What all blocks have of them counts.
+    """
+    first = parts_of(blocks, common_of(settings))[0].settings  # the same, whichever variable is described now
+    spec = _spec("records", table, first, mechanism, reference) | {"blocks": [asdict(b) for b in blocks]}
+    task = _task(spec, _tables(table, reference))
+    return replace(task, spec=spec | {"key": task.key})
 
 
 def contract_task(table: Table, settings: Settings) -> Task:

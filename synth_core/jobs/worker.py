@@ -109,6 +109,24 @@ def _mechanism(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
     return summary
 
 
+def _records(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
+    from synth_core.analysis.records.blocks import Block, common_of
+    from synth_core.analysis.records.records import RecordsAnalysis
+    from synth_core.analysis.records.summary import summarise_records
+
+    whole = RecordsAnalysis(
+        analysis.table,
+        tuple(Block(**each) for each in spec["blocks"]),
+        common_of(analysis.settings),
+        analysis.cache,
+        analysis.progress,
+        None if spec["reference"] is None else _tables[spec["reference"]],
+    )
+    summary = summarise_records(whole, whole.run(spec["mechanism"]))
+    keep_summary(analysis.cache, spec["key"], summary)
+    return summary
+
+
 def _point(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
     from synth_core.experiments.explore.point import run_point
 
@@ -177,6 +195,7 @@ _ANSWERS = {
     "check": _check,
     "sensitivity": _sensitivity,
     "mechanism": _mechanism,
+    "records": _records,
     "point": _point,
     "tune": _tune,
     "plan": _plan,

@@ -70,6 +70,46 @@ COLUMNS = {  # of the results, in the order of the screen
     ),
 }
 
+RECORD_COLUMNS = {  # of the results of whole records
+    "epsilon": Word(
+        "ε",
+        "Epsilon, ε",
+        "The privacy loss of everything sensitive about one record, in one released data set. Smaller is more private; "
+        "read it with its guarantee.",
+    ),
+    "guarantee": COLUMNS["guarantee"],
+    "sample": Word(
+        "As close as a sample of",
+        "k-marginal score",
+        "In sets of three columns the synthetic table is as close as a random sample of so many of the records.",
+    ),
+    "gap": Word(
+        "Distribution off by",
+        "ECDF maximum, ECDF average",
+        "The largest over the variables: the share of records at or below a value, or of a category, is off by at most "
+        "so many percentage points.",
+    ),
+    "associations": Word(
+        "Associations off by",
+        "Association",
+        "Mean over pairs of columns of the difference of Cramér's V, which is 0 for independent columns and 1 where "
+        "one tells the other.",
+    ),
+    "pmse": Word(
+        "pMSE ratio",
+        "pMSE ratio",
+        "How well a logistic regression tells the two tables apart, over what it could by chance: 1 is chance, 2 a "
+        "synthetic table whose parameters were drawn.",
+    ),
+    "k_marginal": Word(
+        "k-marginal score",
+        "k-marginal score",
+        "1000 are the same shares in all sets of three columns, 0 none in common.",
+        detail=True,
+    ),
+    "delta": COLUMNS["delta"],
+}
+
 FIGURES = {
     "bounds": Word(
         "Privacy: how far each record can sway the result",
@@ -93,6 +133,25 @@ FIGURES = {
         "Percentile",
         "Dots near 0 with short bars are accurate; the grey band is the confidential data's own 95 % sampling "
         "interval.",
+    ),
+}
+
+RECORD_FIGURES = {
+    "variables": Word(
+        "Accuracy: each variable by itself",
+        "ECDF maximum, ECDF average",
+        "The largest difference of the distribution functions, or half the sum of the differences of the shares of "
+        "categories. Lower is better.",
+    ),
+    "associations": Word(
+        "Accuracy: pairs of columns",
+        "Association",
+        "How far the association of two columns is off, the worst pairs first. Near 0 the pair is kept.",
+    ),
+    "pair": Word(
+        "Accuracy: the shares of one pair",
+        "Cell",
+        "Synthetic minus confidential share of the records in each cell, in percentage points. Pale cells agree.",
     ),
 }
 

@@ -16,6 +16,7 @@ from synth_core.models import MODELS
 
 MISSING_SHARE = 0.2  # of a variable's epsilon, for whether it is missing: one logit needs less than a value
 PRESENCE = ("no", "yes")  # categories of "is it missing?"
+OF_A_VARIABLE = frozenset({"outcome", "model", "program", "earlier"})
 OPTIONS = frozenset(MODEL_OPTIONS - {"program"} | {"guess", "guess_zeros", "anchor_weight", "anchor_records"})
 
 
@@ -68,6 +69,11 @@ class Part:
     def name(self) -> str:
         """The column that it models."""
         return self.settings.outcome
+
+
+def common_of(settings: Settings) -> dict[str, Any]:
+    """What all blocks have of settings: everything but the variable, its family and what is declared of it."""
+    return settings.model_dump(exclude=set(OF_A_VARIABLE | OPTIONS - {"prior_scale"}))
 
 
 def missing_name(name: str) -> str:

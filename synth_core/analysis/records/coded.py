@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.records.table import WholeRecords
 
 Codes = NDArray[np.int64]
+MISSING = "missing"
 BINS = 10  # of a number, by quantiles of the confidential table, zeros and missing values apart
 
 
@@ -26,12 +28,15 @@ class Coded:
     confidential, synthetic : arrays of shape (n_records, n_columns)
     n_codes : tuple of int
         Of each column.
+    labels : tuple of tuple of str
+        What each code of a column stands for.
     """
 
     names: tuple[str, ...]
     confidential: Codes
     synthetic: Codes
     n_codes: tuple[int, ...]
+    labels: tuple[tuple[str, ...], ...] = ()
 
 
 def coded(
@@ -52,23 +57,35 @@ def coded(
         for name in names
     ]
     mine, theirs = (np.column_stack([pair[i] for pair in pairs]) for i in (0, 1))
-    n_codes = tuple(int(max(a.max(), b.max())) + 1 for a, b in pairs)
-    return Coded(tuple(names), mine, theirs, n_codes)
+    n_codes = tuple(int(max(a.max(), b.max())) + 1 for a, b, _ in pairs)
+    labels = tuple((*known, MISSING)[:n] for n, (_, _, known) in zip(n_codes, pairs, strict=True))
+    return Coded(tuple(names), mine, theirs, n_codes, labels)
 
 
-def _both(mine: pd.Series, theirs: pd.Series, levels: tuple[str, ...] | None) -> tuple[Codes, Codes]:
-    """Codes of two columns, the last of them for missing values."""
+def _both(
+    mine: pd.Series, theirs: pd.Series, levels: tuple[str, ...] | None
+) -> tuple[Codes, Codes, tuple[str, ...]]:
+    """Codes of two columns, the last of them for missing values, and what the others stand for."""
     if levels is None and pd.api.types.is_numeric_dtype(mine) and mine.nunique() > BINS:
         values = mine.dropna().to_numpy(dtype=float)
         edges = np.unique(np.quantile(values[values != 0], np.linspace(0, 1, BINS + 1)[1:-1]))
         found = [_binned(each.to_numpy(dtype=float), edges) for each in (mine, theirs)]
+        names = _bin_names(edges)
     else:
         known = list(levels) if levels else sorted(mine.dropna().unique().tolist(), key=str)
         place = {level: i for i, level in enumerate(known)}
         found = [each.map(place).to_numpy(dtype=float) for each in (mine, theirs)]
+        names = tuple(str(level) for level in known)
     last = int(np.nanmax(np.concatenate(found))) + 1
     first, second = (np.where(np.isnan(each), last, each).astype(np.int64) for each in found)
-    return first, second
+    return first, second, names[:last]
+
+
+def _bin_names(edges: np.ndarray) -> tuple[str, ...]:
+    """Zero, and each bin between two edges."""
+    ends = [f"{edge:,.4g}" if abs(edge) < 1e4 else f"{edge:,.0f}" for edge in edges]
+    between = (f"{low} to {high}" for low, high in itertools.pairwise(ends))
+    return ("0", f"below {ends[0]}", *between, f"{ends[-1]} and more")
 
 
 def _binned(values: np.ndarray, edges: np.ndarray) -> np.ndarray:

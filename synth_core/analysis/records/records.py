@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.fits import Fits, Progress
 from synth_core.analysis.records.blocks import PRESENCE, Block, Part, missing_name, parts_of
-from synth_core.analysis.records.coded import coded
+from synth_core.analysis.records.coded import Coded, coded
 from synth_core.analysis.records.measures import Measures, average, measure
 from synth_core.analysis.records.surrogate import surrogate_table
 from synth_core.analysis.records.table import WholeRecords, whole_records
@@ -157,11 +157,12 @@ class RecordsAnalysis:
 
     def _new(self, place: int) -> Analysis:
         """Of a part, its predictors not yet those of all rows."""
+        part = self.parts[place]
         return Analysis(
             self.table,
-            self.parts[place].settings,
+            part.settings,
             self.cache,
-            self.progress,
+            lambda text, share: self.progress(f"{part.name}: {text}", share),
             self._reference,
             anchor=self._anchor,
         )
@@ -262,11 +263,13 @@ class RecordsAnalysis:
             return 1.0
         return distance_of(mine, synthetic, categories).ecdf_max
 
+    def coded(self, synthetic: pd.DataFrame) -> Coded:
+        """The table and a synthetic one as codes."""
+        return coded(self.records, self.blocks, synthetic, self.predictors)
+
     def _measured(self, frames: tuple[pd.DataFrame, ...]) -> Measures:
         self.progress("comparing whole records", 0.0)
-        return average(
-            [measure(coded(self.records, self.blocks, each, self.predictors), self.seed) for each in frames]
-        )
+        return average([measure(self.coded(each), self.seed) for each in frames])
 
     def _frame(self, drawn: dict[str, Array]) -> pd.DataFrame:
         """The sensitive columns as the table has them."""

@@ -19,8 +19,9 @@ from synth_core.system import limits
 from synth_core.system.characters import visible
 from synth_core.ui.compare import play
 from synth_core.ui.compare.rule import rule_popover
+from synth_core.ui.shared.board import Stage
 from synth_core.ui.shared.header import origin
-from synth_core.ui.shared.refits import Beside, Stage
+from synth_core.ui.shared.refits import Beside
 from synth_core.ui.state import session
 
 

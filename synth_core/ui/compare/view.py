@@ -1,25 +1,33 @@
-"""Which picture Compare shows: values protected against any change, or within a sensitive range only."""
+"""Which picture Compare shows: one value protected against any change, within a sensitive range only, or all values."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-WHOLE, RANGE = "Whole record", "Sensitive range"
+from synth_core.ui.state import session
+
+WHOLE, RANGE, RECORDS = "Whole record", "Sensitive range", "All variables"
 
 
 def choose_view() -> str:
-    """One of the two, kept in the page's address."""
+    """One of them, kept in the page's address."""
+    several = bool(session.choices().whole)
+    offered = [RECORDS, WHOLE, RANGE] if several else [WHOLE, RANGE]
     return str(
         st.segmented_control(
             "What is protected",
-            [WHOLE, RANGE],
-            default=WHOLE,
+            offered,
+            default=offered[0],
             required=True,
-            key="view",
+            key="view_of_records" if several else "view",
+            format_func=lambda each: (
+                session.choices().settings.outcome if several and each == WHOLE else each
+            ),
             bind="query-params",
             persist_state="session",
             width="stretch",
-            help="Whole record: any change of a value. Sensitive range: only values near a record's own, such as "
-            "0.4 to 1.8 times of it.",
+            help=("All variables: everything sensitive about a record. " if several else "")
+            + "Whole record: any change of a value. Sensitive range: only values near a record's own, such as 0.4 to "
+            "1.8 times of it.",
         )
     )

@@ -15,7 +15,7 @@ from synth_core.ui.state import session
 
 def choose_variables() -> None:
     """Sensitive variable, predictors, and which of them are categories."""
-    columns = session.current().table.columns
+    columns, blocks = session.current().table.columns, [block.name for block in session.choices().whole]
     a, b, c = st.columns([2, 4, 3], gap="medium")
     with a:
         pick(
@@ -23,14 +23,16 @@ def choose_variables() -> None:
             "Sensitive variable",
             "settings.outcome",
             [c.name for c in sorted(columns, key=lambda column: column.identifier)],
-            help="The number to be synthesized. Everything else is kept as it is. IDs stand last.",
+            disabled=bool(blocks),
+            help="To be synthesized. Everything else is kept as it is. IDs stand last. Of whole records it is the "
+            "variable that is described now: see below.",
         )
     with b:
         pick(
             "multiselect",
             "Predictors, not sensitive",
             "settings.predictors",
-            [c.name for c in columns if c.name != session.choices().settings.outcome],
+            [c.name for c in columns if c.name not in {session.choices().settings.outcome, *blocks}],
             help="Kept as they are in the synthetic data.",
         )
     codes = [c.name for c in _codes(columns) if c.name in session.choices().settings.predictors]

@@ -38,6 +38,13 @@ def plan_step(plan: Plan | None) -> None:
 def plan_form() -> None:
     """Everything that is decided before the table to be released is looked at."""
     choices = session.choices()
+    if choices.whole:
+        names = plain(", ".join(block.name for block in choices.whole))
+        st.info(
+            f"A plan is of one sensitive variable, and this one would be of **{plain(choices.settings.outcome)}** "
+            f"alone. Whole records ({names}) can be compared, and not yet released.",
+            icon=":material/info:",
+        )
     chosen = choices.mechanisms or ("weighted",)
     a, b = st.columns(2)
     mechanism = a.selectbox(

@@ -90,8 +90,10 @@ function resultRow(state, row, columns, several) {
   const hints = row.hints.map((hint) => element('tr', {}, [
     element('td', { colspan: columns.length + 2, class: 'problem', text: `⚠ ${row.label}: ${hint}` })]));
   const old = row.old ? ' old' : '';
+  const parts = (state.parts ? row.parts ?? [] : []).map((part) => element('tr', { class: 'part' }, [
+    element('th', { scope: 'row', text: part.label }), ...columns.map(({ key }) => element('td', { text: part.cells[key] ?? '' })), element('td')]));
   words.className += old + (row.hints.length ? ' warned' : '');
-  return [element('tr', { class: `numbers${old}` }, [nameCell(state, row, several), ...cells, element('td')]), words, more, ...hints];
+  return [element('tr', { class: `numbers${old}` }, [nameCell(state, row, several), ...cells, element('td')]), ...parts, words, more, ...hints];
 }
 
 function resultTable(state, rows) {
@@ -118,7 +120,18 @@ function resultTable(state, rows) {
     state.root.querySelector('.top').replaceChildren(resultTable(state, rows));
     state.root.querySelector('.headline thead th:last-child button').focus();
   };
-  head.push(element('th', { scope: 'col', class: 'more-columns' }, [more]));
+  const buttons = [more];
+  if (rows.some((r) => r.parts)) {
+    const each = element('button', { type: 'button', class: 'sort', 'aria-pressed': String(Boolean(state.parts)),
+      text: state.parts ? 'Fewer rows' : 'Each variable', title: 'A row for each variable under each mechanism' });
+    each.onclick = () => {
+      state.parts = !state.parts;
+      state.root.querySelector('.top').replaceChildren(resultTable(state, rows));
+      state.root.querySelector('.headline thead th:last-child button').focus();
+    };
+    buttons.unshift(each);
+  }
+  head.push(element('th', { scope: 'col', class: 'more-columns' }, buttons));
   return element('table', { class: rows.length > 3 ? 'headline dense' : 'headline' }, [
     element('thead', {}, [element('tr', {}, [element('th', { scope: 'col', text: 'Mechanism' }), ...head])]),
     element('tbody', {}, sorted.flatMap((row) => resultRow(state, row, columns, rows.length > 1))),

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
-from synth_core.mechanisms.words import COLUMNS
+from synth_core.mechanisms.words import COLUMNS, Word
 from synth_core.ui.server.http import plotly_path
 
-_COLUMNS = [
-    {"key": key, "text": word.plain, "title": word.about, "detail": word.detail}
-    for key, word in COLUMNS.items()
-]
 HERE = Path(__file__).parent
 DIGITS = 6
 
@@ -34,6 +31,13 @@ def _component() -> Callable[..., Any]:
 
 def _text(*names: str) -> str:
     return "\n".join((HERE / name).read_text(encoding="utf-8") for name in names)
+
+
+def _columns(words: Mapping[str, Word]) -> list[dict[str, Any]]:
+    return [
+        {"key": key, "text": word.plain, "title": word.about, "detail": word.detail}
+        for key, word in words.items()
+    ]
 
 
 def _on_screen(value: Any) -> Any:
@@ -58,6 +62,22 @@ def forget_if_unmounted() -> None:
         st.session_state.pop("board_sent", None)
 
 
+@dataclass(frozen=True)
+class Stage:
+    """What a picture is presented with.
+
+    Attributes
+    ----------
+    words : dict
+        "title", "line", "name" and "note" of the scenario that is seen, the "names" of all, the "rule".
+    step : callable
+        Called with 1 or -1 when the next or the former scenario is asked for, with 0 for a setting to be played.
+    """
+
+    words: dict[str, Any]
+    step: Callable[[int], None]
+
+
 def board(
     results: list[dict[str, Any]],
     figures: list[dict[str, Any]],
@@ -65,8 +85,8 @@ def board(
     stale: bool,
     on_click: Callable[[int | str], None] | None = None,
     dim: bool | None = None,
-    stage: dict[str, Any] | None = None,
-    on_step: Callable[[int], None] | None = None,
+    stage: Stage | None = None,
+    words: Mapping[str, Word] = COLUMNS,
 ) -> int | str | None:
     """Show the results table, if there are results, and the figures.
 
@@ -83,11 +103,10 @@ def board(
         Called with what was clicked before the script runs, so that the run shows it already.
     dim : bool, optional
         Dim all of it, as by default a stale one; False where its rows and traces say themselves what is old.
-    stage : dict, optional
-        What stands around the picture when it is presented: "title", "line", "name" and "note" of the scenario that is
-        seen, the "names" of all, the "rule". None: it cannot be presented.
-    on_step : callable, optional
-        Called with 1 or -1 when the next or the former scenario is asked for, with 0 for a setting to be played.
+    stage : Stage, optional
+        None: it cannot be presented.
+    words : mapping
+        The columns of the table.
 
     Returns
     -------
@@ -103,8 +122,8 @@ def board(
 
     def stepped() -> None:
         by = st.session_state["board"].get("stepped")
-        if by is not None and on_step is not None:
-            on_step(int(by))
+        if by is not None and stage is not None:
+            stage.step(int(by))
 
     def asked() -> None:
         st.session_state.pop("board_sent", None)
@@ -112,7 +131,7 @@ def board(
     contents = (
         {}
         if st.session_state.get("board_sent") == version
-        else {"results": results, "figures": figures, "columns": _COLUMNS}
+        else {"results": results, "figures": figures, "columns": _columns(words)}
     )
     st.session_state["board_sent"], st.session_state["board_rendered"] = version, True
     answer = _component()(
@@ -123,7 +142,7 @@ def board(
                 "version": version,
                 "stale": stale,
                 "dim": stale if dim is None else dim,
-                "stage": stage,
+                "stage": None if stage is None else stage.words,
                 "plotly": plotly_path(),
             }
         ),

@@ -32,10 +32,14 @@ def line(browser: Browser) -> str:
     """What is in use, in Markdown."""
     chosen = browser.choices.settings
     whose = f"**{origin(browser.table)}**" if browser.table.confidential else origin(browser.table)
-    return (
+    line = (
         f"**{session.plain(browser.table.name)}** ({whose}) · sensitive variable "
         f"**{session.plain(chosen.outcome)}** · {family(chosen.model).label} · {_unit(browser)}"
     )
+    whole = browser.choices.whole
+    if whole:
+        line += f" · one of {len(whole)}: {session.plain(', '.join(block.name for block in whole))}"
+    return line
 
 
 def origin(table: Table) -> str:

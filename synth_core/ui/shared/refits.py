@@ -10,20 +10,18 @@ from typing import Any
 import streamlit as st
 
 from synth_core.analysis.differences import difference
-from synth_core.analysis.explained import above_target, explained, sentence
 from synth_core.analysis.measures import WORST
-from synth_core.analysis.policy import judge
 from synth_core.analysis.settings import Settings
 from synth_core.errors import InputError
-from synth_core.figures.compare import results
 from synth_core.figures.parts import Other
-from synth_core.jobs.tasks import Job, mechanism_task
+from synth_core.jobs.tasks import Job, Task
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system.cache import content_key
 from synth_core.ui.server.manager import manager
-from synth_core.ui.shared.board import board
+from synth_core.ui.shared.board import Stage, board
 from synth_core.ui.shared.finished_runs import record_runs
 from synth_core.ui.shared.picture import Last, Picture, assemble, brings_news, last_picture
+from synth_core.ui.shared.subject import ONE_VARIABLE, Subject
 from synth_core.ui.state import session
 from synth_core.ui.state.browser import Browser
 
@@ -59,32 +57,6 @@ def _running(jobs: list[Job]) -> None:
         bar.progress(min(max(share, 0.0), 1.0), text=words)  # lets a click or a slider interrupt
 
 
-def _caption(summaries: list[Summary]) -> str:
-    s = summaries[0]
-    dropped = f", {s['rows_dropped']:,} incomplete rows left out" if s["rows_dropped"] else ""
-    return f"{s['n_records']:,} records{dropped} · ε for one record's value withheld, on the {s['density_scale']}"
-
-
-def _promises(summaries: list[Summary], settings: Settings) -> dict[str, dict[str, Any]]:
-    """By mechanism, what stands beside its numbers: badge and explanation, the sentence, and what the rule says."""
-    policy, found = session.choices().policy, {}
-    for s in summaries:
-        guarantee, lines = explained(s, settings)
-        if s["tuned"]:
-            lines.append(
-                "Solved for: " + ", ".join(f"{k.replace('_', ' ')} {v:.4g}" for k, v in s["tuned"].items())
-            )
-        found[s["mechanism"]] = {
-            "label": guarantee.label,
-            "strength": guarantee.strength,
-            "lines": lines,
-            "sentence": sentence(s, settings, WORST if policy.percent is None else policy.measure),
-            "hints": list(filter(None, [above_target(s, settings)])),
-            "verdict": judge(policy, s, guarantee) if policy.states and not s.get("old") else None,
-        }
-    return found
-
-
 @dataclass(frozen=True)
 class Shown:
     """The picture on screen: its summaries, the settings they were made with, a click on it.
@@ -118,13 +90,8 @@ class Beside:
     mechanisms: tuple[str, ...]
     found: dict[str, Summary] = field(default_factory=dict)
 
-
-@dataclass(frozen=True)
-class Stage:
-    """What the picture is presented with: the words around it; what shows the next scenario (1) or the former (-1)."""
-
-    words: dict[str, Any]
-    step: Callable[[int], None]
+    def tasks(self, browser: Browser, subject: Subject) -> list[Task]:
+        return [subject.task(browser, self.settings, name) for name in self.mechanisms]
 
 
 def show(
@@ -134,11 +101,14 @@ def show(
     detail: str = "",
     beside: Beside | None = None,
     stage: Stage | None = None,
+    subject: Subject | None = None,
 ) -> Shown:
     """Run mechanisms under the browser's settings and show them as they finish.
 
     Parameters
     ----------
+    subject : Subject, optional
+        Else the sensitive variable of the settings.
     detail : str
         Whatever else the figures depend on.
     beside : Beside, optional
@@ -146,25 +116,28 @@ def show(
     stage : Stage, optional
         With it, the picture can be presented.
     """
-    browser = session.current()
+    browser, subject = session.current(), subject or ONE_VARIABLE
     try:
         settings = session.settings()
+        tasks = [subject.task(browser, settings, name) for name in mechanisms]
+        others = [] if beside is None else beside.tasks(browser, subject)
     except InputError as error:
         manager().drop(session.owner())
         st.error(session.plain(str(error)), icon=":material/error:")
         st.page_link("pages/data.py", label="Go to the Data page", icon=":material/table:")
         return Shown([])
-    jobs, others = _request(browser, settings, mechanisms, beside)
-    pending = any(not job.finished.is_set() for job in [*jobs, *others])
+    jobs, beside_jobs = _request(tasks, others)
+    pending = any(not job.finished.is_set() for job in [*jobs, *beside_jobs])
     last: Last | None = st.session_state.get(f"shown_{page}")
     picture = assemble(jobs, last, browser.table.fingerprint)
     finished = {job.spec["mechanism"]: (job.key, job.summary) for job in jobs if job.summary is not None}
     if picture.complete and finished:  # a mechanism that failed does not hide the others
-        record_runs(browser, settings, [job for job in jobs if job.state == "done"])
+        if subject.recorded:
+            record_runs(browser, settings, [job for job in jobs if job.state == "done"])
         last = Last(finished, settings, browser.table.fingerprint)
         st.session_state[f"shown_{page}"] = last
     with st.container(height=54, border=False):
-        _status(jobs, others, picture)
+        _status(jobs, beside_jobs, picture, subject)
     missing = picture.missing
     if last is not None and not (picture.complete and finished) and not brings_news(jobs, last):
         picture, settings = last_picture(last), last.settings
@@ -177,10 +150,11 @@ def show(
             return Shown([], missing=missing)  # what is above says it once
         picture, settings = last_picture(last), last.settings
     if beside is not None:
-        found = {job.spec["mechanism"]: job.summary for job in others if job.summary is not None}
+        found = {job.spec["mechanism"]: job.summary for job in beside_jobs if job.summary is not None}
         beside = replace(beside, found=found)
     current = picture.complete and not pending
-    clicked = _draw(page + detail, mechanisms, picture, settings, not current, make_figures, beside, stage)
+    seen = _Seen(page + detail, subject, picture, settings, not current)
+    clicked = _draw(seen, mechanisms, make_figures, beside, stage)
     if any(s["preview_khat"] is not None for s in picture.summaries):
         return Shown([])  # looked at and never kept: neither as the last picture nor for download
     if last is None:
@@ -188,24 +162,16 @@ def show(
     return Shown(last.summaries, last.settings, clicked, current, missing, beside)
 
 
-def _request(
-    browser: Browser, settings: Settings, mechanisms: Sequence[str], beside: Beside | None
-) -> tuple[list[Job], list[Job]]:
+def _request(tasks: list[Task], others: list[Task]) -> tuple[list[Job], list[Job]]:
     """The jobs of the choices and of what is beside them, after a short wait for both."""
-    tasks = [mechanism_task(browser.table, settings, name, browser.reference) for name in mechanisms]
-    more = []
-    if beside is not None:
-        more = [
-            mechanism_task(browser.table, beside.settings, m, browser.reference) for m in beside.mechanisms
-        ]
-    jobs = manager().submit(session.owner(), [*tasks, *more])
+    jobs = manager().submit(session.owner(), [*tasks, *others])
     deadline = time.monotonic() + QUICK_SECONDS
     for job in jobs:
         job.finished.wait(max(0.0, deadline - time.monotonic()))
     return jobs[: len(tasks)], jobs[len(tasks) :]
 
 
-def _status(jobs: list[Job], others: list[Job], picture: Picture) -> None:
+def _status(jobs: list[Job], others: list[Job], picture: Picture, subject: Subject) -> None:
     """Above the picture: how far it is, why a part is missing, or what it is of."""
     everything = list({job.key: job for job in [*jobs, *others]}.values())
     failed = {job.key: job for job in everything if job.state == "failed"}
@@ -227,20 +193,29 @@ def _status(jobs: list[Job], others: list[Job], picture: Picture) -> None:
         left.error(session.plain(words), icon=":material/error:")
         right.button("Run again", width="stretch", on_click=manager().forget, args=again)
     elif picture.summaries:
-        st.markdown(_caption(picture.summaries))
+        st.markdown(subject.caption(picture.summaries[0]))
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """A picture with what it is of: `kind` is the page and what else its figures depend on."""
+
+    kind: str
+    subject: Subject
+    picture: Picture
+    settings: Settings
+    stale: bool
 
 
 def _draw(
-    kind: str,
+    seen: _Seen,
     mechanisms: Sequence[str],
-    picture: Picture,
-    used: Settings,
-    stale: bool,
     make_figures: MakeFigures,
     beside: Beside | None,
     stage: Stage | None,
 ) -> Any:
     """Results table and figures; returns what was clicked."""
+    picture, used = seen.picture, seen.settings
     summaries = picture.summaries
     labels = {name: find_mechanism(name).label for name in picture.missing} | {
         s["mechanism"]: find_mechanism(s["mechanism"]).label
@@ -249,10 +224,10 @@ def _draw(
     }
     more = () if beside is None else (Other(beside.name, beside.now, beside.found),)
     figures = make_figures(summaries, labels, used, *more) if summaries else []
-    rows = results(summaries, labels, _promises(summaries, used), picture.missing)
+    rows = seen.subject.rows(summaries, labels, used, picture.missing)
     if beside is not None:
         _add_differences(rows, summaries, beside)
-    version = f"{kind}{picture.version}{session.choices().policy!r}"
+    version = f"{seen.kind}{picture.version}{session.choices().policy!r}"
     if beside is not None:
         named = "".join(f"{s['mechanism']}{s['epsilon']}{s['ecdf_max']}" for s in beside.found.values())
         version += f"|{beside.name}|{beside.now}|{beside.settings!r}{named}"
@@ -264,10 +239,10 @@ def _draw(
         rows,
         figures,
         content_key(board=version),
-        stale,
+        seen.stale,
         dim=picture.dim,
-        stage=None if stage is None else stage.words,
-        on_step=None if stage is None else stage.step,
+        stage=stage,
+        words=seen.subject.columns,
     )
     return clicked if isinstance(clicked, int) else None
 

@@ -6,11 +6,13 @@ here but types; `Choices.checked` gives validated settings.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from synth_core.analysis.policy import Policy
+from synth_core.analysis.records.blocks import OPTIONS, Block
 from synth_core.analysis.settings import MODEL_OPTIONS, Settings, make_settings
 from synth_core.data.examples import EXAMPLES
 from synth_core.errors import InputError
@@ -35,6 +37,7 @@ MAY_BE_NONE = {
     "beside",
     "group_by",
 }
+OF_A_PILOT = {"guess", "guess_zeros", "anchor_weight", "anchor_records"}
 Grid = tuple[float, float, int]  # from, to, steps
 # Settings that speak of one table; another one starts with their defaults.
 FRESH = (MODEL_OPTIONS - {"program"}) | {
@@ -99,6 +102,9 @@ class Choices(BaseModel):
         The rule that each row of Compare is held against.
     scenarios, beside : tuple of Scenario, str or None
         Those that were pinned, of unlike names, and the name of the one that is shown beside the present choices.
+    blocks : tuple of Block
+        All sensitive variables of whole records, in the order of synthesis. Of the one that the settings name, order,
+        share and missing values count here, and its model there: see `whole`. Empty: there is that one only.
     group_by, group_statistic : str or None, str
         The predictor within whose groups accuracy is shown, and the statistic that it is shown of.
     """
@@ -118,6 +124,7 @@ class Choices(BaseModel):
     policy: Policy = Policy()
     scenarios: tuple[Scenario, ...] = ()
     beside: str | None = None
+    blocks: tuple[Block, ...] = ()
     group_by: str | None = None
     group_statistic: str = "median"
     explore: ExploreChoices = ExploreChoices()
@@ -136,6 +143,30 @@ class Choices(BaseModel):
     def span(self) -> tuple[float, float] | None:
         """Smallest and largest risk, once both are declared."""
         return _both(self.span_low, self.span_high)
+
+    @property
+    def whole(self) -> tuple[Block, ...]:
+        """The blocks of whole records as they are described now; none where one variable is sensitive."""
+        if len(self.blocks) < 2 or all(block.name != self.settings.outcome for block in self.blocks):
+            return ()
+        return tuple(self._described(b) if b.name == self.settings.outcome else b for b in self.blocks)
+
+    def _described(self, block: Block) -> Block:
+        """A block with the model and the options that the settings hold."""
+        kept = self.settings.model_copy(update={"bounds": self.bounds, "guess": self.guess})
+        uses = family(kept.model).uses | OF_A_PILOT
+        options = {name: getattr(kept, name) for name in uses & OPTIONS}
+        usual = {name: Settings.model_fields[name].default for name in options}
+        return replace(block, model=kept.model, options={k: v for k, v in options.items() if v != usual[k]})
+
+    def describing(self, name: str) -> Choices:
+        """The same blocks, with the settings now those of another of them."""
+        kept = self.model_copy(update={"blocks": self.whole})
+        block = next(each for each in self.blocks if each.name == name)
+        given = {k: Settings.model_fields[k].default for k in OPTIONS - {"prior_scale"}} | block.options
+        bounds, guess = given.pop("bounds"), given.pop("guess")
+        chosen = kept.with_settings(outcome=name, model=block.model, **given)
+        return chosen.model_copy(update=pairs(bounds, guess))
 
     def with_settings(self, **changes: Any) -> Choices:
         """The same choices with other settings, not validated."""
@@ -160,7 +191,7 @@ class Choices(BaseModel):
         """The choices that outlast a table, with the columns and the model of another one."""
         fresh = {name: Settings.model_fields[name].default for name in FRESH}
         chosen = self.with_settings(**fresh | changes)
-        return chosen.model_copy(update=pairs(bounds, guess) | {"group_by": None})
+        return chosen.model_copy(update=pairs(bounds, guess) | {"group_by": None, "blocks": ()})
 
     def checked(self, reference: str = "current", confidential: bool = True, **changes: Any) -> Settings:
         """The choices as validated settings.
