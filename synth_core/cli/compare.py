@@ -12,7 +12,7 @@ from synth_core.analysis.result import Result
 from synth_core.analysis.subgroups import MIN_RECORDS, Group, groups_of
 from synth_core.cli.compare_output import as_json, groups_json, print_groups, print_table
 from synth_core.cli.data import add_reading, add_simulated, load_anchor, load_reference, table_of
-from synth_core.cli.records import add_blocks, run_blocks
+from synth_core.cli.records import add_blocks, check_no_shares, run_blocks
 from synth_core.cli.settings_arguments import add_settings, settings_from
 from synth_core.data.examples import EXAMPLES
 from synth_core.errors import InputError
@@ -79,8 +79,7 @@ def run_compare(args: argparse.Namespace) -> int:
     """Run the mechanisms one after another and print them."""
     if args.block:
         return run_blocks(args)
-    if args.share:
-        raise InputError("--share divides ε among blocks, and there are none (--block).")
+    check_no_shares(args)
     analysis, keys = open_analysis(args)
     groups = None if args.by is None else predictor_groups(analysis, args.by)
     results = []

@@ -9,7 +9,7 @@ from typing import Any
 
 from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.records.records import COVERS, PartResult, RecordsAnalysis, RecordsResult
-from synth_core.analysis.records.summary import closeness
+from synth_core.analysis.records.summary import measures_in_words
 from synth_core.analysis.risk_map import RiskMap
 from synth_core.analysis.settings import MODEL_OPTIONS, Settings, make_settings
 from synth_core.cli.compare_output import number
@@ -102,11 +102,10 @@ def blocks_from(args: argparse.Namespace) -> tuple[Block, ...]:
     return tuple(blocks.values())
 
 
-def open_records(args: argparse.Namespace) -> tuple[RecordsAnalysis, list[str]]:
-    """The table, blocks and mechanisms that the options name; raises InputError."""
+def open_records(args: argparse.Namespace) -> RecordsAnalysis:
+    """The table and blocks that the options name; raises InputError."""
     from synth_core.system.cache import results_cache
 
-    keys = list(dict.fromkeys(find_mechanism(name).key for name in args.mechanism))
     common = given_settings(args)
     wrong = sorted(OF_A_BLOCK & common.keys())
     if wrong:
@@ -121,7 +120,7 @@ def open_records(args: argparse.Namespace) -> tuple[RecordsAnalysis, list[str]]:
     if isinstance(reference, RiskMap):
         raise InputError("With blocks the risk reference is a table: a plan's risk map is of one variable.")
     table = table_of(args, args.data)
-    analysis = RecordsAnalysis(
+    return RecordsAnalysis(
         table,
         blocks,
         common,
@@ -129,12 +128,18 @@ def open_records(args: argparse.Namespace) -> tuple[RecordsAnalysis, list[str]]:
         reference=reference,
         anchor=load_anchor(chosen, args.data_seed, args.missing),
     )
-    return analysis, keys
+
+
+def check_no_shares(args: argparse.Namespace) -> None:
+    """Refuse shares without blocks."""
+    if args.share:
+        raise InputError("--share divides ε among blocks, and there are none (--block).")
 
 
 def run_blocks(args: argparse.Namespace) -> int:
     """Run the mechanisms on whole records and print them."""
-    analysis, keys = open_records(args)
+    keys = list(dict.fromkeys(find_mechanism(name).key for name in args.mechanism))
+    analysis = open_records(args)
     results = [analysis.run(key) for key in keys]
     if args.format == "json":
         print(json.dumps(as_json(analysis, results), indent=2, ensure_ascii=False))
@@ -151,7 +156,7 @@ def run_blocks(args: argparse.Namespace) -> int:
         for problem in result.problems:
             print(f"! {result.mechanism}: a fit has not converged: {problem}")
         print(f"  {result.mechanism}: {result.guarantee.promise}")
-        print(f"  {result.mechanism}: {closeness(result.measures)}")
+        print(f"  {result.mechanism}: {measures_in_words(result.measures)}")
         for part in result.parts:
             if part.result.anchor:
                 print(f"  {result.mechanism}, {part.part.name}: {part.result.anchor}")

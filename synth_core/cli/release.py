@@ -10,12 +10,13 @@ from synth_core.cli.compare import add_table, record_run
 from synth_core.cli.data import add_reading, add_simulated, load_reference, table_of
 from synth_core.cli.limit_arguments import add_count, count_beside
 from synth_core.cli.output import check_directory, destination
+from synth_core.cli.records import add_blocks, check_no_shares, open_records
 from synth_core.cli.settings_arguments import settings_from
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.release.bounded_text import read_limited
 from synth_core.release.output.gate import OVERRIDABLE, GateCheck
-from synth_core.release.plan.plan import NO_RHO, TUNED_ON, Plan, has_rho, read_plan
+from synth_core.release.plan.plan import NO_RHO, ONLY_STRICT, TUNED_ON, Plan, has_rho, of_blocks, read_plan
 from synth_core.release.report.audit_summary import parse_audit
 from synth_core.system import limits
 
@@ -24,6 +25,7 @@ def add(commands: Any) -> None:
     """Add the sub-commands."""
     plan = commands.add_parser("plan", help="tune on one table and write a release plan")
     add_table(plan)
+    add_blocks(plan)
     option = plan.add_argument
     option("--mechanism", required=True, metavar="NAME", help="the one to release with")
     option("--tuned-on", required=True, choices=tuple(TUNED_ON), help="what kind of table DATA is")
@@ -74,7 +76,7 @@ def add(commands: Any) -> None:
 def run_plan(args: argparse.Namespace) -> int:
     """Run the mechanism on the tuning table and write the plan and its risk map."""
     from synth_core.analysis.analysis import Analysis
-    from synth_core.release.plan.planning import Decision, make_plan, save_plan
+    from synth_core.release.plan.planning import Decision, make_plan, make_records_plan, save_plan
     from synth_core.system.cache import results_cache
 
     out = Path(args.out)
@@ -85,16 +87,6 @@ def run_plan(args: argparse.Namespace) -> int:
     delta = None if count is None else count.delta
     if delta is not None and not has_rho(point, args.tuned_on):  # before a fit of minutes
         raise InputError(f"--count zcdp: {NO_RHO}.")
-    settings = settings_from(args, args.data)
-    table = table_of(args, args.data)
-    analysis = Analysis(
-        table,
-        settings,
-        results_cache(),
-        reference=load_reference(settings, args.data_seed, table.missing),
-    )
-    result = analysis.run(point.key)
-    record_run(analysis, result)
     decision = Decision(
         series=args.series,
         reason=args.reason,
@@ -107,14 +99,29 @@ def run_plan(args: argparse.Namespace) -> int:
         decimals=args.decimals,
         clamp=args.clamp,
     )
-    plan, content = make_plan(analysis, result, decision)
+    if args.block:
+        if not of_blocks(point):  # before a fit of minutes
+            raise InputError(f"{point.label}: with several sensitive variables {ONLY_STRICT}.")
+        whole = open_records(args)
+        found = whole.run(point.key)
+        plan, content, problems = make_records_plan(whole, found, decision), None, found.problems
+    else:
+        check_no_shares(args)
+        settings = settings_from(args, args.data)
+        table = table_of(args, args.data)
+        reference = load_reference(settings, args.data_seed, table.missing)
+        analysis = Analysis(table, settings, results_cache(), reference=reference)
+        result = analysis.run(point.key)
+        record_run(analysis, result)
+        plan, content = make_plan(analysis, result, decision)
+        problems = result.problems
     save_plan(plan, content, out)
     print(
         f"Plan {out}: {plan.point.label}, {plan.guarantee.label}, target ε = {plan.target_epsilon:g} a data set"
     )
     if plan.frozen is not None:
         print(f"Risk map, INTERNAL, keep it beside the plan: {plan.frozen.sha256}.riskmap.npz")
-    for problem in result.problems:
+    for problem in problems:
         print(f"! the fit on the tuning table has not converged: {problem}")
     if plan.warning:
         print(f"! tuned on {TUNED_ON[plan.tuned_on.kind]}: {plan.warning}")

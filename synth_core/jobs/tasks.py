@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from synth_core.analysis.records.blocks import Block, common_of, parts_of
+from synth_core.analysis.records.blocks import Block, common_of, settings_of_first
 from synth_core.analysis.result_key import NOT_OF_ALL, result_key
 from synth_core.analysis.settings import Settings
 from synth_core.data.table import Table
@@ -133,6 +133,11 @@ def mechanism_task(table: Table, settings: Settings, mechanism: str, reference: 
     )
 
 
+def _first(settings: Settings, blocks: Sequence[Block]) -> Settings:
+    """Settings that name the first block, with what all have: the same, whichever variable is described now."""
+    return settings_of_first(blocks, common_of(settings)) if blocks else settings
+
+
 def records_task(
     table: Table, settings: Settings, blocks: Sequence[Block], mechanism: str, reference: Table | None = None
 ) -> Task:
@@ -143,8 +148,8 @@ def records_task(
     settings : Settings
         What all blocks have of them counts.
     """
-    first = parts_of(blocks, common_of(settings))[0].settings  # the same, whichever variable is described now
-    spec = _spec("records", table, first, mechanism, reference) | {"blocks": [asdict(b) for b in blocks]}
+    spec = _spec("records", table, _first(settings, blocks), mechanism, reference)
+    spec |= {"blocks": [asdict(block) for block in blocks]}
     task = _task(spec, _tables(table, reference))
     return replace(task, spec=spec | {"key": task.key})
 
@@ -179,10 +184,22 @@ def tune_task(
 
 
 def plan_task(
-    table: Table, settings: Settings, mechanism: str, decision: Decision, reference: Table | None = None
+    table: Table,
+    settings: Settings,
+    mechanism: str,
+    decision: Decision,
+    reference: Table | None = None,
+    blocks: Sequence[Block] = (),
 ) -> Task:
-    """Make a release plan of a mechanism on the table it was tuned on."""
-    spec = _spec("plan", table, settings, mechanism, reference) | {"decision": asdict(decision)}
+    """Make a release plan of a mechanism on the table it was tuned on; with blocks, one of whole records.
+
+    Raises
+    ------
+    InputError
+        As `parts_of`, of the blocks.
+    """
+    spec = _spec("plan", table, _first(settings, blocks), mechanism, reference)
+    spec |= {"decision": asdict(decision), "blocks": [asdict(block) for block in blocks]}
     return _task(spec, _tables(table, reference))
 
 

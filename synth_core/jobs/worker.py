@@ -26,6 +26,7 @@ from synth_core.system.entries import to_entry
 if TYPE_CHECKING:
     from synth_core.analysis.analysis import Analysis
     from synth_core.analysis.fits import Fits
+    from synth_core.analysis.records.records import RecordsAnalysis
 
 _TABLES_KEPT = 4
 _REPORT_SECONDS = 0.1
@@ -109,12 +110,12 @@ def _mechanism(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
     return summary
 
 
-def _records(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
+def _whole(analysis: Analysis, spec: dict[str, Any]) -> RecordsAnalysis:
+    """The same table and settings for several sensitive variables."""
     from synth_core.analysis.records.blocks import Block, common_of
     from synth_core.analysis.records.records import RecordsAnalysis
-    from synth_core.analysis.records.summary import summarise_records
 
-    whole = RecordsAnalysis(
+    return RecordsAnalysis(
         analysis.table,
         tuple(Block(**each) for each in spec["blocks"]),
         common_of(analysis.settings),
@@ -122,6 +123,12 @@ def _records(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
         analysis.progress,
         None if spec["reference"] is None else _tables[spec["reference"]],
     )
+
+
+def _records(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
+    from synth_core.analysis.records.summary import summarise_records
+
+    whole = _whole(analysis, spec)
     summary = summarise_records(whole, whole.run(spec["mechanism"]))
     keep_summary(analysis.cache, spec["key"], summary)
     return summary
@@ -141,13 +148,20 @@ def _tune(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def _plan(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
-    from synth_core.release.plan.planning import Decision, make_plan, save_plan
+    from synth_core.release.plan.planning import Decision, make_plan, make_records_plan, save_plan
     from synth_core.release.state import plans_directory
 
-    result = analysis.run(spec["mechanism"])
-    plan, content = make_plan(analysis, result, Decision(**spec["decision"]))
+    decision = Decision(**spec["decision"])
+    if spec["blocks"]:
+        whole = _whole(analysis, spec)
+        found = whole.run(spec["mechanism"])
+        plan, content, problems = make_records_plan(whole, found, decision), None, found.problems
+    else:
+        result = analysis.run(spec["mechanism"])
+        plan, content = make_plan(analysis, result, decision)
+        problems = result.problems
     save_plan(plan, content, plans_directory() / f"{plan.digest}.json")
-    return {"plan": plan.canonical(), "problems": list(result.problems)}
+    return {"plan": plan.canonical(), "problems": list(problems)}
 
 
 def _release(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:

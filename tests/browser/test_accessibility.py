@@ -55,7 +55,7 @@ def grave(page):
 
 
 def unreached(page):
-    """Stops of the page that the Tab key does not come to."""
+    """Stops of the page that the Tab key does not come to; a panel is one only until its contents are there."""
     stops = page.evaluate(f"""() => {{
       window.stops = ({STOPS})(); window.reached = new Set([document.activeElement]);
       document.addEventListener('focusin', e => window.reached.add(e.target));
@@ -65,7 +65,7 @@ def unreached(page):
         page.keyboard.press("Tab")
     return page.evaluate(
         """group => { const groups = new Set([...window.reached].map(e => e.closest(group)));
-          return window.stops.filter(e => e.isConnected && !window.reached.has(e)
+          return window.stops.filter(e => e.isConnected && e.tabIndex >= 0 && !window.reached.has(e)
               && !(e.closest(group) && groups.has(e.closest(group))))
             .map(e => e.outerHTML.slice(0, 200)); }""",
         GROUP,

@@ -133,6 +133,7 @@ def test_runs_are_kept_and_settings_undone_and_shared(new_page):
     for expected in ("0.95", "1.00"):
         page.get_by_role("button", name=re.compile("^.*Undo")).click()
         version = painted(page, version)
+        settled(page)  # until the run has ended, the box of before stands beside the one that replaces it
         expect(number).to_have_value(expected)
     page.goto(link)
     page.get_by_role("button", name="Use them").click()

@@ -76,6 +76,13 @@ def common_of(settings: Settings) -> dict[str, Any]:
     return settings.model_dump(exclude=set(OF_A_VARIABLE | OPTIONS - {"prior_scale"}))
 
 
+def settings_of_first(blocks: Sequence[Block], common: dict[str, Any]) -> Settings:
+    """What all blocks have, with all of epsilon, naming the first one; raises InputError as `parts_of` does."""
+    parts_of(blocks, common)
+    first = blocks[0]
+    return make_settings(**common | {"outcome": first.name, "model": first.model, **first.options})
+
+
 def missing_name(name: str) -> str:
     """The column that says whether a variable is missing."""
     return f"{name} is missing"

@@ -7,6 +7,7 @@ synthesis on synthetic ones.
 
 from __future__ import annotations
 
+import hashlib
 import time
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,6 +25,7 @@ from synth_core.analysis.records.surrogate import surrogate_table
 from synth_core.analysis.records.table import WholeRecords, whole_records
 from synth_core.analysis.result import Result
 from synth_core.analysis.utility import distance_of
+from synth_core.data.design import DesignTransform
 from synth_core.data.table import Table, outcome_column, outcome_values
 from synth_core.errors import FitError, InputError
 from synth_core.mechanisms.bounds import Bounds, joint_lipschitz_bounds
@@ -48,6 +50,8 @@ class PartResult:
         The `synthetic` of a later part is drawn at the confidential earlier values: it must never leave.
     bounds : Bounds
         Of all records; 0 where a value is missing.
+    density_scale : str
+        On which scale its density is taken, in words.
     distance : float
         Of the synthetic values, drawn conditional on synthetic earlier ones: the largest difference of the
         distribution functions, or the total variation of categories; the mean over data sets.
@@ -56,6 +60,7 @@ class PartResult:
     part: Part
     result: Result
     bounds: Bounds
+    density_scale: str
     distance: float
 
 
@@ -71,8 +76,11 @@ class RecordsResult:
         Delta_i over all combinations of the blocks' draws, in nats.
     epsilon_promised : float or None
         Of a strict mechanism: the sum of what the blocks promise.
+    drawn : tuple of dict
+        Of each data set the values of every part, of shape (n_records,) in the order of the records: numbers, or codes
+        of categories; missing as NaN.
     synthetic : tuple of DataFrame
-        The sensitive columns of each data set, in the order of the records.
+        The same as the table has them: the sensitive columns.
     measures : Measures
         Of all columns together, predictors included; means over data sets.
     seconds : float
@@ -82,6 +90,7 @@ class RecordsResult:
     parts: tuple[PartResult, ...]
     lipschitz_bounds: Array
     epsilon_promised: float | None
+    drawn: tuple[dict[str, Array], ...]
     synthetic: tuple[pd.DataFrame, ...]
     measures: Measures
     seconds: float
@@ -116,12 +125,16 @@ class RecordsAnalysis:
 
     Parameters
     ----------
+    table : Table
+        As it was loaded: kept as `loaded`; `table` is that of whole records.
     blocks : tuple of Block
         In the order in which they are synthesized.
     common : dict
         Settings of all blocks: predictors, epsilon, seed, and so on.
     reference, anchor : Table, optional
         As those of `Analysis`, with the same columns.
+    entropy : int, optional
+        What all random numbers beside the chains' are made of, secret in a release; else the seed.
     """
 
     def __init__(
@@ -133,9 +146,11 @@ class RecordsAnalysis:
         progress: Progress = lambda text, share: None,
         reference: Table | None = None,
         anchor: Table | None = None,
+        entropy: int | None = None,
     ):
+        self._entropy = entropy
         self.blocks, self.cache, self.progress = blocks, cache, progress
-        self.parts = parts_of(blocks, common)
+        self.common, self.parts = common, parts_of(blocks, common)
         settings = self.parts[0].settings
         self.predictors, self.seed, self.datasets = settings.predictors, settings.seed, settings.datasets
         if settings.match_epsilon or settings.risk_span or settings.anchor in NO_ANCHORS:
@@ -144,7 +159,7 @@ class RecordsAnalysis:
                 "is of a single fit."
             )
         self.records: WholeRecords = whole_records(table, blocks, self.predictors)
-        self.table = self.records.table
+        self.table, self.loaded = self.records.table, table
         self._reference, self._anchor = (
             None if other is None else whole_records(other, blocks, self.predictors).table
             for other in (reference, anchor)
@@ -165,6 +180,7 @@ class RecordsAnalysis:
             lambda text, share: self.progress(f"{part.name}: {text}", share),
             self._reference,
             anchor=self._anchor,
+            entropy=None if self._entropy is None else _own_entropy(self._entropy, place),
         )
 
     def _analysis(self, place: int, anchored: bool) -> Analysis:
@@ -185,7 +201,18 @@ class RecordsAnalysis:
         return analysis
 
     def _rng(self, *stream: int) -> np.random.Generator:
-        return np.random.default_rng([self.seed, *stream])
+        return np.random.default_rng([self.seed if self._entropy is None else self._entropy, *stream])
+
+    @property
+    def public_transform(self) -> DesignTransform:
+        """How the predictors alone become a design."""
+        return self._first.selection.transform
+
+    @property
+    def public_design(self) -> Array:
+        """The design that the predictors alone make, of shape (n_records, n_columns)."""
+        first = self._first.selection  # every record has a first part
+        return first.records.design[:, : len(first.transform.names)]
 
     def run(self, key: str) -> RecordsResult:
         """Run one mechanism on all blocks.
@@ -217,11 +244,18 @@ class RecordsAnalysis:
         return RecordsResult(
             mechanism.key,
             tuple(
-                PartResult(part, result, each, float(np.mean([self._distance(part, d) for d in drawn])))
-                for part, result, each in zip(self.parts, results, bounds, strict=True)
+                PartResult(
+                    part,
+                    result,
+                    each,
+                    analysis.model.density_scale,
+                    float(np.mean([self._distance(part, d) for d in drawn])),
+                )
+                for part, analysis, result, each in zip(self.parts, analyses, results, bounds, strict=True)
             ),
             joint_lipschitz_bounds(bounds),
             None if None in promised else float(sum(p for p in promised if p is not None)),
+            tuple(drawn),
             frames,
             self._measured(frames),
             time.perf_counter() - started,
@@ -229,8 +263,7 @@ class RecordsAnalysis:
 
     def _draw(self, analyses: list[Analysis], results: list[Result], dataset: int) -> dict[str, Array]:
         """Values of every part, one synthetic value after the other, missing as NaN."""
-        first = analyses[0].selection
-        public = first.records.design[:, : len(first.transform.names)]
+        public = self.public_design
         columns: dict[str, Array] = {}
         for place, (part, analysis, result) in enumerate(zip(self.parts, analyses, results, strict=True)):
             rng = self._rng(63, dataset, place)
@@ -277,6 +310,11 @@ class RecordsAnalysis:
         return pd.DataFrame(
             {p.name: outcome_column(drawn[p.name], p.settings.outcome_categories) for p in values}
         )
+
+
+def _own_entropy(entropy: int, place: int) -> int:
+    """Of one part: its random numbers must not be those of another."""
+    return int.from_bytes(hashlib.sha256(f"part {place}".encode() + entropy.to_bytes(32)).digest())
 
 
 def _of_all(bounds: Bounds, complete: NDArray[np.bool_]) -> Bounds:

@@ -19,7 +19,7 @@ from synth_core.mechanisms.suspicion import epsilon_number, suspicion
 MAX_CELLS = 144  # of a pair's table: more are not read on a screen
 
 
-def closeness(found: Measures) -> str:
+def measures_in_words(found: Measures) -> str:
     """The measures of several columns together, in words."""
     return (
         f"In sets of three columns it is as close to the table as a random sample of {found.sample_share:.1%} of the "
@@ -52,7 +52,7 @@ def summarise_records(analysis: RecordsAnalysis, result: RecordsResult) -> dict[
         "sentence": (
             "Not for use: a fit has not converged."
             if problems
-            else f"{_privacy(analysis, result)} {closeness(result.measures)}"
+            else f"{privacy_words(analysis, result)} {measures_in_words(result.measures)}"
         ),
         "guarantee": {
             "label": promised.label,
@@ -87,7 +87,7 @@ def summarise_records(analysis: RecordsAnalysis, result: RecordsResult) -> dict[
     }
 
 
-def _privacy(analysis: RecordsAnalysis, result: RecordsResult) -> str:
+def privacy_words(analysis: RecordsAnalysis, result: RecordsResult) -> str:
     """What the epsilon of whole records leaves an intruder, where that follows."""
     if result.guarantee.strict:
         return suspicion(result.guarantee, result.epsilon, 2 * result.epsilon, analysis.datasets)

@@ -11,13 +11,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pandas as pd
-
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.fits import Progress
-from synth_core.analysis.flat import flatten
-from synth_core.analysis.result import Result
+from synth_core.analysis.records.blocks import common_of
+from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.analysis.risk_map import RiskMap
 from synth_core.analysis.settings import Settings
 from synth_core.data.table import Table
@@ -28,7 +25,8 @@ from synth_core.release.ledger.ledger import Ledger
 from synth_core.release.ledger.limit_room import spent_words
 from synth_core.release.making.series_anchor import last_releases
 from synth_core.release.output import bundle, gate
-from synth_core.release.output.dataset import Synthetic, synthetic_data
+from synth_core.release.output.dataset import synthetic_data
+from synth_core.release.output.source import Source, of_one, of_records
 from synth_core.release.plan.frozen_map import SUFFIX
 from synth_core.release.plan.plan import Plan
 from synth_core.release.plan.schema import data_fingerprint
@@ -103,30 +101,13 @@ class ReleaseRun:
         self.request, self.plan = request, request.plan
         self.reserved, self.ledger = reserved, ledger
         seed = int.from_bytes(hashlib.sha256(b"chains" + reserved.secret.to_bytes(32)).digest()[:4]) >> 1
-        reference = "current" if frozen is None else frozen.name
-        anchor, fixed = None, {"seed": seed, "risk_reference": reference, "match_epsilon": None}
-        if self.plan.point.likelihood == "anchored" and self.plan.settings.anchor == "series":
-            anchor = last_releases(ledger, request.name, self.plan, request.id)
-        takes_prior = family(self.plan.settings.model).takes_anchor_prior
-        if anchor is not None and self.plan.settings.anchor_records is None and takes_prior:
-            fixed["anchor_records"] = anchor.records
-        settings = Settings(**self.plan.settings.model_dump() | fixed)
         # A cache of its own: a killed run continues here, and nothing of the secret stays elsewhere.
         cache = Cache(working_directory(request.id))
-        self.analysis = Analysis(
-            request.table,
-            settings,
-            cache,
-            progress,
-            frozen,
-            entropy=reserved.secret,
-            anchor=None if anchor is None else anchor.table,
-        )
-        self.result: Result = self.analysis.run(self.plan.mechanism)
+        run = self._whole if self.plan.blocks else self._one
+        self.source: Source = run(seed, frozen, cache, progress)
         progress("checking", 0.8)
-        self.synthetic: Synthetic = synthetic_data(
-            self.plan, self.analysis, self.result.synthetic, reserved.secret
-        )
+        drawn = self.source.drawn
+        self.synthetic = synthetic_data(self.plan, self.source.kept, drawn, reserved.secret)
         balance = ledger.balance(request.name)
         finding = (
             f"{balance.releases:,} releases so far; with this one {spent_words(balance)} of "
@@ -135,17 +116,50 @@ class ReleaseRun:
         self.checks = gate.examine(
             self.plan,
             self.plan.standing(request.fingerprint),
-            self.analysis,
-            self.result,
+            self.source.fitted,
             self.synthetic,
             finding,
             request.overrides,
         )
 
+    def _whole(self, seed: int, frozen: RiskMap | None, cache: Cache, progress: Progress) -> Source:
+        """Several sensitive variables."""
+        analysis = RecordsAnalysis(
+            self.request.table,
+            tuple(each.block for each in self.plan.blocks),
+            common_of(self.plan.settings) | {"seed": seed},
+            cache,
+            progress,
+            entropy=self.reserved.secret,
+        )
+        return of_records(analysis, analysis.run(self.plan.mechanism))
+
+    def _one(self, seed: int, frozen: RiskMap | None, cache: Cache, progress: Progress) -> Source:
+        """One sensitive variable."""
+        request, ledger = self.request, self.ledger
+        reference = "current" if frozen is None else frozen.name
+        anchor, fixed = None, {"seed": seed, "risk_reference": reference, "match_epsilon": None}
+        if self.plan.point.likelihood == "anchored" and self.plan.settings.anchor == "series":
+            anchor = last_releases(ledger, request.name, self.plan, request.id)
+        takes_prior = family(self.plan.settings.model).takes_anchor_prior
+        if anchor is not None and self.plan.settings.anchor_records is None and takes_prior:
+            fixed["anchor_records"] = anchor.records
+        settings = Settings(**self.plan.settings.model_dump() | fixed)
+        analysis = Analysis(
+            request.table,
+            settings,
+            cache,
+            progress,
+            frozen,
+            entropy=self.reserved.secret,
+            anchor=None if anchor is None else anchor.table,
+        )
+        return of_one(self.plan, analysis, analysis.run(self.plan.mechanism))
+
     @property
     def epsilon(self) -> float:
         """Of one data set: the target, or what an overridden check measured, rounded up."""
-        measured = gate.measured_epsilon(self.plan, self.result)
+        measured = gate.measured_epsilon(self.plan, self.source.fitted.result)
         return max(
             self.plan.target_epsilon,
             math.ceil(measured * 10) / 10 if measured > self.plan.target_epsilon else 0,
@@ -154,12 +168,7 @@ class ReleaseRun:
     @property
     def numbers(self) -> dict[str, Any]:
         """For later comparisons; confidential, kept in the ledger."""
-        flat = flatten(self.result)
-        names = ("epsilon", "n_truncated", "n_censored", "ecdf_max", "ecdf_avg", "overlap")
-        found = {"n": flat.n_records} | {name: getattr(flat, name) for name in names}
-        if self.plan.point.likelihood == "anchored":
-            found["anchor_records"] = self.analysis.anchored.worth
-        return found
+        return self.source.numbers
 
     def archives(self) -> dict[str, bytes]:
         """Both zip archives, by file name."""
@@ -174,14 +183,14 @@ class ReleaseRun:
             self.epsilon,
             place,
             self.reserved.time,
-            self.result.anchor,
+            self.source.anchor,
         )
         folder = f"{request.name}-{place.number:03d}"
         public = bundle.releasable_files(plan, self.synthetic)
         public["report.html"] = report.public_report(
             released,
             sorted([*public, "report.html"]),
-            self.analysis.model.density_scale,
+            self.source.density_scale,
             parse_audit(request.audit.encode(), plan, request.fingerprint) if request.audit else None,
         )
         heads = [e.hash for e in entries if e.release == request.id and e.kind == "reserve"]
@@ -193,9 +202,9 @@ class ReleaseRun:
         internal = {
             "plan.json": (plan.canonical() + "\n").encode(),
             "report-INTERNAL.html": report.internal_report(
-                released, self.analysis, self.result, request.id, heads[-1], earlier
+                released, self.source, request.id, heads[-1], earlier
             ),
-            "records.parquet": bundle.parquet_bytes(_by_record(self.analysis, self.result)),
+            "records.parquet": bundle.parquet_bytes(self.source.by_record),
             "repeat.sh": _script(request).encode(),
         }
         if plan.frozen is not None:
@@ -204,19 +213,6 @@ class ReleaseRun:
             f"{folder}-releasable.zip": bundle.zip_bytes(public, folder),
             f"{folder}-INTERNAL.zip": bundle.zip_bytes(internal, f"{folder}-INTERNAL"),
         }
-
-
-def _by_record(analysis: Analysis, result: Result) -> pd.DataFrame:
-    rows = np.flatnonzero(analysis.selection.complete) + 1
-    columns = {"row": rows, "match_risk": result.match_risk}
-    for name, values in (
-        ("weight", result.weights),
-        ("lipschitz_bound", result.lipschitz_bounds),
-        ("outside", result.outside),
-    ):
-        if values.size:
-            columns[name] = values
-    return pd.DataFrame(columns)
 
 
 def _script(request: Request) -> str:

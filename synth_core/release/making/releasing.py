@@ -87,14 +87,14 @@ def _release(request: Request, frozen: Any, ledger: Ledger, progress: Progress) 
     _agree_on_limit(request, ledger)
     guarantee = plan.standing(request.fingerprint).guarantee
     details = {
-        "data": data_fingerprint(request.table, (plan.settings.outcome,)),
+        "data": data_fingerprint(request.table, tuple(plan.outcomes)),
         "plan": plan.digest,
         "label": request.label,
         "m": plan.datasets,
         "guarantee": guarantee.label,
         "strict": guarantee.strict,
         "rho": rho_of(guarantee, plan.target_epsilon, plan.datasets),
-        "outcome": plan.settings.outcome,
+        "outcome": plan.outcome_words,
     }
     progress("reserving the charge in the ledger", 0.0)
     reserved = ledger.reserve(series, request.id, plan.target_epsilon * plan.datasets, details)

@@ -69,14 +69,16 @@ def parquet_bytes(frame: pd.DataFrame) -> bytes:
 
 def dictionary_rows(plan: Plan) -> list[dict[str, str]]:
     """The data dictionary: what the plan says of each released column."""
-    rows = []
+    rows, maybe_missing = [], {block.name for block in plan.blocks if block.may_be_missing}
     for column in plan.columns:
         synthetic = column.role == "outcome"
         kind = "category" if column.kind == "category" else "whole number" if column.whole else "number"
-        if synthetic:
+        if synthetic and column.kind == "number":
             decimals = "" if plan.decimals is None else f", rounded to {plan.decimals} decimals"
             kind = f"number{decimals}"
-        bounds = plan.settings.bounds if synthetic else None
+        if column.name in maybe_missing:
+            kind += ", may be missing"
+        bounds = plan.outcomes[column.name].bounds if synthetic else None
         rows.append(
             {
                 "column": column.name,

@@ -43,7 +43,7 @@ class CopyTest:
     refused: bool
 
 
-def precision_of(synthetic: Array, decimals: int | None, whole: bool) -> float:
+def precision_of(decimals: int | None, whole: bool) -> float:
     """The step between released values; 0 where nothing is rounded."""
     if whole:
         return 1.0
@@ -73,16 +73,21 @@ def copy_tests(
     Parameters
     ----------
     confidential : array of shape (n_records,)
+        Missing as NaN.
     synthetic : array of shape (n_datasets, n_records)
-        As released, record by record (before any shuffling).
+        As released, record by record (before any shuffling); missing as NaN.
     design : array of shape (n_records, n_columns)
     step : float
         Of the released precision, 0 for none; see `precision_of`.
     edges : tuple of float
         Declared bounds: values that were moved there are no coincidence.
     """
-    own = [_own_values(confidential, each, design, step, edges, rng) for each in synthetic]
-    borrowed = [_borrowed_values(confidential, each, step, edges) for each in synthetic]
+    own, borrowed = [], []
+    for each in synthetic:
+        there = ~(np.isnan(confidential) | np.isnan(each))
+        own.append(_own_values(confidential[there], each[there], design[there], step, edges, rng))
+        released, known = each[~np.isnan(each)], confidential[~np.isnan(confidential)]
+        borrowed.append(_borrowed_values(known, released, step, edges))
     m = len(synthetic)
     return _worst("own values", own, m), _worst("borrowed values", borrowed, m)
 

@@ -1,4 +1,4 @@
-"""The data sets as they leave: kept predictors, synthetic outcome, rounded, shuffled."""
+"""The data sets as they leave: kept predictors, synthetic variables, rounded, shuffled."""
 
 from __future__ import annotations
 
@@ -9,22 +9,51 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from synth_core.analysis.analysis import Analysis
 from synth_core.data.table import outcome_column
 from synth_core.mechanisms.catalogue import HISTOGRAM
+from synth_core.models import family
 from synth_core.release.plan.plan import Plan
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Synthetic:
-    """Synthetic outcomes as released, and the frames that hold them.
+class Variable:
+    """A synthetic variable as it is released.
 
     Attributes
     ----------
     values : array of shape (n_datasets, n_records)
-        In the order of the complete rows of the confidential table.
+        Numbers, or codes of `categories`; missing as NaN. In the order of the complete rows of the confidential table.
+    whole : bool
+        Whether they are whole numbers: of a model of counts.
+    bounds : (float, float), or None
+        As declared.
+    """
+
+    name: str
+    values: Array
+    categories: tuple[str, ...] | None = None
+    whole: bool = False
+    bounds: tuple[float, float] | None = None
+
+    @property
+    def step(self) -> bool:
+        """Whether values differ by whole steps: counts and codes."""
+        return self.whole or self.categories is not None
+
+    def present(self, dataset: int) -> Array:
+        """The values of a data set that are not missing."""
+        values = self.values[dataset]
+        return values[~np.isnan(values)]
+
+
+@dataclass(frozen=True)
+class Synthetic:
+    """Synthetic variables as released, and the frames that hold them.
+
+    Attributes
+    ----------
     orders : array of shape (n_datasets, n_records)
         Row j of a frame is record orders[., j].
     frames : tuple of DataFrame, one a data set
@@ -32,43 +61,53 @@ class Synthetic:
         Values beyond the declared bounds that were moved to them.
     """
 
-    values: Array
+    variables: tuple[Variable, ...]
     orders: NDArray[np.int64]
     frames: tuple[pd.DataFrame, ...]
     moved: int
 
+    @property
+    def n_records(self) -> int:
+        return int(self.orders.shape[1])
 
-def whole_outcome(plan: Plan, analysis: Analysis) -> bool:
-    """Whether released outcomes are whole numbers: of a model of counts."""
-    return analysis.model.discrete and plan.point.scheme != HISTOGRAM
 
-
-def synthetic_data(plan: Plan, analysis: Analysis, drawn: Array, entropy: int) -> Synthetic:
+def synthetic_data(plan: Plan, kept: pd.DataFrame, drawn: dict[str, Array], entropy: int) -> Synthetic:
     """What is released of the drawn values. Everything here is post-processing, at no cost in ε.
 
     Parameters
     ----------
-    drawn : array of shape (n_datasets, n_records)
+    kept : DataFrame
+        The predictors of the complete rows.
+    drawn : dict
+        Of each sensitive variable its values, of shape (n_datasets, n_records).
     entropy : int
         The release's secret: the order of the rows is drawn with it.
     """
-    s, selection = plan.settings, analysis.selection
-    values, moved = drawn, 0
-    if plan.decimals is not None:
-        values = np.round(values, plan.decimals)
-    if plan.clamp and s.bounds is not None:
-        inside = np.clip(values, *s.bounds)
-        moved, values = int((inside != values).sum()), inside
-    kept = analysis.table.frame.loc[selection.complete, list(s.predictors)].reset_index(drop=True)
-    n = values.shape[1]
+    variables, moved = [], 0
+    for name, settings in plan.outcomes.items():
+        values, categories = drawn[name], settings.outcome_categories
+        if categories is None and plan.decimals is not None:
+            values = np.round(values, plan.decimals)
+        if plan.clamp and settings.bounds is not None:
+            inside = np.clip(values, *settings.bounds)
+            moved, values = moved + int((inside < values).sum() + (inside > values).sum()), inside
+        whole = categories is None and family(settings.model).discrete and plan.point.scheme != HISTOGRAM
+        variables.append(Variable(name, values, categories, whole, settings.bounds))
+    n_datasets, n = variables[0].values.shape
     rng = np.random.default_rng([entropy, 41])
-    orders = np.stack([rng.permutation(n) if plan.shuffle else np.arange(n) for _ in values])
+    orders = np.stack([rng.permutation(n) if plan.shuffle else np.arange(n) for _ in range(n_datasets)])
     frames = []
-    for each, order in zip(values, orders, strict=True):
+    for dataset, order in enumerate(orders):
         frame = kept.iloc[order].reset_index(drop=True)
-        column: Any = outcome_column(each[order], s.outcome_categories)
-        if s.outcome_categories is None and whole_outcome(plan, analysis):
-            column = column.astype(np.int64)
-        frame.insert(0, s.outcome, column)
+        for place, variable in enumerate(variables):
+            frame.insert(place, variable.name, _column(variable, dataset, order))
         frames.append(frame)
-    return Synthetic(values, orders, tuple(frames), moved)
+    return Synthetic(tuple(variables), orders, tuple(frames), moved)
+
+
+def _column(variable: Variable, dataset: int, order: NDArray[np.int64]) -> Any:
+    column: Any = outcome_column(variable.values[dataset][order], variable.categories)
+    if variable.whole:
+        missing = np.isnan(column)
+        return pd.array(column, dtype="Int64") if missing.any() else column.astype(np.int64)
+    return column

@@ -10,17 +10,22 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.records.records import RecordsResult
 from synth_core.analysis.result import Result
+from synth_core.engine.sampling import Diagnostics
 from synth_core.errors import InputError
 from synth_core.mechanisms.guarantees import COVERED
 from synth_core.mechanisms.schemes import SCHEMES
 from synth_core.release.bounded_text import words
 from synth_core.release.output.copy_tests import copy_tests, precision_of
-from synth_core.release.output.dataset import Synthetic, whole_outcome
+from synth_core.release.output.dataset import Synthetic
 from synth_core.release.plan.plan import Plan, Standing
 from synth_core.system import limits
+
+Array = NDArray[np.float64]
 
 PASS, WARN, FAIL, OVERRIDDEN = "passed", "warning", "failed", "overridden"
 
@@ -67,11 +72,38 @@ def check_overrides(overrides: dict[str, str]) -> None:
         words(reason, f"The reason for overriding '{key}'")
 
 
+@dataclass(frozen=True)
+class Fitted:
+    """What a release was drawn from. Confidential.
+
+    Attributes
+    ----------
+    result : Result or RecordsResult
+    confidential : dict
+        Of each sensitive variable its values, missing as NaN, of shape (n_records,).
+    design : array of shape (n_records, n_columns)
+        Of the predictors.
+    beyond : float or None
+        The share of records that are riskier than any of the table of the frozen map; None without one.
+    """
+
+    result: Result | RecordsResult
+    confidential: dict[str, Array]
+    design: Array
+    beyond: float | None = None
+
+    @property
+    def diagnostics(self) -> list[Diagnostics]:
+        """Of each fit; none of a histogram."""
+        parts = self.result.parts if isinstance(self.result, RecordsResult) else ()
+        found = [part.result.diagnostics for part in parts] or [self.result.diagnostics]  # type: ignore[union-attr]
+        return [each for each in found if each is not None]
+
+
 def examine(
     plan: Plan,
     standing: Standing,
-    analysis: Analysis,
-    result: Result,
+    fitted: Fitted,
     synthetic: Synthetic,
     ledger_finding: str,
     overrides: dict[str, str],
@@ -89,15 +121,15 @@ def examine(
         GateCheck(
             "ledger", "Budget and ledger", PASS, ledger_finding, "The ledger holds and the limit allows it."
         ),
-        _convergence(result),
-        _target(plan, result),
-        _growth(plan, result),
+        _convergence(fitted),
+        _target(plan, fitted.result),
+        _growth(plan, fitted.result),
         _guarantee(standing),
         _columns(plan, synthetic),
-        _copies(plan, analysis, synthetic),
+        _copies(plan, fitted, synthetic),
         _order(plan, synthetic),
-        _bounds(plan, synthetic),
-        _map(plan, analysis, result),
+        _bounds(synthetic),
+        _map(fitted),
     ]
     return [
         replace(check, status=OVERRIDDEN, reason=overrides[check.key])
@@ -112,13 +144,13 @@ def refused(checks: list[GateCheck]) -> list[GateCheck]:
     return [check for check in checks if check.status == FAIL]
 
 
-def _convergence(result: Result) -> GateCheck:
-    problems = result.problems
-    d = result.diagnostics
+def _convergence(fitted: Fitted) -> GateCheck:
+    problems, found = fitted.result.problems, fitted.diagnostics
     text = (
         "There is no sampler."
-        if d is None
-        else f"R-hat {d.rhat:.3f}, effective sample size {min(d.ess_bulk, d.ess_tail):.0f}."
+        if not found
+        else f"R-hat {max(d.rhat for d in found):.3f}, effective sample size "
+        f"{min(min(d.ess_bulk, d.ess_tail) for d in found):.0f}."
     )
     return GateCheck(
         "convergence",
@@ -130,12 +162,12 @@ def _convergence(result: Result) -> GateCheck:
     )
 
 
-def measured_epsilon(plan: Plan, result: Result) -> float:
+def measured_epsilon(plan: Plan, result: Result | RecordsResult) -> float:
     """The epsilon of one data set that is charged at least: promised, or 2 Delta with safety."""
     return result.epsilon if result.epsilon_promised is not None else result.epsilon * plan.safety
 
 
-def _target(plan: Plan, result: Result) -> GateCheck:
+def _target(plan: Plan, result: Result | RecordsResult) -> GateCheck:
     target, reached = plan.target_epsilon, measured_epsilon(plan, result)
     over = reached > target * (1 + 1e-9)
     check = partial(GateCheck, "target", "Δ against the target")
@@ -155,9 +187,9 @@ def _target(plan: Plan, result: Result) -> GateCheck:
     )
 
 
-def _growth(plan: Plan, result: Result) -> GateCheck:
+def _growth(plan: Plan, result: Result | RecordsResult) -> GateCheck:
     check = partial(GateCheck, "growth", "Growth of Δ over the draws")
-    if plan.strict or not result.growth.size:
+    if plan.strict or isinstance(result, RecordsResult) or not result.growth.size:
         return check(PASS, "ε does not depend on the draws.", "ε does not depend on the draws.")
     growth = result.growth
     last, half, tenth = growth[-1], growth[len(growth) // 2 - 1], growth[max(0, len(growth) // 10 - 1)]
@@ -195,38 +227,42 @@ def _guarantee(standing: Standing) -> GateCheck:
 
 
 def _columns(plan: Plan, synthetic: Synthetic) -> GateCheck:
-    allowed = [plan.settings.outcome, *plan.settings.predictors]
+    predictors = plan.settings.predictors
+    allowed = [*plan.outcomes, *predictors]
     wrong = any(list(frame.columns) != allowed for frame in synthetic.frames)
     return GateCheck(
         "columns",
         "No confidential column in the output",
         FAIL if wrong else PASS,
-        f"the synthetic {plan.settings.outcome} and {len(allowed) - 1} predictors that were declared not sensitive",
-        "Only the synthetic variable and predictors that are not sensitive are released.",
+        f"the synthetic {plan.outcome_words} and {len(predictors)} predictors that were declared not sensitive",
+        f"Only the synthetic variable{'s' if len(plan.outcomes) > 1 else ''} and predictors that are not sensitive are "
+        "released.",
         "The output holds another column: report it." if wrong else "",
     )
 
 
-def _copies(plan: Plan, analysis: Analysis, synthetic: Synthetic) -> GateCheck:
-    records = analysis.model.records
-    step = precision_of(synthetic.values, plan.decimals, whole_outcome(plan, analysis))
-    tests = copy_tests(
-        records.outcome,
-        synthetic.values,
-        records.design,
-        step,
-        plan.settings.bounds or (),
-        np.random.default_rng(0),
-    )
-    over = any(test.refused for test in tests)
+def _copies(plan: Plan, fitted: Fitted, synthetic: Synthetic) -> GateCheck:
+    over, findings = False, []
+    for variable in synthetic.variables:
+        tests = copy_tests(
+            fitted.confidential[variable.name],
+            variable.values,
+            fitted.design,
+            precision_of(plan.decimals, variable.step),
+            variable.bounds or (),
+            np.random.default_rng(0),
+        )
+        over = over or any(test.refused for test in tests)
+        name = f"{variable.name}, " if len(synthetic.variables) > 1 else ""
+        findings += [
+            f"{name}{test.name}: {test.seen:,} coincidences, {test.expected:,.1f} expected by chance (p = {test.p:.2g})"
+            for test in tests
+        ]
     return GateCheck(
         "copies",
         "No copies of confidential records",
         FAIL if over else PASS,
-        "; ".join(
-            f"{test.name}: {test.seen:,} coincidences, {test.expected:,.1f} expected by chance (p = {test.p:.2g})"
-            for test in tests
-        ),
+        "; ".join(findings),
         "No more coincidences with confidential values than chance gives.",
         "The synthesizer hands values over: plan another model, fewer decimals or smaller weights."
         if over
@@ -245,28 +281,33 @@ def _order(plan: Plan, synthetic: Synthetic) -> GateCheck:
     return check(status, "shuffled", "The rows are in a random order.", advice)
 
 
-def _bounds(plan: Plan, synthetic: Synthetic) -> GateCheck:
-    check, bounds = partial(GateCheck, "bounds", "Declared bounds"), plan.settings.bounds
-    if bounds is None:
+def _bounds(synthetic: Synthetic) -> GateCheck:
+    check = partial(GateCheck, "bounds", "Declared bounds")
+    declared = [variable for variable in synthetic.variables if variable.bounds is not None]
+    if not declared:
         return check(PASS, "none are declared", "No bounds were declared.")
-    outside = int(((synthetic.values < bounds[0]) | (synthetic.values > bounds[1])).sum())
-    text = f"{outside:,} synthetic values lie beyond {bounds[0]:g} and {bounds[1]:g}"
-    if not outside:
-        text = "respected" + (
-            f"; {synthetic.moved:,} synthetic values were moved to them" if synthetic.moved else ""
-        )
-    advice = "Plan to move such values to the bounds (--clamp)." if outside else ""
-    return check(FAIL if outside else PASS, text, f"{text[0].upper()}{text[1:]}.", advice)
+    found = []
+    for variable in declared:
+        assert variable.bounds is not None
+        low, high = variable.bounds
+        outside = int(((variable.values < low) | (variable.values > high)).sum())
+        if outside:
+            found.append(f"{outside:,} synthetic values lie beyond {low:g} and {high:g}")
+    moved = f"; {synthetic.moved:,} synthetic values were moved to them" if synthetic.moved else ""
+    text = "; ".join(found) or f"respected{moved}"
+    advice = "Plan to move such values to the bounds (--clamp)." if found else ""
+    return check(FAIL if found else PASS, text, f"{text[0].upper()}{text[1:]}.", advice)
 
 
-def _map(plan: Plan, analysis: Analysis, result: Result) -> GateCheck:
-    check, frozen = partial(GateCheck, "map", "Fit of the frozen risk map"), analysis.frozen
-    measure = SCHEMES[plan.point.scheme].measure if plan.point.scheme in SCHEMES else None
-    span = None if frozen is None or measure is None else frozen.spans[measure]
-    if frozen is None or measure is None or span is None:
+def _map(fitted: Fitted) -> GateCheck:
+    check, result, beyond = (
+        partial(GateCheck, "map", "Fit of the frozen risk map"),
+        fitted.result,
+        fitted.beyond,
+    )
+    if beyond is None or isinstance(result, RecordsResult):
         return check(PASS, "none is used", "No risk map is used, or a frozen one that fits.")
     share = result.n_zero_weight / max(1, len(result.weights))
-    beyond = float((getattr(frozen, measure)(analysis.fits) > span[1]).mean())
     drifted = beyond > 0.05
     return check(
         WARN if drifted else PASS,
@@ -274,3 +315,13 @@ def _map(plan: Plan, analysis: Analysis, result: Result) -> GateCheck:
         "The risk map was frozen on an earlier or public table.",
         "The table has drifted from the one the plan was tuned on: consider a new plan." if drifted else "",
     )
+
+
+def beyond_map(plan: Plan, analysis: Analysis) -> float | None:
+    """The share of records that are riskier than any of the table that the risk map was frozen on."""
+    frozen = analysis.frozen
+    measure = SCHEMES[plan.point.scheme].measure if plan.point.scheme in SCHEMES else None
+    span = None if frozen is None or measure is None else frozen.spans[measure]
+    if frozen is None or measure is None or span is None:
+        return None
+    return float((getattr(frozen, measure)(analysis.fits) > span[1]).mean())

@@ -9,11 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_serializer, field_validator, model_validator
 
+from synth_core.analysis.records.blocks import Block, Part, common_of, parts_of
 from synth_core.analysis.settings import Settings
 from synth_core.mechanisms.catalogue import HISTOGRAM, NO_TABLE, Mechanism, find_mechanism
 from synth_core.mechanisms.composition import Count
@@ -114,6 +116,31 @@ class FrozenFile(_Closed):
     scalar: Annotated[float, Field(ge=0, le=1)] | None = None
 
 
+class PlannedBlock(_Closed):
+    """A sensitive variable of whole records, as `analysis.records.blocks.Block`.
+
+    What marks a missing value stands among the plan's `missing`.
+    """
+
+    name: Annotated[Seen, Field(min_length=1, max_length=500)]
+    model: Annotated[str, Field(max_length=50)]
+    options: dict[Annotated[str, Field(max_length=50)], Any] = Field(default_factory=dict, max_length=30)
+    may_be_missing: bool = False
+    earlier_scale: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    share: Annotated[float, Field(gt=0, le=1)] | None = None
+
+    @field_validator("options")
+    @classmethod
+    def _tuples(cls, value: dict[str, Any]) -> dict[str, Any]:
+        return {name: tuple(each) if isinstance(each, list) else each for name, each in value.items()}
+
+    @property
+    def block(self) -> Block:
+        """The same, as an analysis takes it."""
+        missing = () if self.may_be_missing else None
+        return Block(self.name, self.model, self.options, missing, self.earlier_scale, self.share)
+
+
 class Plan(_Closed):
     """Settings, reasons and limits of all releases made with it."""
 
@@ -140,6 +167,9 @@ class Plan(_Closed):
         default=None, exclude_if=lambda value: value is None
     )
     frozen: FrozenFile | None = None
+    blocks: tuple[PlannedBlock, ...] = Field(
+        default=(), max_length=limits.MAX_BLOCKS, exclude_if=lambda value: not value
+    )
 
     @field_validator("settings", mode="before")
     @classmethod
@@ -172,13 +202,18 @@ class Plan(_Closed):
 
     @model_validator(mode="after")
     def _columns_are_those_of_the_settings(self) -> Plan:
-        s = self.settings
-        if [c.name for c in self.columns] != [s.outcome, *s.predictors]:
-            raise ValueError("the columns must be the outcome and then the predictors of the settings")
-        if [c.role for c in self.columns] != ["outcome"] + ["predictor"] * len(s.predictors):
-            raise ValueError("the first column must be the outcome, the others predictors")
-        if self.columns[0].levels != (s.outcome_categories or ()):
-            raise ValueError("the levels of the outcome must be its declared categories, of a number none")
+        predictors, outcomes = self.settings.predictors, self.outcomes
+        if [c.name for c in self.columns] != [*outcomes, *predictors]:
+            raise ValueError(
+                "the columns must be the sensitive variables and then the predictors of the settings"
+            )
+        if [c.role for c in self.columns] != ["outcome"] * len(outcomes) + ["predictor"] * len(predictors):
+            raise ValueError("the sensitive variables come first, the others are predictors")
+        for column, settings in zip(self.columns, outcomes.values(), strict=False):
+            if column.levels != (settings.outcome_categories or ()):
+                raise ValueError(
+                    "the levels of the outcome must be its declared categories, of a number none"
+                )
         if any((c.kind == "category") != bool(c.levels) for c in self.columns):
             raise ValueError("a category must name its levels, and a number has none")
         return self
@@ -200,13 +235,41 @@ class Plan(_Closed):
                 )
         if self.strict and self.target_epsilon != s.epsilon:
             raise ValueError("the target of a strict mechanism is its own epsilon")
-        if self.clamp and s.bounds is None:
+        if self.clamp and all(each.bounds is None for each in self.outcomes.values()):
             raise ValueError("values can only be moved into bounds that are declared")
+        return self
+
+    @model_validator(mode="after")
+    def _blocks_are_strict(self) -> Plan:
+        if not self.blocks:
+            return self
+        if not of_blocks(self.point):
+            raise ValueError(f"with several sensitive variables {ONLY_STRICT}")
+        if self.blocks[0].name != self.settings.outcome:
+            raise ValueError("the outcome of the settings must be the first block")
         return self
 
     @property
     def point(self) -> Mechanism:
         return find_mechanism(self.mechanism)
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """What is fitted, of whole records; none of a single variable."""
+        if not self.blocks:
+            return ()
+        return parts_of([each.block for each in self.blocks], common_of(self.settings))
+
+    @cached_property
+    def outcomes(self) -> dict[str, Settings]:
+        """The sensitive variables, each with the settings that its values are modelled under."""
+        values = {part.name: part.settings for part in self.parts if not part.of_missing}
+        return values or {self.settings.outcome: self.settings}
+
+    @property
+    def outcome_words(self) -> str:
+        """Their names."""
+        return ", ".join(self.outcomes)
 
     @property
     def strict(self) -> bool:
@@ -261,6 +324,17 @@ NO_RHO = (
 def has_rho(point: Mechanism, tuned_on: str) -> bool:
     """Whether a theorem gives the releases of a plan a ρ, so that a limit by zCDP can count them."""
     return tuned_on != "confidential" and point.guarantee("closed").strict
+
+
+ONLY_STRICT = (
+    "a plan takes a strict mechanism without weights: censored, or anchored with a pilot. Weights would need a frozen "
+    "risk map for each variable"
+)
+
+
+def of_blocks(point: Mechanism) -> bool:
+    """Whether a plan of several sensitive variables takes a mechanism: a term reads its own record alone."""
+    return point.keeps_epsilon and point.scheme != HISTOGRAM and not needs_map(point)
 
 
 def needs_map(point: Mechanism, settings: Settings | None = None) -> bool:

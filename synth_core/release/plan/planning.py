@@ -4,19 +4,32 @@ from __future__ import annotations
 
 import hashlib
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.flat import flatten
+from synth_core.analysis.records.blocks import settings_of_first
+from synth_core.analysis.records.records import RecordsAnalysis, RecordsResult
 from synth_core.analysis.result import Result
+from synth_core.analysis.settings import Settings
 from synth_core.data.missing import markers_of
+from synth_core.data.table import Table
 from synth_core.errors import InputError
-from synth_core.mechanisms.catalogue import NO_TABLE, find_mechanism
+from synth_core.mechanisms.catalogue import NO_TABLE, Mechanism, find_mechanism
 from synth_core.mechanisms.guarantees import safety_factor
 from synth_core.release.bounded_text import validated
 from synth_core.release.plan.frozen_map import freeze, store_map, to_bytes
-from synth_core.release.plan.plan import FORMAT, UNPLANNED, Plan, needs_map
+from synth_core.release.plan.plan import (
+    FORMAT,
+    ONLY_STRICT,
+    UNPLANNED,
+    ColumnSchema,
+    Plan,
+    needs_map,
+    of_blocks,
+)
 from synth_core.release.plan.schema import data_fingerprint, schema_of
 from synth_core.system import clock, files
 
@@ -57,18 +70,13 @@ def make_plan(analysis: Analysis, result: Result, decision: Decision) -> tuple[P
         update={k: result.tuned[k] for k in ("scale", "epsilon") if k in result.tuned}
         | {"match_epsilon": None}
     )
-    if point.likelihood == "anchored" and s.anchor not in NO_TABLE:
-        raise InputError(
-            "A plan carries its anchor: take a pilot, declared values, the last release of the series, or the "
-            "reference table (the risk reference), which is frozen with the plan."
-        )
+    _check_anchor(point, s)
     final = analysis.under(**s.model_dump())
     content = to_bytes(freeze(final, point, result.tuned)) if needs_map(point, s) else None
-    n, strict = analysis.model.records.n, point.keeps_epsilon
-    safety = 1.0 if strict else safety_factor(n)
+    strict = point.keeps_epsilon
+    safety = 1.0 if strict else safety_factor(analysis.model.records.n)
     target = s.epsilon if strict else decision.target_epsilon or math.ceil(result.epsilon * safety * 10) / 10
-    if strict and decision.target_epsilon not in (None, s.epsilon):
-        raise InputError("A strict mechanism keeps its own ε: change the setting ε, not the target.")
+    _check_target(decision, s, strict)
     flat = flatten(result)
     utility = {"ecdf_max": flat.ecdf_max, "ecdf_avg": flat.ecdf_avg}
     utility |= {} if flat.overlap is None else {"interval_overlap": flat.overlap}
@@ -84,7 +92,85 @@ def make_plan(analysis: Analysis, result: Result, decision: Decision) -> tuple[P
             "k": result.tuned.get("k") if "reweighting" in point.adjustments else None,
             "scalar": result.tuned.get("scalar") if point.single_weight else None,
         }
-    values = {
+    columns = schema_of(
+        table, analysis.selection.complete, analysis.selection.transform.levels, {s.outcome: s}, s.predictors
+    )
+    values = _values(decision, table, s, columns) | {
+        "mechanism": result.mechanism,
+        "target_epsilon": target,
+        "safety": safety,
+        "frozen": frozen,
+    }
+    values["tuned_on"] |= {"epsilon": result.epsilon, "utility": utility}
+    return validated(Plan, values, "plan"), content
+
+
+def make_records_plan(analysis: RecordsAnalysis, result: RecordsResult, decision: Decision) -> Plan:
+    """A plan of several sensitive variables.
+
+    Parameters
+    ----------
+    analysis, result
+        Of the table that the settings were tuned on.
+
+    Raises
+    ------
+    InputError
+        As `make_plan`; or if the mechanism has weights.
+    """
+    point = result.point
+    if not of_blocks(point):
+        raise InputError(f"{point.label}: with several sensitive variables {ONLY_STRICT}.")
+    s = settings_of_first(analysis.blocks, analysis.common)
+    _check_anchor(point, s)
+    _check_target(decision, s, True)
+    outcomes = {part.name: part.settings for part in analysis.parts if not part.of_missing}
+    # The plan says of all columns what means missing, as it does of a single variable's.
+    table = analysis.loaded.with_missing(
+        f"{b.name}={text}" for b in analysis.blocks for text in b.missing or ()
+    )
+    columns = schema_of(
+        table, analysis.records.complete, analysis.public_transform.levels, outcomes, s.predictors
+    )
+    values = _values(decision, table, s, columns) | {
+        "mechanism": result.mechanism,
+        "target_epsilon": s.epsilon,
+        "blocks": [
+            {
+                "name": block.name,
+                "model": block.model,
+                "options": block.options,
+                "may_be_missing": block.missing is not None,
+                "earlier_scale": block.earlier_scale,
+                "share": block.share,
+            }
+            for block in analysis.blocks
+        ],
+    }
+    measures = {k: v for k, v in asdict(result.measures).items() if isinstance(v, float) and math.isfinite(v)}
+    values["tuned_on"] |= {"epsilon": result.epsilon, "utility": measures}
+    return validated(Plan, values, "plan")
+
+
+def _check_anchor(point: Mechanism, settings: Settings) -> None:
+    if point.likelihood == "anchored" and settings.anchor not in NO_TABLE:
+        raise InputError(
+            "A plan carries its anchor: take a pilot, declared values, the last release of the series, or the "
+            "reference table (the risk reference), which is frozen with the plan."
+        )
+
+
+def _check_target(decision: Decision, settings: Settings, strict: bool) -> None:
+    if strict and decision.target_epsilon not in (None, settings.epsilon):
+        raise InputError("A strict mechanism keeps its own ε: change the setting ε, not the target.")
+
+
+def _values(
+    decision: Decision, table: Table, settings: Settings, columns: tuple[ColumnSchema, ...]
+) -> dict[str, Any]:
+    """What every plan holds of the decision, the table and the settings."""
+    names = tuple(column.name for column in columns)
+    return {
         "format": FORMAT,
         "version": 1,
         "series": decision.series,
@@ -95,24 +181,17 @@ def make_plan(analysis: Analysis, result: Result, decision: Decision) -> tuple[P
             "kind": decision.tuned_on,
             "name": table.name,
             "rows": table.rows,
-            "fingerprint": data_fingerprint(table, (s.outcome, *s.predictors)),
-            "epsilon": result.epsilon,
-            "utility": utility,
+            "fingerprint": data_fingerprint(table, names),
         },
-        "missing": markers_of(table.missing, (s.outcome, *s.predictors), table.frame.columns),
-        "columns": [c.model_dump() for c in schema_of(table, analysis.selection, s)],
-        "mechanism": result.mechanism,
-        "settings": s.model_dump(exclude=set(UNPLANNED)),
-        "target_epsilon": target,
-        "safety": safety,
+        "missing": markers_of(table.missing, names, table.frame.columns),
+        "columns": [c.model_dump() for c in columns],
+        "settings": settings.model_dump(exclude=set(UNPLANNED)),
         "shuffle": decision.shuffle,
         "decimals": decision.decimals,
         "clamp": decision.clamp,
         "limit": decision.limit,
         "limit_delta": decision.limit_delta,
-        "frozen": frozen,
     }
-    return validated(Plan, values, "plan"), content
 
 
 def save_plan(plan: Plan, content: bytes | None, path: Path) -> None:

@@ -2,33 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from synth_core.analysis.settings import Settings
-from synth_core.data.design import Selection
 from synth_core.data.table import Table, category_codes, numeric_outcome
 from synth_core.errors import InputError
 from synth_core.release.bounded_text import printable
 from synth_core.release.plan.plan import ColumnSchema, Plan
 
 
-def schema_of(table: Table, selection: Selection, settings: Settings) -> tuple[ColumnSchema, ...]:
-    """Names, kinds and categories of the columns that the settings use."""
-    levels: dict[str, tuple[Any, ...]] = dict(selection.transform.levels)
-    if settings.outcome_categories is not None:
-        levels[settings.outcome] = settings.outcome_categories
+def schema_of(
+    table: Table,
+    complete: NDArray[np.bool_],
+    levels: Mapping[str, tuple[Any, ...]],
+    outcomes: Mapping[str, Settings],
+    predictors: tuple[str, ...],
+) -> tuple[ColumnSchema, ...]:
+    """Names, kinds and categories of the columns that a plan uses.
+
+    Parameters
+    ----------
+    complete : array of bool of shape (n_rows,)
+        The rows that are used.
+    levels : mapping
+        Of the categorical predictors.
+    outcomes : mapping
+        The sensitive variables and their settings.
+    """
+    declared = {
+        name: s.outcome_categories for name, s in outcomes.items() if s.outcome_categories is not None
+    }
+    known = dict(levels) | declared
     return tuple(
         ColumnSchema(
             name=name,
-            role="outcome" if name == settings.outcome else "predictor",
-            kind="category" if name in levels else "number",
-            whole=name not in levels and _whole(table.frame[name][selection.complete]),
-            levels=tuple(v.item() if isinstance(v, np.generic) else v for v in levels.get(name, ())),
+            role="outcome" if name in outcomes else "predictor",
+            kind="category" if name in known else "number",
+            whole=name not in known and _whole(table.frame[name][complete]),
+            levels=tuple(v.item() if isinstance(v, np.generic) else v for v in known.get(name, ())),
         )
-        for name in (settings.outcome, *settings.predictors)
+        for name in (*outcomes, *predictors)
     )
 
 
@@ -85,8 +103,9 @@ def _number_differences(plan: Plan, column: ColumnSchema, values: np.ndarray) ->
     if column.whole and (present % 1 != 0).any():
         first = int(np.argmax(np.isfinite(values) & (values % 1 != 0))) + 1
         found.append(f"has decimals where the plan has whole numbers (first in row {first:,})")
-    if column.role == "outcome" and plan.settings.bounds is not None:
-        lower, upper = plan.settings.bounds
+    bounds = plan.outcomes[column.name].bounds if column.role == "outcome" else None
+    if bounds is not None:
+        lower, upper = bounds
         outside = (values < lower) | (values > upper)
         if outside.any():
             found.append(

@@ -19,14 +19,14 @@ from typing import Any
 import jinja2
 import numpy as np
 from markupsafe import Markup
+from numpy.typing import NDArray
 
-from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.explained import sentence
 from synth_core.analysis.measures import ECDF_AVG, ECDF_MAX, measure_label
 from synth_core.analysis.result import Result
 from synth_core.analysis.setting_words import acting_settings, setting_name, setting_value
 from synth_core.analysis.summary import density, ecdf_points, five_numbers, plain_numbers
-from synth_core.analysis.utility import percentile_words
+from synth_core.analysis.utility import ecdf_distance, percentile_words
 from synth_core.mechanisms.catalogue import ADJUSTMENTS, HISTOGRAM, LIKELIHOODS, STANDARDS
 from synth_core.mechanisms.guarantee_words import explain
 from synth_core.mechanisms.guarantees import belief_after
@@ -37,8 +37,9 @@ from synth_core.models import family
 from synth_core.release.ledger.balances import Place
 from synth_core.release.ledger.limit_room import left_words, limit_words, other_words, spent_words
 from synth_core.release.output.bundle import dictionary_rows
-from synth_core.release.output.dataset import Synthetic
+from synth_core.release.output.dataset import Synthetic, Variable
 from synth_core.release.output.gate import GateCheck
+from synth_core.release.output.source import Source
 from synth_core.release.plan.plan import TUNED_ON, Plan, Standing
 from synth_core.release.plan.schema import data_fingerprint
 from synth_core.release.report import charts
@@ -149,16 +150,13 @@ def public_report(
     histogram = plan.point.scheme == HISTOGRAM
     replaced = epsilon if histogram else 2 * epsilon  # a priori: the measured figure is internal
     total = epsilon * plan.datasets
-    values = released.synthetic.values
-    first = values[0]
-    quantiles = (5.0, 25.0, 50.0, 75.0, 95.0)
     standing = released.standing
     context = released.context() | {
-        "title": f"Synthetic data: {plan.settings.outcome}",
+        "title": f"Synthetic data: {plan.outcome_words}",
         "number": place.number,
-        "n": values.shape[1],
+        "n": released.synthetic.n_records,
         "m": plan.datasets,
-        "model": "none (a histogram)" if histogram else family(plan.settings.model).label,
+        "model": "none (a histogram)" if histogram else _models(plan),
         "mechanism": plan.point.label,
         "settings": _settings_rows(plan) if standing.open else [],
         "density_scale": "" if histogram else density_scale,
@@ -183,16 +181,8 @@ def public_report(
         "tuned_on": TUNED_ON[standing.tuned_on],
         "utility": {_measure_words(k): v for k, v in plan.tuned_on.utility.items()} if standing.open else {},
         "tuned_open": standing.open,
-        "statistics": [("mean", [float(v.mean()) for v in values[:10]])]
-        + [(percentile_words(q), [float(np.quantile(v, q / 100)) for v in values[:10]]) for q in quantiles],
-        "chart": Markup(
-            charts.bars(
-                first,
-                plan.settings.outcome,
-                f"Histogram of the synthetic {plan.settings.outcome} in data set 1; its median is "
-                f"{np.median(first):.4g}. The table beside it gives the percentiles.",
-            )
-        ),
+        "may_be_missing": ", ".join(each.name for each in plan.blocks if each.may_be_missing),
+        "variables": [_described(variable) for variable in released.synthetic.variables],
         "audit": audit,
         "files": files,
         "dictionary": dictionary_rows(plan),
@@ -200,10 +190,46 @@ def public_report(
     return _environment().get_template("public.html").render(context).encode()
 
 
+def _models(plan: Plan) -> str:
+    """The family of the sensitive variable; of several, each with its own."""
+    if not plan.parts:
+        return family(plan.settings.model).label
+    return "; ".join(f"{part.name}: {family(part.settings.model).label}" for part in plan.parts)
+
+
+def _described(variable: Variable) -> dict[str, Any]:
+    """A synthetic variable: a chart of data set 1, and numbers of the first ten data sets."""
+    shown = [variable.present(j) for j in range(min(len(variable.values), 10))]
+    missing = [float(np.isnan(each).mean()) for each in variable.values[:10]]
+    rows: list[tuple[str, list[float]]] = []
+    if variable.categories is not None:
+        for code, category in enumerate(variable.categories):
+            rows.append(
+                (f"share of {category}", [float((v == code).mean()) if v.size else 0.0 for v in shown])
+            )
+        chart = None
+    elif shown[0].size:
+        rows.append(("mean", [float(v.mean()) for v in shown]))
+        for q in (5.0, 25.0, 50.0, 75.0, 95.0):
+            rows.append((percentile_words(q), [float(np.quantile(v, q / 100)) for v in shown]))
+        chart = Markup(
+            charts.bars(
+                shown[0],
+                variable.name,
+                f"Histogram of the synthetic {variable.name} in data set 1; its median is {np.median(shown[0]):.4g}. "
+                "The table beside it gives the percentiles.",
+            )
+        )
+    else:
+        chart = None
+    if any(missing):
+        rows.append(("share missing", missing))
+    return {"name": variable.name, "chart": chart, "statistics": rows}
+
+
 def internal_report(
     released: Released,
-    analysis: Analysis,
-    result: Result,
+    source: Source,
     release: str,
     head: str,
     earlier: list[dict[str, Any]],
@@ -217,14 +243,8 @@ def internal_report(
     earlier : list of dict
         Numbers of the releases of the series before this one.
     """
-    plan, outcome = released.plan, analysis.model.records.outcome
-    ordered, other = np.sort(outcome), np.sort(released.synthetic.values[0])
-    low, high = np.quantile(ordered, [0.005, 0.995])
-    curves = []
-    for name, sample in (("confidential", ordered), ("synthetic, data set 1", other)):
-        points = ecdf_points(sample[(sample >= low) & (sample <= high)])
-        share = np.searchsorted(sample, points["at"], side="right") / len(sample)
-        curves.append((name, np.array(points["at"]), share))
+    plan, result = released.plan, source.fitted.result
+    one = result if isinstance(result, Result) else None
     context = released.context() | {
         "title": f"INTERNAL: release {released.place.number} of {plan.series}",
         "release": release,
@@ -232,29 +252,53 @@ def internal_report(
         "series_left": left_words(released.place),
         "settings": _settings_rows(plan),
         "result": result,
-        "lead": sentence(plain_numbers(result), plan.settings, standing=released.standing.guarantee),
-        "n": len(outcome),
-        "dropped": analysis.selection.dropped,
-        "dropped_by": {k: v for k, v in analysis.selection.dropped_by.items() if v},
-        "fingerprint": data_fingerprint(analysis.table, tuple(c.name for c in plan.columns)),
-        "table_name": analysis.table.name,
-        "density_scale": analysis.model.density_scale,
-        "ecdf_chart": Markup(
-            charts.steps(
-                curves,
-                plan.settings.outcome,
-                "share at or below",
-                f"Distribution functions, confidential and synthetic; the largest distance is {result.ecdf_max:.4f}.",
-            )
-        ),
-        "growth_chart": _growth_chart(result),
-        "weights": five_numbers(result.weights) if result.weights.size else None,
+        "one": one,
+        "parts": source.parts,
+        "numbers": source.numbers,
+        "lead": source.sentence
+        if one is None
+        else sentence(plain_numbers(one), plan.settings, standing=released.standing.guarantee),
+        "n": released.synthetic.n_records,
+        "dropped": source.dropped,
+        "dropped_by": {k: v for k, v in source.dropped_by.items() if v},
+        "fingerprint": data_fingerprint(source.table, tuple(c.name for c in plan.columns)),
+        "table_name": source.table.name,
+        "density_scale": source.density_scale,
+        "ecdf_charts": [
+            _ecdf_chart(variable, source.fitted.confidential[variable.name])
+            for variable in released.synthetic.variables
+            if variable.categories is None
+        ],
+        "growth_chart": None if one is None else _growth_chart(one),
+        "weights": None if one is None or not one.weights.size else five_numbers(one.weights),
         "bounds": five_numbers(result.lipschitz_bounds) if result.lipschitz_bounds.size else None,
-        "weights_chart": _weights_chart(result),
+        "weights_chart": None if one is None else _weights_chart(one),
         "earlier": earlier,
         "tuned_words": TUNED_ON[released.standing.tuned_on],
     }
     return _environment().get_template("internal.html").render(context).encode()
+
+
+def _ecdf_chart(variable: Variable, confidential: NDArray[np.float64]) -> Markup:
+    """Distribution functions of a variable, confidential and synthetic."""
+    known = np.sort(confidential[~np.isnan(confidential)])
+    low, high = np.quantile(known, [0.005, 0.995])
+    curves = []
+    for name, sample in (("confidential", known), ("synthetic, data set 1", np.sort(variable.present(0)))):
+        inside = sample[(sample >= low) & (sample <= high)]
+        points = ecdf_points(inside if inside.size else sample)
+        share = np.searchsorted(sample, points["at"], side="right") / len(sample)
+        curves.append((name, np.array(points["at"]), share))
+    distance = ecdf_distance(known, variable.present(0)).ecdf_max
+    return Markup(
+        charts.steps(
+            curves,
+            variable.name,
+            "share at or below",
+            f"Distribution functions of {variable.name}, confidential and synthetic; the largest distance is "
+            f"{distance:.4f}.",
+        )
+    )
 
 
 def _growth_chart(result: Result) -> Markup | None:

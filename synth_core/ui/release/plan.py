@@ -7,7 +7,7 @@ import streamlit as st
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.mechanisms.composition import DELTA
-from synth_core.release.plan.plan import TUNED_ON, WARNINGS, Plan, has_rho
+from synth_core.release.plan.plan import ONLY_STRICT, TUNED_ON, WARNINGS, Plan, has_rho
 from synth_core.system import limits
 from synth_core.ui.compare.scenarios import proposed_reason
 from synth_core.ui.release import desk, plan_actions
@@ -41,8 +41,7 @@ def plan_form() -> None:
     if choices.whole:
         names = plain(", ".join(block.name for block in choices.whole))
         st.info(
-            f"A plan is of one sensitive variable, and this one would be of **{plain(choices.settings.outcome)}** "
-            f"alone. Whole records ({names}) can be compared, and not yet released.",
+            f"The plan is of whole records: {names}. With several sensitive variables {ONLY_STRICT}.",
             icon=":material/info:",
         )
     chosen = choices.mechanisms or ("weighted",)
@@ -175,7 +174,7 @@ def show_plan(plan: Plan) -> None:
     s = plan.settings
     st.markdown(
         f"**{plan.point.label}**, {plan.guarantee.label}, target **ε = {plan.target_epsilon:g}** a data set, "
-        f"m = {plan.datasets}, series **{plain(plan.series)}**{_limit(plan)}, {plain(s.outcome)} on "
+        f"m = {plan.datasets}, series **{plain(plan.series)}**{_limit(plan)}, {plain(plan.outcome_words)} on "
         f"{len(s.predictors)} predictors"
     )
     missing = f" Values that mean missing: {plain(', '.join(plan.missing))}." if plan.missing else ""

@@ -12,7 +12,7 @@ from synth_core.jobs.tasks import plan_task
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.release.bounded_text import slug, words
 from synth_core.release.plan.frozen_map import SUFFIX, find_map, load_map, store_map
-from synth_core.release.plan.plan import Plan, parse_plan
+from synth_core.release.plan.plan import ONLY_STRICT, Plan, of_blocks, parse_plan
 from synth_core.release.plan.planning import Decision
 from synth_core.release.state import plans_directory
 from synth_core.ui.release import desk
@@ -54,7 +54,7 @@ def make_plan(shown: str) -> None:
     tuned_on = st.session_state.get(tuned_on_key())
     if tuned_on is None:
         raise InputError(f"Say what kind of table {browser.table.name} is: the promise depends on it.")
-    bounded = browser.choices.bounds is not None
+    bounded = browser.choices.bounds is not None or any("bounds" in b.options for b in browser.choices.whole)
     decision = Decision(
         series=slug(form["series"], "The name of the series"),
         reason=words(form["reason"], "The reason"),
@@ -67,7 +67,12 @@ def make_plan(shown: str) -> None:
         decimals=form["decimals"],
         clamp=form["clamp"] and bounded,
     )
-    task = plan_task(browser.table, session.settings(), form["mechanism"], decision, browser.reference)
+    whole = browser.choices.whole
+    if whole and not of_blocks(find_mechanism(form["mechanism"])):
+        raise InputError(
+            f"{find_mechanism(form['mechanism']).label}: with several sensitive variables {ONLY_STRICT}."
+        )
+    task = plan_task(browser.table, session.settings(), form["mechanism"], decision, browser.reference, whole)
     desk.start(task, "plan")
 
 

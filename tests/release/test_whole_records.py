@@ -1,0 +1,182 @@
+"""A release of several sensitive variables: one plan, one charge, whole synthetic records, and nothing confidential."""
+
+import io
+import itertools
+import json
+import zipfile
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synth_core.analysis.records.blocks import Block
+from synth_core.analysis.records.records import RecordsAnalysis
+from synth_core.cli import main
+from synth_core.data.table import Table
+from synth_core.errors import InputError
+from synth_core.release.ledger.ledger import Ledger
+from synth_core.release.making.drawing import Request
+from synth_core.release.making.releasing import RELEASED, REPEATED, release
+from synth_core.release.plan.plan import parse_plan
+from synth_core.release.plan.planning import Decision, make_records_plan
+from synth_core.release.plan.schema import differences
+from synth_core.system.cache import Cache
+
+pytestmark = pytest.mark.stan
+
+BLOCKS = (
+    Block("sex", "categorical", {"categories": ("f", "m")}, share=0.3),
+    Block("work", "categorical", {"categories": ("no", "yes")}, missing=("?",)),
+    Block("pay", "lognormal", {"unit": 10.0, "guess": (20.0, 1.0)}, missing=()),
+)
+COMMON = {"predictors": ("area",), "epsilon": 20.0, "draws": 1500, "warmup": 500, "chains": 2}
+DECISION = Decision("people", "because", "A. Nalyst", "historical", limit=400.0, decimals=2)
+CANARY = 41.7379  # released values have two decimals
+
+
+def people(seed):
+    rng = np.random.default_rng(seed)
+    n = 300
+    work = rng.choice(["no", "yes", "?"], n, p=[0.3, 0.6, 0.1]).astype(object)
+    pay = rng.lognormal(3, 0.4, n).round(2)
+    pay[rng.random(n) < 0.15] = np.nan
+    pay[7] = CANARY
+    areas = np.random.default_rng(0).choice(["north", "south"], n)
+    return Table(
+        f"people {seed}",
+        pd.DataFrame({"sex": rng.choice(["f", "m"], n), "work": work, "pay": pay, "area": areas}),
+    )
+
+
+@pytest.fixture(scope="module")
+def plan(tmp_path_factory):
+    analysis = RecordsAnalysis(people(1), BLOCKS, COMMON, Cache(tmp_path_factory.mktemp("cache")))
+    return make_records_plan(analysis, analysis.run("anchored"), DECISION)
+
+
+@pytest.fixture
+def state(tmp_path, monkeypatch):
+    monkeypatch.setenv("SYNTH_STATE_DIR", str(tmp_path / "state"))
+    numbers = itertools.count(1)
+    monkeypatch.setattr("synth_core.release.ledger.ledger.new_secret", lambda: f"{next(numbers):064x}")
+
+
+def read(outcome, kind):
+    [path] = [p for n, p in outcome.archives.items() if kind in n]
+    with zipfile.ZipFile(path) as archive:
+        return {n.split("/", 1)[1]: archive.read(n) for n in archive.namelist()}
+
+
+def test_the_plan_says_what_is_sensitive_and_survives_its_file(plan):
+    assert parse_plan(plan.canonical().encode()) == plan
+    assert list(plan.outcomes) == ["sex", "work", "pay"]
+    assert [c.role for c in plan.columns] == ["outcome"] * 3 + ["predictor"]
+    assert [c.levels for c in plan.columns] == [("f", "m"), ("no", "yes"), (), ("north", "south")]
+    assert plan.missing == ("work=?",)
+    assert plan.target_epsilon == 20.0 and plan.strict
+    assert sum(part.settings.epsilon for part in plan.parts) == pytest.approx(20.0)
+    assert plan.parts[0].settings.epsilon == pytest.approx(6.0)
+
+
+def test_a_release_of_whole_records(plan, state):
+    outcome = release(Request(plan, None, people(2)))
+    assert outcome.state == RELEASED, outcome
+    assert outcome.epsilon == 20.0 == Ledger().balance("people").spent
+    public, internal = read(outcome, "releasable"), read(outcome, "INTERNAL")
+    released = pd.read_csv(io.BytesIO(public["synthetic_1.csv"]))
+    assert list(released.columns) == ["sex", "work", "pay", "area"]
+    assert len(released) == 300
+    assert set(released["sex"]) <= {"f", "m"} and set(released["work"].dropna()) <= {"no", "yes"}
+    assert 0.03 < released["work"].isna().mean() < 0.3  # 10 % are missing, and 15 % of the pay
+    assert 0.05 < released["pay"].isna().mean() < 0.35
+    assert sorted(released["area"]) == sorted(people(2).frame["area"])
+    np.testing.assert_allclose(released["pay"], released["pay"].round(2), equal_nan=True)
+    dictionary = pd.read_csv(io.BytesIO(public["dictionary.csv"]))
+    assert dictionary["type"].tolist() == [
+        "category",
+        "category, may be missing",
+        "number, rounded to 2 decimals, may be missing",
+        "category",
+    ]
+    report = public["report.html"].decode()
+    assert (
+        "Synthetic data: sex, work, pay" in report and "share of yes" in report and "share missing" in report
+    )
+    assert "complete in all columns, but for work, pay, are included" in report
+    for name, content in public.items():
+        assert b"41.737" not in content, name
+    inside = internal["report-INTERNAL.html"].decode()
+    assert "k-marginal score" in inside and "work is missing" in inside
+    by_record = pd.read_parquet(io.BytesIO(internal["records.parquet"]))
+    assert by_record["lipschitz_bound"].max() <= 10.0 + 1e-9
+    again = release(Request(plan, None, people(2), recompute=True))
+    assert again.state == REPEATED and Ledger().balance("people").spent == 20.0
+
+
+def test_how_many_values_are_missing_is_in_no_public_word(plan, state):
+    """Their number is confidential where a variable may be missing: a pilot's sentence once gave it."""
+    table = people(2)
+    [public] = [read(release(Request(plan, None, table)), "releasable")["report.html"].decode()]
+    for name in ("work", "pay"):
+        there = int(table.with_missing(("work=?",)).frame[name].notna().sum())
+        assert f" {there} " not in public and f"{300 - there} of" not in public
+
+
+def test_another_table_must_have_the_columns_and_the_categories(plan):
+    assert differences(plan, people(2).with_missing(plan.missing)) == []
+    frame = people(2).frame
+    without = Table("later", frame.drop(columns="pay")).with_missing(plan.missing)
+    assert differences(plan, without) == ["column 'pay' is missing"]
+    odd = Table("later", frame.assign(work=frame["work"].replace("yes", "often"))).with_missing(plan.missing)
+    assert differences(plan, odd) == ["column 'work' holds something else than the declared categories"]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"mechanism": "weighted"}, "frozen risk map"),
+        ({"mechanism": "unweighted"}, "strict mechanism without weights"),
+        ({"blocks": None}, "Field required|valid tuple|must be"),
+        ({"share": 0.9}, "sum"),
+        ({"order": True}, "first block|sensitive variables and then"),
+    ],
+)
+def test_an_edited_plan_is_refused(plan, change, words):
+    values = json.loads(plan.canonical())
+    if "share" in change:
+        values["blocks"][1]["share"] = change["share"]
+    elif "order" in change:
+        values["blocks"].reverse()
+    else:
+        values |= change
+    with pytest.raises(InputError, match=words):
+        parse_plan(json.dumps(values).encode())
+
+
+def test_weights_are_refused_when_the_plan_is_made(tmp_path):
+    analysis = RecordsAnalysis(people(1), BLOCKS, COMMON, Cache(tmp_path / "cache"))
+    result = replace(analysis.run("anchored"), mechanism="weighted")
+    with pytest.raises(InputError, match="with several sensitive variables a plan takes a strict mechanism"):
+        make_records_plan(analysis, result, DECISION)
+
+
+def test_the_command_line_goes_from_table_to_archives(tmp_path, state, capsys):
+    for seed in (1, 2):
+        people(seed).frame.to_csv(tmp_path / f"{seed}.csv", index=False)
+    blocks = ["sex=categorical:categories=f,m", "work=categorical:categories=no,yes:missing=?",
+              "pay=lognormal:unit=10:guess=20,1:missing="]  # fmt: skip
+    made = [part for text in blocks for part in ("--block", text)]
+    plan = ["plan", str(tmp_path / "1.csv"), *made, "--share", "sex=0.3", "--predictors", "area", "--epsilon", "30",
+            "--draws", "1500", "--warmup", "500", "--chains", "1", "--tuned-on", "historical", "--series", "people",
+            "--reason", "because", "--decided-by", "A. Nalyst", "--limit", "100",
+            "--out", str(tmp_path / "plan.json")]  # fmt: skip
+    assert main([*plan, "--mechanism", "weighted"]) == 2
+    assert "with several sensitive variables" in capsys.readouterr().err
+    assert main([*plan, "--mechanism", "anchored"]) == 0
+    assert (
+        main(["apply", str(tmp_path / "plan.json"), str(tmp_path / "2.csv"), "--out", str(tmp_path / "out")])
+        == 0
+    )
+    assert "Release 1 of people: ε = 30 charged" in capsys.readouterr().out
+    assert len(list((tmp_path / "out").glob("*.zip"))) == 2
