@@ -7,13 +7,27 @@ import pytest
 from synth_core.mechanisms import catalogue
 from synth_core.mechanisms.catalogue import MECHANISMS
 from synth_core.mechanisms.schemes import SCHEMES
-from synth_core.mechanisms.words import ADJUSTMENTS, COLUMNS, FIGURES, LIKELIHOODS, STANDARDS, in_plain_words
+from synth_core.mechanisms.words import (
+    ADJUSTMENTS,
+    COLUMNS,
+    FIGURES,
+    LIKELIHOODS,
+    RECORD_COLUMNS,
+    RECORD_FIGURES,
+    STANDARDS,
+    in_plain_words,
+)
 from tests.support.documents import DOCS
 
 ENTRIES = set(re.findall(r"^- \*\*(.+?)\*\*", (DOCS / "guide/glossary.md").read_text(encoding="utf-8"), re.M))
 
 
-@pytest.mark.parametrize("word", [*COLUMNS.values(), *FIGURES.values()], ids=lambda word: word.plain)
+ALL = (COLUMNS, FIGURES, RECORD_COLUMNS, RECORD_FIGURES)
+
+
+@pytest.mark.parametrize(
+    "word", [word for words in ALL for word in words.values()], ids=lambda word: word.plain
+)
 def test_the_term_is_in_the_glossary(word):
     assert word.term in ENTRIES
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synth_core.analysis.policy import Policy
+from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.settings import Settings
 from synth_core.data.examples import EXAMPLES, load_example
 from synth_core.data.table import Table
@@ -295,3 +296,37 @@ def test_what_the_program_puts_right_does_not_end_a_play():
     browser.change(replaced(browser.choices, "group_by", None), undoable=False)
     browser.change(replaced(browser.choices, "explore.percentile", 75.0), undoable=False)
     assert browser.playing is not None
+
+
+def described():
+    """Income and marital status, the latter described now."""
+    first = replaced(first_choices(), "settings.unit", 10.0)
+    first = first.model_copy(update={"guess_typical": 40.0, "guess_spread": 0.8})
+    income = Block("inc", "lognormal", share=0.7)
+    both = first.model_copy(
+        update={"blocks": (income, Block("marr", "categorical", {"categories": ("0", "1")}))}
+    )
+    return both.describing("marr")
+
+
+def test_each_variable_keeps_what_was_said_of_it():
+    choices = described()
+    assert (choices.settings.outcome, choices.settings.model) == ("marr", "categorical")
+    assert (
+        choices.settings.categories == ("0", "1") and choices.guess is None and choices.settings.unit == 1.0
+    )
+    again = replaced(choices, "settings.categories", ("0", "1", "2")).describing("inc")
+    assert (again.settings.unit, again.guess, again.settings.categories) == (10.0, (40.0, 0.8), ())
+    assert [(b.name, b.options, b.share) for b in again.whole] == [
+        ("inc", {"unit": 10.0, "guess": (40.0, 0.8)}, 0.7),
+        ("marr", {"categories": ("0", "1", "2")}, None),
+    ]
+    assert again.describing("marr").describing("inc") == again
+
+
+def test_one_variable_is_no_whole_record_and_another_table_has_none():
+    choices = described()
+    assert [block.name for block in choices.whole] == ["inc", "marr"]
+    assert choices.with_settings(outcome="nettfa").whole == ()  # settings of another variable were taken over
+    assert choices.for_table({"outcome": "x"}).whole == ()
+    assert first_choices().whole == ()

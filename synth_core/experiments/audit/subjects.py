@@ -34,6 +34,11 @@ def of_plan(
     InputError
         If the table does not fit the plan, or the map is not the plan's.
     """
+    if plan.blocks:
+        raise InputError(
+            "The audit is of one sensitive variable, and this plan has several: a neighbour that differs in a whole "
+            "record is not among its tests."
+        )
     table = table.with_missing(plan.missing)
     check_schema(plan, table)
     frozen = None if plan.frozen is None else load_map(plan, risk_map or b"")

@@ -147,7 +147,10 @@ def make_records_plan(analysis: RecordsAnalysis, result: RecordsResult, decision
             for block in analysis.blocks
         ],
     }
-    measures = {k: v for k, v in asdict(result.measures).items() if isinstance(v, float) and math.isfinite(v)}
+    measures = {"ecdf_max": max(part.distance for part in result.parts)}
+    measures |= {
+        k: v for k, v in asdict(result.measures).items() if isinstance(v, float) and math.isfinite(v)
+    }
     values["tuned_on"] |= {"epsilon": result.epsilon, "utility": measures}
     return validated(Plan, values, "plan")
 

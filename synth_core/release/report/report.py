@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from synth_core.analysis.explained import sentence
 from synth_core.analysis.measures import ECDF_AVG, ECDF_MAX, measure_label
+from synth_core.analysis.records.records import COVERS
 from synth_core.analysis.result import Result
 from synth_core.analysis.setting_words import acting_settings, setting_name, setting_value
 from synth_core.analysis.summary import density, ecdf_points, five_numbers, plain_numbers
@@ -171,6 +172,7 @@ def public_report(
             plan.point.weighted,
             "current" if standing.tuned_on == "confidential" else TUNED_ON[standing.tuned_on].split(",")[0],
             anchor=released.anchor,
+            more=[f"{COVERS}."] if plan.blocks else [],
         ),
         "total": total,
         "replaced": replaced * plan.datasets,

@@ -121,7 +121,8 @@ def tuning(chosen: tuple[str, ...], leave_out: frozenset[str] = frozenset()) -> 
         st.caption("The histogram needs declared bounds: give them on the Data page.")
     model = family(session.choices().settings.model)
     anchor = session.choices().settings.anchor
-    if "guess" in used and session.choices().guess is None and anchor in ("pilot", "series"):
+    asks = model.needs_guess or not model.takes_guess
+    if asks and "guess" in used and session.choices().guess is None and anchor in ("pilot", "series"):
         needed = "a guess" if model.takes_guess else "another anchor than a pilot for an own program"
         st.caption(f"Anchored censoring needs {needed}: give it on the Data page, under Anchor.")
     if used & {"risk_map", "reweight_tolerance", "bins", "match_epsilon"}:

@@ -48,15 +48,20 @@ def _reached(now: Desk) -> int:
 
 def _subject(now: Desk) -> tuple[str, str]:
     if now.plan is None:
-        table, model = session.current().table.name, session.choices().settings.model
+        table, choices = session.current().table.name, session.choices()
+        of = _models([block.model for block in choices.whole] or [choices.settings.model])
         words = f"Planned on the table in use, **{plain(table)}**"
     elif now.table is None:
-        model = now.plan.settings.model
+        of = _models([settings.model for settings in now.plan.outcomes.values()])
         words = f"Planned on **{plain(now.plan.tuned_on.name)}**; no table to be released yet"
     else:
-        model = now.plan.settings.model
+        of = _models([settings.model for settings in now.plan.outcomes.values()])
         words = f"To be released: **{plain(now.table.name)}**, planned on {plain(now.plan.tuned_on.name)}"
-    return words, family(model).label
+    return words, of
+
+
+def _models(models: list[str]) -> str:
+    return f"{len(models)} sensitive variables" if len(models) > 1 else family(models[0]).label
 
 
 def _budget(now: Desk) -> str:

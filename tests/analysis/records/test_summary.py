@@ -1,0 +1,95 @@
+"""What a screen shows of whole records: the numbers of the result, the shares of pairs, and rows for each variable."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synth_core.analysis.records.blocks import Block
+from synth_core.analysis.records.measures import cramers_v
+from synth_core.analysis.records.records import RecordsAnalysis
+from synth_core.analysis.records.summary import summarise_records
+from synth_core.analysis.settings import make_settings
+from synth_core.data.table import Table
+from synth_core.figures.records import record_figures, record_results
+from synth_core.jobs.tasks import records_task
+
+pytestmark = pytest.mark.stan
+BLOCKS = (
+    Block("sex", "categorical", {"categories": ("f", "m")}),
+    Block("pay", "lognormal", {"unit": 10.0}, missing=()),
+)
+COMMON = {"predictors": ("area",), "draws": 400, "warmup": 300, "chains": 1, "epsilon": 6.0}
+
+
+def people():
+    rng = np.random.default_rng(3)
+    pay = rng.lognormal(3, 0.4, 250)
+    pay[:25] = np.nan
+    columns = {"sex": rng.choice(["f", "m"], 250), "pay": pay, "area": rng.choice(["north", "south"], 250)}
+    return Table("people", pd.DataFrame(columns))
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    from synth_core.system.cache import Cache
+
+    analysis = RecordsAnalysis(people(), BLOCKS, COMMON, Cache(tmp_path_factory.mktemp("cache")))
+    results = [analysis.run(key) for key in ("weighted", "censored")]
+    return analysis, results, [summarise_records(analysis, result) for result in results]
+
+
+def test_the_numbers_are_those_of_the_result(found):
+    _, results, summaries = found
+    for result, s in zip(results, summaries, strict=True):
+        assert (s["epsilon"], s["lipschitz_bound"]) == (result.epsilon, result.lipschitz_bound)
+        assert [part["name"] for part in s["parts"]] == ["sex", "pay is missing", "pay"]
+        assert s["bounds"]["five"]["max"] == result.lipschitz_bound
+    assert "not promised for another table" in summaries[0]["sentence"] or summaries[0]["problems"]
+    lines = " ".join(summaries[1]["guarantee"]["lines"])
+    assert "everything sensitive about one record" in lines and "for one replaced it is 12.00" in lines
+
+
+def test_pairs_are_counted_cell_by_cell(found):
+    analysis, results, summaries = found
+    frame, synthetic = analysis.table.frame, results[0].synthetic[0]
+    pairs = {tuple(pair["names"]): pair for pair in summaries[0]["pairs"]}
+    assert set(pairs) == {("area", "sex"), ("area", "pay"), ("sex", "pay")}
+    pair = pairs["area", "sex"]
+    for name, sex in (("confidential", frame["sex"]), ("synthetic", synthetic["sex"])):
+        naive = pd.crosstab(frame["area"], sex.to_numpy(), normalize="all")
+        naive = naive.reindex(index=pair["labels"][0], columns=pair["labels"][1], fill_value=0.0)
+        np.testing.assert_allclose(pair[name], naive)
+    area = pd.factorize(frame["area"])[0]
+    v = [cramers_v(area, pd.factorize(sex)[0]) for sex in (frame["sex"], synthetic["sex"].to_numpy())]
+    assert pair["association"] == pytest.approx(abs(v[0] - v[1]))
+    assert pairs["sex", "pay"]["labels"][1][-1] == "missing"
+    assert np.sum(pairs["sex", "pay"]["confidential"]) == pytest.approx(1.0)
+    assert np.sum(pairs["sex", "pay"]["confidential"], axis=0)[-1] == pytest.approx(0.1)
+
+
+def test_rows_and_figures_show_them(found):
+    _, results, summaries = found
+    labels = {"weighted": "Weighted", "censored": "Censored", "anchored": "Anchored"}
+    rows = record_results(summaries, labels, {"anchored": "needs a guess"})
+    assert [row["mechanism"] for row in rows] == ["weighted", "censored", "anchored"]
+    assert rows[1]["cells"]["epsilon"]["text"] == "6.00" and rows[2]["missing"] == "needs a guess"
+    assert [part["label"] for part in rows[0]["parts"]] == ["sex", "pay is missing", "pay"]
+    worst = max(results[0].parts, key=lambda part: part.distance)
+    assert rows[0]["cells"]["gap"]["text"] == f"{100 * worst.distance:.1f} points ({worst.part.name})"
+    figures = {f["key"]: f for f in record_figures(summaries, labels, ("sex", "pay"))}
+    assert figures["pair"]["title"].endswith("sex and pay")
+    assert len(figures["pair"]["table"]["rows"]) == 2 * len(figures["pair"]["traces"][0]["z"]) * len(
+        figures["pair"]["traces"][0]["x"]
+    )
+    assert figures["variables"]["traces"][0]["y"] == [100 * part.distance for part in results[0].parts]
+    assert len(figures["associations"]["traces"][0]["x"]) == 3
+
+
+def test_the_task_is_the_same_whichever_variable_is_described():
+    table = people()
+    one, other = (
+        make_settings(outcome=block.name, model=block.model, **COMMON, **block.options) for block in BLOCKS
+    )
+    first, second = (records_task(table, settings, BLOCKS, "censored") for settings in (one, other))
+    assert first.key == second.key and first.spec["settings"]["epsilon"] == 6.0
+    assert records_task(table, one.model_copy(update={"epsilon": 5.0}), BLOCKS, "censored").key != first.key
