@@ -9,6 +9,7 @@ from itertools import pairwise
 import pytest
 
 from synth_core.analysis.policy import Policy
+from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.settings import make_settings
 from synth_core.errors import InputError
 from synth_core.release.plan.settings_file import Scenario, chosen, from_bytes, from_link, to_link, to_text
@@ -163,3 +164,36 @@ def test_an_anchor_that_names_a_table_is_left_out():
     for anchor in ("reference", "series"):
         kept = to_text(SETTINGS.model_copy(update={"anchor": anchor}), ["anchored"])
         assert from_bytes(kept.encode()).settings.anchor == anchor
+
+
+BLOCKS = (
+    Block("inc\u00e9", "lognormal", {"unit": 10.0, "guess": (40.0, 0.8)}, share=0.7),
+    Block("marr", "categorical", {"categories": ("0", "1")}, missing=()),
+)
+
+
+def test_the_sensitive_variables_of_whole_records_come_back():
+    text = to_text(SETTINGS, ["anchored"], blocks=BLOCKS)
+    for file in (from_bytes(text.encode()), from_link(to_link(text))):
+        assert tuple(each.block for each in file.blocks) == BLOCKS
+    assert "blocks" not in to_text(SETTINGS, ["anchored"])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"share": 2.0}, "less than or equal to 1"),
+        ({"share": 0.5, "name": "marr"}, "named twice"),
+        ({"options": {"program": "a stranger's"}}, "no option of a block"),
+        ({"options": {"unit": "many"}}, "unit"),
+        ({"model": "nothing"}, "there is no model"),
+        ({"name": "b"}, "a predictor too"),
+        ({"name": "other"}, "must be one of the blocks"),
+        ({"code": 1}, "code"),
+    ],
+)
+def test_a_stranger_s_blocks_are_refused(change, message):
+    values = json.loads(to_text(SETTINGS, ["anchored"], blocks=BLOCKS))
+    values["blocks"][0] |= change
+    with pytest.raises(InputError, match=message):
+        from_bytes(json.dumps(values).encode())

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_serializer, field_validator, model_validator
 
-from synth_core.analysis.records.blocks import Block, Part, common_of, parts_of
+from synth_core.analysis.records.blocks import Part, common_of, parts_of
 from synth_core.analysis.settings import Settings
 from synth_core.mechanisms.catalogue import HISTOGRAM, NO_TABLE, Mechanism, find_mechanism
 from synth_core.mechanisms.composition import Count
@@ -29,6 +29,7 @@ from synth_core.release.bounded_text import (
     parse_document,
     read_limited,
 )
+from synth_core.release.plan.planned_block import PlannedBlock
 from synth_core.system import limits
 
 FORMAT: Final = "synth-core-plan"
@@ -114,31 +115,6 @@ class FrozenFile(_Closed):
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
     k: Annotated[float, Field(gt=0, le=100)] | None = None
     scalar: Annotated[float, Field(ge=0, le=1)] | None = None
-
-
-class PlannedBlock(_Closed):
-    """A sensitive variable of whole records, as `analysis.records.blocks.Block`.
-
-    What marks a missing value stands among the plan's `missing`.
-    """
-
-    name: Annotated[Seen, Field(min_length=1, max_length=500)]
-    model: Annotated[str, Field(max_length=50)]
-    options: dict[Annotated[str, Field(max_length=50)], Any] = Field(default_factory=dict, max_length=30)
-    may_be_missing: bool = False
-    earlier_scale: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
-    share: Annotated[float, Field(gt=0, le=1)] | None = None
-
-    @field_validator("options")
-    @classmethod
-    def _tuples(cls, value: dict[str, Any]) -> dict[str, Any]:
-        return {name: tuple(each) if isinstance(each, list) else each for name, each in value.items()}
-
-    @property
-    def block(self) -> Block:
-        """The same, as an analysis takes it."""
-        missing = () if self.may_be_missing else None
-        return Block(self.name, self.model, self.options, missing, self.earlier_scale, self.share)
 
 
 class Plan(_Closed):

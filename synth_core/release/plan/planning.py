@@ -30,6 +30,7 @@ from synth_core.release.plan.plan import (
     needs_map,
     of_blocks,
 )
+from synth_core.release.plan.planned_block import PlannedBlock
 from synth_core.release.plan.schema import data_fingerprint, schema_of
 from synth_core.system import clock, files
 
@@ -135,17 +136,7 @@ def make_records_plan(analysis: RecordsAnalysis, result: RecordsResult, decision
     values = _values(decision, table, s, columns) | {
         "mechanism": result.mechanism,
         "target_epsilon": s.epsilon,
-        "blocks": [
-            {
-                "name": block.name,
-                "model": block.model,
-                "options": block.options,
-                "may_be_missing": block.missing is not None,
-                "earlier_scale": block.earlier_scale,
-                "share": block.share,
-            }
-            for block in analysis.blocks
-        ],
+        "blocks": [PlannedBlock.of(block) for block in analysis.blocks],
     }
     measures = {"ecdf_max": max(part.distance for part in result.parts)}
     measures |= {

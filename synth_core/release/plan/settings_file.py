@@ -8,13 +8,15 @@ import zlib
 from collections.abc import Iterable
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_serializer, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_serializer, field_validator, model_validator
 
 from synth_core.analysis.policy import Policy
+from synth_core.analysis.records.blocks import Block, common_of, parts_of
 from synth_core.analysis.settings import Settings
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import NO_TABLE, find_mechanism
 from synth_core.release.bounded_text import Markers, parse_document
+from synth_core.release.plan.planned_block import PlannedBlock
 from synth_core.system import limits
 
 FORMAT: Final = "synth-core-settings"
@@ -64,13 +66,24 @@ class Scenario(Chosen):
 class SettingsFile(Chosen):
     """What a file or a link holds. `version` grows when the meaning of a field changes.
 
-    `missing` holds the values that mean missing in the table.
+    `missing` holds the values that mean missing in the table, `blocks` all sensitive variables of whole records.
     """
 
     format: Literal["synth-core-settings"] = FORMAT
     version: Literal[1] = 1
     scenarios: Annotated[tuple[Scenario, ...], Field(max_length=limits.MAX_SCENARIOS)] = ()
     missing: Markers = ()
+    blocks: tuple[PlannedBlock, ...] = Field(
+        default=(), max_length=limits.MAX_BLOCKS, exclude_if=lambda value: not value
+    )
+
+    @model_validator(mode="after")
+    def _blocks_belong_together(self) -> SettingsFile:
+        if self.blocks:
+            parts_of([each.block for each in self.blocks], common_of(self.settings))
+            if self.settings.outcome not in {each.name for each in self.blocks}:
+                raise ValueError("the outcome of the settings must be one of the blocks")
+        return self
 
     @field_validator("scenarios")
     @classmethod
@@ -96,11 +109,13 @@ def to_text(
     policy: Policy | None = None,
     scenarios: tuple[Scenario, ...] = (),
     missing: tuple[str, ...] = (),
+    blocks: tuple[Block, ...] = (),
 ) -> str:
     """Choices as JSON, the same text for the same choices; a rule and scenarios stand there if there are any."""
     kept = chosen(settings, mechanisms, policy)
     plain = {name: getattr(kept, name) for name in Chosen.model_fields}
-    file = SettingsFile(**plain, scenarios=scenarios, missing=missing)
+    held = tuple(PlannedBlock(**PlannedBlock.of(block)) for block in blocks)
+    file = SettingsFile(**plain, scenarios=scenarios, missing=missing, blocks=held)
     empty = {name for name in ("policy", "scenarios") if not getattr(file, name)}
     return json.dumps(
         file.model_dump(mode="json", exclude=empty), sort_keys=True, ensure_ascii=False, indent=2

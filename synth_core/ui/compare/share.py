@@ -24,7 +24,10 @@ def _open(upload: Any) -> None:
 
 
 def _take(file: SettingsFile) -> None:
-    brought: dict[str, Any] = {}  # what a file does not name stays as it is
+    for block in file.blocks:
+        session.current().table.column(block.name)
+    # A rule and scenarios that a file does not name stay as they are.
+    brought: dict[str, Any] = {"blocks": tuple(each.block for each in file.blocks)}
     if file.policy is not None:
         brought["policy"] = file.policy
     if file.scenarios:
@@ -92,6 +95,7 @@ def offered_by_link() -> None:
             )
             + f"settings: {session.plain(s.outcome)} by the model {session.plain(s.model)}, scale "
             f"{s.scale:g}, shift {s.shift:g}, ε {s.epsilon:g}, {len(file.mechanisms)} mechanisms"
+            + (f"; {len(file.blocks)} sensitive variables" if file.blocks else "")
             + (f"; {len(file.scenarios)} scenarios" if file.scenarios else "")
             + (
                 f"; values that mean missing: {session.plain(', '.join(file.missing))}"
@@ -114,7 +118,12 @@ def settings_menu() -> None:
         try:
             browser, chosen, settings = session.current(), session.choices(), session.settings()
             text = to_text(
-                settings, chosen.mechanisms, chosen.policy, chosen.scenarios, browser.table.missing
+                settings,
+                chosen.mechanisms,
+                chosen.policy,
+                chosen.scenarios,
+                browser.table.missing,
+                chosen.whole,
             )
         except InputError as error:
             st.error(session.plain(str(error)), icon=":material/error:")
@@ -149,6 +158,7 @@ def _link(browser: Browser, settings: Settings) -> str:
     """
     chosen, example = browser.choices, "" if browser.example is None else example_word(browser.example)
     scenarios = chosen.scenarios if example else ()
-    word = to_link(to_text(settings, chosen.mechanisms, chosen.policy, scenarios, browser.table.missing))
+    missing = browser.table.missing
+    word = to_link(to_text(settings, chosen.mechanisms, chosen.policy, scenarios, missing, chosen.whole))
     page = (st.context.url or "").partition("?")[0]
     return f"{page}?{PARAMETER}={word}" + (f"&{EXAMPLE}={example}" if example else "")

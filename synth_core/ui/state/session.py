@@ -302,7 +302,8 @@ def use_settings(kept: Settings, mechanisms: list[str] | tuple[str, ...], **more
         kept = kept.model_copy(update={"program": chosen.settings.program})
     else:  # it runs only once approved: on the page Help, under Own programs, where it can be read now
         drafted = {"program_draft": kept.program}
-    update = {"settings": kept} | pairs(kept.bounds, kept.guess, kept.risk_span) | drafted | more
+    update = {"settings": kept, "blocks": chosen.whole} | pairs(kept.bounds, kept.guess, kept.risk_span)
+    update |= drafted | more
     change(chosen.model_copy(update=update).with_mechanisms(*mechanisms))
 
 

@@ -1,0 +1,49 @@
+"""A sensitive variable of whole records, as plans and settings files hold it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from synth_core.analysis.records.blocks import Block
+from synth_core.release.bounded_text import Seen
+
+
+class PlannedBlock(BaseModel):
+    """A sensitive variable of whole records, as `analysis.records.blocks.Block`.
+
+    What marks a missing value stands among the `missing` of the plan or the file.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: Annotated[Seen, Field(min_length=1, max_length=500)]
+    model: Annotated[str, Field(max_length=50)]
+    options: dict[Annotated[str, Field(max_length=50)], Any] = Field(default_factory=dict, max_length=30)
+    may_be_missing: bool = False
+    earlier_scale: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    share: Annotated[float, Field(gt=0, le=1)] | None = None
+
+    @field_validator("options")
+    @classmethod
+    def _tuples(cls, value: dict[str, Any]) -> dict[str, Any]:
+        return {name: tuple(each) if isinstance(each, list) else each for name, each in value.items()}
+
+    @property
+    def block(self) -> Block:
+        """The same, as an analysis takes it."""
+        missing = () if self.may_be_missing else None
+        return Block(self.name, self.model, self.options, missing, self.earlier_scale, self.share)
+
+    @staticmethod
+    def of(block: Block) -> dict[str, Any]:
+        """The fields of a block."""
+        return {
+            "name": block.name,
+            "model": block.model,
+            "options": block.options,
+            "may_be_missing": block.missing is not None,
+            "earlier_scale": block.earlier_scale,
+            "share": block.share,
+        }
