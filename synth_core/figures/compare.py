@@ -67,9 +67,7 @@ def results(
     rows = []
     for s in summaries:
         worst = worst_statistic(s)
-        epsilon = f"{s['epsilon']:.2f}"
-        if s["n_datasets"] > 1:
-            epsilon += f" × {s['n_datasets']} = {s['epsilon'] * s['n_datasets']:.2f}"
+        epsilon = epsilon_text(s)
         hints = []
         if s["preview_khat"] is not None:
             epsilon = f"≈ {epsilon}"
@@ -79,12 +77,8 @@ def results(
             )
         hints += [*_warnings(s), *guarantees[s["mechanism"]].get("hints", ())]
         rows.append(
-            {
-                "mechanism": s["mechanism"],
-                "label": labels[s["mechanism"]],
-                "plain": in_plain_words(find_mechanism(s["mechanism"])),
-                "old": bool(s.get("old")),
-                "color": color(s["mechanism"]),
+            row_head(s, labels)
+            | {
                 "guarantee": {k: guarantees[s["mechanism"]][k] for k in ("label", "strength", "lines")},
                 "sentence": guarantees[s["mechanism"]]["sentence"],
                 "verdict": None,
@@ -112,6 +106,23 @@ def results(
     for row in rows:
         row["verdict"] = _verdict(row, usable, guarantees)
     return rows + missing_rows(missing or {}, labels)
+
+
+def row_head(s: Summary, labels: dict[str, str]) -> dict[str, Any]:
+    """Which mechanism a row is of."""
+    return {
+        "mechanism": s["mechanism"],
+        "label": labels[s["mechanism"]],
+        "plain": in_plain_words(find_mechanism(s["mechanism"])),
+        "old": bool(s.get("old")),
+        "color": color(s["mechanism"]),
+    }
+
+
+def epsilon_text(s: Summary) -> str:
+    """Epsilon of one data set, and of all where there are several."""
+    one, n = s["epsilon"], s["n_datasets"]
+    return f"{one:.2f}" + (f" × {n} = {one * n:.2f}" if n > 1 else "")
 
 
 def missing_rows(missing: Mapping[str, str], labels: dict[str, str]) -> list[dict[str, Any]]:

@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from synth_core.analysis.anchored import clamped_warning
-from synth_core.figures.compare import cell, has_not_converged, mark_best, missing_rows
+from synth_core.figures.compare import (
+    cell,
+    epsilon_text,
+    has_not_converged,
+    mark_best,
+    missing_rows,
+    row_head,
+)
 from synth_core.figures.palette import color
 from synth_core.figures.parts import (
     Figure,
@@ -19,8 +26,7 @@ from synth_core.figures.parts import (
     table,
 )
 from synth_core.figures.privacy import bounds_figure
-from synth_core.mechanisms.catalogue import find_mechanism
-from synth_core.mechanisms.words import RECORD_FIGURES, in_plain_words
+from synth_core.mechanisms.words import RECORD_FIGURES
 
 PAIRS = 12  # that are shown, the worst first
 MAPS = 4  # mechanisms whose cells are shown side by side
@@ -33,24 +39,18 @@ def record_results(
     """One row a mechanism, with a row for each of its variables beneath."""
     rows = []
     for s in summaries:
-        found, epsilon = s["measures"], f"{s['epsilon']:.2f}"
-        if s["n_datasets"] > 1:
-            epsilon += f" × {s['n_datasets']} = {s['epsilon'] * s['n_datasets']:.2f}"
+        found = s["measures"]
         worst = max(s["parts"], key=lambda part: part["distance"])
         rows.append(
-            {
-                "mechanism": s["mechanism"],
-                "label": labels[s["mechanism"]],
-                "plain": in_plain_words(find_mechanism(s["mechanism"])),
-                "old": bool(s.get("old")),
-                "color": color(s["mechanism"]),
+            row_head(s, labels)
+            | {
                 "guarantee": s["guarantee"],
                 "sentence": s["sentence"],
                 "verdict": None,
                 "hints": _hints(s),
                 "parts": [_part(part) for part in s["parts"]],
                 "cells": {
-                    "epsilon": cell(epsilon, s["epsilon"]),
+                    "epsilon": cell(epsilon_text(s), s["epsilon"]),
                     "sample": cell(f"{100 * found['sample_share']:.1f} %", -found["sample_share"]),
                     "gap": cell(f"{100 * worst['distance']:.1f} points ({worst['name']})", worst["distance"]),
                     "associations": cell(f"{found['association']:.3f}", found["association"]),

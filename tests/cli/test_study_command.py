@@ -105,7 +105,7 @@ def test_table_1_of_censor_with_40_replicates(capsys):
     status, out, err = run(capsys, "censor-4", "--replicates", "40", "--baseline", "1", "--format", "json")
     assert status == 0, err
     found = json.loads(out)
-    rows = [row for row in found["rows"] if row["quantity"].startswith("Table 1")]
+    rows = [row for row in found["rows"] if row["quantity"].startswith("Table 1: records")]
     assert len(rows) == 63
     for row in rows:
         if "Censor_w" not in row["quantity"]:
