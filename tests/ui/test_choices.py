@@ -1,5 +1,7 @@
 """The choices are one frozen value; changing, undoing and validating it."""
 
+from dataclasses import replace
+
 import pandas as pd
 import pydantic
 import pytest
@@ -330,3 +332,16 @@ def test_one_variable_is_no_whole_record_and_another_table_has_none():
     assert choices.with_settings(outcome="nettfa").whole == ()  # settings of another variable were taken over
     assert choices.for_table({"outcome": "x"}).whole == ()
     assert first_choices().whole == ()
+
+
+def test_steps_of_whole_records_have_names():
+    alone = described().describing("inc").model_copy(update={"blocks": ()})
+    both, again = described(), described().describing("inc")
+    shared = both.model_copy(update={"blocks": (replace(both.blocks[0], share=0.5), both.blocks[1])})
+    turned = both.model_copy(update={"blocks": both.blocks[::-1]})
+    assert step_words(alone, both) == "sensitive too: marr"
+    assert step_words(both, alone) == "not sensitive: marr"
+    assert step_words(both, again) == "described: inc"
+    assert step_words(both, shared) == "shares of ε, or what may be missing"
+    assert step_words(both, turned) == "order of the sensitive variables"
+    assert step_words(again, again.with_settings(unit=100.0)) == "unit of the density 10 → 100"

@@ -56,6 +56,8 @@ def _list(steps: list[Choices], now: int) -> None:
 
 def step_words(before: Choices, after: Choices) -> str:
     """What one change was: "c 0.9 → 0.5", "with Censored", "without Weighted"."""
+    if blocks := _of_blocks(before, after):  # what else differs is said of another variable
+        return "; ".join(blocks)
     words = changed_settings(before.settings, after.settings)
     for verb, some, others in (("with", after, before), ("without", before, after)):
         names = [find_mechanism(key).label for key in some.mechanisms if key not in others.mechanisms]
@@ -71,6 +73,23 @@ def step_words(before: Choices, after: Choices) -> str:
     if not words:
         return "a choice"
     return "; ".join(words[:3]) + (f"; {len(words) - 3} more" if len(words) > 3 else "")
+
+
+def _of_blocks(before: Choices, after: Choices) -> list[str]:
+    """What became of the sensitive variables of whole records; the settings then are those of another of them."""
+    old, new = ([block.name for block in some.whole] for some in (before, after))
+    if set(old) != set(new):
+        joined = [f"sensitive too: {name}" for name in (new if old else new[-1:]) if name not in old]
+        return joined + [
+            f"not sensitive: {name}" for name in old if name not in (new or [after.settings.outcome])
+        ]
+    if old and before.settings.outcome != after.settings.outcome:
+        return [f"described: {after.settings.outcome}"]
+    moved = ["order of the sensitive variables"] if old != new else []
+    kept = {block.name: (block.share, block.missing) for block in before.whole}
+    if any(kept[block.name] != (block.share, block.missing) for block in after.whole):
+        moved.append("shares of ε, or what may be missing")
+    return moved
 
 
 def _of_scenarios(before: tuple[Scenario, ...], after: tuple[Scenario, ...]) -> list[str]:
