@@ -344,4 +344,4 @@ def test_steps_of_whole_records_have_names():
     assert step_words(both, again) == "described: inc"
     assert step_words(both, shared) == "shares of ε, or what may be missing"
     assert step_words(both, turned) == "order of the sensitive variables"
-    assert step_words(again, again.with_settings(unit=100.0)) == "unit of the density 10 → 100"
+    assert step_words(again, again.with_settings(unit=100.0)) == "unit 10 → 100"
