@@ -7,6 +7,7 @@ from typing import Any
 
 from synth_core.analysis.anchored import clamped_warning
 from synth_core.analysis.measures import worst_statistic
+from synth_core.figures.categories import of_categories, shares_figure
 from synth_core.figures.palette import color
 from synth_core.figures.parts import Figure, Other, Summary, statistic_label
 from synth_core.figures.privacy import bounds_figure, weights_figure
@@ -191,9 +192,10 @@ def compare_figures(
     summaries: list[Summary], labels: dict[str, str], outcome: str, other: Other | None = None
 ) -> list[Figure]:
     """The four figures, in reading order; with what is seen beside the present choices, if anything is."""
+    of_values = shares_figure if of_categories(summaries[0]) else ecdf_figure
     return [
         bounds_figure(summaries, labels, other),
-        ecdf_figure(summaries, labels, outcome, other),
+        of_values(summaries, labels, outcome, other),
         weights_figure(summaries, labels, other),
         quantiles_figure(summaries, labels, other),
     ]

@@ -60,6 +60,12 @@ def legend_layout(summaries: list[Summary], other: Other | None) -> dict[str, An
     return {"showlegend": True, "legend": legend | {"font": {"size": 10}, "bgcolor": "rgba(0,0,0,0)"}}
 
 
+def legend_above() -> dict[str, Any]:
+    """A legend in one line above the panel."""
+    legend = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "bgcolor": "rgba(0,0,0,0)"}
+    return {"showlegend": True, "legend": legend}
+
+
 INTERNAL = "internal"
 TEXT, FAINT = "@text", "@faint"
 

@@ -20,6 +20,7 @@ from synth_core.figures.parts import (
     axis,
     figure,
     known,
+    legend_above,
     opacity,
     scatter,
     shown,
@@ -130,7 +131,7 @@ def variables_figure(summaries: list[Summary], labels: dict[str, str]) -> Figure
             "xaxis": axis("Sensitive variable, in the order of synthesis"),
             "yaxis": axis("Off by (percentage points)", rangemode="tozero"),
             "barmode": "group",
-            **_legend(),
+            **legend_above(),
         },
         table(["Variable", "Mechanism", "Off by (points)"], rows),
         "; ".join(
@@ -175,7 +176,7 @@ def associations_figure(summaries: list[Summary], labels: dict[str, str]) -> Fig
         {
             "xaxis": axis("Association (Cramér's V) off by", rangemode="tozero"),
             "yaxis": axis("", tickvals=list(range(len(pairs))), ticktext=names),
-            **_legend(),
+            **legend_above(),
         },
         table(["Pair", "Mechanism", "Association off by"], rows),
         f"furthest off: {names[-1]}" if names else "no pairs",
@@ -259,10 +260,3 @@ def pair_figure(summaries: list[Summary], labels: dict[str, str], pair: tuple[st
         table([names[0], names[1], "Mechanism", "Synthetic minus confidential (points)"], rows),
         f"largest difference {reach:.1f} points",
     )
-
-
-def _legend() -> dict[str, Any]:
-    return {
-        "showlegend": True,
-        "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "bgcolor": "rgba(0,0,0,0)"},
-    }

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from synth_core.analysis.utility import statistic_words
+from synth_core.figures.categories import of_categories
 from synth_core.figures.palette import color, dash
 from synth_core.figures.parts import (
     FAINT_OTHER,
@@ -29,6 +30,7 @@ from synth_core.figures.parts import (
     worded,
 )
 from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.mechanisms.words import CATEGORY_FIGURES
 
 # Points drawn; and how much farther than all others the extremes must lie to be left out.
 MANY, FAR = 100, 3.0
@@ -125,6 +127,8 @@ class Words:
 def quantiles_figure(summaries: list[Summary], labels: dict[str, str], other: Other | None = None) -> Figure:
     """Mean and percentiles: synthetic minus confidential, in percent, with 95 % intervals."""
     key, title, reading = worded("quantiles")
+    if of_categories(summaries[0]):
+        title, reading = CATEGORY_FIGURES[key].plain, CATEGORY_FIGURES[key].about
     words = Words(
         key, title, f"{reading} Triangles lie beyond {OFF_SCALE:.0f} %.", "Statistic", statistic_label
     )

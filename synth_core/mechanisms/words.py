@@ -136,6 +136,20 @@ FIGURES = {
     ),
 }
 
+CATEGORY_FIGURES = {  # in the place of "ecdf" and "quantiles", where the sensitive variable has categories
+    "ecdf": Word(
+        "Accuracy: shares of the categories",
+        "Multinomial logit",
+        "Bars of one height mean the same share; thin lines are 95 % intervals. Grey is the confidential table.",
+    ),
+    "quantiles": Word(
+        "Accuracy: error of each share",
+        "Multinomial logit",
+        "Dots near 0 with short bars are accurate; the grey band is the confidential data's own 95 % sampling "
+        "interval.",
+    ),
+}
+
 RECORD_FIGURES = {
     "variables": Word(
         "Accuracy: each variable by itself",

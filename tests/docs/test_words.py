@@ -9,6 +9,7 @@ from synth_core.mechanisms.catalogue import MECHANISMS
 from synth_core.mechanisms.schemes import SCHEMES
 from synth_core.mechanisms.words import (
     ADJUSTMENTS,
+    CATEGORY_FIGURES,
     COLUMNS,
     FIGURES,
     LIKELIHOODS,
@@ -22,7 +23,7 @@ from tests.support.documents import DOCS
 ENTRIES = set(re.findall(r"^- \*\*(.+?)\*\*", (DOCS / "guide/glossary.md").read_text(encoding="utf-8"), re.M))
 
 
-ALL = (COLUMNS, FIGURES, RECORD_COLUMNS, RECORD_FIGURES)
+ALL = (COLUMNS, FIGURES, CATEGORY_FIGURES, RECORD_COLUMNS, RECORD_FIGURES)
 
 
 @pytest.mark.parametrize(

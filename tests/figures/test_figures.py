@@ -275,3 +275,21 @@ def test_a_drawn_distribution_function_keeps_jumps_and_leaves_a_far_value_outsid
     assert {trace["line"]["shape"] for trace in lines} == {"hv"}
     assert shown["layout"]["xaxis"]["range"][0] > -50_000
     assert "outside" in shown["layout"]["xaxis"]["title"]["text"]
+
+
+def test_a_variable_of_categories_shows_shares_and_no_distribution_function(summaries):
+    statistics = [
+        {"name": f"share of {name}", "confidential": mine, "confidential_interval": (mine - 0.02, mine + 0.02),
+         "synthetic": theirs, "synthetic_interval": (theirs - 0.03, theirs + 0.03), "relative_error": theirs / mine - 1}
+        for name, mine, theirs in (("<b>single</b>", 0.3, 0.27), ("married", 0.7, 0.73))
+    ]  # fmt: skip
+    some = [s | {"statistics": statistics} for s in summaries[:2]]
+    labels = {s["mechanism"]: s["mechanism"] for s in some}
+    figures = {each["key"]: each for each in compare_figures(some, labels, "status")}
+    shares = figures["ecdf"]
+    assert shares["title"] == "Accuracy: shares of the categories"
+    assert [trace["y"] for trace in shares["traces"]] == [[30.0, 70.0], [27.0, 73.0], [27.0, 73.0]]
+    assert "<b>" not in str(shares["traces"])
+    assert shares["traces"][1]["error_y"]["array"] == pytest.approx([3.0, 3.0])
+    assert figures["quantiles"]["title"] == "Accuracy: error of each share"
+    assert shares["table"]["columns"] == ["Share in %", "<b>single</b>", "married"]

@@ -1,0 +1,96 @@
+"""A sensitive variable of categories: its shares in the place of a distribution function."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from synth_core.analysis.utility import SHARE_OF
+from synth_core.figures.palette import color
+from synth_core.figures.parts import (
+    FAINT_OTHER,
+    TEXT,
+    Figure,
+    Other,
+    Summary,
+    axis,
+    figure,
+    known,
+    legend_above,
+    opacity,
+    shown,
+    table,
+)
+from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.mechanisms.words import CATEGORY_FIGURES
+
+GREY = "rgba(128,128,128,0.55)"
+
+
+def of_categories(summary: Summary) -> bool:
+    """Whether a summary is of a variable of categories."""
+    return bool(summary["statistics"][0]["name"].startswith(SHARE_OF))
+
+
+def shares_figure(
+    summaries: list[Summary], labels: dict[str, str], outcome: str, other: Other | None = None
+) -> Figure:
+    """Share of each category: the confidential bar, and one a mechanism, with 95 % intervals."""
+    first = summaries[0]["statistics"]
+    traces = [_bars(first, "confidential", "Confidential", GREY)]
+    rows = [["Confidential", *(f"{100 * each['confidential']:.2f}" for each in first)]]
+    if other is not None:
+        for before in other.found.values():
+            name = before["mechanism"]
+            label = labels.get(name) or find_mechanism(name).label
+            traces.append(
+                _bars(before["statistics"], "synthetic", label, color(name))
+                | {"opacity": FAINT_OTHER}
+                | known(label, other.name, name)
+            )
+    for s in summaries:
+        name = s["mechanism"]
+        traces.append(
+            _bars(s["statistics"], "synthetic", labels[name], color(name))
+            | {"opacity": opacity(s)}
+            | known(labels[name], "" if other is None else other.now, name)
+        )
+        rows.append([labels[name], *(f"{100 * each['synthetic']:.2f}" for each in s["statistics"])])
+    word = CATEGORY_FIGURES["ecdf"]
+    return figure(
+        "ecdf",
+        word.plain,
+        word.about,
+        traces,
+        {
+            "xaxis": axis(f"{shown(outcome)}, by declared category", type="category"),
+            "yaxis": axis("Share of the records (%)", rangemode="tozero"),
+            "barmode": "group",
+            **legend_above(),
+        },
+        table(["Share in %", *(each["name"].removeprefix(SHARE_OF) for each in first)], rows),
+        "; ".join(
+            f"{labels[s['mechanism']]}: off by {100 * s['ecdf_max']:.1f} points in all" for s in summaries
+        ),
+    )
+
+
+def _bars(statistics: list[dict[str, Any]], side: str, label: str, look: str) -> dict[str, Any]:
+    middle = [100 * each[side] for each in statistics]
+    ends = [each[f"{side}_interval"] for each in statistics]
+    return {
+        "type": "bar",
+        "name": label,
+        "x": [shown(each["name"].removeprefix(SHARE_OF)) for each in statistics],
+        "y": middle,
+        "marker": {"color": look},
+        "error_y": {
+            "type": "data",
+            "symmetric": False,
+            "array": [max(100 * high - m, 0.0) for m, (_, high) in zip(middle, ends, strict=True)],
+            "arrayminus": [max(m - 100 * low, 0.0) for m, (low, _) in zip(middle, ends, strict=True)],
+            "color": TEXT,
+            "thickness": 1,
+            "width": 2,
+        },
+        "hovertemplate": f"{label}, %{{x}}: %{{y:.2f}} %<extra></extra>",
+    }
