@@ -160,3 +160,21 @@ def test_many_mechanisms_take_several_pages():
     pages = [page for page in briefing(SOURCE, many, releasable=False) if "what it costs" in page.title]
     assert [len(page.rows) for page in pages] == [4, 4, 4]
     assert pages[1].title == "What each promises, and what it costs (2 of 3)"
+
+
+def test_shares_of_categories_are_bars_that_can_be_edited():
+    found = made_up(0, mechanisms=("unweighted", "weighted"))
+    shares = [
+        {"name": f"share of {name}", "confidential": mine, "confidential_interval": (mine, mine),
+         "synthetic": theirs, "synthetic_interval": (theirs, theirs), "relative_error": theirs / mine - 1}
+        for name, mine, theirs in (("single", 0.25, 0.2), ("married", 0.75, 0.8))
+    ]  # fmt: skip
+    settings = SETTINGS.model_copy(update={"outcome": "status", "model": "categorical"})
+    chapter = Chapter("A", "", settings, [each | {"statistics": shares} for each in found])
+    pages = briefing(SOURCE, [chapter], releasable=False)
+    deck = Presentation(io.BytesIO(powerpoint(pages)))
+    charts = [shape.chart for slide in deck.slides for shape in slide.shapes if shape.has_chart]
+    [chart] = [each for each in charts if next(s.name for s in each.series) == "Confidential"]
+    assert [list(series.values) for series in chart.series] == [[25.0, 75.0], [20.0, 80.0], [20.0, 80.0]]
+    assert list(chart.plots[0].categories) == ["single", "married"]
+    assert "shares of the categories" in web_page(pages).decode()

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from synth_core.analysis.utility import SHARE_OF
+from synth_core.figures.categories import of_categories
 from synth_core.figures.palette import color
 from synth_core.figures.parts import Summary, statistic_label
 from synth_core.mechanisms.guarantees import Guarantee
@@ -53,7 +55,37 @@ def _thinned(values: Sequence[float]) -> tuple[float, ...]:
     return tuple(kept if kept[-1] == values[-1] else [*kept, values[-1]])
 
 
-def ecdf_chart(summaries: list[Summary], labels: dict[str, str], outcome: str) -> Chart:
+def values_chart(summaries: list[Summary], labels: dict[str, str], outcome: str) -> Chart:
+    """Distribution functions, or shares of categories."""
+    return (_shares_chart if of_categories(summaries[0]) else _ecdf_chart)(summaries, labels, outcome)
+
+
+def _shares_chart(summaries: list[Summary], labels: dict[str, str], outcome: str) -> Chart:
+    """Shares of categories, of what has converged."""
+    first = summaries[0]["statistics"]
+    bars = [Series("Confidential", "#1b2430", (), tuple(100 * each["confidential"] for each in first))]
+    bars += [
+        Series(
+            labels[s["mechanism"]],
+            color(s["mechanism"]),
+            (),
+            tuple(100 * each["synthetic"] for each in s["statistics"]),
+        )
+        for s in summaries
+        if not s["problems"]
+    ]
+    return Chart(
+        "bars",
+        "Shares of the categories",
+        "Bars of one height mean the same share.",
+        outcome,
+        "Share of the records (%)",
+        tuple(bars),
+        tuple(each["name"].removeprefix(SHARE_OF) for each in first),
+    )
+
+
+def _ecdf_chart(summaries: list[Summary], labels: dict[str, str], outcome: str) -> Chart:
     """Distribution functions, of what has converged."""
     curves = [("Confidential", "#1b2430", summaries[0]["ecdf"]["confidential"])]
     curves += [
@@ -81,7 +113,7 @@ def errors_chart(summaries: list[Summary], labels: dict[str, str]) -> Chart:
     names = tuple(statistic_label(each["name"]) for each in summaries[0]["statistics"])
     return Chart(
         "bars",
-        "Errors of mean and percentiles",
+        "Errors of the shares" if of_categories(summaries[0]) else "Errors of mean and percentiles",
         "Short bars are accurate.",
         "",
         "Synthetic − confidential (% of confidential)",

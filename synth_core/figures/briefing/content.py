@@ -8,7 +8,7 @@ from typing import Any
 
 from synth_core.analysis.explained import explained, sentence
 from synth_core.analysis.settings import Settings
-from synth_core.figures.briefing.charts import Chart, ecdf_chart, epsilon_chart, errors_chart, weights_chart
+from synth_core.figures.briefing.charts import Chart, epsilon_chart, errors_chart, values_chart, weights_chart
 from synth_core.figures.compare import compare_figures, results
 from synth_core.figures.parts import Figure, Summary
 from synth_core.mechanisms.catalogue import find_mechanism
@@ -217,7 +217,7 @@ def _figures(name: str, chapter: Chapter, internal: bool) -> list[Page]:
         if each["traces"]
     }
     charts = {
-        "ecdf": ecdf_chart(summaries, labels, chapter.settings.outcome),
+        "ecdf": values_chart(summaries, labels, chapter.settings.outcome),
         "quantiles": errors_chart(summaries, labels),
         "bounds": epsilon_chart(summaries, labels, _guarantees(chapter)),
         "weights": weights_chart(summaries, labels),
