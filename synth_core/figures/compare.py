@@ -153,15 +153,21 @@ def _verdict(
         return None
     if not verdict.passed:
         said = bool(row["hints"]) and row not in usable  # that it has not converged stands there already
-        return {"passed": False, "text": "✗ fails", "reason": "" if said else "; ".join(verdict.reasons)}
+        return {
+            "passed": False,
+            "text": "✗ fails" + (", not sure" if verdict.doubt else ""),
+            "reason": "" if said else ". ".join(filter(None, ["; ".join(verdict.reasons), verdict.doubt])),
+        }
     passing = [guarantees[o["mechanism"]]["verdict"] for o in _same_promise(row, usable)]
     rivals = [other.by for other in passing if other.passed]
     best = len(rivals) > 1 and f"{verdict.by:.3g}" == f"{min(rivals):.3g}"
     tied = sum(f"{by:.3g}" == f"{verdict.by:.3g}" for by in rivals) > 1
     return {
         "passed": True,
-        "text": "✓ passes" + (", ties for best" if best and tied else ", best" if best else ""),
-        "reason": "",
+        "text": "✓ passes"
+        + (", ties for best" if best and tied else ", best" if best else "")
+        + (", not sure" if verdict.doubt else ""),
+        "reason": verdict.doubt,
     }
 
 
