@@ -15,6 +15,11 @@ from synth_core.mechanisms.guarantees import Guarantee
 from synth_core.mechanisms.suspicion import epsilon_number
 from synth_core.system import limits
 
+CHOSEN_HERE = (
+    "A strict promise does not cover a choice made by looking at these results. It stays strict if the settings are "
+    "chosen on a public, simulated or earlier table."
+)
+
 
 class Policy(BaseModel):
     """A limit of ε, one of accuracy, and which guarantee is required; without limits it is no rule.
@@ -136,9 +141,7 @@ def _doubt(policy: Policy, numbers: Mapping[str, Any], error: float | None, n_re
     least, most = (100 * end for end in reach)
     passes = 100 * error <= policy.percent * (1 + 1e-9)
     if passes and not n_reasons and most > policy.percent:
-        return (
-            f"Not sure: a release is a random draw, and another one of these settings may be off by up to {_short(most)} %"
-        )
+        return f"Not sure: a release is a random draw, and another one of these settings may be off by up to {_short(most)} %"
     if not passes and n_reasons == 1 and least <= policy.percent:
         return "Not sure: a release is a random draw, and another one of these settings may pass"
     return ""

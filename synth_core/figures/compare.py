@@ -29,7 +29,7 @@ def has_not_converged(problems: list[str]) -> str:
     """What to do about a fit whose chains disagree."""
     return (
         f"has not converged, do not use its numbers: {'; '.join(problems)}. "
-        "Try more draws or a longer warm-up; for a mixture, another concentration or scale (Data page)."
+        "Take more draws or a longer warm-up (under Sampling); a mixture may need another concentration or scale (Data page)."
     )
 
 
@@ -40,7 +40,8 @@ def _warnings(s: Summary) -> list[str]:
         hints.append(has_not_converged(s["problems"]))
     warning = clamped_warning(s["n_censored"], s["n_records"])
     if s["anchor"] and warning:
-        hints.append(f"{warning} (More of the mechanisms).")
+        now = f", which is {s['tuned']['c']:.3g} now" if "c" in s["tuned"] else ""
+        hints.append(f"{warning} around the anchor{now} (More of the mechanisms).")
     elif s["n_censored"] > MANY_CENSORED * s["n_records"]:
         hints.append(
             f"{s['n_censored'] / s['n_records']:.0%} of the records are censored: ε is small for the "
