@@ -141,7 +141,10 @@ def _doubt(policy: Policy, numbers: Mapping[str, Any], error: float | None, n_re
     least, most = (100 * end for end in reach)
     passes = 100 * error <= policy.percent * (1 + 1e-9)
     if passes and not n_reasons and most > policy.percent:
-        return f"Not sure: a release is a random draw, and another one of these settings may be off by up to {_short(most)} %"
+        return (
+            "Not sure: a release is a random draw, and another one of these settings may be off by up to "
+            f"{_short(most)} %"
+        )
     if not passes and n_reasons == 1 and least <= policy.percent:
         return "Not sure: a release is a random draw, and another one of these settings may pass"
     return ""

@@ -29,7 +29,8 @@ def has_not_converged(problems: list[str]) -> str:
     """What to do about a fit whose chains disagree."""
     return (
         f"has not converged, do not use its numbers: {'; '.join(problems)}. "
-        "Take more draws or a longer warm-up (under Sampling); a mixture may need another concentration or scale (Data page)."
+        "Take more draws or a longer warm-up (under Sampling); a mixture may need another concentration or scale "
+        "(Data page)."
     )
 
 

@@ -138,7 +138,7 @@ def test_every_number_is_the_one_on_the_screen(pages):
 
 
 def test_the_rule_is_answered_inside_and_stays_there():
-    """The question of a meeting is whether the rule is kept; a rule that may have followed the results does not leave."""
+    """A meeting asks whether the rule is kept; a rule that may have followed the results does not leave."""
     rule = Policy(epsilon=1.0, percent=5.0, guarantee="strict")
     ruled = [replace(each, policy=rule) for each in chapters(0)]
     for summary in ruled[0].summaries:

@@ -23,6 +23,7 @@ from synth_core.system import limits
 
 ROWS = 4  # mechanisms on a page: their sentences must be readable from the last row
 
+NO_RULE = Policy()
 MEASURED = "measured on the confidential table, so it stays inside"
 
 
@@ -44,7 +45,7 @@ class Chapter:
     note: str
     settings: Settings
     summaries: Sequence[Summary]
-    policy: Policy = Policy()
+    policy: Policy = NO_RULE
 
 
 @dataclass(frozen=True)
