@@ -43,6 +43,7 @@ def data_page():
     import streamlit as st
 
     from synth_core.ui.data.advice import propose
+    from synth_core.ui.shared.presets import use_preset
     from synth_core.ui.state import session
 
     session.take_over()
@@ -51,6 +52,7 @@ def data_page():
         session.use_example("beta", 60, 1)
         session.change(session.choices().model_copy(update={"guess_typical": None, "guess_spread": None}))
     propose()
+    st.button("preset", on_click=use_preset, args=("anchored",))
     st.write(f"typical {session.choices().guess_typical}")
 
 
@@ -60,5 +62,7 @@ def test_a_typical_value_is_said_once():
     box(at, "A typical value, publicly known").set_value(10000.0)
     at.run(timeout=30)
     next(each for each in at.button if each.label == "Use this proposal").click().run(timeout=30)
+    assert at.markdown[-1].value == "typical 10000.0"
+    at.button[-1].click().run(timeout=30)
     assert at.markdown[-1].value == "typical 10000.0"
     assert not at.exception

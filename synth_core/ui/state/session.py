@@ -303,6 +303,8 @@ def use_settings(kept: Settings, mechanisms: list[str] | tuple[str, ...], **more
     else:  # it runs only once approved: on the page Help, under Own programs, where it can be read now
         drafted = {"program_draft": kept.program}
     update = {"settings": kept} | pairs(kept.bounds, kept.guess, kept.risk_span) | drafted | more
+    if kept.guess is None and chosen.guess is None:  # a half-made one waits for its other half
+        update |= {"guess_typical": chosen.guess_typical, "guess_spread": chosen.guess_spread}
     change(chosen.model_copy(update=update).with_mechanisms(*mechanisms))
 
 
