@@ -8,7 +8,7 @@ from typing import Any
 from synth_core.analysis.anchored import clamped_warning
 from synth_core.analysis.measures import worst_statistic
 from synth_core.figures.palette import color
-from synth_core.figures.parts import Figure, Other, Summary, statistic_label
+from synth_core.figures.parts import Figure, Other, Summary, beside_once, statistic_label
 from synth_core.figures.privacy import bounds_figure, weights_figure
 from synth_core.figures.utility import ecdf_figure, quantiles_figure
 from synth_core.mechanisms.catalogue import find_mechanism
@@ -188,9 +188,10 @@ def compare_figures(
     summaries: list[Summary], labels: dict[str, str], outcome: str, other: Other | None = None
 ) -> list[Figure]:
     """The four figures, in reading order; with what is seen beside the present choices, if anything is."""
-    return [
+    made = [
         bounds_figure(summaries, labels, other),
         ecdf_figure(summaries, labels, outcome, other),
         weights_figure(summaries, labels, other),
         quantiles_figure(summaries, labels, other),
     ]
+    return made if other is None else [each | {"traces": beside_once(each["traces"], other)} for each in made]
