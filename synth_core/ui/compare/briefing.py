@@ -38,9 +38,12 @@ def briefing_menu(shown: Shown) -> None:
                 "Of what is on the screen. To have two scenarios in it, press the letter of one of them first."
             )
         source = Source(table.name, table.confidential, datetime.date.today().isoformat(), _versions())
+        told = (
+            chapters(shown) if shown.current else []
+        )  # here: a file is made later, and apart from the browser's choices
 
         def pages() -> list[Page]:
-            return briefing(source, chapters(shown), kind == OUTSIDE)
+            return briefing(source, told, kind == OUTSIDE)
 
         def slides() -> bytes:
             from synth_core.figures.briefing.powerpoint import powerpoint  # half a second, for few
