@@ -147,6 +147,7 @@ def test_the_rule_is_answered_inside_and_stays_there():
     title, beside, *others = briefing(SOURCE, ruled, releasable=False)
     assert f"Rule: {rule.text}" in title.lines and CHOSEN_HERE in title.lines
     assert all("passes" in cell or "fails" in cell or cell == "–" for row in beside.rows for cell in row[1:])
+    assert all("90th percentile" in row[1] for row in beside.rows)
     table = next(page for page in others if "what it costs" in page.title)
     assert table.columns[2] == "By the rule"
     for row in table.rows:

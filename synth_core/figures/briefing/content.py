@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from synth_core.analysis.explained import above_target, explained, sentence
-from synth_core.analysis.measures import WORST
-from synth_core.analysis.policy import CHOSEN_HERE, Policy, judge
+from synth_core.analysis.measures import WORST, error_words
+from synth_core.analysis.policy import CHOSEN_HERE, Policy, judge, measured
 from synth_core.analysis.settings import Settings
 from synth_core.figures.briefing.charts import Chart, ecdf_chart, epsilon_chart, errors_chart, weights_chart
 from synth_core.figures.compare import compare_figures, results
@@ -201,7 +201,7 @@ def _results(name: str, chapter: Chapter, internal: bool) -> list[Page]:
         "In plain words",
     )
     title = f"{name}what each promises, and what it costs"
-    return _paged(title, internal, columns, rows)
+    return _paged(title, internal, columns, rows, ROWS - ruled)  # its reasons make the rows longer
 
 
 def _promises(name: str, chapter: Chapter) -> list[Page]:
@@ -220,9 +220,9 @@ def _promises(name: str, chapter: Chapter) -> list[Page]:
 
 
 def _paged(
-    title: str, internal: bool, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]
+    title: str, internal: bool, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]], most: int = ROWS
 ) -> list[Page]:
-    parts = [tuple(rows[i : i + ROWS]) for i in range(0, len(rows), ROWS)]
+    parts = [tuple(rows[i : i + most]) for i in range(0, len(rows), most)]
     return [
         Page(
             _upper(title if len(parts) == 1 else f"{title} ({number} of {len(parts)})"),
@@ -288,28 +288,33 @@ def _settings(name: str, chapter: Chapter, internal: bool, hidden: bool) -> Page
 
 def _side_by_side(chapters: Sequence[Chapter], internal: bool) -> Page:
     """Every mechanism that some chapter has: ε and what is furthest off, by chapter."""
-    found: list[dict[str, Any]] = []
+    policy = chapters[0].policy
+    limited = policy.percent is not None and policy.measure != WORST
+    found: list[dict[str, str]] = []
     order: list[str] = []
     for chapter in chapters:
-        rows = _rows(chapter)
-        found.append({row["mechanism"]: row for row in rows})
+        rows, numbers = _rows(chapter), {s["mechanism"]: s for s in chapter.summaries}
+        found.append({row["mechanism"]: _in_short(row, numbers[row["mechanism"]], policy) for row in rows})
         order += [row["mechanism"] for row in rows if row["mechanism"] not in order]
-
-    def cell(rows: dict[str, Any], key: str) -> str:
-        if key not in rows:
-            return "–"
-        cells, verdict = rows[key]["cells"], rows[key]["verdict"]
-        said = f"; {verdict['text']}" if verdict else ""
-        return f"ε {cells['epsilon']['text']} ({rows[key]['guarantee']['label']}); {cells['worst']['text']}{said}"
-
-    ruled = ", and whether it keeps the rule" if chapters[0].policy.states else ""
+    what = "the accuracy that the rule limits" if limited else "the statistic that is furthest off"
+    ruled = ", and whether it keeps the rule" if policy.states else ""
     return Page(
         "Side by side",
         internal,
-        (f"ε with its guarantee, the statistic that is furthest off{ruled}.",),
+        (f"ε with its guarantee, {what}{ruled}.",),
         columns=("Mechanism", *(each.name for each in chapters)),
-        rows=tuple((find_mechanism(key).label, *(cell(rows, key) for rows in found)) for key in order),
+        rows=tuple((find_mechanism(key).label, *(rows.get(key, "–") for rows in found)) for key in order),
     )
+
+
+def _in_short(row: dict[str, Any], numbers: Summary, policy: Policy) -> str:
+    """One result in a cell: ε with its guarantee, the error that counts, the verdict."""
+    cells, error = row["cells"], ""
+    if policy.percent is not None and policy.measure != WORST:
+        error = error_words(numbers, policy.measure)
+    said = f"{measured(policy.measure)} {error}" if error else cells["worst"]["text"]
+    verdict = f"; {row['verdict']['text']}" if row["verdict"] else ""
+    return f"ε {cells['epsilon']['text']} ({row['guarantee']['label']}); {said}{verdict}"
 
 
 def _how_to_read(hidden: bool) -> Page:
