@@ -160,8 +160,8 @@ class Anchoring:
             )
         if s.guess is None and model.needs_guess:
             raise InputError(
-                "A pilot starts from a guess, made without looking at the table: a typical value and a spread (on the "
-                "page Data, or --guess TYPICAL SPREAD). Or name another anchor."
+                "A pilot starts from a guess, made without looking at the table: a typical value and a spread (in the "
+                "app on the left of Compare, on the command line --guess TYPICAL SPREAD). Or name another anchor."
             )
         guess = Anchor("guess", "a guess", model.guess(*(s.guess or (0.0, 1.0)), s.guess_zeros))
         if s.pilot_share == 0:

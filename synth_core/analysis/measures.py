@@ -86,6 +86,28 @@ def error_of(numbers: Mapping[str, Any], measure: str) -> float | None:
     return abs(float(found[0])) if found else None
 
 
+def error_reach(numbers: Mapping[str, Any], measure: str) -> tuple[float, float] | None:
+    """The smallest and the largest error within a statistic's 95 % interval; None where a measure has no interval.
+
+    A synthetic data set is one random draw: another one of the same settings is likely to lie in between.
+
+    Examples
+    --------
+    >>> found = {"name": "q90", "confidential": 10.0, "synthetic_interval": (9.0, 10.5), "relative_error": -0.02}
+    >>> error_reach({"statistics": [found]}, "q90")
+    (0.0, 0.1)
+    """
+    if measure == WORST:
+        measure = worst_statistic(numbers)["name"]
+    found = [s for s in numbers["statistics"] if s["name"] == measure]
+    if not found or not found[0]["confidential"]:
+        return None
+    value = float(found[0]["confidential"])
+    ends = [(float(end) - value) / abs(value) for end in found[0]["synthetic_interval"]]
+    least = 0.0 if min(ends) <= 0 <= max(ends) else min(map(abs, ends))
+    return least, max(map(abs, ends))
+
+
 def error_words(numbers: Mapping[str, Any], measure: str) -> str:
     """An error as a few words, with its sign: "9.9 % low"; empty where it was not computed."""
     if measure == ECDF_MAX:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from synth_core.analysis.measures import ECDF_MAX, WORST, error_of, percentile_of
+from synth_core.analysis.measures import ECDF_MAX, WORST, error_of, error_reach, percentile_of
 from synth_core.analysis.utility import statistic_words
 from synth_core.mechanisms.guarantees import Guarantee
 from synth_core.mechanisms.suspicion import epsilon_number
 from synth_core.system import limits
+
+CHOSEN_HERE = (
+    "A strict promise does not cover a choice made by looking at these results. It stays strict if the settings are "
+    "chosen on a public, simulated or earlier table."
+)
 
 
 class Policy(BaseModel):
@@ -74,11 +80,14 @@ class Verdict:
     ----------
     by : float or None
         What the best of those that pass is chosen by: the error that the rule limits, else ε. Smaller is better.
+    doubt : str
+        Why another data set of the same settings may be judged otherwise; empty where it is sure.
     """
 
     passed: bool
     reasons: tuple[str, ...]
     by: float | None
+    doubt: str = ""
 
 
 def measured(measure: str) -> str:
@@ -120,7 +129,29 @@ def judge(policy: Policy, numbers: Mapping[str, Any], guarantee: Guarantee) -> V
             )
     if policy.guarantee == "strict" and not guarantee.strict:
         reasons.append(f"{guarantee.label} is not strict")
-    return Verdict(not reasons, tuple(reasons), error if policy.percent is not None else epsilon)
+    by = error if policy.percent is not None else epsilon
+    return Verdict(not reasons, tuple(reasons), by, _doubt(policy, numbers, error, len(reasons)))
+
+
+def _doubt(policy: Policy, numbers: Mapping[str, Any], error: float | None, n_reasons: int) -> str:
+    """That accuracy decides, and that it is too close to its limit to be sure of."""
+    reach = error_reach(numbers, policy.measure) if policy.percent is not None and error is not None else None
+    if reach is None or policy.percent is None or error is None or not math.isfinite(error):
+        return ""
+    least, most = (100 * end for end in reach)
+    passes = 100 * error <= policy.percent * (1 + 1e-9)
+    if passes and not n_reasons and most > policy.percent:
+        return (
+            "Not sure: a release is a random draw, and another one of these settings may be off by up to "
+            f"{_short(most)} %"
+        )
+    if not passes and n_reasons == 1 and least <= policy.percent:
+        return "Not sure: a release is a random draw, and another one of these settings may pass"
+    return ""
+
+
+def _short(value: float) -> str:
+    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
 
 
 def _above(value: float, limit: float) -> str:

@@ -79,7 +79,7 @@ def select(
         missing = series.isna().to_numpy()
         dropped_by[name] = int(missing.sum())
         complete &= ~missing
-    check_rows(int(complete.sum()), int((~complete).sum()))
+    check_rows(int(complete.sum()), int((~complete).sum()), dropped_by)
     values = values[complete]
     if np.ptp(values) == 0 and categories is None:  # which of the declared categories occur is not said
         raise InputError(f"Column '{outcome}' is constant in the complete rows.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -297,8 +297,17 @@ def outcome_column(values: np.ndarray, categories: tuple[str, ...] | None) -> np
     return found
 
 
-def check_rows(n: int, dropped: int) -> None:
-    """Refuse a table that is too short once incomplete rows are left out."""
+def check_rows(n: int, dropped: int, dropped_by: Mapping[str, int] | None = None) -> None:
+    """Refuse a table that is too short once incomplete rows are left out.
+
+    Parameters
+    ----------
+    dropped_by : mapping, optional
+        How many rows each column alone leaves out: those that lose most are named.
+    """
     if n < limits.MIN_ROWS:
         lost = f" ({dropped:,} more have missing values)" if dropped else ""
-        raise InputError(f"Only {n:,} complete rows{lost}; at least {limits.MIN_ROWS} are needed.")
+        worst = sorted(((count, name) for name, count in (dropped_by or {}).items() if count), reverse=True)
+        named = ", ".join(f"{name} in {count:,}" for count, name in worst[:3])
+        most = f" Most are missing of: {named}." if named else ""
+        raise InputError(f"Only {n:,} complete rows{lost}; at least {limits.MIN_ROWS} are needed.{most}")

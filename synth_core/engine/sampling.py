@@ -64,11 +64,12 @@ class Diagnostics:
         """What is wrong, in words; empty for a fit that may be used unmarked."""
         found = []
         if not self.rhat <= limits.MAX_RHAT:
-            found.append(f"R-hat is {self.rhat:.3f} (at most {limits.MAX_RHAT} is asked)")
+            shown = np.ceil(1000 * self.rhat) / 1000  # 1.0103 must not read as 1.010
+            found.append(f"R-hat is {shown:.3f} (at most {limits.MAX_RHAT} is asked)")
         needed = limits.MIN_ESS_PER_CHAIN * self.chains
         lowest = min(self.ess_bulk, self.ess_tail)
         if not lowest >= needed:
-            found.append(f"effective sample size is {lowest:.0f} (at least {needed} is asked)")
+            found.append(f"effective sample size is {np.floor(lowest):.0f} (at least {needed} is asked)")
         if self.divergences > limits.MAX_DIVERGENCE_SHARE * self.draws:
             found.append(f"{self.divergences} divergent transitions")
         return tuple(found)

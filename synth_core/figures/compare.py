@@ -9,7 +9,7 @@ from synth_core.analysis.anchored import clamped_warning
 from synth_core.analysis.measures import worst_statistic
 from synth_core.figures.categories import of_categories, shares_figure
 from synth_core.figures.palette import color
-from synth_core.figures.parts import Figure, Other, Summary, statistic_label
+from synth_core.figures.parts import Figure, Other, Summary, beside_once, statistic_label
 from synth_core.figures.privacy import bounds_figure, weights_figure
 from synth_core.figures.utility import ecdf_figure, quantiles_figure
 from synth_core.mechanisms.catalogue import find_mechanism
@@ -30,7 +30,8 @@ def has_not_converged(problems: list[str]) -> str:
     """What to do about a fit whose chains disagree."""
     return (
         f"has not converged, do not use its numbers: {'; '.join(problems)}. "
-        "Try more draws or a longer warm-up; for a mixture, another concentration or scale (Data page)."
+        "Take more draws or a longer warm-up (under Sampling); a mixture may need another concentration or scale "
+        "(Data page)."
     )
 
 
@@ -41,7 +42,8 @@ def _warnings(s: Summary) -> list[str]:
         hints.append(has_not_converged(s["problems"]))
     warning = clamped_warning(s["n_censored"], s["n_records"])
     if s["anchor"] and warning:
-        hints.append(f"{warning} (More of the mechanisms).")
+        now = f", which is {s['tuned']['c']:.3g} now" if "c" in s["tuned"] else ""
+        hints.append(f"{warning} around the anchor{now} (More of the mechanisms).")
     elif s["n_censored"] > MANY_CENSORED * s["n_records"]:
         hints.append(
             f"{s['n_censored'] / s['n_records']:.0%} of the records are censored: ε is small for the "
@@ -165,15 +167,21 @@ def _verdict(
         return None
     if not verdict.passed:
         said = bool(row["hints"]) and row not in usable  # that it has not converged stands there already
-        return {"passed": False, "text": "✗ fails", "reason": "" if said else "; ".join(verdict.reasons)}
+        return {
+            "passed": False,
+            "text": "✗ fails" + (", not sure" if verdict.doubt else ""),
+            "reason": "" if said else ". ".join(filter(None, ["; ".join(verdict.reasons), verdict.doubt])),
+        }
     passing = [guarantees[o["mechanism"]]["verdict"] for o in _same_promise(row, usable)]
     rivals = [other.by for other in passing if other.passed]
     best = len(rivals) > 1 and f"{verdict.by:.3g}" == f"{min(rivals):.3g}"
     tied = sum(f"{by:.3g}" == f"{verdict.by:.3g}" for by in rivals) > 1
     return {
         "passed": True,
-        "text": "✓ passes" + (", ties for best" if best and tied else ", best" if best else ""),
-        "reason": "",
+        "text": "✓ passes"
+        + (", ties for best" if best and tied else ", best" if best else "")
+        + (", not sure" if verdict.doubt else ""),
+        "reason": verdict.doubt,
     }
 
 
@@ -193,9 +201,10 @@ def compare_figures(
 ) -> list[Figure]:
     """The four figures, in reading order; with what is seen beside the present choices, if anything is."""
     of_values = shares_figure if of_categories(summaries[0]) else ecdf_figure
-    return [
+    made = [
         bounds_figure(summaries, labels, other),
         of_values(summaries, labels, outcome, other),
         weights_figure(summaries, labels, other),
         quantiles_figure(summaries, labels, other),
     ]
+    return made if other is None else [each | {"traces": beside_once(each["traces"], other)} for each in made]

@@ -219,7 +219,11 @@ def map_figure(
         ]
         for p in sorted(drawn, key=lambda p: (order.index(p["mechanism"]), p["epsilon"]))
     ]
-    n = drawn[0]["n_predictive"] if drawn else 0
+    bar = (
+        f"A bar holds 90 % of {drawn[0]['n_predictive']} synthetic data sets drawn from one exact fit. "
+        if drawn
+        else ""
+    )
     said = {
         name: ", ".join(
             f"ε {p['epsilon']:.2f} error {value_text(measure, p['bands'][measure][1])}" for p in kept
@@ -229,8 +233,7 @@ def map_figure(
     made = figure(
         "map",
         "Risk and utility: where the frontier lies",
-        f"Lower left is better. A bar holds 90 % of {n} synthetic data sets drawn from one exact fit. Shape tells "
-        f"the guarantee; {FRONTIER_RULE}.",
+        f"Lower left is better. {bar}Shape tells the guarantee; {FRONTIER_RULE}.",
         traces,
         layout,
         table(["Mechanism", "Settings", "ε", "Guarantee", "Error", "Frontier", "Converged"], rows),

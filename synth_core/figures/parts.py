@@ -57,7 +57,21 @@ def legend_layout(summaries: list[Summary], other: Other | None) -> dict[str, An
     if len(summaries) <= MANY_MECHANISMS and other is None:
         return {}
     legend = {"x": 1.01, "xanchor": "left", "y": 1, "yanchor": "top", "tracegroupgap": 0}
-    return {"showlegend": True, "legend": legend | {"font": {"size": 10}, "bgcolor": "rgba(0,0,0,0)"}}
+    return {"showlegend": True, "legend": legend | {"font": {"size": 12}, "bgcolor": "rgba(0,0,0,0)"}}
+
+
+def beside_once(traces: list[dict[str, Any]], other: Other) -> list[dict[str, Any]]:
+    """The same traces, what is beside in one line of the legend: a line for each mechanism twice had no room."""
+    now = {t["meta"] for t in traces if t.get("showlegend") and t.get("name", "").endswith(f", {other.now}")}
+
+    def said(t: dict[str, Any]) -> bool:
+        return bool(t.get("showlegend")) and t["name"].endswith(f", {other.name}") and t.get("meta") in now
+
+    if not any(map(said, traces)):
+        return traces
+    line = {"color": TEXT, "width": 1.5, "dash": "dot"}
+    entry = scatter([None], [None], "lines", name=f"{other.name}: faint", showlegend=True, line=line)
+    return [t | {"showlegend": False} if said(t) else t for t in traces] + [entry | {"opacity": FAINT_OTHER}]
 
 
 def legend_above() -> dict[str, Any]:

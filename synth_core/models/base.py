@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -148,6 +149,7 @@ class Model(ABC):
     uses_predictors: bool = True
     uses: ClassVar[frozenset[str]] = frozenset()  # options beyond the prior's scale
     spread_words: ClassVar[str] = "standard deviation"  # what a guessed spread is
+    widest_spread: ClassVar[float] = math.inf  # that a guess may have
     discrete: bool = False
     ordered: ClassVar[bool] = True  # its values are amounts: they have ranges, a radius and percentiles
     block_elements: ClassVar[int] = BLOCK_ELEMENTS  # draws x records that log_lik is best asked for at once

@@ -37,6 +37,7 @@ class Lognormal(Model):
     uses = frozenset({"unit", "offset"})
     parameters: tuple[str, ...] = ("beta", "sigma")
     spread_words = "standard deviation of the logarithm"
+    widest_spread = 20.0  # values simulated from a wider one are no numbers any more
 
     def __init__(self, records: Records, options: Options):
         super().__init__(records, options)
@@ -212,6 +213,12 @@ class Lognormal(Model):
         middle = self.transformation.forward(np.array([typical]))
         if not np.isfinite(middle).all():
             raise InputError(f"A typical value of {typical:g} has no logarithm; guess a positive one.")
+        if spread > self.widest_spread:
+            raise InputError(
+                f"A spread of {spread:g} is too wide for {self.label}: it is a standard deviation on the scale of the "
+                f"model, of the logarithm or the inverse hyperbolic sine, and not in the unit of the variable. 0.8 is "
+                f"usual for the logarithm of incomes."
+            )
         return {"beta": self._first_column(middle), "sigma": np.array([spread])}
 
     def _first_column(self, intercept: Array) -> Array:

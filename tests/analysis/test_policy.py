@@ -10,6 +10,11 @@ from synth_core.analysis.policy import Policy, judge
 from synth_core.mechanisms.guarantees import GUARANTEES
 
 
+def statistic(name, error, beside=0.0):
+    ends = (100 * (1 + error - beside), 100 * (1 + error + beside))
+    return {"name": name, "relative_error": error, "confidential": 100.0, "synthetic_interval": ends}
+
+
 def numbers(**other):
     known = {
         "problems": [],
@@ -17,7 +22,7 @@ def numbers(**other):
         "epsilon": 6.8,
         "n_datasets": 1,
         "ecdf_max": 0.0451,
-        "statistics": [{"name": "mean", "relative_error": -0.2}, {"name": "q90", "relative_error": 0.06}],
+        "statistics": [statistic("mean", -0.2), statistic("q90", 0.06)],
     }
     return known | other
 
@@ -59,8 +64,28 @@ def test_the_reason_shows_a_number_beyond_the_limit(epsilon, limit):
 
 
 def test_an_error_that_is_no_number_does_not_pass():
-    nothing = numbers(statistics=[{"name": "q90", "relative_error": float("nan")}])
+    nothing = numbers(statistics=[statistic("q90", float("nan"))])
     assert not judge(Policy(percent=5.0), nothing, GUARANTEES["none"]).passed
+
+
+@pytest.mark.parametrize(
+    ("error", "beside", "rule", "passes", "doubt"),
+    [
+        (-0.049, 0.05, {}, True, "may be off by up to 9.9 %"),
+        (-0.049, 0.0005, {}, True, ""),
+        (0.051, 0.05, {}, False, "another one of these settings may pass"),
+        (0.2, 0.05, {}, False, ""),
+        (0.051, 0.05, {"epsilon": 1.0}, False, ""),  # fails by ε whatever the draw
+        (-0.049, 0.05, {"measure": WORST}, True, "may be off by up to 9.9 %"),
+        (-0.049, 0.05, {"measure": ECDF_MAX}, True, ""),
+    ],
+)
+def test_a_verdict_within_the_noise_of_one_draw_is_not_sure(error, beside, rule, passes, doubt):
+    found = judge(
+        Policy(percent=5.0, **rule), numbers(statistics=[statistic("q90", error, beside)]), GUARANTEES["none"]
+    )
+    assert found.passed == passes
+    assert (doubt in found.doubt) if doubt else not found.doubt
 
 
 def test_words():

@@ -48,3 +48,28 @@ def test_scenarios_are_stepped_through_on_a_projector(new_page):
     expect(page.locator(".board.presenting")).to_have_count(0)
     expect(page.get_by_role("button", name="Present", exact=True)).to_be_focused()
     assert page.locator(".board td.epsilon").all_inner_texts() == numbers
+
+
+OVERLAPS = """() => {
+  const shown = (what) => [...document.querySelectorAll('.board.presenting ' + what)].filter(e => e.checkVisibility());
+  const boxes = shown(':is(.stage-bar, .card, .stage-foot)').map(e => e.getBoundingClientRect());
+  return { over: boxes.slice(1).filter((b, i) => b.top < boxes[i].bottom - 1).length,
+    wide: document.querySelector('.board.presenting').scrollWidth > innerWidth,
+    high: shown('.plot').every(p => p.clientHeight >= 250) }; }"""
+
+
+def test_on_a_phone_the_figures_stand_below_each_other(new_page):
+    page = new_page()
+    pinned_then_moved(page)
+    settled(page)
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.locator(".board h3").first.click()
+    said = page.locator(
+        ".board .words .said"
+    ).first.bounding_box()  # the table is wider, its sentences are not
+    assert said["x"] >= 0 and said["x"] + said["width"] <= 390
+    page.keyboard.press("p")
+    page.keyboard.press("f")
+    expect(page.locator(".board.presenting .card:visible")).to_have_count(4)
+    page.wait_for_timeout(300)
+    assert page.evaluate(OVERLAPS) == {"over": 0, "wide": False, "high": True}

@@ -344,7 +344,9 @@ def test_the_figure_tells_guarantees_apart():
     assert "one record replaced" in str(figure["traces"])
     assert figure["layout"]["xaxis"]["type"] == "log"
     assert len(figure["table"]["rows"]) == 6
-    assert map_figure(points, "q90")["table"]["rows"] == []  # no number, no dot
+    empty = map_figure(points, "q90")
+    assert empty["table"]["rows"] == []  # no number, no dot
+    assert "data sets" not in empty["reading"]  # and no bar of none of them
     assert knobs_text({"scale": 0.5, "range": (0.4, 1.8)}) == "c = 0.5, range 0.4 to 1.8 × value"
     lines = points_csv(points, ("ecdf_max",)).splitlines()
     assert len(lines) == 7

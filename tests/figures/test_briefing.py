@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from pptx import Presentation
 
+from synth_core.analysis.policy import CHOSEN_HERE, Policy
 from synth_core.analysis.result import Result
 from synth_core.analysis.settings import Settings
 from synth_core.analysis.summary import summarise
@@ -134,6 +135,29 @@ def test_every_number_is_the_one_on_the_screen(pages):
         assert line.values == pytest.approx([100 * t["relative_error"] for t in summary["statistics"]])
     for slide, page in zip(drawn, pages, strict=True):
         assert (INTERNAL in texts(slide)) == page.internal
+
+
+def test_the_rule_is_answered_inside_and_stays_there():
+    """A meeting asks whether the rule is kept; a rule that may have followed the results does not leave."""
+    rule = Policy(epsilon=1.0, percent=5.0, guarantee="strict")
+    ruled = [replace(each, policy=rule) for each in chapters(0)]
+    for summary in ruled[0].summaries:
+        if summary["mechanism"] == "anchored":
+            summary |= {"anchor": "a guess", "n_censored": 20, "tuned": {"c": 0.125}}
+    title, beside, *others = briefing(SOURCE, ruled, releasable=False)
+    assert f"Rule: {rule.text}" in title.lines and CHOSEN_HERE in title.lines
+    assert all("passes" in cell or "fails" in cell or cell == "–" for row in beside.rows for cell in row[1:])
+    assert all("90th percentile" in row[1] for row in beside.rows)
+    table = next(page for page in others if "what it costs" in page.title)
+    assert table.columns[2] == "By the rule"
+    for row in table.rows:
+        assert row[2].startswith(("✓ passes", "✗ fails"))
+        assert "90th percentile" in row[-1]
+    told = [row for page in others if "what it costs" in page.title for row in page.rows]
+    clamped = next(row[-1] for row in told if row[0].startswith("Anchored:"))
+    assert "were clamped at some draw" in clamped
+    assert "Lower the weight c around the anchor, which is 0.125 now (More of the mechanisms)." in clamped
+    assert briefing(SOURCE, ruled, releasable=True) == briefing(SOURCE, chapters(0), releasable=True)
 
 
 def test_confidential_comparisons_are_marked_and_public_ones_are_not(pages):

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from synth_core.analysis.explained import explained, sentence
+from synth_core.analysis.explained import above_target, explained, sentence
+from synth_core.analysis.measures import WORST, error_words
+from synth_core.analysis.policy import CHOSEN_HERE, Policy, judge, measured
 from synth_core.analysis.settings import Settings
 from synth_core.figures.briefing.charts import Chart, epsilon_chart, errors_chart, values_chart, weights_chart
 from synth_core.figures.compare import compare_figures, results
@@ -21,6 +23,7 @@ from synth_core.system import limits
 
 ROWS = 4  # mechanisms on a page: their sentences must be readable from the last row
 
+NO_RULE = Policy()
 MEASURED = "measured on the confidential table, so it stays inside"
 
 
@@ -34,12 +37,15 @@ class Chapter:
         In the words of whoever kept it.
     summaries : sequence of dict
         Of `analysis.summary`, one a mechanism.
+    policy : Policy
+        The rule that they are held against.
     """
 
     name: str
     note: str
     settings: Settings
     summaries: Sequence[Summary]
+    policy: Policy = NO_RULE
 
 
 @dataclass(frozen=True)
@@ -124,6 +130,11 @@ def _title(source: Source, chapters: Sequence[Chapter], hidden: bool) -> Page:
     else:
         table = f"{source.table} ({'CONFIDENTIAL' if source.confidential else 'public or simulated'})"
     lines = [table, f"Sensitive variable: {s.outcome}; model: {family(s.model).label}"]
+    policy = chapters[0].policy
+    if policy.states and not hidden:  # it may have been stated after looking
+        lines.append(f"Rule: {policy.text}")
+        if policy.guarantee == "strict" and source.confidential:
+            lines.append(CHOSEN_HERE)
     lines += [f"{each.name}: {each.note}" for each in chapters if each.note and not hidden]
     lines.append(f"{source.day} · {source.versions}")
     return Page(f"Releasing synthetic {s.outcome}", source.confidential and not hidden, tuple(lines))
@@ -139,12 +150,16 @@ def _labels(chapter: Chapter) -> dict[str, str]:
 
 def _rows(chapter: Chapter) -> list[dict[str, Any]]:
     """As on the screen."""
+    policy = chapter.policy
+    measure = WORST if policy.percent is None else policy.measure
     badges = {
         s["mechanism"]: {
             "label": guarantee.label,
             "strength": guarantee.strength,
             "lines": lines,
-            "sentence": sentence(s, chapter.settings),
+            "sentence": sentence(s, chapter.settings, measure),
+            "hints": list(filter(None, [above_target(s, chapter.settings)])),
+            "verdict": judge(policy, s, guarantee) if policy.states else None,
         }
         for s in chapter.summaries
         for guarantee, lines in [explained(s, chapter.settings)]
@@ -160,19 +175,33 @@ def _named(key: str) -> str:
 
 
 def _results(name: str, chapter: Chapter, internal: bool) -> list[Page]:
-    """The rows of the screen's table, with a sentence each."""
+    """The rows of the screen's table, with a sentence each, and with what the rule and the warnings say."""
+    ruled = chapter.policy.states
     rows = [
         (
             _named(row["mechanism"]),
             f"{row['cells']['epsilon']['text']} ({row['guarantee']['label']})",
+            *((row["verdict"]["text"],) if ruled else ()),
             row["cells"]["worst"]["text"],
-            row["sentence"],
+            " ".join(
+                [
+                    *([f"{row['verdict']['reason']}."] if ruled and row["verdict"]["reason"] else []),
+                    row["sentence"],
+                    *(f"⚠ {hint[:1].upper()}{hint[1:]}" for hint in row["hints"]),
+                ]
+            ),
         )
         for row in _rows(chapter)
     ]
-    columns = ("Mechanism", "ε (guarantee)", "Furthest off", "In plain words")
+    columns = (
+        "Mechanism",
+        "ε (guarantee)",
+        *(("By the rule",) if ruled else ()),
+        "Furthest off",
+        "In plain words",
+    )
     title = f"{name}what each promises, and what it costs"
-    return _paged(title, internal, columns, rows)
+    return _paged(title, internal, columns, rows, ROWS - ruled)  # its reasons make the rows longer
 
 
 def _promises(name: str, chapter: Chapter) -> list[Page]:
@@ -191,9 +220,9 @@ def _promises(name: str, chapter: Chapter) -> list[Page]:
 
 
 def _paged(
-    title: str, internal: bool, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]
+    title: str, internal: bool, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]], most: int = ROWS
 ) -> list[Page]:
-    parts = [tuple(rows[i : i + ROWS]) for i in range(0, len(rows), ROWS)]
+    parts = [tuple(rows[i : i + most]) for i in range(0, len(rows), most)]
     return [
         Page(
             _upper(title if len(parts) == 1 else f"{title} ({number} of {len(parts)})"),
@@ -259,26 +288,33 @@ def _settings(name: str, chapter: Chapter, internal: bool, hidden: bool) -> Page
 
 def _side_by_side(chapters: Sequence[Chapter], internal: bool) -> Page:
     """Every mechanism that some chapter has: ε and what is furthest off, by chapter."""
-    found: list[dict[str, Any]] = []
+    policy = chapters[0].policy
+    limited = policy.percent is not None and policy.measure != WORST
+    found: list[dict[str, str]] = []
     order: list[str] = []
     for chapter in chapters:
-        rows = _rows(chapter)
-        found.append({row["mechanism"]: row for row in rows})
+        rows, numbers = _rows(chapter), {s["mechanism"]: s for s in chapter.summaries}
+        found.append({row["mechanism"]: _in_short(row, numbers[row["mechanism"]], policy) for row in rows})
         order += [row["mechanism"] for row in rows if row["mechanism"] not in order]
-
-    def cell(rows: dict[str, Any], key: str) -> str:
-        if key not in rows:
-            return "–"
-        cells = rows[key]["cells"]
-        return f"ε {cells['epsilon']['text']} ({rows[key]['guarantee']['label']}); {cells['worst']['text']}"
-
+    what = "the accuracy that the rule limits" if limited else "the statistic that is furthest off"
+    ruled = ", and whether it keeps the rule" if policy.states else ""
     return Page(
         "Side by side",
         internal,
-        ("ε with its guarantee, and the statistic that is furthest off.",),
+        (f"ε with its guarantee, {what}{ruled}.",),
         columns=("Mechanism", *(each.name for each in chapters)),
-        rows=tuple((find_mechanism(key).label, *(cell(rows, key) for rows in found)) for key in order),
+        rows=tuple((find_mechanism(key).label, *(rows.get(key, "–") for rows in found)) for key in order),
     )
+
+
+def _in_short(row: dict[str, Any], numbers: Summary, policy: Policy) -> str:
+    """One result in a cell: ε with its guarantee, the error that counts, the verdict."""
+    cells, error = row["cells"], ""
+    if policy.percent is not None and policy.measure != WORST:
+        error = error_words(numbers, policy.measure)
+    said = f"{measured(policy.measure)} {error}" if error else cells["worst"]["text"]
+    verdict = f"; {row['verdict']['text']}" if row["verdict"] else ""
+    return f"ε {cells['epsilon']['text']} ({row['guarantee']['label']}); {said}{verdict}"
 
 
 def _how_to_read(hidden: bool) -> Page:

@@ -33,10 +33,17 @@ def briefing_menu(shown: Shown) -> None:
             if table.confidential
             else INSIDE
         )
+        if session.choices().scenarios and shown.beside is None:
+            st.caption(
+                "Of what is on the screen. To have two scenarios in it, press the letter of one of them first."
+            )
         source = Source(table.name, table.confidential, datetime.date.today().isoformat(), _versions())
+        told = (
+            chapters(shown) if shown.current else []
+        )  # here: a file is made later, and apart from the browser's choices
 
         def pages() -> list[Page]:
-            return briefing(source, chapters(shown), kind == OUTSIDE)
+            return briefing(source, told, kind == OUTSIDE)
 
         def slides() -> bytes:
             from synth_core.figures.briefing.powerpoint import powerpoint  # half a second, for few
@@ -77,15 +84,16 @@ def briefing_menu(shown: Shown) -> None:
 def chapters(shown: Shown) -> list[Chapter]:
     """The scenario that is shown beside, if one is, and the present settings."""
     assert shown.settings is not None
+    policy = session.choices().policy
     if shown.beside is None:
-        return [Chapter("These settings", "", shown.settings, shown.summaries)]
+        return [Chapter("These settings", "", shown.settings, shown.summaries, policy)]
     notes = {each.name: each.note for each in session.choices().scenarios}
     beside = shown.beside
     now = "Now" if beside.now == "now" else beside.now
     other = [beside.found[name] for name in beside.mechanisms if name in beside.found]
     return [
-        Chapter(beside.name, notes.get(beside.name, ""), beside.settings, other),
-        Chapter(now, notes.get(beside.now, ""), shown.settings, shown.summaries),
+        Chapter(beside.name, notes.get(beside.name, ""), beside.settings, other, policy),
+        Chapter(now, notes.get(beside.now, ""), shown.settings, shown.summaries, policy),
     ]
 
 

@@ -17,6 +17,7 @@ from synth_core.mechanisms.schemes import SCHEMES
 from synth_core.mechanisms.weights import RISK_MAPS
 from synth_core.models import family
 from synth_core.system import limits
+from synth_core.ui.shared.guess import guess_boxes
 from synth_core.ui.shared.widgets import number, pick, slider_with_number
 from synth_core.ui.state import session
 
@@ -119,15 +120,28 @@ def tuning(chosen: tuple[str, ...], leave_out: frozenset[str] = frozenset()) -> 
         slider_with_number(*slider)
     if "bins" in used and session.choices().bounds is None:
         st.caption("The histogram needs declared bounds: give them on the Data page.")
-    model = family(session.choices().settings.model)
     anchor = session.choices().settings.anchor
-    asks = model.needs_guess or not model.takes_guess
-    if asks and "guess" in used and session.choices().guess is None and anchor in ("pilot", "series"):
-        needed = "a guess" if model.takes_guess else "another anchor than a pilot for an own program"
-        st.caption(f"Anchored censoring needs {needed}: give it on the Data page, under Anchor.")
+    if "guess" in used and session.choices().guess is None and anchor in ("pilot", "series"):
+        _missing_guess()
     if used & {"risk_map", "reweight_tolerance", "bins", "match_epsilon"}:
         with st.expander("More of the mechanisms"):
             more_tuning(used, chosen)
+
+
+def _missing_guess() -> None:
+    """What anchored censoring lacks, asked for where it is missed; once it is given, its boxes are on the page Data."""
+    model = family(session.choices().settings.model)
+    if not model.takes_guess:
+        st.caption(
+            "Anchored censoring needs another anchor than a pilot for an own program: give it on the Data page, under "
+            "Anchor."
+        )
+    elif model.needs_guess:
+        st.caption(
+            "Anchored censoring starts from a guess that anyone might make who has not seen the table; later it is on "
+            "the Data page, under Anchor."
+        )
+        guess_boxes()
 
 
 def more_tuning(used: set[str], chosen: tuple[str, ...]) -> None:

@@ -104,7 +104,8 @@ def _columns(settings: Settings, policy: Policy) -> dict[str, Callable[[Summary]
 
     def verdict(s: Summary) -> str:
         found = judge(policy, s, promise(s))
-        return "passes" if found.passed else f"fails: {'; '.join(found.reasons)}"
+        words = "passes" if found.passed else f"fails: {'; '.join(found.reasons)}"
+        return f"{words}. {found.doubt}" if found.doubt else words
 
     plain = ("epsilon_replace", "lipschitz_bound", "oscillation", "oscillation_joint", "ecdf_max", "ecdf_avg")
     return (

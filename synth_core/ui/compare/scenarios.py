@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from synth_core.analysis.differences import changed_settings
-from synth_core.analysis.policy import Policy
+from synth_core.analysis.policy import CHOSEN_HERE, Policy
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.models import family
@@ -98,6 +98,8 @@ def _words(beside: Scenario | None, same: Scenario | None, now: Scenario | None)
     policy, parts = session.choices().policy, []
     if policy.states:
         parts.append(f"**Rule**: {session.plain(policy.text)}.")
+    if policy.guarantee == "strict" and session.current().table.confidential:
+        parts.append(CHOSEN_HERE)
     if beside is not None and beside is same:
         parts.append(f"This is **{session.plain(beside.name)}**: move a slider and see what changes.")
     elif beside is not None and now is not None:

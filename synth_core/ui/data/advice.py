@@ -49,7 +49,7 @@ def propose() -> None:
     regression = bool(browser.choices.settings.predictors)
     try:
         if kind is not None:
-            _show(advise_kind(kind, typical, regression))
+            _show(advise_kind(kind, typical, regression), typical)
         elif looked_at in st.session_state[LOOKED_AT]:
             _show(advise_table(browser.table, outcome, regression))
     except InputError as error:
@@ -62,7 +62,7 @@ def _key(name: str) -> str:
     return f"advice_{name}_{browser.table.fingerprint}_{browser.choices.settings.outcome}"
 
 
-def _show(advice: Advice) -> None:
+def _show(advice: Advice, typical: float | None = None) -> None:
     left, right = st.columns([7, 3], gap="medium")
     left.markdown(
         f"**{session.plain(advice.title)}.**\n\n"
@@ -71,15 +71,24 @@ def _show(advice: Advice) -> None:
     left.caption(session.plain(advice.leak))
     if advice.settings:
         right.button(
-            "Use this proposal", type="primary", width="stretch", on_click=_use, args=(advice.settings,)
+            "Use this proposal",
+            type="primary",
+            width="stretch",
+            on_click=_use,
+            args=(advice.settings, typical),
         )
 
 
-def _use(proposed: dict[str, Any]) -> None:
-    """Button callback: a step that Undo takes back. Bounds that are not proposed stay as they are."""
+def _use(proposed: dict[str, Any], typical: float | None) -> None:
+    """Button callback: a step that Undo takes back. Bounds that are not proposed stay as they are.
+
+    A typical value is the guess of anchored censoring too, where there is none yet.
+    """
     chosen = session.choices()
     values = {name: value for name, value in proposed.items() if name != "bounds"}
     changed = chosen.with_settings(**values)
     if "bounds" in proposed:
         changed = changed.model_copy(update=pairs(proposed["bounds"], chosen.guess, chosen.span))
+    if typical is not None and changed.guess_typical is None:
+        changed = changed.model_copy(update={"guess_typical": typical})
     session.change(changed)

@@ -23,6 +23,7 @@ def describe() -> None:
         ),
         hide_index=True,
         height=248,
+        column_config={"Note": st.column_config.TextColumn(width="large")},
     )
 
 

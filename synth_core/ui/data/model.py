@@ -8,6 +8,7 @@ from synth_core.models import MODELS, OwnProgram, family
 from synth_core.models.transformation import TRANSFORMATIONS
 from synth_core.system import limits
 from synth_core.ui.server import access
+from synth_core.ui.shared.guess import guess_boxes
 from synth_core.ui.shared.widgets import key_of, number, pick, switch
 from synth_core.ui.state import session
 
@@ -167,27 +168,8 @@ def choose_anchor() -> None:
         st.caption("Its pilot starts from all categories alike, so nothing is guessed.")
         pilot_share()
         return
-    a, b = st.columns(2)
-    with a:
-        number(
-            "A typical value",
-            "guess_typical",
-            help="From general knowledge, never by looking at the table.",
-            placeholder="a guess",
-        )
-    with b:
-        number(
-            "A spread",
-            "guess_spread",
-            (1e-12, None),
-            help=f"Of this model: the {model.spread_words}. 0.8 is usual for the logarithm of incomes.",
-            placeholder="a guess",
-        )
-    if chosen.model == "two_part" or ("zero_part" in model.uses and chosen.zero_part):
-        with b:
-            number("A typical share of zeros", "settings.guess_zeros", limits.GUESS_ZEROS)
-    with a:
-        pilot_share()
+    guess_boxes()
+    pilot_share()
 
 
 def pilot_share() -> None:

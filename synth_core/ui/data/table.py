@@ -27,7 +27,13 @@ PARTS = {"All records": None, "First half": 1, "Second half": 2}
 
 def choose_table() -> None:
     """Examples and uploads, each behind a tab; the address may open one."""
-    tab_example, tab_file = st.tabs([EXAMPLE, FILE], key="table", on_change="rerun", bind="query-params")
+    tab_example, tab_file = st.tabs(
+        [EXAMPLE, FILE],
+        default=EXAMPLE if session.current().example is not None else FILE,
+        key="table",
+        on_change="rerun",
+        bind="query-params",
+    )
     with tab_example:
         choose_example()
     with tab_file:

@@ -66,6 +66,23 @@ def _codes(columns: tuple[Column, ...]) -> list[Column]:
     return sorted(possible, key=lambda c: c.distinct > FEW_CODES)
 
 
+def _warn_of_names(outcome: str, predictors: tuple[str, ...]) -> None:
+    """Columns that name a record: a synthetic one says nothing, and one that is kept says whose record it is."""
+    columns = {c.name for c in session.current().table.columns if c.identifier}
+    if outcome in columns:
+        st.warning(
+            f"{session.plain(outcome)} seems to be an ID, which names a record and measures nothing: take another "
+            "sensitive variable.",
+            icon=":material/badge:",
+        )
+    kept = ", ".join(session.plain(name) for name in predictors if name in columns)
+    if kept:
+        st.warning(
+            f"{kept}: seems to be an ID, and predictors are released as they are. It would name each record.",
+            icon=":material/badge:",
+        )
+
+
 def check_choice() -> bool:
     """Say whether the choice can be fitted, in words; True if it can."""
     try:
@@ -75,6 +92,7 @@ def check_choice() -> bool:
     except InputError as error:
         st.error(session.plain(str(error)), icon=":material/error:")
         return False
+    _warn_of_names(settings.outcome, settings.predictors)
     lost = {k: v for k, v in selection.dropped_by.items() if v}
     note = (
         ("; missing values: " + ", ".join(f"{session.plain(k)} in {v:,} rows" for k, v in lost.items()))

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from synth_core.analysis.measures import ECDF_AVG, ECDF_MAX, MEAN, is_relative
+from synth_core.analysis.measures import ECDF_AVG, ECDF_MAX, MEAN, WORST, is_relative, percentile_of
 from synth_core.errors import InputError
 from synth_core.experiments.explore.measures import Target
 from synth_core.experiments.explore.targets import EpsilonTarget
@@ -18,7 +18,7 @@ from synth_core.ui.find_settings.controls import PERCENTILE, TUNING_RUN, Asked
 from synth_core.ui.shared import background
 from synth_core.ui.shared.widgets import number, pick
 from synth_core.ui.state import session
-from synth_core.ui.state.choices import value_at
+from synth_core.ui.state.choices import Choices, ExploreChoices, value_at
 
 QUESTIONS = {
     "accuracy": "Least ε for this accuracy",
@@ -94,7 +94,50 @@ def choose_goal(asked: Asked) -> Target | EpsilonTarget:
     with e:
         _button(asked, wanted)
     session.show_message(TUNING_RUN)
+    _offer_rule()
     return wanted
+
+
+def _offer_rule() -> None:
+    """The rule of Compare as the goal, where it is another one: the same question had another answer here."""
+    choices = session.choices()
+    asked = asked_by_rule(choices)
+    if asked is None or asked == choices.explore:
+        return
+    st.button(
+        session.plain(f"Ask for the rule of Compare: {choices.policy.text}"),
+        key="ask_rule",
+        icon=":material/rule:",
+        on_click=lambda: session.change(session.choices().model_copy(update={"explore": asked})),
+        help="Takes its accuracy, or its ε, and those of the mechanisms on Compare that can keep it.",
+    )
+
+
+def asked_by_rule(choices: Choices) -> ExploreChoices | None:
+    """What the page asks for where the rule is its goal; None for a rule without an error or ε that can be sought."""
+    policy, update = choices.policy, dict[str, Any]()
+    percentile = None if policy.measure == WORST else percentile_of(policy.measure)
+    if policy.percent is not None and policy.measure == ECDF_MAX:
+        update = {"question": "accuracy", "measure": ECDF_MAX, "difference": policy.percent / 100}
+    elif policy.percent is not None and percentile is not None and percentile == int(percentile):
+        update = {"question": "accuracy", "measure": PERCENTILE, "percentile": int(percentile)}
+        update |= {"percent": policy.percent}
+    elif policy.percent is not None and policy.measure == MEAN:
+        update = {"question": "accuracy", "measure": MEAN, "percent": policy.percent}
+    elif policy.epsilon is not None:
+        update = {"question": "epsilon", "target": policy.epsilon / choices.settings.datasets}
+    else:
+        return None
+    kept = choices.mechanisms
+    if policy.guarantee == "strict":
+        kept = tuple(key for key in kept if find_mechanism(key).guarantee("closed").strict)
+    if policy.epsilon is not None:
+        most = max(policy.epsilon / choices.settings.datasets, 2 * limits.EPSILON[0])
+        sweeps = choices.explore.sweeps.model_copy(
+            update={"epsilon": (max(most / 10, limits.EPSILON[0]), most, 13)}
+        )
+        update |= {"sweeps": sweeps}
+    return choices.explore.model_copy(update=update | {"mechanisms": kept or choices.explore.mechanisms})
 
 
 def _at_most(measure: str) -> float:

@@ -40,6 +40,7 @@ from synth_core.ui.state import session
 from synth_core.ui.state.browser import BackgroundRun
 
 POLL_SECONDS = 0.6
+ROOM = 320  # characters that stand below an answer
 Summary = dict[str, Any]
 
 
@@ -209,7 +210,7 @@ def _answer(run: BackgroundRun | None) -> None:
             session.plain(f"{target_text(target)}: no setting of the chosen mechanisms reaches it."),
             icon=":material/block:",
         )
-        left.caption(session.plain(" ".join(answer_text(a) for a in answers)[:400]))
+        left.caption(session.plain(_whole_answers([answer_text(a) for a in answers])))
     else:
         first, *others = best
         left.markdown(
@@ -227,8 +228,21 @@ def _answer(run: BackgroundRun | None) -> None:
         ):
             st.switch_page("pages/compare.py")
     with right.popover("All answers", width="stretch"):
-        st.dataframe(_answers_table(answers, target.measure), hide_index=True)
+        if any(a["point"] is not None for a in answers):
+            st.dataframe(_answers_table(answers, target.measure), hide_index=True)
+        for a in answers:
+            if a["why"]:
+                st.markdown(session.plain(f"{find_mechanism(a['mechanism']).label}: {a['why']}"))
         st.caption(DATA_DEPENDENT)
+
+
+def _whole_answers(texts: list[str]) -> str:
+    """As many of them as have room, none of them cut."""
+    kept = list(texts)
+    while len(kept) > 1 and sum(map(len, kept)) > ROOM:
+        kept.pop()
+    left_out = len(texts) - len(kept)
+    return " ".join(kept) + (f" {left_out} more under All answers." if left_out else "")
 
 
 def _capital(text: str) -> str:
@@ -241,10 +255,10 @@ def _whole(text: str) -> str:
 
 
 def _answers_table(answers: list[Summary], measure: str) -> pd.DataFrame:
-    """Every mechanism's answer, those without one included."""
+    """Every mechanism's answer, those without one included: why they have none is said in whole sentences below."""
     rows = []
     for a in answers:
-        point, row = a["point"], {"Mechanism": find_mechanism(a["mechanism"]).label, "Remark": a["why"]}
+        point, row = a["point"], {"Mechanism": find_mechanism(a["mechanism"]).label}
         if point is not None:
             row |= {
                 "ε": epsilon_number(point["epsilon"]),
@@ -266,7 +280,6 @@ def _answers_table(answers: list[Summary], measure: str) -> pd.DataFrame:
         "Error",
         "ε over seeds",
         "Meets the target",
-        "Remark",
     ]
     found = pd.DataFrame(rows).reindex(columns=columns).fillna("")
     return found.loc[:, (found != "").any()]

@@ -79,8 +79,9 @@ function resultRow(state, row, columns, several) {
   });
   const words = element('tr', { class: 'words' }, [element('td', { colspan: columns.length + 2,
     'data-plain': row.plain ? `${row.plain[0].toUpperCase()}${row.plain.slice(1)}. ` : '' }, [
-    ...(row.verdict?.reason ? [element('b', { text: `${row.verdict.reason}. ` })] : []), row.sentence,
-    ...(row.difference ? [element('div', { class: 'difference', text: row.difference })] : [])])]);
+    element('span', { class: 'said' }, [
+      ...(row.verdict?.reason ? [element('b', { text: `${row.verdict.reason}. ` })] : []), row.sentence,
+      ...(row.difference ? [element('div', { class: 'difference', text: row.difference })] : [])])])]);
   const more = element('tr', { class: 'more', hidden: '' }, [element('td', { colspan: columns.length + 2 },
     row.guarantee.lines.map((line) => element('p', { text: line })))]);
   badge.onclick = () => {
@@ -88,7 +89,8 @@ function resultRow(state, row, columns, several) {
     badge.setAttribute('aria-expanded', String(!more.hidden));
   };
   const hints = row.hints.map((hint) => element('tr', {}, [
-    element('td', { colspan: columns.length + 2, class: 'problem', text: `⚠ ${row.label}: ${hint}` })]));
+    element('td', { colspan: columns.length + 2, class: 'problem' }, [
+      element('span', { class: 'said', text: `⚠ ${row.label}: ${hint}` })])]));
   const old = row.old ? ' old' : '';
   const parts = (state.parts ? row.parts ?? [] : []).map((part) => element('tr', { class: 'part' }, [
     element('th', { scope: 'row', text: part.label }), ...columns.map(({ key }) => element('td', { text: part.cells[key] ?? '' })), element('td')]));

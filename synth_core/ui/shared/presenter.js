@@ -1,6 +1,7 @@
 // Presenter mode: the board alone over the whole window, in large type. Keys step through scenarios and figures.
 
 const SMALLEST = 18;  // px, to be read from the last row
+const ON_A_PHONE = 12;  // held in the hand
 const STEPS = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1 };  // the latter two of each: a remote control
 const OPENS = '.st-key-present button';
 const HELP = '← → scenario   ↑ ↓ figure   F four figures   Space plays a setting   Esc ends';
@@ -140,5 +141,6 @@ function enlarged(layout, size) {
 }
 
 function stageSize() {
+  if (window.innerWidth <= 700) return ON_A_PHONE;
   return Math.max(SMALLEST, Math.min(0.0115 * window.innerWidth, 0.0205 * window.innerHeight));
 }

@@ -136,7 +136,9 @@ def show(
             record_runs(browser, settings, [job for job in jobs if job.state == "done"])
         last = Last(finished, settings, browser.table.fingerprint)
         st.session_state[f"shown_{page}"] = last
-    with st.container(height=54, border=False):
+    # As high as a bar of progress, so that nothing jumps; why something failed may take more lines.
+    failed = any(job.state == "failed" for job in jobs) and not pending
+    with st.container(height="content" if failed else 54, border=False):
         _status(jobs, beside_jobs, picture, subject)
     missing = picture.missing
     if last is not None and not (picture.complete and finished) and not brings_news(jobs, last):

@@ -304,6 +304,8 @@ def use_settings(kept: Settings, mechanisms: list[str] | tuple[str, ...], **more
         drafted = {"program_draft": kept.program}
     update = {"settings": kept, "blocks": chosen.whole} | pairs(kept.bounds, kept.guess, kept.risk_span)
     update |= drafted | more
+    if kept.guess is None and chosen.guess is None:  # a half-made one waits for its other half
+        update |= {"guess_typical": chosen.guess_typical, "guess_spread": chosen.guess_spread}
     change(chosen.model_copy(update=update).with_mechanisms(*mechanisms))
 
 

@@ -1,0 +1,82 @@
+"""Find settings asks what the rule of Compare asks, and says its answers whole."""
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from synth_core.analysis.measures import ECDF_MAX, WORST
+from synth_core.analysis.policy import Policy
+from synth_core.ui.find_settings.goal import asked_by_rule
+from synth_core.ui.find_settings.view import ROOM, _whole_answers
+from synth_core.ui.state.choices import first_choices
+
+COMPARED = ("unweighted", "weighted", "anchored")
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        (
+            {"percent": 5.0},
+            {"question": "accuracy", "measure": "percentile", "percentile": 90, "percent": 5.0},
+        ),
+        ({"percent": 3.0, "measure": "median"}, {"measure": "percentile", "percentile": 50, "percent": 3.0}),
+        ({"percent": 3.0, "measure": "mean"}, {"measure": "mean", "percent": 3.0}),
+        ({"percent": 3.0, "measure": ECDF_MAX}, {"measure": "ecdf_max", "difference": 0.03}),
+        ({"epsilon": 1.0}, {"question": "epsilon", "target": 1.0, "mechanisms": COMPARED}),
+        ({"epsilon": 1.0, "percent": 5.0, "measure": WORST}, {"question": "epsilon", "target": 1.0}),
+        ({"epsilon": 1.0, "guarantee": "strict"}, {"mechanisms": ("anchored",)}),
+    ],
+)
+def test_the_goal_of_a_rule(rule, expected):
+    choices = first_choices().model_copy(update={"policy": Policy(**rule), "mechanisms": COMPARED})
+    asked = asked_by_rule(choices).model_dump()
+    assert {name: asked[name] for name in expected} == expected
+    if "epsilon" in rule:
+        assert asked["sweeps"]["epsilon"] == (0.1, 1.0, 13)
+
+
+def test_a_rule_that_cannot_be_sought_is_not_offered():
+    for rule in (
+        {},
+        {"guarantee": "strict"},
+        {"percent": 5.0, "measure": WORST},
+        {"percent": 5.0, "measure": "q97.5"},
+    ):
+        assert asked_by_rule(first_choices().model_copy(update={"policy": Policy(**rule)})) is None
+
+
+def goal_page():
+    import streamlit as st
+
+    from synth_core.analysis.policy import Policy
+    from synth_core.ui.find_settings import controls, goal
+    from synth_core.ui.state import session
+
+    session.take_over()
+    if "started" not in st.session_state:
+        st.session_state["started"] = True
+        session.use_example("beta", 60, 1)
+        rule = Policy(epsilon=1.0, percent=5.0, guarantee="strict")
+        chosen = session.choices().with_mechanisms("unweighted", "censored")
+        session.change(chosen.model_copy(update={"policy": rule}))
+    goal.choose_goal(controls.choose_map())
+    st.write(session.choices().explore.mechanisms)
+
+
+def test_one_press_asks_for_the_rule():
+    at = AppTest.from_function(goal_page).run(timeout=30)
+    ask = next(each for each in at.button if each.label.startswith("Ask for the rule"))
+    ask.click().run(timeout=30)
+    assert not at.exception
+    assert not [each for each in at.button if each.label.startswith("Ask for the rule")]
+    numbers = {each.label: each.value for each in at.number_input}
+    assert (numbers["Percentile"], numbers["Error ≤, in %"]) == (90, 5.0)
+    assert at.multiselect[0].value == ["censored"]
+
+
+def test_no_answer_is_cut():
+    texts = [f"Mechanism {i}: " + "no setting reaches it. " * 5 for i in range(6)]
+    shown = _whole_answers(texts)
+    assert shown.startswith(texts[0]) and shown.endswith("4 more under All answers.")
+    assert len(shown) < ROOM + 60
+    assert _whole_answers(["x" * 900]) == "x" * 900
