@@ -9,9 +9,11 @@ from typing import Any
 
 from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.records.measures import Measures
+from synth_core.analysis.records.numbers import NumberMeasures
 from synth_core.analysis.records.records import COVERS, PartResult, RecordsAnalysis, RecordsResult
 from synth_core.analysis.risk_map import RiskMap
 from synth_core.analysis.settings import MODEL_OPTIONS, Settings, make_settings
+from synth_core.analysis.utility import statistic_words
 from synth_core.cli.compare_output import number
 from synth_core.cli.data import load_anchor, load_reference, table_of
 from synth_core.cli.settings_arguments import given_settings, option_name
@@ -26,7 +28,7 @@ HEADER = (
 )
 
 
-def add_blocks(command: argparse.ArgumentParser) -> None:
+def add_blocks(command: Any) -> None:
     """The options that name sensitive variables and their shares of epsilon."""
     command.add_argument(
         "--block",
@@ -102,11 +104,8 @@ def blocks_from(args: argparse.Namespace) -> tuple[Block, ...]:
     return tuple(blocks.values())
 
 
-def open_records(args: argparse.Namespace) -> tuple[RecordsAnalysis, list[str]]:
-    """The table, blocks and mechanisms that the options name; raises InputError."""
-    from synth_core.system.cache import results_cache
-
-    keys = list(dict.fromkeys(find_mechanism(name).key for name in args.mechanism))
+def common_settings(args: argparse.Namespace) -> dict[str, Any]:
+    """The settings that all blocks have; raises InputError for one that is of a single block."""
     common = given_settings(args)
     wrong = sorted(OF_A_BLOCK & common.keys())
     if wrong:
@@ -114,6 +113,15 @@ def open_records(args: argparse.Namespace) -> tuple[RecordsAnalysis, list[str]]:
             f"{option_name(wrong[0])} is of one sensitive variable. With blocks it is said in the block, such as "
             f"--block NAME=MODEL:{wrong[0]}=…"
         )
+    return common
+
+
+def open_records(args: argparse.Namespace) -> tuple[RecordsAnalysis, list[str]]:
+    """The table, blocks and mechanisms that the options name; raises InputError."""
+    from synth_core.system.cache import results_cache
+
+    keys = list(dict.fromkeys(find_mechanism(name).key for name in args.mechanism))
+    common = common_settings(args)
     blocks = blocks_from(args)
     # Asked of settings alone, before a table is read.
     chosen = make_settings(**common | {"outcome": blocks[0].name, "model": "lognormal"})
@@ -152,6 +160,8 @@ def run_blocks(args: argparse.Namespace) -> int:
             print(f"! {result.mechanism}: a fit has not converged: {problem}")
         print(f"  {result.mechanism}: {result.guarantee.promise}")
         print(f"  {result.mechanism}: {_closeness(result.measures)}")
+        for each in result.numbers:
+            print(f"  {result.mechanism}, {_of_number(each)}")
         for part in result.parts:
             if part.result.anchor:
                 print(f"  {result.mechanism}, {part.part.name}: {part.result.anchor}")
@@ -185,6 +195,22 @@ def _closeness(found: Measures) -> str:
         f"In sets of three columns it is as close to the table as a random sample of {found.sample_share:.1%} of the "
         f"records. The association of {found.worst_pair[0]} and {found.worst_pair[1]} is furthest off, by "
         f"{found.worst_association:.2f}."
+    )
+
+
+def _of_number(found: NumberMeasures) -> str:
+    """Percentiles and the regression of a number in words."""
+    errors = ", ".join(
+        f"{statistic_words(each.name)} {each.relative_error:+.1%}"
+        for each in found.statistics
+        if each.confidential
+    )
+    said = f"{found.name}: {errors}."
+    if found.overlap is None or found.meeting is None:
+        return said
+    return (
+        f"{said} Regression on all other columns: {round(found.meeting * found.n_coefficients)} of "
+        f"{found.n_coefficients} intervals meet, their mean overlap is {found.overlap:.2f}."
     )
 
 
@@ -242,6 +268,22 @@ def _result_json(result: RecordsResult) -> dict[str, Any]:
             for part in result.parts
         ],
         "measures": asdict(result.measures),
+        "numbers": [number_json(each) for each in result.numbers],
         "problems": list(result.problems),
         "seconds": result.seconds,
+    }
+
+
+def number_json(found: NumberMeasures) -> dict[str, Any]:
+    """Percentiles and the regression of a number."""
+    return {
+        "name": found.name,
+        "relative_error": {each.name: number(each.relative_error) for each in found.statistics},
+        "percentile_error": number(found.percentile_error),
+        "regression": {
+            "on": "all other columns",
+            "interval_overlap": number(found.overlap),
+            "intervals_meeting": found.meeting,
+            "n_coefficients": found.n_coefficients,
+        },
     }

@@ -17,9 +17,17 @@ from numpy.typing import NDArray
 
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.fits import Fits, Progress
-from synth_core.analysis.records.blocks import PRESENCE, Block, Part, missing_name, parts_of
+from synth_core.analysis.records.blocks import (
+    PRESENCE,
+    Block,
+    Part,
+    as_predictors,
+    missing_name,
+    parts_of,
+)
 from synth_core.analysis.records.coded import coded
 from synth_core.analysis.records.measures import Measures, average, measure
+from synth_core.analysis.records.numbers import NumberMeasures, average_numbers, number_measures
 from synth_core.analysis.records.surrogate import surrogate_table
 from synth_core.analysis.records.table import WholeRecords, whole_records
 from synth_core.analysis.result import Result
@@ -76,6 +84,8 @@ class RecordsResult:
     measures : Measures
         Of all columns together, predictors included; means over data sets.
     seconds : float
+    numbers : tuple of NumberMeasures
+        Of each sensitive number, in the order of blocks.
     """
 
     mechanism: str
@@ -85,6 +95,7 @@ class RecordsResult:
     synthetic: tuple[pd.DataFrame, ...]
     measures: Measures
     seconds: float
+    numbers: tuple[NumberMeasures, ...] = ()
 
     @property
     def point(self) -> Mechanism:
@@ -213,6 +224,8 @@ class RecordsAnalysis:
         drawn = [self._draw(analyses, results, dataset) for dataset in range(self.datasets)]
         frames = tuple(self._frame(each) for each in drawn)
         promised = [r.epsilon_promised for r in results]
+        self.progress("comparing whole records", 0.0)
+        judged = [self.judge(each) for each in frames]
         return RecordsResult(
             mechanism.key,
             tuple(
@@ -222,14 +235,40 @@ class RecordsAnalysis:
             joint_lipschitz_bounds(bounds),
             None if None in promised else float(sum(p for p in promised if p is not None)),
             frames,
-            self._measured(frames),
+            average([measures for measures, _ in judged]),
             time.perf_counter() - started,
+            average_numbers([numbers for _, numbers in judged]),
         )
+
+    def judge(
+        self, synthetic: pd.DataFrame, rows: NDArray[np.int64] | None = None
+    ) -> tuple[Measures, tuple[NumberMeasures, ...]]:
+        """How close any synthetic sensitive columns are to the confidential ones, whoever made them.
+
+        Parameters
+        ----------
+        rows : array of int of shape (n_synthetic,), optional
+            Whose predictors each synthetic record has; by default the records in their order.
+        """
+        public = self.public_design
+        tables = coded(self.records, self.blocks, synthetic, self.predictors, rows)
+        return measure(tables, self.seed), number_measures(
+            self.table.frame,
+            synthetic,
+            (public, public if rows is None else public[rows]),
+            as_predictors(self.parts),
+            self.seed,
+        )
+
+    @property
+    def public_design(self) -> Array:
+        """Of the predictors alone, of shape (n_records, n_columns), the first column of ones."""
+        first = self._first.selection
+        return first.records.design[:, : len(first.transform.names)]
 
     def _draw(self, analyses: list[Analysis], results: list[Result], dataset: int) -> dict[str, Array]:
         """Values of every part, one synthetic value after the other, missing as NaN."""
-        first = analyses[0].selection
-        public = first.records.design[:, : len(first.transform.names)]
+        public = self.public_design
         columns: dict[str, Array] = {}
         for place, (part, analysis, result) in enumerate(zip(self.parts, analyses, results, strict=True)):
             rng = self._rng(63, dataset, place)
@@ -261,12 +300,6 @@ class RecordsAnalysis:
         if not synthetic.size:
             return 1.0
         return distance_of(mine, synthetic, categories).ecdf_max
-
-    def _measured(self, frames: tuple[pd.DataFrame, ...]) -> Measures:
-        self.progress("comparing whole records", 0.0)
-        return average(
-            [measure(coded(self.records, self.blocks, each, self.predictors), self.seed) for each in frames]
-        )
 
     def _frame(self, drawn: dict[str, Array]) -> pd.DataFrame:
         """The sensitive columns as the table has them."""

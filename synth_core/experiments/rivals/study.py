@@ -1,0 +1,281 @@
+"""Mechanisms on whole records and rivals, at several budgets and seeds: what each releases, judged alike.
+
+Every cell (who, budget, seed) is stored when it is finished, and read when it is asked for again.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from synth_core.analysis.records.blocks import Block
+from synth_core.analysis.records.coded import coded
+from synth_core.analysis.records.measures import k_marginal_score
+from synth_core.analysis.records.records import RecordsAnalysis
+from synth_core.data.table import Table
+from synth_core.errors import FitError, InputError
+from synth_core.experiments.rivals import graphical, simple
+from synth_core.experiments.rivals.budget import COUNTED, Budget
+from synth_core.experiments.rivals.cells import Edges
+from synth_core.experiments.rivals.problem import Make, Problem, Synthetic, problem_of
+from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.system.cache import Cache, content_key
+from synth_core.system.code_version import code_version
+
+MAX_SEEDS = 1000
+TellProgress = Callable[[int, int, str], None]  # done, all, what is next
+
+
+@dataclass(frozen=True)
+class Rival:
+    """A synthesizer that is not ours.
+
+    Attributes
+    ----------
+    label : str
+    make : callable
+    check : callable
+        Raises InputError where it cannot run.
+    private : bool
+        Whether it spends a budget; one that does not is run once a seed.
+    """
+
+    label: str
+    make: Make
+    check: Callable[[], None] = lambda: None
+    private: bool = True
+
+
+RIVALS = {
+    "mst": Rival("MST", graphical.mst, graphical.check_installed),
+    "aim": Rival("AIM", graphical.aim, graphical.check_installed),
+    "histogram": Rival("Histogram of all cells", simple.joint_histogram),
+    "one-way": Rival("Histogram of each variable", simple.one_way_histograms),
+    "sample": Rival(f"Sample of {simple.SAMPLE_SHARE:.0%}", simple.sample, private=False),
+}
+
+
+@dataclass(frozen=True)
+class RivalStudy:
+    """What is compared.
+
+    Attributes
+    ----------
+    common : dict
+        Settings of all blocks, without epsilon and seed.
+    edges : dict
+        Declared edges of bins, by column.
+    epsilons : tuple of float
+    counted : str
+        See `Budget`.
+    replicates : int
+        Seeds; the first is `seed`.
+    """
+
+    table: Table = field(repr=False)
+    blocks: tuple[Block, ...]
+    common: dict[str, Any]
+    mechanisms: tuple[str, ...]
+    rivals: tuple[str, ...]
+    epsilons: tuple[float, ...]
+    replicates: int
+    seed: int = 1
+    edges: Edges = field(default_factory=dict)
+    counted: str = COUNTED[0]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One cell: who, at which epsilon (None: it has none), with which seed."""
+
+    who: str
+    label: str
+    epsilon: float | None
+    seed: int
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell and what was found.
+
+    Attributes
+    ----------
+    numbers : dict of str to float
+        `k_marginal`, `sample_share`, `pmse_ratio`, `association`, `percentile_error`, `overlap`, `meeting`, `seconds`,
+        and `epsilon`, measured where the mechanism has no target.
+    details : dict
+        `relative_error` of each statistic by variable, `distance` (total variation) of each column and pair, and
+        `problems`.
+    stored : bool
+        Whether it had been computed before.
+    """
+
+    asked: Asked
+    numbers: dict[str, float]
+    details: dict[str, Any]
+    stored: bool
+
+
+def check_study(study: RivalStudy) -> None:
+    """Refuse before anything is computed; raises InputError."""
+    if not (study.mechanisms or study.rivals):
+        raise InputError("Name a mechanism (--mechanism) or a rival (--rival).")
+    for name in study.mechanisms:
+        find_mechanism(name)
+    for name in study.rivals:
+        if name not in RIVALS:
+            raise InputError(f"There is no rival '{name}'; there are: {', '.join(RIVALS)}.")
+        RIVALS[name].check()
+    for epsilon in study.epsilons:
+        Budget(epsilon, study.counted)
+    if not 1 <= study.replicates <= MAX_SEEDS:
+        raise InputError(
+            f"--replicates must lie between 1 and {MAX_SEEDS:,} here (given: {study.replicates})."
+        )
+    known = {*(block.name for block in study.blocks), *study.common.get("predictors", ())}
+    for name in study.edges:
+        if name not in known:
+            raise InputError(f"--bins names '{name}', which is no block and no predictor.")
+
+
+def cells_asked(study: RivalStudy) -> list[Asked]:
+    """Every cell, seed by seed, so that a study that is stopped has all of them for the first seeds."""
+    asked = []
+    for seed in range(study.seed, study.seed + study.replicates):
+        for name in dict.fromkeys((*study.mechanisms, *study.rivals)):
+            rival = RIVALS.get(name) if name in study.rivals else None
+            point = None if rival else find_mechanism(name)
+            has_target = rival.private if rival else bool(point and point.likelihood != "plain")
+            label = rival.label if rival else (point.label if point else name)
+            asked += [Asked(name, label, each, seed) for each in (study.epsilons if has_target else (None,))]
+    return asked
+
+
+def run_rivals(
+    study: RivalStudy, cache: Cache, report: TellProgress = lambda done, total, what: None
+) -> list[Cell]:
+    """Run what is not stored yet.
+
+    Raises
+    ------
+    InputError, FitError
+        Naming who cannot be run; what was finished is stored.
+    """
+    check_study(study)
+    runner = _Runner(study, cache)
+    asked = cells_asked(study)
+    found = []
+    for done, each in enumerate(asked):
+        at = "" if each.epsilon is None else f" at ε = {each.epsilon:g}"
+        report(done, len(asked), f"{each.label}{at}, seed {each.seed}")
+        found.append(runner.cell(each))
+    report(len(asked), len(asked), "")
+    return found
+
+
+class _Runner:
+    """Computes cells; the table, its codes and its design are prepared once."""
+
+    def __init__(self, study: RivalStudy, cache: Cache):
+        self.study, self.cache = study, cache
+        self.judge = self._analysis(study.epsilons[0] if study.epsilons else 1.0, study.seed)
+        self.problem: Problem | None = None
+        if study.rivals:
+            frame = self.judge.table.frame
+            self.problem = problem_of(frame, study.blocks, self.judge.predictors, study.edges)
+
+    def _analysis(self, epsilon: float, seed: int) -> RecordsAnalysis:
+        common = self.study.common | {"epsilon": epsilon, "seed": seed}
+        return RecordsAnalysis(self.study.table, self.study.blocks, common, self.cache)
+
+    def cell(self, asked: Asked) -> Cell:
+        study = self.study
+        key = content_key(
+            kind="rivals",
+            asked=asdict(asked),
+            table=study.table.fingerprint,
+            blocks=[asdict(block) for block in study.blocks],
+            common=study.common,
+            edges=dict(study.edges),
+            counted=study.counted,
+            made_by=code_version("experiments/rivals"),
+        )
+        entry = self.cache.get(key)
+        if entry is None:
+            try:
+                entry = self._computed(asked)
+            except (InputError, FitError) as error:
+                raise type(error)(f"{asked.label}: {error}") from None
+            self.cache.put(key, entry)
+            return Cell(asked, entry["numbers"], entry["details"], False)
+        return Cell(asked, entry["numbers"], entry["details"], True)
+
+    def _computed(self, asked: Asked) -> dict[str, Any]:
+        started = time.perf_counter()
+        problems: list[str] = []
+        if asked.who in self.study.rivals and self.problem is not None:
+            budget = Budget(asked.epsilon or 1.0, self.study.counted)
+            rng = np.random.default_rng([asked.seed, 81])
+            made, epsilon = RIVALS[asked.who].make(self.problem, budget, rng), asked.epsilon
+        else:
+            made, epsilon, problems = self._ours(asked)
+        seconds = time.perf_counter() - started
+        numbers, details = self._judged(made)
+        found = numbers | {"seconds": seconds, "epsilon": float("nan") if epsilon is None else epsilon}
+        return {"numbers": found, "details": details | {"problems": problems}}
+
+    def _ours(self, asked: Asked) -> tuple[Synthetic, float, list[str]]:
+        """A mechanism's synthetic records, with the epsilon that it measured or promised in sum, and its problems."""
+        shares = [part.share for part in self.judge.parts]
+        epsilon = Budget(asked.epsilon or 1.0, self.study.counted).of_blocks(shares)
+        result = self._analysis(epsilon, asked.seed).run(asked.who)
+        return Synthetic(result.synthetic[0]), result.epsilon, list(result.problems)
+
+    def _judged(self, made: Synthetic) -> tuple[dict[str, float], dict[str, Any]]:
+        measures, numbers = self.judge.judge(made.frame, made.rows)
+        nan = float("nan")
+        found = {
+            "k_marginal": measures.k_marginal,
+            "sample_share": measures.sample_share,
+            "pmse_ratio": measures.pmse_ratio,
+            "association": measures.association,
+            "percentile_error": float(np.mean([each.percentile_error for each in numbers] or [nan])),
+            "overlap": float(np.mean([nan if e.overlap is None else e.overlap for e in numbers] or [nan])),
+            "meeting": float(np.mean([nan if e.meeting is None else e.meeting for e in numbers] or [nan])),
+        }
+        details = {
+            "relative_error": {
+                each.name: {s.name: s.relative_error for s in each.statistics} for each in numbers
+            },
+            "distance": self._distances(made),
+        }
+        return found, details
+
+    def _distances(self, made: Synthetic) -> dict[str, float]:
+        """Total variation of the shares of each column and each pair that has a sensitive one."""
+        tables = coded(self.judge.records, self.study.blocks, made.frame, self.judge.predictors, made.rows)
+        n_public = len(self.judge.predictors)
+        sets = [
+            columns
+            for size in (1, 2)
+            for columns in itertools.combinations(range(len(tables.names)), size)
+            if max(columns) >= n_public
+        ]
+        return {
+            " × ".join(tables.names[i] for i in columns): 1
+            - k_marginal_score(tables.confidential, tables.synthetic, tables.n_codes, [columns]) / 1000
+            for columns in sets
+        }
+
+
+def by_who(cells: list[Cell]) -> Mapping[tuple[str, float | None], list[Cell]]:
+    """Cells of all seeds of each synthesizer at each epsilon, in the order of the study."""
+    found: dict[tuple[str, float | None], list[Cell]] = {}
+    for cell in cells:
+        found.setdefault((cell.asked.who, cell.asked.epsilon), []).append(cell)
+    return found
