@@ -25,7 +25,7 @@ def add_rivals(study: argparse.ArgumentParser) -> None:
     add = group.add_argument
     add("--rival", nargs="+", metavar="NAME", help=f"of {', '.join(RIVALS)}")
     add(
-        "--bins",
+        "--edges",
         action="append",
         metavar="NAME=EDGE,EDGE...",
         help="edges of the bins of a number, for rivals; never taken from the table. The first and the last are the "
@@ -38,23 +38,23 @@ def add_rivals(study: argparse.ArgumentParser) -> None:
     )
 
 
-def read_bins(texts: list[str]) -> dict[str, tuple[float, ...]]:
+def read_edges(texts: list[str]) -> dict[str, tuple[float, ...]]:
     """Declared edges by column; raises InputError.
 
     Examples
     --------
-    >>> read_bins(["pay=0,10,20"])
+    >>> read_edges(["pay=0,10,20"])
     {'pay': (0.0, 10.0, 20.0)}
     """
     found: dict[str, tuple[float, ...]] = {}
     for text in texts:
         name, _, edges = text.partition("=")
         if name in found:
-            raise InputError(f"--bins names '{name}' twice.")
+            raise InputError(f"--edges names '{name}' twice.")
         try:
             found[name] = tuple(float(edge) for edge in edges.split(","))
         except ValueError:
-            raise InputError(f"Bins are written NAME=EDGE,EDGE,… with numbers (given: {text}).") from None
+            raise InputError(f"Edges are written NAME=EDGE,EDGE,… with numbers (given: {text}).") from None
     return found
 
 
@@ -81,7 +81,7 @@ def study_from(args: argparse.Namespace) -> RivalStudy:
         tuple(args.epsilon or EPSILONS),
         SEEDS if args.replicates is None else args.replicates,
         args.seed,
-        read_bins(args.bins or []),
+        read_edges(args.edges or []),
         args.budget or COUNTED[0],
     )
 

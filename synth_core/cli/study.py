@@ -20,7 +20,7 @@ from synth_core.experiments.studies.run_study import ConsoleProgress, run_study
 from synth_core.experiments.studies.study import SAMPLER, Study, check_study
 
 LIKE = "like"
-OF_RIVALS = ("block", "share", "rival", "bins", "budget")
+OF_RIVALS = ("block", "share", "rival", "edges", "budget")
 MECHANISMS = ("unweighted", "weighted", "weighted_e", "censored")
 SWEPT = ("epsilon", "scale")  # each of their values is studied
 # A study has one seed for everything, weights from the simulated database itself, and one synthetic data set of it.

@@ -13,7 +13,6 @@ from synth_core.analysis.utility import Statistic, coefficient_overlaps, statist
 from synth_core.data.earlier import Earlier
 
 Array = NDArray[np.float64]
-PERCENTILES = (10.0, 25.0, 50.0, 75.0, 90.0, 95.0)  # that a mean error is taken over, whatever settings show
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class NumberMeasures:
 
     @property
     def percentile_error(self) -> float:
-        """Mean of the absolute relative errors of `PERCENTILES`; those that are 0 in the confidential table apart."""
+        """Mean of the absolute relative errors of the percentiles; those that are 0 in the confidential table apart."""
         errors = [
             abs(each.relative_error)
             for each in self.statistics
@@ -55,6 +54,7 @@ def number_measures(
     synthetic: pd.DataFrame,
     public: tuple[Array, Array],
     columns: Sequence[Earlier],
+    percentiles: tuple[float, ...],
     seed: int,
 ) -> tuple[NumberMeasures, ...]:
     """Percentiles and regressions of every sensitive number.
@@ -67,6 +67,7 @@ def number_measures(
         Designs of the public predictors, the first column of ones.
     columns : sequence of Earlier
         How each sensitive variable enters a regression of another.
+    percentiles : tuple of float, in (0, 100)
     """
     sides = [
         {each.name: _values(frame[each.name], each) for each in columns}
@@ -85,7 +86,7 @@ def number_measures(
         found.append(
             NumberMeasures(
                 each.name,
-                statistics(mine, theirs[None, :], PERCENTILES, seed) if len(theirs) else (),
+                statistics(mine, theirs[None, :], percentiles, seed) if len(theirs) else (),
                 float(overlaps.mean()) if overlaps.size else None,
                 float((overlaps > 0).mean()) if overlaps.size else None,
                 overlaps.size,

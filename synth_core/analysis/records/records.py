@@ -257,6 +257,7 @@ class RecordsAnalysis:
             synthetic,
             (public, public if rows is None else public[rows]),
             as_predictors(self.parts),
+            self.parts[0].settings.percentiles,
             self.seed,
         )
 

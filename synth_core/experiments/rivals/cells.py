@@ -108,7 +108,7 @@ def cells_of(block: Block, edges: Edges) -> Cells:
     zeros = block.model == "two_part" or bool(block.options.get("zero_part"))
     if "categories" in MODELS[block.model].uses:
         if block.name in edges:
-            raise InputError(f"--bins names '{block.name}', whose categories are its cells.")
+            raise InputError(f"--edges names '{block.name}', whose categories are its cells.")
         return Cells(block.name, tuple(block.options["categories"]), missing=missing)
     given = edges.get(block.name)
     if given is None:
@@ -123,7 +123,7 @@ def _by_rule(block: Block) -> tuple[float, ...]:
         return tuple(np.linspace(float(bounds[0]), float(bounds[1]), CELLS + 1).tolist())
     if guess is None or block.options.get("transformation") == "asinh":
         raise InputError(
-            f"Rivals need '{block.name}' cut into bins: declare their edges, --bins {block.name}=0,10000,20000,… The "
+            f"Rivals need '{block.name}' cut into bins: declare their edges, --edges {block.name}=0,10000,20000,… The "
             f"first and the last are the smallest and the largest value that may occur. Take none from the table."
         )
     typical, spread = map(float, guess)
@@ -135,7 +135,7 @@ def check_edges(name: str, edges: tuple[float, ...]) -> None:
     """Raises InputError for fewer than three edges, or some that do not ascend."""
     ascending = all(a < b for a, b in itertools.pairwise(edges))
     if len(edges) < 3 or not ascending or not all(math.isfinite(edge) for edge in edges):
-        raise InputError(f"The edges of '{name}' (--bins) must be three or more finite numbers that ascend.")
+        raise InputError(f"The edges of '{name}' (--edges) must be three or more finite numbers that ascend.")
 
 
 def public_codes(name: str, column: pd.Series, edges: Edges) -> Codes:

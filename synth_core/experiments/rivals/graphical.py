@@ -113,7 +113,7 @@ def _public_table(public: Codes) -> Any:
     if math.prod(n + 1 for n in n_codes) > MAX_PUBLIC_CELLS:
         raise InputError(
             f"The public predictors have {math.prod(n_codes):,} cells together; MST and AIM take at most "
-            f"{MAX_PUBLIC_CELLS:,} here. Cut numbers into fewer bins (--bins), or use fewer predictors."
+            f"{MAX_PUBLIC_CELLS:,} here. Cut numbers into fewer bins (--edges), or use fewer predictors."
         )
     names = [f"p{k}" for k in range(len(n_codes))]
     counts = np.zeros([n + 1 for n in n_codes])  # opendp adds a cell for unknown values

@@ -26,8 +26,8 @@ FORMATS = ("table", "json", "markdown")
 EXPLAINED = (
     "Mean over seeds ± 2 standard errors. k-marginal: 1000 for the same tables of three columns; as a sample of: whose "
     "random sample of the records scores the same. pMSE ratio: 1 for a table drawn from the distribution of the "
-    "confidential one. assoc.: mean difference of Cramér's V. percentiles: mean absolute relative error of the 10th, "
-    "25th, 50th, 75th, 90th and 95th. overlap: of the 95 % intervals of a regression of each number on all other "
+    "confidential one. assoc.: mean difference of Cramér's V. percentiles: mean absolute relative error of those "
+    "asked for (--percentiles). overlap: of the 95 % intervals of a regression of each number on all other "
     "columns, 1 for the same; meet: the share that meet."
 )
 

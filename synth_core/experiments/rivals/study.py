@@ -140,7 +140,7 @@ def check_study(study: RivalStudy) -> None:
     known = {*(block.name for block in study.blocks), *study.common.get("predictors", ())}
     for name in study.edges:
         if name not in known:
-            raise InputError(f"--bins names '{name}', which is no block and no predictor.")
+            raise InputError(f"--edges names '{name}', which is no block and no predictor.")
 
 
 def cells_asked(study: RivalStudy) -> list[Asked]:

@@ -9,7 +9,12 @@ from synth_core.analysis.records.numbers import average_numbers, number_measures
 from synth_core.analysis.utility import coefficient_overlaps, interval_overlap
 from synth_core.data.earlier import Earlier
 
-SEX, PAY, RENT = Earlier("sex", ("f", "m", "x")), Earlier("pay", (), 10.0, zeros=True), Earlier("rent", (), 5.0)
+PERCENTILES = (5.0, 25.0, 50.0, 90.0)  # the first is 0
+SEX, PAY, RENT = (
+    Earlier("sex", ("f", "m", "x")),
+    Earlier("pay", (), 10.0, zeros=True),
+    Earlier("rent", (), 5.0),
+)
 
 
 def records(rng, n=400, shift=0.0):
@@ -68,15 +73,15 @@ def test_measures_of_a_number(rng):
     mine, theirs = records(rng), records(rng, shift=2.0)
     mine.loc[:9, "pay"] = np.nan
     public = design_of(rng, 400), design_of(rng, 400)
-    pay, rent = number_measures(mine, theirs, public, (SEX, PAY, RENT), seed=1)
+    pay, rent = number_measures(mine, theirs, public, (SEX, PAY, RENT), PERCENTILES, seed=1)
     assert (pay.name, rent.name) == ("pay", "rent")
-    for statistic, q in zip(pay.statistics, ("mean", 10, 25, 50, 75, 90, 95), strict=True):
+    for statistic, q in zip(pay.statistics, ("mean", *PERCENTILES), strict=True):
         values = [f["pay"].dropna() for f in (mine, theirs)]
         expected = [v.mean() if q == "mean" else np.percentile(v, q) for v in values]
         assert [statistic.confidential, statistic.synthetic] == pytest.approx(expected)
     errors = [
         abs(np.percentile(theirs["pay"], q) / np.nanpercentile(mine["pay"], q) - 1)
-        for q in (10, 25, 50, 75, 90, 95)
+        for q in PERCENTILES
         if np.nanpercentile(mine["pay"], q) != 0
     ]
     assert pay.percentile_error == pytest.approx(np.mean(errors))
@@ -111,7 +116,7 @@ def test_a_regression_leaves_out_missing_outcomes(rng):
 def test_means_over_data_sets(rng):
     mine, public = records(rng), design_of(rng, 400)
     each = [
-        number_measures(mine, records(rng, shift=s), (public, public), (SEX, PAY, RENT), 1)
+        number_measures(mine, records(rng, shift=s), (public, public), (SEX, PAY, RENT), PERCENTILES, 1)
         for s in (0.0, 3.0)
     ]
     [pay, _] = average_numbers(each)
