@@ -46,6 +46,16 @@ class Budget:
         """Of zCDP."""
         return self.epsilon**2 / 8
 
+    def part(self, share: float) -> Budget:
+        """A share of it: of rho, or of epsilon.
+
+        Examples
+        --------
+        >>> Budget(2.0).part(0.25), Budget(2.0, "epsilon").part(0.25).epsilon
+        (Budget(epsilon=1.0, counted='rho'), 0.5)
+        """
+        return Budget(self.epsilon * (math.sqrt(share) if self.counted == "rho" else share), self.counted)
+
     def of_blocks(self, shares: Sequence[float]) -> float:
         """The epsilon that blocks divide by their shares.
 

@@ -84,7 +84,7 @@ def _epsilon(same: list[Cell]) -> str:
     target = same[0].asked.epsilon
     if target is not None:
         return f"{target:g}"
-    measured = [cell.numbers["epsilon"] for cell in same]
+    measured = [cell.numbers["epsilon_found"] for cell in same]
     return "none" if not np.isfinite(measured).all() else f"{np.mean(measured):.1f} (local)"
 
 

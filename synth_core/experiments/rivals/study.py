@@ -9,9 +9,11 @@ import itertools
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.records.coded import coded
@@ -23,11 +25,13 @@ from synth_core.experiments.rivals import graphical, simple
 from synth_core.experiments.rivals.budget import COUNTED, Budget
 from synth_core.experiments.rivals.cells import Edges
 from synth_core.experiments.rivals.problem import Make, Problem, Synthetic, problem_of
-from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.mechanisms.catalogue import HISTOGRAM, Mechanism, find_mechanism
 from synth_core.system.cache import Cache, content_key
 from synth_core.system.code_version import code_version
 
 MAX_SEEDS = 1000
+AT = "@"  # between an anchored mechanism and the rival whose release it is anchored at
+ANCHOR_SHARE = 0.5  # of the budget, for that release
 TellProgress = Callable[[int, int, str], None]  # done, all, what is next
 
 
@@ -107,7 +111,7 @@ class Cell:
     ----------
     numbers : dict of str to float
         `k_marginal`, `sample_share`, `pmse_ratio`, `association`, `percentile_error`, `overlap`, `meeting`, `seconds`,
-        and `epsilon`, measured where the mechanism has no target.
+        and `epsilon_found`: what the mechanism promised in sum over blocks, or measured.
     details : dict
         `relative_error` of each statistic by variable, `distance` (total variation) of each column and pair, and
         `problems`.
@@ -125,12 +129,7 @@ def check_study(study: RivalStudy) -> None:
     """Refuse before anything is computed; raises InputError."""
     if not (study.mechanisms or study.rivals):
         raise InputError("Name a mechanism (--mechanism) or a rival (--rival).")
-    for name in study.mechanisms:
-        find_mechanism(name)
-    for name in study.rivals:
-        if name not in RIVALS:
-            raise InputError(f"There is no rival '{name}'; there are: {', '.join(RIVALS)}.")
-        RIVALS[name].check()
+    _check_names(study)
     for epsilon in study.epsilons:
         Budget(epsilon, study.counted)
     if not 1 <= study.replicates <= MAX_SEEDS:
@@ -143,16 +142,51 @@ def check_study(study: RivalStudy) -> None:
             raise InputError(f"--edges names '{name}', which is no block and no predictor.")
 
 
+def _check_names(study: RivalStudy) -> None:
+    """Refuse mechanisms and rivals that are none, or that cannot run here."""
+    needed = list(study.rivals)
+    for name in study.mechanisms:
+        point, paid = _mechanism(name)
+        if point.scheme == HISTOGRAM:
+            raise InputError(
+                "The histogram of one variable is no mechanism of blocks; --rival has two of them."
+            )
+        if paid is None:
+            continue
+        needed.append(paid)
+        if paid in RIVALS and not (RIVALS[paid].private and point.likelihood == "anchored"):
+            raise InputError(
+                f"{name}: an anchored mechanism can be anchored at what a rival with a guarantee released, such as "
+                f"anchored{AT}mst."
+            )
+    for name in needed:
+        if name not in RIVALS:
+            raise InputError(f"There is no rival '{name}'; there are: {', '.join(RIVALS)}.")
+        RIVALS[name].check()
+
+
+def _mechanism(name: str) -> tuple[Mechanism, str | None]:
+    """A mechanism, and the rival that it is anchored at: "anchored@mst"."""
+    key, _, paid = name.partition(AT)
+    return find_mechanism(key), paid or None
+
+
+def _label(name: str) -> str:
+    if name in RIVALS:
+        return RIVALS[name].label
+    point, paid = _mechanism(name)
+    return point.label if paid is None else f"{point.label} at {RIVALS[paid].label}"
+
+
 def cells_asked(study: RivalStudy) -> list[Asked]:
     """Every cell, seed by seed, so that a study that is stopped has all of them for the first seeds."""
     asked = []
     for seed in range(study.seed, study.seed + study.replicates):
         for name in dict.fromkeys((*study.mechanisms, *study.rivals)):
-            rival = RIVALS.get(name) if name in study.rivals else None
-            point = None if rival else find_mechanism(name)
-            has_target = rival.private if rival else bool(point and point.likelihood != "plain")
-            label = rival.label if rival else (point.label if point else name)
-            asked += [Asked(name, label, each, seed) for each in (study.epsilons if has_target else (None,))]
+            spends = RIVALS[name].private if name in RIVALS else "epsilon" in _mechanism(name)[0].tuning
+            asked += [
+                Asked(name, _label(name), each, seed) for each in (study.epsilons if spends else (None,))
+            ]
     return asked
 
 
@@ -184,14 +218,17 @@ class _Runner:
     def __init__(self, study: RivalStudy, cache: Cache):
         self.study, self.cache = study, cache
         self.judge = self._analysis(study.epsilons[0] if study.epsilons else 1.0, study.seed)
-        self.problem: Problem | None = None
-        if study.rivals:
-            frame = self.judge.table.frame
-            self.problem = problem_of(frame, study.blocks, self.judge.predictors, study.edges)
 
-    def _analysis(self, epsilon: float, seed: int) -> RecordsAnalysis:
+    @cached_property
+    def _problem(self) -> Problem:
+        frame = self.judge.table.frame
+        return problem_of(frame, self.study.blocks, self.judge.predictors, self.study.edges)
+
+    def _analysis(self, epsilon: float, seed: int, anchor: Table | None = None) -> RecordsAnalysis:
         common = self.study.common | {"epsilon": epsilon, "seed": seed}
-        return RecordsAnalysis(self.study.table, self.study.blocks, common, self.cache)
+        if anchor is not None:
+            common["anchor"] = f"release:{anchor.name}"
+        return RecordsAnalysis(self.study.table, self.study.blocks, common, self.cache, anchor=anchor)
 
     def cell(self, asked: Asked) -> Cell:
         study = self.study
@@ -218,23 +255,34 @@ class _Runner:
     def _computed(self, asked: Asked) -> dict[str, Any]:
         started = time.perf_counter()
         problems: list[str] = []
-        if asked.who in self.study.rivals and self.problem is not None:
+        if asked.who in RIVALS:
             budget = Budget(asked.epsilon or 1.0, self.study.counted)
             rng = np.random.default_rng([asked.seed, 81])
-            made, epsilon = RIVALS[asked.who].make(self.problem, budget, rng), asked.epsilon
+            made, epsilon = RIVALS[asked.who].make(self._problem, budget, rng), asked.epsilon
         else:
             made, epsilon, problems = self._ours(asked)
         seconds = time.perf_counter() - started
         numbers, details = self._judged(made)
-        found = numbers | {"seconds": seconds, "epsilon": float("nan") if epsilon is None else epsilon}
+        found = numbers | {"seconds": seconds, "epsilon_found": float("nan") if epsilon is None else epsilon}
         return {"numbers": found, "details": details | {"problems": problems}}
 
     def _ours(self, asked: Asked) -> tuple[Synthetic, float, list[str]]:
         """A mechanism's synthetic records, with the epsilon that it measured or promised in sum, and its problems."""
+        point, paid = _mechanism(asked.who)
         shares = [part.share for part in self.judge.parts]
-        epsilon = Budget(asked.epsilon or 1.0, self.study.counted).of_blocks(shares)
-        result = self._analysis(epsilon, asked.seed).run(asked.who)
+        budget, anchor = Budget(asked.epsilon or 1.0, self.study.counted), None
+        if paid is not None:
+            anchor = self._released(paid, budget.part(ANCHOR_SHARE), asked.seed)
+            budget = budget.part(1 - ANCHOR_SHARE)
+        analysis = self._analysis(budget.of_blocks(shares), asked.seed, anchor)
+        result = analysis.run(point.key)
         return Synthetic(result.synthetic[0]), result.epsilon, list(result.problems)
+
+    def _released(self, paid: str, budget: Budget, seed: int) -> Table:
+        """A rival's release, beside the predictors: it was paid for, so anchors may be made of it."""
+        made = RIVALS[paid].make(self._problem, budget, np.random.default_rng([seed, 82]))
+        public = self.judge.table.frame[list(self.judge.predictors)]
+        return Table(RIVALS[paid].label, pd.concat([public, made.frame], axis=1), confidential=False)
 
     def _judged(self, made: Synthetic) -> tuple[dict[str, float], dict[str, Any]]:
         measures, numbers = self.judge.judge(made.frame, made.rows)
