@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from synth_core.analysis.records.blocks import Block
+from synth_core.analysis.records.disclosure import AttributeDisclosure
 from synth_core.analysis.records.measures import Measures
 from synth_core.analysis.records.numbers import NumberMeasures
 from synth_core.analysis.records.records import COVERS, PartResult, RecordsAnalysis, RecordsResult
@@ -162,6 +163,8 @@ def run_blocks(args: argparse.Namespace) -> int:
         print(f"  {result.mechanism}: {_closeness(result.measures)}")
         for each in result.numbers:
             print(f"  {result.mechanism}, {_of_number(each)}")
+        if result.disclosure:
+            print(f"  {result.mechanism}: {_of_disclosure(result.disclosure)}")
         for part in result.parts:
             if part.result.anchor:
                 print(f"  {result.mechanism}, {part.part.name}: {part.result.anchor}")
@@ -211,6 +214,17 @@ def _of_number(found: NumberMeasures) -> str:
     return (
         f"{said} Regression on all other columns: {round(found.meeting * found.n_coefficients)} of "
         f"{found.n_coefficients} intervals meet, their mean overlap is {found.overlap:.2f}."
+    )
+
+
+def _of_disclosure(found: tuple[AttributeDisclosure, ...]) -> str:
+    """What an intruder learns, in words."""
+    guessed = ", ".join(f"{each.target} {each.cap:.0%} ({each.baseline:.0%})" for each in found)
+    certain = ", ".join(f"{each.target} {each.disco:.1%}" for each in found)
+    return (
+        f"Who knows the predictors of a record and takes a synthetic record that has them is right in {guessed}, in "
+        f"parentheses from the shares alone. Told by all such synthetic records, and rightly: {certain} of the "
+        f"records. This is measured, and no guarantee."
     )
 
 
@@ -269,6 +283,11 @@ def _result_json(result: RecordsResult) -> dict[str, Any]:
         ],
         "measures": asdict(result.measures),
         "numbers": [number_json(each) for each in result.numbers],
+        "disclosure": {
+            "guarantee": None,
+            "of": "an intruder who knows the public predictors",
+            "targets": [asdict(each) for each in result.disclosure],
+        },
         "problems": list(result.problems),
         "seconds": result.seconds,
     }

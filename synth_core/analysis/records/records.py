@@ -26,6 +26,7 @@ from synth_core.analysis.records.blocks import (
     parts_of,
 )
 from synth_core.analysis.records.coded import coded
+from synth_core.analysis.records.disclosure import AttributeDisclosure, attribute_disclosure
 from synth_core.analysis.records.measures import Measures, average, measure
 from synth_core.analysis.records.numbers import NumberMeasures, average_numbers, number_measures
 from synth_core.analysis.records.surrogate import surrogate_table
@@ -68,6 +69,25 @@ class PartResult:
 
 
 @dataclass(frozen=True)
+class Judged:
+    """How close a synthetic table is to the confidential one, and what an intruder learns from it.
+
+    Attributes
+    ----------
+    measures : Measures
+        Of all columns together, predictors included.
+    numbers : tuple of NumberMeasures
+        Of each sensitive number, in the order of blocks.
+    disclosure : tuple of AttributeDisclosure
+        Of each sensitive variable; empirical.
+    """
+
+    measures: Measures
+    numbers: tuple[NumberMeasures, ...]
+    disclosure: tuple[AttributeDisclosure, ...]
+
+
+@dataclass(frozen=True)
 class RecordsResult:
     """A mechanism on whole records. Confidential, except `synthetic`.
 
@@ -86,6 +106,8 @@ class RecordsResult:
     seconds : float
     numbers : tuple of NumberMeasures
         Of each sensitive number, in the order of blocks.
+    disclosure : tuple of AttributeDisclosure
+        Of each sensitive variable in the first data set; empirical.
     """
 
     mechanism: str
@@ -96,6 +118,7 @@ class RecordsResult:
     measures: Measures
     seconds: float
     numbers: tuple[NumberMeasures, ...] = ()
+    disclosure: tuple[AttributeDisclosure, ...] = ()
 
     @property
     def point(self) -> Mechanism:
@@ -235,15 +258,14 @@ class RecordsAnalysis:
             joint_lipschitz_bounds(bounds),
             None if None in promised else float(sum(p for p in promised if p is not None)),
             frames,
-            average([measures for measures, _ in judged]),
+            average([each.measures for each in judged]),
             time.perf_counter() - started,
-            average_numbers([numbers for _, numbers in judged]),
+            average_numbers([each.numbers for each in judged]),
+            judged[0].disclosure,
         )
 
-    def judge(
-        self, synthetic: pd.DataFrame, rows: NDArray[np.int64] | None = None
-    ) -> tuple[Measures, tuple[NumberMeasures, ...]]:
-        """How close any synthetic sensitive columns are to the confidential ones, whoever made them.
+    def judge(self, synthetic: pd.DataFrame, rows: NDArray[np.int64] | None = None) -> Judged:
+        """Judge any synthetic sensitive columns, whoever made them.
 
         Parameters
         ----------
@@ -252,13 +274,17 @@ class RecordsAnalysis:
         """
         public = self.public_design
         tables = coded(self.records, self.blocks, synthetic, self.predictors, rows)
-        return measure(tables, self.seed), number_measures(
-            self.table.frame,
-            synthetic,
-            (public, public if rows is None else public[rows]),
-            as_predictors(self.parts),
-            self.parts[0].settings.percentiles,
-            self.seed,
+        return Judged(
+            measure(tables, self.seed),
+            number_measures(
+                self.table.frame,
+                synthetic,
+                (public, public if rows is None else public[rows]),
+                as_predictors(self.parts),
+                self.parts[0].settings.percentiles,
+                self.seed,
+            ),
+            attribute_disclosure(tables, len(self.predictors)),
         )
 
     @property

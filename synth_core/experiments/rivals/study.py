@@ -113,8 +113,8 @@ class Cell:
         `k_marginal`, `sample_share`, `pmse_ratio`, `association`, `percentile_error`, `overlap`, `meeting`, `seconds`,
         and `epsilon_found`: what the mechanism promised in sum over blocks, or measured.
     details : dict
-        `relative_error` of each statistic by variable, `distance` (total variation) of each column and pair, and
-        `problems`.
+        `relative_error` of each statistic by variable, `distance` (total variation) of each column and pair,
+        `disclosure` of each variable (empirical), and `problems`.
     stored : bool
         Whether it had been computed before.
     """
@@ -285,7 +285,8 @@ class _Runner:
         return Table(RIVALS[paid].label, pd.concat([public, made.frame], axis=1), confidential=False)
 
     def _judged(self, made: Synthetic) -> tuple[dict[str, float], dict[str, Any]]:
-        measures, numbers = self.judge.judge(made.frame, made.rows)
+        judged = self.judge.judge(made.frame, made.rows)
+        measures, numbers = judged.measures, judged.numbers
         nan = float("nan")
         found = {
             "k_marginal": measures.k_marginal,
@@ -301,6 +302,7 @@ class _Runner:
                 each.name: {s.name: s.relative_error for s in each.statistics} for each in numbers
             },
             "distance": self._distances(made),
+            "disclosure": [asdict(each) for each in judged.disclosure],
         }
         return found, details
 
