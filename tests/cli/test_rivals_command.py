@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from synth_core.cli import main
+from synth_core.errors import FitError
 from synth_core.experiments.rivals import graphical, study
 
 QUICK = ["--draws", "500", "--warmup", "300", "--chains", "1"]
@@ -62,6 +63,19 @@ def test_ours_and_theirs_in_one_table_and_read_again(file, capsys, monkeypatch):
     assert lines[0].split()[:2] == ["ε", "k-marginal"]
     assert "±" in lines[1]
     assert any("ρ = ε²/8" in line for line in lines)
+
+
+def test_a_fit_that_fails_leaves_the_others(file, capsys, monkeypatch):
+    def fail(*_):
+        raise FitError("The sampler stopped.")
+
+    monkeypatch.setattr(study._Runner, "_ours", fail)
+    asked = command(file, "--rival", "one-way", "--replicates", "1", "--epsilon", "3")
+    assert main(asked) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].split()[:3] == ["Anchored", "3", "–"]
+    assert lines[2].startswith("Histogram of each variable")
+    assert lines[-1] == "! Anchored, seed 1: no result. The sampler stopped."
 
 
 @pytest.mark.parametrize(

@@ -33,14 +33,14 @@ EXPLAINED = (
 
 
 def band(values: list[float]) -> tuple[float, float | None]:
-    """Mean, and two standard errors of it; None for one value.
+    """Mean, and two standard errors of it; None for one value. NaN for none.
 
     Examples
     --------
     >>> band([1.0, 3.0])
     (2.0, 2.0)
     """
-    mean = float(np.mean(values))
+    mean = float(np.mean(values)) if values else float("nan")
     if len(values) < 2:
         return mean, None
     return mean, float(2 * np.std(values, ddof=1) / math.sqrt(len(values)))
@@ -73,9 +73,14 @@ def notes(study: RivalStudy, cells: list[Cell]) -> list[str]:
         "Neighbours: all sensitive values of one record there or withheld; predictors and the number of records are "
         "public."
     )
-    problems = sum(bool(cell.details["problems"]) for cell in cells)
+    problems = sum(bool(cell.details["problems"]) for cell in cells if cell.numbers)
     if problems:
         lines.append(f"! {problems} of {len(cells)} results come from a fit that has not converged.")
+    for cell in cells:
+        if not cell.numbers:
+            lines.append(
+                f"! {cell.asked.label}, seed {cell.asked.seed}: no result. {cell.details['problems'][0]}"
+            )
     return lines
 
 
@@ -84,12 +89,17 @@ def _epsilon(same: list[Cell]) -> str:
     target = same[0].asked.epsilon
     if target is not None:
         return f"{target:g}"
-    measured = [cell.numbers["epsilon_found"] for cell in same]
-    return "none" if not np.isfinite(measured).all() else f"{np.mean(measured):.1f} (local)"
+    measured = _found(same, "epsilon_found")
+    return f"{np.mean(measured):.1f} (local)" if measured and np.isfinite(measured).all() else "none"
+
+
+def _found(same: list[Cell], name: str) -> list[float]:
+    """A number of every seed that has a result."""
+    return [cell.numbers[name] for cell in same if cell.numbers]
 
 
 def _shown(same: list[Cell], name: str) -> str:
-    mean, error = band([cell.numbers[name] for cell in same])
+    mean, error = band(_found(same, name))
     if not math.isfinite(mean):
         return "–"
     text = MEASURES[name][1].format(mean)
@@ -100,18 +110,19 @@ def as_json(study: RivalStudy, cells: list[Cell]) -> dict[str, Any]:
     """Every cell, and means; later versions only add to it."""
     rows = []
     for (who, epsilon), same in by_who(cells).items():
-        bands = {name: band([cell.numbers[name] for cell in same]) for name in MEASURES}
+        bands = {name: band(_found(same, name)) for name in MEASURES}
+        done = [cell for cell in same if cell.numbers]
         rows.append(
             {
                 "who": who,
                 "label": same[0].asked.label,
                 "epsilon": epsilon,
-                "seeds": len(same),
+                "seeds": len(done),
                 "mean": {name: mean for name, (mean, _) in bands.items()},
                 "two_standard_errors": {name: error for name, (_, error) in bands.items()},
                 "distance": {
-                    columns: float(np.mean([cell.details["distance"][columns] for cell in same]))
-                    for columns in same[0].details["distance"]
+                    columns: float(np.mean([cell.details["distance"][columns] for cell in done]))
+                    for columns in (done[0].details["distance"] if done else ())
                 },
             }
         )

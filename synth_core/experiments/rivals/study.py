@@ -114,7 +114,7 @@ class Cell:
         and `epsilon_found`: what the mechanism promised in sum over blocks, or measured.
     details : dict
         `relative_error` of each statistic by variable, `distance` (total variation) of each column and pair,
-        `disclosure` of each variable (empirical), and `problems`.
+        `disclosure` of each variable (empirical), and `problems`; `problems` alone where there is no result.
     stored : bool
         Whether it had been computed before.
     """
@@ -197,8 +197,8 @@ def run_rivals(
 
     Raises
     ------
-    InputError, FitError
-        Naming who cannot be run; what was finished is stored.
+    InputError
+        Naming who cannot be run; what was finished is stored. A fit that fails leaves a cell without numbers.
     """
     check_study(study)
     runner = _Runner(study, cache)
@@ -246,8 +246,10 @@ class _Runner:
         if entry is None:
             try:
                 entry = self._computed(asked)
-            except (InputError, FitError) as error:
-                raise type(error)(f"{asked.label}: {error}") from None
+            except InputError as error:
+                raise InputError(f"{asked.label}: {error}") from None
+            except FitError as error:  # the others may go well; it is tried again when it is asked for again
+                return Cell(asked, {}, {"problems": [str(error)]}, False)
             self.cache.put(key, entry)
             return Cell(asked, entry["numbers"], entry["details"], False)
         return Cell(asked, entry["numbers"], entry["details"], True)
