@@ -24,6 +24,7 @@ DOORS = {
     "opendp": ("mechanisms/histogram.py", "mechanisms/composition.py", "experiments/rivals"),
     "mbi": ("experiments/rivals/graphical.py",),
     "polars": ("experiments/rivals/graphical.py",),
+    "jax": ("experiments/rivals/graphical.py",),
 }
 FORMULAS = (
     "mechanisms/weights.py",

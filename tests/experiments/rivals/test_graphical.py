@@ -108,8 +108,9 @@ def test_budgets_that_do_not_divide_are_moved_by_a_hair():
     """opendp refuses some by the last bit of a sum."""
     for n_edges in range(1, 12):
         for spent in (0.03, 1 / 3, 2.0833333333):
-            found = graphical._dividable(spent, n_edges, Budget(1.0))
+            found, share = graphical._dividable(spent, n_edges, Budget(1.0))
             assert spent * (1 - 1e-9) < found <= spent
+            assert share == (0.49 if n_edges == 8 else 0.9)
 
 
 @needs_mbi
