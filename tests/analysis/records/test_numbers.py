@@ -107,10 +107,13 @@ def test_a_regression_leaves_out_missing_outcomes(rng):
     frame = records(rng, 50)
     values = {"sex": np.zeros(50), "pay": frame["pay"].to_numpy(copy=True), "rent": frame["rent"].to_numpy()}
     values["pay"][:7] = np.nan
-    outcome, design = regression_of("pay", values, design_of(rng, 50), (SEX, PAY, RENT))
+    public = design_of(rng, 50)
+    outcome, design = regression_of("pay", values, public, (SEX, PAY, RENT))
     assert outcome.shape == (43,)
     assert design.shape == (43, 2 + 2 + 1)
     np.testing.assert_array_equal(outcome, values["pay"][7:])
+    np.testing.assert_array_equal(design[:, :2], public[7:])
+    np.testing.assert_allclose(design[:, 4], np.arcsinh(values["rent"][7:] / 5))
 
 
 def test_means_over_data_sets(rng):

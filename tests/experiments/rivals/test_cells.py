@@ -25,7 +25,7 @@ def test_a_value_drawn_in_a_cell_is_of_that_cell(block, rng):
 def test_codes_against_pandas(rng):
     edges = (-10.0, 0.0, 10.0, 25.0, 100.0)
     values = pd.Series(np.round(rng.normal(20, 40, 500), 1))
-    values[:20], values[20:30] = 0.0, np.nan
+    values[:20], values[20:30], values[30:32] = 0.0, np.nan, (10.0, 25.0)
     cells = Cells("x", edges=edges, zeros=True, missing=True)
     assert cells.n == 6
     inner = pd.cut(values, [-np.inf, *edges[1:-1], np.inf], right=False, labels=False)
