@@ -282,25 +282,53 @@ def interval_overlap(confidential: Array, synthetic: Array, design: Array) -> fl
     confidential, synthetic : arrays of shape (n_records,)
     design : array of shape (n_records, n_columns), the first column of ones.
     """
-    pivots = np.abs(np.diag(np.linalg.qr(design, mode="r")))
-    design = design[
-        :, pivots > 1e-8 * np.sqrt(len(design))
-    ]  # a column that others give has no coefficient of its own
-    n, k = design.shape
-    if k < 2:
-        return None
-    q, r = np.linalg.qr(design)
-    spread = np.sqrt((np.linalg.inv(r) ** 2).sum(axis=1))
+    found = coefficient_overlaps((confidential, design), (synthetic, design))
+    return float(np.mean(found)) if found.size else None
 
-    def interval(values: Array) -> tuple[Array, Array]:
-        projected = q.T @ values
-        estimate = np.linalg.solve(r, projected)
-        residual = max(values @ values - projected @ projected, 0.0)
-        half = _Z95 * np.sqrt(residual / (n - k)) * spread
-        return estimate - half, estimate + half
 
-    (low_c, high_c), (low_s, high_s) = interval(confidential), interval(synthetic)
+def coefficient_overlaps(confidential: tuple[Array, Array], synthetic: tuple[Array, Array]) -> Array:
+    """The same of each coefficient but the first, where the two tables may differ in the predictors too.
+
+    Parameters
+    ----------
+    confidential, synthetic : pair of arrays of shapes (n_records,) and (n_records, n_columns)
+        Outcome and design, the first column of ones.
+
+    Returns
+    -------
+    array of shape (n_coefficients,)
+        Those that the confidential table has: a column that others give has none. 0 where the synthetic table has no
+        such coefficient.
+    """
+    mine, theirs = (_own_columns(design) for _, design in (confidential, synthetic))
+    low_c, high_c = _coefficient_intervals(*confidential, mine)
+    low_s, high_s = _coefficient_intervals(*synthetic, mine & theirs)
     shared = np.minimum(high_c, high_s) - np.maximum(low_c, low_s)
     with np.errstate(divide="ignore", invalid="ignore"):
         overlap = 0.5 * (shared / (high_c - low_c) + shared / (high_s - low_s))
-    return float(np.mean(overlap[1:]))
+    overlap[np.isnan(low_s)] = 0.0
+    return overlap[mine][1:]
+
+
+def _own_columns(design: Array) -> NDArray[np.bool_]:
+    """Columns that those before them do not give."""
+    if not len(design):
+        return np.zeros(design.shape[1], dtype=bool)
+    pivots = np.zeros(design.shape[1])
+    pivots[: min(design.shape)] = np.abs(np.diag(np.linalg.qr(design, mode="r")))
+    return pivots > 1e-8 * np.sqrt(len(design))
+
+
+def _coefficient_intervals(values: Array, design: Array, columns: NDArray[np.bool_]) -> tuple[Array, Array]:
+    """Ends of the 95 % intervals of a least squares fit, NaN for columns that are left out."""
+    n, k = len(values), int(columns.sum())
+    low, high = np.full((2, design.shape[1]), np.nan)
+    if n <= k:
+        return low, high
+    q, r = np.linalg.qr(design[:, columns])
+    projected = q.T @ values
+    estimate = np.linalg.solve(r, projected)
+    residual = max(float(values @ values - projected @ projected), 0.0)
+    half = _Z95 * np.sqrt(residual / (n - k)) * np.sqrt((np.linalg.inv(r) ** 2).sum(axis=1))
+    low[columns], high[columns] = estimate - half, estimate + half
+    return low, high

@@ -8,10 +8,13 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from synth_core.analysis.records.blocks import Block
+from synth_core.analysis.records.disclosure import AttributeDisclosure
+from synth_core.analysis.records.numbers import NumberMeasures
 from synth_core.analysis.records.records import COVERS, PartResult, RecordsAnalysis, RecordsResult
 from synth_core.analysis.records.summary import measures_in_words
 from synth_core.analysis.risk_map import RiskMap
 from synth_core.analysis.settings import MODEL_OPTIONS, Settings, make_settings
+from synth_core.analysis.utility import statistic_words
 from synth_core.cli.compare_output import number
 from synth_core.cli.data import load_anchor, load_reference, table_of
 from synth_core.cli.settings_arguments import given_settings, option_name
@@ -26,7 +29,7 @@ HEADER = (
 )
 
 
-def add_blocks(command: argparse.ArgumentParser) -> None:
+def add_blocks(command: Any) -> None:
     """The options that name sensitive variables and their shares of epsilon."""
     command.add_argument(
         "--block",
@@ -102,10 +105,8 @@ def blocks_from(args: argparse.Namespace) -> tuple[Block, ...]:
     return tuple(blocks.values())
 
 
-def open_records(args: argparse.Namespace) -> RecordsAnalysis:
-    """The table and blocks that the options name; raises InputError."""
-    from synth_core.system.cache import results_cache
-
+def common_settings(args: argparse.Namespace) -> dict[str, Any]:
+    """The settings that all blocks have; raises InputError for one that is of a single block."""
     common = given_settings(args)
     wrong = sorted(OF_A_BLOCK & common.keys())
     if wrong:
@@ -113,6 +114,14 @@ def open_records(args: argparse.Namespace) -> RecordsAnalysis:
             f"{option_name(wrong[0])} is of one sensitive variable. With blocks it is said in the block, such as "
             f"--block NAME=MODEL:{wrong[0]}=…"
         )
+    return common
+
+
+def open_records(args: argparse.Namespace) -> RecordsAnalysis:
+    """The table and blocks that the options name; raises InputError."""
+    from synth_core.system.cache import results_cache
+
+    common = common_settings(args)
     blocks = blocks_from(args)
     # Asked of settings alone, before a table is read.
     chosen = make_settings(**common | {"outcome": blocks[0].name, "model": "lognormal"})
@@ -157,6 +166,10 @@ def run_blocks(args: argparse.Namespace) -> int:
             print(f"! {result.mechanism}: a fit has not converged: {problem}")
         print(f"  {result.mechanism}: {result.guarantee.promise}")
         print(f"  {result.mechanism}: {measures_in_words(result.measures)}")
+        for each in result.numbers:
+            print(f"  {result.mechanism}, {_of_number(each)}")
+        if result.disclosure:
+            print(f"  {result.mechanism}: {_of_disclosure(result.disclosure)}")
         for part in result.parts:
             if part.result.anchor:
                 print(f"  {result.mechanism}, {part.part.name}: {part.result.anchor}")
@@ -182,6 +195,33 @@ def _rows(result: RecordsResult) -> list[list[str]]:
     ]
     joint += ["", "", "", f"{result.seconds:.2f}"]
     return [joint, *(_part_row(part) for part in result.parts)]
+
+
+def _of_number(found: NumberMeasures) -> str:
+    """Percentiles and the regression of a number in words."""
+    errors = ", ".join(
+        f"{statistic_words(each.name)} {each.relative_error:+.1%}"
+        for each in found.statistics
+        if each.confidential
+    )
+    said = f"{found.name}: {errors}."
+    if found.overlap is None or found.meeting is None:
+        return said
+    return (
+        f"{said} Regression on all other columns: {round(found.meeting * found.n_coefficients)} of "
+        f"{found.n_coefficients} intervals meet, their mean overlap is {found.overlap:.2f}."
+    )
+
+
+def _of_disclosure(found: tuple[AttributeDisclosure, ...]) -> str:
+    """What an intruder learns, in words."""
+    guessed = ", ".join(f"{each.target} {each.cap:.0%} ({each.baseline:.0%})" for each in found)
+    certain = ", ".join(f"{each.target} {each.disco:.1%}" for each in found)
+    return (
+        f"Who knows the predictors of a record and takes a synthetic record that has them is right in {guessed}, in "
+        f"parentheses from the shares alone. Told by all such synthetic records, and rightly: {certain} of the "
+        f"records. This is measured, and no guarantee."
+    )
 
 
 def _part_row(part: PartResult) -> list[str]:
@@ -238,6 +278,27 @@ def _result_json(result: RecordsResult) -> dict[str, Any]:
             for part in result.parts
         ],
         "measures": asdict(result.measures),
+        "numbers": [number_json(each) for each in result.numbers],
+        "disclosure": {
+            "guarantee": None,
+            "of": "an intruder who knows the public predictors",
+            "targets": [asdict(each) for each in result.disclosure],
+        },
         "problems": list(result.problems),
         "seconds": result.seconds,
+    }
+
+
+def number_json(found: NumberMeasures) -> dict[str, Any]:
+    """Percentiles and the regression of a number."""
+    return {
+        "name": found.name,
+        "relative_error": {each.name: number(each.relative_error) for each in found.statistics},
+        "percentile_error": number(found.percentile_error),
+        "regression": {
+            "on": "all other columns",
+            "interval_overlap": number(found.overlap),
+            "intervals_meeting": found.meeting,
+            "n_coefficients": found.n_coefficients,
+        },
     }

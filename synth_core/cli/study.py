@@ -1,4 +1,4 @@
-"""`study`: Monte Carlo studies: the papers', ours, and those of databases like a table of the user's."""
+"""`study`: Monte Carlo studies: the papers', ours, of databases like a table of the user's, and beside rivals."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 from synth_core.analysis.settings import Settings, make_settings
 from synth_core.cli.data import add_reading, load_data
 from synth_core.cli.output import destination, show_or_write
+from synth_core.cli.rivals import RIVALS_STUDY, add_rivals, run_with_rivals
 from synth_core.cli.settings_arguments import add_settings, option_name, settings_from
 from synth_core.errors import Cancelled, InputError
 from synth_core.experiments.named_studies import NAMED_STUDIES, build
@@ -19,6 +20,7 @@ from synth_core.experiments.studies.run_study import ConsoleProgress, run_study
 from synth_core.experiments.studies.study import SAMPLER, Study, check_study
 
 LIKE = "like"
+OF_RIVALS = ("block", "share", "rival", "edges", "budget")
 MECHANISMS = ("unweighted", "weighted", "weighted_e", "censored")
 SWEPT = ("epsilon", "scale")  # each of their values is studied
 # A study has one seed for everything, weights from the simulated database itself, and one synthetic data set of it.
@@ -34,8 +36,8 @@ def add(commands: Any) -> None:
         "study", help="Monte Carlo studies: the papers', ours, or databases like yours"
     )
     one = study.add_argument
-    one("name", metavar="NAME", help=f"{', '.join(NAMED_STUDIES)}; or like, with a table")
-    one("table", metavar="DATA", nargs="?", help="for like: a file, or example:NAME")
+    one("name", metavar="NAME", help=f"{', '.join(NAMED_STUDIES)}; or like, or rivals, with a table")
+    one("table", metavar="DATA", nargs="?", help="for like and rivals: a file, or example:NAME")
     one("--replicates", type=int, metavar="R", help="simulated databases (default: the study's own)")
     one("--seed", type=int, default=1)
     one("--data", metavar="PATH", help="the file that a study of the papers' own data needs")
@@ -44,11 +46,14 @@ def add(commands: Any) -> None:
     one("--format", choices=FORMATS, default="table")
     one("--out", metavar="PATH", help="write the report to a file")
     _add_like(study)
+    add_rivals(study)
     study.set_defaults(run=run)
 
 
 def _add_like(study: argparse.ArgumentParser) -> None:
-    group = study.add_argument_group("like: databases simulated from the model fitted to DATA")
+    group = study.add_argument_group(
+        "like, and rivals: what is run on DATA, or on databases simulated from a fit to it"
+    )
     add_settings(group, LIKE_SETTINGS, several=SWEPT)
     add_reading(group)
     group.add_argument("--mechanism", nargs="+", metavar="NAME", help=f"default: {' '.join(MECHANISMS)}")
@@ -74,6 +79,12 @@ def _run(args: argparse.Namespace) -> int:
     from synth_core.system.cache import results_cache
 
     path = destination(args.out)
+    if args.name == RIVALS_STUDY:
+        show_or_write(run_with_rivals(args), path)
+        return 0
+    alone = [option_name(name) for name in OF_RIVALS if getattr(args, name)]
+    if alone:
+        raise InputError(f"{', '.join(alone)} belongs to: study rivals DATA.")
     if args.replicates is not None and args.replicates < 1:
         raise InputError(
             f"--replicates must be at least 1 (given: {args.replicates}); without any there is nothing to report."

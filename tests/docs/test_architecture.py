@@ -21,7 +21,10 @@ DOORS = {
     "arviz_stats": ("engine/sampling.py", "analysis/preview.py", "jobs/warm_up.py"),
     "pyreadstat": ("data/readers.py",),
     "pptx": ("figures/briefing/powerpoint.py",),
-    "opendp": ("mechanisms/histogram.py", "mechanisms/composition.py"),
+    "opendp": ("mechanisms/histogram.py", "mechanisms/composition.py", "experiments/rivals"),
+    "mbi": ("experiments/rivals/graphical.py",),
+    "polars": ("experiments/rivals/graphical.py",),
+    "jax": ("experiments/rivals/graphical.py",),
 }
 FORMULAS = (
     "mechanisms/weights.py",

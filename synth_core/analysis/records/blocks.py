@@ -166,6 +166,11 @@ def _earlier(block: Block, settings: Settings) -> Earlier:
     )
 
 
+def as_predictors(parts: Sequence[Part]) -> tuple[Earlier, ...]:
+    """How each variable enters a design, in order."""
+    return tuple(_earlier(part.block, part.settings) for part in parts if not part.of_missing)
+
+
 def _seed(seed: int, place: int) -> int:
     """Independent draws in each block: the same seed would make like blocks move together."""
     return seed if place == 0 else int(np.random.SeedSequence([seed, place]).generate_state(1)[0] >> 1)

@@ -40,20 +40,27 @@ class Coded:
 
 
 def coded(
-    records: WholeRecords, blocks: Sequence[Block], synthetic: pd.DataFrame, predictors: Sequence[str]
+    records: WholeRecords,
+    blocks: Sequence[Block],
+    synthetic: pd.DataFrame,
+    predictors: Sequence[str],
+    rows: NDArray[np.int64] | None = None,
 ) -> Coded:
-    """Both tables as codes; predictors are the same in both.
+    """Both tables as codes; synthetic records have the predictors of records.
 
     Parameters
     ----------
     synthetic : DataFrame
-        The sensitive columns, in the order of the records.
+        The sensitive columns.
+    rows : array of int of shape (n_synthetic,), optional
+        Whose predictors each synthetic record has; by default the records in their order.
     """
     frame = records.table.frame
+    public = frame if rows is None else frame.iloc[rows]
     names = [*predictors, *(block.name for block in blocks)]
     levels = {block.name: block.options.get("categories") for block in blocks}
     pairs = [
-        _both(frame[name], frame[name] if name in predictors else synthetic[name], levels.get(name))
+        _both(frame[name], public[name] if name in predictors else synthetic[name], levels.get(name))
         for name in names
     ]
     mine, theirs = (np.column_stack([pair[i] for pair in pairs]) for i in (0, 1))

@@ -18,9 +18,18 @@ from numpy.typing import NDArray
 
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.fits import Fits, Progress
-from synth_core.analysis.records.blocks import PRESENCE, Block, Part, missing_name, parts_of
+from synth_core.analysis.records.blocks import (
+    PRESENCE,
+    Block,
+    Part,
+    as_predictors,
+    missing_name,
+    parts_of,
+)
 from synth_core.analysis.records.coded import Coded, coded
+from synth_core.analysis.records.disclosure import AttributeDisclosure, attribute_disclosure
 from synth_core.analysis.records.measures import Measures, average, measure
+from synth_core.analysis.records.numbers import NumberMeasures, average_numbers, number_measures
 from synth_core.analysis.records.surrogate import surrogate_table
 from synth_core.analysis.records.table import WholeRecords, whole_records
 from synth_core.analysis.result import Result
@@ -65,6 +74,25 @@ class PartResult:
 
 
 @dataclass(frozen=True)
+class Judged:
+    """How close a synthetic table is to the confidential one, and what an intruder learns from it.
+
+    Attributes
+    ----------
+    measures : Measures
+        Of all columns together, predictors included.
+    numbers : tuple of NumberMeasures
+        Of each sensitive number, in the order of blocks.
+    disclosure : tuple of AttributeDisclosure
+        Of each sensitive variable; empirical.
+    """
+
+    measures: Measures
+    numbers: tuple[NumberMeasures, ...]
+    disclosure: tuple[AttributeDisclosure, ...]
+
+
+@dataclass(frozen=True)
 class RecordsResult:
     """A mechanism on whole records. Confidential, except `synthetic`.
 
@@ -84,6 +112,10 @@ class RecordsResult:
     measures : Measures
         Of all columns together, predictors included; means over data sets.
     seconds : float
+    numbers : tuple of NumberMeasures
+        Of each sensitive number, in the order of blocks.
+    disclosure : tuple of AttributeDisclosure
+        Of each sensitive variable in the first data set; empirical.
     """
 
     mechanism: str
@@ -94,6 +126,8 @@ class RecordsResult:
     synthetic: tuple[pd.DataFrame, ...]
     measures: Measures
     seconds: float
+    numbers: tuple[NumberMeasures, ...] = ()
+    disclosure: tuple[AttributeDisclosure, ...] = ()
 
     @property
     def point(self) -> Mechanism:
@@ -241,6 +275,8 @@ class RecordsAnalysis:
         drawn = [self._draw(analyses, results, dataset) for dataset in range(self.datasets)]
         frames = tuple(self._frame(each) for each in drawn)
         promised = [r.epsilon_promised for r in results]
+        self.progress("comparing whole records", 0.0)
+        judged = [self.judge(each) for each in frames]
         return RecordsResult(
             mechanism.key,
             tuple(
@@ -257,8 +293,33 @@ class RecordsAnalysis:
             None if None in promised else float(sum(p for p in promised if p is not None)),
             tuple(drawn),
             frames,
-            self._measured(frames),
+            average([each.measures for each in judged]),
             time.perf_counter() - started,
+            average_numbers([each.numbers for each in judged]),
+            judged[0].disclosure,
+        )
+
+    def judge(self, synthetic: pd.DataFrame, rows: NDArray[np.int64] | None = None) -> Judged:
+        """Judge any synthetic sensitive columns, whoever made them.
+
+        Parameters
+        ----------
+        rows : array of int of shape (n_synthetic,), optional
+            Whose predictors each synthetic record has; by default the records in their order.
+        """
+        public = self.public_design
+        tables = self.coded(synthetic, rows)
+        return Judged(
+            measure(tables, self.seed),
+            number_measures(
+                self.table.frame,
+                synthetic,
+                (public, public if rows is None else public[rows]),
+                as_predictors(self.parts),
+                self.parts[0].settings.percentiles,
+                self.seed,
+            ),
+            attribute_disclosure(tables, len(self.predictors)),
         )
 
     def _draw(self, analyses: list[Analysis], results: list[Result], dataset: int) -> dict[str, Array]:
@@ -296,13 +357,9 @@ class RecordsAnalysis:
             return 1.0
         return distance_of(mine, synthetic, categories).ecdf_max
 
-    def coded(self, synthetic: pd.DataFrame) -> Coded:
-        """The table and a synthetic one as codes."""
-        return coded(self.records, self.blocks, synthetic, self.predictors)
-
-    def _measured(self, frames: tuple[pd.DataFrame, ...]) -> Measures:
-        self.progress("comparing whole records", 0.0)
-        return average([measure(self.coded(each), self.seed) for each in frames])
+    def coded(self, synthetic: pd.DataFrame, rows: NDArray[np.int64] | None = None) -> Coded:
+        """The table and a synthetic one as codes; `rows` as for `judge`."""
+        return coded(self.records, self.blocks, synthetic, self.predictors, rows)
 
     def _frame(self, drawn: dict[str, Array]) -> pd.DataFrame:
         """The sensitive columns as the table has them."""

@@ -125,7 +125,7 @@ def limit_row(by_zcdp: bool) -> None:
     own_number(
         "Limit of ε in all",
         limits.TOTAL_EPSILON,
-        50.0,
+        session.choices().policy.epsilon or 50.0,
         1.0,
         "plan_limit",
         a,

@@ -1,0 +1,150 @@
+"""How close the numbers of whole records are: percentiles, and regressions of each on all other columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from synth_core.analysis.utility import Statistic, coefficient_overlaps, statistics
+from synth_core.data.earlier import Earlier
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class NumberMeasures:
+    """One number of whole records; means over data sets.
+
+    Attributes
+    ----------
+    name : str
+    statistics : tuple of Statistic
+        Mean and percentiles of the values that are there.
+    overlap : float or None
+        Mean over coefficients of the overlap of their 95 % intervals; 1 for equal ones, negative where they are apart.
+        None without other columns. See `regression_of`.
+    meeting : float or None
+        Share of the coefficients whose intervals meet.
+    n_coefficients : int
+    """
+
+    name: str
+    statistics: tuple[Statistic, ...]
+    overlap: float | None
+    meeting: float | None
+    n_coefficients: int
+
+    @property
+    def percentile_error(self) -> float:
+        """Mean of the absolute relative errors of the percentiles; those that are 0 in the confidential table apart."""
+        errors = [
+            abs(each.relative_error)
+            for each in self.statistics
+            if each.name != "mean" and each.confidential != 0
+        ]
+        return float(np.mean(errors)) if errors else float("nan")
+
+
+def number_measures(
+    confidential: pd.DataFrame,
+    synthetic: pd.DataFrame,
+    public: tuple[Array, Array],
+    columns: Sequence[Earlier],
+    percentiles: tuple[float, ...],
+    seed: int,
+) -> tuple[NumberMeasures, ...]:
+    """Percentiles and regressions of every sensitive number.
+
+    Parameters
+    ----------
+    confidential, synthetic : DataFrame
+        The sensitive columns.
+    public : pair of arrays of shapes (n_records, n_columns) and (n_synthetic, n_columns)
+        Designs of the public predictors, the first column of ones.
+    columns : sequence of Earlier
+        How each sensitive variable enters a regression of another.
+    percentiles : tuple of float, in (0, 100)
+    """
+    sides = [
+        {each.name: _values(frame[each.name], each) for each in columns}
+        for frame in (confidential, synthetic)
+    ]
+    found = []
+    for each in columns:
+        if each.categories:
+            continue
+        fits = [
+            regression_of(each.name, values, design, columns)
+            for values, design in zip(sides, public, strict=True)
+        ]
+        overlaps = coefficient_overlaps(*fits)
+        mine, theirs = (outcome for outcome, _ in fits)
+        found.append(
+            NumberMeasures(
+                each.name,
+                statistics(mine, theirs[None, :], percentiles, seed) if len(theirs) else (),
+                float(overlaps.mean()) if overlaps.size else None,
+                float((overlaps > 0).mean()) if overlaps.size else None,
+                overlaps.size,
+            )
+        )
+    return tuple(found)
+
+
+def _values(column: pd.Series, each: Earlier) -> Array:
+    """Numbers or codes, missing as NaN, of shape (n_records,)."""
+    if each.categories:
+        column = column.map({category: code for code, category in enumerate(each.categories)})
+    return column.to_numpy(dtype=float)
+
+
+def regression_of(
+    name: str, values: dict[str, Array], public: Array, columns: Sequence[Earlier]
+) -> tuple[Array, Array]:
+    """Outcome and design of the regression of a number on all other columns, where the number is not missing.
+
+    The number stands in its own unit; the others as predictors of a fit do: public columns centred and scaled,
+    sensitive numbers as asinh, and a column of 0 and 1 for each category but the first, for zeros and for missing
+    values.
+
+    Parameters
+    ----------
+    values : dict of arrays of shape (n_records,)
+        Numbers or codes of every sensitive variable, missing as NaN.
+    public : array of shape (n_records, n_columns)
+    """
+    there = ~np.isnan(values[name])
+    others = [each.columns(values[each.name]) for each in columns if each.name != name]
+    return values[name][there], np.hstack([public, *others])[there]
+
+
+def average_numbers(found: Sequence[tuple[NumberMeasures, ...]]) -> tuple[NumberMeasures, ...]:
+    """Means over data sets. An interval of the mean of quantile functions has the means of their ends."""
+    return tuple(_mean(same) for same in zip(*found, strict=True))
+
+
+def _mean(same: tuple[NumberMeasures, ...]) -> NumberMeasures:
+    first = same[0]
+    if len(same) == 1:
+        return first
+    shown = [each.statistics for each in same if each.statistics]
+    return replace(
+        first,
+        statistics=tuple(
+            replace(
+                statistic[0],
+                synthetic=float(np.mean([each.synthetic for each in statistic])),
+                synthetic_interval=(
+                    float(np.mean([each.synthetic_interval[0] for each in statistic])),
+                    float(np.mean([each.synthetic_interval[1] for each in statistic])),
+                ),
+            )
+            for statistic in zip(*shown, strict=True)
+        ),
+        overlap=None if first.overlap is None else float(np.mean([each.overlap for each in same])),
+        meeting=None if first.meeting is None else float(np.mean([each.meeting for each in same])),
+    )

@@ -1,0 +1,151 @@
+"""Variables as codes of cells. Rivals need every variable cut into cells, and cells read off the table cost privacy.
+
+Cells of a sensitive variable are declared: its categories, the edges that an analyst gives, or a rule that reads only
+what its block declares. Public predictors may be cut as the table has them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import scipy
+from numpy.typing import NDArray
+
+from synth_core.analysis.records.blocks import Block
+from synth_core.errors import InputError
+from synth_core.models import MODELS
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.int64]
+Edges = Mapping[str, tuple[float, ...]]
+CELLS = 20  # of a number by the rule
+TAIL = (2.0, 2.5, 3.0, 4.0)  # and where its last bins end, in deviations
+PUBLIC_CELLS = 10  # of a public number with more values, by its own quantiles
+
+
+@dataclass(frozen=True)
+class Cells:
+    """How a sensitive variable is cut.
+
+    Codes are those of zero if it has a cell of its own, of categories or bins in order, and of missing values.
+
+    Attributes
+    ----------
+    name : str
+    categories : tuple of str
+        Empty for a number.
+    edges : tuple of float
+        Of the bins of a number, ascending. The first and the last are its declared bounds; a value outside counts in
+        the bin at that end, and a synthetic value is uniform within its bin.
+    zeros, missing : bool
+        Whether these have a cell of their own.
+    """
+
+    name: str
+    categories: tuple[str, ...] = ()
+    edges: tuple[float, ...] = ()
+    zeros: bool = False
+    missing: bool = False
+
+    @property
+    def n(self) -> int:
+        """Number of cells."""
+        return (len(self.categories) or len(self.edges) - 1) + self.zeros + self.missing
+
+    def codes(self, column: pd.Series) -> Codes:
+        """Of the values of a column of whole records, of shape (n_records,).
+
+        Examples
+        --------
+        >>> Cells("pay", edges=(0.0, 10.0, 20.0), zeros=True).codes(pd.Series([0.0, 5.0, 10.0, 99.0]))
+        array([0, 1, 2, 2])
+        """
+        if self.categories:
+            place = {category: code for code, category in enumerate(self.categories)}
+            found = column.map(place).to_numpy(dtype=float)
+        else:
+            values = column.to_numpy(dtype=float)
+            bins = np.searchsorted(self.edges[1:-1], values, side="right").astype(float) + self.zeros
+            found = np.where((values == 0) & self.zeros, 0.0, bins)
+            found[np.isnan(values)] = np.nan
+        return np.where(np.isnan(found), self.n - 1, found).astype(np.int64)
+
+    def values(self, codes: Codes, rng: np.random.Generator) -> pd.Series:
+        """A value for each code: the category, or a number uniform within its bin."""
+        absent = (codes == self.n - 1) & self.missing
+        place = np.where(absent, 0, codes)
+        if self.categories:
+            found = np.array(self.categories, dtype=object)[place]
+            found[absent] = None
+            return pd.Series(found, dtype=object)
+        edges = np.array(self.edges)
+        bins = np.maximum(place - self.zeros, 0)
+        numbers = edges[bins] + rng.random(len(codes)) * np.diff(edges)[bins]
+        if self.zeros:
+            numbers[place == 0] = 0.0
+        numbers[absent] = np.nan
+        return pd.Series(numbers)
+
+
+def cells_of(block: Block, edges: Edges) -> Cells:
+    """The cells of a block.
+
+    Without edges: 20 equal bins between declared bounds; else, with a guess of a typical value m and a spread s on the
+    scale of the logarithm, bins from 0 that hold 1/20 each of a lognormal with median m and deviation s, the last of
+    them cut at 2, 2.5 and 3 deviations, up to m exp(4 s).
+
+    Raises
+    ------
+    InputError
+        If edges are needed and not given, or do not ascend.
+    """
+    missing = block.missing is not None
+    zeros = block.model == "two_part" or bool(block.options.get("zero_part"))
+    if "categories" in MODELS[block.model].uses:
+        if block.name in edges:
+            raise InputError(f"--edges names '{block.name}', whose categories are its cells.")
+        return Cells(block.name, tuple(block.options["categories"]), missing=missing)
+    given = edges.get(block.name)
+    if given is None:
+        given = _by_rule(block)
+    check_edges(block.name, given)
+    return Cells(block.name, edges=given, zeros=zeros, missing=missing)
+
+
+def _by_rule(block: Block) -> tuple[float, ...]:
+    bounds, guess = block.options.get("bounds"), block.options.get("guess")
+    if bounds is not None:
+        return tuple(np.linspace(float(bounds[0]), float(bounds[1]), CELLS + 1).tolist())
+    if guess is None or block.options.get("transformation") == "asinh":
+        raise InputError(
+            f"Rivals need '{block.name}' cut into bins: declare their edges, --edges {block.name}=0,10000,20000,… The "
+            f"first and the last are the smallest and the largest value that may occur. Take none from the table."
+        )
+    typical, spread = map(float, guess)
+    deviations = np.concatenate([scipy.special.ndtri(np.arange(1, CELLS) / CELLS), TAIL])
+    return (0.0, *(typical * np.exp(spread * deviations)).tolist())
+
+
+def check_edges(name: str, edges: tuple[float, ...]) -> None:
+    """Raises InputError for fewer than three edges, or some that do not ascend."""
+    ascending = all(a < b for a, b in itertools.pairwise(edges))
+    if len(edges) < 3 or not ascending or not all(math.isfinite(edge) for edge in edges):
+        raise InputError(f"The edges of '{name}' (--edges) must be three or more finite numbers that ascend.")
+
+
+def public_codes(name: str, column: pd.Series, edges: Edges) -> Codes:
+    """Of a public predictor: its levels, or bins of a number by the edges given, else by its own quantiles."""
+    if name in edges:
+        check_edges(name, edges[name])
+        values = pd.to_numeric(column).to_numpy(dtype=float)
+        return np.unique(np.searchsorted(edges[name][1:-1], values, side="right"), return_inverse=True)[1]
+    if pd.api.types.is_numeric_dtype(column) and column.nunique() > PUBLIC_CELLS:
+        values = column.to_numpy(dtype=float)
+        cuts = np.unique(np.quantile(values, np.linspace(0, 1, PUBLIC_CELLS + 1)[1:-1]))
+        return np.unique(np.searchsorted(cuts, values, side="right"), return_inverse=True)[1]
+    return np.unique(column.astype(str), return_inverse=True)[1]

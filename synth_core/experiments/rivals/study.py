@@ -1,0 +1,333 @@
+"""Mechanisms on whole records and rivals, at several budgets and seeds: what each releases, judged alike.
+
+Every cell (who, budget, seed) is stored when it is finished, and read when it is asked for again.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from synth_core.analysis.records.blocks import Block
+from synth_core.analysis.records.coded import coded
+from synth_core.analysis.records.measures import k_marginal_score
+from synth_core.analysis.records.records import RecordsAnalysis
+from synth_core.data.table import Table
+from synth_core.errors import FitError, InputError
+from synth_core.experiments.rivals import graphical, simple
+from synth_core.experiments.rivals.budget import COUNTED, Budget
+from synth_core.experiments.rivals.cells import Edges
+from synth_core.experiments.rivals.problem import Make, Problem, Synthetic, problem_of
+from synth_core.mechanisms.catalogue import HISTOGRAM, Mechanism, find_mechanism
+from synth_core.system.cache import Cache, content_key
+from synth_core.system.code_version import code_version
+
+MAX_SEEDS = 1000
+AT = "@"  # between an anchored mechanism and the rival whose release it is anchored at
+ANCHOR_SHARE = 0.5  # of the budget, for that release
+TellProgress = Callable[[int, int, str], None]  # done, all, what is next
+
+
+@dataclass(frozen=True)
+class Rival:
+    """A synthesizer that is not ours.
+
+    Attributes
+    ----------
+    label : str
+    make : callable
+    check : callable
+        Raises InputError where it cannot run.
+    private : bool
+        Whether it spends a budget; one that does not is run once a seed.
+    """
+
+    label: str
+    make: Make
+    check: Callable[[], None] = lambda: None
+    private: bool = True
+
+
+RIVALS = {
+    "mst": Rival("MST", graphical.mst, graphical.check_installed),
+    "aim": Rival("AIM", graphical.aim, graphical.check_installed),
+    "histogram": Rival("Histogram of all cells", simple.joint_histogram),
+    "one-way": Rival("Histogram of each variable", simple.one_way_histograms),
+    "sample": Rival(f"Sample of {simple.SAMPLE_SHARE:.0%}", simple.sample, private=False),
+}
+
+
+@dataclass(frozen=True)
+class RivalStudy:
+    """What is compared.
+
+    Attributes
+    ----------
+    common : dict
+        Settings of all blocks, without epsilon and seed.
+    edges : dict
+        Declared edges of bins, by column.
+    epsilons : tuple of float
+    counted : str
+        See `Budget`.
+    replicates : int
+        Seeds; the first is `seed`.
+    """
+
+    table: Table = field(repr=False)
+    blocks: tuple[Block, ...]
+    common: dict[str, Any]
+    mechanisms: tuple[str, ...]
+    rivals: tuple[str, ...]
+    epsilons: tuple[float, ...]
+    replicates: int
+    seed: int = 1
+    edges: Edges = field(default_factory=dict)
+    counted: str = COUNTED[0]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One cell: who, at which epsilon (None: it has none), with which seed."""
+
+    who: str
+    label: str
+    epsilon: float | None
+    seed: int
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell and what was found.
+
+    Attributes
+    ----------
+    numbers : dict of str to float
+        `k_marginal`, `sample_share`, `pmse_ratio`, `association`, `percentile_error`, `overlap`, `meeting`, `seconds`,
+        and `epsilon_found`: what the mechanism promised in sum over blocks, or measured.
+    details : dict
+        `relative_error` of each statistic by variable, `distance` (total variation) of each column and pair,
+        `disclosure` of each variable (empirical), and `problems`; `problems` alone where there is no result.
+    stored : bool
+        Whether it had been computed before.
+    """
+
+    asked: Asked
+    numbers: dict[str, float]
+    details: dict[str, Any]
+    stored: bool
+
+
+def check_study(study: RivalStudy) -> None:
+    """Refuse before anything is computed; raises InputError."""
+    if not (study.mechanisms or study.rivals):
+        raise InputError("Name a mechanism (--mechanism) or a rival (--rival).")
+    _check_names(study)
+    for epsilon in study.epsilons:
+        Budget(epsilon, study.counted)
+    if not 1 <= study.replicates <= MAX_SEEDS:
+        raise InputError(
+            f"--replicates must lie between 1 and {MAX_SEEDS:,} here (given: {study.replicates})."
+        )
+    known = {*(block.name for block in study.blocks), *study.common.get("predictors", ())}
+    for name in study.edges:
+        if name not in known:
+            raise InputError(f"--edges names '{name}', which is no block and no predictor.")
+
+
+def _check_names(study: RivalStudy) -> None:
+    """Refuse mechanisms and rivals that are none, or that cannot run here."""
+    needed = list(study.rivals)
+    for name in study.mechanisms:
+        point, paid = _mechanism(name)
+        if point.scheme == HISTOGRAM:
+            raise InputError(
+                "The histogram of one variable is no mechanism of blocks; --rival has two of them."
+            )
+        if paid is None:
+            continue
+        needed.append(paid)
+        if paid in RIVALS and not (RIVALS[paid].private and point.likelihood == "anchored"):
+            raise InputError(
+                f"{name}: an anchored mechanism can be anchored at what a rival with a guarantee released, such as "
+                f"anchored{AT}mst."
+            )
+    for name in needed:
+        if name not in RIVALS:
+            raise InputError(f"There is no rival '{name}'; there are: {', '.join(RIVALS)}.")
+        RIVALS[name].check()
+
+
+def _mechanism(name: str) -> tuple[Mechanism, str | None]:
+    """A mechanism, and the rival that it is anchored at: "anchored@mst"."""
+    key, _, paid = name.partition(AT)
+    return find_mechanism(key), paid or None
+
+
+def _label(name: str) -> str:
+    if name in RIVALS:
+        return RIVALS[name].label
+    point, paid = _mechanism(name)
+    return point.label if paid is None else f"{point.label} at {RIVALS[paid].label}"
+
+
+def cells_asked(study: RivalStudy) -> list[Asked]:
+    """Every cell, seed by seed, so that a study that is stopped has all of them for the first seeds."""
+    asked = []
+    for seed in range(study.seed, study.seed + study.replicates):
+        for name in dict.fromkeys((*study.mechanisms, *study.rivals)):
+            spends = RIVALS[name].private if name in RIVALS else "epsilon" in _mechanism(name)[0].tuning
+            asked += [
+                Asked(name, _label(name), each, seed) for each in (study.epsilons if spends else (None,))
+            ]
+    return asked
+
+
+def run_rivals(
+    study: RivalStudy, cache: Cache, report: TellProgress = lambda done, total, what: None
+) -> list[Cell]:
+    """Run what is not stored yet.
+
+    Raises
+    ------
+    InputError
+        Naming who cannot be run; what was finished is stored. A fit that fails leaves a cell without numbers.
+    """
+    check_study(study)
+    runner = _Runner(study, cache)
+    asked = cells_asked(study)
+    found = []
+    for done, each in enumerate(asked):
+        at = "" if each.epsilon is None else f" at ε = {each.epsilon:g}"
+        report(done, len(asked), f"{each.label}{at}, seed {each.seed}")
+        found.append(runner.cell(each))
+    report(len(asked), len(asked), "")
+    return found
+
+
+class _Runner:
+    """Computes cells; the table, its codes and its design are prepared once."""
+
+    def __init__(self, study: RivalStudy, cache: Cache):
+        self.study, self.cache = study, cache
+        self.judge = self._analysis(study.epsilons[0] if study.epsilons else 1.0, study.seed)
+
+    @cached_property
+    def _problem(self) -> Problem:
+        frame = self.judge.table.frame
+        return problem_of(frame, self.study.blocks, self.judge.predictors, self.study.edges)
+
+    def _analysis(self, epsilon: float, seed: int, anchor: Table | None = None) -> RecordsAnalysis:
+        common = self.study.common | {"epsilon": epsilon, "seed": seed}
+        if anchor is not None:
+            common["anchor"] = f"release:{anchor.name}"
+        return RecordsAnalysis(self.study.table, self.study.blocks, common, self.cache, anchor=anchor)
+
+    def cell(self, asked: Asked) -> Cell:
+        study = self.study
+        key = content_key(
+            kind="rivals",
+            asked=asdict(asked),
+            table=study.table.fingerprint,
+            blocks=[asdict(block) for block in study.blocks],
+            common=study.common,
+            edges=dict(study.edges),
+            counted=study.counted,
+            made_by=code_version("experiments/rivals"),
+        )
+        entry = self.cache.get(key)
+        if entry is None:
+            try:
+                entry = self._computed(asked)
+            except InputError as error:
+                raise InputError(f"{asked.label}: {error}") from None
+            except FitError as error:  # the others may go well; it is tried again when it is asked for again
+                return Cell(asked, {}, {"problems": [str(error)]}, False)
+            self.cache.put(key, entry)
+            return Cell(asked, entry["numbers"], entry["details"], False)
+        return Cell(asked, entry["numbers"], entry["details"], True)
+
+    def _computed(self, asked: Asked) -> dict[str, Any]:
+        started = time.perf_counter()
+        problems: list[str] = []
+        if asked.who in RIVALS:
+            budget = Budget(asked.epsilon or 1.0, self.study.counted)
+            rng = np.random.default_rng([asked.seed, 81])
+            made, epsilon = RIVALS[asked.who].make(self._problem, budget, rng), asked.epsilon
+        else:
+            made, epsilon, problems = self._ours(asked)
+        seconds = time.perf_counter() - started
+        numbers, details = self._judged(made)
+        found = numbers | {"seconds": seconds, "epsilon_found": float("nan") if epsilon is None else epsilon}
+        return {"numbers": found, "details": details | {"problems": problems}}
+
+    def _ours(self, asked: Asked) -> tuple[Synthetic, float, list[str]]:
+        """A mechanism's synthetic records, with the epsilon that it measured or promised in sum, and its problems."""
+        point, paid = _mechanism(asked.who)
+        shares = [part.share for part in self.judge.parts]
+        budget, anchor = Budget(asked.epsilon or 1.0, self.study.counted), None
+        if paid is not None:
+            anchor = self._released(paid, budget.part(ANCHOR_SHARE), asked.seed)
+            budget = budget.part(1 - ANCHOR_SHARE)
+        analysis = self._analysis(budget.of_blocks(shares), asked.seed, anchor)
+        result = analysis.run(point.key)
+        return Synthetic(result.synthetic[0]), result.epsilon, list(result.problems)
+
+    def _released(self, paid: str, budget: Budget, seed: int) -> Table:
+        """A rival's release, beside the predictors: it was paid for, so anchors may be made of it."""
+        made = RIVALS[paid].make(self._problem, budget, np.random.default_rng([seed, 82]))
+        public = self.judge.table.frame[list(self.judge.predictors)]
+        return Table(RIVALS[paid].label, pd.concat([public, made.frame], axis=1), confidential=False)
+
+    def _judged(self, made: Synthetic) -> tuple[dict[str, float], dict[str, Any]]:
+        judged = self.judge.judge(made.frame, made.rows)
+        measures, numbers = judged.measures, judged.numbers
+        nan = float("nan")
+        found = {
+            "k_marginal": measures.k_marginal,
+            "sample_share": measures.sample_share,
+            "pmse_ratio": measures.pmse_ratio,
+            "association": measures.association,
+            "percentile_error": float(np.mean([each.percentile_error for each in numbers] or [nan])),
+            "overlap": float(np.mean([nan if e.overlap is None else e.overlap for e in numbers] or [nan])),
+            "meeting": float(np.mean([nan if e.meeting is None else e.meeting for e in numbers] or [nan])),
+        }
+        details = {
+            "relative_error": {
+                each.name: {s.name: s.relative_error for s in each.statistics} for each in numbers
+            },
+            "distance": self._distances(made),
+            "disclosure": [asdict(each) for each in judged.disclosure],
+        }
+        return found, details
+
+    def _distances(self, made: Synthetic) -> dict[str, float]:
+        """Total variation of the shares of each column and each pair that has a sensitive one."""
+        tables = coded(self.judge.records, self.study.blocks, made.frame, self.judge.predictors, made.rows)
+        n_public = len(self.judge.predictors)
+        sets = [
+            columns
+            for size in (1, 2)
+            for columns in itertools.combinations(range(len(tables.names)), size)
+            if max(columns) >= n_public
+        ]
+        return {
+            " × ".join(tables.names[i] for i in columns): 1
+            - k_marginal_score(tables.confidential, tables.synthetic, tables.n_codes, [columns]) / 1000
+            for columns in sets
+        }
+
+
+def by_who(cells: list[Cell]) -> Mapping[tuple[str, float | None], list[Cell]]:
+    """Cells of all seeds of each synthesizer at each epsilon, in the order of the study."""
+    found: dict[tuple[str, float | None], list[Cell]] = {}
+    for cell in cells:
+        found.setdefault((cell.asked.who, cell.asked.epsilon), []).append(cell)
+    return found

@@ -1,0 +1,71 @@
+"""Cells are declared, and a value comes back as its cell."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from synth_core.analysis.records.blocks import Block
+from synth_core.errors import InputError
+from synth_core.experiments.rivals.cells import Cells, cells_of, public_codes
+
+PAY = Block("pay", "two_part", {"guess": (40.0, 0.5)}, missing=())
+WORK = Block("work", "categorical", {"categories": ("no", "part", "full")}, missing=("?",))
+
+
+@pytest.mark.parametrize("block", [PAY, WORK], ids=lambda block: block.name)
+def test_a_value_drawn_in_a_cell_is_of_that_cell(block, rng):
+    cells = cells_of(block, {})
+    codes = rng.integers(0, cells.n, 3000)
+    np.testing.assert_array_equal(cells.codes(cells.values(codes, rng)), codes)
+
+
+def test_codes_against_pandas(rng):
+    edges = (-10.0, 0.0, 10.0, 25.0, 100.0)
+    values = pd.Series(np.round(rng.normal(20, 40, 500), 1))
+    values[:20], values[20:30], values[30:32] = 0.0, np.nan, (10.0, 25.0)
+    cells = Cells("x", edges=edges, zeros=True, missing=True)
+    assert cells.n == 6
+    inner = pd.cut(values, [-np.inf, *edges[1:-1], np.inf], right=False, labels=False)
+    expected = np.where(values.isna(), 5, np.where(values == 0, 0, inner.fillna(0) + 1))
+    np.testing.assert_array_equal(cells.codes(values), expected)
+    drawn = cells.values(np.repeat(np.arange(6), 2000), rng).to_numpy().reshape(6, 2000)
+    assert (drawn[0] == 0).all()
+    assert np.isnan(drawn[5]).all()
+    for bin_, (low, high) in enumerate(itertools.pairwise(edges), start=1):
+        assert stats.kstest((drawn[bin_] - low) / (high - low), "uniform").pvalue > 1e-4
+
+
+def test_edges_by_the_rule_hold_equal_shares_of_the_guess():
+    edges = np.array(cells_of(PAY, {}).edges)
+    law = stats.lognorm(0.5, scale=40.0)
+    np.testing.assert_allclose(np.diff(law.cdf(edges))[:19], 1 / 20)
+    np.testing.assert_allclose(np.log(edges[-4:] / 40) / 0.5, [2, 2.5, 3, 4])
+    bounded = cells_of(Block("share", "beta", {"bounds": ("0", "1")}), {})
+    np.testing.assert_allclose(bounded.edges, np.linspace(0, 1, 21))
+
+
+def test_public_codes_are_levels_or_bins():
+    ages = pd.Series(np.arange(15, 95))
+    assert len(np.unique(public_codes("age", ages, {}))) == 10
+    found = public_codes("age", ages, {"age": (15.0, 30.0, 65.0, 99.0)})
+    np.testing.assert_array_equal(np.bincount(found), [15, 35, 30])
+    np.testing.assert_array_equal(public_codes("area", pd.Series(["b", "a", "b"]), {}), [1, 0, 1])
+
+
+@pytest.mark.parametrize(
+    ("block", "edges", "match"),
+    [
+        (Block("pay", "two_part", {"transformation": "asinh", "guess": (40.0, 1.0)}), {}, "--edges pay="),
+        (Block("pay", "lognormal"), {}, "--edges pay="),
+        (PAY, {"pay": (0.0, 5.0, 5.0)}, "must be three or more"),
+        (PAY, {"pay": (0.0, np.inf, np.inf)}, "must be three or more"),
+        (PAY, {"pay": (0.0, 5.0)}, "must be three or more"),
+        (WORK, {"work": (0.0, 1.0, 2.0)}, "whose categories are its cells"),
+    ],
+)
+def test_bins_that_are_not_declared_well_are_refused(block, edges, match):
+    with pytest.raises(InputError, match=match):
+        cells_of(block, edges)
