@@ -26,10 +26,11 @@ PARTS = {"All records": None, "First half": 1, "Second half": 2}
 
 
 def choose_table() -> None:
-    """Examples and uploads, each behind a tab; the address may open one."""
+    """Examples and uploads, each behind a tab: at first that of the table in use; the address may open one."""
+    browser = session.current()
     tab_example, tab_file = st.tabs(
         [EXAMPLE, FILE],
-        default=EXAMPLE if session.current().example is not None else FILE,
+        default=EXAMPLE if browser.example is not None or browser.demo else FILE,
         key="table",
         on_change="rerun",
         bind="query-params",
