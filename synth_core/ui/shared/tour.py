@@ -1,7 +1,7 @@
 """The guided tour of a first visit, and the notice of a demonstration.
 
 The tour is a strip above the page, so it covers nothing at any width; it opens the page that it speaks of, and
-draws a frame around the part. The offer and the notice are fixed to the window.
+draws a frame around the part. The notice is fixed to the window, and the offer where there is room beside the pages.
 """
 
 from __future__ import annotations
