@@ -22,7 +22,7 @@ with st.sidebar:
             if view != RECORDS:
                 play.play_menu(chosen)
         if view == RECORDS:
-            records_results.choose_pair()
+            pair = records_results.choose_pair()
         else:
             choose_groups()
     controls.sampling()
@@ -32,7 +32,7 @@ share.offered_by_link()
 if view == RANGE:
     range_results.show_results()
 elif chosen and view == RECORDS:
-    records_results.show_results(chosen)
+    records_results.show_results(chosen, pair)
 elif chosen:
     show_results(chosen)
 else:

@@ -18,9 +18,11 @@ from synth_core.errors import InputError
 from synth_core.release.ledger.ledger import Ledger
 from synth_core.release.making.drawing import Request
 from synth_core.release.making.releasing import RELEASED, REPEATED, release
+from synth_core.release.output.dataset import Variable
 from synth_core.release.plan.plan import parse_plan
 from synth_core.release.plan.planning import Decision, make_records_plan
 from synth_core.release.plan.schema import differences
+from synth_core.release.report import report
 from synth_core.system.cache import Cache
 
 pytestmark = pytest.mark.stan
@@ -100,11 +102,9 @@ def test_a_release_of_whole_records(plan, state):
         "number, rounded to 2 decimals, may be missing",
         "category",
     ]
-    report = public["report.html"].decode()
-    assert (
-        "Synthetic data: sex, work, pay" in report and "share of yes" in report and "share missing" in report
-    )
-    assert "complete in all columns, but for work, pay, are included" in report
+    page = public["report.html"].decode()
+    assert "Synthetic data: sex, work, pay" in page and "share of yes" in page and "share missing" in page
+    assert "complete in all columns, but for work, pay, are included" in page
     for name, content in public.items():
         assert b"41.737" not in content, name
     inside = internal["report-INTERNAL.html"].decode()
@@ -113,6 +113,18 @@ def test_a_release_of_whole_records(plan, state):
     assert by_record["lipschitz_bound"].max() <= 10.0 + 1e-9
     again = release(Request(plan, None, people(2), overrides=UNSURE, recompute=True))
     assert again.state == REPEATED and Ledger().balance("people").spent == 20.0
+
+
+def test_a_data_set_without_a_single_value_is_described():
+    values = np.array([[1.0, 2.0, np.nan, 4.0], [np.nan] * 4])
+    found = report._described(Variable("pay", values))
+    assert (found["chart"], found["statistics"]) == (None, [("share missing", [0.25, 1.0])])
+
+
+def test_the_measures_of_an_open_table_have_words(plan):
+    said = [report._measure_words(name) for name in plan.tuned_on.utility]
+    assert "k-marginal score, 1000 at most" in said
+    assert not [words for words in said if "_" in words]
 
 
 def test_how_many_values_are_missing_is_in_no_public_word(plan, state):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from synth_core.analysis.records.coded import Coded
-from synth_core.analysis.records.measures import Measures, association_difference
+from synth_core.analysis.records.measures import Measures, cramers_v
 from synth_core.analysis.records.records import COVERS, RecordsAnalysis, RecordsResult
 from synth_core.analysis.summary import density, five_numbers
 from synth_core.mechanisms.guarantee_words import SEED, about_weights, explain
@@ -135,20 +135,16 @@ def _pairs(tables: Coded, sensitive: set[str]) -> list[dict[str, Any]]:
     for i, j in itertools.combinations(range(len(tables.names)), 2):
         if not sensitive & {tables.names[i], tables.names[j]}:
             continue
-        pair = Coded(
-            (tables.names[i], tables.names[j]),
-            tables.confidential[:, [i, j]],
-            tables.synthetic[:, [i, j]],
-            (tables.n_codes[i], tables.n_codes[j]),
-            (tables.labels[i], tables.labels[j]),
-        )
+        sides = tables.confidential[:, [i, j]], tables.synthetic[:, [i, j]]
+        tied = [cramers_v(*side.T) for side in sides]
+        mine, theirs = (_shares(side, (tables.n_codes[i], tables.n_codes[j])) for side in sides)
         found.append(
             {
-                "names": list(pair.names),
-                "association": association_difference(pair)[0],
-                "labels": [list(each) for each in pair.labels],
-                "confidential": _shares(pair.confidential, pair.n_codes),
-                "synthetic": _shares(pair.synthetic, pair.n_codes),
+                "names": [tables.names[i], tables.names[j]],
+                "association": abs(tied[0] - tied[1]),
+                "labels": [list(tables.labels[i]), list(tables.labels[j])],
+                "confidential": mine,
+                "synthetic": theirs,
             }
         )
     return found

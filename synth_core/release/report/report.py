@@ -47,6 +47,14 @@ from synth_core.release.report import charts
 from synth_core.release.report.audit_summary import Audited
 from synth_core.system.characters import isolated, visible
 
+RECORD_MEASURES = {  # of whole records
+    "k_marginal": "k-marginal score, 1000 at most",
+    "sample_share": "share of the records whose random sample is as close",
+    "pmse": "pMSE",
+    "pmse_ratio": "pMSE ratio, 2 for a good model",
+    "association": "mean difference of the associations of two columns",
+    "worst_association": "largest difference of the associations of two columns",
+}
 PACKAGES = ("numpy", "scipy", "pandas", "cmdstanpy", "opendp", "pyarrow")
 
 
@@ -92,6 +100,8 @@ def _measure_words(name: str) -> str:
         return measure_label(name).lower()
     if name == "interval_overlap":
         return "overlap of the intervals of regression coefficients"
+    if name in RECORD_MEASURES:
+        return RECORD_MEASURES[name]
     return re.sub(r"\bq(\d+(?:\.\d+)?)$", lambda found: percentile_words(float(found[1])), name)
 
 
@@ -210,7 +220,7 @@ def _described(variable: Variable) -> dict[str, Any]:
                 (f"share of {category}", [float((v == code).mean()) if v.size else 0.0 for v in shown])
             )
         chart = None
-    elif shown[0].size:
+    elif all(each.size for each in shown):
         rows.append(("mean", [float(v.mean()) for v in shown]))
         for q in (5.0, 25.0, 50.0, 75.0, 95.0):
             rows.append((percentile_words(q), [float(np.quantile(v, q / 100)) for v in shown]))
@@ -269,7 +279,7 @@ def internal_report(
         "ecdf_charts": [
             _ecdf_chart(variable, source.fitted.confidential[variable.name])
             for variable in released.synthetic.variables
-            if variable.categories is None
+            if variable.categories is None and variable.present(0).size
         ],
         "growth_chart": None if one is None else _growth_chart(one),
         "weights": None if one is None or not one.weights.size else five_numbers(one.weights),

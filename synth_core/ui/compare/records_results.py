@@ -16,35 +16,34 @@ from synth_core.ui.shared.subject import Subject, Summary
 from synth_core.ui.state import session
 from synth_core.ui.state.browser import Browser
 
-PAIR = "pair_shown"
-WORST = "the pair that is furthest off"
+Pair = tuple[str, str]
+WORST: Pair = ("", "")
 
 
-def choose_pair() -> None:
+def choose_pair() -> Pair:
     """The pair of columns whose cells are shown."""
     choices = session.choices()
     sensitive = [block.name for block in choices.whole]
     columns = [*choices.settings.predictors, *sensitive]
     pairs = [(a, b) for i, a in enumerate(columns) for b in columns[i + 1 :] if {a, b} & set(sensitive)]
-    st.selectbox(
+    pair: Pair = st.selectbox(
         "Pair whose shares are shown",
-        [WORST, *(f"{a} and {b}" for a, b in pairs)],
-        key=PAIR,
+        [WORST, *pairs],
+        format_func=lambda each: "the pair that is furthest off" if each == WORST else " and ".join(each),
+        key="pair_shown",
         help="One of them is sensitive. Numbers are cut into ten bins of the confidential table.",
     )
-    st.session_state["pairs"] = {f"{a} and {b}": (a, b) for a, b in pairs}
+    return pair
 
 
-def show_results(chosen: tuple[str, ...]) -> None:
+def show_results(chosen: tuple[str, ...], pair: Pair) -> None:
     """Refit every block under every mechanism and show the joint rows."""
-    asked = str(st.session_state.get(PAIR, WORST))
-    pair = st.session_state.get("pairs", {}).get(asked, ("", ""))
     blocks = session.choices().whole
     shown = refits.show(
         "records:" + "|".join(f"{block.name}{block.missing is not None}" for block in blocks),
         chosen,
         lambda found, labels, used: record_figures(found, labels, pair),
-        detail=asked,
+        detail="|".join(pair),
         subject=WHOLE_RECORDS,
     )
     if not shown.summaries:

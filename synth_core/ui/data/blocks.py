@@ -11,7 +11,6 @@ from synth_core.errors import InputError
 from synth_core.models import family
 from synth_core.ui.shared.widgets import own_number
 from synth_core.ui.state import session
-from synth_core.ui.state.choices import Choices
 
 PLACE = "blocks"
 NEW = "new_block"
@@ -146,8 +145,3 @@ def _take(blocks: tuple[Block, ...]) -> None:
 
 
 ACTIONS = {"earlier": earlier, "describe": describe, "remove": remove}
-
-
-def names(choices: Choices) -> list[str]:
-    """The sensitive variables, in the order of synthesis."""
-    return [block.name for block in choices.whole] or [choices.settings.outcome]
