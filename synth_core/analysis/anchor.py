@@ -21,7 +21,7 @@ from synth_core.models import Draws, Model, build_model
 from synth_core.system import limits
 
 Array = NDArray[np.float64]
-Kind = Literal["guess", "pilot", "values", "release", "public", "historical"]
+Kind = Literal["guess", "pilot", "counts", "values", "release", "public", "historical"]
 
 _TABLES = {  # what they are, and what follows for the people in them
     "release": ("the released data", " They were paid for when they were released."),

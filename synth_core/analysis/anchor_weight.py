@@ -11,11 +11,14 @@ from synth_core.analysis.anchor import Anchor
 from synth_core.analysis.fits import Fits
 from synth_core.mechanisms.bounds import lipschitz_bounds
 from synth_core.mechanisms.censoring import Censoring
+from synth_core.models import Model
 
 Array = NDArray[np.float64]
 
 CLAMPED_QUANTILE = 0.995  # of the simulated records, which c leaves unclamped
 REAL_TAILS = 0.5  # the share of that c which is taken: real tails are longer than a model's
+CHAINS, DRAWS = 2, 500
+RECORDS = 3_000  # of the simulated table that are looked at, about
 
 
 def anchor_weight(
@@ -27,6 +30,9 @@ def anchor_weight(
     prior_records: float,
 ) -> float:
     """Half of the largest c that leaves nearly all records of a table simulated from the anchor unclamped.
+
+    All of it where the outcome has declared categories: a simulated table then has whatever a real one may have. And
+    no fit is made where normal draws are at hand, since c decides of accuracy alone and not of the promise.
 
     Parameters
     ----------
@@ -41,32 +47,36 @@ def anchor_weight(
     prior_records : float
         How many records the prior from the anchor counts as.
     """
-    copies = fits.simulated(simulated, chains=2, draws=500, warmup=300)
+    copies = fits.simulated(simulated, chains=CHAINS, draws=DRAWS, warmup=300)
     n = copies.model.records.n
     at_anchor = anchor.log_lik(fits, simulated)
     prior = prior_records / n
     rows, none = np.flatnonzero(part), np.zeros(n)
+    rows = rows[:: max(1, len(rows) // RECORDS)]
     text = f"choosing the weight {'of the pilot' if anchor.kind == 'guess' else ''}".strip()
 
     def largest(c: float) -> float:
         """The quantile of max over draws of |log p(x | theta) - anchor|, times c, over the bound; its log."""
         if copies.model.takes_anchor_prior:
             # The simulated table as a prior and no record beside it: under the priors of an anchored fit.
-            at = Censoring(bound, None, simulated, np.where(part, prior + c, prior))
-            posterior, _ = copies.posterior(none, at, text)
+            at, weights = Censoring(bound, None, simulated, np.where(part, prior + c, prior)), none
         else:
-            posterior, _ = copies.posterior(np.where(part, c, 0.0), None, text)
+            at, weights = None, np.where(part, c, 0.0)
+        draws = normal_draws(copies.model, weights, at, CHAINS * DRAWS)
+        if draws is None:
+            draws = copies.posterior(weights, at, text)[0].draws
         found = lipschitz_bounds(
-            lambda block: copies.model.log_lik(posterior.draws, rows[block]) - at_anchor[rows[block]],
+            lambda block: copies.model.log_lik(draws, rows[block]) - at_anchor[rows[block]],
             len(rows),
-            posterior.n_draws,
+            CHAINS * DRAWS,
             block_elements=copies.model.block_elements,
         ).lipschitz_bounds
         return float(np.log(c * np.quantile(found, CLAMPED_QUANTILE) / bound))
 
     log_c, excess = 0.0, largest(1.0)
+    taken = 1.0 if copies.model.bounded_answers else REAL_TAILS
     if excess <= 0:
-        return REAL_TAILS
+        return taken
     slope = 0.5  # of log excess on log c, where the data decide
     for _ in range(4):
         previous = log_c, excess
@@ -77,7 +87,26 @@ def anchor_weight(
             break
         if log_c != previous[0]:
             slope = float(np.clip((excess - previous[1]) / (log_c - previous[0]), 0.3, 1.2))
-    return rounded(REAL_TAILS * math.exp(log_c - max(excess, 0.0) / slope))
+    return rounded(taken * math.exp(log_c - max(excess, 0.0) / slope))
+
+
+def normal_draws(
+    model: Model, weights: Array, censoring: Censoring | None, n_draws: int
+) -> dict[str, Array] | None:
+    """Draws of a normal approximation of a fit in its whitened coordinates; None where the family has none.
+
+    Parameters
+    ----------
+    n_draws : int
+        0 gives its centre alone, as one draw.
+    """
+    if type(model).from_coordinates is Model.from_coordinates:
+        return None
+    data = model.stan_data(weights, censoring)
+    if n_draws == 0:
+        return model.from_coordinates(data["center"][None])
+    points = np.random.default_rng(DRAWS).standard_normal((n_draws, len(data["center"])))
+    return model.from_coordinates(data["center"] + points @ data["basis"].T)
 
 
 def rounded(value: float) -> float:

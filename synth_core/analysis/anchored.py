@@ -13,12 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from synth_core.analysis.anchor import Anchor, anchor_of_table, declared_anchor
-from synth_core.analysis.anchor_weight import anchor_weight, rounded
+from synth_core.analysis.anchor_weight import anchor_weight, normal_draws, rounded
+from synth_core.analysis.counts import greatest_share, levels, noisy_counts, shares_given, spread_draws
 from synth_core.analysis.fits import Fits
 from synth_core.analysis.risk_map import RiskMap
 from synth_core.engine.sampling import Diagnostics
 from synth_core.errors import DrawRefused, InputError
 from synth_core.mechanisms.censoring import Censoring
+from synth_core.models.categories import OfCategories
 from synth_core.system import limits
 
 Array = NDArray[np.float64]
@@ -103,6 +105,8 @@ class Anchored:
                 "pilot_records": read,
                 "pilot_clamped": self.pilot_clamped,
             }
+        if self.anchor.kind == "counts":
+            found |= {"fit_epsilon": 2 * self.bound, "anchor_records": self.prior_records}
         return found
 
 
@@ -140,6 +144,8 @@ class Anchoring:
             )
         if s.anchor == "pilot" or (s.anchor == "series" and self.other is None):  # the first of a series
             return self._after_pilot()
+        if s.anchor == "counts":
+            return self._after_counts()
         if s.anchor == "values":
             anchor, worth = declared_anchor(model, s.anchor_values or {}), GUESS_RECORDS
         else:
@@ -205,19 +211,45 @@ class Anchoring:
             pilot_diagnostics=posterior.diagnostics,
         )
 
+    def _after_counts(self) -> Anchored:
+        """Noisy counts of all records, which cost a share of epsilon; a table simulated from them is the prior."""
+        s, source = self.settings, self.source
+        n_tables = max(1, len(levels(self.fits)))
+        share = min(s.counts_share, greatest_share(n_tables))
+        counts = noisy_counts(self.fits, share * s.epsilon, self.rng(53))
+        model, rng = source.model, self.rng(54)
+        codes = spread_draws(shares_given(counts, source), rng)
+        assert isinstance(model, OfCategories)  # noisy_counts saw to it
+        simulated = model.outcomes(codes, rng)
+        prior = Censoring(0.0, None, simulated, 1.0)
+        draws = normal_draws(model, np.zeros(model.records.n), prior, 0)
+        assert draws is not None
+        anchor = Anchor(
+            "counts",
+            f"noisy counts of {s.outcome}" + (" by each predictor" if n_tables > 1 else ""),
+            draws,
+            after=f" They cost {share:.0%} of ε, and the fit the rest.",
+        )
+        records = (
+            s.anchor_records if s.anchor_records is not None else rounded(min(counts.total, counts.worth))
+        )
+        return self._complete(anchor, self.rows, (1 - share) * s.epsilon / 2, records, simulated)
+
     def _complete(
         self,
         anchor: Anchor,
         rows: NDArray[np.bool_],
         bound: float,
         prior_records: float,
+        simulated: Array | None = None,
     ) -> Anchored:
         """c and the prior of a fit to some rows of the table, from a table simulated from its anchor."""
         model, source = self.fits.model, self.source
         part = rows[source.selection.complete]
         if not model.takes_anchor_prior:
             prior_records = 0.0
-        simulated = anchor.simulate(source, self.rng(52, 3 if anchor.kind == "pilot" else 0))
+        if simulated is None:
+            simulated = anchor.simulate(source, self.rng(52, 3 if anchor.kind == "pilot" else 0))
         pilot = anchor.kind == "guess"
         weight = None if pilot else self.settings.anchor_weight
         if weight is None:
@@ -227,7 +259,7 @@ class Anchoring:
         if told < needed and not pilot:
             words = _too_vague(anchor, self.settings.epsilon, int(part.sum()), columns, told / needed)
             # Any other anchor was paid for before, or read nothing: that it is too vague tells nothing new.
-            raise DrawRefused(words) if anchor.kind == "pilot" else InputError(words)
+            raise DrawRefused(words) if anchor.kind in ("pilot", "counts") else InputError(words)
         return Anchored(
             anchor,
             anchor.log_lik(self.fits),

@@ -14,6 +14,7 @@ from synth_core.mechanisms.guarantee_words import DECLARED_SPAN
 from synth_core.mechanisms.ranges import Brackets, Tail, check_brackets, check_range
 from synth_core.mechanisms.schemes import SCHEMES
 from synth_core.models import MODELS, Options, family
+from synth_core.models.bracketed import check_edges
 from synth_core.system import limits
 
 MODEL_OPTIONS = {field.name for field in fields(Options)}
@@ -86,7 +87,12 @@ class Settings(BaseModel):
     zero_part: bool = _setting(Options.zero_part, "mixture: zeros have a probability of their own")
     categories: tuple[str, ...] = _setting(
         Options.categories,
-        "declared categories of the outcome, for the model categorical: all that may occur, from the questionnaire",
+        "declared categories of the outcome, for the models categorical and ordered: all that may occur, from the "
+        "questionnaire",
+    )
+    bracket_edges: tuple[float, ...] = _setting(
+        Options.bracket_edges,
+        "declared edges of brackets of the outcome, for the model bracketed; twice the same is that value alone",
     )
     prior_scale: float = _setting(
         Options.prior_scale, "multiplies the scales of the priors", between=limits.PRIOR_SCALE
@@ -145,9 +151,10 @@ class Settings(BaseModel):
     )
     anchor: str = _setting(
         "pilot",
-        "what anchored censoring starts from: a pilot on a part of the table, released data, a public table, declared "
-        "values (.json), another table, the risk reference; in a plan, the last release of its series",
-        metavar="pilot|release:FILE|public:FILE|values:FILE|FILE|example:NAME|reference|series",
+        "what anchored censoring starts from: a pilot on a part of the table, noisy counts of it, released data, a "
+        "public table, declared values (.json), another table, the risk reference; in a plan, the last release of its "
+        "series",
+        metavar="pilot|counts|release:FILE|public:FILE|values:FILE|FILE|example:NAME|reference|series",
     )
     anchor_values: dict[str, float | tuple[float, ...]] | None = _setting(
         None, "parameter values, of anchor 'values'"
@@ -163,6 +170,11 @@ class Settings(BaseModel):
         "share of the records that the pilot reads; 1: all, and ε is split between pilot and release; 0: no pilot, the "
         "guess is the anchor",
         between=limits.PILOT_SHARE,
+    )
+    counts_share: float = _setting(
+        0.8,
+        "share of ε that noisy counts cost, the fit the rest; at most 2 m / (m + 4) of m tables",
+        between=limits.COUNTS_SHARE,
     )
     anchor_weight: float | None = _setting(
         None,
@@ -198,6 +210,15 @@ class Settings(BaseModel):
             raise ValueError("each category is declared once, and none is empty")
         if value and not limits.CATEGORIES[0] <= len(value) <= limits.CATEGORIES[1]:
             raise ValueError(f"there are {limits.CATEGORIES[0]} to {limits.CATEGORIES[1]} categories")
+        return value
+
+    @field_validator("bracket_edges")
+    @classmethod
+    def _edges_ascend(cls, value: tuple[float, ...]) -> tuple[float, ...]:
+        if value:
+            check_edges("brackets", value)
+        if len(value) > limits.CATEGORIES[1] + 1:
+            raise ValueError(f"there are at most {limits.CATEGORIES[1]} brackets")
         return value
 
     @model_validator(mode="after")

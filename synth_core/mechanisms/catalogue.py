@@ -24,9 +24,18 @@ LIKELIHOODS = {
 }
 STANDARDS = {"whole": "Whole range", "averaged": "Range-averaged", "truncated": "Range-truncated"}
 HISTOGRAM = "histogram"
-NO_TABLE = ("pilot", "values", "reference", "series")  # anchors that name no table of their own
+NO_TABLE = ("pilot", "counts", "values", "reference", "series")  # anchors that name no table of their own
 ANCHOR_SETTINGS = frozenset(
-    {"anchor", "anchor_values", "guess", "guess_zeros", "pilot_share", "anchor_weight", "anchor_records"}
+    {
+        "anchor",
+        "anchor_values",
+        "guess",
+        "guess_zeros",
+        "pilot_share",
+        "counts_share",
+        "anchor_weight",
+        "anchor_records",
+    }
 )
 
 

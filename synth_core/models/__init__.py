@@ -12,10 +12,12 @@ from synth_core.errors import InputError
 from synth_core.models.base import Draws, Model, Options, Records
 from synth_core.models.beta import Beta
 from synth_core.models.beta_regression import BetaRegression
+from synth_core.models.bracketed import Bracketed
 from synth_core.models.categorical import Categorical
 from synth_core.models.counts import NegativeBinomial, Poisson
 from synth_core.models.lognormal import Lognormal
 from synth_core.models.mixture import Mixture
+from synth_core.models.ordered import OrderedLogit
 from synth_core.models.own import OwnProgram
 from synth_core.models.two_part import TwoPart
 
@@ -31,6 +33,8 @@ MODELS: dict[str, type[Model]] = {
         Poisson,
         NegativeBinomial,
         Categorical,
+        OrderedLogit,
+        Bracketed,
     )
 }
 

@@ -115,6 +115,7 @@ class Options:
     concentration : prior mean of the Dirichlet's concentration a of a mixture's shares: small is sparse
     zero_part : whether zeros have a probability of their own
     categories : declared categories of the outcome, in the order of its codes 0, 1, ...
+    bracket_edges : declared edges of brackets of the outcome, ascending; twice the same is that value alone
     prior_scale : multiplies the scales of the priors: 1 is the family's own, larger is vaguer
     program : source of the analyst's own Stan program
     """
@@ -128,6 +129,7 @@ class Options:
     concentration: float = 1.0
     zero_part: bool = False
     categories: tuple[str, ...] = ()
+    bracket_edges: tuple[float, ...] = ()
     prior_scale: float = 1.0
     program: str | None = None
 
@@ -159,6 +161,7 @@ class Model(ABC):
     adapt_delta: ClassVar[float] = 0.8
     takes_anchor: bool = True  # its program subtracts an anchor before it clamps
     takes_anchor_prior: ClassVar[bool] = True  # and takes a prior from it, see `unclamped`
+    bounded_answers: ClassVar[bool] = False  # a simulated table has every answer that a real one may have
     takes_guess: ClassVar[bool] = True  # `guess` makes parameters of a guess
     needs_guess: ClassVar[bool] = True  # of numbers; else `guess` knows without
     restart_parameters: tuple[str, ...] = ()  # what a later fit needs to start from this one
@@ -341,6 +344,18 @@ class Model(ABC):
         ----------
         previous : dict, optional
             Of a fit to start from: last draws of `restart_parameters` by chain, "inv_metric", "step_size".
+        """
+        return None
+
+    def from_coordinates(self, coordinates: Array) -> Draws | None:
+        """Parameters at points of the space in which `stan_data` lays "center" and "basis"; None: they are not known.
+
+        With normal points around the centre these are draws of an approximate posterior, for what costs no privacy
+        and promises nothing.
+
+        Parameters
+        ----------
+        coordinates : array of shape (n_draws, n_coordinates)
         """
         return None
 

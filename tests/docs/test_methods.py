@@ -22,6 +22,7 @@ from synth_core.models import (
     categorical,
     counts,
     lognormal,
+    ordered,
     zero_part,
 )
 from synth_core.models.mixture import model, pilot
@@ -135,6 +136,11 @@ def test_priors_are_those_of_the_code():
         "categorical": [
             f"N}}(0, {categorical.INTERCEPT_SCALE:g} h)",
             f"N}}(0, {categorical.SLOPE_SCALE:g} h)",
+        ],
+        "ordered": [
+            f"N}}(0, {ordered.SHARE_SCALE:g} h)",
+            f"N}}(0, {ordered.LOCATION_SCALE:g} h)",
+            f"N}}(0, {ordered.SPREAD_SCALE:g} h)",
         ],
         "negative_binomial": ["scale $5 h$", "LKJ}(6)", "10^{-4}"],
     }.items():

@@ -15,7 +15,7 @@ def values(name, rng, n):
         return rng.poisson(20, n).astype(float)
     if name in ("beta", "beta_regression"):
         return rng.beta(2, 3, n)
-    if name == "categorical":
+    if name in ("categorical", "ordered"):
         return rng.integers(0, 3, n).astype(float)
     found = rng.lognormal(3, 1, n)
     return np.where(rng.random(n) < 0.2, 0.0, found) if name == "two_part" else found
@@ -30,7 +30,7 @@ def fitted(name, n):
     design = np.column_stack([np.ones(n), rng.normal(size=(n, COLUMNS))])
     records = Records(values(name, rng, n), design, ("1", "a", "b", "c", "d"))
     options = (
-        Options(bounds=(0.0, 1.0), categories=("p", "q", "r"))
+        Options(bounds=(0.0, 1.0), categories=("p", "q", "r"), bracket_edges=(0.0, 1.0, 10.0, 30.0, 1e9))
         if name != "mixture"
         else Options(zero_part=False)
     )

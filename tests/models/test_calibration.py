@@ -85,6 +85,16 @@ def categorical(rng, s, z):
     return {"beta": (each - each.mean(axis=1, keepdims=True)).ravel(order="F")}
 
 
+def ordered(rng, s, z):
+    logits, slopes = rng.normal(0, s * 5.0, 3), z.shape[1] - 1
+    none = np.zeros(1)
+    return {
+        "log_share": special.log_softmax(logits),  # the logits' mean is free: it does not enter
+        "beta": np.r_[none, rng.normal(0, s * 2.5, slopes)],
+        "delta": np.r_[none, rng.normal(0, s * 0.5, slopes)],
+    }
+
+
 # family: prior, scale of the priors, options, replicates
 FAMILIES = {
     "lognormal": (lognormal, 0.1, {}, 100),
@@ -94,6 +104,7 @@ FAMILIES = {
     "poisson": (poisson, 0.02, {}, 100),
     "negative_binomial": (negative_binomial, 0.3, {}, 100),
     "categorical": (categorical, 0.5, {"categories": ("a", "b", "c")}, 100),
+    "ordered": (ordered, 0.3, {"categories": ("a", "b", "c")}, 100),
     "mixture": (mixture, 0.7, {"components": 2}, 40),
 }
 
@@ -112,7 +123,9 @@ def ranks(family, weighted, replicate):
     shape = np.where(np.arange(N) % 2, 0.25, 0.75)  # any values that the family takes
     while True:
         truth = prior(rng, scale, z)
-        outcome = np.zeros(N) if family == "categorical" else shape if "beta" in family else shape * 4
+        outcome = (
+            np.zeros(N) if family in ("categorical", "ordered") else shape if "beta" in family else shape * 4
+        )
         template = build_model(family, records_of(outcome, z), **options)
         x = template.predict(truth, rng)
         # Values that floating point cannot tell from a bound are drawn again: ranks stay uniform, because the
@@ -149,7 +162,7 @@ def test_ranks_are_uniform(family, weighted):
 
 
 @pytest.mark.stan
-@pytest.mark.parametrize("family", ["lognormal", "beta_regression", "two_part", "categorical"])
+@pytest.mark.parametrize("family", ["lognormal", "beta_regression", "two_part", "categorical", "ordered"])
 def test_truth_lies_inside_most_posteriors(family):
     """The same, a few replicates: gross errors show at once."""
     found = np.array([ranks(family, True, r) for r in range(6)])

@@ -9,7 +9,7 @@ from dataclasses import replace
 import cmdstanpy
 import numpy as np
 import pytest
-from scipy import linalg, stats
+from scipy import linalg, special, stats
 
 from synth_core.engine.toolchain import compile_program
 from synth_core.mechanisms.censoring import Censoring
@@ -103,6 +103,21 @@ def categorical(rng, data, k):
     return {"beta": (gamma @ data["contrasts"].T).ravel(order="F")}, {"u": whitened(data, flat)}, prior
 
 
+def ordered(rng, data, k):
+    gamma = rng.normal(0, 0.7, data["n_categories"] - 1)
+    slopes = np.r_[rng.normal(0, 0.5, k - 1), rng.normal(0, 0.3, k - 1)]
+    scale = SCALE * np.r_[np.full(len(gamma), 5.0), np.full(k - 1, 2.5), np.full(k - 1, 0.5)]
+    if data["scale"][len(gamma)] != scale[len(gamma)]:  # of an anchored fit
+        scale[len(gamma) :] = data["scale"][len(gamma) :]
+    flat = np.r_[gamma, slopes]
+    draw = {
+        "log_share": special.log_softmax(data["contrasts"] @ gamma),
+        "beta": np.r_[0.0, slopes[: k - 1]],
+        "delta": np.r_[0.0, slopes[k - 1 :]],
+    }
+    return draw, {"u": whitened(data, flat)}, stats.norm(0, scale).logpdf(flat).sum()
+
+
 def lkj(factor, eta):
     """log density of the Cholesky factor of a correlation matrix, without its constant."""
     k = len(factor)
@@ -150,8 +165,10 @@ FAMILIES = {
     "poisson": (poisson, {}),
     "negative_binomial": (negative_binomial, {}),
     "categorical": (categorical, {"categories": tuple("abcd")}),
+    "ordered": (ordered, {"categories": tuple("abcd")}),
+    "bracketed": (ordered, {"bracket_edges": (0.0, 0.0, 3.0, 5.0, 20.0), "unit": 2.0}),
 }
-OF_CODES = {"categorical"}
+OF_CODES = {"categorical", "ordered"}
 
 
 def assert_gradient_agrees(program, stan, data, at):

@@ -161,7 +161,7 @@ def _earlier(block: Block, settings: Settings) -> Earlier:
         block.name,
         settings.outcome_categories or (),
         block.earlier_scale or usual,
-        block.model == "two_part" or settings.zero_part,
+        block.model == "two_part" or settings.zero_part or settings.bracket_edges.count(0.0) == 2,
         block.missing is not None,
     )
 
@@ -197,7 +197,13 @@ def _check(blocks: Sequence[Block], common: dict[str, Any]) -> None:
                 f"Block '{block.name}': '{unknown[0]}' is no option of a block; there are: "
                 f"{', '.join(sorted(OPTIONS))}, missing and earlier_scale."
             )
-        if block.model == "categorical" and len(block.options.get("categories", ())) < 2:
+        uses = MODELS[block.model].uses
+        if "bracket_edges" in uses and len(block.options.get("bracket_edges", ())) < 3:
+            raise InputError(
+                f"Block '{block.name}': declare the edges of its brackets, three or more (bracket_edges=…). Take them "
+                f"from knowledge of the variable and not from the table."
+            )
+        if "categories" in uses and len(block.options.get("categories", ())) < 2:
             raise InputError(
                 f"Block '{block.name}': declare its categories, two or more (categories=…). Take them from the "
                 f"questionnaire and not from the table: which of them occur is confidential."

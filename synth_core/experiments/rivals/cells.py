@@ -95,9 +95,9 @@ class Cells:
 def cells_of(block: Block, edges: Edges) -> Cells:
     """The cells of a block.
 
-    Without edges: 20 equal bins between declared bounds; else, with a guess of a typical value m and a spread s on the
-    scale of the logarithm, bins from 0 that hold 1/20 each of a lognormal with median m and deviation s, the last of
-    them cut at 2, 2.5 and 3 deviations, up to m exp(4 s).
+    Without edges those of its own brackets, if it has any. Else 20 equal bins between declared bounds; else, with a
+    guess of a typical value m and a spread s on the scale of the logarithm, bins from 0 that hold 1/20 each of a
+    lognormal with median m and deviation s, the last of them cut at 2, 2.5 and 3 deviations, up to m exp(4 s).
 
     Raises
     ------
@@ -111,6 +111,9 @@ def cells_of(block: Block, edges: Edges) -> Cells:
             raise InputError(f"--edges names '{block.name}', whose categories are its cells.")
         return Cells(block.name, tuple(block.options["categories"]), missing=missing)
     given = edges.get(block.name)
+    own = tuple(float(edge) for edge in block.options.get("bracket_edges", ()))
+    if given is None and own:
+        given, zeros = tuple(sorted(set(own))), own.count(0.0) == 2
     if given is None:
         given = _by_rule(block)
     check_edges(block.name, given)

@@ -30,7 +30,8 @@ from synth_core.system.cache import Cache, content_key
 from synth_core.system.code_version import code_version
 
 MAX_SEEDS = 1000
-AT = "@"  # between an anchored mechanism and the rival whose release it is anchored at
+AT = "@"  # between an anchored mechanism and what it is anchored at: a rival's release, or
+COUNTS = "counts"  # noisy counts of its own
 ANCHOR_SHARE = 0.5  # of the budget, for that release
 TellProgress = Callable[[int, int, str], None]  # done, all, what is next
 
@@ -153,11 +154,13 @@ def _check_names(study: RivalStudy) -> None:
             )
         if paid is None:
             continue
-        needed.append(paid)
-        if paid in RIVALS and not (RIVALS[paid].private and point.likelihood == "anchored"):
+        if paid != COUNTS:
+            needed.append(paid)
+        private = paid == COUNTS or (paid in RIVALS and RIVALS[paid].private)
+        if paid in (COUNTS, *RIVALS) and not (private and point.likelihood == "anchored"):
             raise InputError(
-                f"{name}: an anchored mechanism can be anchored at what a rival with a guarantee released, such as "
-                f"anchored{AT}mst."
+                f"{name}: an anchored mechanism can be anchored at noisy counts, anchored{AT}{COUNTS}, or at what a "
+                f"rival with a guarantee released, such as anchored{AT}mst."
             )
     for name in needed:
         if name not in RIVALS:
@@ -166,7 +169,7 @@ def _check_names(study: RivalStudy) -> None:
 
 
 def _mechanism(name: str) -> tuple[Mechanism, str | None]:
-    """A mechanism, and the rival that it is anchored at: "anchored@mst"."""
+    """A mechanism, and what it is anchored at: "anchored@counts", or a rival's release, "anchored@mst"."""
     key, _, paid = name.partition(AT)
     return find_mechanism(key), paid or None
 
@@ -175,7 +178,9 @@ def _label(name: str) -> str:
     if name in RIVALS:
         return RIVALS[name].label
     point, paid = _mechanism(name)
-    return point.label if paid is None else f"{point.label} at {RIVALS[paid].label}"
+    if paid is None:
+        return point.label
+    return f"{point.label} at {'noisy counts' if paid == COUNTS else RIVALS[paid].label}"
 
 
 def cells_asked(study: RivalStudy) -> list[Asked]:
@@ -224,8 +229,12 @@ class _Runner:
         frame = self.judge.table.frame
         return problem_of(frame, self.study.blocks, self.judge.predictors, self.study.edges)
 
-    def _analysis(self, epsilon: float, seed: int, anchor: Table | None = None) -> RecordsAnalysis:
+    def _analysis(
+        self, epsilon: float, seed: int, anchor: Table | None = None, counts: bool = False
+    ) -> RecordsAnalysis:
         common = self.study.common | {"epsilon": epsilon, "seed": seed}
+        if counts:
+            common["anchor"] = COUNTS
         if anchor is not None:
             common["anchor"] = f"release:{anchor.name}"
         return RecordsAnalysis(self.study.table, self.study.blocks, common, self.cache, anchor=anchor)
@@ -273,10 +282,10 @@ class _Runner:
         point, paid = _mechanism(asked.who)
         shares = [part.share for part in self.judge.parts]
         budget, anchor = Budget(asked.epsilon or 1.0, self.study.counted), None
-        if paid is not None:
+        if paid not in (None, COUNTS):
             anchor = self._released(paid, budget.part(ANCHOR_SHARE), asked.seed)
             budget = budget.part(1 - ANCHOR_SHARE)
-        analysis = self._analysis(budget.of_blocks(shares), asked.seed, anchor)
+        analysis = self._analysis(budget.of_blocks(shares), asked.seed, anchor, paid == COUNTS)
         result = analysis.run(point.key)
         return Synthetic(result.synthetic[0]), result.epsilon, list(result.problems)
 

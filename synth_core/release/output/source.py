@@ -17,6 +17,7 @@ from synth_core.analysis.flat import flatten
 from synth_core.analysis.records.records import RecordsAnalysis, RecordsResult
 from synth_core.analysis.records.summary import measures_in_words, privacy_words
 from synth_core.analysis.result import Result
+from synth_core.analysis.settings import Settings
 from synth_core.data.table import Table, outcome_values
 from synth_core.release.output.gate import Fitted, beyond_map
 from synth_core.release.plan.plan import Plan
@@ -102,7 +103,7 @@ def of_records(analysis: RecordsAnalysis, result: RecordsResult) -> Source:
         analysis.records.dropped,
         dict(analysis.records.dropped_by),
         "; ".join(f"{part.part.name}: {part.density_scale}" for part in result.parts),
-        _anchor_words(result.parts[0].part.settings.pilot_share) if result.parts[0].result.anchor else "",
+        _anchor_words(result.parts[0].part.settings) if result.parts[0].result.anchor else "",
         numbers,
         pd.DataFrame({"row": rows, "lipschitz_bound": result.lipschitz_bounds}),
         f"{privacy_words(analysis, result)} {measures_in_words(measures)}",
@@ -119,14 +120,14 @@ def of_records(analysis: RecordsAnalysis, result: RecordsResult) -> Source:
     )
 
 
-def _anchor_words(pilot_share: float) -> str:
-    """Where the anchors come from. How many records of a variable a pilot read is not said: it tells how many lack it.
-
-    Examples
-    --------
-    >>> _anchor_words(0.0)
-    'Each variable is anchored at a guess.'
-    """
+def _anchor_words(settings: Settings) -> str:
+    """Where the anchors come from. How many records a pilot read is not said: it tells how many lack a value."""
+    pilot_share = settings.pilot_share
+    if settings.anchor == "counts":
+        return (
+            f"Each variable is anchored at noisy counts of it, by each predictor and each variable before it. They "
+            f"cost at most {settings.counts_share:.0%} of its ε, and the fit the rest."
+        )
     if pilot_share == 0:
         return "Each variable is anchored at a guess."
     if pilot_share == 1:

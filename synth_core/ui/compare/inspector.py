@@ -56,7 +56,7 @@ def inspect_record(summaries: list[Summary], clicked: int | None) -> None:
             if result is None or not result.weights.size:
                 continue
             i, point = number - 1, find_mechanism(summary["mechanism"])
-            bound, limit = result.lipschitz_bounds[i], s.epsilon / 2
+            bound, limit = result.lipschitz_bounds[i], result.tuned.get("fit_epsilon", s.epsilon) / 2
             if point.likelihood == "anchored" and result.tuned.get("pilot_records") == result.weights.size:
                 limit /= 2  # pilot and release each take half
             rows.append(

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import streamlit as st
 
+from synth_core.errors import InputError
 from synth_core.models import MODELS, OwnProgram, family
+from synth_core.models.categories import OfCategories
 from synth_core.models.transformation import TRANSFORMATIONS
 from synth_core.system import limits
 from synth_core.ui.server import access
@@ -51,8 +55,23 @@ def model_options(uses: frozenset[str]) -> None:
             format_func=TRANSFORMATIONS.__getitem__,
         )
     if "categories" in uses:
-        declare_categories()
+        declare(
+            "settings.categories",
+            "Declared categories, separated by commas",
+            "1, 2, 3",
+            "All that may occur, as the file writes them, of an ordered model in their order. Take them from the "
+            "questionnaire and not from the table: which of them occur is confidential.",
+        )
         return
+    if "bracket_edges" in uses:
+        declare(
+            "settings.bracket_edges",
+            "Edges of brackets, separated by commas",
+            "0, 0, 10000, 20000, 50000, 1000000",
+            "The first and the last are the smallest and the largest value that may occur. A number that stands twice "
+            "is a bracket of its own, such as 0. Take them from knowledge of the variable and not from the table.",
+            edge,
+        )
     a, b = st.columns(2)
     with a:
         if "offset" in uses and session.choices().settings.transformation == "log":
@@ -100,26 +119,39 @@ def model_options(uses: frozenset[str]) -> None:
             )
 
 
-def declare_categories() -> None:
-    """The categories of a categorical outcome, separated by commas."""
-    place = "settings.categories"
+def declare(
+    place: str, label: str, example: str, about: str, read: Callable[[str], object] | None = None
+) -> None:
+    """A list that is typed with commas: categories, each once, or what `read` makes of each entry."""
     key = key_of(place)
-    st.session_state.setdefault(key, ", ".join(session.choices().settings.categories))
+    chosen = getattr(session.choices().settings, place.removeprefix("settings."))
+    st.session_state.setdefault(key, ", ".join(f"{each:.12g}" if read else each for each in chosen))
 
     def choose() -> None:
         if key not in st.session_state or session.is_late(place, key):
             return
-        given = (each.strip() for each in st.session_state[key].split(","))
-        session.put(place, tuple(dict.fromkeys(filter(None, given))))
+        given = [each.strip() for each in st.session_state[key].split(",") if each.strip()]
+        session.put(place, tuple(map(read, given) if read else dict.fromkeys(given)))
 
     st.text_input(
-        "Declared categories, separated by commas",
+        label,
         key=key,
-        placeholder="1, 2, 3",
-        on_change=choose,
-        help="All that may occur, as the file writes them. Take them from the questionnaire and not from the table: "
-        "which of them occur is confidential.",
+        placeholder=example,
+        on_change=session.attempt,
+        args=(f"list {place}", choose),
+        help=about,
     )
+    session.show_message(f"list {place}")
+
+
+def edge(text: str) -> float:
+    """A number; raises InputError."""
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(
+            f"Edges are numbers, separated by commas, without signs of thousands (given: {text})."
+        ) from None
 
 
 def declare_bounds() -> None:
@@ -135,6 +167,7 @@ def declare_bounds() -> None:
 
 ANCHORS = {
     "pilot": "A pilot on a part of this table",
+    "counts": "Noisy counts of this table",
     "series": "What its series released before",
     "reference": "The reference table",
 }
@@ -154,6 +187,21 @@ def choose_anchor() -> None:
     )
     chosen = session.choices().settings
     model = family(chosen.model)
+    if chosen.anchor == "counts":
+        if not issubclass(model, OfCategories):
+            st.warning(
+                "Noisy counts need declared categories or brackets: a categorical, ordered or bracketed model.",
+                icon=":material/info:",
+            )
+            return
+        number(
+            "Share of ε for the counts",
+            "settings.counts_share",
+            limits.COUNTS_SHARE,
+            help="Of the categories, by each predictor. The fit has the rest of ε, around a table that is simulated "
+            "from the noisy counts.",
+        )
+        return
     if chosen.anchor == "reference":
         if session.current().reference is None:
             st.warning("Choose a reference table below first.", icon=":material/info:")

@@ -46,6 +46,7 @@ FRESH = (MODEL_OPTIONS - {"program"}) | {
     "anchor_values",
     "guess_zeros",
     "pilot_share",
+    "counts_share",
 }
 
 

@@ -1,0 +1,120 @@
+"""What models of declared categories share: an outcome of codes, its clamped terms, its distribution."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from synth_core.errors import InputError
+from synth_core.mechanisms.bounds import BLOCK_ELEMENTS, Rows
+from synth_core.mechanisms.censoring import Censoring
+from synth_core.models.base import Array, Draws, Model, Options, Records
+from synth_core.models.coordinates import row_sums
+
+
+class OfCategories(Model):
+    """Probabilities of categories given a row of the design; the outcome is the place of a category among them."""
+
+    discrete = True
+    ordered = False
+    needs_guess = False
+    bounded_answers = True
+    adapt_delta = 0.9  # an empty category has a skewed posterior
+    block_elements = BLOCK_ELEMENTS // 8  # every category is computed
+
+    def __init__(self, records: Records, options: Options):
+        super().__init__(records, options)
+        self.n_categories = self._declared()
+        self.code = self._codes(records.outcome)
+        self.rows, self.row_of = records.distinct_design
+
+    def _declared(self) -> int:
+        """How many categories there are; raises InputError below two."""
+        if len(self.options.categories) < 2:
+            raise InputError(f"The {self.label} model needs two declared categories or more.")
+        return len(self.options.categories)
+
+    def _codes(self, outcome: Array) -> NDArray[np.int64]:
+        """Places of the outcomes among the categories; raises InputError for one that has none."""
+        if not np.isin(outcome, np.arange(self.n_categories)).all():
+            raise InputError(f"The {self.label} model needs codes from 0 to {self.n_categories - 1}.")
+        return outcome.astype(np.int64)
+
+    @property
+    def density_scale(self) -> str:
+        return "probability of a category"
+
+    def outcomes(self, codes: NDArray[np.int64], rng: np.random.Generator) -> Array:
+        """An outcome in each category."""
+        return codes.astype(float)
+
+    @abstractmethod
+    def log_shares(self, draws: Draws, rows: Rows) -> tuple[Array, NDArray[np.int64]]:
+        """Log probabilities of shape (n_draws, n_categories, n_used), and each row's place among the used."""
+
+    def log_within(self) -> Array:
+        """What log densities have beside the log probability of a category, of shape (n_records,)."""
+        return np.zeros(self.records.n)
+
+    def counts(self, weights: Array) -> Array:
+        """Sums of the weights by distinct row of the design and by category, of shape (n_rows, n_categories)."""
+        shape = len(self.rows), self.n_categories
+        cell = self.row_of * self.n_categories + self.code
+        return row_sums(cell, weights, shape[0] * shape[1]).reshape(shape)
+
+    def kept(self, weights: Array, censoring: Censoring | None) -> Array:
+        """The same of the records that enter as they are."""
+        none = np.zeros((len(self.rows), self.n_categories))
+        return sum((m.counts(alpha) for m, alpha in self.unclamped(weights, censoring)), none)
+
+    def clamped(self, weights: Array, censoring: Censoring | None) -> dict[str, Any]:
+        """The clamped part of Stan's data: distinct records, and how many share all of it."""
+        empty, none = np.empty(0), np.empty(0, dtype=int)
+        if censoring is None:
+            return {
+                "n_censored": 0,
+                "censored_row": none,
+                "censored_category": none,
+                "censored_weight": empty,
+                "censored_count": empty,
+                "censored_constant": empty,
+                "censor_bound": 0.0,
+            }
+        some = np.flatnonzero(weights)
+        # Rounded: the anchor's density has the same factor within a bracket, which leaves the last bits behind.
+        constant = np.round(weights * (self.log_within() - censoring.offset(len(weights))), 10)[some]
+        keys = np.column_stack([self.row_of[some], self.code[some], weights[some], constant])
+        distinct, count = np.unique(keys, axis=0, return_counts=True)
+        return {
+            "n_censored": len(count),
+            "censored_row": distinct[:, 0].astype(int) + 1,
+            "censored_category": distinct[:, 1].astype(int) + 1,
+            "censored_weight": distinct[:, 2],
+            "censored_constant": distinct[:, 3],
+            "censored_count": count.astype(float),
+            "censor_bound": censoring.bound,
+        }
+
+    def log_lik(self, draws: Draws, rows: Rows) -> Array:
+        log_shares, index = self.log_shares(draws, rows)
+        return log_shares[:, self.code[rows], index] + self.log_within()[rows]
+
+    def cdf(self, draws: Draws, values: Array, rows: Rows) -> Array:
+        return self.interval_mass(draws, np.full(len(values), -np.inf), values, rows)
+
+    def interval_mass(self, draws: Draws, lower: Array, upper: Array, rows: Rows) -> Array:
+        """Probability of the categories between two codes, ends included."""
+        log_shares, index = self.log_shares(draws, rows)
+        low, high = self.whole_ends(lower, upper)
+        codes = np.arange(self.n_categories)[:, None]
+        inside = (codes >= low) & (codes <= high)
+        return np.einsum("skr,kr->sr", np.exp(log_shares)[:, :, index], inside)
+
+    def predict(self, draw: Draws, rng: np.random.Generator) -> Array:
+        one = {name: np.asarray(values)[None] for name, values in draw.items()}
+        log_shares, index = self.log_shares(one, slice(None))
+        upto = np.cumsum(np.exp(log_shares[0]), axis=0)[:-1, index]
+        return self.outcomes((rng.random(self.records.n) > upto).sum(axis=0), rng)

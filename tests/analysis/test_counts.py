@@ -1,0 +1,218 @@
+"""Noisy counts as an anchor: the law of the noise, what one record changes, and what the fit reads beside them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import special, stats
+
+from synth_core.analysis import anchored as anchored_of
+from synth_core.analysis import counts as counting
+from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.counts import (
+    NoisyCounts,
+    greatest_share,
+    laplace,
+    levels,
+    noisy_counts,
+    shares_given,
+)
+from synth_core.analysis.records.blocks import Block
+from synth_core.analysis.records.records import RecordsAnalysis
+from synth_core.analysis.settings import make_settings
+from synth_core.data.earlier import Earlier
+from synth_core.data.table import Table
+from synth_core.errors import InputError
+
+N, CATEGORIES = 600, ("a", "b", "c")
+EDGES = (0.0, 0.0, 5.0, 10.0, 15.0, 20.0, 30.0, 50.0, 100.0)
+QUICK = {"chains": 2, "draws": 600, "warmup": 400, "anchor": "counts", "seed": 4}
+
+
+def people(seed=1, n=N):
+    rng = np.random.default_rng(seed)
+    sex, age = rng.choice(["f", "m"], n), rng.integers(18, 90, n)
+    code = np.minimum((rng.random(n) < 0.3 + 0.4 * (sex == "f")).astype(int) + (age > 60), 2)
+    pay = np.where(rng.random(n) < 0.2, 0.0, np.clip(rng.lognormal(2.5 + 0.3 * code, 0.6, n), 0.5, 99.0))
+    return pd.DataFrame({"sex": sex, "age": age, "status": np.array(CATEGORIES)[code], "pay": pay.round(2)})
+
+
+def analysis_of(frame, cache, **more):
+    settings = make_settings(
+        **{
+            "outcome": "status",
+            "predictors": ("sex", "age"),
+            "model": "categorical",
+            "categories": CATEGORIES,
+        }
+        | QUICK
+        | {"epsilon": 2.0}
+        | more
+    )
+    return Analysis(Table("people", frame), settings, cache)
+
+
+def test_noise_is_discrete_laplace_and_hides_one_record():
+    """The mass of k is (1 - a) / (1 + a) a^|k|, a = exp(-epsilon): neighbours differ by exp(epsilon) at most."""
+    epsilon, n = 0.4, 200_000
+    drawn = laplace((n,), epsilon, np.random.default_rng(2))
+    a = np.exp(-epsilon)
+    k = np.arange(-60, 61)
+    mass = (1 - a) / (1 + a) * a ** np.abs(k)
+    assert np.abs(np.diff(np.log(mass))).max() <= epsilon * (1 + 1e-9)
+    near = np.abs(k) <= 15
+    seen = np.array([(drawn == value).sum() for value in k[near]])
+    expected = n * mass[near]
+    rest = n - seen.sum(), n - expected.sum()
+    assert stats.chisquare([*seen, rest[0]], [*expected, rest[1]]).pvalue > 1e-4
+    assert drawn.std() == pytest.approx(np.sqrt(2 * a) / (1 - a), rel=5 * 2 / np.sqrt(n))
+
+
+def test_withholding_a_value_changes_one_count_of_each_table_by_one(cache, monkeypatch):
+    monkeypatch.setattr(counting, "laplace", lambda shape, epsilon, rng: np.zeros(shape))
+    frame = people()
+    without = frame.copy()
+    without.loc[17, "status"] = None
+    found, other = (
+        noisy_counts(analysis_of(each, cache).fits, 1.0, np.random.default_rng(0))
+        for each in (frame, without)
+    )
+    assert [table.shape for table in found.tables] == [(2, 3), (10, 3)]
+    for one, less in zip(found.tables, other.tables, strict=True):
+        difference = one - less
+        assert np.abs(difference).sum() == 1 == difference[difference != 0][0]
+    assert found.total == N
+
+
+def test_epsilon_is_divided_among_the_tables(cache, monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        counting, "laplace", lambda shape, epsilon, rng: asked.append(epsilon) or np.zeros(shape)
+    )
+    noisy_counts(analysis_of(people(), cache).fits, 0.9, np.random.default_rng(0))
+    assert asked == [0.45, 0.45]
+
+
+@pytest.mark.parametrize("n_tables", range(1, 9))
+def test_counts_and_fit_together_are_eps_squared_over_8_zcdp(n_tables):
+    share, epsilon = greatest_share(n_tables), 1.7
+    tables = n_tables * (share * epsilon / n_tables) ** 2 / 2
+    fit = ((1 - share) * epsilon) ** 2 / 8
+    assert tables + fit <= epsilon**2 / 8 * (1 + 1e-12)
+    for less in np.linspace(0.01, share, 20):
+        assert n_tables * (less * epsilon / n_tables) ** 2 / 2 + (
+            (1 - less) * epsilon
+        ) ** 2 / 8 <= epsilon**2 / 8 * (1 + 1e-12)
+
+
+def test_shares_keep_the_margins_that_were_counted(cache, monkeypatch):
+    """With hardly any noise and prior: the moments of a log-linear model are the counts themselves."""
+    monkeypatch.setattr(counting, "laplace", lambda shape, epsilon, rng: np.zeros(shape))
+    monkeypatch.setattr(counting, "SLOPE_SCALE", 50.0)
+    monkeypatch.setattr(counting, "LEVEL_SCALE", 50.0)
+    fits = analysis_of(people(), cache).fits
+    counts = replace(noisy_counts(fits, 1.0, np.random.default_rng(0)), deviation=0.0)
+    shares = shares_given(counts, fits)
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+    for (codes, n), table in zip(levels(fits), counts.tables, strict=True):
+        kept = np.stack([shares[codes == level].sum(axis=0) for level in range(n)])
+        np.testing.assert_allclose(kept, table, atol=0.3)
+
+
+def test_much_noise_leaves_what_is_known_of_all():
+    """The prior holds what the noise does not tell: at a deviation of 1e6 records all categories are alike."""
+    told = NoisyCounts((np.array([[500.0, 0.0], [0.0, 400.0]]),), 1e6)
+
+    class Source:
+        settings = make_settings(outcome="x", model="categorical", categories=("a", "b"), predictors=("p",))
+        selection = type("S", (), {"complete": np.ones(4, dtype=bool)})
+        table = Table("t", pd.DataFrame({"p": ["u", "v", "u", "v"]}))
+        model = None
+
+    assert np.ptp(shares_given(told, Source()), axis=0).max() < 0.01
+    near = shares_given(replace(told, deviation=1.0), Source())
+    assert near[0, 0] > 0.9 and near[1, 1] > 0.9
+
+
+def test_draws_are_as_even_as_their_shares():
+    shares = np.repeat([[0.2, 0.5, 0.3], [0.9, 0.1, 0.0]], [50, 70], axis=0)[
+        np.random.default_rng(0).permutation(120)
+    ]
+    codes = counting.spread_draws(shares, np.random.default_rng(1))
+    for kind in ([0.2, 0.5, 0.3], [0.9, 0.1, 0.0]):
+        mine = (shares == kind).all(axis=1)
+        seen = np.bincount(codes[mine], minlength=3)
+        assert np.abs(seen - mine.sum() * np.array(kind)).max() <= 1
+
+
+def test_levels_of_an_earlier_number_are_declared_and_zero_is_one_of_them():
+    pay = Earlier("pay", scale=10.0, missing=True)
+    codes, n = counting.earlier_codes(pay, np.array([-3.0, 0.0, 1.0, 1e12, np.nan]))
+    assert codes.tolist() == [0, 1, 2, n - 2, n - 1]
+    assert n == 15
+
+
+def test_the_fit_reads_the_table_through_noisy_counts_and_clamped_terms_alone(cache, monkeypatch):
+    """With the counts held, a table that differs in a record's value gives the same anchor, prior, c and bound."""
+    held = noisy_counts(analysis_of(people(), cache).fits, 1.0, np.random.default_rng(9))
+    monkeypatch.setattr(anchored_of, "noisy_counts", lambda fits, epsilon, rng: held)
+    changed = people()
+    changed.loc[3, "status"] = "c" if changed.loc[3, "status"] == "a" else "a"
+    one, other = (analysis_of(frame, cache).anchored for frame in (people(), changed))
+    for name in ("weight", "prior_records", "bound", "n_read"):
+        assert getattr(one, name) == getattr(other, name)
+    assert np.array_equal(one.prior_outcome, other.prior_outcome)
+    assert np.array_equal(one.part, other.part)
+    assert all(np.array_equal(one.anchor.draws[k], other.anchor.draws[k]) for k in one.anchor.draws)
+    assert np.flatnonzero(one.log_lik != other.log_lik).tolist() == [3]
+
+
+@pytest.mark.stan
+@pytest.mark.parametrize("model", ["categorical", "ordered", "bracketed"])
+def test_a_fit_around_counts_keeps_its_promise_and_the_shares(cache, model):
+    own = {"outcome": "pay", "bracket_edges": EDGES} if model == "bracketed" else {}
+    analysis = analysis_of(people(), cache, model=model, **own)
+    result = analysis.run("anchored")
+    share = min(0.8, greatest_share(2))
+    assert result.guarantee.strict and result.epsilon_promised == 2.0
+    assert result.lipschitz_bound <= (1 - share) + 1e-9  # half of what is left of epsilon
+    assert f"They cost {share:.0%} of ε" in result.anchor
+    assert result.tuned["fit_epsilon"] == pytest.approx(2 * (1 - share))
+    assert result.ecdf_max < 0.1
+    again = analysis_of(people(), cache, model=model, **own).run("anchored")
+    assert np.array_equal(result.synthetic, again.synthetic)
+
+
+@pytest.mark.stan
+def test_whole_records_keep_a_pair_that_a_pilot_loses(cache):
+    """Two variables that are nearly the same: at epsilon 1 each the pair survives around counts."""
+    rng = np.random.default_rng(8)
+    first = rng.choice(["x", "y", "z"], N)
+    second = np.where(rng.random(N) < 0.05, rng.choice(["x", "y", "z"], N), first)
+    blocks = tuple(
+        Block(name, "categorical", {"categories": ("x", "y", "z")}) for name in ("first", "second")
+    )
+    frame = pd.DataFrame({"first": first, "second": second})
+    kept = {}
+    for anchor in ("pilot", "counts"):
+        common = QUICK | {"predictors": (), "epsilon": 2.0, "anchor": anchor}
+        made = RecordsAnalysis(Table("pairs", frame), blocks, common, cache).run("anchored").synthetic[0]
+        kept[anchor] = float((made["first"] == made["second"]).mean())
+    truth = float((first == second).mean())
+    assert abs(kept["counts"] - truth) < 0.05
+    assert kept["counts"] > kept["pilot"]
+
+
+def test_other_families_are_refused_in_words(cache):
+    with pytest.raises(InputError, match="noisy counts need declared categories or brackets"):
+        analysis_of(people(), cache, model="two_part", outcome="pay").run("anchored")
+
+
+def test_softmax_of_no_predictor_is_the_noisy_shares(cache):
+    fits = analysis_of(people(), cache, predictors=()).fits
+    counts = noisy_counts(fits, 5.0, np.random.default_rng(3))
+    shares = shares_given(counts, fits)[0]
+    noisy = counts.tables[0][0]
+    np.testing.assert_allclose(shares, noisy / noisy.sum(), atol=0.01)
+    assert special.entr(shares).sum() > 0.5
