@@ -230,10 +230,10 @@ class Anchoring:
             draws,
             after=f" They cost {share:.0%} of ε, and the fit the rest.",
         )
-        records = (
-            s.anchor_records if s.anchor_records is not None else rounded(min(counts.total, counts.worth))
-        )
-        return self._complete(anchor, self.rows, (1 - share) * s.epsilon / 2, records, simulated)
+        # A simulated record counts as a record: the table that is simulated stands in for the confidential one.
+        records = s.anchor_records if s.anchor_records is not None else rounded(counts.total)
+        bound = (1 - share) * s.epsilon / 2
+        return self._complete(anchor, self.rows, bound, records, simulated, counts.worth)
 
     def _complete(
         self,
@@ -242,8 +242,17 @@ class Anchoring:
         bound: float,
         prior_records: float,
         simulated: Array | None = None,
+        worth: float = np.inf,
     ) -> Anchored:
-        """c and the prior of a fit to some rows of the table, from a table simulated from its anchor."""
+        """c and the prior of a fit to some rows of the table, from a table simulated from its anchor.
+
+        Parameters
+        ----------
+        simulated : array of shape (n_records,), optional
+            That table's outcomes; else they are drawn from the anchor.
+        worth : float
+            How many records the anchor tells as much as, at most.
+        """
         model, source = self.fits.model, self.source
         part = rows[source.selection.complete]
         if not model.takes_anchor_prior:
@@ -255,7 +264,7 @@ class Anchoring:
         if weight is None:
             weight = anchor_weight(source, anchor, simulated, part, bound, prior_records)
         columns = model.records.design.shape[1] if model.uses_predictors else 1
-        told, needed = weight * part.sum() + prior_records, LEAST_RECORDS * columns
+        told, needed = weight * part.sum() + min(prior_records, worth), LEAST_RECORDS * columns
         if told < needed and not pilot:
             words = _too_vague(anchor, self.settings.epsilon, int(part.sum()), columns, told / needed)
             # Any other anchor was paid for before, or read nothing: that it is too vague tells nothing new.
