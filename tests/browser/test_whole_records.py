@@ -46,3 +46,37 @@ def test_marital_status_beside_income(new_page):
     page.get_by_role("button", name="Each variable", exact=True).click()
     expect(page.locator(".board .part")).to_have_count(4)
     expect(page.locator(".board .card h3").nth(3)).to_have_text(re.compile("the shares of one pair: "))
+
+
+def declare(page, label, text):
+    box = page.get_by_role("textbox", name=label)
+    box.fill(text)
+    box.press("Enter")
+    settled(page)
+
+
+def test_brackets_of_income_and_marital_status_around_noisy_counts(new_page):
+    """A number by its brackets: refused in words, then declared; both variables anchored at noisy counts."""
+    page = new_page()
+    painted(page)
+    settled(page)
+    follow(page, "Data")
+    settled(page)
+    page.get_by_role("button", name="Remove marr").click()
+    settled(page)
+    pick(page, "Model", "Ordered logit regression of brackets")
+    settled(page)
+    declare(page, "Edges of brackets, separated by commas", "0, ten, 20")
+    expect(page.get_by_text("Edges are numbers, separated by commas")).to_be_visible()
+    declare(page, "Edges of brackets, separated by commas", "0, 10, 20, 30, 40, 50, 60, 80, 100, 150, 1000")
+    page.get_by_text("Anchor of anchored censoring: for a strict").click()
+    settled(page)
+    pick(page, "Anchor of anchored censoring", "Noisy counts of this table")
+    settled(page)
+    expect(page.get_by_text("Share of ε for the counts").first).to_be_visible()
+    add(page, "marr")
+    pick(page, "Model", "Multinomial logit regression")
+    settled(page)
+    declare(page, "Declared categories, separated by commas", "0, 1")
+    expect(page.get_by_text("Multinomial logit regression, given inc too")).to_be_visible()
+    expect(page.get_by_text("Ready: 9,275 complete rows")).to_be_visible()
