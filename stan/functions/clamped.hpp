@@ -192,37 +192,79 @@ inline return_type_t<TC> clamped_runs(const TC& coefficients, const TM& features
 //   sum of count .* clamp(constant - weight .* (log_sigma + square(residual) / (2 sigma^2) - log1m_inv_logit(logit)))
 //   + sum of zero_count .* clamp(zero_constant + zero_weight .* log_inv_logit(logit)).
 // Without a zero part gamma is empty, and nothing is added to the first.
-template <typename TU, typename TS, typename TG, typename TM, typename TV, typename TZ>
+//
+// Terms that are known to be within the bound, or beyond it, where u, s and v are as short as they are here are taken
+// from the sums of `settled_moments` and `settled_sums`, see lognormal.stan; only the others are looked at.
+// row_weight: sum of count .* weight by row of the zero part.
+template <typename TU, typename TS, typename TG, typename TX, typename TY, typename TM, typename TV, typename TA,
+          typename TW, typename TZ>
 inline return_type_t<TU, TS, TG> clamped_two_part(
-    const TU& u, const TS& log_sigma, const TG& gamma, const TM& rows, const TV& constant, const TV& weight,
-    const TV& count, const std::vector<int>& row, const TM& cells, const std::vector<int>& cell,
+    const TU& u, const TS& log_sigma, const TG& gamma, const TX& s, const TY& v, const TM& rows, const TV& constant,
+    const TV& weight, const TV& count, const std::vector<int>& row, const int& n_moving, const TV& radius,
+    const std::vector<int>& settled_inside, const std::vector<int>& settled_beyond, const TA& settled_moments,
+    const TM& settled_sums, const TW& row_weight, const TM& cells, const std::vector<int>& cell,
     const std::vector<int>& other, const TM& others, const TZ& zero_constant, const TZ& zero_weight,
     const TZ& zero_count, const std::vector<int>& zero_row, const double& bound, std::ostream* /*messages*/) {
-  const Eigen::Index k = rows.cols() - 1;
+  const Eigen::Index k = rows.cols() - 1, n = rows.rows();
   const bool zeros = gamma.size() > 0;
   Eigen::VectorXd direction(k + 1);
   direction << 1.0, value_of(u);
-  Eigen::VectorXd residual = rows * direction;
   const double log_scale = value_of(log_sigma);
   const double inverse_variance = std::exp(-2.0 * log_scale);
   synth::DesignRows<TM> design(cells, cell, other, others, value_of(gamma));
-  Eigen::VectorXd zero_slope = Eigen::VectorXd::Zero(design.size());
   const synth::Logistic part(design.predictor(0, design.size()));
   double sum = 0.0, scale_slope = 0.0;
-  for (Eigen::Index i = 0; i < residual.size(); ++i) {
-    const double r = residual.coeff(i), w = weight.coeff(i);
-    const double square = r * r * inverse_variance;
-    double term = constant.coeff(i) - w * (log_scale + 0.5 * square);
-    if (zeros) {
-      term += w * part.log_other.coeff(row[i] - 1);
-    }
-    const double moving = w * synth::add_clamped(term, count.coeff(i), bound, sum);
-    residual.coeffRef(i) = moving * r * inverse_variance;
-    scale_slope += moving * (square - 1.0);
-    if (zeros) {
-      zero_slope.coeffRef(row[i] - 1) -= moving * part.zero.coeff(row[i] - 1);
+  Eigen::VectorXd slope = Eigen::VectorXd::Zero(k);
+  Eigen::VectorXd zero_slope = Eigen::VectorXd::Zero(design.size());
+
+  const double apart = std::max({direction.tail(k).norm(), std::fabs(value_of(s)), value_of(v).norm()});
+  Eigen::Index level = 0;
+  while (level < radius.size() && radius.coeff(level) < apart) {
+    ++level;
+  }
+  const bool some = level < radius.size();
+  const Eigen::Index inside = some ? settled_inside[level] : 0, beyond = some ? settled_beyond[level] : 0;
+  if (some) {
+    const Eigen::VectorXd moved = settled_moments[level] * direction;
+    const double squares = direction.dot(moved) * inverse_variance, mass = settled_sums(level, 0);
+    sum += settled_sums(level, 1) + settled_sums(level, 2) - mass * log_scale - 0.5 * squares;
+    scale_slope += squares - mass;
+    slope -= inverse_variance * moved.tail(k);
+  }
+  if (zeros) {  // as if all terms were within the bound, less those that may not be
+    sum += (row_weight.array() * part.log_other).sum();
+    zero_slope.array() -= row_weight.array() * part.zero;
+    for (Eigen::Index i = inside; i < n; ++i) {
+      const double w = count.coeff(i) * weight.coeff(i);
+      sum -= w * part.log_other.coeff(row[i] - 1);
+      zero_slope.coeffRef(row[i] - 1) += w * part.zero.coeff(row[i] - 1);
     }
   }
+  auto look = [&](Eigen::Index from, Eigen::Index to) {
+    for (Eigen::Index first = from; first < to; first += synth::BLOCK) {
+      const Eigen::Index size = std::min(synth::BLOCK, to - first);
+      Eigen::VectorXd residual = rows.middleRows(first, size) * direction;
+      for (Eigen::Index j = 0; j < size; ++j) {
+        const Eigen::Index i = first + j;
+        const double r = residual.coeff(j), w = weight.coeff(i);
+        const double square = r * r * inverse_variance;
+        double term = constant.coeff(i) - w * (log_scale + 0.5 * square);
+        if (zeros) {
+          term += w * part.log_other.coeff(row[i] - 1);
+        }
+        const double moving = w * synth::add_clamped(term, count.coeff(i), bound, sum);
+        residual.coeffRef(j) = moving * r * inverse_variance;
+        scale_slope += moving * (square - 1.0);
+        if (zeros) {
+          zero_slope.coeffRef(row[i] - 1) -= moving * part.zero.coeff(row[i] - 1);
+        }
+      }
+      slope -= rows.middleRows(first, size).rightCols(k).transpose() * residual;
+    }
+  };
+  look(inside, n_moving);
+  look(n_moving + beyond, n);
+
   for (Eigen::Index j = 0; j < zero_weight.size(); ++j) {
     const int at = zero_row[j] - 1;
     const double term = zero_constant.coeff(j) + zero_weight.coeff(j) * part.log_zero.coeff(at);
@@ -231,7 +273,7 @@ inline return_type_t<TU, TS, TG> clamped_two_part(
   }
   auto ops = make_partials_propagator(u, log_sigma, gamma);
   if constexpr (!is_constant_all<TU>::value) {
-    partials<0>(ops) = -(rows.rightCols(k).transpose() * residual);
+    partials<0>(ops) = slope;
   }
   if constexpr (!is_constant_all<TS>::value) {
     partials<1>(ops)[0] = scale_slope;

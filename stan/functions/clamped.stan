@@ -3,9 +3,11 @@
                       data vector count, data real bound);
   real clamped_runs(vector coefficients, data matrix features, data vector constant, data matrix prefix,
                     data real bound);
-  real clamped_two_part(vector u, real log_sigma, vector gamma, data matrix rows, data vector constant,
-                        data vector weight, data vector count, data array[] int row, data matrix cells,
-                        data array[] int cell, data array[] int other, data matrix others,
+  real clamped_two_part(vector u, real log_sigma, vector gamma, real s, vector v, data matrix rows,
+                        data vector constant, data vector weight, data vector count, data array[] int row,
+                        data int n_moving, data vector radius, data array[] int settled_inside,
+                        data array[] int settled_beyond, data array[] matrix settled_moments,
+                        data matrix settled_sums, data vector row_weight, data matrix cells, data array[] int cell, data array[] int other, data matrix others,
                         data vector zero_constant, data vector zero_weight, data vector zero_count,
                         data array[] int zero_row, data real bound);
   real zero_part_sum(vector gamma, data matrix cells, data array[] int cell, data array[] int other,

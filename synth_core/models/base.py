@@ -334,13 +334,23 @@ class Model(ABC):
         """What a fit runs; compiled first if it is not yet, which may be said and cancelled by `progress`."""
         return compile_program(self.program, lambda: progress("compiling the model (once)", 0.0))
 
-    def start(self, weights: Array, chains: int, seed: int, previous: Draws | None = None) -> Start | None:
-        """Where a slow model's chains begin; None leaves it to Stan.
+    def start(
+        self,
+        weights: Array,
+        chains: int,
+        seed: int,
+        previous: Draws | None = None,
+        censoring: Censoring | None = None,
+        data: dict[str, Any] | None = None,
+    ) -> Start | None:
+        """Where the chains of a slow model, or of a fit with many modes, begin; None leaves it to Stan.
 
         Parameters
         ----------
         previous : dict, optional
             Of a fit to start from: last draws of `restart_parameters` by chain, "inv_metric", "step_size".
+        data : dict, optional
+            Of the fit, as `stan_data` makes them of these weights and this censoring.
         """
         return None
 

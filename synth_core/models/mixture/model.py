@@ -165,7 +165,15 @@ class Mixture(TwoPart):
         covariance = correlation * spread[:, None] * spread
         return block, u, block.mean(axis=0), scipy.linalg.cholesky(covariance, lower=True)
 
-    def start(self, weights: Array, chains: int, seed: int, previous: Draws | None = None) -> Start:
+    def start(
+        self,
+        weights: Array,
+        chains: int,
+        seed: int,
+        previous: Draws | None = None,
+        censoring: Censoring | None = None,
+        data: dict[str, Any] | None = None,
+    ) -> Start:
         """At draws of the pilot run under these weights that lie apart, scaled by what they vary by.
 
         Nearer than the draws of another fit, in which other components may be occupied.
