@@ -14,7 +14,7 @@ from synth_core.errors import InputError
 from synth_core.mechanisms.bounds import Rows
 from synth_core.mechanisms.censoring import Censoring
 from synth_core.mechanisms.fast_bounds import LinearFamily
-from synth_core.models.base import Array, Draws, Model, Options, Records
+from synth_core.models.base import Array, Draws, Model, Options, Records, distinct_columns
 from synth_core.models.coordinates import penalised_estimate, row_sums, whitening
 
 SLOPE_SCALE = 5.0
@@ -86,7 +86,8 @@ class CountModel(Model):
         }
         if censoring is not None:
             keys = np.column_stack([self.records.outcome, weights, self.row_of])
-            distinct, first, count = np.unique(keys, axis=0, return_index=True, return_counts=True)
+            first, index = distinct_columns(keys.T)
+            distinct, count = keys[first], np.bincount(index)
             fixed = scipy.special.gammaln(self.records.outcome + 1) + censoring.offset(self.records.n)
             data |= {
                 "n_censored": len(count),

@@ -15,7 +15,7 @@ from synth_core.errors import InputError
 from synth_core.mechanisms.bounds import Rows
 from synth_core.mechanisms.censoring import Censoring
 from synth_core.mechanisms.fast_bounds import LinearFamily
-from synth_core.models.base import Array, Draws, Model, Options, Records
+from synth_core.models.base import Array, Draws, Model, Options, Records, distinct_columns
 from synth_core.models.clamped_mode import ClampedNormal, factor_of_covariance, spread_of_log_sigma
 from synth_core.models.coordinates import row_sums
 from synth_core.models.settled import Terms, settle
@@ -251,8 +251,8 @@ class Lognormal(Model):
     def _distinct(keys: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """One place of each distinct row whose weight (the second column) is not 0, and how many share it."""
         active = np.flatnonzero(keys[:, 1])
-        _, first, count = np.unique(keys[active], axis=0, return_index=True, return_counts=True)
-        return active[first], count
+        first, index = distinct_columns(keys[active].T)
+        return active[first], np.bincount(index)
 
     def log_lik(self, draws: Draws, rows: Rows) -> Array:
         return self.log_density(draws, rows)

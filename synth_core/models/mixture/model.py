@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from synth_core.engine.sampling import Start
 from synth_core.mechanisms.bounds import BLOCK_ELEMENTS, Rows
 from synth_core.mechanisms.censoring import Censoring
-from synth_core.models.base import Array, Draws, Options, Records
+from synth_core.models.base import Array, Draws, Options, Records, distinct_columns
 from synth_core.models.coordinates import row_sums
 from synth_core.models.lognormal import LOG_ROOT_2PI, normal_mass
 from synth_core.models.mixture.em import MAX_RECORDS, MixtureEstimate, fit_mixture
@@ -105,8 +105,8 @@ class Mixture(TwoPart):
     def _summed(self, weights: Array) -> tuple[NDArray[np.int64], Array]:
         """One place in the normal part of each distinct pair of value and design row, and the sum of its weights."""
         keys = np.column_stack([self.response, self.records.distinct_design[1]])[self.normal]
-        _, first, index = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-        return first, row_sums(index.ravel(), weights[self.normal], len(first))
+        first, index = distinct_columns(keys.T)
+        return first, row_sums(index, weights[self.normal], len(first))
 
     def _some(self) -> Array:
         """The records of the normal part that coordinates are taken from: enough, and evenly spread."""
