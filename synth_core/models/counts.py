@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
 from synth_core.errors import InputError
 from synth_core.mechanisms.bounds import Rows
@@ -41,16 +39,6 @@ class CountModel(Model):
     @property
     def density_scale(self) -> str:
         return "probability of a count"
-
-    @cached_property
-    def pairs(self) -> tuple[Array, NDArray[np.int64], NDArray[np.int64]]:
-        """Distinct pairs of value and design row: the values, the rows, and each record's pair.
-
-        They do not depend on the weights, so only the first fit sorts the records.
-        """
-        values, code = np.unique(self.records.outcome, return_inverse=True)
-        pairs, index = np.unique(code * len(self.rows) + self.row_of, return_inverse=True)
-        return values[pairs // len(self.rows)], pairs % len(self.rows), index
 
     def _sums(self, weights: Array) -> Array:
         """Sums of the weights, and of weight * x, by distinct row of the design, of shape (2, n_rows)."""
@@ -194,20 +182,21 @@ class NegativeBinomial(CountModel):
         mean = float(weights @ x / total) if total > 0 else 1.0
         variance = float(weights @ (x - mean) ** 2 / total) if total > 0 else 1.0
         data = self._common(weights, censoring, max(variance - mean, 1e-3) / max(mean, 1e-3) ** 2)
-        parts = [m._distinct(alpha) for m, alpha in self.unclamped(weights, censoring)]
-        values, row, mass = np.concatenate(parts, axis=1) if parts else np.empty((3, 0))
+        unclamped = self.unclamped(weights, censoring)
+        total, mass = sum((m._sums(alpha) for m, alpha in unclamped), np.zeros((2, len(self.rows))))
+        censored_x = data.pop("censored_x")
+        x = np.concatenate([censored_x, *(m.records.outcome for m, _ in unclamped)])
+        values, value = np.unique(x, return_inverse=True)
+        alpha = np.concatenate([np.zeros(len(censored_x)), *(alpha for _, alpha in unclamped)])
         return data | {
-            "n_distinct": len(values),
-            "distinct_x": values,
-            "distinct_row": row.astype(int) + 1,
-            "distinct_weight": mass,
+            "n_values": len(values),
+            "values": values,
+            "value_weight": row_sums(value, alpha, len(values)),
+            "row_weight": total,
+            "row_mass": mass,
+            "censored_value": value[: len(censored_x)] + 1,
             "prior_scale": self.options.prior_scale,
         }
-
-    def _distinct(self, weights: Array) -> Array:
-        """Distinct pairs of value and design row, and their sums of weights, of shape (3, n_distinct)."""
-        values, row, index = self.pairs
-        return np.stack([values, row, row_sums(index, weights, len(values))])
 
     def log_lik(self, draws: Draws, rows: Rows) -> Array:
         log_mean, mean = self._mean(draws, rows)

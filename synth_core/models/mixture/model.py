@@ -57,7 +57,9 @@ class Mixture(TwoPart):
 
     def stan_data(self, weights: Array, censoring: Censoring | None = None) -> dict[str, Any]:
         unclamped = [(m, *m._summed(alpha)) for m, alpha in self.unclamped(weights, censoring)]
-        rows = [m._rows(first) for m, first, _ in unclamped]
+        group = self.records.distinct_design[1]
+        y = [m.response[m.normal][first] for m, first, _ in unclamped]
+        row = [group[m.normal][first] for m, first, _ in unclamped]
         mass = [total for _, _, total in unclamped]
         precision, shift = self._conditional(weights)
         *_, center, factor = self._together(weights)
@@ -73,34 +75,32 @@ class Mixture(TwoPart):
             "n_censored": 0,
             "censored_constant": empty,
             "censored_count": empty,
-            "censored_row": empty.astype(int),
             "censor_bound": 0.0,
             "sigma_lower": SIGMA_LOWER,
             "prior_scale": self.options.prior_scale,
             "concentration": self.options.concentration,
         }
         if censoring is not None:
-            alpha, group = weights[self.normal], self.records.distinct_design[1][self.normal]
-            first, count = self._distinct(np.column_stack([self.response[self.normal], alpha, group]))
+            alpha, response, its_row = weights[self.normal], self.response[self.normal], group[self.normal]
+            first, count = self._distinct(np.column_stack([response, alpha, its_row]))
             constant = (self.log_slope - LOG_ROOT_2PI - censoring.offset(self.records.n))[self.normal]
-            rows, mass = [self._rows(first), *rows], [alpha[first], *mass]
+            y, row, mass = [response[first], *y], [its_row[first], *row], [alpha[first], *mass]
             data |= {
                 "n_censored": len(first),
                 "censored_constant": (alpha * constant)[first],
                 "censored_count": count.astype(float),
-                "censored_row": group[first] + 1,
                 "censor_bound": censoring.bound,
             }
+        rows = self.records.distinct_design[0]
         data |= {
+            "n_rows": len(rows),
+            "rows": rows,
             "n_distinct": sum(map(len, mass)),
-            "response_and_design": np.concatenate(rows),
+            "distinct_y": np.concatenate(y),
+            "distinct_row": np.concatenate(row) + 1,
             "distinct_weight": np.concatenate(mass),
         }
         return data | self._zero_data(weights, censoring)
-
-    def _rows(self, first: NDArray[np.int64]) -> Array:
-        """y and -z of some of the normal part's records."""
-        return np.column_stack([self.response[self.normal], -self.records.design[self.normal]])[first]
 
     def _summed(self, weights: Array) -> tuple[NDArray[np.int64], Array]:
         """One place in the normal part of each distinct pair of value and design row, and the sum of its weights."""
