@@ -26,20 +26,25 @@ data {
   vector[n_censored] censored_constant;         // minus alpha * (log x! and the anchor's log mass)
   vector<lower=0>[n_censored] censored_count;   // records that share all this
   real<lower=0> censor_bound;             // epsilon / 2, in nats
+  real log_excess_center;                 // log(1 / phi - 1e-4) = log_excess_center + log_excess_scale * s
+  real<lower=0> log_excess_scale;
   real<lower=0> prior_scale;              // 1 is the paper's prior
 }
 parameters {
   vector[k] u;
-  real<lower=1e-4> reciprocal_phi;        // phi up to 10,000: beyond, Poisson, and no digits left
+  real s;
   vector<lower=0>[k] sigma_beta;
   cholesky_factor_corr[k] L_beta;
 }
 transformed parameters {
   vector[k] beta = center + basis * u;
+  real log_excess = log_excess_center + log_excess_scale * s;
+  real reciprocal_phi = 1e-4 + exp(log_excess); // phi up to 10,000: beyond, Poisson, and no digits left
   real phi = 1 / reciprocal_phi;
 }
 model {
   reciprocal_phi ~ cauchy(0, 5 * prior_scale);
+  target += log_excess;                   // Jacobian of s -> reciprocal_phi
   sigma_beta ~ student_t(3, 0, prior_scale);
   L_beta ~ lkj_corr_cholesky(6);
   beta ~ multi_normal_cholesky(rep_vector(0, k), diag_pre_multiply(sigma_beta, L_beta));

@@ -187,14 +187,26 @@ class NegativeBinomial(CountModel):
         censored_x = data.pop("censored_x")
         x = np.concatenate([censored_x, *(m.records.outcome for m, _ in unclamped)])
         values, value = np.unique(x, return_inverse=True)
-        alpha = np.concatenate([np.zeros(len(censored_x)), *(alpha for _, alpha in unclamped)])
+        clamped = data["censored_weight"] * data["censored_count"]
+        fixed, free = np.zeros(len(clamped)), [alpha for _, alpha in unclamped]
+        row = data["censored_row"] - 1
+        rows = [row_sums(row, each, len(total)) for each in (clamped, clamped * censored_x)]
+        log_excess, scale = _log_excess(
+            values,
+            row_sums(value, np.concatenate([clamped, *free]), len(values)),
+            total + rows[0],
+            mass + rows[1],
+            np.exp(np.clip(self.rows @ data["center"], -30, 30)),
+        )
         return data | {
             "n_values": len(values),
             "values": values,
-            "value_weight": row_sums(value, alpha, len(values)),
+            "value_weight": row_sums(value, np.concatenate([fixed, *free]), len(values)),
             "row_weight": total,
             "row_mass": mass,
             "censored_value": value[: len(censored_x)] + 1,
+            "log_excess_center": log_excess,
+            "log_excess_scale": scale,
             "prior_scale": self.options.prior_scale,
         }
 
@@ -230,3 +242,23 @@ class NegativeBinomial(CountModel):
     def predict(self, draw: Draws, rng: np.random.Generator) -> Array:
         mean = np.exp(np.clip(self.rows @ draw["beta"], -700, 40))[self.row_of]
         return rng.poisson(rng.gamma(draw["phi"], mean / draw["phi"])).astype(float)
+
+
+def _log_excess(
+    values: Array, value_weight: Array, row_weight: Array, row_mass: Array, mean: Array
+) -> tuple[float, float]:
+    """Estimate of log(1 / phi - 1 / MAX_PHI) given the means, and about its standard deviation.
+
+    They only choose coordinates. Arguments as in negative_binomial.stan; mean of shape (n_rows,).
+    """
+
+    def cost(log_excess: float) -> float:
+        phi = 1.0 / (1.0 / MAX_PHI + np.exp(log_excess))
+        each = scipy.special.gammaln(values + phi) - scipy.special.gammaln(phi) + phi * np.log(phi)
+        return float((row_mass + phi * row_weight) @ np.log(phi + mean) - value_weight @ each)
+
+    if not value_weight.any():
+        return 0.0, 1.0
+    at = float(scipy.optimize.minimize_scalar(cost, bounds=(-12.0, 5.0), method="bounded").x)
+    curvature = (cost(at + 0.1) - 2 * cost(at) + cost(at - 0.1)) / 0.1**2
+    return at, float(1.0 / np.sqrt(max(curvature, 0.25)))

@@ -89,7 +89,9 @@ def negative_binomial(rng, data, k):
     covariance = scales[:, None] * omega * scales
     prior = stats.cauchy(0, 5 * SCALE).logpdf(reciprocal) + half_t(scales, SCALE)
     prior += stats.multivariate_normal(np.zeros(k), covariance).logpdf(beta) + lkj(factor, 6.0)
-    stan = {"u": whitened(data, beta), "reciprocal_phi": reciprocal, "sigma_beta": scales, "L_beta": factor}
+    s = (np.log(reciprocal - 1e-4) - data["log_excess_center"]) / data["log_excess_scale"]
+    prior += np.log(reciprocal - 1e-4)  # Jacobian of the logarithm
+    stan = {"u": whitened(data, beta), "s": s, "sigma_beta": scales, "L_beta": factor}
     return {"beta": beta, "phi": 1 / reciprocal}, stan, prior
 
 
@@ -157,8 +159,7 @@ OF_CODES = {"categorical"}
 def assert_gradient_agrees(program, stan, data, at):
     """The analytic gradient of a target in C++ against central differences, up to five a name."""
     step = 1e-5
-    of_unconstrained = {"phi": lambda x: x * (1 - x), "reciprocal_phi": lambda x: x - 1e-4}
-    for name in ("u", "w", "u_slopes", "phi", "reciprocal_phi", "v"):
+    for name in ("u", "s", "w", "u_slopes", "phi", "v"):
         columns = [c for c in at.columns if c.split(".")[0] in (f"g_{name}", name)]
         for place in range(min(np.size(stan.get(name, [])), 5)):
             ends = []
@@ -168,7 +169,9 @@ def assert_gradient_agrees(program, stan, data, at):
                 values = stan | {name: moved.tolist()}
                 ends.append(program.log_prob(values, data=data, jacobian=False, sig_figs=17)["lp__"].iloc[0])
             slope = (ends[0] - ends[1]) / (2 * step)
-            scale = of_unconstrained.get(name, lambda x: 1.0)(np.ravel(stan[name])[place])
+            value = np.ravel(stan[name])[place]  # the gradient is on the unconstrained scale
+            positive = name == "s" and np.ndim(stan["s"]) == 1  # of the mixture
+            scale = value * (1 - value) if name == "phi" else value if positive else 1.0
             np.testing.assert_allclose(at[columns[place]].iloc[0], slope * scale, rtol=2e-3, atol=2e-3)
 
 
