@@ -44,6 +44,9 @@ data {
   real<lower=0> zero_scale;
   real<lower=0> zero_slope_scale;
 }
+transformed data {
+  matrix[k, k] identity = identity_matrix(k);
+}
 parameters {
   real<lower=0> a;
   vector[3 * n_components - 1] w;
@@ -65,12 +68,13 @@ transformed parameters {
     matrix[k, n_components] u = append_row(
       block[2 * n_components : ]', to_matrix(u_slopes, k - 1, n_components));
     matrix[k, k] prior_factor = diag_pre_multiply(s, L);
-    matrix[k, k] prior_precision = chol2inv(prior_factor);
+    matrix[k, k] prior_precision = crossprod(mdivide_left_tri_low(prior_factor, identity));  // chol2inv is slow here
+    real log_prior_scale = sum(log(diagonal(prior_factor)));
     for (j in 1 : n_components) {
       matrix[k, k] C = cholesky_decompose(precision[j] + prior_precision);
-      beta[ : , j] = mdivide_right_tri_low((mdivide_left_tri_low(C, shift[ : , j]) + u[ : , j])', C)';
-      log_prior_beta -= sum(log(diagonal(C))) + sum(log(diagonal(prior_factor)))
-                        + 0.5 * quad_form(prior_precision, beta[ : , j]);
+      matrix[k, k] R = mdivide_left_tri_low(C, identity);  // its inverse; solving by C' would be slow here
+      beta[ : , j] = R' * (R * shift[ : , j] + u[ : , j]);
+      log_prior_beta -= sum(log(diagonal(C))) + log_prior_scale + 0.5 * quad_form(prior_precision, beta[ : , j]);
     }
   }
 }
