@@ -27,8 +27,17 @@ data {
   vector<lower=0>[n_censored] censored_weight; // alpha
   vector<lower=0>[n_censored] censored_count;  // records that share the row
   array[n_censored] int<lower=1> censored_row; // their row of the zero part
+  int<lower=0, upper=n_censored> n_moving; // the first: settled within the bound, or not settled; the others: beyond it
+  // What is settled where u, s and v are no longer than a radius: how many of the first records and of the others.
+  int<lower=0> n_radii;
+  vector<lower=0>[n_radii] radius;        // rising
+  array[n_radii] int<lower=0, upper=n_moving> settled_inside;
+  array[n_radii] int<lower=0, upper=n_censored - n_moving> settled_beyond;
+  array[n_radii] matrix[k + 1, k + 1] settled_moments; // of those inside: sum of count * alpha * row * row'
+  matrix[n_radii, 3] settled_sums;        // and of count * alpha, and of count * constant; sum of those beyond
   real<lower=0> censor_bound;             // epsilon / 2, in nats
   #include functions/zero_part_data.stan
+  vector<lower=0>[n_zero_rows] censored_row_weight; // sum of count * alpha by row of the zero part
   // Prior: beta_1 ~ Normal(level, beta_scale_1), beta_j ~ Normal(0, beta_scale_j), sigma ~ half-Student-t(3, 0, sigma_scale).
   real level;                             // of y, and of the prior of the intercept: 0, or the anchor's; center is without
   vector<lower=0>[k] beta_scale;
@@ -57,8 +66,9 @@ model {
             - (rss - 2 * dot_product(rss_slope, u) + quad_form(rss_curvature, u)) / (2 * square(sigma))
             + zero_part_sum(gamma, zero_cells, zero_cell, zero_other, zero_others, zero_weight, nonzero_weight);
   if (n_censored + n_zero_censored > 0) {
-    target += clamped_two_part(u, log_sigma, gamma, censored_rows, censored_constant, censored_weight,
-                               censored_count, censored_row, zero_cells, zero_cell, zero_other, zero_others,
+    target += clamped_two_part(u, log_sigma, gamma, s, v, censored_rows, censored_constant, censored_weight,
+                               censored_count, censored_row, n_moving, radius, settled_inside, settled_beyond,
+                               settled_moments, settled_sums, censored_row_weight, zero_cells, zero_cell, zero_other, zero_others,
                                zero_censored_constant, zero_censored_weight, zero_censored_count,
                                zero_censored_row, censor_bound);
   }

@@ -10,24 +10,10 @@
 // from the same run; the Jacobian of that is constant.
 //
 // sigma is bounded below: with tied values the printed prior would give an improper posterior.
+// user header: functions/clamped.hpp
 functions {
-  #include functions/censoring.stan
+  #include functions/clamped.stan
   #include functions/zero_part.stan
-  // log sum_k pi_k Normal(y | z * beta_k, sigma_k) of each record, without log(sqrt(2 * pi)).
-  vector log_mixture(matrix response_and_design, matrix beta, vector sigma, vector log_pi) {
-    int n = rows(response_and_design);
-    int n_components = cols(beta);
-    vector[n] found;
-    row_vector[n_components] inverse_sigma = (1 ./ sigma)';
-    // One matrix product gives every standardised residual.
-    matrix[n, n_components] terms = rep_matrix((log_pi - log(sigma))', n)
-      - 0.5 * square(response_and_design
-                     * append_row(inverse_sigma, diag_post_multiply(beta, inverse_sigma)));
-    for (i in 1 : n) {
-      found[i] = log_sum_exp(terms[i]);
-    }
-    return found;
-  }
 }
 data {
   int<lower=1> n_components;
@@ -37,15 +23,17 @@ data {
   int<lower=1, upper=n_components> reference;  // a large component: pi is written relative to its share
   vector[3 * n_components - 1] center;    // of log(pi_j / pi_reference), log(sigma - sigma_lower), first row of u
   cholesky_factor_cov[3 * n_components - 1] factor;
-  // Distinct pairs of value and design row, and their sum of alpha; where terms are clamped, of weight too.
+  int<lower=1> n_rows;                    // distinct rows of the design, which are those of the zero part
+  matrix[n_rows, k] rows;
+  // Distinct pairs of value and row, and their sum of alpha; where terms are clamped, of weight too.
   int<lower=0> n_distinct;
-  matrix[n_distinct, k + 1] response_and_design;  // y, -z
+  vector[n_distinct] distinct_y;
+  array[n_distinct] int<lower=1, upper=n_rows> distinct_row;
   vector<lower=0>[n_distinct] distinct_weight;    // sum of alpha; alpha where terms are clamped
   // Clamped part: the first of them (0 switches it off).
   int<lower=0, upper=n_distinct> n_censored;
   vector[n_censored] censored_constant;   // alpha * (the parameter-free part of the log density - the anchor's)
   vector<lower=0>[n_censored] censored_count;  // records that share value, row and weight
-  array[n_censored] int<lower=1> censored_row; // their row of the zero part
   real<lower=0> censor_bound;             // epsilon / 2, in nats
   #include functions/zero_part_data.stan
   // Prior: pi ~ Dirichlet(a / K), a ~ Gamma(5 * concentration, 5); beta_k ~ MVN(0, diag(s) Omega diag(s)),
@@ -55,6 +43,9 @@ data {
   real<lower=0> concentration;            // prior mean of a
   real<lower=0> zero_scale;
   real<lower=0> zero_slope_scale;
+}
+transformed data {
+  matrix[k, k] identity = identity_matrix(k);
 }
 parameters {
   real<lower=0> a;
@@ -77,12 +68,13 @@ transformed parameters {
     matrix[k, n_components] u = append_row(
       block[2 * n_components : ]', to_matrix(u_slopes, k - 1, n_components));
     matrix[k, k] prior_factor = diag_pre_multiply(s, L);
-    matrix[k, k] prior_precision = chol2inv(prior_factor);
+    matrix[k, k] prior_precision = crossprod(mdivide_left_tri_low(prior_factor, identity));  // chol2inv is slow here
+    real log_prior_scale = sum(log(diagonal(prior_factor)));
     for (j in 1 : n_components) {
       matrix[k, k] C = cholesky_decompose(precision[j] + prior_precision);
-      beta[ : , j] = mdivide_right_tri_low((mdivide_left_tri_low(C, shift[ : , j]) + u[ : , j])', C)';
-      log_prior_beta -= sum(log(diagonal(C))) + sum(log(diagonal(prior_factor)))
-                        + 0.5 * quad_form(prior_precision, beta[ : , j]);
+      matrix[k, k] R = mdivide_left_tri_low(C, identity);  // its inverse; solving by C' would be slow here
+      beta[ : , j] = R' * (R * shift[ : , j] + u[ : , j]);
+      log_prior_beta -= sum(log(diagonal(C))) + log_prior_scale + 0.5 * quad_form(prior_precision, beta[ : , j]);
     }
   }
 }
@@ -95,19 +87,8 @@ model {
   s ~ student_t(3, 0, prior_scale);
   L ~ lkj_corr_cholesky(1);
   target += log_prior_beta + zero_part_prior(gamma, zero_scale, zero_slope_scale);
-  {
-    vector[n_distinct] terms = distinct_weight .* log_mixture(response_and_design, beta, sigma, log_pi);
-    vector[n_zero_rows] logit_zero = zero_logits(gamma, zero_cells, zero_cell, zero_other, zero_others);
-    target += sum(tail(terms, n_distinct - n_censored)) + dot_product(zero_weight, log_inv_logit(logit_zero))
-              + dot_product(nonzero_weight, log1m_inv_logit(logit_zero));
-    if (n_censored + n_zero_censored > 0) {
-      vector[n_censored] clamped = head(terms, n_censored) + censored_constant;
-      if (zero_k > 0) {
-        clamped += head(distinct_weight, n_censored) .* log1m_inv_logit(logit_zero)[censored_row];
-      }
-      target += censored_sum(clamped, censored_count, censor_bound)
-                + censored_sum(zero_censored_weight .* log_inv_logit(logit_zero)[zero_censored_row]
-                               + zero_censored_constant, zero_censored_count, censor_bound);
-    }
-  }
+  target += mixture_sum(beta, sigma, log_pi, gamma, rows, distinct_y, distinct_row, distinct_weight, censored_constant,
+                        censored_count, zero_cells, zero_cell, zero_other, zero_others, zero_censored_constant,
+                        zero_censored_weight, zero_censored_count, zero_censored_row, censor_bound)
+            + zero_part_sum(gamma, zero_cells, zero_cell, zero_other, zero_others, zero_weight, nonzero_weight);
 }

@@ -192,37 +192,79 @@ inline return_type_t<TC> clamped_runs(const TC& coefficients, const TM& features
 //   sum of count .* clamp(constant - weight .* (log_sigma + square(residual) / (2 sigma^2) - log1m_inv_logit(logit)))
 //   + sum of zero_count .* clamp(zero_constant + zero_weight .* log_inv_logit(logit)).
 // Without a zero part gamma is empty, and nothing is added to the first.
-template <typename TU, typename TS, typename TG, typename TM, typename TV, typename TZ>
+//
+// Terms that are known to be within the bound, or beyond it, where u, s and v are as short as they are here are taken
+// from the sums of `settled_moments` and `settled_sums`, see lognormal.stan; only the others are looked at.
+// row_weight: sum of count .* weight by row of the zero part.
+template <typename TU, typename TS, typename TG, typename TX, typename TY, typename TM, typename TV, typename TA,
+          typename TW, typename TZ>
 inline return_type_t<TU, TS, TG> clamped_two_part(
-    const TU& u, const TS& log_sigma, const TG& gamma, const TM& rows, const TV& constant, const TV& weight,
-    const TV& count, const std::vector<int>& row, const TM& cells, const std::vector<int>& cell,
+    const TU& u, const TS& log_sigma, const TG& gamma, const TX& s, const TY& v, const TM& rows, const TV& constant,
+    const TV& weight, const TV& count, const std::vector<int>& row, const int& n_moving, const TV& radius,
+    const std::vector<int>& settled_inside, const std::vector<int>& settled_beyond, const TA& settled_moments,
+    const TM& settled_sums, const TW& row_weight, const TM& cells, const std::vector<int>& cell,
     const std::vector<int>& other, const TM& others, const TZ& zero_constant, const TZ& zero_weight,
     const TZ& zero_count, const std::vector<int>& zero_row, const double& bound, std::ostream* /*messages*/) {
-  const Eigen::Index k = rows.cols() - 1;
+  const Eigen::Index k = rows.cols() - 1, n = rows.rows();
   const bool zeros = gamma.size() > 0;
   Eigen::VectorXd direction(k + 1);
   direction << 1.0, value_of(u);
-  Eigen::VectorXd residual = rows * direction;
   const double log_scale = value_of(log_sigma);
   const double inverse_variance = std::exp(-2.0 * log_scale);
   synth::DesignRows<TM> design(cells, cell, other, others, value_of(gamma));
-  Eigen::VectorXd zero_slope = Eigen::VectorXd::Zero(design.size());
   const synth::Logistic part(design.predictor(0, design.size()));
   double sum = 0.0, scale_slope = 0.0;
-  for (Eigen::Index i = 0; i < residual.size(); ++i) {
-    const double r = residual.coeff(i), w = weight.coeff(i);
-    const double square = r * r * inverse_variance;
-    double term = constant.coeff(i) - w * (log_scale + 0.5 * square);
-    if (zeros) {
-      term += w * part.log_other.coeff(row[i] - 1);
-    }
-    const double moving = w * synth::add_clamped(term, count.coeff(i), bound, sum);
-    residual.coeffRef(i) = moving * r * inverse_variance;
-    scale_slope += moving * (square - 1.0);
-    if (zeros) {
-      zero_slope.coeffRef(row[i] - 1) -= moving * part.zero.coeff(row[i] - 1);
+  Eigen::VectorXd slope = Eigen::VectorXd::Zero(k);
+  Eigen::VectorXd zero_slope = Eigen::VectorXd::Zero(design.size());
+
+  const double apart = std::max({direction.tail(k).norm(), std::fabs(value_of(s)), value_of(v).norm()});
+  Eigen::Index level = 0;
+  while (level < radius.size() && radius.coeff(level) < apart) {
+    ++level;
+  }
+  const bool some = level < radius.size();
+  const Eigen::Index inside = some ? settled_inside[level] : 0, beyond = some ? settled_beyond[level] : 0;
+  if (some) {
+    const Eigen::VectorXd moved = settled_moments[level] * direction;
+    const double squares = direction.dot(moved) * inverse_variance, mass = settled_sums(level, 0);
+    sum += settled_sums(level, 1) + settled_sums(level, 2) - mass * log_scale - 0.5 * squares;
+    scale_slope += squares - mass;
+    slope -= inverse_variance * moved.tail(k);
+  }
+  if (zeros) {  // as if all terms were within the bound, less those that may not be
+    sum += (row_weight.array() * part.log_other).sum();
+    zero_slope.array() -= row_weight.array() * part.zero;
+    for (Eigen::Index i = inside; i < n; ++i) {
+      const double w = count.coeff(i) * weight.coeff(i);
+      sum -= w * part.log_other.coeff(row[i] - 1);
+      zero_slope.coeffRef(row[i] - 1) += w * part.zero.coeff(row[i] - 1);
     }
   }
+  auto look = [&](Eigen::Index from, Eigen::Index to) {
+    for (Eigen::Index first = from; first < to; first += synth::BLOCK) {
+      const Eigen::Index size = std::min(synth::BLOCK, to - first);
+      Eigen::VectorXd residual = rows.middleRows(first, size) * direction;
+      for (Eigen::Index j = 0; j < size; ++j) {
+        const Eigen::Index i = first + j;
+        const double r = residual.coeff(j), w = weight.coeff(i);
+        const double square = r * r * inverse_variance;
+        double term = constant.coeff(i) - w * (log_scale + 0.5 * square);
+        if (zeros) {
+          term += w * part.log_other.coeff(row[i] - 1);
+        }
+        const double moving = w * synth::add_clamped(term, count.coeff(i), bound, sum);
+        residual.coeffRef(j) = moving * r * inverse_variance;
+        scale_slope += moving * (square - 1.0);
+        if (zeros) {
+          zero_slope.coeffRef(row[i] - 1) -= moving * part.zero.coeff(row[i] - 1);
+        }
+      }
+      slope -= rows.middleRows(first, size).rightCols(k).transpose() * residual;
+    }
+  };
+  look(inside, n_moving);
+  look(n_moving + beyond, n);
+
   for (Eigen::Index j = 0; j < zero_weight.size(); ++j) {
     const int at = zero_row[j] - 1;
     const double term = zero_constant.coeff(j) + zero_weight.coeff(j) * part.log_zero.coeff(at);
@@ -231,7 +273,7 @@ inline return_type_t<TU, TS, TG> clamped_two_part(
   }
   auto ops = make_partials_propagator(u, log_sigma, gamma);
   if constexpr (!is_constant_all<TU>::value) {
-    partials<0>(ops) = -(rows.rightCols(k).transpose() * residual);
+    partials<0>(ops) = slope;
   }
   if constexpr (!is_constant_all<TS>::value) {
     partials<1>(ops)[0] = scale_slope;
@@ -241,6 +283,139 @@ inline return_type_t<TU, TS, TG> clamped_two_part(
       design.add(0, zero_slope);
       partials<2>(ops) = design.slope();
     }
+  }
+  return ops.build(sum);
+}
+
+// Terms of a normal mixture regression of records y in rows of a design, m = log sum_k pi_k Normal(y | row * beta_k,
+// sigma_k) without log(sqrt(2 * pi)), and logit Pr(0) = z * gamma, z by `DesignRows`, of the same rows:
+//   sum of count .* clamp(constant + weight .* (m + log1m_inv_logit(logit))) over the first records, as many as `count`,
+//   + sum of weight .* m over the others + sum of zero_count .* clamp(zero_constant + zero_weight .* log_inv_logit(logit)).
+// Without a zero part gamma is empty, and nothing is added to m.
+template <typename TB, typename TS, typename TP, typename TG, typename TM, typename TV, typename TZ>
+inline return_type_t<TB, TS, TP, TG> mixture_sum(
+    const TB& beta, const TS& sigma, const TP& log_pi, const TG& gamma, const TM& rows, const TV& response,
+    const std::vector<int>& row, const TV& weight, const TV& constant, const TV& count, const TM& cells,
+    const std::vector<int>& cell, const std::vector<int>& other, const TM& others, const TZ& zero_constant,
+    const TZ& zero_weight, const TZ& zero_count, const std::vector<int>& zero_row, const double& bound,
+    std::ostream* /*messages*/) {
+  const Eigen::MatrixXd coefficients = value_of(beta);
+  const Eigen::ArrayXd spread = value_of(sigma), inverse = spread.inverse();
+  const Eigen::ArrayXd level = value_of(log_pi).array() - spread.log();
+  const Eigen::Index n = response.size(), n_clamped = count.size(), n_components = spread.size();
+  const bool zeros = gamma.size() > 0 && n_clamped + zero_weight.size() > 0;
+  const Eigen::MatrixXd mean = rows * coefficients;
+  Eigen::MatrixXd mean_slope = Eigen::MatrixXd::Zero(mean.rows(), n_components);
+  Eigen::ArrayXd spread_slope = Eigen::ArrayXd::Zero(n_components), share_slope = Eigen::ArrayXd::Zero(n_components);
+  synth::DesignRows<TM> design(cells, cell, other, others, value_of(gamma));
+  const synth::Logistic part(zeros ? design.predictor(0, design.size()) : Eigen::ArrayXd());
+  Eigen::VectorXd zero_slope = Eigen::VectorXd::Zero(design.size());
+  double sum = 0.0;
+  for (Eigen::Index first = 0; first < n; first += synth::BLOCK) {
+    const Eigen::Index size = std::min(synth::BLOCK, n - first);
+    Eigen::ArrayXXd standard(size, n_components);
+    for (Eigen::Index q = 0; q < n_components; ++q) {
+      for (Eigen::Index j = 0; j < size; ++j) {
+        standard(j, q) = (response.coeff(first + j) - mean(row[first + j] - 1, q)) * inverse.coeff(q);
+      }
+    }
+    Eigen::ArrayXXd share = -0.5 * standard.square();
+    share.rowwise() += level.transpose();
+    const Eigen::ArrayXd largest = share.rowwise().maxCoeff();
+    share.colwise() -= largest;
+    share = share.exp();
+    const Eigen::ArrayXd total = share.rowwise().sum(), found = largest + total.log();
+    Eigen::ArrayXd moving(size);  // the derivative by m
+    for (Eigen::Index j = 0; j < size; ++j) {
+      const Eigen::Index i = first + j;
+      const double w = weight.coeff(i);
+      if (i >= n_clamped) {
+        sum += w * found.coeff(j);
+        moving.coeffRef(j) = w;
+        continue;
+      }
+      const int at = row[i] - 1;
+      const double term = constant.coeff(i) + w * (found.coeff(j) + (zeros ? part.log_other.coeff(at) : 0.0));
+      moving.coeffRef(j) = w * synth::add_clamped(term, count.coeff(i), bound, sum);
+      if (zeros) {
+        zero_slope.coeffRef(at) -= moving.coeff(j) * part.zero.coeff(at);
+      }
+    }
+    share.colwise() *= moving / total;
+    share_slope += share.colwise().sum().transpose();
+    for (Eigen::Index q = 0; q < n_components; ++q) {
+      const Eigen::ArrayXd pull = share.col(q) * standard.col(q);
+      spread_slope.coeffRef(q) += ((pull * standard.col(q)).sum() - share.col(q).sum()) * inverse.coeff(q);
+      for (Eigen::Index j = 0; j < size; ++j) {
+        mean_slope(row[first + j] - 1, q) += pull.coeff(j) * inverse.coeff(q);
+      }
+    }
+  }
+  for (Eigen::Index j = 0; j < zero_weight.size(); ++j) {
+    const int at = zero_row[j] - 1;
+    const double term = zero_constant.coeff(j) + zero_weight.coeff(j) * part.log_zero.coeff(at);
+    const double moving = zero_weight.coeff(j) * synth::add_clamped(term, zero_count.coeff(j), bound, sum);
+    zero_slope.coeffRef(at) += moving * part.other.coeff(at);
+  }
+  auto ops = make_partials_propagator(beta, sigma, log_pi, gamma);
+  if constexpr (!is_constant_all<TB>::value) {
+    partials<0>(ops) = rows.transpose() * mean_slope;
+  }
+  if constexpr (!is_constant_all<TS>::value) {
+    partials<1>(ops) = spread_slope.matrix();
+  }
+  if constexpr (!is_constant_all<TP>::value) {
+    partials<2>(ops) = share_slope.matrix();
+  }
+  if constexpr (!is_constant_all<TG>::value) {
+    if (zeros) {
+      design.add(0, zero_slope);
+      partials<3>(ops) = design.slope();
+    }
+  }
+  return ops.build(sum);
+}
+
+// Log mass of a negative binomial regression of counts, log mean eta = row_center + rows * u by row of the design, without
+// what no parameter enters: l = lgamma(x + phi) - lgamma(phi) + phi * log(phi) - (x + phi) * log(phi + exp(eta)) + x * eta.
+//   sum of l, weighted, of which value_weight is the sum of weights by value, row_weight by row, and row_mass of weight * x,
+//   + sum of count .* clamp(constant + weight .* l).
+template <typename TU, typename TP, typename TM, typename TV>
+inline return_type_t<TU, TP> negative_binomial_sum(
+    const TU& u, const TP& phi, const TM& rows, const TV& row_center, const TV& values, const TV& value_weight,
+    const TV& row_weight, const TV& row_mass, const std::vector<int>& value, const std::vector<int>& row,
+    const TV& weight, const TV& constant, const TV& count, const double& bound, std::ostream* /*messages*/) {
+  const double dispersion = value_of(phi);
+  const Eigen::ArrayXd eta = row_center + rows * value_of(u), mean = eta.exp(), log_total = (dispersion + mean).log();
+  const double fixed = dispersion * std::log(dispersion) - lgamma(dispersion);
+  Eigen::ArrayXd by_value(values.size());
+  for (Eigen::Index j = 0; j < values.size(); ++j) {
+    by_value.coeffRef(j) = lgamma(values.coeff(j) + dispersion);
+  }
+  double sum = row_weight.sum() * fixed + (value_weight.array() * by_value).sum();
+  sum += (row_mass.array() * eta - (row_mass.array() + dispersion * row_weight.array()) * log_total).sum();
+  // The gradient is that of an unclamped sum in which terms beyond the bound have no weight.
+  Eigen::ArrayXd of_value = value_weight, of_row = row_weight, mass = row_mass;
+  for (Eigen::Index i = 0; i < count.size(); ++i) {
+    const int v = value[i] - 1, r = row[i] - 1;
+    const double x = values.coeff(v), w = weight.coeff(i);
+    const double l = fixed + by_value.coeff(v) - (x + dispersion) * log_total.coeff(r) + x * eta.coeff(r);
+    const double moving = w * synth::add_clamped(constant.coeff(i) + w * l, count.coeff(i), bound, sum);
+    of_value.coeffRef(v) += moving;
+    of_row.coeffRef(r) += moving;
+    mass.coeffRef(r) += moving * x;
+  }
+  auto ops = make_partials_propagator(u, phi);
+  const Eigen::ArrayXd both = (mass + dispersion * of_row) / (dispersion + mean);
+  if constexpr (!is_constant_all<TU>::value) {
+    partials<0>(ops) = rows.transpose() * (mass - both * mean).matrix();
+  }
+  if constexpr (!is_constant_all<TP>::value) {
+    double slope = of_row.sum() * (std::log(dispersion) + 1.0 - digamma(dispersion));
+    for (Eigen::Index j = 0; j < values.size(); ++j) {
+      slope += of_value.coeff(j) * digamma(values.coeff(j) + dispersion);
+    }
+    partials<1>(ops)[0] = slope - (of_row * log_total + both).sum();
   }
   return ops.build(sum);
 }

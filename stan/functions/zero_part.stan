@@ -10,12 +10,3 @@
     if (k == 0) return 0;
     return logistic_lpdf(gamma[1] | 0, scale) + normal_lpdf(gamma[2 : k] | 0, slope_scale);
   }
-  /**
-   * Logits of the distinct rows of the design, see zero_part_data.stan. Rows share what cells say once.
-   */
-  vector zero_logits(vector gamma, data matrix cells, data array[] int cell, data array[] int other,
-                     data matrix others) {
-    vector[size(cell)] logit = (cells * gamma)[cell];
-    if (size(other)) logit += others * gamma[other];
-    return logit;
-  }

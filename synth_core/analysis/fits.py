@@ -125,13 +125,14 @@ class Fits:
         # From the unweighted fit, not from whatever the cache holds: the same seed, the same numbers.
         previous = self.unweighted()[0].restart if self._continues(weights, censoring) else None
         model, weights, censoring = self.model.beside_prior(weights, censoring)
+        data = model.stan_data(weights, censoring)
         return sample(
             model.executable(self.progress),
-            model.stan_data(weights, censoring),
+            data,
             model.parameters,
             sampler,
             lambda share: self.progress(text, share),
-            model.start(weights, sampler.chains, sampler.seed, previous),
+            model.start(weights, sampler.chains, sampler.seed, previous, censoring, data),
             model.restart_parameters,
             model.monitors,
         )

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from synth_core.engine import stop_reason
+from synth_core.engine.stan_data import write_data
 from synth_core.errors import Cancelled, FitError
 from synth_core.system import limits
 from synth_core.system.attempts import Attempts
@@ -151,7 +152,6 @@ def sample(
 
     cmdstanpy.disable_logging()  # its messages quote paths and go to the console
     arguments = {
-        "data": dict(data),
         "chains": sampler.chains,
         "parallel_chains": sampler.chains,
         "iter_warmup": sampler.warmup,
@@ -167,9 +167,11 @@ def sample(
         console = _ConsoleProgress(sampler.chains, progress)
         scratch = _scratch()
         try:
+            write_data(data, scratch / "data.json")
             with contextlib.redirect_stdout(console):
                 fit = cmdstanpy.CmdStanModel(exe_file=str(executable)).sample(
                     **arguments,
+                    data=str(scratch / "data.json"),
                     show_progress=False,
                     show_console=True,
                     sig_figs=17,

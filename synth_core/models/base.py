@@ -60,7 +60,7 @@ class Records:
         """Distinct rows of the design, and for each record the index of its row."""
         if self.design.shape[1] == 1:
             return self.design[:1], np.zeros(self.n, dtype=np.int64)
-        first, index = _kinds(self.design.T)
+        first, index = distinct_columns(self.design.T)
         return self.design[first], index
 
     def with_outcome(self, outcome: Array) -> Records:
@@ -85,14 +85,14 @@ class Records:
         return coefficients @ distinct[used].T, index
 
 
-def _kinds(columns: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def distinct_columns(columns: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """One record of each distinct combination, in lexicographic order, and for each record its combination.
 
     Parameters
     ----------
     columns : array of shape (n_columns, n_records)
     """
-    order = np.lexsort(columns[::-1])
+    order = np.lexsort(columns[::-1]) if len(columns) else np.arange(columns.shape[1])
     new = np.zeros(len(order), dtype=bool)
     new[:1] = True
     for column in columns:
@@ -256,7 +256,7 @@ class Model(ABC):
         if len(np.unique(outcome)) > outcome.size / 2:
             return None
         row = self.records.distinct_design[1] if self.uses_predictors else np.zeros(len(outcome))
-        kinds = _kinds(np.stack([row, outcome]))
+        kinds = distinct_columns(np.stack([row, outcome]))
         return kinds if len(kinds[0]) <= outcome.size / 2 else None
 
     def family(self, draws: Draws) -> LinearFamily | None:
@@ -337,13 +337,23 @@ class Model(ABC):
         """What a fit runs; compiled first if it is not yet, which may be said and cancelled by `progress`."""
         return compile_program(self.program, lambda: progress("compiling the model (once)", 0.0))
 
-    def start(self, weights: Array, chains: int, seed: int, previous: Draws | None = None) -> Start | None:
-        """Where a slow model's chains begin; None leaves it to Stan.
+    def start(
+        self,
+        weights: Array,
+        chains: int,
+        seed: int,
+        previous: Draws | None = None,
+        censoring: Censoring | None = None,
+        data: dict[str, Any] | None = None,
+    ) -> Start | None:
+        """Where the chains of a slow model, or of a fit with many modes, begin; None leaves it to Stan.
 
         Parameters
         ----------
         previous : dict, optional
             Of a fit to start from: last draws of `restart_parameters` by chain, "inv_metric", "step_size".
+        data : dict, optional
+            Of the fit, as `stan_data` makes them of these weights and this censoring.
         """
         return None
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
 from synth_core.errors import InputError
 from synth_core.mechanisms.bounds import Rows
 from synth_core.mechanisms.censoring import Censoring
 from synth_core.mechanisms.fast_bounds import LinearFamily
-from synth_core.models.base import Array, Draws, Model, Options, Records
+from synth_core.models.base import Array, Draws, Model, Options, Records, distinct_columns
 from synth_core.models.coordinates import penalised_estimate, row_sums, whitening
 
 SLOPE_SCALE = 5.0
@@ -41,16 +39,6 @@ class CountModel(Model):
     @property
     def density_scale(self) -> str:
         return "probability of a count"
-
-    @cached_property
-    def pairs(self) -> tuple[Array, NDArray[np.int64], NDArray[np.int64]]:
-        """Distinct pairs of value and design row: the values, the rows, and each record's pair.
-
-        They do not depend on the weights, so only the first fit sorts the records.
-        """
-        values, code = np.unique(self.records.outcome, return_inverse=True)
-        pairs, index = np.unique(code * len(self.rows) + self.row_of, return_inverse=True)
-        return values[pairs // len(self.rows)], pairs % len(self.rows), index
 
     def _sums(self, weights: Array) -> Array:
         """Sums of the weights, and of weight * x, by distinct row of the design, of shape (2, n_rows)."""
@@ -86,7 +74,8 @@ class CountModel(Model):
         }
         if censoring is not None:
             keys = np.column_stack([self.records.outcome, weights, self.row_of])
-            distinct, first, count = np.unique(keys, axis=0, return_index=True, return_counts=True)
+            first, index = distinct_columns(keys.T)
+            distinct, count = keys[first], np.bincount(index)
             fixed = scipy.special.gammaln(self.records.outcome + 1) + censoring.offset(self.records.n)
             data |= {
                 "n_censored": len(count),
@@ -193,20 +182,33 @@ class NegativeBinomial(CountModel):
         mean = float(weights @ x / total) if total > 0 else 1.0
         variance = float(weights @ (x - mean) ** 2 / total) if total > 0 else 1.0
         data = self._common(weights, censoring, max(variance - mean, 1e-3) / max(mean, 1e-3) ** 2)
-        parts = [m._distinct(alpha) for m, alpha in self.unclamped(weights, censoring)]
-        values, row, mass = np.concatenate(parts, axis=1) if parts else np.empty((3, 0))
+        unclamped = self.unclamped(weights, censoring)
+        total, mass = sum((m._sums(alpha) for m, alpha in unclamped), np.zeros((2, len(self.rows))))
+        censored_x = data.pop("censored_x")
+        x = np.concatenate([censored_x, *(m.records.outcome for m, _ in unclamped)])
+        values, value = np.unique(x, return_inverse=True)
+        clamped = data["censored_weight"] * data["censored_count"]
+        fixed, free = np.zeros(len(clamped)), [alpha for _, alpha in unclamped]
+        row = data["censored_row"] - 1
+        rows = [row_sums(row, each, len(total)) for each in (clamped, clamped * censored_x)]
+        log_excess, scale = _log_excess(
+            values,
+            row_sums(value, np.concatenate([clamped, *free]), len(values)),
+            total + rows[0],
+            mass + rows[1],
+            np.exp(np.clip(self.rows @ data["center"], -30, 30)),
+        )
         return data | {
-            "n_distinct": len(values),
-            "distinct_x": values,
-            "distinct_row": row.astype(int) + 1,
-            "distinct_weight": mass,
+            "n_values": len(values),
+            "values": values,
+            "value_weight": row_sums(value, np.concatenate([fixed, *free]), len(values)),
+            "row_weight": total,
+            "row_mass": mass,
+            "censored_value": value[: len(censored_x)] + 1,
+            "log_excess_center": log_excess,
+            "log_excess_scale": scale,
             "prior_scale": self.options.prior_scale,
         }
-
-    def _distinct(self, weights: Array) -> Array:
-        """Distinct pairs of value and design row, and their sums of weights, of shape (3, n_distinct)."""
-        values, row, index = self.pairs
-        return np.stack([values, row, row_sums(index, weights, len(values))])
 
     def log_lik(self, draws: Draws, rows: Rows) -> Array:
         log_mean, mean = self._mean(draws, rows)
@@ -240,3 +242,23 @@ class NegativeBinomial(CountModel):
     def predict(self, draw: Draws, rng: np.random.Generator) -> Array:
         mean = np.exp(np.clip(self.rows @ draw["beta"], -700, 40))[self.row_of]
         return rng.poisson(rng.gamma(draw["phi"], mean / draw["phi"])).astype(float)
+
+
+def _log_excess(
+    values: Array, value_weight: Array, row_weight: Array, row_mass: Array, mean: Array
+) -> tuple[float, float]:
+    """Estimate of log(1 / phi - 1 / MAX_PHI) given the means, and about its standard deviation.
+
+    They only choose coordinates. Arguments as in negative_binomial.stan; mean of shape (n_rows,).
+    """
+
+    def cost(log_excess: float) -> float:
+        phi = 1.0 / (1.0 / MAX_PHI + np.exp(log_excess))
+        each = scipy.special.gammaln(values + phi) - scipy.special.gammaln(phi) + phi * np.log(phi)
+        return float((row_mass + phi * row_weight) @ np.log(phi + mean) - value_weight @ each)
+
+    if not value_weight.any():
+        return 0.0, 1.0
+    at = float(scipy.optimize.minimize_scalar(cost, bounds=(-12.0, 5.0), method="bounded").x)
+    curvature = (cost(at + 0.1) - 2 * cost(at) + cost(at - 0.1)) / 0.1**2
+    return at, float(1.0 / np.sqrt(max(curvature, 0.25)))

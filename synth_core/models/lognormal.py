@@ -10,14 +10,19 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from synth_core.engine.sampling import Start
 from synth_core.errors import InputError
 from synth_core.mechanisms.bounds import Rows
 from synth_core.mechanisms.censoring import Censoring
 from synth_core.mechanisms.fast_bounds import LinearFamily
-from synth_core.models.base import Array, Draws, Model, Options, Records
+from synth_core.models.base import Array, Draws, Model, Options, Records, distinct_columns
+from synth_core.models.clamped_mode import ClampedNormal, factor_of_covariance, spread_of_log_sigma
+from synth_core.models.coordinates import row_sums
+from synth_core.models.settled import Terms, settle
 from synth_core.models.transformation import Transformation
 from synth_core.models.zero_part import empty_zero_part
 
+MANY_MODES = 0.2  # share of the weight that a bound leaves unclamped, below which modes are searched for
 LEAST_SPREAD = 0.1  # of the predictions of an anchored fit, on the logarithm
 _DECIMALS = 7  # of a response above its level
 LOG_ROOT_2PI = 0.5 * np.log(2.0 * np.pi)
@@ -83,20 +88,15 @@ class Lognormal(Model):
             "rss": sums.rss,
             "rss_slope": basis.T @ sums.slope,
             "rss_curvature": basis.T @ sums.gram @ basis,
-            "n_censored": 0,
-            "censored_rows": np.empty((0, len(center) + 1)),
-            "censored_constant": np.empty(0),
-            "censored_weight": np.empty(0),
-            "censored_count": np.empty(0),
-            "censored_row": np.empty(0, dtype=int),
-            "censor_bound": 0.0,
             "level": level,
             "beta_scale": beta_scale,
             "sigma_scale": SIGMA_SCALE * self.options.prior_scale,
-        } | empty_zero_part()
-        if censoring is not None:
-            data |= self._clamped(weights, censoring, center, basis, level)
-        return data
+        } | self._zero_data(weights, censoring)
+        return data | self._clamped(weights, censoring, data)
+
+    def _zero_data(self, weights: Array, censoring: Censoring | None) -> dict[str, Any]:
+        """What the zero part needs."""
+        return empty_zero_part()
 
     def _prior(self, censoring: Censoring | None) -> tuple[float, Array]:
         """Prior mean of the intercept, and scales of the coefficients.
@@ -131,55 +131,128 @@ class Lognormal(Model):
         censoring: Censoring | None,
     ) -> tuple[Array, Array, float, float]:
         """Centre and factor of beta, centre and scale of log sigma: the posterior does not depend on them."""
-        sigma, center = 1.0, np.zeros(len(beta_scale))
         parts = unclamped if censoring is None else [*unclamped, (self, weights)]
-        sums = _Sums.of(parts, center, level)
-        # One pass with a ridge equal to the prior (sigma at 1), one with sigma estimated.
-        for _ in range(2):
-            precision = sums.gram / sigma**2 + np.diag(beta_scale**-2.0)
-            step = sums.slope / sigma**2 - center / beta_scale**2
-            center = center + scipy.linalg.solve(precision, step, assume_a="pos")
+        center, sigma = _least_squares(parts, level, beta_scale)
+        if censoring is None:
             sums = _Sums.of(parts, center, level)
-            sigma = float(np.sqrt((sums.rss + 1e-8) / (sums.weight + 1e-8))) if sums.weight > 0 else 1.0
-        if censoring is not None:  # a clamped term says nothing of how wide the posterior is
-            beta = center + level * np.eye(1, len(center))
-            log_lik = self.log_density({"beta": beta, "sigma": np.array([sigma])}, slice(None))[0]
-            terms = weights * (log_lik - censoring.offset(self.records.n))
-            inside = np.where(np.abs(terms) < censoring.bound, weights, 0.0)
-            sums = _Sums.of([*unclamped, (self, inside)], center, level)
-        covariance = scipy.linalg.inv(sums.gram / sigma**2 + np.diag(beta_scale**-2.0))
-        basis = scipy.linalg.cholesky((covariance + covariance.T) / 2, lower=True)
-        return center, basis, float(np.log(sigma)), float(1.0 / np.sqrt(2.0 * max(sums.weight, 0.5)))
+            basis = factor_of_covariance(sums.gram, sigma, beta_scale)
+            return center, basis, float(np.log(sigma)), spread_of_log_sigma(sums.weight)
+        density = self._density(unclamped, level, beta_scale, weights, censoring)
+        found = density.climb(center, sigma)
+        if density.share_inside(found) < MANY_MODES:
+            found = density.search(center, sigma, np.random.default_rng(0))
+        basis, spread = density.scale(found)
+        return found.beta, basis, float(np.log(found.sigma)), spread
 
-    def _clamped(
-        self, weights: Array, censoring: Censoring, center: Array, basis: Array, level: float
-    ) -> dict[str, Any]:
-        """What the clamped terms need, by distinct record."""
-        group = self.records.distinct_design[1][self.normal]
-        design, response, weights = (
-            self.records.design[self.normal],
-            self.above(level),
-            weights[self.normal],
+    def _density(
+        self,
+        unclamped: list[tuple[Self, Array]],
+        level: float,
+        beta_scale: Array,
+        weights: Array,
+        censoring: Censoring,
+    ) -> ClampedNormal:
+        """What is sampled, but for a zero part."""
+        k = len(beta_scale)
+        kept = _Sums.of(unclamped, np.zeros(k), level)
+        alpha = weights[self.normal]
+        active = np.flatnonzero(alpha)
+        return ClampedNormal(
+            design=self.records.design[self.normal][active],
+            response=self.above(level)[active],
+            constant=self._constant(level, censoring)[active],
+            weight=alpha[active],
+            bound=censoring.bound,
+            beta_scale=beta_scale,
+            sigma_scale=SIGMA_SCALE * self.options.prior_scale,
+            kept_gram=kept.gram,
+            kept_slope=kept.slope,
+            kept_rss=kept.rss,
+            kept_weight=kept.weight,
         )
-        first, count = self._distinct(np.column_stack([response, weights, group]))
+
+    def start(
+        self,
+        weights: Array,
+        chains: int,
+        seed: int,
+        previous: Draws | None = None,
+        censoring: Censoring | None = None,
+        data: dict[str, Any] | None = None,
+    ) -> Start | None:
+        """Where a bound clamps most terms there may be many modes: each chain starts at one of its own search.
+
+        R-hat then tells whether they are one.
+        """
+        if censoring is None or data is None or not data["n_censored"]:
+            return None
+        level, beta_scale = data["level"], data["beta_scale"]
+        unclamped = self.unclamped(weights, censoring)
+        density = self._density(unclamped, level, beta_scale, weights, censoring)
+        center, log_sigma = data["center"], data["log_sigma_center"]
+        if density.share_inside(density.at(center, float(np.exp(log_sigma)))) >= MANY_MODES:
+            return None
+        estimate = _least_squares([*unclamped, (self, weights)], level, beta_scale)
+        inits = []
+        for chain in range(chains):
+            found = density.search(*estimate, np.random.default_rng(chain))
+            u = scipy.linalg.solve_triangular(data["basis"], found.beta - center, lower=True)
+            s = (np.log(found.sigma) - log_sigma) / data["log_sigma_scale"]
+            rng = np.random.default_rng([seed, 43, chain])
+            apart = [rng.uniform(-2, 2, size) for size in (len(u), None, data["zero_k"])]  # as Stan's own
+            inits.append({"u": u + apart[0], "s": s + apart[1], "v": apart[2]})
+        return Start(tuple(inits), np.ones(len(center) + 1 + data["zero_k"]), 1.0)
+
+    def _constant(self, level: float, censoring: Censoring) -> Array:
+        """The parameter-free part of the log density, less the anchor's, of the normal part's records."""
         constant = (self.log_slope - LOG_ROOT_2PI - censoring.offset(self.records.n))[self.normal]
-        constant = constant if level == 0 else np.round(constant, _DECIMALS)
-        return {
+        return constant if level == 0 else np.round(constant, _DECIMALS)
+
+    def _clamped(self, weights: Array, censoring: Censoring | None, data: dict[str, Any]) -> dict[str, Any]:
+        """What the clamped terms need, by distinct record."""
+        rows, row_of = self.records.distinct_design
+        first, count = np.empty((2, 0), dtype=np.int64)
+        group, alpha, response = row_of[self.normal], weights[self.normal], self.above(data["level"])
+        bound, constant = 0.0, np.zeros(len(response))
+        if censoring is not None:
+            bound, constant = censoring.bound, self._constant(data["level"], censoring)
+            first, count = self._distinct(np.column_stack([response, alpha, group]))
+        group, alpha, design = group[first], alpha[first], self.records.design[self.normal][first]
+        logit, reach = None, None
+        if data["zero_k"]:
+            logit = (rows @ data["zero_center"])[group]
+            reach = np.sqrt(((rows @ data["zero_basis"]) ** 2).sum(axis=1))[group]
+        terms = Terms(
+            rows=np.column_stack([response[first] - design @ data["center"], -design @ data["basis"]]),
+            constant=alpha * constant[first],
+            weight=alpha,
+            count=count.astype(float),
+            bound=bound,
+            log_sigma=data["log_sigma_center"],
+            log_sigma_scale=data["log_sigma_scale"],
+            logit=logit,
+            logit_reach=reach,
+        )
+        order, settled = settle(terms)
+        cell = group[order]
+        both = terms.weight[order] * terms.count[order]
+        return settled | {
             "n_censored": len(first),
-            "censored_rows": np.column_stack([response - design @ center, -design @ basis])[first],
-            "censored_constant": (weights * constant)[first],
-            "censored_weight": weights[first],
-            "censored_count": count.astype(float),
-            "censored_row": group[first] + 1,
-            "censor_bound": censoring.bound,
+            "censored_rows": terms.rows[order],
+            "censored_constant": terms.constant[order],
+            "censored_weight": terms.weight[order],
+            "censored_count": terms.count[order],
+            "censored_row": cell + 1,
+            "censored_row_weight": row_sums(cell, both, len(rows)) if data["zero_k"] else np.empty(0),
+            "censor_bound": bound,
         }
 
     @staticmethod
     def _distinct(keys: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """One place of each distinct row whose weight (the second column) is not 0, and how many share it."""
         active = np.flatnonzero(keys[:, 1])
-        _, first, count = np.unique(keys[active], axis=0, return_index=True, return_counts=True)
-        return active[first], count
+        first, index = distinct_columns(keys[active].T)
+        return active[first], np.bincount(index)
 
     def log_lik(self, draws: Draws, rows: Rows) -> Array:
         return self.log_density(draws, rows)
@@ -256,6 +329,21 @@ class Lognormal(Model):
         """One draw of y for every record."""
         mean = self.records.design @ draw["beta"]
         return mean + draw["sigma"] * rng.standard_normal(self.records.n)
+
+
+def _least_squares(
+    parts: Sequence[tuple[Lognormal, Array]], level: float, beta_scale: Array
+) -> tuple[Array, float]:
+    """Penalised weighted estimates of beta and sigma: one pass with sigma at 1, one with sigma estimated."""
+    sigma, center = 1.0, np.zeros(len(beta_scale))
+    sums = _Sums.of(parts, center, level)
+    for _ in range(2):
+        precision = sums.gram / sigma**2 + np.diag(beta_scale**-2.0)
+        step = sums.slope / sigma**2 - center / beta_scale**2
+        center = center + scipy.linalg.solve(precision, step, assume_a="pos")
+        sums = _Sums.of(parts, center, level)
+        sigma = float(np.sqrt((sums.rss + 1e-8) / (sums.weight + 1e-8))) if sums.weight > 0 else 1.0
+    return center, sigma
 
 
 @dataclass(frozen=True)

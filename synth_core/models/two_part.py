@@ -46,12 +46,9 @@ class TwoPart(Lognormal):
         zeros = "" if self.zero_part is None else "probability of a zero, otherwise "
         return zeros + super().density_scale
 
-    def stan_data(self, weights: Array, censoring: Censoring | None = None) -> dict[str, Any]:
-        return super().stan_data(weights, censoring) | self._zero_data(weights, censoring)
-
     def _zero_data(self, weights: Array, censoring: Censoring | None) -> dict[str, Any]:
         if self.zero_part is None:
-            return {}
+            return super()._zero_data(weights, censoring)
         unclamped = [(m.zero_part, alpha) for m, alpha in self.unclamped(weights, censoring) if m.zero_part]
         slope_scale = self.slope_scale_of(self.zero_part.slope_scale, censoring)
         return self.zero_part.stan_data(unclamped, weights, censoring, slope_scale)

@@ -9,7 +9,7 @@ import scipy
 
 from synth_core.mechanisms.bounds import Rows
 from synth_core.mechanisms.censoring import Censoring
-from synth_core.models.base import Array, Draws, Records
+from synth_core.models.base import Array, Draws, Records, distinct_columns
 from synth_core.models.coordinates import penalised_estimate, row_sums, whitening
 
 SLOPE_SCALE = 2.5
@@ -72,7 +72,8 @@ class ZeroPart:
         if censoring is not None:
             chosen = np.flatnonzero(self.is_zero & (weights != 0))
             keys = np.column_stack([weights, self.row_of])[chosen]
-            _, first, count = np.unique(keys, axis=0, return_index=True, return_counts=True)
+            first, index = distinct_columns(keys.T)
+            count = np.bincount(index)
             first = chosen[first]
             data |= {
                 "n_zero_censored": len(count),
@@ -121,12 +122,13 @@ def _by_cell(rows: Array) -> dict[str, Any]:
     gradient instead of once a record.
     """
     few = np.array([len(np.unique(column)) <= FEW_VALUES for column in rows.T], dtype=bool)
-    cells, cell = np.unique(np.where(few, rows, 0.0), axis=0, return_inverse=True)
+    kept = np.where(few, rows, 0.0)
+    first, cell = distinct_columns(kept.T)
     other = np.flatnonzero(~few)
     return {
-        "n_zero_cells": len(cells),
-        "zero_cells": cells,
-        "zero_cell": cell.reshape(-1) + 1,
+        "n_zero_cells": len(first),
+        "zero_cells": kept[first],
+        "zero_cell": cell + 1,
         "n_zero_others": len(other),
         "zero_other": other + 1,
         "zero_others": rows[:, other] if other.size else np.empty((0, 0)),

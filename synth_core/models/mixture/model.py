@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from synth_core.engine.sampling import Start
 from synth_core.mechanisms.bounds import BLOCK_ELEMENTS, Rows
 from synth_core.mechanisms.censoring import Censoring
-from synth_core.models.base import Array, Draws, Options, Records
+from synth_core.models.base import Array, Draws, Options, Records, distinct_columns
 from synth_core.models.coordinates import row_sums
 from synth_core.models.lognormal import LOG_ROOT_2PI, normal_mass
 from synth_core.models.mixture.em import MAX_RECORDS, MixtureEstimate, fit_mixture
@@ -57,7 +57,9 @@ class Mixture(TwoPart):
 
     def stan_data(self, weights: Array, censoring: Censoring | None = None) -> dict[str, Any]:
         unclamped = [(m, *m._summed(alpha)) for m, alpha in self.unclamped(weights, censoring)]
-        rows = [m._rows(first) for m, first, _ in unclamped]
+        group = self.records.distinct_design[1]
+        y = [m.response[m.normal][first] for m, first, _ in unclamped]
+        row = [group[m.normal][first] for m, first, _ in unclamped]
         mass = [total for _, _, total in unclamped]
         precision, shift = self._conditional(weights)
         *_, center, factor = self._together(weights)
@@ -73,40 +75,38 @@ class Mixture(TwoPart):
             "n_censored": 0,
             "censored_constant": empty,
             "censored_count": empty,
-            "censored_row": empty.astype(int),
             "censor_bound": 0.0,
             "sigma_lower": SIGMA_LOWER,
             "prior_scale": self.options.prior_scale,
             "concentration": self.options.concentration,
         }
         if censoring is not None:
-            alpha, group = weights[self.normal], self.records.distinct_design[1][self.normal]
-            first, count = self._distinct(np.column_stack([self.response[self.normal], alpha, group]))
+            alpha, response, its_row = weights[self.normal], self.response[self.normal], group[self.normal]
+            first, count = self._distinct(np.column_stack([response, alpha, its_row]))
             constant = (self.log_slope - LOG_ROOT_2PI - censoring.offset(self.records.n))[self.normal]
-            rows, mass = [self._rows(first), *rows], [alpha[first], *mass]
+            y, row, mass = [response[first], *y], [its_row[first], *row], [alpha[first], *mass]
             data |= {
                 "n_censored": len(first),
                 "censored_constant": (alpha * constant)[first],
                 "censored_count": count.astype(float),
-                "censored_row": group[first] + 1,
                 "censor_bound": censoring.bound,
             }
+        rows = self.records.distinct_design[0]
         data |= {
+            "n_rows": len(rows),
+            "rows": rows,
             "n_distinct": sum(map(len, mass)),
-            "response_and_design": np.concatenate(rows),
+            "distinct_y": np.concatenate(y),
+            "distinct_row": np.concatenate(row) + 1,
             "distinct_weight": np.concatenate(mass),
         }
         return data | self._zero_data(weights, censoring)
 
-    def _rows(self, first: NDArray[np.int64]) -> Array:
-        """y and -z of some of the normal part's records."""
-        return np.column_stack([self.response[self.normal], -self.records.design[self.normal]])[first]
-
     def _summed(self, weights: Array) -> tuple[NDArray[np.int64], Array]:
         """One place in the normal part of each distinct pair of value and design row, and the sum of its weights."""
         keys = np.column_stack([self.response, self.records.distinct_design[1]])[self.normal]
-        _, first, index = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-        return first, row_sums(index.ravel(), weights[self.normal], len(first))
+        first, index = distinct_columns(keys.T)
+        return first, row_sums(index, weights[self.normal], len(first))
 
     def _some(self) -> Array:
         """The records of the normal part that coordinates are taken from: enough, and evenly spread."""
@@ -165,7 +165,15 @@ class Mixture(TwoPart):
         covariance = correlation * spread[:, None] * spread
         return block, u, block.mean(axis=0), scipy.linalg.cholesky(covariance, lower=True)
 
-    def start(self, weights: Array, chains: int, seed: int, previous: Draws | None = None) -> Start:
+    def start(
+        self,
+        weights: Array,
+        chains: int,
+        seed: int,
+        previous: Draws | None = None,
+        censoring: Censoring | None = None,
+        data: dict[str, Any] | None = None,
+    ) -> Start:
         """At draws of the pilot run under these weights that lie apart, scaled by what they vary by.
 
         Nearer than the draws of another fit, in which other components may be occupied.

@@ -71,7 +71,15 @@ class OwnProgram(Model):
 
     alike = None  # a program may tell records apart by anything
 
-    def start(self, weights: Array, chains: int, seed: int, previous: Draws | None = None) -> Start | None:
+    def start(
+        self,
+        weights: Array,
+        chains: int,
+        seed: int,
+        previous: Draws | None = None,
+        censoring: Censoring | None = None,
+        data: dict[str, Any] | None = None,
+    ) -> Start | None:
         if previous is None:
             return None
         inits = tuple({name: previous[name][chain] for name in self.parameters} for chain in range(chains))

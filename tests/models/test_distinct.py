@@ -1,0 +1,16 @@
+"""Distinct records against NumPy's."""
+
+import numpy as np
+import pytest
+
+from synth_core.models.base import distinct_columns
+
+
+@pytest.mark.parametrize("shape", [(200, 3), (200, 1), (1, 2), (0, 3), (5, 0)])
+def test_distinct_columns_are_numpy_s(shape, rng):
+    keys = rng.integers(0, 3, shape).astype(float)
+    first, index = distinct_columns(keys.T)
+    found, expected_first, expected = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    np.testing.assert_array_equal(keys[first], found)
+    np.testing.assert_array_equal(first, expected_first)
+    np.testing.assert_array_equal(index, expected.ravel())
