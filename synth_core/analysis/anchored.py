@@ -197,7 +197,10 @@ class Anchoring:
         draw = {name: values[[which]] for name, values in posterior.draws.items()}
         anchor = Anchor("pilot", words, draw, after=after)
         records = s.anchor_records if s.anchor_records is not None else pilot.worth
-        rest = self._complete(anchor, rows if whole else ~rows, bound, records)
+        try:
+            rest = self._complete(anchor, rows if whole else ~rows, bound, records)
+        except InputError as error:  # nothing else of the table is read: what is refused is the draw
+            raise DrawRefused(str(error)) from None
         return replace(
             rest,
             pilot_weight=pilot.weight,
@@ -225,9 +228,10 @@ class Anchoring:
         columns = model.records.design.shape[1] if model.uses_predictors else 1
         told, needed = weight * part.sum() + prior_records, LEAST_RECORDS * columns
         if told < needed and not pilot:
-            words = _too_vague(anchor, self.settings.epsilon, int(part.sum()), columns, told / needed)
-            # Any other anchor was paid for before, or read nothing: that it is too vague tells nothing new.
-            raise DrawRefused(words) if anchor.kind == "pilot" else InputError(words)
+            # Of a pilot's draw this tells; any other anchor was paid for before, or read nothing.
+            raise InputError(
+                _too_vague(anchor, self.settings.epsilon, int(part.sum()), columns, told / needed)
+            )
         return Anchored(
             anchor,
             anchor.log_lik(self.fits),
