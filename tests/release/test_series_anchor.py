@@ -57,8 +57,8 @@ def report(series, number):
 def test_months(series, capsys):
     assert [apply(series, month) for month in (1, 2, 3)] == [0, 0, 0], capsys.readouterr().err
     assert "pilot on 125 of the 500 records" in report(series, 1)
-    assert "the released data release 1 of monthly" in report(series, 2)
-    assert "the released data releases 1 to 2 of monthly" in report(series, 3)
+    assert "the released data of release 1 of monthly" in report(series, 2)
+    assert "the released data of releases 1 to 2 of monthly" in report(series, 3)
     ledger = Ledger()
     entries = [e for e in ledger.entries("monthly") if e.kind == "commit"]
     assert all(e.details["anchor_records"] > 2 for e in entries)
