@@ -15,7 +15,7 @@ from synth_core.mechanisms.censoring import Censoring
 Array = NDArray[np.float64]
 
 CLAMPED_QUANTILE = 0.995  # of the simulated records, which c leaves unclamped
-REAL_TAILS = 0.5  # the share of that c which is taken: real tails are longer than a model's
+REAL_TAILS = 0.5  # the share of that c, or of its limit, which is taken: real tails are longer than a model's
 
 
 def anchor_weight(
@@ -27,6 +27,10 @@ def anchor_weight(
     prior_records: float,
 ) -> float:
     """Half of the largest c that leaves nearly all records of a table simulated from the anchor unclamped.
+
+    Zeros with a probability of their own are not counted: to give them up pays for no parameter while c is at most
+    the bound (docs/methods/anchored.md), and a few rare ones would set c for all. A pilot takes the whole of that c,
+    and at most half of the bound: clamped records cost its draw some accuracy, and the fit after it is another.
 
     Parameters
     ----------
@@ -46,6 +50,11 @@ def anchor_weight(
     at_anchor = anchor.log_lik(fits, simulated)
     prior = prior_records / n
     rows, none = np.flatnonzero(part), np.zeros(n)
+    judged = copies.model.density_terms[rows]
+    taken, most = REAL_TAILS, math.inf if judged.all() else bound
+    if anchor.kind == "guess":
+        taken, most = 1.0, REAL_TAILS * bound
+    rows = rows[judged] if judged.any() else rows
     text = f"choosing the weight {'of the pilot' if anchor.kind == 'guess' else ''}".strip()
 
     def largest(c: float) -> float:
@@ -66,7 +75,7 @@ def anchor_weight(
 
     log_c, excess = 0.0, largest(1.0)
     if excess <= 0:
-        return REAL_TAILS
+        return rounded(min(taken, most))
     slope = 0.5  # of log excess on log c, where the data decide
     for _ in range(4):
         previous = log_c, excess
@@ -77,7 +86,7 @@ def anchor_weight(
             break
         if log_c != previous[0]:
             slope = float(np.clip((excess - previous[1]) / (log_c - previous[0]), 0.3, 1.2))
-    return rounded(REAL_TAILS * math.exp(log_c - max(excess, 0.0) / slope))
+    return rounded(min(taken * math.exp(log_c - max(excess, 0.0) / slope), most))
 
 
 def rounded(value: float) -> float:

@@ -179,6 +179,11 @@ class Model(ABC):
         `censoring` clamps the terms; None is the plain pseudo likelihood.
         """
 
+    @property
+    def density_terms(self) -> NDArray[np.bool_]:
+        """Whose terms c keeps within the bound, of shape (n_records,); the others' are one probability's logarithm."""
+        return np.ones(self.records.n, dtype=bool)
+
     def slope_scale_of(self, usual: float, censoring: Censoring | None, spread: float = 1.0) -> float:
         """Prior scale of each slope: the family's own, but of an anchored fit all together explain a spread of one.
 
