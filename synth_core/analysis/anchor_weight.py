@@ -16,7 +16,7 @@ from synth_core.models import Model
 Array = NDArray[np.float64]
 
 CLAMPED_QUANTILE = 0.995  # of the simulated records, which c leaves unclamped
-REAL_TAILS = 0.5  # the share of that c which is taken: real tails are longer than a model's
+REAL_TAILS = 0.5  # the share of that c, or of its limit, which is taken: real tails are longer than a model's
 CHAINS, DRAWS = 2, 500
 RECORDS = 3_000  # of the simulated table that are looked at, about
 
@@ -31,8 +31,12 @@ def anchor_weight(
 ) -> float:
     """Half of the largest c that leaves nearly all records of a table simulated from the anchor unclamped.
 
-    All of it where the outcome has declared categories: a simulated table then has whatever a real one may have. And
-    no fit is made where normal draws are at hand, since c decides of accuracy alone and not of the promise.
+    All of it where no record has a density: a simulated table then has whatever a real one may have. And no fit is
+    made where normal draws are at hand, since c decides of accuracy alone and not of the promise.
+
+    Zeros with a probability of their own are not counted: to give them up pays for no parameter while c is at most
+    the bound (docs/methods/anchored.md), and a few rare ones would set c for all. A pilot takes the whole of that c,
+    and at most half of the bound: clamped records cost its draw some accuracy, and the fit after it is another.
 
     Parameters
     ----------
@@ -53,6 +57,13 @@ def anchor_weight(
     prior = prior_records / n
     rows, none = np.flatnonzero(part), np.zeros(n)
     rows = rows[:: max(1, len(rows) // RECORDS)]
+    judged = copies.model.density_terms[rows]
+    taken, most = (REAL_TAILS, math.inf) if judged.any() else (1.0, math.inf)
+    if judged.any() and anchor.kind == "guess":
+        taken, most = 1.0, REAL_TAILS * bound
+    elif judged.any() and not judged.all():
+        most = bound
+    rows = rows[judged] if judged.any() else rows
     text = f"choosing the weight {'of the pilot' if anchor.kind == 'guess' else ''}".strip()
 
     def largest(c: float) -> float:
@@ -74,9 +85,8 @@ def anchor_weight(
         return float(np.log(c * np.quantile(found, CLAMPED_QUANTILE) / bound))
 
     log_c, excess = 0.0, largest(1.0)
-    taken = 1.0 if copies.model.bounded_answers else REAL_TAILS
     if excess <= 0:
-        return taken
+        return rounded(min(taken, most))
     slope = 0.5  # of log excess on log c, where the data decide
     for _ in range(4):
         previous = log_c, excess
@@ -87,7 +97,7 @@ def anchor_weight(
             break
         if log_c != previous[0]:
             slope = float(np.clip((excess - previous[1]) / (log_c - previous[0]), 0.3, 1.2))
-    return rounded(taken * math.exp(log_c - max(excess, 0.0) / slope))
+    return rounded(min(taken * math.exp(log_c - max(excess, 0.0) / slope), most))
 
 
 def normal_draws(

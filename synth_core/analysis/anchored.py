@@ -5,7 +5,8 @@ Nothing here but a pilot reads the table's outcome: c and the prior come from ta
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -203,7 +204,8 @@ class Anchoring:
         draw = {name: values[[which]] for name, values in posterior.draws.items()}
         anchor = Anchor("pilot", words, draw, after=after)
         records = s.anchor_records if s.anchor_records is not None else pilot.worth
-        rest = self._complete(anchor, rows if whole else ~rows, bound, records)
+        with refusing_the_draw():
+            rest = self._complete(anchor, rows if whole else ~rows, bound, records)
         return replace(
             rest,
             pilot_weight=pilot.weight,
@@ -233,7 +235,8 @@ class Anchoring:
         # A simulated record counts as a record: the table that is simulated stands in for the confidential one.
         records = s.anchor_records if s.anchor_records is not None else rounded(counts.total)
         bound = (1 - share) * s.epsilon / 2
-        return self._complete(anchor, self.rows, bound, records, simulated, counts.worth)
+        with refusing_the_draw():
+            return self._complete(anchor, self.rows, bound, records, simulated, counts.worth)
 
     def _complete(
         self,
@@ -266,9 +269,10 @@ class Anchoring:
         columns = model.records.design.shape[1] if model.uses_predictors else 1
         told, needed = weight * part.sum() + min(prior_records, worth), LEAST_RECORDS * columns
         if told < needed and not pilot:
-            words = _too_vague(anchor, self.settings.epsilon, int(part.sum()), columns, told / needed)
-            # Any other anchor was paid for before, or read nothing: that it is too vague tells nothing new.
-            raise DrawRefused(words) if anchor.kind in ("pilot", "counts") else InputError(words)
+            # Of a draw this tells (see refusing_the_draw); any other anchor was paid for before, or read nothing.
+            raise InputError(
+                _too_vague(anchor, self.settings.epsilon, int(part.sum()), columns, told / needed)
+            )
         return Anchored(
             anchor,
             anchor.log_lik(self.fits),
@@ -290,6 +294,15 @@ def clamped_warning(clamped: int, n_records: int) -> str:
         f"{clamped / n_records:.1%} of the records were clamped at some draw: above {SHARE_WARNED:.0%} the fit may sit "
         f"in a mode of its own. Lower the weight c"
     )
+
+
+@contextmanager
+def refusing_the_draw() -> Iterator[None]:
+    """Nothing but a noisy draw is read inside: what is refused there is the draw, and it keeps its charge."""
+    try:
+        yield
+    except InputError as error:
+        raise DrawRefused(str(error)) from None
 
 
 def _too_vague(anchor: Anchor, epsilon: float, n: int, columns: int, short: float) -> str:

@@ -161,7 +161,6 @@ class Model(ABC):
     adapt_delta: ClassVar[float] = 0.8
     takes_anchor: bool = True  # its program subtracts an anchor before it clamps
     takes_anchor_prior: ClassVar[bool] = True  # and takes a prior from it, see `unclamped`
-    bounded_answers: ClassVar[bool] = False  # a simulated table has every answer that a real one may have
     takes_guess: ClassVar[bool] = True  # `guess` makes parameters of a guess
     needs_guess: ClassVar[bool] = True  # of numbers; else `guess` knows without
     restart_parameters: tuple[str, ...] = ()  # what a later fit needs to start from this one
@@ -181,6 +180,11 @@ class Model(ABC):
 
         `censoring` clamps the terms; None is the plain pseudo likelihood.
         """
+
+    @property
+    def density_terms(self) -> NDArray[np.bool_]:
+        """Whose terms c keeps within the bound, of shape (n_records,); the others' are one probability's logarithm."""
+        return np.ones(self.records.n, dtype=bool)
 
     def slope_scale_of(self, usual: float, censoring: Censoring | None, spread: float = 1.0) -> float:
         """Prior scale of each slope: the family's own, but of an anchored fit all together explain a spread of one.

@@ -21,7 +21,6 @@ class OfCategories(Model):
     discrete = True
     ordered = False
     needs_guess = False
-    bounded_answers = True
     adapt_delta = 0.9  # an empty category has a skewed posterior
     block_elements = BLOCK_ELEMENTS // 8  # every category is computed
 
@@ -46,6 +45,10 @@ class OfCategories(Model):
     @property
     def density_scale(self) -> str:
         return "probability of a category"
+
+    @property
+    def density_terms(self) -> NDArray[np.bool_]:
+        return np.zeros(self.records.n, dtype=bool)
 
     def outcomes(self, codes: NDArray[np.int64], rng: np.random.Generator) -> Array:
         """An outcome in each category."""

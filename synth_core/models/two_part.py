@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import scipy
+from numpy.typing import NDArray
 
 from synth_core.mechanisms.bounds import Rows
 from synth_core.mechanisms.censoring import Censoring
@@ -40,6 +41,10 @@ class TwoPart(Lognormal):
 
     def _normal_records(self) -> Rows:
         return slice(None) if self.zero_part is None else np.flatnonzero(~self.zero_part.is_zero)
+
+    @property
+    def density_terms(self) -> NDArray[np.bool_]:
+        return super().density_terms if self.zero_part is None else ~self.zero_part.is_zero
 
     @property
     def density_scale(self) -> str:

@@ -14,7 +14,8 @@ from synth_core.data.table import Table
 from synth_core.engine.sampling import Sampler, sample
 from synth_core.errors import InputError
 from synth_core.mechanisms.censoring import Censoring, weighted_terms
-from synth_core.models import build_model
+from synth_core.models import Model, build_model
+from synth_core.models.two_part import TwoPart
 from tests.conftest import records_of
 
 GRID = np.linspace(-4.0, 4.0, 4001)  # of a normal mean, sd 1
@@ -96,6 +97,31 @@ def test_the_prior_from_an_anchor_is_the_conjugate_one():
     error = expected.std() / np.sqrt(fit.diagnostics.ess_bulk)
     assert abs(mean.mean() - expected.mean()) < 4 * error
     assert mean.std() == pytest.approx(expected.std(), rel=0.1)
+
+
+@pytest.mark.parametrize("p", [0.001, 0.1, 0.9])
+def test_to_give_up_the_records_of_one_answer_pays_only_beyond_half_of_epsilon(p):
+    """Expected clamped terms of zeros and of others at every probability of a zero, anchored at the true p."""
+    bound, logit = 0.5, np.linspace(-40, 40, 4001)
+
+    def expected(c):
+        zero = np.clip(c * (special.log_expit(logit) - np.log(p)), -bound, bound)
+        other = np.clip(c * (special.log_expit(-logit) - np.log1p(-p)), -bound, bound)
+        return p * zero + (1 - p) * other
+
+    assert expected(bound).max() <= 1e-12
+    assert expected(3 * bound).max() > 0.1 * bound * min(p, 1 - p)  # the second mode
+
+
+@pytest.mark.stan
+def test_rare_zeros_do_not_set_the_weight_of_all(cache, monkeypatch):
+    frame = income()
+    frame.loc[::50, "x"] = 0.0
+    values = {"beta": (3.4, 0.2), "sigma": 0.7, "gamma": (-4.5, 1.5)}
+    given = {"model": "two_part", "anchor": "values", "anchor_values": values, "epsilon": 1.0}
+    weight = lognormal(cache, frame, **given).anchored.weight
+    monkeypatch.setattr(TwoPart, "density_terms", Model.density_terms)
+    assert 1.1 * lognormal(cache, frame, **given).anchored.weight < weight <= 0.5
 
 
 def income(n=600, seed=1, unit=1.0):

@@ -7,7 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from synth_core.analysis.anchor import Anchor
 from synth_core.cli import main
+from synth_core.errors import InputError
 from synth_core.mechanisms.composition import epsilon_at, rho_of
 from synth_core.mechanisms.guarantees import GUARANTEES
 from synth_core.release.ledger.ledger import Ledger
@@ -55,8 +57,8 @@ def report(series, number):
 def test_months(series, capsys):
     assert [apply(series, month) for month in (1, 2, 3)] == [0, 0, 0], capsys.readouterr().err
     assert "pilot on 125 of the 500 records" in report(series, 1)
-    assert "the released data release 1 of monthly" in report(series, 2)
-    assert "the released data releases 1 to 2 of monthly" in report(series, 3)
+    assert "the released data of release 1 of monthly" in report(series, 2)
+    assert "the released data of releases 1 to 2 of monthly" in report(series, 3)
     ledger = Ledger()
     entries = [e for e in ledger.entries("monthly") if e.kind == "commit"]
     assert all(e.details["anchor_records"] > 2 for e in entries)
@@ -97,6 +99,31 @@ def test_a_draw_that_is_too_vague_is_charged_once_for_each_label(series, capsys)
     assert main(["ledger", "cancel", "monthly", charged.release, "--reason", "again"]) == 2
     assert "no open reservation" in capsys.readouterr().err
     assert not any((private_directory("pending")).iterdir())
+
+
+def test_a_draw_from_which_nothing_can_be_simulated_is_charged_too(series, capsys, monkeypatch):
+    simulate = Anchor.simulate
+
+    def broken(self, fits, rng):
+        if self.kind == "pilot":
+            raise InputError("The values simulated from it are no numbers.")
+        return simulate(self, fits, rng)
+
+    monkeypatch.setattr(Anchor, "simulate", broken)
+    assert apply(series, 1) == 2
+    assert "no numbers. That it is refused tells of a draw" in " ".join(capsys.readouterr().err.split())
+    assert Ledger().balance("monthly").spent == EPSILON
+
+
+def test_a_refusal_before_any_draw_is_given_back(series, capsys, monkeypatch):
+    def broken(self, fits, rng):
+        assert self.kind == "guess"
+        raise InputError("The guess is no good.")
+
+    monkeypatch.setattr(Anchor, "simulate", broken)
+    assert apply(series, 1) == 2
+    assert "stays charged" not in capsys.readouterr().err
+    assert Ledger().balance("monthly").spent == 0
 
 
 def test_a_sum_without_rho_where_a_release_has_none():

@@ -110,8 +110,8 @@ class ReleaseRun:
         self.synthetic = synthetic_data(self.plan, self.source.kept, drawn, reserved.secret)
         balance = ledger.balance(request.name)
         finding = (
-            f"{balance.releases:,} releases so far; with this one {spent_words(balance)} of "
-            f"{balance.limit or 0:g} is spent or reserved; the chain holds"
+            f"{balance.releases:,} release{'' if balance.releases == 1 else 's'} so far; with this one "
+            f"{spent_words(balance)} of {balance.limit or 0:g} is spent or reserved; the chain holds"
         )
         self.checks = gate.examine(
             self.plan,
@@ -120,6 +120,7 @@ class ReleaseRun:
             self.synthetic,
             finding,
             request.overrides,
+            self.source.anchor,
         )
 
     def _whole(self, seed: int, frozen: RiskMap | None, cache: Cache, progress: Progress) -> Source:

@@ -48,7 +48,7 @@ def last_releases(ledger: Ledger, series: str, plan: Plan, before: str) -> Serie
             records += float(entry.details["anchor_records"])
     if not frames:
         return None
-    which = f"release {numbers[0]}" if len(numbers) == 1 else f"releases {numbers[-1]} to {numbers[0]}"
+    which = f"of release {numbers[0]}" if len(numbers) == 1 else f"of releases {numbers[-1]} to {numbers[0]}"
     return SeriesAnchor(Table(f"{which} of {series}", pd.concat(frames, ignore_index=True), False), records)
 
 

@@ -107,6 +107,7 @@ def examine(
     synthetic: Synthetic,
     ledger_finding: str,
     overrides: dict[str, str],
+    anchor: str = "",
 ) -> list[GateCheck]:
     """All checks, in order.
 
@@ -116,6 +117,8 @@ def examine(
         What the ledger said when it reserved the charge.
     overrides : dict
         Check to reason; applied where the check failed.
+    anchor : str
+        A sentence, of an anchored mechanism.
     """
     found = [
         GateCheck(
@@ -124,7 +127,7 @@ def examine(
         _convergence(fitted),
         _target(plan, fitted.result),
         _growth(plan, fitted.result),
-        _guarantee(standing),
+        _guarantee(standing, anchor),
         _columns(plan, synthetic),
         _copies(plan, fitted, synthetic),
         _order(plan, synthetic),
@@ -206,7 +209,7 @@ def _growth(plan: Plan, result: Result | RecordsResult) -> GateCheck:
     )
 
 
-def _guarantee(standing: Standing) -> GateCheck:
+def _guarantee(standing: Standing, anchor: str) -> GateCheck:
     guarantee = standing.guarantee
     check = partial(GateCheck, "guarantee", "Guarantee")
     if guarantee.strength == 0:
@@ -223,7 +226,8 @@ def _guarantee(standing: Standing) -> GateCheck:
         else standing.warning
     )
     advice = "" if status == PASS else "Tune on another table."
-    return check(status, f"{guarantee.label}; {text}", f"{guarantee.label}; {text}", advice)
+    said = f"{guarantee.label}; {text}"
+    return check(status, f"{said.removesuffix('.')}. {anchor}" if anchor else said, said, advice)
 
 
 def _columns(plan: Plan, synthetic: Synthetic) -> GateCheck:

@@ -178,9 +178,12 @@ def show_plan(plan: Plan) -> None:
         f"{len(s.predictors)} predictors"
     )
     missing = f" Values that mean missing: {plain(', '.join(plan.missing))}." if plan.missing else ""
+    anchor = ""
+    if plan.point.likelihood == "anchored" and s.anchor == "series":
+        anchor = " Each release is anchored at those before it, the first after a pilot."
     st.caption(
         f"Tuned on {plain(plan.tuned_on.name)} ({TUNED_ON[plan.tuned_on.kind]}). {plain(plan.reason)} "
-        f"({plain(plan.decided_by)}, {plan.created[:10]}).{missing}"
+        f"({plain(plan.decided_by)}, {plan.created[:10]}).{missing}{anchor}"
     )
     if plan.warning:
         st.warning(plan.warning, icon=":material/warning:")
