@@ -13,18 +13,28 @@ namespace math {
 // at location = rows[row] * beta, scale = exp(-rows[row] * delta); the first threshold below is minus, the last above
 // plus infinity. gap[j] = threshold[j + 1] - threshold[j], which a difference would round where they lie close:
 // the logarithm is log_inv_logit(above) + log_inv_logit(-below) + log1m_exp(-gap * scale).
-template <typename TT, typename TG, typename TB, typename TD, typename TM, typename TV>
-inline return_type_t<TT, TG, TB, TD> ordered_sum(const TT& threshold, const TG& gap, const TB& beta, const TD& delta,
-                                                 const TM& rows, const std::vector<int>& row,
-                                                 const std::vector<int>& category, const TV& weight, const TV& count,
-                                                 const TV& constant, const double& bound,
-                                                 std::ostream* /*messages*/) {
+// Where gamma has elements, category 0 has the logarithm log_inv_logit(rows[row] * gamma), and each other category
+// log1m_inv_logit(rows[row] * gamma) beside its own.
+template <typename TT, typename TG, typename TB, typename TD, typename TA, typename TM, typename TV>
+inline return_type_t<TT, TG, TB, TD, TA> ordered_sum(const TT& threshold, const TG& gap, const TB& beta,
+                                                     const TD& delta, const TA& gamma, const TM& rows,
+                                                     const std::vector<int>& row, const std::vector<int>& category,
+                                                     const TV& weight, const TV& count, const TV& constant,
+                                                     const double& bound, std::ostream* /*messages*/) {
   const Eigen::VectorXd cut = value_of(threshold), between = value_of(gap);
   const Eigen::VectorXd location = rows * value_of(beta);
   const Eigen::VectorXd scale = (-(rows * value_of(delta)).array()).exp();
   const int n_cuts = cut.size();
   Eigen::VectorXd by_cut = Eigen::VectorXd::Zero(n_cuts), by_gap = Eigen::VectorXd::Zero(between.size());
-  Eigen::VectorXd by_location = Eigen::VectorXd::Zero(rows.rows()), by_spread = by_location;
+  Eigen::VectorXd by_location = Eigen::VectorXd::Zero(rows.rows()), by_spread = by_location, by_logit = by_location;
+  const bool some_apart = gamma.size() > 0;
+  Eigen::ArrayXd log_apart, log_other, share_apart;
+  if (some_apart) {
+    const Eigen::ArrayXd logit = (rows * value_of(gamma)).array(), small = (-logit.abs()).exp();
+    log_apart = logit.min(0.0) - small.log1p();
+    log_other = log_apart - logit;
+    share_apart = (logit > 0.0).select(Eigen::ArrayXd::Ones(logit.size()), small) / (1.0 + small);
+  }
   constexpr double far = 1e3;  // beyond it a logistic function and its slope are 0 or 1
   constexpr Eigen::Index block = 256;  // terms at once: vectorised, and read from memory once
   Eigen::ArrayXd above(block), below(block), apart(block);
@@ -34,7 +44,7 @@ inline return_type_t<TT, TG, TB, TD> ordered_sum(const TT& threshold, const TG& 
     for (Eigen::Index i = 0; i < n; ++i) {
       const int at = row[first + i] - 1, which = category[first + i] - 1;
       const double s = scale.coeff(at), middle = location.coeff(at);
-      above.coeffRef(i) = which < n_cuts ? (cut.coeff(which) - middle) * s : far;
+      above.coeffRef(i) = which >= 0 && which < n_cuts ? (cut.coeff(which) - middle) * s : far;
       below.coeffRef(i) = which > 0 ? (cut.coeff(which - 1) - middle) * s : -far;
       apart.coeffRef(i) = which > 0 && which < n_cuts ? between.coeff(which - 1) * s : far;
     }
@@ -51,14 +61,24 @@ inline return_type_t<TT, TG, TB, TD> ordered_sum(const TT& threshold, const TG& 
     const Eigen::ArrayXd spread = a * by_a + b * by_b + g * by_g;
     for (Eigen::Index i = 0; i < n; ++i) {
       const double w = weight.coeff(first + i), many = count.coeff(first + i);
-      const double term = constant.coeff(first + i) + w * log_share.coeff(i);
+      const int at = row[first + i] - 1, which = category[first + i] - 1;
+      double log_probability = log_share.coeff(i);
+      if (some_apart) {
+        log_probability += which < 0 ? log_apart.coeff(at) : log_other.coeff(at);
+      }
+      const double term = constant.coeff(first + i) + w * log_probability;
       if (std::abs(term) > bound) {
         sum += many * (term > 0.0 ? bound : -bound);
         continue;
       }
       sum += many * term;
-      const int at = row[first + i] - 1, which = category[first + i] - 1;
       const double moving = many * w, scaled = moving * scale.coeff(at);
+      if (some_apart) {
+        by_logit.coeffRef(at) += moving * ((which < 0 ? 1.0 : 0.0) - share_apart.coeff(at));
+      }
+      if (which < 0) {
+        continue;
+      }
       if (which < n_cuts) {
         by_cut.coeffRef(which) += scaled * by_a.coeff(i);
       }
@@ -72,7 +92,7 @@ inline return_type_t<TT, TG, TB, TD> ordered_sum(const TT& threshold, const TG& 
       by_spread.coeffRef(at) -= moving * spread.coeff(i);
     }
   }
-  auto ops = make_partials_propagator(threshold, gap, beta, delta);
+  auto ops = make_partials_propagator(threshold, gap, beta, delta, gamma);
   if constexpr (!is_constant_all<TT>::value) {
     partials<0>(ops) = by_cut;
   }
@@ -84,6 +104,11 @@ inline return_type_t<TT, TG, TB, TD> ordered_sum(const TT& threshold, const TG& 
   }
   if constexpr (!is_constant_all<TD>::value) {
     partials<3>(ops) = rows.transpose() * by_spread;
+  }
+  if constexpr (!is_constant_all<TA>::value) {
+    if (some_apart) {
+      partials<4>(ops) = rows.transpose() * by_logit;
+    }
   }
   return ops.build(sum);
 }

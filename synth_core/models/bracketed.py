@@ -17,7 +17,8 @@ class Bracketed(OrderedLogit):
     """A number lies in one of the declared brackets by `OrderedLogit`, and within it by a density without parameters.
 
     Brackets go from each declared edge to the next. An edge that is declared twice is a bracket of its own: that value
-    alone, such as 0. Within a bracket above 0 the density is that of a uniform logarithm, else uniform.
+    alone, such as 0; the first of them stands apart from the order. Within a bracket above 0 the density is that of a
+    uniform logarithm, else uniform.
     """
 
     name = "bracketed"
@@ -33,6 +34,10 @@ class Bracketed(OrderedLogit):
     def _declared(self) -> int:
         check_edges(self.label, self.options.bracket_edges)
         return len(self.edges) - 1
+
+    def _stands_apart(self) -> int | None:
+        alone = np.flatnonzero(np.diff(self.edges) == 0)
+        return int(alone[0]) if len(alone) and self.n_categories > 2 else None
 
     def _codes(self, outcome: Array) -> NDArray[np.int64]:
         outside = (outcome < self.edges[0]) | (outcome > self.edges[-1])

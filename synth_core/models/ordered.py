@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,10 +13,11 @@ from synth_core.mechanisms.bounds import BLOCK_ELEMENTS, Rows
 from synth_core.mechanisms.censoring import Censoring
 from synth_core.models.base import Array, Draws, Options, Records
 from synth_core.models.categories import OfCategories
-from synth_core.models.coordinates import category_contrasts
+from synth_core.models.coordinates import category_contrasts, penalised_shares
 from synth_core.models.ordered_coordinates import gaps, penalised_cuts
 
 SHARE_SCALE, LOCATION_SCALE, SPREAD_SCALE = 5.0, 2.5, 0.5
+ROOT_2 = np.sqrt(2.0)
 
 
 class OrderedLogit(OfCategories):
@@ -29,30 +31,48 @@ class OrderedLogit(OfCategories):
     name = "ordered"
     label = "Ordered logit regression"
     program = "ordered.stan"
-    parameters = ("log_share", "beta", "delta")
     uses: ClassVar[frozenset[str]] = frozenset({"categories"})
     block_elements = BLOCK_ELEMENTS // 2
 
     def __init__(self, records: Records, options: Options):
         super().__init__(records, options)
-        self.contrasts = category_contrasts(self.n_categories)
+        self.apart = self._stands_apart()
+        self.n_ordered = self.n_categories - (self.apart is not None)
+        self.contrasts = category_contrasts(self.n_ordered)
+        self.parameters = ("log_share", "beta", "delta", *(() if self.apart is None else ("gamma",)))
+
+    def _stands_apart(self) -> int | None:
+        """The category that is not one of an order, if there is one."""
+        return None
+
+    @cached_property
+    def place(self) -> NDArray[np.int64]:
+        """Each category's place among the ordered ones; -1 of the one that stands apart."""
+        places = np.arange(self.n_categories)
+        return places if self.apart is None else np.insert(places[:-1], self.apart, -1)
 
     def stan_data(self, weights: Array, censoring: Censoring | None = None) -> dict[str, Any]:
         kept = self.kept(weights, censoring)
         prior, k = self.options.prior_scale, self.rows.shape[1]
-        scale = np.concatenate(
-            [
-                np.full(self.n_categories - 1, SHARE_SCALE * prior),
-                np.full(k - 1, self.slope_scale_of(LOCATION_SCALE * prior, censoring)),
-                np.full(k - 1, self.slope_scale_of(SPREAD_SCALE * prior, censoring, SPREAD_SCALE)),
-            ]
-        )
+        slope = self.slope_scale_of(LOCATION_SCALE * prior, censoring)
+        spread = self.slope_scale_of(SPREAD_SCALE * prior, censoring, SPREAD_SCALE)
+        scale = np.repeat([SHARE_SCALE * prior, slope, spread], [self.n_ordered - 1, k - 1, k - 1])
         seen = kept if censoring is None else kept + self.counts(weights)
-        center, basis = penalised_cuts(self.rows[:, 1:], seen, scale)
+        center, basis = penalised_cuts(self.rows[:, 1:], seen[:, self.place >= 0], scale)
+        if self.apart is not None:
+            one = seen[:, self.apart]
+            own_scale = np.r_[SHARE_SCALE * prior, np.full(k - 1, slope)]
+            own = penalised_shares(self.rows, np.column_stack([one, seen.sum(axis=1) - one]), own_scale)
+            center = np.concatenate([center, ROOT_2 * own[0]])  # log odds from one orthonormal contrast
+            basis = scipy.linalg.block_diag(basis, ROOT_2 * own[1])
+            scale = np.concatenate([scale, ROOT_2 * own_scale])
+        clamped = self.clamped(weights, censoring)
+        clamped["censored_category"] = self.place[clamped["censored_category"] - 1] + 1
         row, category = np.nonzero(kept)
         return {
             "k": k,
-            "n_categories": self.n_categories,
+            "apart_k": k if self.apart is not None else 0,
+            "n_categories": self.n_ordered,
             "contrasts": self.contrasts,
             "center": center,
             "basis": basis,
@@ -60,39 +80,45 @@ class OrderedLogit(OfCategories):
             "rows": self.rows,
             "n_cells": len(row),
             "cell_row": row + 1,
-            "cell_category": category + 1,
+            "cell_category": self.place[category] + 1,
             "cell_weight": kept[row, category],
             "scale": scale,
-            **self.clamped(weights, censoring),
+            **clamped,
         }
 
     def from_coordinates(self, coordinates: Array) -> Draws:
-        gamma, beta, delta = np.split(
-            coordinates, [self.n_categories - 1, self.n_categories - 2 + self.rows.shape[1]], axis=1
+        k = self.rows.shape[1]
+        share, beta, delta, gamma = np.split(
+            coordinates, np.cumsum([self.n_ordered - 1, k - 1, k - 1]), axis=1
         )
         zero = np.zeros((len(coordinates), 1))
-        return {
-            "log_share": scipy.special.log_softmax(gamma @ self.contrasts.T, axis=1),
+        draws = {
+            "log_share": scipy.special.log_softmax(share @ self.contrasts.T, axis=1),
             "beta": np.hstack([zero, beta]),
             "delta": np.hstack([zero, delta]),
         }
+        return draws if self.apart is None else draws | {"gamma": gamma}
 
     def log_lik(self, draws: Draws, rows: Rows) -> Array:
         # Of the record's own category alone: the others cost many times as much.
-        code = self.code[rows]
+        code = self.place[self.code[rows]]
+        last = self.n_ordered - 1
         cut, gap = gaps(draws["log_share"])
         location, index = self.records.linear_predictor(draws["beta"], rows)
         scale = np.exp(-self.records.linear_predictor(draws["delta"], rows)[0])
         found = np.zeros((len(cut), len(code)))
         for inner, place, sign in (
-            (code < self.n_categories - 1, code, 1.0),
+            ((code >= 0) & (code < last), code, 1.0),
             (code > 0, code - 1, -1.0),
         ):
             at = (cut[:, place[inner]] - location[:, index[inner]]) * scale[:, index[inner]]
             found[:, inner] += scipy.special.log_expit(sign * at)
-        between = (code > 0) & (code < self.n_categories - 1)
+        between = (code > 0) & (code < last)
         with np.errstate(divide="ignore"):
             found[:, between] += np.log(-np.expm1(-gap[:, code[between] - 1] * scale[:, index[between]]))
+        if self.apart is not None:
+            logit, index = self.records.linear_predictor(draws["gamma"], rows)
+            found += scipy.special.log_expit(np.where(code < 0, 1.0, -1.0) * logit[:, index])
         return found + self.log_within()[rows]
 
     def log_shares(self, draws: Draws, rows: Rows) -> tuple[Array, NDArray[np.int64]]:
@@ -100,18 +126,25 @@ class OrderedLogit(OfCategories):
         location, index = self.records.linear_predictor(draws["beta"], rows)
         scale = np.exp(-self.records.linear_predictor(draws["delta"], rows)[0])[:, None]
         at = (cut[:, :, None] - location[:, None]) * scale
-        found = np.zeros((len(cut), self.n_categories, at.shape[2]))
+        found = np.zeros((len(cut), self.n_ordered, at.shape[2]))
         found[:, :-1] += scipy.special.log_expit(at)
         found[:, 1:] += scipy.special.log_expit(-at)
         with np.errstate(divide="ignore"):
             found[:, 1:-1] += np.log(-np.expm1(-gap[:, :, None] * scale))
+        if self.apart is not None:
+            logit = self.records.linear_predictor(draws["gamma"], rows)[0]
+            found += scipy.special.log_expit(-logit)[:, None]
+            found = np.insert(found, self.apart, scipy.special.log_expit(logit), axis=1)
         return found, index
 
     def guess(self, typical: float, spread: float, zeros: float) -> Draws:
         """All categories alike: nobody need guess more."""
         none = np.zeros((1, self.rows.shape[1]))
-        return {
-            "log_share": np.full((1, self.n_categories), -np.log(self.n_categories)),
+        draws = {
+            "log_share": np.full((1, self.n_ordered), -np.log(self.n_ordered)),
             "beta": none,
             "delta": none,
         }
+        if self.apart is not None:
+            draws["gamma"] = none - np.log(self.n_ordered) * np.eye(1, none.shape[1])
+        return draws

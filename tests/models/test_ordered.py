@@ -37,6 +37,23 @@ def case(rng):
     return z, draws, shares
 
 
+@pytest.fixture
+def with_zeros(case, rng):
+    """Draws of brackets of which the second is the value 0 alone, and their shares."""
+    z, draws, _ = case
+    inner = draws | {"log_share": special.log_softmax(draws["log_share"][:, 1:], axis=1)}
+    shares = np.empty((S, N, K))
+    gamma = rng.normal(0, 0.7, (S, z.shape[1]))
+    for s in range(S):
+        upto = np.cumsum(np.exp(inner["log_share"][s]))[:-1]
+        for i in range(N):
+            odds = (special.logit(upto) - z[i] @ draws["beta"][s]) / np.exp(z[i] @ draws["delta"][s])
+            zero = special.expit(z[i] @ gamma[s])
+            others = (1 - zero) * np.diff(np.r_[0.0, special.expit(odds), 1.0])
+            shares[s, i] = others[0], zero, others[1], others[2]
+    return z, inner | {"gamma": gamma}, shares
+
+
 def ordered(z, x):
     return build_model("ordered", records_of(x, z), categories=tuple("abcd"))
 
@@ -45,13 +62,15 @@ def bracketed(z, x, unit=2.0):
     return build_model("bracketed", records_of(x, z), bracket_edges=EDGES, unit=unit)
 
 
-def test_log_lik_by_hand(case, rng):
+def test_log_lik_by_hand(case, with_zeros, rng):
     z, draws, shares = case
     code = rng.integers(0, K, N)
     expected = np.log(shares[:, np.arange(N), code])
     np.testing.assert_allclose(
         ordered(z, code.astype(float)).log_lik(draws, slice(0, N)), expected, rtol=1e-9
     )
+    z, draws, shares = with_zeros
+    expected = np.log(shares[:, np.arange(N), code])
     x = np.array([-2.0, 0.0, 4.0, 25.0])[code]
     # Uniform below 0 and from 0 to 10 (its lower edge is 0), the value 0 alone, a uniform logarithm above 10.
     within = np.array([1 / 5, 1 / 2, 1 / 10, 1 / (25 * np.log(4))])[code] * 2.0
@@ -71,8 +90,8 @@ def test_shares_far_in_the_tails_are_not_rounded_away():
     np.testing.assert_allclose(model.log_lik(draws, slice(None))[0], log_share[0], rtol=1e-12, atol=1e-12)
 
 
-def test_distribution_function_is_the_integral_of_the_density(case):
-    z, draws, shares = case
+def test_distribution_function_is_the_integral_of_the_density(with_zeros):
+    z, draws, shares = with_zeros
     x = np.full(N, 7.0)
     model = bracketed(z, x, unit=1.0)
     found = model.cdf(draws, x, slice(0, N))
@@ -92,8 +111,8 @@ def test_distribution_function_is_the_integral_of_the_density(case):
     )
 
 
-def test_predictive_draws_lie_in_their_brackets_as_often_as_they_should(case, rng):
-    z, draws, shares = case
+def test_predictive_draws_lie_in_their_brackets_as_often_as_they_should(with_zeros, rng):
+    z, draws, shares = with_zeros
     model = bracketed(z, np.full(N, 7.0))
     one = {name: value[3] for name, value in draws.items()}
     drawn = np.array([model.predict(one, rng) for _ in range(4000)])
@@ -126,6 +145,22 @@ def test_estimate_is_the_mode_of_the_penalised_likelihood(rng):
     hessian = approx_fprime(found, lambda at: approx_fprime(at, loss, 1e-6), 1e-4)
     # The expected information stands for the observed one: near it, and no more is asked of coordinates.
     np.testing.assert_allclose(np.diag(factor @ factor.T), np.diag(np.linalg.inv(hessian)), rtol=0.35)
+
+
+def test_the_value_alone_is_a_logistic_regression_and_the_others_are_as_without_it(rng):
+    """Estimates of brackets with a value of its own are those of its two parts, each by itself."""
+    z = np.column_stack([np.ones(N), rng.integers(0, 3, N), rng.normal(size=N).round(1)])
+    x = np.array([-2.0, 0.0, 4.0, 25.0])[rng.integers(0, K, N)]
+    whole = bracketed(z, x).stan_data(np.ones(N))
+    others = build_model("bracketed", records_of(x[x != 0], z[x != 0]), bracket_edges=(-5.0, 0.0, 10.0, 40.0))
+    apart = others.stan_data(np.ones(len(others.records.outcome)))
+    zero = build_model("categorical", records_of((x != 0).astype(float), z), categories=("0", "other"))
+    logit = zero.stan_data(np.ones(N))
+    np.testing.assert_allclose(whole["center"][:6], apart["center"], atol=1e-6)
+    np.testing.assert_allclose(whole["center"][6:], np.sqrt(2) * logit["center"], atol=1e-6)
+    np.testing.assert_allclose(whole["basis"][:6, :6], apart["basis"], atol=1e-6)
+    np.testing.assert_allclose(whole["basis"][6:, 6:], np.sqrt(2) * logit["basis"], atol=1e-6)
+    assert not whole["basis"][6:, :6].any()
 
 
 @pytest.mark.parametrize("some_zero", [False, True])

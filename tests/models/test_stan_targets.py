@@ -106,16 +106,22 @@ def categorical(rng, data, k):
 
 
 def ordered(rng, data, k):
-    gamma = rng.normal(0, 0.7, data["n_categories"] - 1)
+    share = rng.normal(0, 0.7, data["n_categories"] - 1)
     slopes = np.r_[rng.normal(0, 0.5, k - 1), rng.normal(0, 0.3, k - 1)]
-    scale = SCALE * np.r_[np.full(len(gamma), 5.0), np.full(k - 1, 2.5), np.full(k - 1, 0.5)]
-    if data["scale"][len(gamma)] != scale[len(gamma)]:  # of an anchored fit
-        scale[len(gamma) :] = data["scale"][len(gamma) :]
-    flat = np.r_[gamma, slopes]
+    gamma = rng.normal(0, 0.6, data["apart_k"])
+    own = np.sqrt(2) * np.r_[5.0, np.full(k - 1, 2.5)][: len(gamma)]
+    scale = SCALE * np.r_[np.full(len(share), 5.0), np.full(k - 1, 2.5), np.full(k - 1, 0.5), own]
+    first = len(share)
+    if data["scale"][first] != scale[first]:  # of an anchored fit: slopes by the number of columns
+        ends = slice(first, first + 2 * (k - 1)), slice(first + 2 * (k - 1) + 1, None)
+        for part in ends:
+            scale[part] = data["scale"][part]
+    flat = np.r_[share, slopes, gamma]
     draw = {
-        "log_share": special.log_softmax(data["contrasts"] @ gamma),
+        "log_share": special.log_softmax(data["contrasts"] @ share),
         "beta": np.r_[0.0, slopes[: k - 1]],
         "delta": np.r_[0.0, slopes[k - 1 :]],
+        "gamma": gamma,
     }
     return draw, {"u": whitened(data, flat)}, stats.norm(0, scale).logpdf(flat).sum()
 
