@@ -29,7 +29,7 @@ Array = NDArray[np.float64]
 Progress = Callable[[str, float], None]  # what is being done, share done; may raise Cancelled
 
 SLOW_RECORDS = 20_000  # a censored fit needs every record
-RESTART_WARMUP = 300  # of a refit of a slow model: it starts where an earlier run has been, with its metric
+SHORT_WARMUP = 300  # of a refit of a slow model, which starts where an earlier run has been, and where no metric is sought
 _DATA = {"outcome", "predictors", "categorical", "earlier", "model"} | MODEL_OPTIONS
 
 
@@ -138,9 +138,10 @@ class Fits:
         )
 
     def _sampler(self, weights: Array, censoring: Censoring | None) -> Sampler:
-        sampler = replace(self.settings.sampler, adapt_delta=self.model.adapt_delta)
-        if self.model.slow and not _is_plain(weights, censoring):
-            return replace(sampler, warmup=min(sampler.warmup, RESTART_WARMUP))
+        model = self.model
+        sampler = replace(self.settings.sampler, adapt_delta=model.adapt_delta, metric=model.metric)
+        if model.metric == "unit_e" or (model.slow and not _is_plain(weights, censoring)):
+            return replace(sampler, warmup=min(sampler.warmup, SHORT_WARMUP))
         return sampler
 
     def _continues(self, weights: Array, censoring: Censoring | None) -> bool:

@@ -35,6 +35,7 @@ class Sampler:
     warmup: int = 1000
     seed: int = 1
     adapt_delta: float = 0.8
+    metric: str = "diag_e"  # adapted in the warm-up; "unit_e" is not
 
 
 @dataclass(frozen=True)
@@ -158,6 +159,7 @@ def sample(
         "iter_sampling": sampler.draws,
         "seed": sampler.seed,
         "adapt_delta": sampler.adapt_delta,
+        "metric": sampler.metric,
         "refresh": max(1, (sampler.warmup + sampler.draws) // 20),
         **_started(start, sampler.chains),
     }

@@ -159,6 +159,9 @@ class Model(ABC):
     slow: ClassVar[bool] = False  # refits have a shorter warm-up, and a preview is shown meanwhile
     parameters: tuple[str, ...]  # Stan variables that log_lik, cdf and predict need
     adapt_delta: ClassVar[float] = 0.8
+    metric: ClassVar[str] = (
+        "diag_e"  # "unit_e" where the coordinates have no need of another: a short warm-up does
+    )
     takes_anchor: bool = True  # its program subtracts an anchor before it clamps
     takes_anchor_prior: ClassVar[bool] = True  # and takes a prior from it, see `unclamped`
     takes_guess: ClassVar[bool] = True  # `guess` makes parameters of a guess

@@ -112,7 +112,7 @@ def test_numbers_are_those_of_the_code():
     )
     assert (safety_factor(1001), safety_factor(1000)) == (1.05, 1.10)
     assert "$s$ is 1.05 for more than 1,000 records and 1.10 otherwise" in section("Several data sets")
-    assert f"at most {fits.RESTART_WARMUP} warm-up iterations" in section("Where slow fits start")
+    assert f"at most {fits.SHORT_WARMUP} warm-up iterations" in section("Where slow fits start")
     assert f"more than {fits.SLOW_RECORDS:,} records" in section("Preview")
 
 
