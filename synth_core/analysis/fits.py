@@ -29,7 +29,8 @@ Array = NDArray[np.float64]
 Progress = Callable[[str, float], None]  # what is being done, share done; may raise Cancelled
 
 SLOW_RECORDS = 20_000  # a censored fit needs every record
-SHORT_WARMUP = 300  # of a refit of a slow model, which starts where an earlier run has been, and where no metric is sought
+# Of a refit of a slow model, which starts where an earlier run has been, and where no metric is sought.
+SHORT_WARMUP = 300
 _DATA = {"outcome", "predictors", "categorical", "earlier", "model"} | MODEL_OPTIONS
 
 
