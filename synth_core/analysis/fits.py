@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from synth_core.analysis.selection import selected
-from synth_core.analysis.settings import MODEL_OPTIONS, Settings
+from synth_core.analysis.settings import MODEL_OPTIONS, Settings, unsaid
 from synth_core.data.design import DesignTransform, Selection
 from synth_core.data.table import Table
 from synth_core.engine.sampling import Posterior, Sampler, sample
@@ -300,7 +300,8 @@ class Fits:
     def records_key(self) -> Any:
         """What the log-likelihoods depend on, besides the draws."""
         held = None if self.transform is None else [self.transform.center, self.transform.scale]
-        return [self.table.fingerprint, self.settings.model_dump(include=_DATA), held]
+        said = self.settings.model_dump(include=_DATA - unsaid(self.settings))
+        return [self.table.fingerprint, said, held]
 
     def _wait(self) -> None:
         self.progress("waiting for the same computation elsewhere", 0.0)

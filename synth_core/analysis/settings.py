@@ -18,6 +18,7 @@ from synth_core.models.bracketed import check_edges
 from synth_core.system import limits
 
 MODEL_OPTIONS = {field.name for field in fields(Options)}
+LATER = ("categories", "bracket_edges", "counts_share")  # settings that older files and digests do not hold
 
 
 def _setting(
@@ -268,6 +269,12 @@ class Settings(BaseModel):
     @property
     def sampler(self) -> Sampler:
         return Sampler(self.chains, self.draws, self.warmup, self.seed)
+
+
+def unsaid(settings: Settings) -> set[str]:
+    """Settings that were added later and are at their defaults: left out where a digest is to stay the same."""
+    defaults = Settings.model_fields
+    return {name for name in LATER if getattr(settings, name) == defaults[name].default}
 
 
 def make_settings(**values: Any) -> Settings:

@@ -50,7 +50,8 @@ def fitted_design(analysis: Analysis) -> Design:
         return pd.concat(parts, ignore_index=True)
 
     # What the fit is of, not its key: that changes with the program's version, and the databases of a seed would.
-    law = json.dumps([*fits.records_key(), asdict(s.sampler)], sort_keys=True)
+    chains = {name: value for name, value in asdict(s.sampler).items() if name != "metric"}  # the family's
+    law = json.dumps([*fits.records_key(), chains], sort_keys=True)
     return Design(f"fitted:{hashlib.sha256(law.encode()).hexdigest()}", simulate)
 
 

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_serializer, field_validator, model_validator
 
 from synth_core.analysis.records.blocks import Part, common_of, parts_of
-from synth_core.analysis.settings import Settings
+from synth_core.analysis.settings import Settings, unsaid
 from synth_core.mechanisms.catalogue import HISTOGRAM, NO_TABLE, Mechanism, find_mechanism
 from synth_core.mechanisms.composition import Count
 from synth_core.mechanisms.guarantees import GUARANTEES, Guarantee
@@ -158,8 +158,7 @@ class Plan(_Closed):
     @field_serializer("settings")
     def _without_seed(self, value: Settings) -> dict[str, Any]:
         # As `limit_delta`: left out where there are none.
-        unsaid = set() if value.categories else {"categories"}
-        return value.model_dump(mode="json", exclude={*UNPLANNED, *unsaid})
+        return value.model_dump(mode="json", exclude={*UNPLANNED, *unsaid(value)})
 
     @model_validator(mode="after")
     def _carries_its_anchor(self) -> Plan:
