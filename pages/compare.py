@@ -2,7 +2,15 @@
 
 import streamlit as st
 
-from synth_core.ui.compare import controls, play, range_controls, range_results, records_results, share
+from synth_core.ui.compare import (
+    controls,
+    division,
+    play,
+    range_controls,
+    range_results,
+    records_results,
+    share,
+)
 from synth_core.ui.compare.results import show_results
 from synth_core.ui.compare.steps import steps_menu
 from synth_core.ui.compare.subgroups import choose_groups
@@ -33,6 +41,7 @@ if view == RANGE:
     range_results.show_results()
 elif chosen and view == RECORDS:
     records_results.show_results(chosen, pair)
+    division.show_division(chosen)
 elif chosen:
     show_results(chosen)
 else:

@@ -12,6 +12,7 @@ from synth_core.analysis.result import Result
 from synth_core.analysis.subgroups import MIN_RECORDS, Group, groups_of
 from synth_core.cli.compare_output import as_json, groups_json, print_groups, print_table
 from synth_core.cli.data import add_reading, add_simulated, load_anchor, load_reference, table_of
+from synth_core.cli.division import add_accuracy, run_division
 from synth_core.cli.records import add_blocks, check_no_shares, run_blocks
 from synth_core.cli.settings_arguments import add_settings, settings_from
 from synth_core.data.examples import EXAMPLES
@@ -27,6 +28,7 @@ def add(commands: Any) -> None:
     compare = commands.add_parser("compare", help="run mechanisms on a table, side by side")
     add_options(compare, ["unweighted", "weighted"])
     add_blocks(compare)
+    add_accuracy(compare)
     compare.add_argument("--format", choices=("table", "json"), default="table")
     compare.add_argument("--by", metavar="PREDICTOR", help="accuracy within groups of a predictor, too")
     compare.set_defaults(run=run_compare)
@@ -77,6 +79,8 @@ def open_analysis(args: argparse.Namespace) -> tuple[Analysis, list[str]]:
 
 def run_compare(args: argparse.Namespace) -> int:
     """Run the mechanisms one after another and print them."""
+    if args.accuracy:
+        return run_division(args)
     if args.block:
         return run_blocks(args)
     check_no_shares(args)

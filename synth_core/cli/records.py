@@ -71,7 +71,7 @@ def read_block(text: str) -> Block:
         model,
         {key: _typed(key, value) for key, value in given.items()},
         None if missing is None else tuple(filter(None, missing.split(","))),
-        None if scale is None else _number(scale, f"Block '{name}': earlier_scale"),
+        None if scale is None else number_of(scale, f"Block '{name}': earlier_scale"),
     )
 
 
@@ -83,7 +83,7 @@ def _typed(key: str, value: str) -> Any:
     return True if field is not None and field.annotation is bool and not value else value
 
 
-def _number(text: str, what: str) -> float:
+def number_of(text: str, what: str) -> float:
     try:
         return float(text)
     except ValueError:
@@ -101,7 +101,7 @@ def blocks_from(args: argparse.Namespace) -> tuple[Block, ...]:
         name, _, share = text.rpartition("=")
         if name not in blocks:
             raise InputError(f"--share names '{name}', which is no block (given: {text}).")
-        blocks[name] = replace(blocks[name], share=_number(share, f"The share of '{name}'"))
+        blocks[name] = replace(blocks[name], share=number_of(share, f"The share of '{name}'"))
     return tuple(blocks.values())
 
 

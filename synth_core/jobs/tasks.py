@@ -154,6 +154,20 @@ def records_task(
     return replace(task, spec=spec | {"key": task.key})
 
 
+def division_task(
+    table: Table,
+    settings: Settings,
+    blocks: Sequence[Block],
+    mechanism: str,
+    wanted: dict[str, float],
+    reference: Table | None = None,
+) -> Task:
+    """How ε is divided among the blocks by what is asked of each; raises InputError as `parts_of` does."""
+    spec = _spec("division", table, _first(settings, blocks), mechanism, reference)
+    spec |= {"blocks": [asdict(block) for block in blocks], "wanted": wanted}
+    return _task(spec, _tables(table, reference), background=True)
+
+
 def contract_task(table: Table, settings: Settings) -> Task:
     """Whether the own program of the settings keeps the contract on the table."""
     return _task(_spec("contract", table, settings, "", None), (table,))

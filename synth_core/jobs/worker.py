@@ -134,6 +134,12 @@ def _records(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
     return summary
 
 
+def _division(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
+    from synth_core.experiments.explore.division import divide
+
+    return divide(_whole(analysis, spec), spec["mechanism"], spec["wanted"]).as_dict()
+
+
 def _point(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
     from synth_core.experiments.explore.point import run_point
 
@@ -210,6 +216,7 @@ _ANSWERS = {
     "sensitivity": _sensitivity,
     "mechanism": _mechanism,
     "records": _records,
+    "division": _division,
     "point": _point,
     "tune": _tune,
     "plan": _plan,

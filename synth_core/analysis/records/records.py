@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -194,11 +194,22 @@ class RecordsAnalysis:
             )
         self.records: WholeRecords = whole_records(table, blocks, self.predictors)
         self.table, self.loaded = self.records.table, table
+        self._others = reference, anchor
         self._reference, self._anchor = (
             None if other is None else whole_records(other, blocks, self.predictors).table
             for other in (reference, anchor)
         )
         self._analyses: dict[tuple[int, bool], Analysis] = {}
+
+    def dividing(self, epsilons: dict[str, float]) -> RecordsAnalysis:
+        """The same with these epsilons of the variables, of which the sum is that of a record."""
+        total = sum(epsilons.values())
+        blocks = tuple(replace(block, share=epsilons[block.name] / total) for block in self.blocks)
+        common = self.common | {"epsilon": total}
+        reference, anchor = self._others
+        return RecordsAnalysis(
+            self.loaded, blocks, common, self.cache, self.progress, reference, anchor, self._entropy
+        )
 
     @cached_property
     def _first(self) -> Analysis:

@@ -80,6 +80,9 @@ class ExploreChoices(BaseModel):
     share: int = 90  # percent of releases in which the accuracy is to hold
     target: float = 4.0  # epsilon
     same: str | None = None  # the mechanism whose epsilon is to be reached
+    accuracies: tuple[
+        tuple[str, float], ...
+    ] = ()  # of whole records: variables, and the difference asked of each
 
 
 class Choices(BaseModel):

@@ -1,0 +1,187 @@
+"""How much of epsilon each sensitive variable needs for the accuracy that is asked of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from synth_core.analysis.records.blocks import Block, shares_of
+from synth_core.analysis.records.records import RecordsAnalysis, RecordsResult
+from synth_core.errors import InputError
+from synth_core.mechanisms.catalogue import find_mechanism
+
+RANGE = (0.05, 20.0)  # of a variable's epsilon, in which it is looked for
+HALVINGS = 5  # of that range, on a logarithmic scale
+DIGITS = 3
+WHY_NOT = {
+    False: "with more ε neither: the model itself is that far off",
+    True: "since the variables before it have less ε now: ask a little more of them, or of it",
+}
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one variable was asked, and what it got.
+
+    Attributes
+    ----------
+    wanted : float or None
+        Largest difference of the distribution functions, or total variation of categories; None: nothing was asked,
+        and its epsilon stays.
+    reached : float
+        The same of the division, as a mean over its data sets.
+    epsilon, share : float
+    reachable : bool
+        Whether it was reached where all variables had the largest epsilon.
+    """
+
+    name: str
+    wanted: float | None
+    reached: float
+    epsilon: float
+    share: float
+    reachable: bool
+
+    @property
+    def met(self) -> bool:
+        """Whether what was asked is reached."""
+        return self.wanted is None or self.reached <= self.wanted
+
+
+@dataclass(frozen=True)
+class Division:
+    """A division of epsilon among the variables of a record, found on the confidential table itself.
+
+    Attributes
+    ----------
+    epsilon : float
+        Of the whole record, the sum.
+    trials : int
+        How often the whole records were refitted.
+    """
+
+    mechanism: str
+    shares: tuple[Share, ...]
+    epsilon: float
+    trials: int
+    problems: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The documented JSON."""
+        shares = [asdict(each) | {"met": each.met} for each in self.shares]
+        return asdict(self) | {"shares": shares, "problems": list(self.problems)}
+
+
+def check_division(blocks: tuple[Block, ...], mechanism: str, wanted: dict[str, float]) -> None:
+    """Refuse in words what cannot be divided; raises InputError."""
+    point = find_mechanism(mechanism)
+    if not point.keeps_epsilon:
+        raise InputError(
+            f"{point.label}: its ε is measured and not set, so there is none to divide. Take a strict mechanism, such "
+            f"as anchored."
+        )
+    names = [block.name for block in blocks]
+    unknown = [name for name in wanted if name not in names]
+    if unknown:
+        raise InputError(
+            f"There is no sensitive variable '{unknown[0]}'; there are: {', '.join(names) or 'none'}."
+        )
+    if not wanted:
+        raise InputError("Say what accuracy is wanted of at least one sensitive variable.")
+    for name, value in wanted.items():
+        if not (math.isfinite(value) and 0 < value < 1):
+            raise InputError(f"'{name}': a largest difference lies between 0 and 1 (given: {value:g}).")
+
+
+def divide(whole: RecordsAnalysis, mechanism: str, wanted: dict[str, float]) -> Division:
+    """The least epsilon of each variable with which the accuracy that is asked of it is reached.
+
+    All variables are searched at once, by halving: a variable's accuracy follows its own epsilon, and a little those
+    of the variables before it, so the division that was found is fitted once more and told as it is then.
+
+    Parameters
+    ----------
+    wanted : dict of float
+        By variable; one that is not named keeps its epsilon.
+
+    Raises
+    ------
+    InputError
+        If nothing can be divided. FitError if a fit fails; Cancelled passes through.
+    """
+    check_division(whole.blocks, mechanism, wanted)
+    total = whole.parts[0].settings.epsilon / whole.parts[0].share
+    kept = {b.name: total * share for b, share in zip(whole.blocks, shares_of(whole.blocks), strict=True)}
+    low = {name: RANGE[0] for name in wanted}
+    high = {name: RANGE[1] for name in wanted}
+    steps = HALVINGS + 2
+    trials = 0
+
+    def fitted(epsilons: dict[str, float]) -> RecordsResult:
+        nonlocal trials
+        trials += 1
+        at, tell = trials, whole.progress
+        found = whole.dividing(kept | epsilons)
+        found.progress = lambda text, share: tell(
+            f"division {min(at, steps)} of {steps}: {text}", (min(at, steps) - 1 + share) / steps
+        )
+        return found.run(mechanism)
+
+    last = fitted(high)
+    # What the largest epsilon does not reach, none does: it stays there, and is told.
+    open_ = [name for name in wanted if _distances(last)[name] <= wanted[name]]
+    for _ in range(HALVINGS):
+        if not open_:
+            break
+        middle = high | {name: _rounded(math.sqrt(low[name] * high[name])) for name in open_}
+        distances = _distances(fitted(middle))
+        for name in open_:
+            (high if distances[name] <= wanted[name] else low)[name] = middle[name]
+    if open_:
+        last = fitted(high)
+    distances = _distances(last)
+    epsilons = kept | high
+    total = sum(epsilons.values())
+    return Division(
+        last.mechanism,
+        tuple(
+            Share(
+                name,
+                wanted.get(name),
+                distances[name],
+                epsilons[name],
+                epsilons[name] / total,
+                name in open_ or name not in wanted,
+            )
+            for name in epsilons
+        ),
+        total,
+        trials,
+        last.problems,
+    )
+
+
+def _distances(found: RecordsResult) -> dict[str, float]:
+    """Of each variable; of one that may be missing the larger of its two parts'."""
+    distances: dict[str, float] = {}
+    for part in found.parts:
+        name = part.part.block.name
+        distances[name] = max(distances.get(name, 0.0), part.distance)
+    return distances
+
+
+def _rounded(x: float) -> float:
+    return float(f"{x:.{DIGITS}g}")
+
+
+def division_words(found: Division) -> list[str]:
+    """The division in plain sentences, a line a variable."""
+    lines = [f"ε = {found.epsilon:.3g} for a whole record, divided by what is asked of each variable:"]
+    for each in found.shares:
+        asked = "nothing asked" if each.wanted is None else f"at most {each.wanted:g} asked"
+        said = "" if each.met else f": NOT reached, {WHY_NOT[each.reachable]}"
+        lines.append(
+            f"{each.name}: ε = {each.epsilon:.3g} ({each.share:.1%}), difference {each.reached:.3g}, {asked}{said}"
+        )
+    return lines

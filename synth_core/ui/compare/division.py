@@ -1,0 +1,151 @@
+"""Below the pictures of whole records: how ε is divided by the accuracy that is asked of each variable."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from synth_core.experiments.explore.division import WHY_NOT, check_division
+from synth_core.experiments.explore.wording import DATA_DEPENDENT
+from synth_core.jobs.tasks import division_task
+from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.ui.shared import background
+from synth_core.ui.shared.widgets import own_number
+from synth_core.ui.state import session
+
+RUN = "division"
+POLL_SECONDS = 0.6
+BOUNDS = (0.001, 0.999)
+A_ROW = 4
+
+
+def show_division(chosen: tuple[str, ...]) -> None:
+    """The panel; it refreshes itself while the search runs, and only then."""
+    run = background.current(RUN)
+    active = run is not None and run.running
+    with st.expander("Divide ε by the accuracy asked of each variable", expanded=run is not None):
+        st.fragment(_panel, run_every=POLL_SECONDS if active else None)(chosen, active)
+
+
+def _panel(chosen: tuple[str, ...], polling: bool) -> None:
+    run = background.current(RUN)
+    if polling != (run is not None and run.running):
+        st.rerun()
+    strict = [key for key in chosen if find_mechanism(key).keeps_epsilon]
+    if not strict:
+        st.caption("Choose a mechanism whose ε is set and not measured on the left, such as Anchored.")
+        return
+    wanted = _asked()
+    left, right = st.columns([5, 2], vertical_alignment="bottom")
+    mechanism = left.radio(
+        "Mechanism", strict, format_func=lambda key: find_mechanism(key).label, horizontal=True
+    )
+    right.button(
+        "Find the least ε",
+        key="divide",
+        width="stretch",
+        disabled=not wanted or (run is not None and run.running),
+        on_click=session.attempt,
+        args=(RUN, _start, mechanism, wanted),
+        help="Refits all variables about seven times, and halves the range of each one's ε each time.",
+    )
+    session.show_message(RUN)
+    if run is not None:
+        _result(run)
+
+
+def _asked() -> dict[str, float]:
+    """A box for each variable: the largest difference that is still good enough."""
+    choices = session.choices()
+    kept = dict(choices.explore.accuracies)
+    names = [block.name for block in choices.whole]
+    for first in range(0, len(names), A_ROW):
+        for column, name in zip(st.columns(A_ROW), names[first : first + A_ROW], strict=False):
+            found = own_number(
+                f"Largest difference of {session.plain(name)}",
+                BOUNDS,
+                kept.get(name),
+                0.01,
+                f"asked {name} {kept.get(name)}",
+                column,
+                placeholder="nothing asked",
+                format="%g",
+                help="Of the distribution functions; of categories half of the sum of the differences of shares.",
+            )
+            if found != kept.get(name):
+                kept = (
+                    {**kept, name: found}
+                    if found is not None
+                    else {k: v for k, v in kept.items() if k != name}
+                )
+                explore = choices.explore.model_copy(update={"accuracies": tuple(kept.items())})
+                session.change(choices.model_copy(update={"explore": explore}))
+                st.rerun()
+    return {name: kept[name] for name in names if name in kept}
+
+
+def _start(mechanism: str, wanted: dict[str, float]) -> None:
+    """Button callback."""
+    browser, blocks = session.current(), session.choices().whole
+    check_division(blocks, mechanism, wanted)
+    task = division_task(browser.table, session.settings(), blocks, mechanism, wanted, browser.reference)
+    background.start(RUN, [task], (mechanism, wanted))
+
+
+def _result(run: Any) -> None:
+    """How far the search is, or what it found."""
+    left, right = st.columns([6, 1], vertical_alignment="center")
+    if run.running:
+        text, share = run.having("queued", "running")[0].progress()
+        left.progress(share, text=session.plain(text))
+        right.button("Cancel", key="stop_division", width="stretch", on_click=background.stop, args=(RUN,))
+        return
+    stopped = run.having("failed", "cancelled")
+    if stopped:
+        words = stopped[0].error or "Stopped; what was computed is kept."
+        left.warning(session.plain(words), icon=":material/info:")
+        right.button(
+            "Continue", key="resume_division", width="stretch", on_click=background.resume, args=(RUN,)
+        )
+        return
+    found = run.summaries()[0]
+    point = find_mechanism(found["mechanism"])
+    unmet = [each for each in found["shares"] if not each["met"]]
+    left.markdown(
+        session.plain(f"ε = {found['epsilon']:.3g} for a whole record ({point.label}) ")
+        + ("reaches what is asked." if not unmet else "does **not** reach all that is asked.")
+    )
+    if right.button("Use it", key="use_division", width="stretch", help="Sets ε and each variable's share."):
+        _use(found)
+        st.rerun()
+    st.dataframe(
+        pd.DataFrame(
+            {
+                "Variable": each["name"],
+                "ε": f"{each['epsilon']:.3g}",
+                "Share": f"{each['share']:.1%}",
+                "Largest difference": f"{each['reached']:.3g}",
+                "Asked": "–" if each["wanted"] is None else f"at most {each['wanted']:g}",
+                "": "" if each["met"] else f"not reached, {WHY_NOT[each['reachable']]}",
+            }
+            for each in found["shares"]
+        ),
+        hide_index=True,
+    )
+    for problem in found["problems"]:
+        st.caption(session.plain(f"A fit has not converged: {problem}"))
+    st.caption(DATA_DEPENDENT)
+
+
+def _use(found: dict[str, Any]) -> None:
+    """The division becomes the choice."""
+    choices = session.choices()
+    shares = {each["name"]: each["share"] for each in found["shares"]}
+    if {block.name for block in choices.whole} != shares.keys():
+        return
+    blocks = tuple(replace(block, share=shares[block.name]) for block in choices.whole)
+    settings = choices.settings.model_copy(update={"epsilon": found["epsilon"]})
+    session.change(choices.model_copy(update={"blocks": blocks, "settings": settings}))
