@@ -99,7 +99,7 @@ def planned(
     counted: str,
     edges: tuple[float, ...],
 ) -> list[Beside]:
-    """Every run of the rivals at every epsilon; the first seed is that of the settings.
+    """Every run of the rivals at every epsilon, the quick ones first; the first seed is that of the settings.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def planned(
             f"These are {len(asked):,} runs of other synthesizers; at most {MAX_RUNS:,} are made at once. Take fewer "
             f"runs of each, or fewer synthesizers."
         )
-    return [Beside(each, counted, edges) for each in asked]
+    return [Beside(each, counted, edges) for each in sorted(asked, key=lambda each: RIVALS[each.who].slow)]
 
 
 def run_key(fingerprint: str, settings: Settings, beside: Beside) -> str:

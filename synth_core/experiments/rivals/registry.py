@@ -46,8 +46,8 @@ class Rival:
 
 
 RIVALS = {
-    "mst": Rival("MST", graphical.mst, graphical.check_installed, seconds=10.0),
-    "aim": Rival("AIM", graphical.aim, graphical.check_installed, seconds=15.0),
+    "mst": Rival("MST", graphical.mst, graphical.check_installed, seconds=20.0),
+    "aim": Rival("AIM", graphical.aim, graphical.check_installed, seconds=90.0),
     "histogram": Rival("Histogram of all cells", simple.joint_histogram),
     "one-way": Rival("Histogram of each variable", simple.one_way_histograms, same_alone="histogram"),
     "sample": Rival(f"Sample of {simple.SAMPLE_SHARE:.0%}", simple.sample, private=False),

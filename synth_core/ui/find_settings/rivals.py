@@ -58,19 +58,16 @@ def _chosen() -> list[str]:
 
 
 def _choose_how() -> None:
-    left, right = st.columns([2, 3], gap="xsmall", vertical_alignment="bottom")
-    with left:
-        number("Runs of each", "explore.rival_runs", RUNS, 1)
-    with right:
-        pick(
-            "selectbox",
-            "Their promise",
-            "explore.rival_budget",
-            list(BUDGETS),
-            format_func=BUDGETS.__getitem__,
-            help="One draw with terms clamped at ±ε/2 keeps both: ε-DP, and zCDP with ρ = ε²/8. MST and AIM are made for "
-            "ρ, and are less accurate under ε-DP.",
-        )
+    number("Runs of each, at each ε", "explore.rival_runs", RUNS, 1)
+    pick(
+        "selectbox",
+        "Their promise",
+        "explore.rival_budget",
+        list(BUDGETS),
+        format_func=BUDGETS.__getitem__,
+        help="One draw with terms clamped at ±ε/2 keeps both: ε-DP, and zCDP with ρ = ε²/8. MST and AIM are made "
+        "for ρ, and are less accurate under ε-DP.",
+    )
     if not family(session.choices().settings.model).uses & {"categories", "bracket_edges"}:
         _declare_edges()
 
@@ -88,7 +85,8 @@ def _declare_edges() -> None:
         on_change=session.attempt,
         args=("edges", _store_edges, key, outcome),
         help="Separated by commas; the first and the last are the smallest and the largest value that may occur. "
-        "Declare them from knowledge of the variable, never by looking at the data: edges taken from it void the promise.",
+        "Declare them from knowledge of the variable, never by looking at the data: edges taken from it "
+        "void the promise.",
     )
     session.show_message("edges")
 
