@@ -175,7 +175,7 @@ def test_other_synthesizers_stand_beside_the_map(new_page):
     painted(page)
     number(page, "Runs of each, at each ε", 6)
     expect(page.get_by_role("button", name=f"Add to the map: {runs + runs // 5} runs")).to_be_enabled()
-    box = page.get_by_label("Edges of their bins")
+    box = page.get_by_role("textbox", name="Edges of their bins")
     box.fill("0, 0.5, 0.2")
     box.press("Enter")
     expect(page.get_by_text("must be three or more finite numbers that ascend")).to_be_visible()

@@ -32,7 +32,11 @@ from synth_core.system.entries import get_or_compute
 Array = NDArray[np.float64]
 Summary = dict[str, Any]
 
-CODE = ("experiments/rivals", "experiments/explore/measures.py")  # that decides a run
+CODE = (  # that decides a run
+    *(f"experiments/rivals/{name}.py" for name in ("beside", "budget", "cells", "declared", "graphical")),
+    *(f"experiments/rivals/{name}.py" for name in ("problem", "registry", "simple")),
+    "experiments/explore/measures.py",
+)
 MAX_RUNS = 1_000  # asked for at once
 
 

@@ -25,6 +25,7 @@ from synth_core.ui.state import session
 from synth_core.ui.state.browser import BackgroundRun
 
 RIVALS_RUN = "rivals"
+WAITING = "rivals_waiting"
 RUNS = (2, 100)  # of each at each epsilon: a band needs two
 BUDGETS = {"rho": "zCDP, ρ = ε²/8", "epsilon": "ε-DP, the same ε"}
 SAME = ("outcome", "predictors", "categorical")  # settings without which a run is of another question
@@ -115,6 +116,7 @@ def _button(asked: Asked) -> None:
     st.caption(session.plain(words))
     filling = background.current(MAP_RUN)
     if filling is None or filling.running:
+        st.session_state[WAITING] = filling is not None
         st.caption("They can be added once the map is filled.")
         return
     epsilons = strict_epsilons(filling.summaries(), asked.measure)
@@ -139,6 +141,11 @@ def _button(asked: Asked) -> None:
         seconds = sum(task.spec["seconds"] for task in tasks) / manager().n_lanes
         st.caption(f"{at} {duration(seconds)}, less where runs are known. {NOT_HERE}")
     session.show_message(RIVALS_RUN)
+
+
+def waits_for_map() -> bool:
+    """Whether the button was left out in this run because the map was not filled yet: it may have ended since."""
+    return bool(st.session_state.pop(WAITING, False))
 
 
 def _planned(asked: Asked, epsilons: tuple[float, ...]) -> list[Beside]:

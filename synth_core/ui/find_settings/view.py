@@ -48,6 +48,7 @@ Summary = dict[str, Any]
 def show(asked: Asked | None, wanted: Target | EpsilonTarget | None, key: tuple[str, ...] | None) -> None:
     """The main area; it refreshes itself while something runs, and only then."""
     active = any(run is not None and run.running for run in map(background.current, RUNS))
+    active |= rivals.waits_for_map()
     st.fragment(_view, run_every=POLL_SECONDS if active else None)(asked, wanted, key, active)
 
 
