@@ -114,6 +114,7 @@ def _line(
         fill="toself",
         fillcolor=transparent(look, 0.18),
         line={"width": 0, "color": transparent(look, 0.0)},
+        legend="legend3",  # a group in the legend of mechanisms would set that one in columns
         legendgroup=group,
         showlegend=False,
     )

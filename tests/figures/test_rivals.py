@@ -42,6 +42,8 @@ def test_a_band_is_the_mean_and_two_standard_errors():
     areas = [t for t in figure["traces"] if t.get("fill") == "toself"]
     mine = next(t for t in areas if t["legendgroup"] == mst["legendgroup"])
     assert mine["y"] == pytest.approx([0.02 + error, 0.008, 0.008, 0.02 - error])
+    # A group in another legend would set that one in columns, over the others.
+    assert all(t["legend"] == "legend3" for t in figure["traces"] if "legendgroup" in t)
     # The sample has no ε: its line goes from end to end, at the mean, within ± 2 × 0.01 (two runs, 0.02 apart).
     assert sample["y"] == pytest.approx([0.07, 0.07])
     assert sample["error_y"]["array"] == pytest.approx([0.02, 0.02])
