@@ -133,7 +133,7 @@ def _legends(n_frontiers: int, n_mechanisms: int, n_rivals: int) -> dict[str, An
         "showlegend": True,
         "legend": look | {"y": 1 + gap / inside},
         "legend2": look | {"y": 1 + (gap + row * lower) / inside},
-        "legend3": look | {"y": 1 + (gap + row * (lower + upper)) / inside},
+        "legend3": look | {"y": 1 + (gap + row * (lower + upper)) / inside, "tracegroupgap": 0},
         "margin": {"l": 64, "r": 18, "t": top, "b": bottom},
     }
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from synth_core.analysis.measures import is_relative, measure_label, value_text
 from synth_core.experiments.explore.wording import epsilon_number
-from synth_core.experiments.rivals.bands import RivalBand
+from synth_core.experiments.rivals.bands import RivalBand, error_text
 from synth_core.experiments.rivals.budget import Budget
 from synth_core.figures.palette import rival_look, transparent
 from synth_core.figures.parts import TEXT, scatter
@@ -22,14 +22,6 @@ READING = (
 def shown_bands(bands: Sequence[RivalBand], measure: str) -> list[RivalBand]:
     """Those whose error is a number."""
     return [band for band in bands if math.isfinite(band.mean.get(measure, math.nan))]
-
-
-def error_text(band: RivalBand, measure: str) -> str:
-    """The error of a rival in words."""
-    mean, error = band.mean[measure], band.error[measure]
-    if error is None:
-        return f"{value_text(measure, mean)} in the only run"
-    return f"{value_text(measure, mean)} ± {value_text(measure, error)} (mean ± 2 standard errors of {band.runs} runs)"
 
 
 def promise_text(band: RivalBand) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from synth_core.analysis.measures import value_text
 from synth_core.experiments.explore.wording import Summary, frontier_points
 from synth_core.experiments.rivals.budget import GUARANTEE
 from synth_core.experiments.rivals.registry import RIVALS
@@ -77,3 +78,11 @@ def bands_of(runs: Iterable[Summary]) -> list[RivalBand]:
             )
         )
     return found
+
+
+def error_text(band: RivalBand, measure: str) -> str:
+    """The error of a rival in words."""
+    mean, error = band.mean[measure], band.error[measure]
+    if error is None:
+        return f"{value_text(measure, mean)} in the only run"
+    return f"{value_text(measure, mean)} ± {value_text(measure, error)} (mean ± 2 standard errors of {band.runs} runs)"
