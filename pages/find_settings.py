@@ -3,7 +3,7 @@
 import streamlit as st
 
 from synth_core.errors import InputError
-from synth_core.ui.find_settings import controls, goal, view
+from synth_core.ui.find_settings import controls, goal, rivals, view
 from synth_core.ui.state import session
 
 asked = wanted = key = None
@@ -12,6 +12,7 @@ try:
         asked = controls.choose_map()
         if asked is not None:
             key = controls.map_button(asked)
+            rivals.choose_rivals(asked)
     if asked is not None:
         with st.container(border=True, key="goal"):
             wanted = goal.choose_goal(asked)

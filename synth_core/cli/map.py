@@ -10,6 +10,7 @@ from typing import Any
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.measures import percentile_of
 from synth_core.cli.compare import add_options, open_analysis
+from synth_core.cli.map_rivals import add_rivals, as_json, as_rows, notes, run_rivals
 from synth_core.errors import FitError, InputError
 from synth_core.experiments.explore.knobs import KNOBS
 from synth_core.experiments.explore.point import PREDICTIVE, run_point
@@ -23,6 +24,7 @@ from synth_core.experiments.explore.wording import (
     knobs_text,
     points_csv,
 )
+from synth_core.experiments.rivals.bands import RivalBand
 from synth_core.mechanisms.catalogue import HISTOGRAM
 from synth_core.system import limits
 from synth_core.system.text_table import aligned
@@ -49,6 +51,7 @@ def add(commands: Any) -> None:
     command.add_argument(
         "--refine", type=int, default=0, metavar="ROUNDS", help="rounds of more points around the frontier"
     )
+    add_rivals(command)
     command.add_argument("--format", choices=("table", "json", "csv"), default="table")
     command.set_defaults(run=run_map)
 
@@ -102,13 +105,15 @@ def run_map(args: argparse.Namespace) -> int:
         raise FitError("No point of the map could be computed.")
     shown = sorted((point for _, point in found), key=lambda p: (keys.index(p["mechanism"]), p["epsilon"]))
     best = _best(shown, args.measure)
+    others = run_rivals(args, analysis, shown, say)
     if args.format == "json":
-        print(json.dumps(_json(shown, best, args.measure), indent=2, ensure_ascii=False))
+        made = _json(shown, best, args.measure) | as_json(others, args.measure)
+        print(json.dumps(made, indent=2, ensure_ascii=False))
     elif args.format == "csv":
         named = ("ecdf_max", "ecdf_avg", "mean", "q15", "median", "q90", args.measure)
         print(points_csv(shown, tuple(dict.fromkeys(named))), end="")
     else:
-        _print(shown, best, args.measure)
+        _print(shown, best, args.measure, others)
     return 0
 
 
@@ -166,7 +171,7 @@ def finite(value: float) -> float | None:
     return value if abs(value) < float("inf") else None
 
 
-def _print(points: list[dict[str, Any]], best: list[bool], measure: str) -> None:
+def _print(points: list[dict[str, Any]], best: list[bool], measure: str, others: list[RivalBand]) -> None:
     rows = [["mechanism", "settings", "ε", "guarantee", f"{measure}, median (5–95 %)", "frontier"]]
     for p, on_frontier in zip(points, best, strict=True):
         mark = "yes" if on_frontier else "not converged" if p["problems"] else ""
@@ -180,7 +185,9 @@ def _print(points: list[dict[str, Any]], best: list[bool], measure: str) -> None
                 mark,
             ]
         )
-    for line in aligned(rows):
+    for line in aligned(rows + as_rows(others, measure)):
         print(line)
     print(f"Bands over {points[0]['n_predictive']} synthetic data sets of each fit; {FRONTIER_RULE}.")
     print("ε bounds the effect of removing one record, per released data set.")
+    for line in notes(others):
+        print(line)

@@ -10,8 +10,9 @@ from synth_core.cli.data import load_data
 from synth_core.cli.records import add_blocks, blocks_from, common_settings
 from synth_core.errors import InputError
 from synth_core.experiments.rivals.budget import COUNTED
+from synth_core.experiments.rivals.registry import RIVALS
 from synth_core.experiments.rivals.report import FORMATS, render
-from synth_core.experiments.rivals.study import RIVALS, RivalStudy, run_rivals
+from synth_core.experiments.rivals.study import RivalStudy, run_rivals
 
 RIVALS_STUDY = "rivals"
 MECHANISMS, EPSILONS, SEEDS = ("anchored",), (1.0,), 3

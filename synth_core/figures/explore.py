@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from synth_core.analysis.measures import is_relative, measure_label, value_text
@@ -16,8 +17,10 @@ from synth_core.experiments.explore.wording import (
     knobs_text,
     neighbour_text,
 )
+from synth_core.experiments.rivals.bands import RivalBand
 from synth_core.figures.palette import color, transparent
 from synth_core.figures.parts import TEXT, Figure, axis, figure, scatter, table
+from synth_core.figures.rivals import READING, rival_rows, rival_traces, rivals_alt, shown_bands
 from synth_core.mechanisms.catalogue import find_mechanism
 
 Point = dict[str, Any]  # a point's summary, with its "id"
@@ -62,6 +65,12 @@ def _span(values: list[float], cap: float = math.inf) -> tuple[dict[str, Any], f
         ticks = [s * p for p in powers for s in (1, 2, 5) if low * 0.999 <= s * p <= high * 1.001]
         return {"type": "log", "range": [math.log10(low), math.log10(high)], "tickvals": ticks}, high
     return {"type": "linear", "range": [0, high]}, high
+
+
+def _ends(axis_range: dict[str, Any]) -> tuple[float, float]:
+    """The ends of an axis, in its unit."""
+    low, high = axis_range["range"]
+    return (10.0**low, 10.0**high) if axis_range.get("type") == "log" else (low, high)
 
 
 def _hover(point: Point, measure: str) -> str:
@@ -111,11 +120,12 @@ def _trace(name: str, points: list[Point], measure: str, top: float, picked: str
     )
 
 
-def _legends(n_frontiers: int, n_mechanisms: int) -> dict[str, Any]:
-    """Shapes by guarantee in one legend, colours by mechanism in another under it; room for both."""
+def _legends(n_frontiers: int, n_mechanisms: int, n_rivals: int) -> dict[str, Any]:
+    """Legends one over the other, with room for all: rivals, shapes by guarantee, colours by mechanism."""
     row, bottom, gap = 23, 50, 8
     lower, upper = math.ceil(n_mechanisms / 3), math.ceil(n_frontiers / 3)
-    top = gap + row * (lower + upper) + 8
+    highest = math.ceil(n_rivals / 2)  # their names are longer
+    top = gap + row * (lower + upper + highest) + 8
     inside = HEIGHT - top - bottom
     look = {"orientation": "h", "x": 0, "xanchor": "left", "yanchor": "bottom"}
     look |= {"itemsizing": "constant", "bgcolor": "rgba(0,0,0,0)"}
@@ -123,6 +133,7 @@ def _legends(n_frontiers: int, n_mechanisms: int) -> dict[str, Any]:
         "showlegend": True,
         "legend": look | {"y": 1 + gap / inside},
         "legend2": look | {"y": 1 + (gap + row * lower) / inside},
+        "legend3": look | {"y": 1 + (gap + row * (lower + upper)) / inside, "tracegroupgap": 0},
         "margin": {"l": 64, "r": 18, "t": top, "b": bottom},
     }
 
@@ -133,8 +144,9 @@ def map_figure(
     at_most: float | None = None,
     answers: tuple[Point, ...] = (),
     picked: str | None = None,
+    rivals: Sequence[RivalBand] = (),
 ) -> Figure:
-    """Every finished point, with its band; frontiers; the target as a line, answers ringed.
+    """Every finished point, with its band; frontiers; the target as a line, answers ringed; rivals as lines.
 
     Parameters
     ----------
@@ -144,14 +156,20 @@ def map_figure(
         The target of the measure.
     answers : tuple of dict
         Points that inverse tuning found.
+    rivals : sequence of RivalBand
+        Other synthesizers, which are on no frontier and cannot be picked.
     """
     percent = 100.0 if is_relative(measure) else 1.0
     drawn = [p for p in points if all(finite(v) for v in p["bands"][measure]) and p["epsilon"] > 0]
     sound = [p for p in drawn if not p["problems"]] or drawn
-    x_axis, _ = _span([p["epsilon"] for p in [*drawn, *answers]])
+    others = shown_bands(rivals, measure)
+    spent = [band.epsilon for band in others if band.epsilon is not None]
+    x_axis, _ = _span([p["epsilon"] for p in [*drawn, *answers]] + spent)
     targets = [] if at_most is None else [percent * at_most]
     y_axis, top = _span(
-        [percent * v for p in [*sound, *answers] for v in p["bands"][measure][1:2]] + targets,
+        [percent * v for p in [*sound, *answers] for v in p["bands"][measure][1:2]]
+        + [percent * band.mean[measure] for band in others]
+        + targets,
         cap=percent * (1.5 if is_relative(measure) else 1.0),
     )
     traces: list[dict[str, Any]] = []
@@ -169,6 +187,8 @@ def map_figure(
                 legend="legend2",
             )
         )
+    theirs = rival_traces(others, measure, _ends(x_axis), _ends(y_axis))
+    traces = [each for each in theirs if "fill" in each] + traces + [e for e in theirs if "fill" not in e]
     order = list(dict.fromkeys(p["mechanism"] for p in drawn))
     for name in order:
         mine = sorted((p for p in drawn if p["mechanism"] == name), key=lambda p: p["epsilon"])
@@ -192,7 +212,7 @@ def map_figure(
     layout: dict[str, Any] = {
         "xaxis": axis(f"Privacy loss ε of one data set{logs[0]} (smaller is more private)", **x_axis),
         "yaxis": axis(f"{name}{unit}{logs[1]}", **y_axis),
-        **_legends(len(best), len(order) + bool(answers)),
+        **_legends(len(best), len(order) + bool(answers), len({band.who for band in others})),
         "hoverlabel": {"align": "left"},
     }
     for side in ("xaxis", "yaxis"):
@@ -218,7 +238,7 @@ def map_figure(
             "no" if p["problems"] else "yes",
         ]
         for p in sorted(drawn, key=lambda p: (order.index(p["mechanism"]), p["epsilon"]))
-    ]
+    ] + rival_rows(others, measure)
     bar = (
         f"A bar holds 90 % of {drawn[0]['n_predictive']} synthetic data sets drawn from one exact fit. "
         if drawn
@@ -230,13 +250,15 @@ def map_figure(
         )
         for name, kept in best.items()
     }
+    told = [f"{name}: {points}" for name, points in said.items()] + rivals_alt(others, measure)
     made = figure(
         "map",
         "Risk and utility: where the frontier lies",
-        f"Lower left is better. {bar}Shape tells the guarantee; {FRONTIER_RULE}.",
+        f"Lower left is better. {bar}Shape tells the guarantee; {FRONTIER_RULE}."
+        + (f" {READING}" if others else ""),
         traces,
         layout,
         table(["Mechanism", "Settings", "ε", "Guarantee", "Error", "Frontier", "Converged"], rows),
-        "; ".join(f"{name}: {points}" for name, points in said.items()) or "No points yet.",
+        "; ".join(told) or "No points yet.",
     )
     return made | {"height": HEIGHT}

@@ -22,6 +22,14 @@ _LOOKS = {
     "range_truncated": ("#7a8797", "dash"),
     "histogram": ("#9a6428", "longdashdot"),
 }
+# Synthesizers that are not ours, beside the map: colour, line pattern and marker. No mechanism has these markers.
+_RIVAL_LOOKS = {
+    "mst": ("#b58900", "dash", "cross"),
+    "aim": ("#a34ea3", "solid", "pentagon"),
+    "histogram": ("#3f8f9b", "dashdot", "hexagon"),
+    "one-way": ("#6f8f3f", "dot", "hexagon2"),
+    "sample": ("#8c8c8c", "longdash", "cross-thin-open"),
+}
 _COMPOSED = ("#be185d", "#b45309", "#4d7c0f", "#0369a1", "#7e22ce", "#57534e", "#e11d48", "#047857")
 
 PALETTE = tuple(look for look, _ in _LOOKS.values())
@@ -32,6 +40,11 @@ def color(mechanism: str) -> str:
     if mechanism in _LOOKS:
         return _LOOKS[mechanism][0]
     return _COMPOSED[sum(mechanism.encode()) % len(_COMPOSED)]
+
+
+def rival_look(who: str) -> tuple[str, str, str]:
+    """Colour, line pattern and marker of another synthesizer."""
+    return _RIVAL_LOOKS[who]
 
 
 def dash(mechanism: str) -> str:

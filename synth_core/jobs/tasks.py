@@ -23,6 +23,8 @@ from synth_core.experiments.explore.measures import Target
 from synth_core.experiments.explore.point import point_key
 from synth_core.experiments.explore.sweep import Planned
 from synth_core.experiments.explore.targets import EpsilonTarget
+from synth_core.experiments.rivals.beside import Beside, run_key
+from synth_core.experiments.rivals.registry import RIVALS
 from synth_core.jobs.study_task import StudyRequest
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.release.making.drawing import Request
@@ -179,6 +181,14 @@ def point_task(table: Table, planned: Planned, reference: Table | None = None) -
     key = point_key(table.fingerprint, planned.settings, find_mechanism(planned.mechanism), frozen)
     spec = _spec("point", table, planned.settings, planned.mechanism, reference)
     return Task(key, spec, _tables(table, reference), background=True)
+
+
+def rival_task(table: Table, settings: Settings, beside: Beside) -> Task:
+    """One run of another synthesizer beside a map, in the background."""
+    kept = settings.model_copy(update={"risk_reference": "current", "match_epsilon": None})
+    spec = _spec("rival", table, kept, beside.asked.who, None)
+    spec |= {"beside": asdict(beside), "seconds": RIVALS[beside.asked.who].seconds}
+    return Task(run_key(table.fingerprint, kept, beside), spec, (table,), background=True)
 
 
 def tune_task(

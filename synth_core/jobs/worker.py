@@ -146,6 +146,14 @@ def _point(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
     return run_point(analysis, spec["mechanism"]).summary()
 
 
+def _rival(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
+    from synth_core.experiments.rivals.beside import Beside, run_beside, summary_of
+    from synth_core.experiments.rivals.registry import Asked
+
+    beside = Beside(**spec["beside"] | {"asked": Asked(**spec["beside"]["asked"])})
+    return summary_of(run_beside(analysis, beside), beside)
+
+
 def _tune(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
     from synth_core.experiments.explore.targets import read_spec
     from synth_core.experiments.explore.tuning import tune
@@ -218,6 +226,7 @@ _ANSWERS = {
     "records": _records,
     "division": _division,
     "point": _point,
+    "rival": _rival,
     "tune": _tune,
     "plan": _plan,
     "release": _release,

@@ -5,7 +5,8 @@ import csv
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import follow, painted, settled
+from synth_core.experiments.rivals import beside
+from tests.browser.conftest import follow, painted, pick, settled
 from tests.browser.test_mechanisms import compare_beta
 
 pytestmark = [pytest.mark.browser, pytest.mark.stan]
@@ -124,3 +125,60 @@ def test_bad_settings_are_said_and_a_stopped_map_goes_on(new_page):
     page.get_by_role("button", name="Continue", exact=True).click()
     filled(page, 40)
     assert dots(page).count() >= 38  # a point that has not converged is hollow, and there
+
+
+def test_other_synthesizers_stand_beside_the_map(new_page):
+    """Histograms and a sample at the epsilons of the strict frontier; they are no answer and cannot be picked."""
+    page = new_page("/data")
+    explore_beta(page, 3)
+    page.get_by_text("Other synthesizers beside it").click()
+    if not beside.installed("mst"):
+        page.get_by_text("MST and AIM can stand here once the server has them").wait_for()
+    for name in ("Histogram of all cells", "Sample of 10%"):
+        pick(page, "Synthesizers that are not ours", name)
+        settled(page)
+    page.keyboard.press("Escape")
+    expect(page.get_by_text("as the histogram has them between the declared bounds")).to_be_visible()
+    expect(page.get_by_text("They can be added once the map is filled.")).to_be_visible()
+    page.get_by_role("button", name="Fill the map: 10 points").click()
+    filled(page, 10)
+    expect(page.get_by_text("The map has no point with a strict guarantee")).to_be_visible()
+    pick(page, "Mechanisms", "Histogram")
+    settled(page)
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Fill the map: 13 points").click()
+    filled(page, 13)
+    add = page.get_by_role("button", name="Add to the map")
+    runs = int(add.inner_text().split(": ")[1].split()[0])
+    assert runs in (
+        5 + 5 * 1,
+        5 + 5 * 2,
+        5 + 5 * 3,
+    )  # the sample once, the histogram at each ε of the frontier
+    version = page.locator(".board").get_attribute("data-painted")
+    add.click()
+    page.get_by_text("Beside the map, 5 runs each").wait_for(timeout=60_000)
+    painted(page, version)
+    settled(page)
+    legend = page.locator('[data-figure="map"] .legend3')
+    expect(legend.get_by_text("Histogram of all cells (zCDP, ρ = ε²/8)")).to_be_visible()
+    expect(legend.get_by_text("Sample of 10% (no guarantee)")).to_be_visible()
+    expect(page.get_by_text("They cannot be released here").first).to_be_visible()
+    expect(add).to_be_disabled()
+    page.get_by_role("button", name="Table").first.click()
+    others = page.locator("tr", has_text="another synthesizer")
+    assert others.count() == runs / 5
+    expect(others.last).to_contain_text("mean ± 2 standard errors of 5 runs")
+
+    page.reload()  # they are found again, as the map is
+    page.get_by_text("Beside the map, 5 runs each").wait_for()
+    painted(page)
+    number(page, "Runs of each, at each ε", 6)
+    expect(page.get_by_role("button", name=f"Add to the map: {runs + runs // 5} runs")).to_be_enabled()
+    box = page.get_by_role("textbox", name="Edges of their bins")
+    box.fill("0, 0.5, 0.2")
+    box.press("Enter")
+    expect(page.get_by_text("must be three or more finite numbers that ascend")).to_be_visible()
+    box.fill("0, 0.1, 0.2, 0.5, 1")
+    box.press("Enter")
+    expect(page.get_by_text("4 from 0 to 1, as declared here")).to_be_visible()

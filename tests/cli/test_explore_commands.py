@@ -41,6 +41,43 @@ def test_map_json_table_and_csv(capsys):
     assert "frontier of its own" in out
 
 
+def test_other_synthesizers_beside_a_map(capsys):
+    asked = ["map", *SMALL, "--mechanism", "histogram", "--sweep", "epsilon=2:8:2", "--rival", "histogram", "sample",
+             "--replicates", "3"]  # fmt: skip
+    status, out, err = run(capsys, *asked, "--format", "json")
+    assert status == 0
+    assert "as the histogram has them between the declared bounds" in err
+    found = json.loads(out)
+    frontier = sorted(p["epsilon"] for p in found["points"] if p["on_frontier"])
+    assert [r["epsilon"] for r in found["rivals"]] == [*frontier, None]
+    assert [r["guarantee"] for r in found["rivals"]] == ["zCDP, ρ = ε²/8"] * len(frontier) + ["no guarantee"]
+    assert all(
+        r["runs"] == 3 and 0 < r["mean"] < 1 and r["two_standard_errors"] >= 0 for r in found["rivals"]
+    )
+    status, again, _ = run(capsys, *asked, "--format", "json")
+    assert json.loads(again)["rivals"] == found["rivals"]
+    status, out, _ = run(capsys, *asked)
+    assert "(mean ± 2 standard errors of 3 runs)" in out
+    assert "none can be released here" in out
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--rival", "tree"], "no rival 'tree'"),
+        (["--rival", "one-way"], "no rival 'one-way' of one variable"),
+        (["--rival", "sample", "--replicates", "0"], "--replicates must be 1 or more"),
+        (["--rival", "histogram", "--edges", "0,a"], "Edges are written"),
+        (["--rival", "histogram", "--edges", "0,2,1"], "ascend"),
+    ],
+)
+def test_bad_input_of_rivals_beside_a_map(capsys, more, words):
+    asked = ["map", *SMALL, "--mechanism", "histogram", "--sweep", "epsilon=2:2:1"]
+    status, _, err = run(capsys, *asked, *more)
+    assert status == 2
+    assert words in err.splitlines()[-1]
+
+
 def test_tune_json_and_table(capsys):
     asked = ["tune", *SMALL, "--mechanism", "histogram", "--target"]
     status, out, _ = run(

@@ -8,7 +8,7 @@ import pytest
 
 from synth_core.cli import main
 from synth_core.errors import FitError
-from synth_core.experiments.rivals import graphical, study
+from synth_core.experiments.rivals import graphical, registry, study
 
 QUICK = ["--draws", "500", "--warmup", "300", "--chains", "1"]
 SEX, PAY = "sex=categorical:categories=f,m", "pay=two_part:unit=10:guess=20,1"
@@ -54,7 +54,7 @@ def test_ours_and_theirs_in_one_table_and_read_again(file, capsys, monkeypatch):
         assert set(row["distance"]) == {"sex", "pay", "area × sex", "area × pay", "sex × pay"}
     sample = [c for c in found["cells"] if c["who"] == "sample"]
     assert all(0 < c["k_marginal"] < 1000 and c["epsilon_found"] is None for c in sample)
-    # The noise of a histogram has no seed: the same numbers again were read and not computed.
+    # What MST and AIM draw has no seed: the same numbers again are read and not computed.
     monkeypatch.setattr(study._Runner, "_computed", lambda *_: pytest.fail("computed again"))
     assert main(asked) == 0
     assert json.loads(capsys.readouterr().out) == found
@@ -117,9 +117,9 @@ def test_a_rival_that_is_not_installed_names_the_command(file, capsys, monkeypat
 def test_an_anchor_that_was_paid_for_has_half_of_the_budget(file, capsys, monkeypatch):
     """rho: half for the release, half for the two blocks, whose epsilon sums to more than they share."""
     budgets = []
-    make = study.RIVALS["one-way"].make
-    spied = study.Rival("One-way", lambda *given: (budgets.append(given[1]), make(*given))[1])
-    monkeypatch.setitem(study.RIVALS, "one-way", spied)
+    make = registry.RIVALS["one-way"].make
+    spied = registry.Rival("One-way", lambda *given: (budgets.append(given[1]), make(*given))[1])
+    monkeypatch.setitem(registry.RIVALS, "one-way", spied)
     asked = [*command(file), "--draws", "1000", "--warmup", "500", "--chains", "2"]
     asked += ["--mechanism", "anchored@one-way", "--epsilon", "8", "--replicates", "1", "--format", "json"]
     assert main(asked) == 0

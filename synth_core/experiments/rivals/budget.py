@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from synth_core.errors import InputError
 
 COUNTED = ("rho", "epsilon")
+GUARANTEE = {"rho": "zCDP, ρ = ε²/8", "epsilon": "ε-DP"}  # beside an ε, in few words
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,21 @@ class Budget:
     def rho(self) -> float:
         """Of zCDP."""
         return self.epsilon**2 / 8
+
+    @property
+    def promise(self) -> str:
+        """What a synthesizer that spends it promises, in words.
+
+        Examples
+        --------
+        >>> Budget(2.0).promise, Budget(2.0, "epsilon").promise
+        ('zCDP with ρ = ε²/8 = 0.5', 'ε-DP with ε = 2')
+        """
+        return (
+            f"zCDP with ρ = ε²/8 = {self.rho:.3g}"
+            if self.counted == "rho"
+            else f"ε-DP with ε = {self.epsilon:.4g}"
+        )
 
     def part(self, share: float) -> Budget:
         """A share of it: of rho, or of epsilon.

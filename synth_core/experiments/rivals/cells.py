@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from synth_core.analysis.records.blocks import Block
 from synth_core.errors import InputError
-from synth_core.models import MODELS
+from synth_core.models import family
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -26,6 +26,10 @@ Edges = Mapping[str, tuple[float, ...]]
 CELLS = 20  # of a number by the rule
 TAIL = (2.0, 2.5, 3.0, 4.0)  # and where its last bins end, in deviations
 PUBLIC_CELLS = 10  # of a public number with more values, by its own quantiles
+
+
+class UndeclaredBins(InputError):
+    """Nothing was declared that a number could be cut by."""
 
 
 @dataclass(frozen=True)
@@ -102,11 +106,11 @@ def cells_of(block: Block, edges: Edges) -> Cells:
     Raises
     ------
     InputError
-        If edges are needed and not given, or do not ascend.
+        If edges do not ascend; UndeclaredBins if they are needed and not given.
     """
     missing = block.missing is not None
     zeros = block.model == "two_part" or bool(block.options.get("zero_part"))
-    if "categories" in MODELS[block.model].uses:
+    if "categories" in family(block.model).uses:
         if block.name in edges:
             raise InputError(f"--edges names '{block.name}', whose categories are its cells.")
         return Cells(block.name, tuple(block.options["categories"]), missing=missing)
@@ -124,8 +128,9 @@ def _by_rule(block: Block) -> tuple[float, ...]:
     bounds, guess = block.options.get("bounds"), block.options.get("guess")
     if bounds is not None:
         return tuple(np.linspace(float(bounds[0]), float(bounds[1]), CELLS + 1).tolist())
-    if guess is None or block.options.get("transformation") == "asinh":
-        raise InputError(
+    of_logarithm = "logarithm" in family(block.model).spread_words
+    if guess is None or not of_logarithm or block.options.get("transformation") == "asinh":
+        raise UndeclaredBins(
             f"Rivals need '{block.name}' cut into bins: declare their edges, --edges {block.name}=0,10000,20000,… The "
             f"first and the last are the smallest and the largest value that may occur. Take none from the table."
         )

@@ -79,7 +79,10 @@ def _fitted(problem: Problem, budget: Budget, which: str) -> list[tuple[tuple[st
     total = budget.rho if budget.counted == "rho" else budget.epsilon
     first, rest = ONE_WAY[which] * total, (1 - ONE_WAY[which]) * total
     algorithm: mbi.Algorithm = mbi.AIM(oneway="unkeyed")
-    if which == "mst":
+    alone = len(sensitive) + len(public) == 1
+    if alone:  # no pair to be chosen: its counts have all
+        first = total
+    elif which == "mst":
         rest, share = _dividable(rest, len(sensitive) + len(public) - 1, budget)
         algorithm = mbi.MST(oneway="unkeyed", measure_split=share)
     context = dp.Context.compositor(
@@ -90,7 +93,7 @@ def _fitted(problem: Problem, budget: Budget, which: str) -> list[tuple[tuple[st
     table: Any = _public_table(problem.public) if public else None
     one_way = mbi.Fixed(queries=[mbi.Count((name,)) for name in sensitive])
     begin = mbi.Sequential(algorithms=[one_way], oneway="unkeyed")  # alone it takes no table of fewer columns
-    for spent, each in ((first, begin), (rest, algorithm)):
+    for spent, each in ((first, begin), (rest, algorithm))[: 1 if alone else 2]:
         query = context.query(**{budget.counted: spent})
         table = query.contingency_table(keys=keys, table=table, algorithm=each).release()
     potentials = table.model.potentials

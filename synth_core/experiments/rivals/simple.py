@@ -13,15 +13,17 @@ from synth_core.experiments.rivals.problem import Problem, Synthetic
 
 MAX_CELLS = 1_000_000
 SAMPLE_SHARE = 0.1
+GAUSS_REACH = 12  # deviations: beyond lies less than 1e-31
 
 Counts = NDArray[np.int64]
 
 
-def noisy(counts: Counts, budget: Budget, share: float = 1.0) -> Counts:
-    """Counts plus integer noise from opendp, where a row more changes one count by one.
+def noisy(counts: Counts, budget: Budget, share: float, rng: np.random.Generator) -> Counts:
+    """Counts plus integer noise, where a row more changes one count by one.
 
-    Laplace of scale 1 / (share * epsilon), or Gauss of deviation 1 / sqrt(2 * share * rho). opendp draws from the
-    system's entropy, hence there is no seed.
+    Discrete Laplace of scale 1 / (share * epsilon), or discrete Gauss of scale 1 / sqrt(2 * share * rho). opendp
+    confirms what it costs. It is drawn from NumPy's generator: a comparison must be repeatable, and is never released
+    (for a release, noise with a known seed would protect nobody).
 
     Raises
     ------
@@ -34,15 +36,19 @@ def noisy(counts: Counts, budget: Budget, share: float = 1.0) -> Counts:
     domain = dp.vector_domain(dp.atom_domain(T=int))
     if budget.counted == "epsilon":
         spent, scale = share * budget.epsilon, 1 / (share * budget.epsilon)
-        noise = dp.m.make_laplace(domain, dp.l1_distance(T=int), scale=scale)
-        found = noise.map(1)
+        found = dp.m.make_laplace(domain, dp.l1_distance(T=int), scale=scale).map(1)
+        success = -math.expm1(-1 / scale)  # the difference of two geometric variables is discrete Laplace
+        noise = rng.geometric(success, len(counts)) - rng.geometric(success, len(counts))
     else:
         spent, scale = share * budget.rho, 1 / math.sqrt(2 * share * budget.rho)
-        noise = dp.m.make_gaussian(domain, dp.l2_distance(T=float), scale=scale)
-        found = noise.map(1.0)
+        found = dp.m.make_gaussian(domain, dp.l2_distance(T=float), scale=scale).map(1.0)
+        most = math.ceil(GAUSS_REACH * scale) + 1
+        values = np.arange(-most, most + 1)
+        law = np.exp(-0.5 * (values / scale) ** 2)
+        noise = rng.choice(values, len(counts), p=law / law.sum())
     if found > spent * (1 + 1e-9):
         raise RuntimeError(f"opendp accounts for {found}, not {spent}")
-    return np.array(noise([int(count) for count in counts]), dtype=np.int64)
+    return np.asarray(counts + noise, dtype=np.int64)
 
 
 def joint_histogram(problem: Problem, budget: Budget, rng: np.random.Generator) -> Synthetic:
@@ -57,7 +63,7 @@ def joint_histogram(problem: Problem, budget: Budget, rng: np.random.Generator) 
             f"Declare fewer bins, or leave it out."
         )
     cell = np.ravel_multi_index(tuple(problem.sensitive.T), problem.shape)
-    drawn = _drawn(noisy(np.bincount(cell, minlength=n_cells), budget), problem.n, rng)
+    drawn = _drawn(noisy(np.bincount(cell, minlength=n_cells), budget, 1.0, rng), problem.n, rng)
     codes = np.column_stack(np.unravel_index(drawn, problem.shape)).astype(np.int64)
     return Synthetic(problem.decoded(codes, rng))
 
@@ -66,7 +72,9 @@ def one_way_histograms(problem: Problem, budget: Budget, rng: np.random.Generato
     """Noisy counts of each sensitive variable alone, each with an equal part of the budget; they are independent."""
     share = 1 / len(problem.cells)
     columns = [
-        _drawn(noisy(np.bincount(problem.sensitive[:, k], minlength=cells.n), budget, share), problem.n, rng)
+        _drawn(
+            noisy(np.bincount(problem.sensitive[:, k], minlength=cells.n), budget, share, rng), problem.n, rng
+        )
         for k, cells in enumerate(problem.cells)
     ]
     return Synthetic(problem.decoded(np.column_stack(columns), rng))

@@ -21,10 +21,10 @@ from synth_core.analysis.records.measures import k_marginal_score
 from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.data.table import Table
 from synth_core.errors import FitError, InputError
-from synth_core.experiments.rivals import graphical, simple
 from synth_core.experiments.rivals.budget import COUNTED, Budget
 from synth_core.experiments.rivals.cells import Edges
-from synth_core.experiments.rivals.problem import Make, Problem, Synthetic, problem_of
+from synth_core.experiments.rivals.problem import Problem, Synthetic, problem_of
+from synth_core.experiments.rivals.registry import RIVALS, Asked, all_asked, made_by
 from synth_core.mechanisms.catalogue import HISTOGRAM, Mechanism, find_mechanism
 from synth_core.system.cache import Cache, content_key
 from synth_core.system.code_version import code_version
@@ -34,35 +34,6 @@ AT = "@"  # between an anchored mechanism and what it is anchored at: a rival's 
 COUNTS = "counts"  # noisy counts of its own
 ANCHOR_SHARE = 0.5  # of the budget, for that release
 TellProgress = Callable[[int, int, str], None]  # done, all, what is next
-
-
-@dataclass(frozen=True)
-class Rival:
-    """A synthesizer that is not ours.
-
-    Attributes
-    ----------
-    label : str
-    make : callable
-    check : callable
-        Raises InputError where it cannot run.
-    private : bool
-        Whether it spends a budget; one that does not is run once a seed.
-    """
-
-    label: str
-    make: Make
-    check: Callable[[], None] = lambda: None
-    private: bool = True
-
-
-RIVALS = {
-    "mst": Rival("MST", graphical.mst, graphical.check_installed),
-    "aim": Rival("AIM", graphical.aim, graphical.check_installed),
-    "histogram": Rival("Histogram of all cells", simple.joint_histogram),
-    "one-way": Rival("Histogram of each variable", simple.one_way_histograms),
-    "sample": Rival(f"Sample of {simple.SAMPLE_SHARE:.0%}", simple.sample, private=False),
-}
 
 
 @dataclass(frozen=True)
@@ -92,16 +63,6 @@ class RivalStudy:
     seed: int = 1
     edges: Edges = field(default_factory=dict)
     counted: str = COUNTED[0]
-
-
-@dataclass(frozen=True)
-class Asked:
-    """One cell: who, at which epsilon (None: it has none), with which seed."""
-
-    who: str
-    label: str
-    epsilon: float | None
-    seed: int
 
 
 @dataclass(frozen=True)
@@ -185,14 +146,11 @@ def _label(name: str) -> str:
 
 def cells_asked(study: RivalStudy) -> list[Asked]:
     """Every cell, seed by seed, so that a study that is stopped has all of them for the first seeds."""
-    asked = []
-    for seed in range(study.seed, study.seed + study.replicates):
-        for name in dict.fromkeys((*study.mechanisms, *study.rivals)):
-            spends = RIVALS[name].private if name in RIVALS else "epsilon" in _mechanism(name)[0].tuning
-            asked += [
-                Asked(name, _label(name), each, seed) for each in (study.epsilons if spends else (None,))
-            ]
-    return asked
+    names = dict.fromkeys((*study.mechanisms, *study.rivals))
+    spending = {
+        n for n in names if (RIVALS[n].private if n in RIVALS else "epsilon" in _mechanism(n)[0].tuning)
+    }
+    return all_asked({n: _label(n) for n in names}, spending, study.epsilons, study.seed, study.replicates)
 
 
 def run_rivals(
@@ -267,9 +225,7 @@ class _Runner:
         started = time.perf_counter()
         problems: list[str] = []
         if asked.who in RIVALS:
-            budget = Budget(asked.epsilon or 1.0, self.study.counted)
-            rng = np.random.default_rng([asked.seed, 81])
-            made, epsilon = RIVALS[asked.who].make(self._problem, budget, rng), asked.epsilon
+            made, epsilon = made_by(asked, self._problem, self.study.counted), asked.epsilon
         else:
             made, epsilon, problems = self._ours(asked)
         seconds = time.perf_counter() - started

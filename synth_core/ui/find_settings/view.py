@@ -31,7 +31,7 @@ from synth_core.experiments.explore.wording import (
 from synth_core.figures.explore import map_figure
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system.cache import content_key
-from synth_core.ui.find_settings import controls
+from synth_core.ui.find_settings import controls, rivals
 from synth_core.ui.find_settings.controls import MAP_RUN, TUNING_RUN, Asked
 from synth_core.ui.server.manager import manager
 from synth_core.ui.shared import background
@@ -39,6 +39,7 @@ from synth_core.ui.shared.board import board
 from synth_core.ui.state import session
 from synth_core.ui.state.browser import BackgroundRun
 
+RUNS = (MAP_RUN, TUNING_RUN, rivals.RIVALS_RUN)
 POLL_SECONDS = 0.6
 ROOM = 320  # characters that stand below an answer
 Summary = dict[str, Any]
@@ -46,24 +47,25 @@ Summary = dict[str, Any]
 
 def show(asked: Asked | None, wanted: Target | EpsilonTarget | None, key: tuple[str, ...] | None) -> None:
     """The main area; it refreshes itself while something runs, and only then."""
-    active = any(
-        run is not None and run.running
-        for run in (background.current(MAP_RUN), background.current(TUNING_RUN))
-    )
+    active = any(run is not None and run.running for run in map(background.current, RUNS))
+    active |= rivals.waits_for_map()
     st.fragment(_view, run_every=POLL_SECONDS if active else None)(asked, wanted, key, active)
 
 
 def _view(
     asked: Asked | None, wanted: Target | EpsilonTarget | None, key: tuple[str, ...] | None, polling: bool
 ) -> None:
-    filling, tuning = background.current(MAP_RUN), background.current(TUNING_RUN)
-    if polling != any(run is not None and run.running for run in (filling, tuning)):
+    filling, tuning, others = map(background.current, RUNS)
+    if polling != any(run is not None and run.running for run in (filling, tuning, others)):
         st.rerun()  # the last poll, or a run that goes on: buttons and timers start anew
     measure = asked.measure if asked is not None else "ecdf_max"
     with st.container(height=112, border=False, key="answer"):
         _answer(tuning)
     with st.container(height=48, border=False):
         _status(filling, key, measure)
+    if others is not None:
+        with st.container(height=48, border=False, key="rivals_status"):
+            rivals.status()
     points = [] if filling is None else _points(filling)
     answers = _answer_points(tuning)
     if not points and not answers:
@@ -76,7 +78,7 @@ def _view(
     left, right = st.columns([3.4, 1], gap="small")
     picked = st.session_state.get("explore_picked")
     at_most = wanted.at_most if isinstance(wanted, Target) and wanted.measure == measure else None
-    made = map_figure(points, measure, at_most, tuple(answers), picked)
+    made = map_figure(points, measure, at_most, tuple(answers), picked, rivals.bands())
     with left:
         version = content_key(figure=made)[:16]  # whatever moves the picture redraws it, nothing else does
         board([], [made], version, False, _pick)

@@ -80,9 +80,16 @@ class ExploreChoices(BaseModel):
     share: int = 90  # percent of releases in which the accuracy is to hold
     target: float = 4.0  # epsilon
     same: str | None = None  # the mechanism whose epsilon is to be reached
-    accuracies: tuple[
-        tuple[str, float], ...
-    ] = ()  # of whole records: variables, and the difference asked of each
+    accuracies: tuple[tuple[str, float], ...] = ()  # of whole records: the difference asked of each variable
+    rivals: tuple[str, ...] = ()  # other synthesizers beside the map
+    rival_runs: int = 5  # of each at each epsilon
+    rival_budget: Literal["rho", "epsilon"] = "rho"  # what an epsilon of the map is for them
+    edges: tuple[float, ...] = ()  # of their bins, declared
+    edges_of: str = ""  # the variable that they are of
+
+    def edges_for(self, outcome: str) -> tuple[float, ...]:
+        """The edges that were declared of this variable."""
+        return self.edges if self.edges_of == outcome else ()
 
 
 class Choices(BaseModel):
@@ -195,7 +202,9 @@ class Choices(BaseModel):
         """The choices that outlast a table, with the columns and the model of another one."""
         fresh = {name: Settings.model_fields[name].default for name in FRESH}
         chosen = self.with_settings(**fresh | changes)
-        return chosen.model_copy(update=pairs(bounds, guess) | {"group_by": None, "blocks": ()})
+        explore = chosen.explore.model_copy(update={"edges": (), "edges_of": ""})
+        fresh_parts = {"group_by": None, "blocks": (), "explore": explore}
+        return chosen.model_copy(update=pairs(bounds, guess) | fresh_parts)
 
     def checked(self, reference: str = "current", confidential: bool = True, **changes: Any) -> Settings:
         """The choices as validated settings.

@@ -60,6 +60,7 @@ def test_public_codes_are_levels_or_bins():
     [
         (Block("pay", "two_part", {"transformation": "asinh", "guess": (40.0, 1.0)}), {}, "--edges pay="),
         (Block("pay", "lognormal"), {}, "--edges pay="),
+        (Block("calls", "poisson", {"guess": (80.0, 10.0)}), {}, "--edges calls="),
         (PAY, {"pay": (0.0, 5.0, 5.0)}, "must be three or more"),
         (PAY, {"pay": (0.0, np.inf, np.inf)}, "must be three or more"),
         (PAY, {"pay": (0.0, 5.0)}, "must be three or more"),

@@ -45,10 +45,10 @@ def test_blocks_of_a_budget_have_its_rho_or_its_epsilon():
 
 
 @pytest.mark.parametrize("counted", ["rho", "epsilon"])
-def test_the_noise_has_the_law_of_its_budget(counted):
+def test_the_noise_has_the_law_of_its_budget(counted, rng):
     """20,000 integers; 5 standard errors of a variance, whose kurtosis is 3 or 6."""
     n, share, budget = 20_000, 0.5, Budget(1.2, counted)
-    found = noisy(np.full(n, 10), budget, share) - 10
+    found = noisy(np.full(n, 10), budget, share, rng) - 10
     if counted == "rho":
         variance, kurtosis = 1 / (2 * share * 1.2**2 / 8), 3.0
     else:

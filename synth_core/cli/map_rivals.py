@@ -1,0 +1,138 @@
+"""`map --rival`: other synthesizers at the epsilons of the strict frontier."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+from synth_core.analysis.analysis import Analysis
+from synth_core.errors import FitError, InputError
+from synth_core.experiments.explore.wording import epsilon_number
+from synth_core.experiments.rivals.bands import RivalBand, bands_of, error_text, strict_epsilons
+from synth_core.experiments.rivals.beside import offered, planned, run_beside, summary_of
+from synth_core.experiments.rivals.budget import COUNTED
+from synth_core.experiments.rivals.declared import cells_words
+from synth_core.experiments.rivals.registry import RIVALS
+
+RUNS = 5
+Summary = dict[str, Any]
+
+
+def add_rivals(command: argparse.ArgumentParser) -> None:
+    """The options of other synthesizers beside the map."""
+    group = command.add_argument_group("other synthesizers, at the ε of the strict frontier")
+    group.add_argument("--rival", nargs="+", default=[], metavar="NAME", help=f"of {', '.join(offered())}")
+    group.add_argument(
+        "--replicates", type=int, default=RUNS, metavar="R", help=f"runs of each at each ε ({RUNS})"
+    )
+    group.add_argument(
+        "--budget",
+        choices=COUNTED,
+        default=COUNTED[0],
+        help="what an ε is for them: rho (the default), zCDP with ρ = ε²/8; epsilon, pure ε",
+    )
+    group.add_argument(
+        "--edges",
+        metavar="EDGE,EDGE...",
+        help="edges of their bins, never taken from the table; without it, by what is declared: brackets, the bounds "
+        "with the histogram's bins, or a guess",
+    )
+
+
+def run_rivals(
+    args: argparse.Namespace, analysis: Analysis, points: list[Summary], say: Callable[[str], None]
+) -> list[RivalBand]:
+    """Run what is asked for and not stored; a run that fails is said and left out.
+
+    Raises
+    ------
+    InputError
+        If a rival is unknown or cannot run here, if nothing is declared to cut the variable by, or if the map has no
+        point on a strict frontier.
+    """
+    if not args.rival:
+        return []
+    for name in args.rival:
+        if name not in offered():
+            raise InputError(
+                f"There is no rival '{name}' of one variable; there are: {', '.join(offered())}."
+            )
+        RIVALS[name].check()
+    if args.replicates < 1:
+        raise InputError(f"--replicates must be 1 or more (given: {args.replicates}).")
+    edges, settings = _edges(args.edges), analysis.settings
+    say(cells_words(settings, analysis.selection.records.n, edges))
+    epsilons = strict_epsilons(points, args.measure)
+    if not epsilons and any(RIVALS[name].private for name in args.rival):
+        raise InputError(
+            "The map has no point with a strict guarantee, hence no ε for rivals: add a strict mechanism, such as "
+            "--mechanism anchored."
+        )
+    found = []
+    asked = planned(list(dict.fromkeys(args.rival)), epsilons, settings, args.replicates, args.budget, edges)
+    for i, each in enumerate(asked, start=1):
+        at = "" if each.asked.epsilon is None else f" at ε = {each.asked.epsilon:g}"
+        said = f"{i} of {len(asked)}: {each.asked.label}{at}, seed {each.asked.seed}"
+        try:
+            found.append(summary_of(run_beside(analysis, each), each))
+        except (InputError, FitError) as error:
+            say(f"{said}: {error}")
+            continue
+        say(said)
+    return bands_of(found)
+
+
+def _edges(text: str | None) -> tuple[float, ...]:
+    try:
+        return tuple(float(edge) for edge in text.split(",")) if text else ()
+    except ValueError:
+        raise InputError(f"Edges are written EDGE,EDGE,… with numbers (given: {text}).") from None
+
+
+def as_json(others: list[RivalBand], measure: str) -> dict[str, Any]:
+    """A part of the documented JSON; empty where none were asked for."""
+    rows = [
+        {
+            "who": band.who,
+            "label": band.label,
+            "epsilon": band.epsilon,
+            "guarantee": band.guarantee,
+            "mean": _number(band.mean.get(measure)),
+            "two_standard_errors": _number(band.error.get(measure)),
+            "runs": band.runs,
+        }
+        for band in others
+    ]
+    return {"rivals": rows} if rows else {}
+
+
+def _number(value: float | None) -> float | None:
+    return value if value is not None and abs(value) < float("inf") else None
+
+
+def as_rows(others: list[RivalBand], measure: str) -> list[list[str]]:
+    """Rows below those of the points."""
+    return [
+        [
+            band.who,
+            "not ours",
+            "" if band.epsilon is None else f"{band.epsilon:.3f}",
+            band.guarantee,
+            error_text(band, measure),
+            "",
+        ]
+        for band in others
+    ]
+
+
+def notes(others: list[RivalBand]) -> list[str]:
+    """What the rows of rivals mean."""
+    if not others:
+        return []
+    spent = [band.epsilon for band in others if band.epsilon is not None and band.counted == "rho"]
+    words = [f"ε = {epsilon_number(e)} stands for ρ = {e**2 / 8:.3g}" for e in dict.fromkeys(spent)]
+    return [
+        "Not ours: the mean over runs ± 2 standard errors, outside the choice: none can be released here.",
+        *([f"Their zCDP: {'; '.join(words)}."] if words else []),
+    ]

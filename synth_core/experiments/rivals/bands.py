@@ -1,0 +1,88 @@
+"""Rivals beside the map as bands: at which epsilons, and means over runs with their Monte Carlo error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from synth_core.analysis.measures import value_text
+from synth_core.experiments.explore.wording import Summary, frontier_points
+from synth_core.experiments.rivals.budget import GUARANTEE
+from synth_core.experiments.rivals.registry import RIVALS
+from synth_core.experiments.rivals.report import band
+from synth_core.mechanisms.guarantees import GUARANTEES
+
+
+def strict_epsilons(points: list[Summary], measure: str) -> tuple[float, ...]:
+    """The epsilons of the strict frontier of a map, ascending; each once, to six digits."""
+    found = {
+        float(f"{point['epsilon']:.6g}")
+        for kept in frontier_points(points, measure).values()
+        for point in kept
+        if GUARANTEES[point["guarantee"]].strict
+    }
+    return tuple(sorted(found))
+
+
+@dataclass(frozen=True)
+class RivalBand:
+    """A rival at one epsilon, over its runs.
+
+    Attributes
+    ----------
+    who, label, guarantee : str
+    epsilon : float or None
+        None: it spends nothing, and protects nobody.
+    counted : str
+    mean : dict of str to float
+        By utility measure; NaN where it is no number.
+    error : dict of str to float or None
+        Two standard errors of the mean; None of a single run.
+    runs : int
+    """
+
+    who: str
+    label: str
+    guarantee: str
+    epsilon: float | None
+    counted: str
+    mean: dict[str, float]
+    error: dict[str, float | None]
+    runs: int
+
+
+def bands_of(runs: Iterable[Summary]) -> list[RivalBand]:
+    """Means over runs and two standard errors, of each rival at each epsilon, in the order of the catalogue.
+
+    An error that is no number in one run is none in the mean.
+    """
+    groups: dict[tuple[str, float | None], list[Summary]] = {}
+    for run in runs:
+        groups.setdefault((run["who"], run["epsilon"]), []).append(run)
+    order = list(RIVALS)
+    found = []
+    for (who, epsilon), same in sorted(
+        groups.items(), key=lambda pair: (order.index(pair[0][0]), pair[0][1] or 0)
+    ):
+        bands = {name: band([run["errors"][name] for run in same]) for name in same[0]["errors"]}
+        found.append(
+            RivalBand(
+                who,
+                RIVALS[who].label,
+                GUARANTEE[same[0]["counted"]] if epsilon is not None else "no guarantee",
+                epsilon,
+                same[0]["counted"],
+                {name: mean for name, (mean, _) in bands.items()},
+                {name: error for name, (_, error) in bands.items()},
+                len(same),
+            )
+        )
+    return found
+
+
+def error_text(band: RivalBand, measure: str) -> str:
+    """The error of a rival in words."""
+    mean, error = band.mean[measure], band.error[measure]
+    if error is None:
+        return f"{value_text(measure, mean)} in the only run"
+    return f"{value_text(measure, mean)} ± {value_text(measure, error)} (mean ± 2 standard errors of {band.runs} runs)"

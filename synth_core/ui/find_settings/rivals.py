@@ -1,0 +1,215 @@
+"""Other synthesizers beside the map: what is asked of them, how far they are, and their bands."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from synth_core.errors import InputError
+from synth_core.experiments.explore.sweep import duration
+from synth_core.experiments.rivals.bands import RivalBand, bands_of, strict_epsilons
+from synth_core.experiments.rivals.beside import Beside, installed, offered, planned
+from synth_core.experiments.rivals.cells import UndeclaredBins
+from synth_core.experiments.rivals.declared import cells_words
+from synth_core.experiments.rivals.graphical import INSTALL
+from synth_core.experiments.rivals.registry import RIVALS
+from synth_core.jobs.tasks import Task, rival_task
+from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.models import family
+from synth_core.ui.find_settings.controls import MAP_RUN, Asked
+from synth_core.ui.server.manager import manager
+from synth_core.ui.shared import background
+from synth_core.ui.shared.widgets import key_of, number, pick
+from synth_core.ui.state import session
+from synth_core.ui.state.browser import BackgroundRun
+
+RIVALS_RUN = "rivals"
+WAITING = "rivals_waiting"
+RUNS = (2, 100)  # of each at each epsilon: a band needs two
+BUDGETS = {"rho": "zCDP, ρ = ε²/8", "epsilon": "ε-DP, the same ε"}
+SAME = ("outcome", "predictors", "categorical")  # settings without which a run is of another question
+NOT_HERE = "They cannot be released here, and are no answer of the search."
+
+
+def choose_rivals(asked: Asked) -> None:
+    """Which synthesizers, how often and under which promise; the button that adds them to the map."""
+    with st.expander("Other synthesizers beside it", key="rivals", expanded=bool(_chosen())):
+        here = [who for who in offered() if installed(who)]
+        pick(
+            "multiselect",
+            "Synthesizers that are not ours",
+            "explore.rivals",
+            here,
+            format_func=lambda who: RIVALS[who].label,
+            placeholder="Choose",
+            help="Given the same records and public predictors, each spends what a point of the map's strict frontier "
+            "spends, at the same ε: one record's value withheld or not, as for ours.",
+        )
+        missing = [RIVALS[who].label for who in offered() if who not in here]
+        if missing:
+            st.caption(f"{' and '.join(missing)} can stand here once the server has them: `{INSTALL}`")
+        if _chosen():
+            _choose_how()
+            _button(asked)
+
+
+def _chosen() -> list[str]:
+    return [who for who in session.choices().explore.rivals if who in offered() and installed(who)]
+
+
+def _choose_how() -> None:
+    number("Runs of each, at each ε", "explore.rival_runs", RUNS, 1)
+    pick(
+        "selectbox",
+        "Their promise",
+        "explore.rival_budget",
+        list(BUDGETS),
+        format_func=BUDGETS.__getitem__,
+        help="One draw with terms clamped at ±ε/2 keeps both: ε-DP, and zCDP with ρ = ε²/8. MST and AIM are made "
+        "for ρ, and are less accurate under ε-DP.",
+    )
+    if not family(session.choices().settings.model).uses & {"categories", "bracket_edges"}:
+        _declare_edges()
+
+
+def _declare_edges() -> None:
+    """Edges of bins of the sensitive variable, typed with commas."""
+    choices = session.choices()
+    outcome = choices.settings.outcome
+    key = f"{key_of('explore.edges')}_{outcome}"
+    st.session_state.setdefault(key, ", ".join(f"{e:.12g}" for e in choices.explore.edges_for(outcome)))
+    st.text_input(
+        "Edges of their bins",
+        key=key,
+        placeholder="as declared on Data",
+        on_change=session.attempt,
+        args=("edges", _store_edges, key, outcome),
+        help="Separated by commas; the first and the last are the smallest and the largest value that may occur. "
+        "Declare them from knowledge of the variable, never by looking at the data: edges taken from it "
+        "void the promise.",
+    )
+    session.show_message("edges")
+
+
+def _store_edges(key: str, outcome: str) -> None:
+    parts = [part.strip() for part in st.session_state[key].split(",") if part.strip()]
+    try:
+        edges = tuple(float(part) for part in parts)
+    except ValueError:
+        raise InputError("Edges are numbers, separated by commas, without signs of thousands.") from None
+    explore = session.choices().explore
+    session.put("explore", explore.model_copy(update={"edges": edges, "edges_of": outcome}))
+
+
+def _button(asked: Asked) -> None:
+    """Start them, once the map says at which epsilons; what is missing is said instead."""
+    settings, edges = asked.settings, session.choices().explore.edges_for(asked.settings.outcome)
+    try:
+        words = cells_words(settings, session.outcome().size, edges)
+    except UndeclaredBins:
+        st.warning(
+            "They need bins, and none are declared: type edges above, or declare bounds on the Data page.",
+            icon=":material/info:",
+        )
+        return
+    st.caption(session.plain(words))
+    filling = background.current(MAP_RUN)
+    if filling is None or filling.running:
+        st.session_state[WAITING] = filling is not None
+        st.caption("They can be added once the map is filled.")
+        return
+    epsilons = strict_epsilons(filling.summaries(), asked.measure)
+    if not epsilons and any(RIVALS[who].private for who in _chosen()):
+        labels = " or ".join(find_mechanism(key).label for key in ("anchored", "censored"))
+        st.caption(
+            f"The map has no point with a strict guarantee, hence no ε for them: add {labels} and fill it again."
+        )
+        return
+    tasks = _tasks(_planned(asked, epsilons), asked)
+    run, key = background.current(RIVALS_RUN), _key(tasks)
+    same = run is not None and run.asked == key
+    st.button(
+        f"Add to the map: {len(tasks)} runs",
+        width="stretch",
+        disabled=same and (run is None or not run.having("cancelled", "failed")),
+        on_click=session.attempt,
+        args=(RIVALS_RUN, background.start, RIVALS_RUN, tasks, key),
+    )
+    if not same:
+        at = f"At {len(epsilons)} ε of the strict frontier: about" if epsilons else "About"
+        seconds = sum(task.spec["seconds"] for task in tasks) / manager().n_lanes
+        st.caption(f"{at} {duration(seconds)}, less where runs are known. {NOT_HERE}")
+    session.show_message(RIVALS_RUN)
+
+
+def waits_for_map() -> bool:
+    """Whether the button was left out in this run because the map was not filled yet: it may have ended since."""
+    return bool(st.session_state.pop(WAITING, False))
+
+
+def _planned(asked: Asked, epsilons: tuple[float, ...]) -> list[Beside]:
+    explore = session.choices().explore
+    return planned(
+        _chosen(),
+        epsilons,
+        asked.settings,
+        explore.rival_runs,
+        explore.rival_budget,
+        explore.edges_for(asked.settings.outcome),
+    )
+
+
+def _tasks(beside: list[Beside], asked: Asked) -> list[Task]:
+    return [rival_task(session.current().table, asked.settings, each) for each in beside]
+
+
+def _key(tasks: list[Task]) -> tuple[str, ...]:
+    return tuple(task.key for task in tasks)
+
+
+def bands() -> list[RivalBand]:
+    """What has finished, if it is of the variable and the predictors of the map."""
+    run, filling = background.current(RIVALS_RUN), background.current(MAP_RUN)
+    if run is None or filling is None:
+        return []
+    mine, theirs = (each.tasks[0].spec["settings"] for each in (filling, run))
+    return bands_of(run.summaries()) if all(mine[name] == theirs[name] for name in SAME) else []
+
+
+def status() -> None:
+    """How far they are, what failed, and what their bands are."""
+    run = background.current(RIVALS_RUN)
+    if run is None:
+        return
+    done, total = len(run.having("done")), len(run.jobs)
+    left, right = st.columns([8, 1], vertical_alignment="center")
+    if run.running:
+        took = duration(run.seconds_left(manager().n_lanes))
+        left.progress(
+            done / total, text=f"{done} of {total} runs of other synthesizers; about {took} left.{_now(run)}"
+        )
+        right.button("Stop", key="stop_rivals", width="stretch", on_click=background.stop, args=(RIVALS_RUN,))
+        return
+    failed, stopped = run.having("failed"), run.having("cancelled")
+    if failed or stopped:
+        words = f"{len(failed)} failed: {failed[0].error}" if failed else "stopped; what is finished is kept"
+        left.warning(
+            session.plain(f"Other synthesizers, {done} of {total} runs; {words}"), icon=":material/info:"
+        )
+        right.button(
+            "Continue", key="resume_rivals", width="stretch", on_click=background.resume, args=(RIVALS_RUN,)
+        )
+        return
+    found = bands()
+    if not found:
+        left.caption("The other synthesizers are of another variable or other predictors: add them again.")
+        return
+    names = dict.fromkeys(f"{band.label} ({band.guarantee})" for band in found)
+    left.caption(session.plain(f"Beside the map, {found[0].runs} runs each: {', '.join(names)}. {NOT_HERE}"))
+
+
+def _now(run: BackgroundRun) -> str:
+    """What is being computed."""
+    texts: list[Any] = [job.progress()[0] for job in run.having("running")]
+    return session.plain(f" Now: {texts[0]}.") if texts else ""
