@@ -40,7 +40,8 @@ share.offered_by_link()
 if view == RANGE:
     range_results.show_results()
 elif chosen and view == RECORDS:
-    records_results.show_results(chosen, pair)
+    with st.container():  # of its own: what stands below keeps its place, and stays open
+        records_results.show_results(chosen, pair)
     division.show_division(chosen)
 elif chosen:
     show_results(chosen)
