@@ -37,7 +37,9 @@ class Curves:
             for block in BLOCKS
             for curve in self.curves[block.name]
         ]
-        return SimpleNamespace(parts=parts, mechanism=mechanism, problems=())
+        return SimpleNamespace(
+            parts=parts, mechanism=mechanism, problems=(), guarantee=SimpleNamespace(label="ε-DP")
+        )
 
 
 def test_each_variable_gets_the_least_epsilon_that_reaches_what_is_asked():
@@ -73,6 +75,7 @@ def test_what_no_epsilon_reaches_is_said_and_does_not_stop_the_others():
     assert work.met and 1.0 <= work.epsilon <= 1.01 * STEP
     assert pay.met and 2.0 <= pay.epsilon <= 2.02 * STEP
     said = division_words(found)
+    assert said[0].startswith(f"ε = {found.epsilon:.3g} (ε-DP) for a whole record")
     assert "sex: ε = 20 " in said[1] and "NOT reached, with more ε neither" in said[1]
     assert "NOT" not in said[2]
 

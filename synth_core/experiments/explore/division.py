@@ -57,6 +57,8 @@ class Division:
     ----------
     epsilon : float
         Of the whole record, the sum.
+    guarantee : str
+        Its label, of a mechanism whose settings were not found on the table that is released.
     trials : int
         How often the whole records were refitted.
     """
@@ -64,6 +66,7 @@ class Division:
     mechanism: str
     shares: tuple[Share, ...]
     epsilon: float
+    guarantee: str
     trials: int
     problems: tuple[str, ...]
 
@@ -157,6 +160,7 @@ def divide(whole: RecordsAnalysis, mechanism: str, wanted: dict[str, float]) -> 
             for name in epsilons
         ),
         total,
+        last.guarantee.label,
         trials,
         last.problems,
     )
@@ -177,7 +181,9 @@ def _rounded(x: float) -> float:
 
 def division_words(found: Division) -> list[str]:
     """The division in plain sentences, a line a variable."""
-    lines = [f"ε = {found.epsilon:.3g} for a whole record, divided by what is asked of each variable:"]
+    lines = [
+        f"ε = {found.epsilon:.3g} ({found.guarantee}) for a whole record, divided by what is asked of each variable:"
+    ]
     for each in found.shares:
         asked = "nothing asked" if each.wanted is None else f"at most {each.wanted:g} asked"
         said = "" if each.met else f": NOT reached, {WHY_NOT[each.reachable]}"

@@ -115,7 +115,9 @@ def _result(run: Any) -> None:
     point = find_mechanism(found["mechanism"])
     unmet = [each for each in found["shares"] if not each["met"]]
     left.markdown(
-        session.plain(f"ε = {found['epsilon']:.3g} for a whole record ({point.label}) ")
+        session.plain(
+            f"ε = {found['epsilon']:.3g} ({found['guarantee']}) for a whole record, {point.label}, "
+        )
         + ("reaches what is asked." if not unmet else "does **not** reach all that is asked.")
     )
     if right.button("Use it", key="use_division", width="stretch", help="Sets ε and each variable's share."):
