@@ -145,7 +145,7 @@ def divide(whole: RecordsAnalysis, mechanism: str, wanted: dict[str, float]) -> 
         last = fitted(high)
     distances = _distances(last)
     epsilons = kept | high
-    total = sum(epsilons.values())
+    total, shares = sum(epsilons.values()), _shares(epsilons)
     return Division(
         last.mechanism,
         tuple(
@@ -154,7 +154,7 @@ def divide(whole: RecordsAnalysis, mechanism: str, wanted: dict[str, float]) -> 
                 wanted.get(name),
                 distances[name],
                 epsilons[name],
-                epsilons[name] / total,
+                shares[name],
                 name in open_ or name not in wanted,
             )
             for name in epsilons
@@ -164,6 +164,20 @@ def divide(whole: RecordsAnalysis, mechanism: str, wanted: dict[str, float]) -> 
         trials,
         last.problems,
     )
+
+
+def _shares(epsilons: dict[str, float]) -> dict[str, float]:
+    """Of the sum, in tenths of a per cent; the largest has what is left.
+
+    Examples
+    --------
+    >>> _shares({"a": 1.0, "b": 2.0, "c": 3.0})
+    {'a': 0.167, 'b': 0.333, 'c': 0.5}
+    """
+    total, largest = sum(epsilons.values()), max(epsilons, key=epsilons.__getitem__)
+    shares = {name: max(0.001, round(each / total, 3)) for name, each in epsilons.items()}
+    others = sum(share for name, share in shares.items() if name != largest)
+    return shares | {largest: round(1 - others, 3)}
 
 
 def _distances(found: RecordsResult) -> dict[str, float]:

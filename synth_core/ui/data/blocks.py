@@ -60,18 +60,19 @@ def _list(blocks: tuple[Block, ...]) -> None:
             f"**{i + 1}. {session.plain(block.name)}**{now}  \n{family(block.model).label}"
             + (f", given {session.plain(', '.join(each.name for each in blocks[:i]))} too" if i else "")
         )
+        given = None if block.share is None else round(100 * block.share, 6)
         with b:
             share = own_number(
                 f"Share of ε of {block.name}, in %",
                 (0.1, 99.9),
-                None if block.share is None else 100 * block.share,
+                given,
                 5.0,
                 f"share {block.name} {block.share}",
                 placeholder="an equal part" if shares is None else f"{100 * shares[i]:.3g}",
                 label_visibility="collapsed",
                 format="%g",
             )
-            if share != (None if block.share is None else 100 * block.share):
+            if share != given:
                 _put(replace(block, share=None if share is None else share / 100))
                 st.rerun()
         if shares is not None:
