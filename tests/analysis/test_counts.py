@@ -200,8 +200,9 @@ def test_whole_records_keep_a_pair_that_a_pilot_loses(cache):
         made = RecordsAnalysis(Table("pairs", frame), blocks, common, cache).run("anchored").synthetic[0]
         kept[anchor] = float((made["first"] == made["second"]).mean())
     truth = float((first == second).mean())
-    assert abs(kept["counts"] - truth) < 0.05
-    assert kept["counts"] > kept["pilot"]
+    # Noise of a count has a deviation of 3.5 records here, and six of nine cells are nearly empty: 21 of 600 records.
+    assert abs(kept["counts"] - truth) < 0.12
+    assert kept["counts"] > kept["pilot"] + 0.04
 
 
 def test_other_families_are_refused_in_words(cache):
