@@ -70,7 +70,7 @@ def test_nothing_is_left_once_the_next_server_has_started(tmp_path, own_place):
     )
     after = Server(str(tmp_path / "results"), **more)
     try:
-        eventually(lambda: not left_by(family, temporary, *PLACES), "files of the killed server are left")
+        eventually(lambda: not left_by(family, temporary, *PLACES), "files of the killed server are left", 90)
         visit(after.url, origin=after.url, key=KEY, seconds=1.0)  # and it serves
         others = {p.pid for p in psutil.Process(after.process.pid).children(recursive=True)} | {
             after.process.pid
