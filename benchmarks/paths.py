@@ -152,20 +152,20 @@ def twelve() -> list[Line]:
     import os
 
     from synth_core.jobs.manager import JobManager
+    from synth_core.jobs.tasks import mechanism_task
     from synth_core.mechanisms.catalogue import MECHANISMS
 
     os.environ["SYNTH_RESULTS_DIR"] = tempfile.mkdtemp(prefix="synth-bench-")
     settings = make_settings(outcome="inc", predictors=("age", "marr", "male", "fsize"),
-                             model="lognormal", bounds=(0.0, 1000.0))  # fmt: skip
+                             model="lognormal", bounds=(0.0, 1000.0), guess=(40.0, 0.8))  # fmt: skip
     table, times = load_example("401ksubs"), []
     for _ in range(2):
         manager = JobManager()
-        warm = manager.request(
-            "warm", load_example("beta", 50), make_settings(outcome="x", model="beta"), ["unweighted"]
-        )
+        small = load_example("beta", 50), make_settings(outcome="x", model="beta")
+        warm = manager.submit("warm", [mechanism_task(*small, "unweighted")])
         warm[0].finished.wait(120)
         started = time.perf_counter()
-        jobs = manager.request("bench", table, settings, list(MECHANISMS))
+        jobs = manager.submit("bench", [mechanism_task(table, settings, key) for key in MECHANISMS])
         while not all(job.finished.wait(1.0) for job in jobs):
             manager.touch(jobs)
         times.append(time.perf_counter() - started)
