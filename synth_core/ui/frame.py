@@ -78,5 +78,10 @@ def prepare_session() -> None:
     background.keep_alive()
     if (running := preparation()) is not None:
         preparing.show(running)
+    if manager().storage_problem:
+        st.fragment(_storage_problem, run_every=2)()  # it goes with the first result that was kept
+
+
+def _storage_problem() -> None:
     if problem := manager().storage_problem:
         st.warning(f"{problem} Until then results are shown and not kept.", icon=":material/hard_drive:")

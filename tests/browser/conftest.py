@@ -154,19 +154,19 @@ def follow(page, name):
 def pick(page, label, option):
     """Choose an option of a box that takes one, or one more of a box that takes several.
 
-    On a busy machine the list swallows a click that comes while it opens: nothing is sent, and one clicks again.
+    On a busy machine the list swallows a click that comes while it opens, or closes when a run that was under way
+    ends: nothing is sent, and one clicks again.
     """
     found = page.get_by_role("option", name=option, exact=True)
-    for _ in range(5):
-        if not found.is_visible():
-            box = page.get_by_role("combobox", name=label, exact=True)
-            box.click()
-            box.fill(option)  # a long list holds what is on screen only
-        found.click()
+    for _ in range(8):
         try:
-            return found.wait_for(
-                state="hidden", timeout=3_000
-            )  # the list closes, or what is chosen leaves it
+            if not found.is_visible():
+                box = page.get_by_role("combobox", name=label, exact=True)
+                box.click(timeout=3_000)
+                box.fill(option, timeout=3_000)  # a long list holds what is on screen only
+            found.click(timeout=3_000)
+            # the list closes, or what is chosen leaves it
+            return found.wait_for(state="hidden", timeout=3_000)
         except TimeoutError:
             continue
     raise AssertionError(f"{option} could not be chosen")
