@@ -58,12 +58,13 @@ def anchor_weight(
     rows, none = np.flatnonzero(part), np.zeros(n)
     rows = rows[:: max(1, len(rows) // RECORDS)]
     judged = copies.model.density_terms[rows]
-    taken, most = (REAL_TAILS, math.inf) if judged.any() else (1.0, math.inf)
-    if judged.any() and anchor.kind == "guess":
-        taken, most = 1.0, REAL_TAILS * bound
-    elif judged.any() and not judged.all():
-        most = bound
-    rows = rows[judged] if judged.any() else rows
+    taken, most = 1.0, math.inf
+    if judged.any():
+        rows = rows[judged]
+        if anchor.kind == "guess":
+            most = REAL_TAILS * bound
+        else:
+            taken, most = REAL_TAILS, math.inf if judged.all() else bound
     text = f"choosing the weight {'of the pilot' if anchor.kind == 'guess' else ''}".strip()
 
     def largest(c: float) -> float:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from synth_core.analysis.anchor import Anchor, anchor_of_table, declared_anchor
 from synth_core.analysis.anchor_weight import anchor_weight, normal_draws, rounded
-from synth_core.analysis.counts import greatest_share, levels, noisy_counts, shares_given, spread_draws
+from synth_core.analysis.counts import greatest_share, noisy_counts, shares_given, spread_draws
 from synth_core.analysis.fits import Fits
 from synth_core.analysis.risk_map import RiskMap
 from synth_core.engine.sampling import Diagnostics
@@ -216,7 +216,7 @@ class Anchoring:
     def _after_counts(self) -> Anchored:
         """Noisy counts of all records, which cost a share of epsilon; a table simulated from them is the prior."""
         s, source = self.settings, self.source
-        n_tables = max(1, len(levels(self.fits)))
+        n_tables = max(1, len(s.predictors) + len(s.earlier))
         share = min(s.counts_share, greatest_share(n_tables))
         counts = noisy_counts(self.fits, share * s.epsilon, self.rng(53))
         model, rng = source.model, self.rng(54)

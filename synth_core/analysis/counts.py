@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from synth_core.analysis.fits import Fits
 from synth_core.data.earlier import Earlier
 from synth_core.errors import InputError
+from synth_core.mechanisms.noise import laplace
 from synth_core.models.categories import OfCategories
 
 Array = NDArray[np.float64]
@@ -74,14 +75,8 @@ def greatest_share(n_tables: int) -> float:
     return 2 * n_tables / (n_tables + 4)
 
 
-def laplace(shape: tuple[int, ...], epsilon: float, rng: np.random.Generator) -> Array:
-    """Discrete Laplace noise of scale 1 / epsilon: the difference of two geometric variables."""
-    success = -np.expm1(-epsilon)
-    return (rng.geometric(success, shape) - rng.geometric(success, shape)).astype(float)
-
-
 def levels(fits: Fits) -> list[tuple[Codes, int]]:
-    """For each predictor the level of every complete record, and how many levels there are.
+    """For each predictor the level of every complete record, and how many levels there are; without any one level.
 
     Public predictors have the levels of the table, earlier sensitive variables those that were declared.
     """
@@ -94,7 +89,7 @@ def levels(fits: Fits) -> list[tuple[Codes, int]]:
     for each in s.earlier:
         codes, n = earlier_codes(each, each.values(fits.table))
         found.append((codes[complete], n))
-    return found
+    return found or [(np.zeros(fits.model.records.n, dtype=np.int64), 1)]
 
 
 def _public(column: pd.Series, categorical: bool) -> tuple[Codes, int]:
@@ -141,7 +136,7 @@ def noisy_counts(fits: Fits, epsilon: float, rng: np.random.Generator) -> NoisyC
             f"{model.label}: noisy counts need declared categories or brackets. Take the model categorical, ordered or "
             f"bracketed, or another anchor."
         )
-    by = levels(fits) or [(np.zeros(model.records.n, dtype=np.int64), 1)]
+    by = levels(fits)
     each = epsilon / len(by)
     tables = []
     for codes, n in by:
@@ -159,7 +154,7 @@ def shares_given(found: NoisyCounts, source: Fits) -> Array:
     given the noise, under normal priors. `source` has the predictors of the records, or where these are sensitive too
     what an anchor says of them.
     """
-    by = levels(source) or [(np.zeros(source.model.records.n, dtype=np.int64), 1)]
+    by = levels(source)
     n_categories = found.tables[0].shape[1]
     cells, row_of, count = np.unique(
         np.column_stack([codes for codes, _ in by]), axis=0, return_inverse=True, return_counts=True

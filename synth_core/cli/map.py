@@ -11,6 +11,7 @@ from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.measures import percentile_of
 from synth_core.cli.compare import add_options, open_analysis
 from synth_core.cli.map_rivals import add_rivals, as_json, as_rows, notes, run_rivals
+from synth_core.cli.output import finite
 from synth_core.errors import FitError, InputError
 from synth_core.experiments.explore.knobs import KNOBS
 from synth_core.experiments.explore.point import PREDICTIVE, run_point
@@ -164,11 +165,6 @@ def _json(points: list[dict[str, Any]], best: list[bool], measure: str) -> dict[
             for p, on_frontier in zip(points, best, strict=True)
         ],
     }
-
-
-def finite(value: float) -> float | None:
-    """JSON has no number for what is not finite."""
-    return value if abs(value) < float("inf") else None
 
 
 def _print(points: list[dict[str, Any]], best: list[bool], measure: str, others: list[RivalBand]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from synth_core.analysis.analysis import Analysis
+from synth_core.cli.output import finite
 from synth_core.errors import FitError, InputError
 from synth_core.experiments.explore.wording import epsilon_number
 from synth_core.experiments.rivals.bands import RivalBand, bands_of, error_text, strict_epsilons
@@ -14,8 +15,9 @@ from synth_core.experiments.rivals.beside import offered, planned, run_beside, s
 from synth_core.experiments.rivals.budget import COUNTED
 from synth_core.experiments.rivals.declared import cells_words
 from synth_core.experiments.rivals.registry import RIVALS
+from synth_core.mechanisms.ranges import read_edges
+from synth_core.system import limits
 
-RUNS = 5
 Summary = dict[str, Any]
 
 
@@ -24,7 +26,11 @@ def add_rivals(command: argparse.ArgumentParser) -> None:
     group = command.add_argument_group("other synthesizers, at the ε of the strict frontier")
     group.add_argument("--rival", nargs="+", default=[], metavar="NAME", help=f"of {', '.join(offered())}")
     group.add_argument(
-        "--replicates", type=int, default=RUNS, metavar="R", help=f"runs of each at each ε ({RUNS})"
+        "--replicates",
+        type=int,
+        default=limits.RIVAL_RUNS,
+        metavar="R",
+        help=f"runs of each at each ε ({limits.RIVAL_RUNS})",
     )
     group.add_argument(
         "--budget",
@@ -61,7 +67,7 @@ def run_rivals(
         RIVALS[name].check()
     if args.replicates < 1:
         raise InputError(f"--replicates must be 1 or more (given: {args.replicates}).")
-    edges, settings = _edges(args.edges), analysis.settings
+    edges, settings = read_edges(args.edges or ""), analysis.settings
     say(cells_words(settings, analysis.selection.records.n, edges))
     epsilons = strict_epsilons(points, args.measure)
     if not epsilons and any(RIVALS[name].private for name in args.rival):
@@ -83,13 +89,6 @@ def run_rivals(
     return bands_of(found)
 
 
-def _edges(text: str | None) -> tuple[float, ...]:
-    try:
-        return tuple(float(edge) for edge in text.split(",")) if text else ()
-    except ValueError:
-        raise InputError(f"Edges are written EDGE,EDGE,… with numbers (given: {text}).") from None
-
-
 def as_json(others: list[RivalBand], measure: str) -> dict[str, Any]:
     """A part of the documented JSON; empty where none were asked for."""
     rows = [
@@ -98,17 +97,13 @@ def as_json(others: list[RivalBand], measure: str) -> dict[str, Any]:
             "label": band.label,
             "epsilon": band.epsilon,
             "guarantee": band.guarantee,
-            "mean": _number(band.mean.get(measure)),
-            "two_standard_errors": _number(band.error.get(measure)),
+            "mean": finite(band.mean.get(measure)),
+            "two_standard_errors": finite(band.error.get(measure)),
             "runs": band.runs,
         }
         for band in others
     ]
     return {"rivals": rows} if rows else {}
-
-
-def _number(value: float | None) -> float | None:
-    return value if value is not None and abs(value) < float("inf") else None
 
 
 def as_rows(others: list[RivalBand], measure: str) -> list[list[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import tempfile
 from pathlib import Path
@@ -57,3 +58,8 @@ def show_or_write(text: str, path: Path | None) -> None:
     except OSError as error:
         raise FitError(files.explain(error, f"The file {printable(path, 300)}")) from None
     print(f"written to {path}", file=sys.stderr)
+
+
+def finite(value: float | None) -> float | None:
+    """JSON has no number for what is not finite."""
+    return value if value is not None and math.isfinite(value) else None

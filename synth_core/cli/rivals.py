@@ -13,6 +13,7 @@ from synth_core.experiments.rivals.budget import COUNTED
 from synth_core.experiments.rivals.registry import RIVALS
 from synth_core.experiments.rivals.report import FORMATS, render
 from synth_core.experiments.rivals.study import RivalStudy, run_rivals
+from synth_core.mechanisms.ranges import read_edges
 
 RIVALS_STUDY = "rivals"
 MECHANISMS, EPSILONS, SEEDS = ("anchored",), (1.0,), 3
@@ -39,12 +40,12 @@ def add_rivals(study: argparse.ArgumentParser) -> None:
     )
 
 
-def read_edges(texts: list[str]) -> dict[str, tuple[float, ...]]:
+def edges_by_name(texts: list[str]) -> dict[str, tuple[float, ...]]:
     """Declared edges by column; raises InputError.
 
     Examples
     --------
-    >>> read_edges(["pay=0,10,20"])
+    >>> edges_by_name(["pay=0,10,20"])
     {'pay': (0.0, 10.0, 20.0)}
     """
     found: dict[str, tuple[float, ...]] = {}
@@ -52,10 +53,9 @@ def read_edges(texts: list[str]) -> dict[str, tuple[float, ...]]:
         name, _, edges = text.partition("=")
         if name in found:
             raise InputError(f"--edges names '{name}' twice.")
-        try:
-            found[name] = tuple(float(edge) for edge in edges.split(","))
-        except ValueError:
-            raise InputError(f"Edges are written NAME=EDGE,EDGE,… with numbers (given: {text}).") from None
+        if not edges:
+            raise InputError(f"--edges takes NAME=EDGE,EDGE,… (given: {text}).")
+        found[name] = read_edges(edges)
     return found
 
 
@@ -82,7 +82,7 @@ def study_from(args: argparse.Namespace) -> RivalStudy:
         tuple(args.epsilon or EPSILONS),
         SEEDS if args.replicates is None else args.replicates,
         args.seed,
-        read_edges(args.edges or []),
+        edges_by_name(args.edges or []),
         args.budget or COUNTED[0],
     )
 

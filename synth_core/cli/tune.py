@@ -7,7 +7,8 @@ import json
 from typing import Any
 
 from synth_core.cli.compare import add_options, open_analysis
-from synth_core.cli.map import add_sweep, finite, say
+from synth_core.cli.map import add_sweep, say
+from synth_core.cli.output import finite
 from synth_core.errors import InputError
 from synth_core.experiments.explore.measures import Target, read_target
 from synth_core.experiments.explore.sweep import read_sweep

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from synth_core.errors import InputError
+from synth_core.mechanisms.noise import laplace
 
 Array = NDArray[np.float64]
 Noise = Callable[[NDArray[np.int64], float], NDArray[np.int64]]  # counts, epsilon -> noisy counts
@@ -63,14 +64,12 @@ def noisy_counts(counts: NDArray[np.int64], epsilon: float) -> NDArray[np.int64]
 def seeded_counts(seed: tuple[int, ...]) -> Noise:
     """The same law from NumPy's generator: for simulated tables only, whose study must be repeatable.
 
-    Never for a release: a noise with a known seed protects nothing. The difference of two
-    geometric variables of success 1 - exp(-epsilon/2) is the discrete Laplace of scale 2/epsilon.
+    Never for a release: a noise with a known seed protects nothing.
     """
     rng = np.random.default_rng(seed)
 
     def noise(counts: NDArray[np.int64], epsilon: float) -> NDArray[np.int64]:
-        success = -math.expm1(-epsilon / 2)
-        return counts + rng.geometric(success, len(counts)) - rng.geometric(success, len(counts))
+        return counts + laplace(counts.shape, epsilon / 2, rng)
 
     return noise
 

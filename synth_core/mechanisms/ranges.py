@@ -71,6 +71,22 @@ def read_brackets(text: str) -> Brackets:
     return brackets
 
 
+def read_edges(text: str) -> tuple[float, ...]:
+    """Edges of brackets or bins, typed with commas; raises InputError.
+
+    Examples
+    --------
+    >>> read_edges("0, 10,20,")
+    (0.0, 10.0, 20.0)
+    """
+    try:
+        return tuple(float(edge) for edge in text.split(",") if edge.strip())
+    except ValueError:
+        raise InputError(
+            f"Edges are numbers, separated by commas, without signs of thousands (given: {text})."
+        ) from None
+
+
 def tail_start(outcome: Array, percent: float) -> float:
     """The value from which on the top `percent` of values lie."""
     return float(np.quantile(outcome, 1 - percent / 100))

@@ -35,6 +35,7 @@ PREDICTIVE = (20, 2_000)  # predictive data sets that a point of the map is meas
 STEPS = (1, 200)  # of one knob of a sweep
 MAX_SWEEP_POINTS = 1_000
 MAX_SEARCHES = 200  # inverse tunings of one request
+RIVAL_RUNS = 5  # of another synthesizer at each epsilon, where nothing else is asked for
 AUDIT_RUNS = (1_000, 200_000)  # of a mechanism on each of two neighbouring tables
 CATEGORIES = (2, 60)  # of a categorical outcome
 COMPONENTS = (1, 12)  # of a mixture

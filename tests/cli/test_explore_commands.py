@@ -67,7 +67,7 @@ def test_other_synthesizers_beside_a_map(capsys):
         (["--rival", "tree"], "no rival 'tree'"),
         (["--rival", "one-way"], "no rival 'one-way' of one variable"),
         (["--rival", "sample", "--replicates", "0"], "--replicates must be 1 or more"),
-        (["--rival", "histogram", "--edges", "0,a"], "Edges are written"),
+        (["--rival", "histogram", "--edges", "0,a"], "Edges are numbers"),
         (["--rival", "histogram", "--edges", "0,2,1"], "ascend"),
     ],
 )

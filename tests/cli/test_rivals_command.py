@@ -89,7 +89,7 @@ def test_a_fit_that_fails_leaves_the_others(file, capsys, monkeypatch):
         (["--mechanism", "weighted@histogram"], "an anchored mechanism can be anchored at"),
         (["--mechanism", "anchored@sample"], "such as anchored@mst"),
         (["--mechanism", "histogram"], "--rival has two of them"),
-        (["--edges", "pay=0,1,a"], "Edges are written"),
+        (["--edges", "pay=0,1,a"], "Edges are numbers"),
         (["--edges", "pay=0,1,2", "--edges", "pay=0,1,2"], "'pay' twice"),
         (["--edges", "wage=0,1,2"], "'wage', which is no block and no predictor"),
         (["--epsilon", "0"], "above 0"),

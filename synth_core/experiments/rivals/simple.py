@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from synth_core.errors import InputError
 from synth_core.experiments.rivals.budget import Budget
 from synth_core.experiments.rivals.problem import Problem, Synthetic
+from synth_core.mechanisms.noise import laplace
 
 MAX_CELLS = 1_000_000
 SAMPLE_SHARE = 0.1
@@ -37,8 +38,7 @@ def noisy(counts: Counts, budget: Budget, share: float, rng: np.random.Generator
     if budget.counted == "epsilon":
         spent, scale = share * budget.epsilon, 1 / (share * budget.epsilon)
         found = dp.m.make_laplace(domain, dp.l1_distance(T=int), scale=scale).map(1)
-        success = -math.expm1(-1 / scale)  # the difference of two geometric variables is discrete Laplace
-        noise = rng.geometric(success, len(counts)) - rng.geometric(success, len(counts))
+        noise = laplace(counts.shape, share * budget.epsilon, rng)
     else:
         spent, scale = share * budget.rho, 1 / math.sqrt(2 * share * budget.rho)
         found = dp.m.make_gaussian(domain, dp.l2_distance(T=float), scale=scale).map(1.0)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from synth_core.errors import InputError
+from synth_core.mechanisms.ranges import read_edges
 from synth_core.models import MODELS, OwnProgram, family
 from synth_core.models.categories import OfCategories
 from synth_core.models.transformation import TRANSFORMATIONS
@@ -70,7 +70,7 @@ def model_options(uses: frozenset[str]) -> None:
             "0, 0, 10000, 20000, 50000, 1000000",
             "The first and the last are the smallest and the largest value that may occur. A number that stands twice "
             "is a bracket of its own, such as 0. Take them from knowledge of the variable and not from the table.",
-            edge,
+            read_edges,
         )
     a, b = st.columns(2)
     with a:
@@ -120,9 +120,9 @@ def model_options(uses: frozenset[str]) -> None:
 
 
 def declare(
-    place: str, label: str, example: str, about: str, read: Callable[[str], object] | None = None
+    place: str, label: str, example: str, about: str, read: Callable[[str], tuple[float, ...]] | None = None
 ) -> None:
-    """A list that is typed with commas: categories, each once, or what `read` makes of each entry."""
+    """A list that is typed with commas: categories, each once, or the numbers that `read` makes of it."""
     key = key_of(place)
     chosen = getattr(session.choices().settings, place.removeprefix("settings."))
     st.session_state.setdefault(key, ", ".join(f"{each:.12g}" if read else each for each in chosen))
@@ -130,8 +130,9 @@ def declare(
     def choose() -> None:
         if key not in st.session_state or session.is_late(place, key):
             return
-        given = [each.strip() for each in st.session_state[key].split(",") if each.strip()]
-        session.put(place, tuple(map(read, given) if read else dict.fromkeys(given)))
+        text = st.session_state[key]
+        given = (each.strip() for each in text.split(",") if each.strip())
+        session.put(place, read(text) if read else tuple(dict.fromkeys(given)))
 
     st.text_input(
         label,
@@ -142,16 +143,6 @@ def declare(
         help=about,
     )
     session.show_message(f"list {place}")
-
-
-def edge(text: str) -> float:
-    """A number; raises InputError."""
-    try:
-        return float(text)
-    except ValueError:
-        raise InputError(
-            f"Edges are numbers, separated by commas, without signs of thousands (given: {text})."
-        ) from None
 
 
 def declare_bounds() -> None:

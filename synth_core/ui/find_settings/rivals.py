@@ -6,7 +6,6 @@ from typing import Any
 
 import streamlit as st
 
-from synth_core.errors import InputError
 from synth_core.experiments.explore.sweep import duration
 from synth_core.experiments.rivals.bands import RivalBand, bands_of, strict_epsilons
 from synth_core.experiments.rivals.beside import Beside, installed, offered, planned
@@ -16,6 +15,7 @@ from synth_core.experiments.rivals.graphical import INSTALL
 from synth_core.experiments.rivals.registry import RIVALS
 from synth_core.jobs.tasks import Task, rival_task
 from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.mechanisms.ranges import read_edges
 from synth_core.models import family
 from synth_core.ui.find_settings.controls import MAP_RUN, Asked
 from synth_core.ui.server.manager import manager
@@ -93,11 +93,7 @@ def _declare_edges() -> None:
 
 
 def _store_edges(key: str, outcome: str) -> None:
-    parts = [part.strip() for part in st.session_state[key].split(",") if part.strip()]
-    try:
-        edges = tuple(float(part) for part in parts)
-    except ValueError:
-        raise InputError("Edges are numbers, separated by commas, without signs of thousands.") from None
+    edges = read_edges(st.session_state[key])
     explore = session.choices().explore
     session.put("explore", explore.model_copy(update={"edges": edges, "edges_of": outcome}))
 

@@ -19,6 +19,7 @@ from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import MECHANISMS, OF_A_TABLE, TUNING
 from synth_core.models import OwnProgram, family
 from synth_core.release.plan.settings_file import Scenario
+from synth_core.system import limits
 
 FIRST_EXAMPLE = "401ksubs"
 MAY_BE_NONE = {
@@ -82,7 +83,7 @@ class ExploreChoices(BaseModel):
     same: str | None = None  # the mechanism whose epsilon is to be reached
     accuracies: tuple[tuple[str, float], ...] = ()  # of whole records: the difference asked of each variable
     rivals: tuple[str, ...] = ()  # other synthesizers beside the map
-    rival_runs: int = 5  # of each at each epsilon
+    rival_runs: int = limits.RIVAL_RUNS  # of each at each epsilon
     rival_budget: Literal["rho", "epsilon"] = "rho"  # what an epsilon of the map is for them
     edges: tuple[float, ...] = ()  # of their bins, declared
     edges_of: str = ""  # the variable that they are of
