@@ -20,7 +20,7 @@ from synth_core.mechanisms.bounds import Bounds, Rows, lipschitz_bounds
 from synth_core.mechanisms.censoring import Censoring
 from synth_core.mechanisms.fast_bounds import bounds_by_extremes
 from synth_core.mechanisms.ranges import intervals, truncated_terms
-from synth_core.models import Model, build_model
+from synth_core.models import Model, Refit, build_model
 from synth_core.models.own.contract import require_contract
 from synth_core.system.cache import Cache, content_key
 from synth_core.system.entries import get_or_compute
@@ -133,7 +133,7 @@ class Fits:
             model.parameters,
             sampler,
             lambda share: self.progress(text, share),
-            model.start(weights, sampler.chains, sampler.seed, previous, censoring, data),
+            model.start(Refit(weights, sampler.chains, sampler.seed, previous, censoring, data)),
             model.restart_parameters,
             model.monitors,
         )

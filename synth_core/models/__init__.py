@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from synth_core.errors import InputError
-from synth_core.models.base import Draws, Model, Options, Records
+from synth_core.models.base import Draws, Model, Options, Records, Refit
 from synth_core.models.beta import Beta
 from synth_core.models.beta_regression import BetaRegression
 from synth_core.models.bracketed import Bracketed
@@ -74,6 +74,7 @@ __all__ = [
     "Options",
     "OwnProgram",
     "Records",
+    "Refit",
     "build_model",
     "family",
 ]

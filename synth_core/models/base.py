@@ -103,6 +103,28 @@ def distinct_columns(columns: Array) -> tuple[NDArray[np.int64], NDArray[np.int6
 
 
 @dataclass(frozen=True)
+class Refit:
+    """A fit that is about to be sampled.
+
+    Attributes
+    ----------
+    weights : array of shape (n_records,)
+    chains, seed : int
+    previous : dict, optional
+        Of a fit to start from: last draws of `restart_parameters` by chain, "inv_metric", "step_size".
+    data : dict, optional
+        What `stan_data` makes of these weights and this censoring.
+    """
+
+    weights: Array
+    chains: int
+    seed: int
+    previous: Draws | None = None
+    censoring: Censoring | None = None
+    data: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
 class Options:
     """What an analyst may choose of a model; each family says in `uses` which of them it knows.
 
@@ -344,24 +366,8 @@ class Model(ABC):
         """What a fit runs; compiled first if it is not yet, which may be said and cancelled by `progress`."""
         return compile_program(self.program, lambda: progress("compiling the model (once)", 0.0))
 
-    def start(
-        self,
-        weights: Array,
-        chains: int,
-        seed: int,
-        previous: Draws | None = None,
-        censoring: Censoring | None = None,
-        data: dict[str, Any] | None = None,
-    ) -> Start | None:
-        """Where the chains of a slow model, or of a fit with many modes, begin; None leaves it to Stan.
-
-        Parameters
-        ----------
-        previous : dict, optional
-            Of a fit to start from: last draws of `restart_parameters` by chain, "inv_metric", "step_size".
-        data : dict, optional
-            Of the fit, as `stan_data` makes them of these weights and this censoring.
-        """
+    def start(self, fit: Refit) -> Start | None:
+        """Where the chains of a slow model, or of a fit with many modes, begin; None leaves it to Stan."""
         return None
 
     def from_coordinates(self, coordinates: Array) -> Draws | None:

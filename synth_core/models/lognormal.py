@@ -15,7 +15,7 @@ from synth_core.errors import InputError
 from synth_core.mechanisms.bounds import Rows
 from synth_core.mechanisms.censoring import Censoring
 from synth_core.mechanisms.fast_bounds import LinearFamily
-from synth_core.models.base import Array, Draws, Model, Options, Records, distinct_columns
+from synth_core.models.base import Array, Draws, Model, Options, Records, Refit, distinct_columns
 from synth_core.models.clamped_mode import ClampedNormal, factor_of_covariance, spread_of_log_sigma
 from synth_core.models.coordinates import row_sums
 from synth_core.models.settled import Terms, settle
@@ -171,19 +171,12 @@ class Lognormal(Model):
             kept_weight=kept.weight,
         )
 
-    def start(
-        self,
-        weights: Array,
-        chains: int,
-        seed: int,
-        previous: Draws | None = None,
-        censoring: Censoring | None = None,
-        data: dict[str, Any] | None = None,
-    ) -> Start | None:
+    def start(self, fit: Refit) -> Start | None:
         """Where a bound clamps most terms there may be many modes: each chain starts at one of its own search.
 
         R-hat then tells whether they are one.
         """
+        weights, censoring, data = fit.weights, fit.censoring, fit.data
         if censoring is None or data is None or not data["n_censored"]:
             return None
         level, beta_scale = data["level"], data["beta_scale"]
@@ -194,11 +187,11 @@ class Lognormal(Model):
             return None
         estimate = _least_squares([*unclamped, (self, weights)], level, beta_scale)
         inits = []
-        for chain in range(chains):
+        for chain in range(fit.chains):
             found = density.search(*estimate, np.random.default_rng(chain))
             u = scipy.linalg.solve_triangular(data["basis"], found.beta - center, lower=True)
             s = (np.log(found.sigma) - log_sigma) / data["log_sigma_scale"]
-            rng = np.random.default_rng([seed, 43, chain])
+            rng = np.random.default_rng([fit.seed, 43, chain])
             apart = [rng.uniform(-2, 2, size) for size in (len(u), None, data["zero_k"])]  # as Stan's own
             inits.append({"u": u + apart[0], "s": s + apart[1], "v": apart[2]})
         return Start(tuple(inits), np.ones(len(center) + 1 + data["zero_k"]), 1.0)

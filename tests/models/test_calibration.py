@@ -11,7 +11,7 @@ import pytest
 from scipy import special, stats
 
 from synth_core.engine.sampling import Sampler, sample
-from synth_core.models import build_model
+from synth_core.models import Refit, build_model
 from tests.conftest import records_of
 
 N, DRAWS, BINS = 40, 500, 5
@@ -140,7 +140,7 @@ def ranks(family, weighted, replicate):
         family, records_of(np.tile(x, copies), np.tile(z, (copies, 1))), prior_scale=scale, **options
     )
     sampler = Sampler(1, DRAWS, 700, replicate + 1, max(0.9, model.adapt_delta))
-    start = model.start(weights, 1, replicate)
+    start = model.start(Refit(weights, 1, replicate))
     fit = sample(model.executable(), model.stan_data(weights), model.parameters, sampler, start=start)
     draws = {name: fit.draws[name] for name in truth}
     mine = quantities(model, {name: np.asarray(value)[None] for name, value in truth.items()})

@@ -8,7 +8,7 @@ from scipy import stats
 from synth_core.engine.sampling import Sampler, sample
 from synth_core.engine.toolchain import compile_program
 from synth_core.mechanisms.censoring import Censoring
-from synth_core.models import build_model
+from synth_core.models import Refit, build_model
 from synth_core.models.clamped_mode import ClampedNormal
 from synth_core.models.settled import RADII, Terms, settle
 from tests.conftest import records_of
@@ -178,11 +178,14 @@ def test_a_density_is_the_prior_and_the_clamped_sum(rng):
 def test_where_nearly_all_is_clamped_each_chain_starts_at_a_mode(family, rng):
     weights = np.ones(N)
     near = model_of(family, rng)
-    assert near.start(weights, 2, 1, None, Censoring(3.0), near.stan_data(weights, Censoring(3.0))) is None
+    assert (
+        near.start(Refit(weights, 2, 1, None, Censoring(3.0), near.stan_data(weights, Censoring(3.0))))
+        is None
+    )
     model = model_of(family, rng, unit=0.05, tied=0)
     censoring = Censoring(2.0)
     data = model.stan_data(weights, censoring)
-    start = model.start(weights, 3, 1, None, censoring, data)
+    start = model.start(Refit(weights, 3, 1, None, censoring, data))
     assert len({float(init["s"]) for init in start.inits}) == 3
     assert len(start.inv_metric) == data["k"] + 1 + data["zero_k"]
     density = model._density([], 0.0, model.beta_scale, weights, censoring)
@@ -191,5 +194,5 @@ def test_where_nearly_all_is_clamped_each_chain_starts_at_a_mode(family, rng):
         beta = data["center"] + data["basis"] @ init["u"]
         sigma = np.exp(data["log_sigma_center"] + data["log_sigma_scale"] * init["s"])
         assert density.at(beta, sigma).log_density > estimate
-    again = model.start(weights, 3, 1, None, censoring, data)
+    again = model.start(Refit(weights, 3, 1, None, censoring, data))
     assert all(np.array_equal(a["u"], b["u"]) for a, b in zip(start.inits, again.inits, strict=True))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from synth_core.engine.sampling import Start
 from synth_core.mechanisms.bounds import BLOCK_ELEMENTS, Rows
 from synth_core.mechanisms.censoring import Censoring
-from synth_core.models.base import Array, Draws, Options, Records, distinct_columns
+from synth_core.models.base import Array, Draws, Options, Records, Refit, distinct_columns
 from synth_core.models.coordinates import row_sums
 from synth_core.models.lognormal import LOG_ROOT_2PI, normal_mass
 from synth_core.models.mixture.em import MAX_RECORDS, MixtureEstimate, fit_mixture
@@ -165,27 +165,19 @@ class Mixture(TwoPart):
         covariance = correlation * spread[:, None] * spread
         return block, u, block.mean(axis=0), scipy.linalg.cholesky(covariance, lower=True)
 
-    def start(
-        self,
-        weights: Array,
-        chains: int,
-        seed: int,
-        previous: Draws | None = None,
-        censoring: Censoring | None = None,
-        data: dict[str, Any] | None = None,
-    ) -> Start:
+    def start(self, fit: Refit) -> Start:
         """At draws of the pilot run under these weights that lie apart, scaled by what they vary by.
 
         Nearer than the draws of another fit, in which other components may be occupied.
         """
-        states = self._pilot(weights).states
-        block, u, center, factor = self._together(weights)
+        states = self._pilot(fit.weights).states
+        block, u, center, factor = self._together(fit.weights)
         slopes = u[:, 1:].swapaxes(1, 2).reshape(len(u), -1)  # columns one after another
         k = len(states[0].s)
         zero_k = k if self.zero_part is not None else 0
         inits = []
-        for chain in range(chains):
-            rng = np.random.default_rng([seed, 41, chain])
+        for chain in range(fit.chains):
+            rng = np.random.default_rng([fit.seed, 41, chain])
             at = len(states) - 1 - chain % 4 * (len(states) // 4)
             inits.append(
                 {

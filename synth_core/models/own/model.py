@@ -17,7 +17,7 @@ from synth_core.engine.sampling import Start
 from synth_core.errors import FitError, InputError
 from synth_core.mechanisms.bounds import Rows
 from synth_core.mechanisms.censoring import Censoring
-from synth_core.models.base import Array, Draws, Model, Options, Records
+from synth_core.models.base import Array, Draws, Model, Options, Records, Refit
 from synth_core.models.own import sandbox
 from synth_core.models.own.quantities import generate, log_target
 from synth_core.models.own.source import inspect
@@ -71,18 +71,13 @@ class OwnProgram(Model):
 
     alike = None  # a program may tell records apart by anything
 
-    def start(
-        self,
-        weights: Array,
-        chains: int,
-        seed: int,
-        previous: Draws | None = None,
-        censoring: Censoring | None = None,
-        data: dict[str, Any] | None = None,
-    ) -> Start | None:
+    def start(self, fit: Refit) -> Start | None:
+        previous = fit.previous
         if previous is None:
             return None
-        inits = tuple({name: previous[name][chain] for name in self.parameters} for chain in range(chains))
+        inits = tuple(
+            {name: previous[name][chain] for name in self.parameters} for chain in range(fit.chains)
+        )
         return Start(inits, previous["inv_metric"], float(previous["step_size"]))
 
     def executable(self, progress: Callable[[str, float], None] = lambda text, share: None) -> Path:
