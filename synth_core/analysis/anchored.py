@@ -13,15 +13,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from synth_core.analysis.anchor import Anchor, anchor_of_table, declared_anchor
+from synth_core.analysis.anchor import AVERAGED, Anchor, anchor_of_table, declared_anchor
 from synth_core.analysis.anchor_weight import anchor_weight, normal_draws, rounded
-from synth_core.analysis.counts import greatest_share, noisy_counts, shares_given, spread_draws
+from synth_core.analysis.counts import counted, greatest_share, noisy_counts, shares_given, spread_draws
 from synth_core.analysis.fits import Fits
 from synth_core.analysis.risk_map import RiskMap
 from synth_core.engine.sampling import Diagnostics
 from synth_core.errors import DrawRefused, InputError
 from synth_core.mechanisms.censoring import Censoring
-from synth_core.models.categories import OfCategories
+from synth_core.models import Draws
 from synth_core.system import limits
 
 Array = NDArray[np.float64]
@@ -215,21 +215,17 @@ class Anchoring:
 
     def _after_counts(self) -> Anchored:
         """Noisy counts of all records, which cost a share of epsilon; a table simulated from them is the prior."""
-        s, source = self.settings, self.source
+        s, source, cells = self.settings, self.source, counted(self.fits)
         n_tables = max(1, len(s.predictors) + len(s.earlier))
         share = min(s.counts_share, greatest_share(n_tables))
         counts = noisy_counts(self.fits, share * s.epsilon, self.rng(53))
-        model, rng = source.model, self.rng(54)
-        codes = spread_draws(shares_given(counts, source), rng)
-        assert isinstance(model, OfCategories)  # noisy_counts saw to it
-        simulated = model.outcomes(codes, rng)
-        prior = Censoring(0.0, None, simulated, 1.0)
-        draws = normal_draws(model, np.zeros(model.records.n), prior, 0)
-        assert draws is not None
+        rng = self.rng(54)
+        simulated = cells.outcomes(spread_draws(shares_given(counts, source), rng), rng)
+        of = "" if cells is self.fits.model else "brackets of "
         anchor = Anchor(
             "counts",
-            f"noisy counts of {s.outcome}" + (" by each predictor" if n_tables > 1 else ""),
-            draws,
+            f"noisy counts of {of}{s.outcome}" + (" by each predictor" if n_tables > 1 else ""),
+            self._fitted(simulated),
             after=f" They cost {share:.0%} of ε, and the fit the rest.",
         )
         # A simulated record counts as a record: the table that is simulated stands in for the confidential one.
@@ -237,6 +233,21 @@ class Anchoring:
         bound = (1 - share) * s.epsilon / 2
         with refusing_the_draw():
             return self._complete(anchor, self.rows, bound, records, simulated, counts.worth)
+
+    def _fitted(self, simulated: Array) -> Draws:
+        """Parameters that fit a simulated table: their centre where that is known, else draws."""
+        try:
+            copies = self.source.simulated(simulated)
+        except InputError as error:
+            edges = self.settings.bracket_edges
+            raise InputError(
+                f"{self.fits.model.label} does not take every value between the declared edges, {edges[0]:g} to "
+                f"{edges[-1]:g}: {error}"
+            ) from None
+        model = copies.model
+        prior = Censoring(0.0, None, simulated, 1.0)
+        found = normal_draws(model, np.zeros(model.records.n), prior, 0) if model.takes_anchor_prior else None
+        return found or copies.unweighted("fitting the anchor")[0].thinned(AVERAGED)
 
     def _complete(
         self,

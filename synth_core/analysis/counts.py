@@ -1,4 +1,4 @@
-"""An anchor made of noisy counts: of the categories of the outcome, by each predictor (docs/methods/anchored.md).
+"""An anchor made of noisy counts: of the outcome, by each predictor (docs/methods/anchored.md).
 
 Each table of counts has Laplace noise. To them a log-linear model without interactions is fitted, given how noisy they
 are, and a table is simulated from it. All of that reads the noisy counts alone.
@@ -17,6 +17,7 @@ from synth_core.analysis.fits import Fits
 from synth_core.data.earlier import Earlier
 from synth_core.errors import InputError
 from synth_core.mechanisms.noise import laplace
+from synth_core.models import build_model
 from synth_core.models.categories import OfCategories
 
 Array = NDArray[np.float64]
@@ -122,21 +123,40 @@ def earlier_codes(each: Earlier, values: Array) -> tuple[Codes, int]:
     return codes, n + each.missing
 
 
+def counted(fits: Fits) -> OfCategories:
+    """The declared categories of the outcome or, of a number whatever its model, its declared brackets.
+
+    Raises
+    ------
+    InputError
+        If none are declared, or the outcome is a count; or a value lies outside the edges.
+    """
+    model, edges = fits.model, fits.settings.bracket_edges
+    if isinstance(model, OfCategories):
+        return model
+    if model.discrete:
+        raise InputError(
+            f"{model.label}: noisy counts are of declared categories, or of brackets of amounts. Take another anchor."
+        )
+    if not edges:
+        raise InputError(
+            f"{model.label}: noisy counts need declared categories or brackets. Declare edges of brackets "
+            f"(--bracket-edges), or take another anchor."
+        )
+    found = build_model("bracketed", model.records, bracket_edges=edges)
+    assert isinstance(found, OfCategories)
+    return found
+
+
 def noisy_counts(fits: Fits, epsilon: float, rng: np.random.Generator) -> NoisyCounts:
     """Count the records, which costs epsilon: withholding a value changes one count of each table by one.
 
     Raises
     ------
     InputError
-        If the model has no declared categories or brackets.
+        If nothing is declared to count by, see `counted`.
     """
-    model = fits.model
-    if not isinstance(model, OfCategories):
-        raise InputError(
-            f"{model.label}: noisy counts need declared categories or brackets. Take the model categorical, ordered or "
-            f"bracketed, or another anchor."
-        )
-    by = levels(fits)
+    model, by = counted(fits), levels(fits)
     each = epsilon / len(by)
     tables = []
     for codes, n in by:

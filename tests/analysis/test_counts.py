@@ -27,6 +27,20 @@ from synth_core.errors import InputError
 
 N, CATEGORIES = 600, ("a", "b", "c")
 EDGES = (0.0, 0.0, 5.0, 10.0, 15.0, 20.0, 30.0, 50.0, 100.0)
+NUMBERS = {
+    "bracketed": {"outcome": "pay", "model": "bracketed", "bracket_edges": EDGES},
+    "two_part": {"outcome": "pay", "model": "two_part", "bracket_edges": EDGES},
+    "mixture": {
+        "outcome": "pay",
+        "model": "mixture",
+        "components": 2,
+        "zero_part": True,
+        "transformation": "asinh",
+        "asinh_scale": 5.0,
+        "bracket_edges": EDGES,
+        "anchor_weight": 0.05,
+    },
+}
 QUICK = {"chains": 2, "draws": 600, "warmup": 400, "anchor": "counts", "seed": 4}
 
 
@@ -153,13 +167,17 @@ def test_levels_of_an_earlier_number_are_declared_and_zero_is_one_of_them():
     assert n == 15
 
 
-def test_the_fit_reads_the_table_through_noisy_counts_and_clamped_terms_alone(cache, monkeypatch):
+@pytest.mark.stan
+@pytest.mark.parametrize("model", ["categorical", *NUMBERS])
+def test_the_fit_reads_the_table_through_noisy_counts_and_clamped_terms_alone(cache, monkeypatch, model):
     """With the counts held, a table that differs in a record's value gives the same anchor, prior, c and bound."""
-    held = noisy_counts(analysis_of(people(), cache).fits, 1.0, np.random.default_rng(9))
+    own = NUMBERS.get(model, {})
+    held = noisy_counts(analysis_of(people(), cache, **own).fits, 1.0, np.random.default_rng(9))
     monkeypatch.setattr(anchored_of, "noisy_counts", lambda fits, epsilon, rng: held)
     changed = people()
     changed.loc[3, "status"] = "c" if changed.loc[3, "status"] == "a" else "a"
-    one, other = (analysis_of(frame, cache).anchored for frame in (people(), changed))
+    changed.loc[3, "pay"] = 97.5
+    one, other = (analysis_of(frame, cache, **own).anchored for frame in (people(), changed))
     for name in ("weight", "prior_records", "bound", "n_read"):
         assert getattr(one, name) == getattr(other, name)
     assert np.array_equal(one.prior_outcome, other.prior_outcome)
@@ -169,10 +187,10 @@ def test_the_fit_reads_the_table_through_noisy_counts_and_clamped_terms_alone(ca
 
 
 @pytest.mark.stan
-@pytest.mark.parametrize("model", ["categorical", "ordered", "bracketed"])
+@pytest.mark.parametrize("model", ["categorical", "ordered", *NUMBERS])
 def test_a_fit_around_counts_keeps_its_promise_and_the_shares(cache, model):
-    own = {"outcome": "pay", "bracket_edges": EDGES} if model == "bracketed" else {}
-    analysis = analysis_of(people(), cache, model=model, **own)
+    own = NUMBERS.get(model, {"model": model})
+    analysis = analysis_of(people(), cache, **own)
     result = analysis.run("anchored")
     share = min(0.8, greatest_share(2))
     assert result.guarantee.strict and result.epsilon_promised == 2.0
@@ -180,7 +198,8 @@ def test_a_fit_around_counts_keeps_its_promise_and_the_shares(cache, model):
     assert f"They cost {share:.0%} of ε" in result.anchor
     assert result.tuned["fit_epsilon"] == pytest.approx(2 * (1 - share))
     assert result.ecdf_max < 0.1
-    again = analysis_of(people(), cache, model=model, **own).run("anchored")
+    assert ("noisy counts of brackets of pay" in result.anchor) == (model in ("two_part", "mixture"))
+    again = analysis_of(people(), cache, **own).run("anchored")
     assert np.array_equal(result.synthetic, again.synthetic)
 
 
@@ -205,9 +224,15 @@ def test_whole_records_keep_a_pair_that_a_pilot_loses(cache):
     assert kept["counts"] > kept["pilot"] + 0.04
 
 
-def test_other_families_are_refused_in_words(cache):
-    with pytest.raises(InputError, match="noisy counts need declared categories or brackets"):
-        analysis_of(people(), cache, model="two_part", outcome="pay").run("anchored")
+@pytest.mark.parametrize(("own", "words"), [
+    ({"model": "two_part"}, "noisy counts need declared categories or brackets"),
+    ({"model": "two_part", "bracket_edges": (0.0, 5.0, 20.0)}, "values lie outside the declared edges"),
+    ({"model": "two_part", "bracket_edges": (-50.0, 0.0, 0.0, 100.0)}, "does not take every value between the declared"),
+    ({"model": "poisson", "outcome": "age", "predictors": (), "bracket_edges": EDGES}, "or of brackets of amounts"),
+])  # fmt: skip
+def test_what_cannot_be_counted_is_refused_in_words(cache, own, words):
+    with pytest.raises(InputError, match=words):
+        analysis_of(people(), cache, **{"outcome": "pay"} | own).run("anchored")
 
 
 def test_softmax_of_no_predictor_is_the_noisy_shares(cache):

@@ -64,14 +64,7 @@ def model_options(uses: frozenset[str]) -> None:
         )
         return
     if "bracket_edges" in uses:
-        declare(
-            "settings.bracket_edges",
-            "Edges of brackets, separated by commas",
-            "0, 0, 10000, 20000, 50000, 1000000",
-            "The first and the last are the smallest and the largest value that may occur. A number that stands twice "
-            "is a bracket of its own, such as 0. Take them from knowledge of the variable and not from the table.",
-            read_edges,
-        )
+        declare_edges("Edges of brackets, separated by commas")
     a, b = st.columns(2)
     with a:
         if "offset" in uses and session.choices().settings.transformation == "log":
@@ -145,6 +138,18 @@ def declare(
     session.show_message(f"list {place}")
 
 
+def declare_edges(label: str) -> None:
+    """Brackets of the sensitive variable: those that the model describes, or that noisy counts are of."""
+    declare(
+        "settings.bracket_edges",
+        label,
+        "0, 0, 10000, 20000, 50000, 1000000",
+        "The first and the last are the smallest and the largest value that may occur. A number that stands twice "
+        "is a bracket of its own, such as 0. Take them from knowledge of the variable and not from the table.",
+        read_edges,
+    )
+
+
 def declare_bounds() -> None:
     """Bounds that the beta model and the histogram need."""
     for column, name in zip(st.columns(2), ("lower", "upper"), strict=True):
@@ -179,12 +184,16 @@ def choose_anchor() -> None:
     chosen = session.choices().settings
     model = family(chosen.model)
     if chosen.anchor == "counts":
-        if not issubclass(model, OfCategories):
+        if model.discrete and not issubclass(model, OfCategories):
             st.warning(
-                "Noisy counts need declared categories or brackets: a categorical, ordered or bracketed model.",
+                "Noisy counts are of declared categories, or of brackets of amounts: not of this model.",
                 icon=":material/info:",
             )
             return
+        if not issubclass(model, OfCategories):
+            declare_edges("Counted in brackets with these edges, separated by commas")
+            if not chosen.bracket_edges:
+                st.caption("Without edges there is nothing to count by, and no anchor.")
         number(
             "Share of ε for the counts",
             "settings.counts_share",
