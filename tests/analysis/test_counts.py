@@ -227,7 +227,7 @@ def test_whole_records_keep_a_pair_that_a_pilot_loses(cache):
 @pytest.mark.parametrize(("own", "words"), [
     ({"model": "two_part"}, "noisy counts need declared categories or brackets"),
     ({"model": "two_part", "bracket_edges": (0.0, 5.0, 20.0)}, "values lie outside the declared edges"),
-    ({"model": "two_part", "bracket_edges": (-50.0, 0.0, 0.0, 100.0)}, "does not take every value between the declared"),
+    ({"model": "two_part", "bracket_edges": (-50.0, 0.0, 0.0, 100.0)}, "does not take every value between"),
     ({"model": "poisson", "outcome": "age", "predictors": (), "bracket_edges": EDGES}, "or of brackets of amounts"),
 ])  # fmt: skip
 def test_what_cannot_be_counted_is_refused_in_words(cache, own, words):
