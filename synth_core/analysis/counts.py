@@ -100,7 +100,9 @@ def _public(column: pd.Series, categorical: bool) -> tuple[Codes, int]:
         cuts = np.unique(np.nanquantile(values, np.arange(1, PUBLIC_CUTS) / PUBLIC_CUTS))
         codes = np.searchsorted(cuts, values, side="right")
     else:
-        codes = np.unique(column.astype(str), return_inverse=True)[1]
+        codes = pd.factorize(column.astype(str), sort=True)[
+            0
+        ]  # a missing value has none, and no complete record
     return codes.astype(np.int64), int(codes.max()) + 1
 
 

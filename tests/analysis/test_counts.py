@@ -99,6 +99,13 @@ def test_withholding_a_value_changes_one_count_of_each_table_by_one(cache, monke
     assert found.total == N
 
 
+def test_a_missing_predictor_has_no_level(cache):
+    frame = people().astype({"sex": "string"})
+    frame.loc[[3, 5], "sex"] = None
+    (codes, n), _ = levels(analysis_of(frame, cache).fits)
+    assert n == 2 and np.array_equal(codes, (frame["sex"].dropna() == "m").astype(int))
+
+
 def test_epsilon_is_divided_among_the_tables(cache, monkeypatch):
     asked = []
     monkeypatch.setattr(
