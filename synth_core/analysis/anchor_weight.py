@@ -31,7 +31,8 @@ def anchor_weight(
 ) -> float:
     """Half of the largest c that leaves nearly all records of a table simulated from the anchor unclamped.
 
-    All of it where no record has a density: a simulated table then has whatever a real one may have. And no fit is
+    All of it where no record has a density, or where the table is simulated from counts: it then has the tails that a
+    real one has. And no fit is
     made where normal draws are at hand, since c decides of accuracy alone and not of the promise.
 
     Zeros with a probability of their own are not counted: to give them up pays for no parameter while c is at most
@@ -64,7 +65,8 @@ def anchor_weight(
         if anchor.kind == "guess":
             most = REAL_TAILS * bound
         else:
-            taken, most = REAL_TAILS, math.inf if judged.all() else bound
+            taken = 1.0 if anchor.kind == "counts" else REAL_TAILS
+            most = math.inf if judged.all() else bound
     text = f"choosing the weight {'of the pilot' if anchor.kind == 'guess' else ''}".strip()
 
     def largest(c: float) -> float:
