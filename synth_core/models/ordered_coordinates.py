@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from synth_core.models.coordinates import category_contrasts
 
 Array = NDArray[np.float64]
-LEAST_SHARE = 1e-12  # of a category in a row, where only the coordinates are asked for
 BLOCK_ROWS = 2_000
 
 
@@ -30,11 +29,16 @@ def gaps(log_share: Array) -> tuple[Array, Array]:
     >>> np.exp(cut), np.exp(gap)
     (array([[1., 3.]]), array([[3.]]))
     """
-    upto = np.logaddexp.accumulate(log_share, axis=1)[:, :-1]
-    beyond = np.logaddexp.accumulate(log_share[:, ::-1], axis=1)[:, -2::-1]
+    upto, beyond = cumulated(log_share)
     inner = log_share[:, 1:-1]
     gap = np.logaddexp(0.0, inner - upto[:, :-1]) + np.logaddexp(0.0, inner - beyond[:, 1:])
     return upto - beyond, gap
+
+
+def cumulated(log_share: Array) -> tuple[Array, Array]:
+    """Log probabilities up to each cut and beyond it, each of shape (n_draws, n_categories - 1)."""
+    upto = np.logaddexp.accumulate(log_share, axis=1)[:, :-1]
+    return upto, np.logaddexp.accumulate(log_share[:, ::-1], axis=1)[:, -2::-1]
 
 
 def penalised_cuts(slopes: Array, counts: Array, scale: Array) -> tuple[Array, Array]:
@@ -58,7 +62,7 @@ def penalised_cuts(slopes: Array, counts: Array, scale: Array) -> tuple[Array, A
     at = np.zeros(n_cuts + 2 * k)
     at[:n_cuts] = category_contrasts(n_cuts + 1).T @ np.log(total / total.sum())
     value, gradient, precision = _scored(at, slopes, counts, scale)
-    for _ in range(40):
+    for _ in range(60):
         step = scipy.linalg.solve(precision, gradient, assume_a="pos")
         step *= min(1.0, 3.0 / max(float(np.abs(step).max()), 1e-300))
         for _ in range(12):
@@ -66,8 +70,9 @@ def penalised_cuts(slopes: Array, counts: Array, scale: Array) -> tuple[Array, A
             if tried[0] >= value - 1e-9 * abs(value):
                 break
             step /= 2
+        gained = float(gradient @ step)
         at, (value, gradient, precision) = at + step, tried
-        if np.abs(step).max() < 1e-6:
+        if gained < 1e-8:
             break
     covariance = scipy.linalg.inv(precision)
     return at, scipy.linalg.cholesky((covariance + covariance.T) / 2, lower=True)
@@ -78,35 +83,42 @@ def _scored(at: Array, slopes: Array, counts: Array, scale: Array) -> tuple[floa
     n_cuts, k = counts.shape[1] - 1, slopes.shape[1]
     contrasts = category_contrasts(n_cuts + 1)
     log_share = scipy.special.log_softmax(contrasts @ at[:n_cuts])
-    share = np.exp(log_share)
-    upto = np.cumsum(share)[:-1]
-    cut = gaps(log_share[None])[0][0]
-    # d cut / d gamma: by the cumulative shares, by the logits.
-    below = (np.arange(n_cuts + 1) <= np.arange(n_cuts)[:, None]).astype(float)
-    odds = np.maximum(upto * np.cumsum(share[::-1])[-2::-1], LEAST_SHARE)
-    by_gamma = ((below - upto[:, None]) * share / odds[:, None]) @ contrasts
+    cut, gap = (found[0] for found in gaps(log_share[None]))
+    # d cut / d gamma: a share of what lies up to the cut, or beyond it.
+    upto, beyond = cumulated(log_share[None])
+    below = np.arange(n_cuts + 1) <= np.arange(n_cuts)[:, None]
+    part = np.exp(log_share - np.where(below, upto[0][:, None], beyond[0][:, None]))
+    by_gamma = np.where(below, part, -part) @ contrasts
     size = n_cuts + 2 * k
     value = -0.5 * float(((at / scale) ** 2).sum())
     gradient, information = np.zeros(size), np.zeros((size, size))
+    place = np.arange(n_cuts)
     for first in range(0, len(slopes), BLOCK_ROWS):
         z, seen = slopes[first : first + BLOCK_ROWS], counts[first : first + BLOCK_ROWS]
-        inverse = np.exp(-(z @ at[n_cuts + k :]))
-        u = (cut - (z @ at[n_cuts : n_cuts + k])[:, None]) * inverse[:, None]
-        upper = scipy.special.expit(u)
-        density = upper * scipy.special.expit(-u)
-        edge = np.zeros((len(z), 1))
-        shares = np.maximum(np.diff(np.hstack([edge, upper, edge + 1]), axis=1), LEAST_SHARE)
-        value += float((seen * np.log(shares)).sum())
-        # Derivatives of the cumulative probabilities by cut, location and spread, then of the shares.
-        by_cut = density * inverse[:, None]
+        inverse = np.exp(-(z @ at[n_cuts + k :]))[:, None]
+        u = (cut - (z @ at[n_cuts : n_cuts + k])[:, None]) * inverse
+        # All of it by logarithms: differences of probabilities near 0 or 1 would be rounding, and no ascent.
+        upper, lower = scipy.special.log_expit(u), scipy.special.log_expit(-u)
+        log_shares = np.zeros((len(z), n_cuts + 1))
+        log_shares[:, :-1] += upper
+        log_shares[:, 1:] += lower
+        between = -np.expm1(-gap * inverse)
+        with np.errstate(divide="ignore"):
+            log_shares[:, 1:-1] += np.log(between)
+        value += float(np.sum(seen * log_shares, where=seen > 0))
+        # Derivatives of log shares: by the cut above a category and by the one below, then by location and spread.
         moves = np.zeros((len(z), n_cuts + 1, n_cuts + 2))
-        place = np.arange(n_cuts)
-        moves[:, place, place] += by_cut
-        moves[:, place + 1, place] -= by_cut
-        for column, slope in ((n_cuts, -by_cut), (n_cuts + 1, -density * u)):
-            moves[:, :, column] = np.diff(np.hstack([edge, slope, edge]), axis=1)
-        score = np.einsum("rc,rcp->rp", seen / shares, moves)
-        weighted = moves * np.sqrt(seen.sum(axis=1)[:, None] / shares)[:, :, None]
+        above, under = np.exp(lower), -np.exp(upper)
+        with np.errstate(divide="ignore"):
+            above[:, 1:] = np.exp(lower[:, 1:] - lower[:, :-1]) / between
+            under[:, :-1] = -np.exp(upper[:, :-1] - upper[:, 1:]) / between
+        moves[:, place, place] = above * inverse
+        moves[:, place + 1, place] = under * inverse
+        moves[:, :, n_cuts] = -moves[:, :, :n_cuts].sum(axis=2)
+        moves[:, :-1, n_cuts + 1] -= above * u
+        moves[:, 1:, n_cuts + 1] -= under * u
+        score = np.einsum("rc,rcp->rp", seen, moves)
+        weighted = moves * np.sqrt(seen.sum(axis=1)[:, None] * np.exp(log_shares))[:, :, None]
         each = weighted.transpose(0, 2, 1) @ weighted  # information of a row: cuts, location, spread
         cuts, beta, delta = slice(0, n_cuts), slice(n_cuts, n_cuts + k), slice(n_cuts + k, size)
         gradient[cuts] += score[:, :n_cuts].sum(axis=0)

@@ -147,6 +147,26 @@ def test_estimate_is_the_mode_of_the_penalised_likelihood(rng):
     np.testing.assert_allclose(np.diag(factor @ factor.T), np.diag(np.linalg.inv(hessian)), rtol=0.35)
 
 
+def test_the_mode_is_found_where_a_predictor_nearly_decides(rng):
+    """At average predictors some categories then have hardly any probability: none may be lost to rounding."""
+    n, n_categories = 500, 12
+    z = np.column_stack([np.ones(n), rng.exponential(1.0, n) - 1.0])
+    x = np.clip(np.round(2.5 * (z[:, 1] + 1) + 0.1 * rng.normal(size=n)), 0, n_categories - 1)
+    model = build_model("ordered", records_of(x, z), categories=tuple(map(str, range(n_categories))))
+    data = model.stan_data(np.ones(n))
+
+    def loss(at):
+        terms = model.log_lik(model.from_coordinates(at[None]), slice(None))
+        return 0.5 * ((at / data["scale"]) ** 2).sum() - terms.sum()
+
+    found, move = loss(data["center"]), 0.05 * data["basis"]
+    assert all(loss(data["center"] + sign * step) > found for step in move.T for sign in (-1, 1))
+    share = np.exp(model.from_coordinates(data["center"][None])["log_share"])
+    assert share.min() < 1e-12
+    best = minimize(loss, data["center"], tol=1e-9)
+    assert best.fun == pytest.approx(found, abs=1e-4)
+
+
 def test_the_value_alone_is_a_logistic_regression_and_the_others_are_as_without_it(rng):
     """Estimates of brackets with a value of its own are those of its two parts, each by itself."""
     z = np.column_stack([np.ones(N), rng.integers(0, 3, N), rng.normal(size=N).round(1)])
