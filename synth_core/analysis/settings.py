@@ -93,7 +93,8 @@ class Settings(BaseModel):
     )
     bracket_edges: tuple[float, ...] = _setting(
         Options.bracket_edges,
-        "declared edges of brackets of the outcome, for the model bracketed; twice the same is that value alone",
+        "declared edges of brackets of the outcome, for the model bracketed and for noisy counts of any amount; twice "
+        "the same is that value alone",
     )
     prior_scale: float = _setting(
         Options.prior_scale, "multiplies the scales of the priors", between=limits.PRIOR_SCALE
