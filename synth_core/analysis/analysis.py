@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from synth_core.analysis.anchored import Anchored, Anchoring
 from synth_core.analysis.assessment import Privacy, privacy_of, utility_of
+from synth_core.analysis.drawing import synthetic_values
 from synth_core.analysis.fits import Fits, Progress
 from synth_core.analysis.matching import brought_to
 from synth_core.analysis.mechanism_weights import solved
@@ -351,7 +352,7 @@ class Analysis:
             rng = self._rng(21, j)
             index = int(rng.integers(posterior.n_draws))
             draw = {name: values[index] for name, values in posterior.draws.items()}
-            sets.append(self.model.predict(draw, rng))
+            sets.append(synthetic_values(self.model, draw, rng, self.settings.drawing))
             self.progress("drawing synthetic data", (j + 1) / self.settings.datasets)
         return np.stack(sets)
 

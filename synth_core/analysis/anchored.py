@@ -220,7 +220,8 @@ class Anchoring:
         share = min(s.counts_share, greatest_share(n_tables))
         counts = noisy_counts(self.fits, share * s.epsilon, self.rng(53))
         rng = self.rng(54)
-        simulated = cells.outcomes(spread_draws(shares_given(counts, source), rng), rng)
+        codes = spread_draws(shares_given(counts, source), rng)
+        simulated = cells.outcomes(codes, rng.random(len(codes)))
         of = "" if cells is self.fits.model else "brackets of "
         anchor = Anchor(
             "counts",

@@ -13,6 +13,7 @@ import pandas as pd
 import scipy
 from numpy.typing import NDArray
 
+from synth_core.analysis.drawing import even_uniforms
 from synth_core.analysis.fits import Fits
 from synth_core.data.earlier import Earlier
 from synth_core.errors import InputError
@@ -216,10 +217,7 @@ def spread_draws(shares: Array, rng: np.random.Generator) -> Codes:
     ----------
     shares : array of shape (n_records, n_categories)
     """
-    kinds, kind_of = np.unique(shares, axis=0, return_inverse=True)
-    order = np.argsort(kind_of.ravel(), kind="stable")
-    sizes = np.bincount(kind_of.ravel(), minlength=len(kinds))
-    place = np.empty(len(shares))
-    place[order] = np.concatenate([(rng.permutation(n) + rng.random()) / n for n in sizes])
+    _, kind_of = np.unique(shares, axis=0, return_inverse=True)
+    place = even_uniforms(kind_of.ravel(), rng)
     upto = np.cumsum(shares, axis=1)[:, :-1]
     return (place[:, None] > upto).sum(axis=1).astype(np.int64)

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from synth_core.analysis.drawing import Drawing
 from synth_core.data.earlier import Earlier
 from synth_core.engine.sampling import Sampler
 from synth_core.errors import InputError
@@ -18,7 +19,12 @@ from synth_core.models.bracketed import check_edges
 from synth_core.system import limits
 
 MODEL_OPTIONS = {field.name for field in fields(Options)}
-LATER = ("categories", "bracket_edges", "counts_share")  # settings that older files and digests do not hold
+LATER = (
+    "categories",
+    "bracket_edges",
+    "counts_share",
+    "drawing",
+)  # settings that older files and digests do not hold
 
 
 def _setting(
@@ -192,6 +198,12 @@ class Settings(BaseModel):
     )
     bins: str = _setting("log", "of the histogram: log, sqrt or a number")
     percentiles: tuple[float, ...] = _setting((15.0, 50.0, 90.0), "whose error is shown")
+    drawing: Drawing = _setting(
+        "independent",
+        "of synthetic values given a draw: independent of each other, or even, spread over their distribution among "
+        "records with like predictors, which takes away most of the noise of drawing",
+        named="drawing of values",
+    )
     datasets: int = _setting(1, "synthetic data sets, m", between=limits.DATASETS, named="data sets m")
     chains: int = _setting(Sampler.chains, "of the sampler", between=limits.CHAINS)
     draws: int = _setting(Sampler.draws, "per chain", between=limits.DRAWS, named="draws per chain")

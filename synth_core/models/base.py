@@ -23,6 +23,7 @@ from synth_core.mechanisms.fast_bounds import BLOCK_RECORDS, LinearFamily
 
 Array = NDArray[np.float64]
 Draws = dict[str, Array]
+OPEN = (float(np.finfo(float).tiny), 1.0 - 2.0**-53)  # the ends of (0, 1)
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,30 @@ class Records:
         distinct, row_of = self.distinct_design
         used, index = np.unique(row_of[rows], return_inverse=True)
         return coefficients @ distinct[used].T, index
+
+
+def parted(uniform: Array, shares: Array) -> tuple[NDArray[np.int64], Array]:
+    """The part of a mixed distribution that each number of (0, 1) falls in, and where in it, again in (0, 1).
+
+    Parameters
+    ----------
+    uniform : array of shape (n_records,)
+    shares : array of shape (n_parts, n_records) or (n_parts, 1)
+        They sum to 1.
+
+    Examples
+    --------
+    >>> part, within = parted(np.array([0.1, 0.6, 0.95]), np.array([[0.2], [0.8]]))
+    >>> part.tolist(), within.round(4).tolist()
+    ([0, 1, 1], [0.5, 0.5, 0.9375])
+    """
+    shares = np.broadcast_to(shares, (len(shares), len(uniform)))
+    upto = np.cumsum(shares, axis=0)
+    part = (uniform > upto[:-1]).sum(axis=0)
+    share = np.take_along_axis(shares, part[None], axis=0)[0]
+    below = np.take_along_axis(upto, part[None], axis=0)[0] - share
+    # A part without mass can only be met by rounding.
+    return part, np.clip((uniform - below) / np.maximum(share, OPEN[0]), *OPEN)
 
 
 def distinct_columns(columns: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -326,12 +351,24 @@ class Model(ABC):
         """Pr(lower_i <= X <= upper_i | theta_s, z_i) of shape (n_draws, n_rows), ends included."""
         return np.maximum(self.cdf(draws, upper, rows) - self.cdf(draws, lower, rows), 0.0)
 
-    @abstractmethod
     def predict(self, draw: Draws, rng: np.random.Generator) -> Array:
-        """One synthetic outcome for every record, of shape (n_records,).
+        """One synthetic outcome for every record, independent given the draw, of shape (n_records,).
 
         `draw` holds one draw: arrays without the leading axis.
         """
+        return self.from_uniform(draw, np.clip(rng.random(self.records.n), *OPEN))
+
+    def from_uniform(self, draw: Draws, uniform: Array) -> Array:
+        """The synthetic outcomes that numbers in (0, 1), one for each record, are turned into.
+
+        A uniform number becomes a value of the record's predictive distribution, near numbers mostly near values.
+
+        Raises
+        ------
+        InputError
+            If the model draws its values by itself.
+        """
+        raise InputError(f"{self.label} draws its synthetic values by itself: they cannot be spread evenly.")
 
     def guess(self, typical: float, spread: float, zeros: float) -> Draws:
         """Parameters, one draw, that say no more than a guess in plain terms; slopes are 0.

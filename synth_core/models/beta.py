@@ -12,7 +12,7 @@ from synth_core.errors import InputError
 from synth_core.mechanisms.bounds import Rows
 from synth_core.mechanisms.censoring import Censoring
 from synth_core.mechanisms.fast_bounds import LinearFamily
-from synth_core.models.base import Array, Draws, Model, Options, Records
+from synth_core.models.base import OPEN, Array, Draws, Model, Options, Records
 
 LAMBDA_LOWER, LAMBDA_SHAPE = 0.1, 1.5
 
@@ -77,9 +77,16 @@ class BetaFamily(Model):
         return mean, max(mean * (1 - mean) / sd**2 - 1, 1.01 * LAMBDA_LOWER)
 
     def _draw(self, a: Array, b: Array, rng: np.random.Generator) -> Array:
+        return self._unscaled(rng.beta(a, b, self.records.n))
+
+    def _unscaled(self, scaled: Array) -> Array:
         lower, upper = self.bounds
-        scaled = np.clip(rng.beta(a, b, self.records.n), np.finfo(float).tiny, 1 - 2**-53)
-        return lower + (upper - lower) * scaled
+        return lower + (upper - lower) * np.clip(scaled, *OPEN)
+
+    def from_uniform(self, draw: Draws, uniform: Array) -> Array:
+        one = {name: np.asarray(value)[None] for name, value in draw.items()}
+        a, b = (shape[0] for shape in self.shapes(one, slice(None)))
+        return self._unscaled(scipy.special.betaincinv(a, b, uniform))
 
 
 class Beta(BetaFamily):

@@ -81,8 +81,8 @@ class Bracketed(OrderedLogit):
         log_shares, index = self.log_shares(draws, rows)
         return np.einsum("skr,kr->sr", np.exp(log_shares)[:, :, index], part)
 
-    def outcomes(self, codes: NDArray[np.int64], rng: np.random.Generator) -> Array:
-        return values_within(self.edges, codes, rng)
+    def outcomes(self, codes: NDArray[np.int64], within: Array) -> Array:
+        return values_within(self.edges, codes, within)
 
 
 def check_edges(what: str, edges: tuple[float, ...]) -> None:
@@ -108,9 +108,9 @@ def codes_of(edges: Array, values: Array) -> NDArray[np.int64]:
     return np.minimum(np.where(last - first == 2, first, last - 1), len(edges) - 2)
 
 
-def values_within(edges: Array, codes: NDArray[np.int64], rng: np.random.Generator) -> Array:
-    """A value of each bracket: of those above 0 by a uniform logarithm, else uniform."""
-    low, high, share = edges[codes], edges[codes + 1], rng.random(len(codes))
+def values_within(edges: Array, codes: NDArray[np.int64], share: Array) -> Array:
+    """The value of each bracket below which a share of it lies: above 0 by a uniform logarithm, else uniform."""
+    low, high = edges[codes], edges[codes + 1]
     found = low + share * (high - low)
     log = low > 0
     found[log] = low[log] * (high[log] / low[log]) ** share[log]

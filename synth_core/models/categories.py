@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from synth_core.errors import InputError
 from synth_core.mechanisms.bounds import BLOCK_ELEMENTS, Rows
 from synth_core.mechanisms.censoring import Censoring
-from synth_core.models.base import Array, Draws, Model, Options, Records
+from synth_core.models.base import Array, Draws, Model, Options, Records, parted
 from synth_core.models.coordinates import row_sums
 
 
@@ -51,8 +51,8 @@ class OfCategories(Model):
     def density_terms(self) -> NDArray[np.bool_]:
         return np.zeros(self.records.n, dtype=bool)
 
-    def outcomes(self, codes: NDArray[np.int64], rng: np.random.Generator) -> Array:
-        """An outcome in each category."""
+    def outcomes(self, codes: NDArray[np.int64], within: Array) -> Array:
+        """An outcome in each category, at a share of what lies in it."""
         return codes.astype(float)
 
     @abstractmethod
@@ -117,8 +117,7 @@ class OfCategories(Model):
         inside = (codes >= low) & (codes <= high)
         return np.einsum("skr,kr->sr", np.exp(log_shares)[:, :, index], inside)
 
-    def predict(self, draw: Draws, rng: np.random.Generator) -> Array:
+    def from_uniform(self, draw: Draws, uniform: Array) -> Array:
         one = {name: np.asarray(values)[None] for name, values in draw.items()}
         log_shares, index = self.log_shares(one, slice(None))
-        upto = np.cumsum(np.exp(log_shares[0]), axis=0)[:-1, index]
-        return self.outcomes((rng.random(self.records.n) > upto).sum(axis=0), rng)
+        return self.outcomes(*parted(uniform, np.exp(log_shares[0])[:, index]))

@@ -107,6 +107,10 @@ class CountModel(Model):
     def survival(self, draws: Draws, values: Array, rows: Rows) -> Array:
         """Pr(X > value_i | theta_s, z_i) of shape (n_draws, n_rows)."""
 
+    def _means(self, draw: Draws) -> Array:
+        """Mean of every record under one draw, within what a generator can give."""
+        return np.exp(np.clip(self.rows @ draw["beta"], -700, 40))[self.row_of]
+
     def _mean(self, draws: Draws, rows: Rows) -> tuple[Array, Array]:
         """log mean and mean of shape (n_draws, n_rows); distinct design rows are computed once."""
         log_mean, index = self.records.linear_predictor(draws["beta"], rows)
@@ -160,8 +164,10 @@ class Poisson(CountModel):
         return np.where(k < 0, 1.0, scipy.special.gammainc(np.maximum(k, 0) + 1, mean))
 
     def predict(self, draw: Draws, rng: np.random.Generator) -> Array:
-        mean = np.exp(np.clip(self.rows @ draw["beta"], -700, 40))
-        return rng.poisson(mean[self.row_of]).astype(float)
+        return rng.poisson(self._means(draw)).astype(float)
+
+    def from_uniform(self, draw: Draws, uniform: Array) -> Array:
+        return scipy.stats.poisson.ppf(uniform, self._means(draw))
 
 
 class NegativeBinomial(CountModel):
@@ -240,8 +246,11 @@ class NegativeBinomial(CountModel):
         return np.where(k < 0, 1.0, np.where(np.isinf(k), 0.0, beyond))
 
     def predict(self, draw: Draws, rng: np.random.Generator) -> Array:
-        mean = np.exp(np.clip(self.rows @ draw["beta"], -700, 40))[self.row_of]
-        return rng.poisson(rng.gamma(draw["phi"], mean / draw["phi"])).astype(float)
+        return rng.poisson(rng.gamma(draw["phi"], self._means(draw) / draw["phi"])).astype(float)
+
+    def from_uniform(self, draw: Draws, uniform: Array) -> Array:
+        phi = draw["phi"]
+        return scipy.stats.nbinom.ppf(uniform, phi, phi / (phi + self._means(draw)))
 
 
 def _log_excess(

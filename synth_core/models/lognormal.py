@@ -291,8 +291,8 @@ class Lognormal(Model):
         """Coefficients of shape (1, n_columns) that are 0 but for the intercept."""
         return np.concatenate([intercept, np.zeros(self.records.design.shape[1] - 1)])[None]
 
-    def predict(self, draw: Draws, rng: np.random.Generator) -> Array:
-        return self.transformation.inverse(self.response_draw(draw, rng))
+    def from_uniform(self, draw: Draws, uniform: Array) -> Array:
+        return self.transformation.inverse(self.response_at(draw, uniform))
 
     # The continuous part, which the two-part and mixture models build on.
 
@@ -318,10 +318,10 @@ class Lognormal(Model):
         """Probability of an interval under the continuous part."""
         return normal_mass(self._standardised(draws, lower, rows), self._standardised(draws, upper, rows))
 
-    def response_draw(self, draw: Draws, rng: np.random.Generator) -> Array:
-        """One draw of y for every record."""
+    def response_at(self, draw: Draws, uniform: Array) -> Array:
+        """The y of every record that a uniform number is turned into."""
         mean = self.records.design @ draw["beta"]
-        return mean + draw["sigma"] * rng.standard_normal(self.records.n)
+        return mean + draw["sigma"] * scipy.special.ndtri(uniform)
 
 
 def _least_squares(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from synth_core.mechanisms.bounds import Rows
 from synth_core.mechanisms.censoring import Censoring
 from synth_core.mechanisms.fast_bounds import LinearFamily
-from synth_core.models.base import Array, Draws, Model, Options, Records
+from synth_core.models.base import Array, Draws, Model, Options, Records, parted
 from synth_core.models.lognormal import Lognormal
 from synth_core.models.transformation import Transformation
 from synth_core.models.zero_part import ZeroPart
@@ -90,6 +90,8 @@ class TwoPart(Lognormal):
             return found
         return found | {"gamma": self._first_column(scipy.special.logit(np.array([zeros])))}
 
-    def predict(self, draw: Draws, rng: np.random.Generator) -> Array:
-        values = super().predict(draw, rng)
-        return values if self.zero_part is None else np.where(self.zero_part.predict(draw, rng), 0.0, values)
+    def from_uniform(self, draw: Draws, uniform: Array) -> Array:
+        if self.zero_part is None:
+            return super().from_uniform(draw, uniform)
+        part, within = parted(uniform, self.zero_part.shares(draw))
+        return np.where(part == 0, 0.0, super().from_uniform(draw, within))

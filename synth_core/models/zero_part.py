@@ -89,9 +89,10 @@ class ZeroPart:
         logit, index = self.records.linear_predictor(draws["gamma"], rows)
         return scipy.special.log_expit(logit)[:, index], scipy.special.log_expit(-logit)[:, index]
 
-    def predict(self, draw: Draws, rng: np.random.Generator) -> Array:
-        """Which of the synthetic values are zero, of shape (n_records,)."""
-        return rng.random(len(self.row_of)) < scipy.special.expit(self.rows @ draw["gamma"])[self.row_of]
+    def shares(self, draw: Draws) -> Array:
+        """Pr(0) and Pr(other) of every record, of shape (2, n_records)."""
+        logit = (self.rows @ draw["gamma"])[self.row_of]
+        return scipy.special.expit([logit, -logit])
 
 
 def empty_zero_part() -> dict[str, Any]:

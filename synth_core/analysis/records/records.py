@@ -17,6 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.drawing import synthetic_values
 from synth_core.analysis.fits import Fits, Progress
 from synth_core.analysis.records.blocks import (
     PRESENCE,
@@ -356,7 +357,7 @@ class RecordsAnalysis:
             if rows.any():
                 model = type(analysis.model)(records, analysis.model.options)
                 draw = {name: values[which] for name, values in posterior.draws.items()}
-                columns[part.name][rows] = model.predict(draw, rng)
+                columns[part.name][rows] = synthetic_values(model, draw, rng, part.settings.drawing)
         return columns
 
     def _distance(self, part: Part, drawn: dict[str, Array]) -> float:

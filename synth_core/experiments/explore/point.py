@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.drawing import synthetic_values
 from synth_core.analysis.flat import flatten
 from synth_core.analysis.result import Result
 from synth_core.analysis.result_key import result_key
@@ -143,7 +144,8 @@ def predictive(analysis: Analysis, result: Result, count: int, stream: int) -> I
     for j in range(count):
         rng = np.random.default_rng([s.seed, stream, j])
         index = int(rng.integers(posterior.n_draws))
-        yield model.predict({name: values[index] for name, values in posterior.draws.items()}, rng)
+        draw = {name: values[index] for name, values in posterior.draws.items()}
+        yield synthetic_values(model, draw, rng, s.drawing)
 
 
 def run_point(

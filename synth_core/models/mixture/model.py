@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from synth_core.engine.sampling import Start
 from synth_core.mechanisms.bounds import BLOCK_ELEMENTS, Rows
 from synth_core.mechanisms.censoring import Censoring
-from synth_core.models.base import Array, Draws, Options, Records, Refit, distinct_columns
+from synth_core.models.base import Array, Draws, Options, Records, Refit, distinct_columns, parted
 from synth_core.models.coordinates import row_sums
 from synth_core.models.lognormal import LOG_ROOT_2PI, normal_mass
 from synth_core.models.mixture.em import MAX_RECORDS, MixtureEstimate, fit_mixture
@@ -269,8 +269,7 @@ class Mixture(TwoPart):
         found = self._residuals(draws, np.where(finite, response, 0.0), rows, component)
         return np.where(finite, found, response)
 
-    def response_draw(self, draw: Draws, rng: np.random.Generator) -> Array:
-        shares = np.cumsum(draw["pi_k"])
-        component = np.minimum(np.searchsorted(shares, rng.random(self.records.n)), self.n_components - 1)
+    def response_at(self, draw: Draws, uniform: Array) -> Array:
+        component, within = parted(uniform, draw["pi_k"][:, None])
         mean = np.take_along_axis(self.records.design @ draw["beta"], component[:, None], axis=1)[:, 0]
-        return mean + draw["sigma"][component] * rng.standard_normal(self.records.n)
+        return mean + draw["sigma"][component] * scipy.special.ndtri(within)

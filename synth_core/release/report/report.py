@@ -21,6 +21,7 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
+from synth_core.analysis.drawing import DRAWING_WORDS
 from synth_core.analysis.explained import sentence
 from synth_core.analysis.measures import ECDF_AVG, ECDF_MAX, measure_label
 from synth_core.analysis.records.records import COVERS
@@ -169,6 +170,7 @@ def public_report(
         "m": plan.datasets,
         "model": "none (a histogram)" if histogram else _models(plan),
         "mechanism": plan.point.label,
+        "drawing": "" if histogram else DRAWING_WORDS[plan.settings.drawing],
         "settings": _settings_rows(plan) if standing.open else [],
         "density_scale": "" if histogram else density_scale,
         "measured": not plan.strict,

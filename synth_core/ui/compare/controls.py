@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from synth_core.analysis.drawing import DRAWING_WORDS, DRAWINGS
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import (
     ADJUSTMENTS,
@@ -226,4 +227,13 @@ def sampling() -> None:
             limits.DATASETS,
             1,
             "Each released data set costs ε: m of them cost m · ε.",
+        )
+        pick(
+            "selectbox",
+            "Synthetic values",
+            "settings.drawing",
+            list(DRAWINGS),
+            format_func=lambda key: DRAWING_WORDS[key],
+            help="Given a draw of the model. Even: spread over their distribution among records with like predictors. "
+            "Shares and percentiles then have less noise at the same ε.",
         )

@@ -257,7 +257,7 @@ def first_choices() -> Choices:
 
 # What a preset sets anew; with the sampler's, what outlasts a table. In the order of the fields.
 PRESET_SETTINGS = tuple(name for name in Settings.model_fields if name in TUNING - OF_A_TABLE)
-LASTING = (*PRESET_SETTINGS, "percentiles", "draws", "warmup", "chains", "seed", "datasets")
+LASTING = (*PRESET_SETTINGS, "percentiles", "draws", "warmup", "chains", "seed", "datasets", "drawing")
 
 
 def unusual(choices: Choices) -> dict[str, Any]:

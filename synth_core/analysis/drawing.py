@@ -1,0 +1,77 @@
+"""Synthetic values given one draw of the parameters: independent of each other, or evenly spread.
+
+Each value is turned from a uniform number of its record. Even numbers are each uniform too, so a single synthetic value
+has the same distribution; together they leave no gaps among records with like predictors, so shares and percentiles of
+the synthetic table hardly have noise of their own. Both read the draw and the predictors only: what a release
+promises of the draw, it promises of the values.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from synth_core.models.base import OPEN, Array, Draws, Model
+
+Drawing = Literal["independent", "even"]
+DRAWINGS: tuple[Drawing, ...] = get_args(Drawing)
+DRAWING_WORDS: dict[Drawing, str] = {
+    "independent": "independent of each other",
+    "even": "spread evenly among records with like predictors",
+}
+WIDTH = 2.0**-30  # of a cell of the sequence; its numbers are the lower ends of cells
+
+
+def synthetic_values(model: Model, draw: Draws, rng: np.random.Generator, drawing: Drawing) -> Array:
+    """One synthetic outcome for every record, of shape (n_records,).
+
+    Parameters
+    ----------
+    draw : dict
+        One draw of the parameters: arrays without the leading axis.
+    drawing : str
+        "independent" given the draw, as in the papers, or "even" among records with like predictors.
+
+    Raises
+    ------
+    InputError
+        For even values of a model that draws them by itself.
+    """
+    if drawing == "independent":
+        return model.predict(draw, rng)
+    return model.from_uniform(draw, even_uniforms(model.records.distinct_design[1], rng))
+
+
+def even_uniforms(kind_of: NDArray[np.int64], rng: np.random.Generator) -> Array:
+    """Numbers in (0, 1), each uniform, even within runs of neighbouring kinds of any length.
+
+    A van der Corput sequence with a random shift of its binary digits, in the order of the kinds: among any m = 2^k
+    numbers from a multiple of m on, one lies in each m-th of (0, 1) (Owen 1995; a randomised quasi-Monte Carlo rule).
+
+    Parameters
+    ----------
+    kind_of : array of int of shape (n_records,)
+        Alike in number is alike in predictors; neighbouring kinds are more alike than others.
+
+    Returns
+    -------
+    array of shape (n_records,)
+
+    Examples
+    --------
+    >>> found = even_uniforms(np.array([5, 2, 2, 5, 2, 5, 2, 5]), np.random.default_rng(1))
+    >>> sorted((4 * found[[1, 2, 4, 6]]).astype(int).tolist()), sorted((8 * found).astype(int).tolist())
+    ([0, 1, 2, 3], [0, 1, 2, 3, 4, 5, 6, 7])
+    """
+    n = len(kind_of)
+    # Records of a kind come in a random order: their place in the file says nothing.
+    order = np.lexsort((rng.random(n), kind_of))
+    sequence = scipy.stats.qmc.Sobol(1, scramble=True, rng=rng).random_base2(max(n - 1, 0).bit_length())[
+        :n, 0
+    ]
+    found = np.empty(n)
+    found[order] = sequence + WIDTH * rng.random(n)
+    return np.clip(found, *OPEN)
