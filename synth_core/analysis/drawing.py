@@ -19,8 +19,8 @@ from synth_core.models.base import OPEN, Array, Draws, Model
 Drawing = Literal["independent", "even"]
 DRAWINGS: tuple[Drawing, ...] = get_args(Drawing)
 DRAWING_WORDS: dict[Drawing, str] = {
-    "independent": "independent of each other",
-    "even": "spread evenly among records with like predictors",
+    "independent": "independent",
+    "even": "spread evenly",
 }
 WIDTH = 2.0**-30  # of a cell of the sequence; its numbers are the lower ends of cells
 
