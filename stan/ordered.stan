@@ -3,12 +3,13 @@
 // The thresholds are the log odds of cumulative shares, which are those of the record whose predictors are all average.
 // A category may stand apart, with a logistic regression of its own: logit Pr(apart) = z * gamma, of the others the rest.
 // Shares have logits that sum to 0, contrasts * gamma, as in a multinomial logit. The coordinates are whitened.
-// user header: functions/ordered.hpp
+// user header: functions/categories.hpp
 functions {
-  // In ordered.hpp, with analytic gradients; what it gives is said there.
-  real ordered_sum(vector threshold, vector gap, vector beta, vector delta, vector gamma, data matrix rows,
-                   data array[] int row, data array[] int category, data vector weight, data vector count, data vector constant,
-                   data real bound);
+  // In categories.hpp, with analytic gradients; what it gives is said there.
+  real ordered_sum(vector threshold, vector gap, vector beta, vector delta, vector gamma, data int n_rows,
+                   data matrix cells, data array[] int cell, data array[] int other, data matrix others,
+                   data array[] int row, data array[] int category, data vector weight, data vector count,
+                   data vector constant, data real bound);
 }
 data {
   int<lower=1> k;                         // columns of the design, the intercept included
@@ -17,12 +18,11 @@ data {
   matrix[n_categories, n_categories - 1] contrasts;  // orthonormal, each column sums to 0
   vector[n_categories - 1 + 2 * (k - 1) + apart_k] center;     // estimate around which the coordinates are laid
   matrix[n_categories - 1 + 2 * (k - 1) + apart_k, n_categories - 1 + 2 * (k - 1) + apart_k] basis;  // factor of its covariance
-  int<lower=0> n_rows;                    // distinct rows of the design
-  matrix[n_rows, k] rows;
-  int<lower=0> n_cells;                   // distinct rows and categories of the records that enter as they are
-  array[n_cells] int<lower=1> cell_row;
-  array[n_cells] int<lower=0> cell_category;
-  vector<lower=0>[n_cells] cell_weight;   // sum of alpha
+  #include functions/design_parts_data.stan
+  int<lower=0> n_kept;                    // distinct rows and categories of the records that enter as they are
+  array[n_kept] int<lower=1> kept_row;
+  array[n_kept] int<lower=0> kept_category;
+  vector<lower=0>[n_kept] kept_weight;    // sum of alpha
   // Clamped part: distinct records (n_censored = 0 switches it off).
   int<lower=0> n_censored;
   array[n_censored] int<lower=1> censored_row;
@@ -36,8 +36,8 @@ data {
 }
 transformed data {
   int n_cuts = n_categories - 1;
-  vector[n_cells] one = rep_vector(1, n_cells);
-  vector[n_cells] zero = rep_vector(0, n_cells);
+  vector[n_kept] one = rep_vector(1, n_kept);
+  vector[n_kept] zero = rep_vector(0, n_kept);
 }
 parameters {
   vector[n_cuts + 2 * (k - 1) + apart_k] u;
@@ -65,8 +65,8 @@ model {
     gap[c - 1] = log1p_exp(log_share[c] - upto[c - 1]) + log1p_exp(log_share[c] - beyond[c]);
   }
   coefficients ~ normal(0, scale);
-  target += ordered_sum(threshold, gap, beta, delta, gamma, rows, cell_row, cell_category, one, cell_weight, zero,
-                        positive_infinity());
-  target += ordered_sum(threshold, gap, beta, delta, gamma, rows, censored_row, censored_category, censored_weight,
-                        censored_count, censored_constant, censor_bound);
+  target += ordered_sum(threshold, gap, beta, delta, gamma, n_rows, cells, cell, other, others, kept_row, kept_category,
+                        one, kept_weight, zero, positive_infinity());
+  target += ordered_sum(threshold, gap, beta, delta, gamma, n_rows, cells, cell, other, others, censored_row,
+                        censored_category, censored_weight, censored_count, censored_constant, censor_bound);
 }

@@ -446,35 +446,6 @@ inline return_type_t<TG> zero_part_sum(const TG& gamma, const TM& cells, const s
   return ops.build(sum);
 }
 
-// sum of weight .* log_share + sum of count .* clamp(constant + clamped_weight .* log_share[row, category]), with
-// log_share the logarithms of the shares that softmax makes of each row of rows * coefficients.
-template <typename TB, typename TM, typename TV>
-inline return_type_t<TB> categorical_sum(const TB& coefficients, const TM& rows, const TM& weight, const TV& constant,
-                                         const TV& clamped_weight, const TV& count, const std::vector<int>& row,
-                                         const std::vector<int>& category, const double& bound,
-                                         std::ostream* /*messages*/) {
-  Eigen::MatrixXd log_share = rows * value_of(coefficients);
-  log_share.colwise() -= Eigen::VectorXd(log_share.rowwise().maxCoeff());
-  const Eigen::MatrixXd share = log_share.array().exp();
-  const Eigen::VectorXd total = share.rowwise().sum();
-  log_share.colwise() -= Eigen::VectorXd(total.array().log());
-  double sum = (weight.array() * log_share.array()).sum();
-  Eigen::MatrixXd slope = weight;  // by the logarithms of the shares
-  for (Eigen::Index j = 0; j < count.size(); ++j) {
-    const int at = row[j] - 1, which = category[j] - 1;
-    const double w = clamped_weight.coeff(j);
-    const double term = constant.coeff(j) + w * log_share.coeff(at, which);
-    slope.coeffRef(at, which) += w * synth::add_clamped(term, count.coeff(j), bound, sum);
-  }
-  auto ops = make_partials_propagator(coefficients);
-  if constexpr (!is_constant_all<TB>::value) {
-    const Eigen::VectorXd moving = slope.rowwise().sum().array() / total.array();
-    slope -= moving.asDiagonal() * share;
-    partials<0>(ops) = rows.transpose() * slope;
-  }
-  return ops.build(sum);
-}
-
 }  // namespace math
 }  // namespace stan
 #endif

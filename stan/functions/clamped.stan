@@ -21,6 +21,3 @@
                              data vector constant, data vector count, data real bound);
   real zero_part_sum(vector gamma, data matrix cells, data array[] int cell, data array[] int other,
                      data matrix others, data vector zero_weight, data vector other_weight);
-  real categorical_sum(matrix coefficients, data matrix rows, data matrix weight, data vector constant,
-                       data vector clamped_weight, data vector count, data array[] int row,
-                       data array[] int category, data real bound);

@@ -13,6 +13,7 @@ from synth_core.mechanisms.censoring import Censoring
 from synth_core.models.base import Array, Draws
 from synth_core.models.categories import OfCategories
 from synth_core.models.coordinates import category_contrasts, penalised_shares
+from synth_core.models.design_parts import design_parts
 
 INTERCEPT_SCALE, SLOPE_SCALE = 5.0, 2.5
 
@@ -43,9 +44,9 @@ class Categorical(OfCategories):
             "contrasts": category_contrasts(self.n_categories),
             "center": center,
             "basis": basis,
-            "n_rows": len(self.rows),
-            "rows": self.rows,
-            "row_weight": kept,
+            **design_parts(self.rows),
+            "row_weight": kept.sum(axis=1),
+            "linear": self.rows.T @ kept,
             "coefficient_scale": scale,
             **self.clamped(weights, censoring),
         }

@@ -14,6 +14,7 @@ from synth_core.mechanisms.censoring import Censoring
 from synth_core.models.base import Array, Draws, Options, Records
 from synth_core.models.categories import OfCategories
 from synth_core.models.coordinates import category_contrasts, penalised_shares
+from synth_core.models.design_parts import design_parts
 from synth_core.models.ordered_coordinates import gaps, penalised_cuts
 
 SHARE_SCALE, LOCATION_SCALE, SPREAD_SCALE = 5.0, 2.5, 0.5
@@ -76,12 +77,11 @@ class OrderedLogit(OfCategories):
             "contrasts": self.contrasts,
             "center": center,
             "basis": basis,
-            "n_rows": len(self.rows),
-            "rows": self.rows,
-            "n_cells": len(row),
-            "cell_row": row + 1,
-            "cell_category": self.place[category] + 1,
-            "cell_weight": kept[row, category],
+            **design_parts(self.rows),
+            "n_kept": len(row),
+            "kept_row": row + 1,
+            "kept_category": self.place[category] + 1,
+            "kept_weight": kept[row, category],
             "scale": scale,
             **clamped,
         }

@@ -10,7 +10,9 @@ from synth_core.mechanisms.bounds import lipschitz_bounds
 from synth_core.mechanisms.censoring import Censoring
 from synth_core.mechanisms.fast_bounds import bounds_by_extremes
 from synth_core.models import build_model
+from synth_core.models import design_parts as design_parts_of_models
 from synth_core.models.coordinates import category_contrasts, penalised_shares
+from synth_core.models.design_parts import design_parts
 from tests.conftest import records_of
 
 N, S, K = 60, 7, 4
@@ -160,3 +162,19 @@ def test_what_is_no_declared_category_is_refused_in_words():
         build_model("categorical", records_of([0.0, 1.0, 0.0]))
     with pytest.raises(InputError, match="codes from 0 to 1"):
         build_model("categorical", records_of([0.0, 2.0, 0.0]), categories=("a", "b"))
+
+
+@pytest.mark.parametrize("most", [1, 6, 1000])
+def test_a_design_in_parts_is_the_design(most, monkeypatch, rng):
+    """A linear predictor summed over cells and other columns equals the product with all columns."""
+    monkeypatch.setattr(design_parts_of_models, "MOST_CELLS", most)
+    n = 200
+    rows = np.column_stack(
+        [np.ones(n), rng.integers(0, 2, (n, 4)), rng.normal(size=n), rng.integers(0, 3, n)]
+    )
+    found = design_parts(rows)
+    assert found["n_groups"] == {1: 6, 6: 3, 1000: 1}[most] and found["other"].tolist() == [6]
+    beta = rng.normal(size=(7, 3))
+    cells = found["cell"].reshape(n, found["n_groups"]) - 1
+    summed = (found["cells"] @ beta)[cells].sum(axis=1) + found["others"] @ beta[found["other"] - 1]
+    np.testing.assert_allclose(summed, rows @ beta, atol=1e-12)

@@ -14,6 +14,7 @@ from scipy import linalg, special, stats
 from synth_core.engine.toolchain import compile_program
 from synth_core.mechanisms.censoring import Censoring
 from synth_core.models import build_model
+from synth_core.models import design_parts as design_parts_of_models
 from synth_core.models import zero_part as zero_part_of_models
 from tests.conftest import records_of
 from tests.models.test_calibration import correlation
@@ -233,7 +234,9 @@ def with_prior(censoring, model, apart, rng):
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_target_is_prior_plus_weighted_and_clamped_likelihood(family, case, rng, monkeypatch):
-    monkeypatch.setattr(zero_part_of_models, "FEW_VALUES", 2)  # of the second column, one of three is no cell
+    for parts in (zero_part_of_models, design_parts_of_models):
+        monkeypatch.setattr(parts, "FEW_VALUES", 2)  # the second column, of three, is no cell
+    monkeypatch.setattr(design_parts_of_models, "MOST_CELLS", 1)  # the first and the third are no group
     point, options = FAMILIES[family]
     z = np.column_stack([np.ones(N), np.repeat([-1.0, 0.0, 1.0], N // 3), rng.integers(0, 2, N)])
     x = rng.poisson(5.0, N) + 1.0
