@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -106,20 +107,28 @@ def k_marginal_score(
     >>> k_marginal_score(mine, theirs, (2,), [(0,)])
     750.0
     """
+    both, n = np.concatenate([confidential, synthetic]), len(confidential)
     distances = []
     for columns in sets:
-        cells = [
-            np.ravel_multi_index(
-                tuple(table[:, list(columns)].T), tuple(n_codes[column] for column in columns)
-            )
-            for table in (confidential, synthetic)
-        ]
-        _, index = np.unique(np.concatenate(cells), return_inverse=True)
-        n = len(cells[0])
-        size = int(index.max()) + 1
-        shares = [np.bincount(part, minlength=size) / len(part) for part in (index[:n], index[n:])]
-        distances.append(0.5 * np.abs(shares[0] - shares[1]).sum())
+        cell = cells_of(both, columns, n_codes)
+        distances.append(_distances(cell[:n], [cell[n:]])[0])
     return float(1000 * (1 - np.mean(distances)))
+
+
+def cells_of(codes: Codes, columns: tuple[int, ...], n_codes: tuple[int, ...]) -> Codes:
+    """The cell of each row in the table of these columns, by a number below a few times the number of rows."""
+    shape = tuple(n_codes[column] for column in columns)
+    found = np.ravel_multi_index(tuple(codes[:, list(columns)].T), shape)
+    if math.prod(shape) > 2 * len(found):
+        found = np.unique(found, return_inverse=True)[1]
+    return found
+
+
+def _distances(cell: Codes, parts: Sequence[Codes]) -> list[float]:
+    """Total variation between the shares of cells of a table and of each of others."""
+    size = 1 + max(int(each.max(initial=0)) for each in (cell, *parts))
+    mine = np.bincount(cell, minlength=size) / len(cell)
+    return [float(0.5 * np.abs(mine - np.bincount(each, minlength=size) / len(each)).sum()) for each in parts]
 
 
 def equal_sample(tables: Coded, sets: list[tuple[int, ...]], score: float, seed: int) -> float:
@@ -130,14 +139,15 @@ def equal_sample(tables: Coded, sets: list[tuple[int, ...]], score: float, seed:
     if score >= 1000:
         return 1.0
     rng, n = np.random.default_rng([seed, 72]), len(tables.confidential)
-    lacking = []
-    for share in SHARES:
-        samples = [rng.choice(n, max(1, round(share * n)), replace=False) for _ in range(SAMPLES)]
-        scores = [
-            k_marginal_score(tables.confidential, tables.confidential[rows], tables.n_codes, sets)
-            for rows in samples
-        ]
-        lacking.append(max(1000 - float(np.mean(scores)), 1e-9))
+    samples = [
+        rng.choice(n, max(1, round(share * n)), replace=False) for share in SHARES for _ in range(SAMPLES)
+    ]
+    distances = np.zeros(len(samples))
+    for columns in sets:  # the cells of a table's samples are cells of the table
+        cell = cells_of(tables.confidential, columns, tables.n_codes)
+        distances += _distances(cell, [cell[rows] for rows in samples])
+    by_share = 1000 * distances.reshape(len(SHARES), SAMPLES).mean(axis=1) / len(sets)
+    lacking = np.maximum(by_share, 1e-9)
     log_odds = scipy.special.logit(SHARES)
     tried, at = -np.log(np.minimum.accumulate(lacking)), -np.log(1000 - score)
     found = float(np.interp(at, tried, log_odds))
@@ -183,10 +193,11 @@ def association_difference(tables: Coded) -> tuple[float, float, tuple[str, str]
 
 def cramers_v(first: Codes, second: Codes) -> float:
     """Cramér's V of two columns of codes: 0 for independent ones, 1 where one tells the other."""
-    a, b = np.unique(first, return_inverse=True)[1], np.unique(second, return_inverse=True)[1]
-    shape = int(a.max()) + 1, int(b.max()) + 1
-    if min(shape) < 2:
+    shape = int(first.max()) + 1, int(second.max()) + 1
+    counted = np.bincount(first * shape[1] + second, minlength=shape[0] * shape[1]).reshape(shape)
+    counted = counted[counted.any(axis=1)][:, counted.any(axis=0)]
+    if min(counted.shape) < 2:
         return 0.0
-    table = np.bincount(a * shape[1] + b, minlength=shape[0] * shape[1]).reshape(shape) / len(a)
+    table = counted / len(first)
     expected = np.outer(table.sum(axis=1), table.sum(axis=0))
-    return float(np.sqrt(((table - expected) ** 2 / expected).sum() / (min(shape) - 1)))
+    return float(np.sqrt(((table - expected) ** 2 / expected).sum() / (min(table.shape) - 1)))
