@@ -31,6 +31,7 @@ BENCHMARKS = {
         models.counts,
         models.categorical,
         models.mixture,
+        models.survey,
         paths.count,
         paths.twelve,
         paths.scale,
