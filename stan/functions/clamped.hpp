@@ -18,9 +18,11 @@ namespace math {
 namespace synth {
 
 // Loops that the compiler turns into vector instructions, the widest that the processor has: chosen when the program
-// starts. Eigen's are two numbers at a time in a program for any processor. Another processor may round otherwise.
+// starts. Eigen's are two numbers at a time in a program for any processor. Products and sums are not fused, so that every
+// processor rounds in the same way.
 #if defined(__GLIBC__) && defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define SYNTH_WIDEST __attribute__((target_clones("avx512f", "avx2", "default")))
+#define SYNTH_WIDEST \
+  __attribute__((optimize("fp-contract=off"), target_clones("avx512f", "avx2", "default")))
 #else
 #define SYNTH_WIDEST
 #endif
