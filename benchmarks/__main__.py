@@ -31,6 +31,7 @@ BENCHMARKS = {
         models.counts,
         models.categorical,
         models.mixture,
+        models.mixture_gradient,
         models.survey,
         paths.count,
         paths.twelve,
