@@ -31,6 +31,8 @@ BENCHMARKS = {
         models.counts,
         models.categorical,
         models.mixture,
+        models.mixture_gradient,
+        models.survey,
         paths.count,
         paths.twelve,
         paths.scale,

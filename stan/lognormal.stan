@@ -64,7 +64,7 @@ model {
   target += zero_part_prior(gamma, zero_scale, zero_slope_scale);
   target += -weight_sum * log_sigma
             - (rss - 2 * dot_product(rss_slope, u) + quad_form(rss_curvature, u)) / (2 * square(sigma))
-            + zero_part_sum(gamma, zero_cells, zero_cell, zero_other, zero_others, zero_weight, nonzero_weight);
+            + zero_part_sum(gamma, zero_cells, zero_node_cell, zero_other, zero_node_others, zero_sum, zero_node_weight);
   if (n_censored + n_zero_censored > 0) {
     target += clamped_two_part(u, log_sigma, gamma, s, v, censored_rows, censored_constant, censored_weight,
                                censored_count, censored_row, n_moving, radius, settled_inside, settled_beyond,

@@ -44,9 +44,6 @@ data {
   real<lower=0> zero_scale;
   real<lower=0> zero_slope_scale;
 }
-transformed data {
-  matrix[k, k] identity = identity_matrix(k);
-}
 parameters {
   real<lower=0> a;
   vector[3 * n_components - 1] w;
@@ -63,19 +60,13 @@ transformed parameters {
   vector[n_components] pi_k = exp(log_pi);
   matrix[k, n_components] beta;
   vector[zero_k] gamma = zero_center + zero_basis * v;
-  real log_prior_beta = 0;                // with the Jacobian of u -> beta
+  real log_prior_beta;                    // with the Jacobian of u -> beta
   {
     matrix[k, n_components] u = append_row(
       block[2 * n_components : ]', to_matrix(u_slopes, k - 1, n_components));
-    matrix[k, k] prior_factor = diag_pre_multiply(s, L);
-    matrix[k, k] prior_precision = crossprod(mdivide_left_tri_low(prior_factor, identity));  // chol2inv is slow here
-    real log_prior_scale = sum(log(diagonal(prior_factor)));
-    for (j in 1 : n_components) {
-      matrix[k, k] C = cholesky_decompose(precision[j] + prior_precision);
-      matrix[k, k] R = mdivide_left_tri_low(C, identity);  // its inverse; solving by C' would be slow here
-      beta[ : , j] = R' * (R * shift[ : , j] + u[ : , j]);
-      log_prior_beta -= sum(log(diagonal(C))) + log_prior_scale + 0.5 * quad_form(prior_precision, beta[ : , j]);
-    }
+    matrix[k + 1, n_components] found = mixture_coefficients(u, s, L, precision, shift);
+    beta = found[1 : k];
+    log_prior_beta = sum(found[k + 1]);
   }
 }
 model {
@@ -90,5 +81,5 @@ model {
   target += mixture_sum(beta, sigma, log_pi, gamma, rows, distinct_y, distinct_row, distinct_weight, censored_constant,
                         censored_count, zero_cells, zero_cell, zero_other, zero_others, zero_censored_constant,
                         zero_censored_weight, zero_censored_count, zero_censored_row, censor_bound)
-            + zero_part_sum(gamma, zero_cells, zero_cell, zero_other, zero_others, zero_weight, nonzero_weight);
+            + zero_part_sum(gamma, zero_cells, zero_node_cell, zero_other, zero_node_others, zero_sum, zero_node_weight);
 }

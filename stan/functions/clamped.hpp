@@ -8,11 +8,100 @@
 #ifndef STAN_MODEL_MODEL_HEADER_HPP  // else it is there, precompiled
 #include <stan/model/model_header.hpp>
 #endif
+#include <cstdint>
+#include <cstring>
+#include <limits>
 
 namespace stan {
 namespace math {
 
 namespace synth {
+
+// Loops that the compiler turns into vector instructions, the widest that the processor has: chosen when the program
+// starts. Eigen's are two numbers at a time in a program for any processor. Products and sums are not fused, so that every
+// processor rounds in the same way.
+#if defined(__GLIBC__) && defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define SYNTH_WIDEST \
+  __attribute__((optimize("fp-contract=off"), target_clones("avx512f", "avx2", "default")))
+#else
+#define SYNTH_WIDEST
+#endif
+
+// exp(x) to a unit in the last place, x from -708 to 709.
+SYNTH_WIDEST static void exp_in_place(double* x, std::ptrdiff_t n) {
+  for (std::ptrdiff_t i = 0; i < n; ++i) {
+    const double at = x[i];
+    const double shifted = at * 1.4426950408889634 + 0x1.8p52;  // its last bits: how many times two is a factor
+    const double times = shifted - 0x1.8p52;
+    const double r = (at - times * 0x1.62e42fee00000p-1) - times * 0x1.a39ef35793c76p-33;
+    double sum = 1.0 / 6227020800.0;
+    sum = sum * r + 1.0 / 479001600.0;
+    sum = sum * r + 1.0 / 39916800.0;
+    sum = sum * r + 1.0 / 3628800.0;
+    sum = sum * r + 1.0 / 362880.0;
+    sum = sum * r + 1.0 / 40320.0;
+    sum = sum * r + 1.0 / 5040.0;
+    sum = sum * r + 1.0 / 720.0;
+    sum = sum * r + 1.0 / 120.0;
+    sum = sum * r + 1.0 / 24.0;
+    sum = sum * r + 1.0 / 6.0;
+    sum = sum * r + 0.5;
+    sum = sum * r * r + r + 1.0;
+    std::uint64_t bits;
+    std::memcpy(&bits, &shifted, sizeof bits);
+    bits = (bits + 1023) << 52;
+    double power;
+    std::memcpy(&power, &bits, sizeof power);
+    x[i] = sum * power;
+  }
+}
+
+// log(x) to a unit or two in the last place, x at least 1 and finite.
+SYNTH_WIDEST static void log_in_place(double* x, std::ptrdiff_t n) {
+  for (std::ptrdiff_t i = 0; i < n; ++i) {
+    std::uint64_t bits;
+    std::memcpy(&bits, &x[i], sizeof bits);
+    const std::uint64_t halvings = (bits - 0x3fe6a09e667f3bcd) >> 52;  // until it is below the root of two
+    bits -= halvings << 52;
+    double m, times;
+    std::memcpy(&m, &bits, sizeof m);
+    const std::uint64_t number = halvings | 0x4330000000000000;
+    std::memcpy(&times, &number, sizeof times);
+    times -= 0x1p52;
+    const double s = (m - 1.0) / (m + 1.0), z = s * s;
+    double sum = 1.0 / 19.0;
+    sum = sum * z + 1.0 / 17.0;
+    sum = sum * z + 1.0 / 15.0;
+    sum = sum * z + 1.0 / 13.0;
+    sum = sum * z + 1.0 / 11.0;
+    sum = sum * z + 1.0 / 9.0;
+    sum = sum * z + 1.0 / 7.0;
+    sum = sum * z + 1.0 / 5.0;
+    sum = sum * z + 1.0 / 3.0;
+    x[i] = times * 0x1.62e42fee00000p-1 + (times * 0x1.a39ef35793c76p-33 + (2.0 * s * z * sum + 2.0 * s));
+  }
+}
+
+// standard = (y - mean of its row) * inverse, and term = level - standard^2 / 2.
+SYNTH_WIDEST static void standard_residuals(const double* y, const int* row, const double* mean, double inverse,
+                                            double level, std::ptrdiff_t n, double* standard, double* term) {
+  for (std::ptrdiff_t i = 0; i < n; ++i) {
+    standard[i] = (y[i] - mean[row[i] - 1]) * inverse;
+    term[i] = level - 0.5 * standard[i] * standard[i];
+  }
+}
+
+// exp(x) of logarithms of shares, 3e-308 where x is below -708.
+inline Eigen::ArrayXd exp_of(const Eigen::ArrayXd& x) {
+  Eigen::ArrayXd found = x.max(-708.0);
+  exp_in_place(found.data(), found.size());
+  return found;
+}
+
+inline Eigen::ArrayXd log_of(Eigen::ArrayXd x) {
+  log_in_place(x.data(), x.size());
+  return x;
+}
 
 // Adds count * clamp(term) to `sum`, and returns the count if the term moves: 0 beyond the bound.
 inline double add_clamped(double term, double count, double bound, double& sum) {
@@ -32,8 +121,8 @@ inline double add_clamped(double term, double count, double bound, double& sum) 
 struct Logistic {
   Eigen::ArrayXd zero, other, log_zero, log_other;
   explicit Logistic(const Eigen::ArrayXd& logit) {
-    const Eigen::ArrayXd small = (-logit.abs()).exp();
-    const Eigen::ArrayXd total = 1.0 + small, log_total = total.log();
+    const Eigen::ArrayXd small = exp_of(-logit.abs());
+    const Eigen::ArrayXd total = 1.0 + small, log_total = log_of(total);
     zero = (logit >= 0.0).select(Eigen::ArrayXd::Ones(logit.size()), small) / total;
     other = (logit >= 0.0).select(small, Eigen::ArrayXd::Ones(logit.size())) / total;
     log_zero = logit.min(0.0) - log_total;
@@ -287,6 +376,81 @@ inline return_type_t<TU, TS, TG> clamped_two_part(
   return ops.build(sum);
 }
 
+// Coefficients beta_j of K components in the coordinates of mixture.stan, and below them a row with the logarithm of their
+// prior and of the Jacobian of u -> beta. With F = diag(s) * L, P = inverse(F * F') and the Cholesky factor C_j of
+// precision[j] + P:
+//   beta_j = inverse(C_j') * (inverse(C_j) * shift_j + u_j),
+//   log prior = -sum(log(diagonal(C_j))) - sum(log(diagonal(F))) - 0.5 * beta_j' * P * beta_j.
+template <typename TU, typename TS, typename TL, typename TP, typename TM>
+inline Eigen::Matrix<return_type_t<TU, TS, TL>, Eigen::Dynamic, Eigen::Dynamic> mixture_coefficients(
+    const TU& u, const TS& s, const TL& L, const std::vector<TP>& precision, const TM& shift,
+    std::ostream* /*messages*/) {
+  using Eigen::MatrixXd;
+  using Eigen::VectorXd;
+  const Eigen::Index k = shift.rows(), n_components = shift.cols();
+  arena_t<MatrixXd> moved = value_of(u), correlation = value_of(L);
+  arena_t<VectorXd> scale = value_of(s);
+  const MatrixXd prior_factor = scale.asDiagonal() * correlation;
+  const MatrixXd identity = MatrixXd::Identity(k, k);
+  arena_t<MatrixXd> inverse_factor = prior_factor.template triangularView<Eigen::Lower>().solve(identity);
+  arena_t<MatrixXd> prior_precision = inverse_factor.transpose() * inverse_factor;
+  arena_t<MatrixXd> inverses(n_components * k, k), pulled(k, n_components), result(k + 1, n_components);
+  const double log_prior_scale = prior_factor.diagonal().array().log().sum();
+  for (Eigen::Index j = 0; j < n_components; ++j) {
+    const Eigen::LLT<MatrixXd> found(precision[j] + prior_precision);
+    if (found.info() != Eigen::Success) {
+      throw std::domain_error("mixture_coefficients: the precision of a component is not positive definite");
+    }
+    const MatrixXd inverse = found.matrixL().solve(identity);
+    pulled.col(j) = inverse * shift.col(j);
+    const VectorXd beta = inverse.transpose() * (pulled.col(j) + moved.col(j));
+    inverses.middleRows(j * k, k) = inverse;
+    result.col(j).head(k) = beta;
+    result(k, j) = inverse.diagonal().array().log().sum() - log_prior_scale - 0.5 * beta.dot(prior_precision * beta);
+  }
+  if constexpr (is_constant_all<TU, TS, TL>::value) {
+    return result;
+  } else {
+    arena_t<promote_scalar_t<var, TU>> arena_u = u;
+    arena_t<promote_scalar_t<var, TS>> arena_s = s;
+    arena_t<promote_scalar_t<var, TL>> arena_l = L;
+    arena_t<Eigen::Matrix<var, Eigen::Dynamic, Eigen::Dynamic>> found = result;
+    reverse_pass_callback([=]() mutable {
+      // With R = inverse(C): the gradient by precision + P, summed over components, is -(R' * Y + Y' * R) / 2 and
+      // symmetric terms of rank two, Y being what a Cholesky factor's gradient takes of u and the pull on it.
+      MatrixXd scaled(n_components * k, k), slope = MatrixXd::Zero(k, k);  // slope: by P
+      const MatrixXd by_result = found.adj();
+      MatrixXd by_u(k, n_components);
+      for (Eigen::Index j = 0; j < n_components; ++j) {
+        const auto inverse = inverses.middleRows(j * k, k);
+        const double by_prior = by_result(k, j);
+        const VectorXd beta = result.col(j).head(k);
+        by_u.col(j) = inverse * (by_result.col(j).head(k) - by_prior * (prior_precision * beta));
+        const VectorXd mean = inverse.transpose() * pulled.col(j), pull = inverse.transpose() * by_u.col(j);
+        slope -= 0.5 * (mean * pull.transpose() + pull * mean.transpose() + by_prior * (beta * beta.transpose()));
+        Eigen::RowVectorXd before = Eigen::RowVectorXd::Zero(k);
+        for (Eigen::Index a = 0; a < k; ++a) {
+          const Eigen::RowVectorXd row = inverse.row(a), added = by_u(a, j) * row;
+          scaled.row(j * k + a) = 0.5 * by_prior * row + moved(a, j) * (before + 0.5 * added);
+          before += added;
+        }
+      }
+      const MatrixXd half = inverses.transpose() * scaled;
+      slope -= 0.5 * (half + half.transpose());
+      MatrixXd by_factor = -2.0 * (prior_precision * (slope * inverse_factor.transpose()));
+      by_factor.diagonal() -= by_result.row(k).sum() * inverse_factor.diagonal();
+      arena_u.adj() += by_u;
+      for (Eigen::Index b = 0; b < k; ++b) {
+        for (Eigen::Index a = b; a < k; ++a) {
+          arena_s.adj().coeffRef(a) += by_factor(a, b) * correlation(a, b);
+          arena_l.adj().coeffRef(a, b) += by_factor(a, b) * scale(a);
+        }
+      }
+    });
+    return found;
+  }
+}
+
 // Terms of a normal mixture regression of records y in rows of a design, m = log sum_k pi_k Normal(y | row * beta_k,
 // sigma_k) without log(sqrt(2 * pi)), and logit Pr(0) = z * gamma, z by `DesignRows`, of the same rows:
 //   sum of count .* clamp(constant + weight .* (m + log1m_inv_logit(logit))) over the first records, as many as `count`,
@@ -313,41 +477,41 @@ inline return_type_t<TB, TS, TP, TG> mixture_sum(
   double sum = 0.0;
   for (Eigen::Index first = 0; first < n; first += synth::BLOCK) {
     const Eigen::Index size = std::min(synth::BLOCK, n - first);
-    Eigen::ArrayXXd standard(size, n_components);
+    Eigen::ArrayXXd standard(size, n_components), share(size, n_components);
+    Eigen::ArrayXd largest = Eigen::ArrayXd::Constant(size, -std::numeric_limits<double>::infinity());
     for (Eigen::Index q = 0; q < n_components; ++q) {
-      for (Eigen::Index j = 0; j < size; ++j) {
-        standard(j, q) = (response.coeff(first + j) - mean(row[first + j] - 1, q)) * inverse.coeff(q);
-      }
+      synth::standard_residuals(response.data() + first, row.data() + first, mean.col(q).data(), inverse.coeff(q),
+                                level.coeff(q), size, standard.col(q).data(), share.col(q).data());
+      largest = largest.max(share.col(q));
     }
-    Eigen::ArrayXXd share = -0.5 * standard.square();
-    share.rowwise() += level.transpose();
-    const Eigen::ArrayXd largest = share.rowwise().maxCoeff();
-    share.colwise() -= largest;
-    share = share.exp();
-    const Eigen::ArrayXd total = share.rowwise().sum(), found = largest + total.log();
-    Eigen::ArrayXd moving(size);  // the derivative by m
-    for (Eigen::Index j = 0; j < size; ++j) {
+    Eigen::ArrayXd total = Eigen::ArrayXd::Zero(size);
+    for (Eigen::Index q = 0; q < n_components; ++q) {
+      share.col(q) = synth::exp_of(share.col(q) - largest);
+      total += share.col(q);
+    }
+    const Eigen::ArrayXd found = largest + synth::log_of(total);
+    Eigen::ArrayXd moving = weight.segment(first, size);  // the derivative by m
+    const Eigen::Index clamped = std::max(std::min(n_clamped - first, size), Eigen::Index(0));
+    sum += (moving * found).tail(size - clamped).sum();
+    for (Eigen::Index j = 0; j < clamped; ++j) {
       const Eigen::Index i = first + j;
-      const double w = weight.coeff(i);
-      if (i >= n_clamped) {
-        sum += w * found.coeff(j);
-        moving.coeffRef(j) = w;
-        continue;
-      }
       const int at = row[i] - 1;
+      const double w = weight.coeff(i);
       const double term = constant.coeff(i) + w * (found.coeff(j) + (zeros ? part.log_other.coeff(at) : 0.0));
       moving.coeffRef(j) = w * synth::add_clamped(term, count.coeff(i), bound, sum);
       if (zeros) {
         zero_slope.coeffRef(at) -= moving.coeff(j) * part.zero.coeff(at);
       }
     }
-    share.colwise() *= moving / total;
-    share_slope += share.colwise().sum().transpose();
+    moving /= total;
     for (Eigen::Index q = 0; q < n_components; ++q) {
-      const Eigen::ArrayXd pull = share.col(q) * standard.col(q);
-      spread_slope.coeffRef(q) += ((pull * standard.col(q)).sum() - share.col(q).sum()) * inverse.coeff(q);
+      share.col(q) *= moving;
+      const Eigen::ArrayXd pull = share.col(q) * standard.col(q) * inverse.coeff(q);
+      const double of_share = share.col(q).sum();
+      share_slope.coeffRef(q) += of_share;
+      spread_slope.coeffRef(q) += (pull * standard.col(q)).sum() - of_share * inverse.coeff(q);
       for (Eigen::Index j = 0; j < size; ++j) {
-        mean_slope(row[first + j] - 1, q) += pull.coeff(j) * inverse.coeff(q);
+        mean_slope(row[first + j] - 1, q) += pull.coeff(j);
       }
     }
   }
@@ -420,28 +584,30 @@ inline return_type_t<TU, TP> negative_binomial_sum(
   return ops.build(sum);
 }
 
-// sum of zero_weight .* log_inv_logit(logit) + other_weight .* log1m_inv_logit(logit), logit = z * gamma.
-template <typename TG, typename TM, typename TV>
+// dot_product(zero_sum, gamma) - sum of weight .* log1p_exp(logit), logit = z * gamma.
+//
+// With zero_sum the sum of zero_weight * z, and weight that of zero_weight and other_weight, the same as
+//   sum of zero_weight .* log_inv_logit(logit) + other_weight .* log1m_inv_logit(logit).
+template <typename TG, typename TM, typename TS, typename TV>
 inline return_type_t<TG> zero_part_sum(const TG& gamma, const TM& cells, const std::vector<int>& cell,
-                                       const std::vector<int>& other, const TM& others, const TV& zero_weight,
-                                       const TV& other_weight, std::ostream* /*messages*/) {
+                                       const std::vector<int>& other, const TM& others, const TS& zero_sum,
+                                       const TV& weight, std::ostream* /*messages*/) {
   if (gamma.size() == 0) {
     return 0.0;
   }
-  synth::DesignRows<TM> design(cells, cell, other, others, value_of(gamma));
-  double sum = 0.0;
+  const Eigen::VectorXd coefficients = value_of(gamma);
+  synth::DesignRows<TM> design(cells, cell, other, others, coefficients);
+  double sum = zero_sum.dot(coefficients);
   for (Eigen::Index first = 0; first < design.size(); first += synth::BLOCK) {
     const Eigen::Index n = std::min(synth::BLOCK, design.size() - first);
-    const Eigen::ArrayXd weight = zero_weight.segment(first, n), both = weight + other_weight.segment(first, n).array();
-    // The same as weight * logit - both * log1p_exp(logit): half of what the two logarithms cost.
-    const Eigen::ArrayXd logit = design.predictor(first, n), small = (-logit.abs()).exp(), total = 1.0 + small;
-    const Eigen::ArrayXd share = total.inverse();
-    sum += (weight * logit - both * (logit.max(0.0) + total.log())).sum();
-    design.add(first, Eigen::ArrayXd(weight - both * (logit >= 0.0).select(share, small * share)));
+    const Eigen::ArrayXd mass = weight.segment(first, n), logit = design.predictor(first, n);
+    const Eigen::ArrayXd small = synth::exp_of(-logit.abs()), total = 1.0 + small, share = total.inverse();
+    sum -= (mass * (logit.max(0.0) + synth::log_of(total))).sum();
+    design.add(first, Eigen::ArrayXd(-mass * (logit >= 0.0).select(share, small * share)));
   }
   auto ops = make_partials_propagator(gamma);
   if constexpr (!is_constant_all<TG>::value) {
-    partials<0>(ops) = design.slope();
+    partials<0>(ops) = zero_sum + design.slope();
   }
   return ops.build(sum);
 }

@@ -10,6 +10,7 @@
                         data matrix settled_sums, data vector row_weight, data matrix cells, data array[] int cell, data array[] int other, data matrix others,
                         data vector zero_constant, data vector zero_weight, data vector zero_count,
                         data array[] int zero_row, data real bound);
+  matrix mixture_coefficients(matrix u, vector s, matrix L, data array[] matrix precision, data matrix shift);
   real mixture_sum(matrix beta, vector sigma, vector log_pi, vector gamma, data matrix rows, data vector response,
                    data array[] int row, data vector weight, data vector constant, data vector count,
                    data matrix cells, data array[] int cell, data array[] int other, data matrix others,
@@ -20,4 +21,4 @@
                              data array[] int value, data array[] int row, data vector weight,
                              data vector constant, data vector count, data real bound);
   real zero_part_sum(vector gamma, data matrix cells, data array[] int cell, data array[] int other,
-                     data matrix others, data vector zero_weight, data vector other_weight);
+                     data matrix others, data vector zero_sum, data vector weight);

@@ -236,7 +236,9 @@ class Lognormal(Model):
             "censored_weight": terms.weight[order],
             "censored_count": terms.count[order],
             "censored_row": cell + 1,
-            "censored_row_weight": row_sums(cell, both, len(rows)) if data["zero_k"] else np.empty(0),
+            "censored_row_weight": row_sums(cell, both, data["n_zero_rows"])
+            if data["zero_k"]
+            else np.empty(0),
             "censor_bound": bound,
         }
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy
+from numpy.typing import NDArray
 
 from synth_core.mechanisms.bounds import Rows
 from synth_core.mechanisms.censoring import Censoring
 from synth_core.models.base import Array, Draws, Records, distinct_columns
 from synth_core.models.coordinates import penalised_estimate, row_sums, whitening
+from synth_core.models.gauss_rule import condense
 
 SLOPE_SCALE = 2.5
 FEW_VALUES = 64  # of a column of the design, for it to be kept by cell
+REACH = 12.0  # standard deviations of a coefficient: beyond it a sample comes in no lifetime
 
 
 class ZeroPart:
@@ -26,7 +30,7 @@ class ZeroPart:
         self.records = records
         self.is_zero = records.outcome == 0
         self.rows, self.row_of = records.distinct_design
-        self._cells = _by_cell(self.rows)
+        self._design = _ByCell.of(self.rows)
         self.prior_scale = prior_scale
         self.slope_scale = SLOPE_SCALE * prior_scale
 
@@ -55,6 +59,7 @@ class ZeroPart:
         """
         n_rows = len(self.rows)
         kept = sum((part._sums(alpha) for part, alpha in unclamped), np.zeros((2, n_rows)))
+        design = self._design
         seen = kept if censoring is None else kept + self._sums(weights)
         center, variance = penalised_estimate(self.rows, seen.sum(axis=0), seen[0], "logit", slope_scale)
         basis = whitening(self.rows, seen.sum(axis=0) * variance, slope_scale)
@@ -62,10 +67,9 @@ class ZeroPart:
             "zero_k": self.rows.shape[1],
             "zero_center": center,
             "zero_basis": basis,
-            "n_zero_rows": n_rows,
-            **self._cells,
-            "zero_weight": kept[0],
-            "nonzero_weight": kept[1],
+            **design.data(),
+            "zero_sum": self.rows.T @ kept[0],
+            **design.nodes(kept.sum(axis=0), center, basis),
             "zero_scale": self.prior_scale,
             "zero_slope_scale": slope_scale,
         }
@@ -76,6 +80,9 @@ class ZeroPart:
             count = np.bincount(index)
             first = chosen[first]
             data |= {
+                "n_zero_rows": n_rows,
+                "zero_cell": design.cell + 1,
+                "zero_others": design.others,
                 "n_zero_censored": len(count),
                 "zero_censored_row": self.row_of[first] + 1,
                 "zero_censored_weight": weights[first],
@@ -98,14 +105,17 @@ class ZeroPart:
 def empty_zero_part() -> dict[str, Any]:
     """The same data for a model without a zero part."""
     empty = np.empty(0)
+    none = np.empty((0, 0))
     return {
         "zero_k": 0,
         "zero_center": empty,
-        "zero_basis": np.empty((0, 0)),
+        "zero_basis": none,
+        **_ByCell.of(none).data(),
+        "zero_sum": empty,
+        **_nodes(empty.astype(int), none, empty),
         "n_zero_rows": 0,
-        **_by_cell(np.empty((0, 0))),
-        "zero_weight": empty,
-        "nonzero_weight": empty,
+        "zero_cell": empty.astype(int),
+        "zero_others": none,
         "n_zero_censored": 0,
         "zero_censored_row": empty.astype(int),
         "zero_censored_weight": empty,
@@ -116,21 +126,63 @@ def empty_zero_part() -> dict[str, Any]:
     }
 
 
-def _by_cell(rows: Array) -> dict[str, Any]:
+@dataclass(frozen=True)
+class _ByCell:
     """Rows of a design as `zero_part_data.stan` has them: columns of few values once a cell, the others by row.
 
     Where a predictor has a value of its own for nearly every record, the others are read a few hundred times a
     gradient instead of once a record.
+
+    Attributes
+    ----------
+    cells : array of shape (n_cells, k), 0 in the other columns
+    cell : array of shape (n_rows,)
+    other : places of the other columns
+    others : array of shape (n_rows, n_others); empty without any
     """
-    few = np.array([len(np.unique(column)) <= FEW_VALUES for column in rows.T], dtype=bool)
-    kept = np.where(few, rows, 0.0)
-    first, cell = distinct_columns(kept.T)
-    other = np.flatnonzero(~few)
+
+    cells: Array
+    cell: NDArray[np.int64]
+    other: NDArray[np.int64]
+    others: Array
+
+    @staticmethod
+    def of(rows: Array) -> _ByCell:
+        few = np.array([len(np.unique(column)) <= FEW_VALUES for column in rows.T], dtype=bool)
+        kept = np.where(few, rows, 0.0)
+        first, cell = distinct_columns(kept.T)
+        other = np.flatnonzero(~few)
+        return _ByCell(kept[first], cell, other, rows[:, other] if other.size else np.empty((0, 0)))
+
+    def data(self) -> dict[str, Any]:
+        return {
+            "n_zero_cells": len(self.cells),
+            "zero_cells": self.cells,
+            "n_zero_others": len(self.other),
+            "zero_other": self.other + 1,
+        }
+
+    def nodes(self, weight: Array, center: Array, basis: Array) -> dict[str, Any]:
+        """What stands for the rows in an unclamped sum: where one column is not in the cells, few that give the same.
+
+        The same to rounding wherever the coefficient of that column is within `REACH` of its standard deviations.
+        """
+        if len(self.other) == 0:
+            total = row_sums(self.cell, weight, len(self.cells))
+            return _nodes(np.arange(len(total)), self.others, total)
+        if len(self.other) > 1:
+            some = np.flatnonzero(weight)
+            return _nodes(self.cell[some], self.others[some], weight[some])
+        at = self.other[0]
+        slope = abs(center[at]) + REACH * float(np.linalg.norm(basis[at]))
+        cell, place, total = condense(self.cell, self.others[:, 0], weight, slope)
+        return _nodes(cell, place[:, None], total)
+
+
+def _nodes(cell: NDArray[np.int64], others: Array, weight: Array) -> dict[str, Any]:
     return {
-        "n_zero_cells": len(first),
-        "zero_cells": kept[first],
-        "zero_cell": cell + 1,
-        "n_zero_others": len(other),
-        "zero_other": other + 1,
-        "zero_others": rows[:, other] if other.size else np.empty((0, 0)),
+        "n_zero_nodes": len(cell),
+        "zero_node_cell": cell + 1,
+        "zero_node_others": others,
+        "zero_node_weight": weight,
     }

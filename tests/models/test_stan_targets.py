@@ -180,20 +180,38 @@ FAMILIES = {
 OF_CODES = {"categorical", "ordered"}
 
 
+def free_angles(factor):
+    """The unconstrained coordinates of a Cholesky factor of a correlation matrix (Stan reference manual, 10.12)."""
+    left = np.sqrt(1 - np.cumsum(np.tril(factor, -1) ** 2, axis=1) + np.tril(factor, -1) ** 2)
+    return np.arctanh((factor / left)[np.tril_indices(len(factor), -1)])
+
+
+def correlation_factor(free):
+    """Its inverse."""
+    k = int((1 + np.sqrt(1 + 8 * len(free))) / 2)
+    canonical = np.eye(k)
+    canonical[np.tril_indices(k, -1)] = np.tanh(free)
+    left = np.cumprod(np.sqrt(1 - np.tril(canonical, -1) ** 2), axis=1)
+    return canonical * np.column_stack([np.ones(k), left[:, :-1]])
+
+
 def assert_gradient_agrees(program, stan, data, at):
     """The analytic gradient of a target in C++ against central differences, up to five a name."""
     step = 1e-5
-    for name in ("u", "s", "w", "u_slopes", "phi", "v"):
+    for name in ("u", "s", "w", "u_slopes", "L", "phi", "v"):
         columns = [c for c in at.columns if c.split(".")[0] in (f"g_{name}", name)]
-        for place in range(min(np.size(stan.get(name, [])), 5)):
+        free, constrained = np.array(stan.get(name, []), dtype=float), np.asarray
+        if name == "L" and free.size:
+            free, constrained = free_angles(free), correlation_factor
+        for place in range(min(free.size, 5)):
             ends = []
             for sign in (1, -1):
-                moved = np.array(stan[name], dtype=float)
+                moved = free.copy()
                 moved.flat[place] += sign * step
-                values = stan | {name: moved.tolist()}
+                values = stan | {name: constrained(moved).tolist()}
                 ends.append(program.log_prob(values, data=data, jacobian=False, sig_figs=17)["lp__"].iloc[0])
             slope = (ends[0] - ends[1]) / (2 * step)
-            value = np.ravel(stan[name])[place]  # the gradient is on the unconstrained scale
+            value = free.flat[place]  # the gradient is on the unconstrained scale
             positive = name == "s" and np.ndim(stan["s"]) == 1  # of the mixture
             scale = value * (1 - value) if name == "phi" else value if positive else 1.0
             np.testing.assert_allclose(at[columns[place]].iloc[0], slope * scale, rtol=2e-3, atol=2e-3)
@@ -333,3 +351,32 @@ def test_weights_or_anchors_of_another_form_are_not_taken_for_runs(rng):
     assert model.stan_data(rng.random(50), Censoring(1.0))["one_turn"] == 0
     assert model.stan_data(np.ones(50), Censoring(1.0, two))["one_turn"] == 0
     assert model.stan_data(np.zeros(50), Censoring(1.0))["one_turn"] == 0
+
+
+@pytest.mark.stan
+@pytest.mark.parametrize("continuous", [0, 1, 2])
+def test_zero_part_of_many_rows(continuous, rng):
+    """Few rows stand for many of one cell, at coefficients of any size: to rounding what SciPy sums over all."""
+    n = 600
+    z = np.column_stack([np.ones(n), rng.integers(0, 2, n), rng.normal(size=(n, 2))[:, :continuous]])
+    x = np.where(rng.random(n) < 0.3, 0.0, rng.lognormal(1.0, 0.5, n))
+    model, weights = build_model("two_part", records_of(x, z)), rng.choice([0.0, 0.4, 1.0], n)
+    data = model.stan_data(weights)
+    active = len(np.unique(z[weights > 0], axis=0))
+    few = {0: 2, 1: active // 5, 2: active}[continuous]
+    assert data["n_zero_nodes"] <= few
+    assert data["n_zero_rows"] == 0
+    program = cmdstanpy.CmdStanModel(exe_file=str(compile_program(model.program)))
+    found, expected = [], []
+    for size in (0.0, 1.0, 3.0, -3.0):
+        gamma = data["zero_center"] + data["zero_basis"] @ (size * rng.normal(size=z.shape[1]))
+        gamma[0] += 150 * size  # probabilities of nearly 0 and 1
+        logit = z @ gamma
+        terms = np.where(x == 0, special.log_expit(logit), special.log_expit(-logit))
+        prior = stats.logistic.logpdf(gamma[0]) + stats.norm(0, 2.5).logpdf(gamma[1:]).sum()
+        expected.append(weights @ terms + prior)
+        stan = {"u": np.zeros(z.shape[1]).tolist(), "s": 0.0, "v": whitened(data, gamma, "zero_").tolist()}
+        at = program.log_prob(stan, data=data, jacobian=False, sig_figs=17)
+        found.append(at["lp__"].iloc[0])
+    assert_gradient_agrees(program, stan, data, at)
+    np.testing.assert_allclose(np.diff(found), np.diff(expected), rtol=1e-12, atol=1e-9)

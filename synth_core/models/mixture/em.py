@@ -59,11 +59,17 @@ def memberships(
     design: Array, response: Array, shares: Array, beta: Array, sigma: Array
 ) -> tuple[Array, Array]:
     """Responsibilities of shape (n, K) and log sum_k pi_k N(y | z' beta_k, sigma_k), up to a constant."""
-    terms = np.log(shares / sigma) - 0.5 * ((response[:, None] - design @ beta) / sigma) ** 2
-    top = terms.max(axis=1, keepdims=True)
-    exponential = np.exp(terms - top)
-    total = exponential.sum(axis=1, keepdims=True)
-    return exponential / total, (top + np.log(total))[:, 0]
+    # By component first: what is summed or compared over components lies in whole rows.
+    terms = (response - beta.T @ design.T) / sigma[:, None]
+    np.square(terms, out=terms)
+    terms *= -0.5
+    terms += np.log(shares / sigma)[:, None]
+    top = terms.max(axis=0)
+    terms -= top
+    np.exp(terms, out=terms)
+    total = terms.sum(axis=0)
+    terms /= total
+    return terms.T, top + np.log(total)
 
 
 def _iterate(

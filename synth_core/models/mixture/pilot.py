@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 from numpy.typing import NDArray
+from scipy.linalg import lapack
 
 from synth_core.models.mixture.em import MixtureEstimate, memberships
 
@@ -83,9 +84,12 @@ def run_pilot(
         records = np.bincount(component, weights, n_components)
         shares = np.maximum(rng.dirichlet(a / n_components + records), 1e-300)
         beta = np.empty((k, n_components))
+        order = np.argsort(component, kind="stable")
+        ends = np.cumsum(np.bincount(component, minlength=n_components))
+        ordered_design, ordered_response = weighted_design[order], weighted_response[order]
         for j in range(n_components):
-            rows = component == j
-            z, y = weighted_design[rows], weighted_response[rows]
+            rows = slice(ends[j - 1] if j else 0, ends[j])
+            z, y = ordered_design[rows], ordered_response[rows]
             beta[:, j] = _coefficients(z, y, sigma[j], s, rng)
             rss = float(((y - z @ beta[:, j]) ** 2).sum())
             sigma[j] = _spread(sigma[j], rss, records[j], sigma_lower, prior_scale, rng)
@@ -130,16 +134,21 @@ def _widened(precision: Array, shift: Array, states: list[State]) -> tuple[Array
 
 def _drawn(responsibilities: Array, rng: np.random.Generator) -> NDArray[np.intp]:
     """A component of each record."""
-    ends = np.cumsum(responsibilities, axis=1)
-    found = (ends < rng.random((len(ends), 1)) * ends[:, -1:]).sum(axis=1)
-    return np.minimum(found, ends.shape[1] - 1)
+    ends = np.cumsum(responsibilities.T, axis=0)
+    found = (ends < rng.random(ends.shape[1]) * ends[-1]).sum(axis=0)
+    return np.minimum(found, len(ends) - 1)
 
 
 def _coefficients(design: Array, response: Array, sigma: float, s: Array, rng: np.random.Generator) -> Array:
-    """beta_k given its records: normal."""
-    factor = scipy.linalg.cholesky(design.T @ design / sigma**2 + np.diag(s**-2.0), lower=True)
-    mean = scipy.linalg.cho_solve((factor, True), design.T @ response / sigma**2)
-    return mean + scipy.linalg.solve_triangular(factor, rng.standard_normal(len(s)), lower=True, trans="T")
+    """beta_k given its records: normal. LAPACK is called as it is: most of the time of SciPy's own is checks."""
+    precision = design.T @ design / sigma**2
+    precision.flat[:: len(s) + 1] += s**-2.0
+    factor, failed = lapack.dpotrf(precision, lower=True)
+    if failed:
+        raise scipy.linalg.LinAlgError("the precision of a component's coefficients is not positive definite")
+    mean, _ = lapack.dpotrs(factor, design.T @ response / sigma**2, lower=True)
+    apart, _ = lapack.dtrtrs(factor, rng.standard_normal(len(s)), lower=True, trans=True)
+    return mean + apart
 
 
 def _spread(
