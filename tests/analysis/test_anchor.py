@@ -198,8 +198,28 @@ def test_an_earlier_table_covers_its_people_only_if_it_is_public(cache):
         last = Table("last.csv", income(seed=2), confidential)
         found = Analysis(table, settings, cache, anchor=last).run("anchored")
         assert ("not covered" in found.anchor) == confidential
+    again = (
+        income().sample(frac=1.0, random_state=1).assign(more=1.0)
+    )  # in another order, with another column
     with pytest.raises(InputError, match="the table itself"):
-        Analysis(table, settings, cache, anchor=Table("again", income(), False))
+        Analysis(table, settings, cache, anchor=Table("again", again, False))
+
+
+@pytest.mark.stan
+@pytest.mark.parametrize(
+    ("named", "confidential", "said"),
+    [
+        ("release:last.csv", True, "charged is declared, and no ledger was asked"),
+        ("public:last.csv", True, "declared to be public: if it is not, the people in it are not covered"),
+        ("example:last", False, ""),
+        ("series", False, "They were paid for when they were released."),
+    ],
+)
+def test_what_is_only_declared_of_an_anchor_is_not_said_to_be_so(cache, named, confidential, said):
+    settings = make_settings(outcome="x", predictors=("z",), model="lognormal", anchor=named, **QUICK)
+    last = Table("last.csv", income(seed=2), confidential)
+    found = Analysis(Table("now", income(), False), settings, cache, anchor=last).anchored.anchor
+    assert said in found.after and bool(said) == bool(found.after)
 
 
 @pytest.mark.stan

@@ -75,6 +75,19 @@ def test_months(series, capsys):
     assert "gone or was changed" in capsys.readouterr().err
 
 
+def test_a_release_of_other_variables_of_the_series_is_no_anchor(series, capsys):
+    frame = pd.read_csv(series / "1.csv").rename(columns={"x": "y"})
+    frame.to_csv(series / "other.csv", index=False)
+    plan = json.loads((series / "plan.json").read_text())
+    text = json.dumps(plan).replace('"x"', '"y"')
+    (series / "mine.json").write_text(json.dumps(plan))
+    (series / "plan.json").write_text(text)
+    assert apply(series, "other") == 0, capsys.readouterr().err
+    (series / "plan.json").write_text((series / "mine.json").read_text())
+    assert apply(series, 2) == 0, capsys.readouterr().err
+    assert "pilot on 125 of the 500 records" in report(series, 2)
+
+
 def test_a_draw_that_is_too_vague_is_charged_once_for_each_label(series, capsys):
     table = pd.read_csv(series / "1.csv").head(24)
     table.to_csv(series / "1.csv", index=False)

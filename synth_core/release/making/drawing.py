@@ -29,7 +29,6 @@ from synth_core.release.output.dataset import synthetic_data
 from synth_core.release.output.source import Source, of_one, of_records
 from synth_core.release.plan.frozen_map import SUFFIX
 from synth_core.release.plan.plan import Plan
-from synth_core.release.plan.schema import data_fingerprint
 from synth_core.release.report import report
 from synth_core.release.report.audit_summary import parse_audit
 from synth_core.release.state import private_directory
@@ -68,7 +67,7 @@ class Request:
     @cached_property
     def fingerprint(self) -> str:
         """Of the columns that are released or drawn from."""
-        return data_fingerprint(self.table, tuple(c.name for c in self.plan.columns))
+        return self.table.fingerprint_of(c.name for c in self.plan.columns)
 
     @property
     def id(self) -> str:
@@ -115,7 +114,7 @@ class ReleaseRun:
         )
         self.checks = gate.examine(
             self.plan,
-            self.plan.standing(request.fingerprint),
+            self.plan.standing(request.table),
             self.source.fitted,
             self.synthetic,
             finding,
@@ -178,7 +177,7 @@ class ReleaseRun:
         place = self.ledger.place(request.name, request.id)
         released = report.Released(
             plan,
-            plan.standing(request.fingerprint),
+            plan.standing(request.table),
             self.synthetic,
             self.checks,
             self.epsilon,

@@ -42,8 +42,11 @@ def last_releases(ledger: Ledger, series: str, plan: Plan, before: str) -> Serie
         passed = passed or (entry.kind == "reserve" and entry.release == before)
         if not passed or entry.kind != "commit" or entry.release == before or len(frames) == POOLED:
             continue
-        if "anchor_records" in entry.details:
-            frames.append(_released(entry)[[c.name for c in plan.columns]])
+        if "anchor_records" not in entry.details:
+            continue
+        released, columns = _released(entry), [c.name for c in plan.columns]
+        if set(columns) <= set(released.columns):  # a series may hold releases of other variables too
+            frames.append(released[columns])
             numbers.append(ledger.place(series, entry.release).number)
             records += float(entry.details["anchor_records"])
     if not frames:
