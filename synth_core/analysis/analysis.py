@@ -31,7 +31,7 @@ from synth_core.engine.sampling import Diagnostics, Posterior
 from synth_core.errors import InputError
 from synth_core.mechanisms import histogram
 from synth_core.mechanisms.bounds import Bounds
-from synth_core.mechanisms.catalogue import HISTOGRAM, NO_TABLE, Mechanism, find_mechanism
+from synth_core.mechanisms.catalogue import HISTOGRAM, NO_TABLE, OF_A_SERIES, Mechanism, find_mechanism
 from synth_core.mechanisms.guarantees import WeightsFrom
 from synth_core.models import Model
 from synth_core.system import limits
@@ -78,7 +78,7 @@ class Analysis:
         self.settings = settings
         self.cache = cache
         self.progress = progress
-        if settings.anchor in set(NO_TABLE) - {"series"} and anchor is not None:
+        if settings.anchor in set(NO_TABLE) - set(OF_A_SERIES) and anchor is not None:
             raise InputError(f"The anchor is '{settings.anchor}', and a table is given for it too.")
         self._reference = reference
         self._anchor = anchor

@@ -7,7 +7,7 @@ from scipy import special, stats
 
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.anchor import read_anchor_values
-from synth_core.analysis.anchored import SHARE_WARNED
+from synth_core.analysis.anchored import SHARE_WARNED, Anchored
 from synth_core.analysis.settings import make_settings
 from synth_core.data.examples import load_example
 from synth_core.data.table import Table
@@ -275,3 +275,13 @@ def test_a_file_of_values_is_read_or_refused_in_words(tmp_path, text):
 def test_a_table_that_is_too_small_is_refused_before_the_fit(cache):
     with pytest.raises(InputError, match=r"too little to learn from.*About ε = "):
         lognormal(cache, income(19), epsilon=0.5).run("anchored")
+
+
+@pytest.mark.parametrize("told", [20.0, 60.0, 500.0])
+def test_what_a_draw_around_counts_is_worth_by_simulation(told):
+    """A normal mean of variance 1: the counts say it to 1 / W, J records to 1 / J, and the posterior is drawn from."""
+    rng, own, prior, n = np.random.default_rng(11), 40.0, 700.0, 200_000
+    centre, mean = rng.normal(0, told**-0.5, n), rng.normal(0, own**-0.5, n)
+    draws = (prior * centre + own * mean) / (prior + own) + rng.normal(0, (prior + own) ** -0.5, n)
+    found = Anchored(None, np.zeros(80), np.ones(80, bool), 0.5, None, prior, 0.1, 80, counts_worth=told)
+    assert 1 / found.worth == pytest.approx(draws.var(), rel=5 * np.sqrt(2 / n))

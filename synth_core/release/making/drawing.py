@@ -139,7 +139,7 @@ class ReleaseRun:
         request, ledger = self.request, self.ledger
         reference = "current" if frozen is None else frozen.name
         anchor, fixed = None, {"seed": seed, "risk_reference": reference, "match_epsilon": None}
-        if self.plan.point.likelihood == "anchored" and self.plan.settings.anchor == "series":
+        if self.plan.point.likelihood == "anchored" and self.plan.settings.reads_series:
             anchor = last_releases(ledger, request.name, self.plan, request.id)
         takes_prior = family(self.plan.settings.model).takes_anchor_prior
         if anchor is not None and self.plan.settings.anchor_records is None and takes_prior:
