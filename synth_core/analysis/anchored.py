@@ -30,7 +30,7 @@ GUESS_RECORDS = 4.0  # records that a guess counts as in a prior
 TABLE_RECORDS = (
     50.0  # that another table counts as, however large: a level may drift by a seventh of a deviation
 )
-LEAST_RECORDS = 2.0  # for each column of the design, in what is learned: below it the result is refused
+LEAST_RECORDS = 2.0  # for each parameter, in what is learned: below it the result is refused
 PILOT_SEED = 7  # added to the seed of the sampler
 SHARE_WARNED = 0.01  # of records ever clamped, above which another mode may open
 
@@ -287,7 +287,8 @@ class Anchoring:
         if weight is None:
             weight = anchor_weight(source, anchor, simulated, part, bound, prior_records)
         columns = model.records.design.shape[1] if model.uses_predictors else 1
-        told, needed = weight * part.sum() + min(prior_records, worth), LEAST_RECORDS * columns
+        beside = len(model.parameters) - 1  # such as a spread, which a few records leave as vague as a level
+        told, needed = weight * part.sum() + min(prior_records, worth), LEAST_RECORDS * (columns + beside)
         if told < needed and not pilot:
             # Of a draw this tells (see refusing_the_draw); any other anchor was paid for before, or read nothing.
             raise InputError(
@@ -330,6 +331,6 @@ def _too_vague(anchor: Anchor, epsilon: float, n: int, columns: int, short: floa
     enough = epsilon / np.sqrt(short)
     return (
         f"At ε = {epsilon:g}, {n:,} records and {columns} columns of predictors there is too little to learn from: "
-        f"beside {anchor.name} the records would count as fewer than two for each column. About ε = {enough:.2g}, "
+        f"beside {anchor.name} the records would count as fewer than two for each parameter. About ε = {enough:.2g}, "
         f"or {n / np.sqrt(short):,.0f} records, would do; or fewer predictors, or an anchor from a larger table."
     )

@@ -10,13 +10,13 @@ from synth_core.analysis.anchor import read_anchor_values
 from synth_core.analysis.anchored import SHARE_WARNED, Anchored
 from synth_core.analysis.settings import make_settings
 from synth_core.data.examples import load_example
-from synth_core.data.table import Table
+from synth_core.data.table import Table, open_table
 from synth_core.engine.sampling import Sampler, sample
 from synth_core.errors import InputError
 from synth_core.mechanisms.censoring import Censoring, weighted_terms
 from synth_core.models import Model, build_model
 from synth_core.models.two_part import TwoPart
-from tests.conftest import records_of
+from tests.conftest import records_of, shared_file
 
 GRID = np.linspace(-4.0, 4.0, 4001)  # of a normal mean, sd 1
 QUICK = {"chains": 2, "draws": 400, "warmup": 300}
@@ -285,3 +285,22 @@ def test_what_a_draw_around_counts_is_worth_by_simulation(told):
     draws = (prior * centre + own * mean) / (prior + own) + rng.normal(0, (prior + own) ** -0.5, n)
     found = Anchored(None, np.zeros(80), np.ones(80, bool), 0.5, None, prior, 0.1, 80, counts_worth=told)
     assert 1 / found.worth == pytest.approx(draws.var(), rel=5 * np.sqrt(2 / n))
+
+
+@pytest.mark.stan
+@pytest.mark.parametrize(
+    "how", [{}, {"pilot_share": 0.0}, {"anchor": "counts", "bracket_edges": (0.0, 3e3, 3e4, 1e6)}]
+)
+def test_fatigue_has_too_few_rows_for_any_anchor(cache, how):
+    """22 specimens of the papers' fatigue data at epsilon 1: a sentence and never a result of the guess alone."""
+    table = open_table(str(shared_file("fatigue.csv")))
+    given = {
+        "outcome": "cycle",
+        "predictors": ("stress",),
+        "model": "lognormal",
+        "guess": (1e4, 1.0),
+        "epsilon": 1.0,
+    }
+    analysis = Analysis(table, make_settings(**given | QUICK | how), cache)
+    with pytest.raises(InputError, match="there is too little to learn from"):
+        analysis.run("anchored")

@@ -16,7 +16,7 @@ from synth_core.release.ledger.ledger import Ledger
 from synth_core.release.plan.plan import Plan
 from synth_core.release.state import private_directory
 
-POOLED = 6  # releases that an anchor is fitted on together: each is one noisy draw
+POOLED = 12  # releases that an anchor is fitted on together, a year of months: each is one noisy draw
 
 
 @dataclass(frozen=True)
