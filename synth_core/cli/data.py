@@ -123,7 +123,8 @@ def load_reference(settings: Settings, data_seed: int, table: Table) -> Table | 
         if content is None:
             raise InputError(f"The plan {name} has no risk map: its mechanism uses no weights.")
         found = load_map(plan, content)
-        if found.records == table.fingerprint_of_records((settings.outcome, *settings.predictors)):
+        own = table.fingerprint, table.fingerprint_of_records((settings.outcome, *settings.predictors))
+        if found.fingerprint in own or found.records in own:
             raise InputError(
                 f"The risk map of the plan {name} was frozen on this very table; freeze it on another one."
             )

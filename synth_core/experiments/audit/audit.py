@@ -118,6 +118,7 @@ class Audit:
     density_scale: str
     confidential: bool
     fingerprint: str
+    records: str  # the same in no order of the rows
     seed: int
     asked: AuditRequest
     error: float  # of one line: the share of 1 - confidence that it has
@@ -193,6 +194,7 @@ def run_audit(analysis: Analysis, asked: AuditRequest, plan: str = "") -> Audit:
         tell = _Steps(analysis.progress, i, len(todo))
         lines.append(_kept_line(under.reporting(tell), mechanism, source, relation, asked, error))
     table, model = analysis.table, analysis.model
+    columns = analysis.settings.outcome, *analysis.settings.predictors
     return Audit(
         table=table.name,
         rows=model.records.n,
@@ -200,7 +202,8 @@ def run_audit(analysis: Analysis, asked: AuditRequest, plan: str = "") -> Audit:
         model=model.label,
         density_scale=model.density_scale,
         confidential=table.confidential,
-        fingerprint=table.fingerprint_of((analysis.settings.outcome, *analysis.settings.predictors)),
+        fingerprint=table.fingerprint_of(columns),
+        records=table.fingerprint_of_records(columns),
         seed=analysis.settings.seed,
         asked=asked,
         error=error,

@@ -70,6 +70,11 @@ class Request:
         return self.table.fingerprint_of(c.name for c in self.plan.columns)
 
     @property
+    def fingerprints(self) -> tuple[str, str]:
+        """Of these columns: in the order of the rows, and in none."""
+        return self.fingerprint, self.table.fingerprint_of_records(c.name for c in self.plan.columns)
+
+    @property
     def id(self) -> str:
         """Of this release: the same plan, table, series and label are the same release."""
         parts = "\n".join((self.plan.digest, self.fingerprint, self.name, self.label))
@@ -191,7 +196,7 @@ class ReleaseRun:
             released,
             sorted([*public, "report.html"]),
             self.source.density_scale,
-            parse_audit(request.audit.encode(), plan, request.fingerprint) if request.audit else None,
+            parse_audit(request.audit.encode(), plan, request.fingerprints) if request.audit else None,
         )
         heads = [e.hash for e in entries if e.release == request.id and e.kind == "reserve"]
         earlier = [

@@ -66,7 +66,7 @@ def release(request: Request, progress: Progress = lambda text, share: None) -> 
     gate.check_overrides(request.overrides)
     check_schema(request.plan, request.table)
     if request.audit:
-        parse_audit(request.audit.encode(), request.plan, request.fingerprint)
+        parse_audit(request.audit.encode(), request.plan, request.fingerprints)
     frozen = None if request.plan.frozen is None else load_map(request.plan, request.risk_map or b"")
     lock = private_directory("locks") / request.id
     with file_lock(lock, lambda: progress("waiting for the same release elsewhere", 0.0)):
@@ -88,6 +88,7 @@ def _release(request: Request, frozen: Any, ledger: Ledger, progress: Progress) 
     guarantee = plan.standing(request.table).guarantee
     details = {
         "data": request.table.fingerprint_of(plan.outcomes),
+        "records": request.table.fingerprint_of_records(plan.outcomes),
         "plan": plan.digest,
         "label": request.label,
         "m": plan.datasets,
