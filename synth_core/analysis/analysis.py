@@ -32,7 +32,7 @@ from synth_core.engine.sampling import Diagnostics, Posterior
 from synth_core.errors import InputError
 from synth_core.mechanisms import histogram
 from synth_core.mechanisms.bounds import Bounds
-from synth_core.mechanisms.catalogue import HISTOGRAM, NO_TABLE, Mechanism, find_mechanism
+from synth_core.mechanisms.catalogue import HISTOGRAM, NO_TABLE, OF_A_SERIES, Mechanism, find_mechanism
 from synth_core.mechanisms.guarantees import WeightsFrom
 from synth_core.models import Model
 from synth_core.system import limits
@@ -75,20 +75,21 @@ class Analysis:
     ):
         if (settings.risk_reference == "current") != (reference is None):
             raise InputError("The risk reference is named but its table is not given.")
-        if isinstance(reference, Table) and reference.fingerprint == table.fingerprint:
-            raise InputError("The risk reference is the table itself; freeze the risk map on another table.")
         self.table = table
         self.settings = settings
         self.cache = cache
         self.progress = progress
-        if settings.anchor in set(NO_TABLE) - {"series"} and anchor is not None:
+        if settings.anchor in set(NO_TABLE) - set(OF_A_SERIES) and anchor is not None:
             raise InputError(f"The anchor is '{settings.anchor}', and a table is given for it too.")
-        if anchor is not None and anchor.fingerprint == table.fingerprint:
-            raise InputError("The anchor's table is the table itself; take one that was fixed without it.")
         self._reference = reference
         self._anchor = anchor
         self._held: Anchored | None = None  # of another table, for its neighbours
         self._entropy = entropy
+        columns = settings.outcome, *settings.predictors
+        if isinstance(reference, Table) and reference.same_records(table, columns):
+            raise InputError("The risk reference is the table itself; freeze the risk map on another table.")
+        if anchor is not None and anchor.same_records(table, columns):
+            raise InputError("The anchor's table is the table itself; take one that was fixed without it.")
         self.show_preview = show_preview
         self.noise = noise
         self.fits = Fits(table, settings, cache, progress)

@@ -16,15 +16,26 @@ from synth_core.analysis.risk_map import RiskMap
 from synth_core.analysis.selection import selected
 from synth_core.data.design import DesignTransform
 from synth_core.errors import FitError, InputError
+from synth_core.mechanisms.catalogue import OF_A_SERIES
 from synth_core.mechanisms.censoring import IMPOSSIBLE
 from synth_core.models import Draws, Model, build_model
 from synth_core.system import limits
 
 Array = NDArray[np.float64]
-Kind = Literal["guess", "pilot", "counts", "values", "release", "public", "historical"]
+Kind = Literal["guess", "pilot", "counts", "values", "series", "release", "declared", "public", "historical"]
+PAID_FROM_THE_TABLE = ("pilot", "counts")  # anchors that read it, at a cost; no other may
 
 _TABLES = {  # what they are, and what follows for the people in them
-    "release": ("the released data", " They were paid for when they were released."),
+    "series": ("the released data", " They were paid for when they were released."),
+    "release": (
+        "the released data",
+        " That they were released and charged is declared, and no ledger was asked: if they were not, the people in "
+        "them are not covered.",
+    ),
+    "declared": (
+        "the public table",
+        " It is declared to be public: if it is not, the people in it are not covered.",
+    ),
     "public": ("the public table", ""),
     "historical": (
         "the earlier table",
@@ -112,7 +123,7 @@ def anchor_of_table(other: Fits | RiskMap, setting: str) -> Anchor:
     Parameters
     ----------
     setting : str
-        How the table was named (`Settings.anchor`): a release, public, or neither.
+        How the table was named (`Settings.anchor`): the series, a release, public, or none of them.
     """
     if isinstance(other, RiskMap):
         posterior, name, transform = other.posterior, other.name, other.transform
@@ -130,10 +141,14 @@ def anchor_of_table(other: Fits | RiskMap, setting: str) -> Anchor:
 
 
 def _kind(setting: str, confidential: bool) -> Kind:
-    """What a table is to the people in it."""
-    if setting == "series" or setting.startswith("release:"):
+    """What a table is to the people in it. Only of a series is it known that its data were charged."""
+    if setting in OF_A_SERIES:
+        return "series"
+    if setting.startswith("release:"):
         return "release"
-    return "historical" if confidential and not setting.startswith("public:") else "public"
+    if setting.startswith("public:"):
+        return "declared" if confidential else "public"
+    return "historical" if confidential else "public"
 
 
 def _n_draws(draws: Draws) -> int:

@@ -30,7 +30,7 @@ GUESS_RECORDS = 4.0  # records that a guess counts as in a prior
 TABLE_RECORDS = (
     50.0  # that another table counts as, however large: a level may drift by a seventh of a deviation
 )
-LEAST_RECORDS = 2.0  # for each column of the design, in what is learned: below it the result is refused
+LEAST_RECORDS = 2.0  # for each parameter, in what is learned: below it the result is refused
 PILOT_SEED = 7  # added to the seed of the sampler
 SHARE_WARNED = 0.01  # of records ever clamped, above which another mode may open
 
@@ -58,6 +58,8 @@ class Anchored:
         How many records the prior from the anchor counts as.
     bound : float
         Of a term, in nats.
+    counts_worth : float
+        How many records noisy counts of the table tell as much as.
     pilot_weight, pilot_clamped : float
         c of the pilot, and the share of its records that were clamped at some draw.
     pilot_diagnostics : Diagnostics or None
@@ -72,6 +74,7 @@ class Anchored:
     bound: float
     n_read: int
     prior_design: Array | None = None
+    counts_worth: float = 0.0
     pilot_weight: float = 0.0
     pilot_clamped: float = 0.0
     pilot_diagnostics: Diagnostics | None = None
@@ -89,10 +92,14 @@ class Anchored:
         """How many records one draw of the fit tells of, beside its own anchor, to the prior of a later one.
 
         With J = c n records of its own and N in the prior, the draw less its anchor's share is an observation of
-        variance (J + N) / J^2 in units of a record's.
+        variance (J + N) / J^2 in units of a record's. Noisy counts that tell as much as W records are of this table
+        too: around them the draw is an observation of variance (N^2 / W + J) / (J + N)^2 + 1 / (J + N).
         """
-        own = self.weight * self.n_read
-        return rounded(own**2 / (own + self.prior_records))
+        own, prior = self.weight * self.n_read, self.prior_records
+        if self.counts_worth > 0:
+            around = (prior**2 / self.counts_worth + own) / (own + prior) ** 2
+            return rounded(1 / (around + 1 / (own + prior)))
+        return rounded(own**2 / (own + prior))
 
     @property
     def tuned(self) -> dict[str, int | float]:
@@ -143,9 +150,10 @@ class Anchoring:
                 f"{model.label}: it takes no prior from an anchor, so the anchor cannot count as {s.anchor_records:g} "
                 f"records. Leave that number (--anchor-records) away."
             )
-        if s.anchor == "pilot" or (s.anchor == "series" and self.other is None):  # the first of a series
+        first = s.reads_series and self.other is None  # of the series
+        if s.anchor == "pilot" or (first and not s.reads_counts):
             return self._after_pilot()
-        if s.anchor == "counts":
+        if s.anchor == "counts" or (first and s.reads_counts):
             return self._after_counts()
         if s.anchor == "values":
             anchor, worth = declared_anchor(model, s.anchor_values or {}), GUESS_RECORDS
@@ -233,7 +241,8 @@ class Anchoring:
         records = s.anchor_records if s.anchor_records is not None else rounded(counts.total)
         bound = (1 - share) * s.epsilon / 2
         with refusing_the_draw():
-            return self._complete(anchor, self.rows, bound, records, simulated, counts.worth)
+            found = self._complete(anchor, self.rows, bound, records, simulated, counts.worth)
+        return replace(found, counts_worth=counts.worth)
 
     def _fitted(self, simulated: Array) -> Draws:
         """Parameters that fit a simulated table: their centre where that is known, else draws."""
@@ -279,7 +288,8 @@ class Anchoring:
         if weight is None:
             weight = anchor_weight(source, anchor, simulated, part, bound, prior_records)
         columns = model.records.design.shape[1] if model.uses_predictors else 1
-        told, needed = weight * part.sum() + min(prior_records, worth), LEAST_RECORDS * columns
+        beside = len(model.parameters) - 1  # such as a spread, which a few records leave as vague as a level
+        told, needed = weight * part.sum() + min(prior_records, worth), LEAST_RECORDS * (columns + beside)
         if told < needed and not pilot:
             # Of a draw this tells (see refusing_the_draw); any other anchor was paid for before, or read nothing.
             raise InputError(
@@ -322,6 +332,6 @@ def _too_vague(anchor: Anchor, epsilon: float, n: int, columns: int, short: floa
     enough = epsilon / np.sqrt(short)
     return (
         f"At ε = {epsilon:g}, {n:,} records and {columns} columns of predictors there is too little to learn from: "
-        f"beside {anchor.name} the records would count as fewer than two for each column. About ε = {enough:.2g}, "
+        f"beside {anchor.name} the records would count as fewer than two for each parameter. About ε = {enough:.2g}, "
         f"or {n / np.sqrt(short):,.0f} records, would do; or fewer predictors, or an anchor from a larger table."
     )

@@ -39,8 +39,8 @@ class RiskMap:
 
     Attributes
     ----------
-    name, fingerprint : str
-        Of the reference table.
+    name, fingerprint, records : str
+        Of the reference table; `records` is its `fingerprint_of_records`, empty where an older file lacks it.
     key : str
         Changes with the contents.
     transform : DesignTransform
@@ -69,6 +69,7 @@ class RiskMap:
     reweighting: FrozenReweighting | None = None
     tail_from: float | None = None
     closed: bool = False
+    records: str = ""
 
     def model_of(self, fits: Fits) -> Model:
         """The current table's records in the reference's design."""
@@ -120,6 +121,9 @@ def map_of(reference: Fits) -> RiskMap:
         spans=spans,
         lipschitz_bound=bounds.lipschitz_bound,
         outcome=reference.model.records.outcome,
+        records=reference.table.fingerprint_of_records(
+            (reference.settings.outcome, *reference.settings.predictors)
+        ),
     )
 
 

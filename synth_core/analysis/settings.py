@@ -11,6 +11,7 @@ from synth_core.analysis.drawing import Drawing
 from synth_core.data.earlier import Earlier
 from synth_core.engine.sampling import Sampler
 from synth_core.errors import InputError
+from synth_core.mechanisms.catalogue import OF_A_SERIES
 from synth_core.mechanisms.guarantee_words import DECLARED_SPAN
 from synth_core.mechanisms.ranges import Brackets, Tail, check_brackets, check_range
 from synth_core.mechanisms.schemes import SCHEMES
@@ -160,9 +161,9 @@ class Settings(BaseModel):
     anchor: str = _setting(
         "pilot",
         "what anchored censoring starts from: a pilot on a part of the table, noisy counts of it, released data, a "
-        "public table, declared values (.json), another table, the risk reference; in a plan, the last release of its "
-        "series",
-        metavar="pilot|counts|release:FILE|public:FILE|values:FILE|FILE|example:NAME|reference|series",
+        "public table, declared values (.json), another table, the risk reference; in a plan, the last releases of its "
+        "series, after a pilot or noisy counts for the first",
+        metavar="pilot|counts|release:FILE|public:FILE|values:FILE|FILE|example:NAME|reference|series|counts+series",
     )
     anchor_values: dict[str, float | tuple[float, ...]] | None = _setting(
         None, "parameter values, of anchor 'values'"
@@ -268,6 +269,16 @@ class Settings(BaseModel):
         """The table that risk is measured on, in a word for `guarantee_words.explain`."""
         spanned = scheme in SCHEMES and SCHEMES[scheme].measure is not None
         return DECLARED_SPAN if spanned and self.risk_span is not None else self.risk_reference
+
+    @property
+    def reads_series(self) -> bool:
+        """Whether anchored censoring starts from what a series released before."""
+        return self.anchor in OF_A_SERIES
+
+    @property
+    def reads_counts(self) -> bool:
+        """Whether anchored censoring starts from noisy counts of the table, in a series for its first release."""
+        return self.anchor in ("counts", "counts+series")
 
     @property
     def outcome_categories(self) -> tuple[str, ...] | None:

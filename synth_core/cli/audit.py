@@ -90,13 +90,13 @@ def _audit(args: argparse.Namespace) -> Audit:
     if kind == "run":
         found = RunStore().find(subject)
         table = _run_table(args, found).with_missing(found.data.get("missing", ()))
-        reference = load_reference_of(found, args.data_seed)
+        reference = load_reference_of(found, args.data_seed, table)
         analysis, asked = of_run(found, table, cache, reference, asked)
     elif kind == "settings":
         file = settings_file.from_bytes(content)
         settings = file.settings.model_copy(update={"risk_reference": args.risk_reference or "current"})
         table = _table(args, args.data).with_missing(file.missing)
-        reference = load_reference(settings, args.data_seed, table.missing)
+        reference = load_reference(settings, args.data_seed, table)
         anchor = load_anchor(settings, args.data_seed, table.missing)
         analysis = Analysis(table, settings, cache, reference=reference, anchor=anchor)
         asked = replace(asked, mechanisms=tuple(args.mechanism or file.mechanisms))
@@ -107,7 +107,7 @@ def _audit(args: argparse.Namespace) -> Audit:
             )
         args.data, table = subject, _table(args, subject)
         settings = settings_from(args, subject)
-        reference = load_reference(settings, args.data_seed, table.missing)
+        reference = load_reference(settings, args.data_seed, table)
         anchor = load_anchor(settings, args.data_seed, table.missing)
         analysis = Analysis(table, settings, cache, reference=reference, anchor=anchor)
         asked = replace(asked, mechanisms=tuple(args.mechanism or ["weighted"]))
@@ -147,9 +147,9 @@ def _run_table(args: argparse.Namespace, found: StoredRun) -> Table:
     return _table(args, args.data)
 
 
-def load_reference_of(found: StoredRun, data_seed: int) -> Any:
+def load_reference_of(found: StoredRun, data_seed: int, table: Table) -> Any:
     """What the run's risk map was frozen on."""
-    return load_reference(run_settings(found), data_seed, found.data.get("missing", ()))
+    return load_reference(run_settings(found), data_seed, table)
 
 
 class _Progress:

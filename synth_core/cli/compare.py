@@ -72,7 +72,7 @@ def open_analysis(args: argparse.Namespace) -> tuple[Analysis, list[str]]:
         find_mechanism(args.match_epsilon)
     table = table_of(args, args.data)
     settings = settings_from(args, args.data)
-    reference = load_reference(settings, args.data_seed, table.missing)
+    reference = load_reference(settings, args.data_seed, table)
     anchor = load_anchor(settings, args.data_seed, table.missing)
     return Analysis(table, settings, results_cache(), reference=reference, anchor=anchor), keys
 

@@ -15,6 +15,7 @@ from synth_core.analysis.settings import Settings
 from synth_core.analysis.subgroups import Group, GroupAccuracy, by_group
 from synth_core.analysis.summary import plain_numbers
 from synth_core.analysis.utility import statistic_name, statistic_words
+from synth_core.mechanisms.guarantee_words import neighbour_words
 from synth_core.system.text_table import aligned
 
 
@@ -137,7 +138,7 @@ def print_table(analysis: Analysis, results: list[Result], out: Callable[[str], 
             out(f"  {flat.mechanism}: {flat.anchor}{clamped_words(flat)}")
         if flat.tuned:
             out(f"  {flat.mechanism}: " + ", ".join(f"{k} {v:.4g}" for k, v in flat.tuned.items()))
-    out("ε bounds the effect of removing one record, per released data set.")
+    out(neighbour_words(result.point.scheme for result in results))
     if any(unfrozen):
         out(
             "* strict for given weights, but they come from this table; a frozen map makes it ε-DP (--risk-reference)"

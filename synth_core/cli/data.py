@@ -101,13 +101,18 @@ def chosen_columns(
     return example, chosen, tuple(predictors)
 
 
-def load_reference(settings: Settings, data_seed: int, missing: Iterable[str] = ()) -> Table | RiskMap | None:
+def load_reference(settings: Settings, data_seed: int, table: Table) -> Table | RiskMap | None:
     """What the settings' risk map is frozen on: a table, or the map that a plan carries.
 
     Parameters
     ----------
-    missing : iterable of str
-        Values that mean missing in it, as in the table itself.
+    table : Table
+        That the map is for. What means missing in it means so in the other too.
+
+    Raises
+    ------
+    InputError
+        If the plan's map was frozen on this very table: its weights would read the records that they weight.
     """
     name = settings.risk_reference
     if name == "current":
@@ -117,9 +122,15 @@ def load_reference(settings: Settings, data_seed: int, missing: Iterable[str] = 
         content = find_map(plan, [Path(name).parent, plans_directory()])
         if content is None:
             raise InputError(f"The plan {name} has no risk map: its mechanism uses no weights.")
-        return load_map(plan, content)
+        found = load_map(plan, content)
+        own = table.fingerprint, table.fingerprint_of_records((settings.outcome, *settings.predictors))
+        if found.fingerprint in own or found.records in own:
+            raise InputError(
+                f"The risk map of the plan {name} was frozen on this very table; freeze it on another one."
+            )
+        return found
     # A simulated reference is another sample of the design, not the table itself.
-    return load_data(name, None, data_seed + 1000, missing=missing)
+    return load_data(name, None, data_seed + 1000, missing=table.missing)
 
 
 def load_anchor(settings: Settings, data_seed: int, missing: Iterable[str] = ()) -> Table | None:

@@ -9,9 +9,11 @@ from synth_core.cli.limit_arguments import add_count, count_from
 from synth_core.errors import InputError
 from synth_core.release.bounded_text import slug, words
 from synth_core.release.ledger.balances import Entry
+from synth_core.release.ledger.by_release import ABOUT, by_release
 from synth_core.release.ledger.ledger import Ledger
 from synth_core.release.ledger.limit_room import left_words, limit_words, other_words, spent_words
 from synth_core.system import limits
+from synth_core.system.text_table import aligned
 
 
 def add(commands: Any) -> None:
@@ -56,7 +58,16 @@ def run_show(args: argparse.Namespace) -> int:
         if b.rho:
             print(f"  {other_words(b)}; ρ = {b.rho:.4g}")
         if args.series:
-            for e in ledger.entries(name):
+            entries = ledger.entries(name)
+            rows = by_release(entries)
+            if rows:
+                print(ABOUT)
+                print(
+                    "\n".join(
+                        f"  {line}" for line in aligned([list(rows[0]), *(list(r.values()) for r in rows)])
+                    )
+                )
+            for e in entries:
                 what = (
                     f"limit {e.details['limit']:g}{_delta(e)}, {e.details['who']}: {e.details['reason']}"
                     if e.kind == "limit"

@@ -26,7 +26,8 @@ from synth_core.experiments.explore.wording import (
     points_csv,
 )
 from synth_core.experiments.rivals.bands import RivalBand
-from synth_core.mechanisms.catalogue import HISTOGRAM
+from synth_core.mechanisms.catalogue import HISTOGRAM, find_mechanism
+from synth_core.mechanisms.guarantee_words import neighbour_words
 from synth_core.system import limits
 from synth_core.system.text_table import aligned
 
@@ -184,6 +185,6 @@ def _print(points: list[dict[str, Any]], best: list[bool], measure: str, others:
     for line in aligned(rows + as_rows(others, measure)):
         print(line)
     print(f"Bands over {points[0]['n_predictive']} synthetic data sets of each fit; {FRONTIER_RULE}.")
-    print("ε bounds the effect of removing one record, per released data set.")
+    print(neighbour_words(find_mechanism(p["mechanism"]).scheme for p in points))
     for line in notes(others):
         print(line)

@@ -123,12 +123,11 @@ def open_records(args: argparse.Namespace) -> RecordsAnalysis:
 
     common = common_settings(args)
     blocks = blocks_from(args)
-    # Asked of settings alone, before a table is read.
     chosen = make_settings(**common | {"outcome": blocks[0].name, "model": "lognormal"})
-    reference = load_reference(chosen, args.data_seed, args.missing)
+    table = table_of(args, args.data)
+    reference = load_reference(chosen, args.data_seed, table)
     if isinstance(reference, RiskMap):
         raise InputError("With blocks the risk reference is a table: a plan's risk map is of one variable.")
-    table = table_of(args, args.data)
     return RecordsAnalysis(
         table,
         blocks,

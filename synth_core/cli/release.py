@@ -109,7 +109,7 @@ def run_plan(args: argparse.Namespace) -> int:
         check_no_shares(args)
         settings = settings_from(args, args.data)
         table = table_of(args, args.data)
-        reference = load_reference(settings, args.data_seed, table.missing)
+        reference = load_reference(settings, args.data_seed, table)
         analysis = Analysis(table, settings, results_cache(), reference=reference)
         result = analysis.run(point.key)
         record_run(analysis, result)

@@ -73,6 +73,31 @@ class Table:
             digest.update(pd.util.hash_pandas_object(series, index=False).to_numpy().tobytes())
         return digest.hexdigest()[:16]
 
+    def fingerprint_of(self, columns: Iterable[str]) -> str:
+        """Of these columns alone: an unused one more does not make it another table."""
+        return replace(self, frame=self.frame[list(columns)]).fingerprint
+
+    def same_records(self, other: Table, columns: Iterable[str]) -> bool:
+        """Whether another table has the same records in these columns, in whatever order and with whatever beside."""
+        return self.fingerprint_of_records(columns) == other.fingerprint_of_records(columns)
+
+    def fingerprint_of_records(self, columns: Iterable[str]) -> str:
+        """Hash of the complete rows in those of these columns that the table has, in no order."""
+        known = tuple(sorted(set(columns) & set(self.frame.columns)))
+        if known not in self._records:
+            complete = self.frame[list(known)].dropna()
+            for name in known:
+                numeric = pd.api.types.is_numeric_dtype(complete[name])
+                complete = complete.assign(**{name: complete[name].astype(float if numeric else str)})
+            rows = np.sort(pd.util.hash_pandas_object(complete, index=False).to_numpy())
+            self._records[known] = hashlib.sha256(repr(known).encode() + rows.tobytes()).hexdigest()[:16]
+        return self._records[known]
+
+    @cached_property
+    def _records(self) -> dict[tuple[str, ...], str]:
+        """Hashes that were asked for, by columns."""
+        return {}
+
     @cached_property
     def columns(self) -> tuple[Column, ...]:
         return tuple(_describe(self.frame[name], name) for name in self.frame.columns)

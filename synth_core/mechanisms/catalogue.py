@@ -24,7 +24,8 @@ LIKELIHOODS = {
 }
 STANDARDS = {"whole": "Whole range", "averaged": "Range-averaged", "truncated": "Range-truncated"}
 HISTOGRAM = "histogram"
-NO_TABLE = ("pilot", "counts", "values", "reference", "series")  # anchors that name no table of their own
+OF_A_SERIES = ("series", "counts+series")  # anchors that are what a series released before
+NO_TABLE = ("pilot", "counts", "values", "reference", *OF_A_SERIES)  # anchors that name no table of their own
 ANCHOR_SETTINGS = frozenset(
     {
         "anchor",

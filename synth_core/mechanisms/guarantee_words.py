@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from synth_core.mechanisms.catalogue import HISTOGRAM
 from synth_core.mechanisms.guarantees import Guarantee, belief_after
 
 SEED = (
@@ -60,6 +61,28 @@ def about_weights(weighted: bool, reference: str, from_current: bool, anchored: 
     )
 
 
+WITHHELD = "one record's value withheld, its row and predictors kept"
+
+
+def neighbour_words(schemes: Iterable[str]) -> str:
+    """What ε is for, of mechanisms that stand side by side.
+
+    Examples
+    --------
+    >>> neighbour_words(["none"])
+    "ε is for one record's value withheld, its row and predictors kept, in each released data set."
+    >>> neighbour_words(["histogram"])
+    "ε is for one record's value replaced, in each released data set."
+    """
+    histograms = {scheme == HISTOGRAM for scheme in schemes}
+    if histograms == {True}:
+        return "ε is for one record's value replaced, in each released data set."
+    said = f"ε is for {WITHHELD}, in each released data set."
+    if True in histograms:
+        said += " Of the histogram it is for one replaced: and there a strict mechanism has twice its ε."
+    return said
+
+
 def local_words(oscillation: float | None, joint: float | None, draws: int) -> str:
     """What one record does over the draws at hand, whatever the unit; empty where it was not measured.
 
@@ -110,8 +133,8 @@ def explain(  # noqa: PLR0913 # each is another part of what is said
     histogram = guarantee.key == "histogram"
     if not histogram:
         lines.append(about_weights(weighted, reference, from_current, bool(anchor)))
-    change = "replaced by any other" if histogram else "withheld, its row and its predictors kept"
-    neighbour = f"ε = {epsilon:.2f} is for one record's value {change}"
+    change = "one record's value replaced by any other" if histogram else WITHHELD
+    neighbour = f"ε = {epsilon:.2f} is for {change}"
     if epsilon_replace and not histogram:
         neighbour += f"; for one replaced {'' if guarantee.strict else 'by another value of the table '}"
         neighbour += f"it is {epsilon_replace:.2f}"

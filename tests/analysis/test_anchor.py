@@ -7,16 +7,16 @@ from scipy import special, stats
 
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.anchor import read_anchor_values
-from synth_core.analysis.anchored import SHARE_WARNED
+from synth_core.analysis.anchored import SHARE_WARNED, Anchored
 from synth_core.analysis.settings import make_settings
 from synth_core.data.examples import load_example
-from synth_core.data.table import Table
+from synth_core.data.table import Table, open_table
 from synth_core.engine.sampling import Sampler, sample
 from synth_core.errors import InputError
 from synth_core.mechanisms.censoring import Censoring, weighted_terms
 from synth_core.models import Model, build_model
 from synth_core.models.two_part import TwoPart
-from tests.conftest import records_of
+from tests.conftest import records_of, shared_file
 
 GRID = np.linspace(-4.0, 4.0, 4001)  # of a normal mean, sd 1
 QUICK = {"chains": 2, "draws": 400, "warmup": 300}
@@ -198,8 +198,28 @@ def test_an_earlier_table_covers_its_people_only_if_it_is_public(cache):
         last = Table("last.csv", income(seed=2), confidential)
         found = Analysis(table, settings, cache, anchor=last).run("anchored")
         assert ("not covered" in found.anchor) == confidential
+    again = (
+        income().sample(frac=1.0, random_state=1).assign(more=1.0)
+    )  # in another order, with another column
     with pytest.raises(InputError, match="the table itself"):
-        Analysis(table, settings, cache, anchor=Table("again", income(), False))
+        Analysis(table, settings, cache, anchor=Table("again", again, False))
+
+
+@pytest.mark.stan
+@pytest.mark.parametrize(
+    ("named", "confidential", "said"),
+    [
+        ("release:last.csv", True, "charged is declared, and no ledger was asked"),
+        ("public:last.csv", True, "declared to be public: if it is not, the people in it are not covered"),
+        ("example:last", False, ""),
+        ("series", False, "They were paid for when they were released."),
+    ],
+)
+def test_what_is_only_declared_of_an_anchor_is_not_said_to_be_so(cache, named, confidential, said):
+    settings = make_settings(outcome="x", predictors=("z",), model="lognormal", anchor=named, **QUICK)
+    last = Table("last.csv", income(seed=2), confidential)
+    found = Analysis(Table("now", income(), False), settings, cache, anchor=last).anchored.anchor
+    assert said in found.after and bool(said) == bool(found.after)
 
 
 @pytest.mark.stan
@@ -255,3 +275,32 @@ def test_a_file_of_values_is_read_or_refused_in_words(tmp_path, text):
 def test_a_table_that_is_too_small_is_refused_before_the_fit(cache):
     with pytest.raises(InputError, match=r"too little to learn from.*About ε = "):
         lognormal(cache, income(19), epsilon=0.5).run("anchored")
+
+
+@pytest.mark.parametrize("told", [20.0, 60.0, 500.0])
+def test_what_a_draw_around_counts_is_worth_by_simulation(told):
+    """A normal mean of variance 1: the counts say it to 1 / W, J records to 1 / J, and the posterior is drawn from."""
+    rng, own, prior, n = np.random.default_rng(11), 40.0, 700.0, 200_000
+    centre, mean = rng.normal(0, told**-0.5, n), rng.normal(0, own**-0.5, n)
+    draws = (prior * centre + own * mean) / (prior + own) + rng.normal(0, (prior + own) ** -0.5, n)
+    found = Anchored(None, np.zeros(80), np.ones(80, bool), 0.5, None, prior, 0.1, 80, counts_worth=told)
+    assert 1 / found.worth == pytest.approx(draws.var(), rel=5 * np.sqrt(2 / n))
+
+
+@pytest.mark.stan
+@pytest.mark.parametrize(
+    "how", [{}, {"pilot_share": 0.0}, {"anchor": "counts", "bracket_edges": (0.0, 3e3, 3e4, 1e6)}]
+)
+def test_fatigue_has_too_few_rows_for_any_anchor(cache, how):
+    """22 specimens of the papers' fatigue data at epsilon 1: a sentence and never a result of the guess alone."""
+    table = open_table(str(shared_file("fatigue.csv")))
+    given = {
+        "outcome": "cycle",
+        "predictors": ("stress",),
+        "model": "lognormal",
+        "guess": (1e4, 1.0),
+        "epsilon": 1.0,
+    }
+    analysis = Analysis(table, make_settings(**given | QUICK | how), cache)
+    with pytest.raises(InputError, match="there is too little to learn from"):
+        analysis.run("anchored")

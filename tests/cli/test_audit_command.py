@@ -138,8 +138,9 @@ def test_a_plan_is_audited_with_its_map_and_the_report_holds_it(capsys, tmp_path
     for message, changed in refused.items():
         with pytest.raises(InputError, match=message):
             parse_audit(json.dumps(changed).encode(), kept)
-    with pytest.raises(InputError, match="confidential table"):  # the released table, called public
-        parse_audit(json.dumps(values).encode(), kept, values["fingerprint"])
+    for name in ("fingerprint", "records"):  # the released table, called public; in another order too
+        with pytest.raises(InputError, match="confidential table"):
+            parse_audit(json.dumps(values).encode(), kept, (values[name],))
     text = parse_audit(found.read_bytes(), kept).text()
     assert not {"row", "value", "findings", "largest_ratio", "seed"} & set(json.loads(text)["lines"][0])
     with pytest.raises(InputError, match="not valid JSON"):

@@ -154,6 +154,23 @@ def test_fingerprint_follows_content():
     )
 
 
+def test_the_same_records_in_another_order_or_with_more_columns_are_no_other_table():
+    first = Table("a", FRAME)
+    columns = ("income", "sex")
+    shuffled = FRAME.sample(frac=1.0, random_state=1)[["sex", "income"]].reset_index(drop=True)
+    with_a_gap = pd.concat([shuffled, pd.DataFrame({"sex": [None], "income": [7.0]})], ignore_index=True)
+    for frame in (shuffled, with_a_gap):
+        assert Table("b", frame).same_records(first, columns)
+        assert Table("b", frame).fingerprint_of(columns) != first.fingerprint_of(columns)
+    moved = shuffled.copy()
+    moved.loc[3, "income"] += 1e-9
+    swapped = shuffled.assign(income=np.roll(shuffled["income"], 1))
+    for frame in (moved, swapped, shuffled[["income"]], shuffled.iloc[1:]):
+        assert not Table("b", frame).same_records(first, columns)
+    numbers = pd.DataFrame({"x": [1, 2, 3]})  # whole in one file, with decimals in another
+    assert Table("a", numbers).same_records(Table("b", numbers[::-1].astype(float)), ["x"])
+
+
 ROWS = "\n".join(f"{i},{i % 3}" for i in range(1, 30))
 
 

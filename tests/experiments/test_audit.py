@@ -7,7 +7,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from synth_core.analysis import anchored
 from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.anchor import Anchor
 from synth_core.analysis.settings import make_settings
 from synth_core.data.examples import load_example
 from synth_core.data.table import Table
@@ -98,6 +100,38 @@ def test_noise_of_half_the_scale_is_caught():
     )
     assert lines[REPLACED].verdict == VIOLATED and 1.3 < lines[REPLACED].epsilon_lower <= 2.0
     assert lines[REMOVED].verdict == CONSISTENT
+
+
+def anchored_counts(anchored_at, **changes):
+    """Forty counts and one that lies far off, anchored at a declared mean."""
+    x = np.append(np.random.default_rng(3).poisson(20, 40), 400)
+    values = {"outcome": "x", "model": "poisson", "epsilon": 0.5, "anchor": "values", "anchor_weight": 1.0}
+    values |= {"anchor_values": {"beta": (np.log(anchored_at),)}, "anchor_records": 0.1} | QUICK | changes
+    return Analysis(Table("counts", pd.DataFrame({"x": x}), False), make_settings(**values), MemoryCache())
+
+
+@pytest.mark.slow
+def test_an_anchor_that_is_the_tables_own_fit_is_caught(monkeypatch):
+    """At n = 41; what reads no record is found anew on the neighbour and is the same, and nothing is refuted."""
+    for line in audited(anchored_counts(20.0), "anchored").values():
+        assert line.verdict == CONSISTENT and "held" not in line.why
+
+    def own_fit(model, given):
+        at = {"beta": np.log(model.records.outcome.mean(keepdims=True))[None]}
+        return Anchor("values", "declared parameter values", at)
+
+    monkeypatch.setattr(anchored, "declared_anchor", own_fit)
+    line = audited(anchored_counts(20.0), "anchored")[REPLACED]
+    assert line.verdict == VIOLATED and line.epsilon_lower > line.claimed == 1.0
+    assert line.largest_ratio > 2.0
+
+
+def test_where_the_anchor_is_drawn_from_the_table_the_audit_says_what_it_left_out():
+    changes = {"anchor": "pilot", "anchor_values": None, "anchor_records": None, "guess": (20.0, 5.0)}
+    for line in audited(
+        anchored_counts(20.0, epsilon=2.0, anchor_weight=0.1, **changes), "anchored"
+    ).values():
+        assert "was not audited, only the fit around it" in line.why
 
 
 def test_the_histogram_is_measured_near_its_true_epsilon():

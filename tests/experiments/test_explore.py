@@ -341,7 +341,7 @@ def test_the_figure_tells_guarantees_apart():
         if t["name"].startswith("Weighted")
         for h in t["hovertemplate"]
     )
-    assert "one record replaced" in str(figure["traces"])
+    assert "one value replaced" in str(figure["traces"])
     assert figure["layout"]["xaxis"]["type"] == "log"
     assert len(figure["table"]["rows"]) == 6
     empty = map_figure(points, "q90")

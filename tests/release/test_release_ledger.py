@@ -81,6 +81,10 @@ def test_a_table_is_charged_in_one_series_only(ledger):
     ledger.set_limit("alias", 10.0, "r", "w")
     with pytest.raises(InputError, match="under the series income"):
         ledger.reserve("alias", "r2", 1.0, details("same"))
+    ledger.reserve("income", "r3", 1.0, details("in this order") | {"records": "rows"})
+    with pytest.raises(InputError, match="under the series income"):
+        ledger.reserve("alias", "r4", 1.0, details("in another") | {"records": "rows"})
+    ledger.reserve("alias", "r5", 1.0, details("other") | {"records": "others"})
 
 
 def test_a_raised_charge_respects_the_limit(ledger):

@@ -10,6 +10,7 @@ import pytest
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.mechanism_weights import weights_of
 from synth_core.analysis.settings import make_settings
+from synth_core.cli.data import load_reference
 from synth_core.data.design import DesignTransform, select
 from synth_core.data.examples import load_example
 from synth_core.data.table import Table
@@ -88,6 +89,34 @@ def test_likelihood_weights_by_a_naive_loop(store):
             f = max(f, abs(-np.log(x) - np.log(sigma) - 0.5 * np.log(2 * np.pi) - 0.5 * u * u))
         risk = min(max((f - low) / (high - low), 0.0), 1.0)
         assert found[i] == pytest.approx(min(max(0.9 * (1 - risk) + 0.05, 0.0), 1.0), rel=1e-9)
+
+
+def test_a_map_frozen_on_the_released_table_is_no_strict_promise(store, tmp_path):
+    """Whatever the settings were tuned on, and in whatever order its rows stand; nor is the tuning table's."""
+    other, released = load_example("lognormal", 200, 1), load_example("lognormal", 200, 2)
+    shuffled = Table("again", released.frame.sample(frac=1.0, random_state=1).assign(more=1), True)
+    settings = make_settings(outcome="x", model="lognormal", predictors=("z",), risk_reference="r", **QUICK)
+    analysis = Analysis(other, settings, store, reference=released)
+    plan, content = make_plan(analysis, analysis.run("censored_weighted"), DECISION)
+    for table in (released, shuffled, other):
+        assert plan.standing(table).guarantee.key == "settings_seen"
+    assert plan.standing(load_example("lognormal", 200, 3)).guarantee.label == "ε-DP"
+    # Nor does a comparison take the plan's map for the table that it was frozen on.
+    save_plan(plan, content, tmp_path / "plan.json")
+    named = settings.model_copy(update={"risk_reference": str(tmp_path / "plan.json")})
+    with pytest.raises(InputError, match="was frozen on this very table"):
+        load_reference(named, 1, shuffled)
+    assert load_reference(named, 1, other).closed
+
+
+def test_a_plan_made_before_records_were_hashed_keeps_its_digest(store):
+    analysis, result = tuned(store, "censored_weighted")
+    plan, _ = make_plan(analysis, result, DECISION)
+    values = json.loads(plan.canonical())
+    del values["tuned_on"]["records"], values["frozen"]["records"]
+    older = parse_plan(json.dumps(values).encode())
+    assert '"records"' not in older.canonical()
+    assert older.standing(analysis.table).guarantee.key == "settings_seen"
 
 
 def test_what_was_matched_becomes_a_number(store):

@@ -20,8 +20,8 @@ EPSILON = 3.0
 
 
 @pytest.fixture
-def series(tmp_path, monkeypatch):
-    """A plan with the anchor `series`, and three tables of one kind."""
+def series(tmp_path, monkeypatch, request):
+    """A plan with the anchor `series`, or what else a test asks for, and three tables of one kind."""
     monkeypatch.setenv("SYNTH_STATE_DIR", str(tmp_path / "state"))
     rng = np.random.default_rng(4)
     for month in range(4):
@@ -30,7 +30,8 @@ def series(tmp_path, monkeypatch):
             tmp_path / f"{month}.csv", index=False
         )
     assert main(["plan", str(tmp_path / "0.csv"), "--outcome", "x", "--predictors", "z", "--guess", "40", "0.8",
-                 "--mechanism", "anchored", "--anchor", "series", "--epsilon", str(EPSILON), "--draws", "3000",
+                 "--mechanism", "anchored", *getattr(request, "param", ["--anchor", "series"]),
+                 "--epsilon", str(EPSILON), "--draws", "3000",
                  "--tuned-on", "historical", "--series", "monthly", "--reason", "test", "--decided-by", "me",
                  "--limit", "10", "--out", str(tmp_path / "plan.json")]) == 0  # fmt: skip
     return tmp_path
@@ -73,6 +74,58 @@ def test_months(series, capsys):
     path.write_bytes(path.read_bytes() + b"x")
     assert apply(series, 2, "--recompute") == 1
     assert "gone or was changed" in capsys.readouterr().err
+
+
+COUNTS_FIRST = [
+    "--anchor",
+    "counts+series",
+    "--bracket-edges",
+    "0",
+    "10",
+    "20",
+    "30",
+    "45",
+    "70",
+    "120",
+    "1000",
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("series", [COUNTS_FIRST], indirect=True)
+def test_a_series_may_begin_with_noisy_counts(series, capsys):
+    assert [apply(series, month) for month in (1, 2)] == [0, 0], capsys.readouterr().err
+    assert "noisy counts of brackets of x by each predictor. They cost 40% of ε" in report(series, 1)
+    assert "the released data of release 1 of monthly" in report(series, 2)
+    assert "noisy counts" not in report(series, 2)
+    balance = Ledger().balance("monthly")
+    assert (balance.spent, balance.rho) == (2 * EPSILON, pytest.approx(2 * EPSILON**2 / 8))
+    capsys.readouterr()
+    assert main(["ledger", "show", "monthly"]) == 0
+    shown = capsys.readouterr().out
+    commits = [e.details for e in Ledger().entries("monthly") if e.kind == "commit"]
+    assert "INTERNAL" in shown
+    for number, numbers in enumerate(commits, start=1):
+        line = next(x.split() for x in shown.splitlines() if x.startswith(f"  {number} "))
+        assert line[2:4] == ["500", f"{numbers['ecdf_max']:.4f}"]
+        assert line[5:] == [
+            f"{EPSILON:g}",
+            f"{number * EPSILON:g}",
+            f"{epsilon_at(number * EPSILON**2 / 8):.3g}",
+        ]
+
+
+def test_a_release_of_other_variables_of_the_series_is_no_anchor(series, capsys):
+    frame = pd.read_csv(series / "1.csv").rename(columns={"x": "y"})
+    frame.to_csv(series / "other.csv", index=False)
+    plan = json.loads((series / "plan.json").read_text())
+    text = json.dumps(plan).replace('"x"', '"y"')
+    (series / "mine.json").write_text(json.dumps(plan))
+    (series / "plan.json").write_text(text)
+    assert apply(series, "other") == 0, capsys.readouterr().err
+    (series / "plan.json").write_text((series / "mine.json").read_text())
+    assert apply(series, 2) == 0, capsys.readouterr().err
+    assert "pilot on 125 of the 500 records" in report(series, 2)
 
 
 def test_a_draw_that_is_too_vague_is_charged_once_for_each_label(series, capsys):

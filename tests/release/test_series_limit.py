@@ -9,6 +9,7 @@ from synth_core.cli import main
 from synth_core.errors import InputError
 from synth_core.mechanisms.composition import SUM, Count, epsilon_at, rho_at, rho_of
 from synth_core.mechanisms.guarantees import GUARANTEES
+from synth_core.release.ledger.by_release import by_release
 from synth_core.release.ledger.ledger import Ledger
 from synth_core.release.ledger.limit_room import largest_next, left_words, other_words, spent_words
 from synth_core.release.state import StateError
@@ -58,6 +59,18 @@ def test_twelve_months_pass_where_their_sum_would_not(ledger):
         charge(ledger, f"s{month}", 0.5, "summed")
     with pytest.raises(InputError, match="limit of the series summed is reached"):
         charge(ledger, "s9", 0.5, "summed")
+
+
+def test_what_each_release_cost_and_how_near_it_came(ledger):
+    for month in (1, 2):
+        charge(ledger, f"m{month}", 0.5)
+        ledger.commit("monthly", f"m{month}", {"n": 1000, "n_censored": 12 * month, "ecdf_max": 0.05 / month})
+    charge(ledger, "open", 0.5)
+    first, second = by_release(ledger.entries("monthly"))
+    told = [first[name] for name in ("Release", "Records", "ECDF max", "Clamped", "ε", "ε in all")]
+    assert told == ["1", "1,000", "0.0500", "1.2%", "0.5", "0.5"]
+    assert [second[name] for name in ("Clamped", "ε in all")] == ["2.4%", "1"]
+    assert second["ε at δ = 1e-06"] == f"{epsilon_at(2 * 0.5**2 / 8):.3g}"
 
 
 def test_what_is_said_to_be_left_is_left_and_no_more(ledger):

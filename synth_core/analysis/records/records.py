@@ -39,14 +39,14 @@ from synth_core.data.design import DesignTransform
 from synth_core.data.table import Table, outcome_column, outcome_values
 from synth_core.errors import FitError, InputError
 from synth_core.mechanisms.bounds import Bounds, joint_lipschitz_bounds
-from synth_core.mechanisms.catalogue import HISTOGRAM, Mechanism, find_mechanism
+from synth_core.mechanisms.catalogue import HISTOGRAM, OF_A_SERIES, Mechanism, find_mechanism
 from synth_core.mechanisms.guarantees import Guarantee
 from synth_core.models.base import Records
 from synth_core.system.cache import Cache
 
 Array = NDArray[np.float64]
 COVERS = "ε covers everything sensitive about one record, all of its blocks withheld together"
-NO_ANCHORS = ("values", "series")  # of a single fit, or of a plan
+NO_ANCHORS = ("values", *OF_A_SERIES)  # of a single fit, or of a plan
 
 
 @dataclass(frozen=True)

@@ -8,15 +8,15 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.anchor import PAID_FROM_THE_TABLE
 from synth_core.analysis.fits import Progress
 from synth_core.errors import InputError
 from synth_core.experiments.audit import lower_bound
 from synth_core.experiments.audit.neighbour_runs import histogram_pair, posterior_pair
 from synth_core.experiments.audit.neighbours import RELATIONS, REMOVED, neighbours
-from synth_core.experiments.audit.verdict import CURRENT, judge
+from synth_core.experiments.audit.verdict import CURRENT, DRAW_HELD, judge
 from synth_core.mechanisms.catalogue import HISTOGRAM, Mechanism, find_mechanism
 from synth_core.models import OwnProgram
-from synth_core.release.plan.schema import data_fingerprint
 from synth_core.release.report.audit_summary import FORMAT
 from synth_core.system import limits
 from synth_core.system.cache import content_key
@@ -118,6 +118,7 @@ class Audit:
     density_scale: str
     confidential: bool
     fingerprint: str
+    records: str  # the same in no order of the rows
     seed: int
     asked: AuditRequest
     error: float  # of one line: the share of 1 - confidence that it has
@@ -193,6 +194,7 @@ def run_audit(analysis: Analysis, asked: AuditRequest, plan: str = "") -> Audit:
         tell = _Steps(analysis.progress, i, len(todo))
         lines.append(_kept_line(under.reporting(tell), mechanism, source, relation, asked, error))
     table, model = analysis.table, analysis.model
+    columns = analysis.settings.outcome, *analysis.settings.predictors
     return Audit(
         table=table.name,
         rows=model.records.n,
@@ -200,7 +202,8 @@ def run_audit(analysis: Analysis, asked: AuditRequest, plan: str = "") -> Audit:
         model=model.label,
         density_scale=model.density_scale,
         confidential=table.confidential,
-        fingerprint=data_fingerprint(table, (analysis.settings.outcome, *analysis.settings.predictors)),
+        fingerprint=table.fingerprint_of(columns),
+        records=table.fingerprint_of_records(columns),
         seed=analysis.settings.seed,
         asked=asked,
         error=error,
@@ -267,6 +270,7 @@ def _line(
 ) -> AuditLine:
     result = analysis.run(mechanism.key)
     weighted = None if mechanism.scheme == HISTOGRAM else analysis.weighted(mechanism)
+    anchored = None if weighted is None else weighted.anchored
     tried = neighbours(analysis, result, weighted, relation)
     best: tuple[Any, ...] | None = None
     findings: list[AuditFinding] = []
@@ -274,9 +278,12 @@ def _line(
     # A claim that is promised does not depend on how well its own fit converged; a measured one does.
     problems = list(result.problems) if result.epsilon_promised is None else []
     for neighbour in tried:
-        # What an anchored mechanism reads beside the records does not change with one of them: it is held.
+        # An anchor that reads no record is found anew on D', where one that does would be another. The draw of a
+        # pilot or of noisy counts is held: fits around two draws differ by chance. So it is where a value is withheld,
+        # since the number of records is public.
         withheld = relation == REMOVED and mechanism.likelihood == "anchored"
-        other = analysis if withheld else analysis.on(neighbour.table, mechanism.likelihood == "anchored")
+        held = anchored is not None and anchored.anchor.kind in PAID_FROM_THE_TABLE
+        other = analysis if withheld else analysis.on(neighbour.table, held)
         if weighted is None:
             pair = histogram_pair(analysis, other, neighbour, mechanism, asked.runs)
         else:
@@ -294,6 +301,8 @@ def _line(
     claimed = result.epsilon if relation == REMOVED else result.epsilon_replace
     assert claimed is not None
     verdict, why = judge(result, relation, source, claimed, finding.epsilon_lower, reach, problems)
+    if anchored is not None and anchored.anchor.kind in PAID_FROM_THE_TABLE:
+        why = f"{why} {DRAW_HELD}".strip()
     return AuditLine(
         mechanism=mechanism.key,
         label=mechanism.label,

@@ -132,15 +132,20 @@ def _ratio(
     row, model = neighbour.row, analysis.model
     n = model.records.n
     beyond = there.weights if len(there.weights) == n else np.insert(there.weights, row, 0.0)
-    differ = np.flatnonzero(here.weights != beyond)
-    differ = np.union1d(differ, [row])
+    differ = here.weights != beyond
+    at = (
+        there.censoring if len(there.weights) == n else here.censoring
+    )  # an anchor that reads the table differs
+    if at is not None and here.censoring is not None:
+        differ |= here.censoring.offset(n) != at.offset(n)
+    differ = np.union1d(np.flatnonzero(differ), [row])
     ratio, own = np.zeros(posterior.n_draws), np.zeros(posterior.n_draws)
     step = max(1, model.block_elements // posterior.n_draws)
     for start in range(0, len(differ), step):
         rows = differ[start : start + step]
         log_lik = model.log_lik(posterior.draws, rows)
         terms = weighted_terms(log_lik, here.weights[rows], here.censoring_of(rows))
-        without = weighted_terms(log_lik, beyond[rows], here.censoring_of(rows))
+        without = weighted_terms(log_lik, beyond[rows], None if at is None else at.of(rows))
         same = rows != row  # the record itself has another value on the neighbour, or none
         ratio += terms.sum(axis=1) - without[:, same].sum(axis=1)
         if not same.all():

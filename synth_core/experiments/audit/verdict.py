@@ -13,6 +13,10 @@ EXCEEDED = "local claim exceeded"
 BEYOND = "beyond this audit"
 NOT_JUDGED = "not judged"
 
+DRAW_HELD = (
+    "The draw that the fit is anchored at is held: what it tells of the records that it read was not audited, only the "
+    "fit around it."
+)
 ASYMPTOTIC = "The claim is local: it is measured on this table, with all weights held."
 CURRENT_WEIGHTS = (
     "The weights come from the table itself, so a neighbour has other weights for all records; no claim covers "

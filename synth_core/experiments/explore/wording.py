@@ -82,7 +82,7 @@ def epsilon_text(summary: Summary) -> str:
 
 def neighbour_text(summary: Summary) -> str:
     """What epsilon is for."""
-    return "one record replaced" if summary["mechanism"] == HISTOGRAM else "one record removed"
+    return "one value replaced" if summary["mechanism"] == HISTOGRAM else "one value withheld"
 
 
 def band_text(summary: Summary, measure: str) -> str:

@@ -165,7 +165,8 @@ class Ledger:
         epsilon : float
             m times the epsilon of one data set.
         details : dict
-            JSON values: data (the fingerprint), plan, m, guarantee, strict, rho (of all data sets).
+            JSON values: data (the fingerprint), records (the same in no order of the rows; may be left out), plan, m,
+            guarantee, strict, rho (of all data sets).
 
         Raises
         ------
@@ -178,7 +179,7 @@ class Ledger:
         with transaction(self._db):
             known = self.reservation(series, release)
             if known is None or known.state == "cancelled":
-                self._refuse_other_series(series, details["data"])
+                self._refuse_other_series(series, {details["data"], details.get("records")} - {None})
                 self._check_room(series, release, epsilon, details)
                 if known is None:
                     self._db.execute("INSERT INTO secrets VALUES (?, ?)", (release, new_secret()))
@@ -235,9 +236,10 @@ class Ledger:
         others = balance_of(series, [e for e in self.entries(series) if e.release != release])
         check_room(others, epsilon, details.get("rho"), str(details.get("guarantee", "")))
 
-    def _refuse_other_series(self, series: str, data: str) -> None:
+    def _refuse_other_series(self, series: str, table: set[str]) -> None:
         for name in self.series():
-            if name != series and any(e.details.get("data") == data for e in self.entries(name)):
+            known = ({e.details.get("data"), e.details.get("records")} for e in self.entries(name))
+            if name != series and any(table & each for each in known):
                 raise InputError(
                     f"This very table was released from under the series {name}: charge it there, so that its "
                     f"sum stays in one place."

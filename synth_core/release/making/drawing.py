@@ -29,7 +29,6 @@ from synth_core.release.output.dataset import synthetic_data
 from synth_core.release.output.source import Source, of_one, of_records
 from synth_core.release.plan.frozen_map import SUFFIX
 from synth_core.release.plan.plan import Plan
-from synth_core.release.plan.schema import data_fingerprint
 from synth_core.release.report import report
 from synth_core.release.report.audit_summary import parse_audit
 from synth_core.release.state import private_directory
@@ -68,7 +67,12 @@ class Request:
     @cached_property
     def fingerprint(self) -> str:
         """Of the columns that are released or drawn from."""
-        return data_fingerprint(self.table, tuple(c.name for c in self.plan.columns))
+        return self.table.fingerprint_of(c.name for c in self.plan.columns)
+
+    @property
+    def fingerprints(self) -> tuple[str, str]:
+        """Of these columns: in the order of the rows, and in none."""
+        return self.fingerprint, self.table.fingerprint_of_records(c.name for c in self.plan.columns)
 
     @property
     def id(self) -> str:
@@ -115,7 +119,7 @@ class ReleaseRun:
         )
         self.checks = gate.examine(
             self.plan,
-            self.plan.standing(request.fingerprint),
+            self.plan.standing(request.table),
             self.source.fitted,
             self.synthetic,
             finding,
@@ -140,7 +144,7 @@ class ReleaseRun:
         request, ledger = self.request, self.ledger
         reference = "current" if frozen is None else frozen.name
         anchor, fixed = None, {"seed": seed, "risk_reference": reference, "match_epsilon": None}
-        if self.plan.point.likelihood == "anchored" and self.plan.settings.anchor == "series":
+        if self.plan.point.likelihood == "anchored" and self.plan.settings.reads_series:
             anchor = last_releases(ledger, request.name, self.plan, request.id)
         takes_prior = family(self.plan.settings.model).takes_anchor_prior
         if anchor is not None and self.plan.settings.anchor_records is None and takes_prior:
@@ -178,7 +182,7 @@ class ReleaseRun:
         place = self.ledger.place(request.name, request.id)
         released = report.Released(
             plan,
-            plan.standing(request.fingerprint),
+            plan.standing(request.table),
             self.synthetic,
             self.checks,
             self.epsilon,
@@ -192,7 +196,7 @@ class ReleaseRun:
             released,
             sorted([*public, "report.html"]),
             self.source.density_scale,
-            parse_audit(request.audit.encode(), plan, request.fingerprint) if request.audit else None,
+            parse_audit(request.audit.encode(), plan, request.fingerprints) if request.audit else None,
         )
         heads = [e.hash for e in entries if e.release == request.id and e.kind == "reserve"]
         earlier = [

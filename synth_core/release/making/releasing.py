@@ -28,7 +28,7 @@ from synth_core.release.ledger.limit_room import check_count
 from synth_core.release.making.drawing import ReleaseRun, Request, working_directory
 from synth_core.release.output import bundle, gate
 from synth_core.release.plan.frozen_map import load_map
-from synth_core.release.plan.schema import check_schema, data_fingerprint
+from synth_core.release.plan.schema import check_schema
 from synth_core.release.report.audit_summary import parse_audit
 from synth_core.release.state import private_directory
 from synth_core.system.locks import file_lock
@@ -66,7 +66,7 @@ def release(request: Request, progress: Progress = lambda text, share: None) -> 
     gate.check_overrides(request.overrides)
     check_schema(request.plan, request.table)
     if request.audit:
-        parse_audit(request.audit.encode(), request.plan, request.fingerprint)
+        parse_audit(request.audit.encode(), request.plan, request.fingerprints)
     frozen = None if request.plan.frozen is None else load_map(request.plan, request.risk_map or b"")
     lock = private_directory("locks") / request.id
     with file_lock(lock, lambda: progress("waiting for the same release elsewhere", 0.0)):
@@ -85,9 +85,10 @@ def _release(request: Request, frozen: Any, ledger: Ledger, progress: Progress) 
     if known is not None and known.state == "refused":
         raise DrawRefused(_refused_before(known, request.label))
     _agree_on_limit(request, ledger)
-    guarantee = plan.standing(request.fingerprint).guarantee
+    guarantee = plan.standing(request.table).guarantee
     details = {
-        "data": data_fingerprint(request.table, tuple(plan.outcomes)),
+        "data": request.table.fingerprint_of(plan.outcomes),
+        "records": request.table.fingerprint_of_records(plan.outcomes),
         "plan": plan.digest,
         "label": request.label,
         "m": plan.datasets,

@@ -16,7 +16,7 @@ from synth_core.release.ledger.ledger import Ledger
 from synth_core.release.plan.plan import Plan
 from synth_core.release.state import private_directory
 
-POOLED = 6  # releases that an anchor is fitted on together: each is one noisy draw
+POOLED = 12  # releases that an anchor is fitted on together, a year of months: each is one noisy draw
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,11 @@ def last_releases(ledger: Ledger, series: str, plan: Plan, before: str) -> Serie
         passed = passed or (entry.kind == "reserve" and entry.release == before)
         if not passed or entry.kind != "commit" or entry.release == before or len(frames) == POOLED:
             continue
-        if "anchor_records" in entry.details:
-            frames.append(_released(entry)[[c.name for c in plan.columns]])
+        if "anchor_records" not in entry.details:
+            continue
+        released, columns = _released(entry), [c.name for c in plan.columns]
+        if set(columns) <= set(released.columns):  # a series may hold releases of other variables too
+            frames.append(released[columns])
             numbers.append(ledger.place(series, entry.release).number)
             records += float(entry.details["anchor_records"])
     if not frames:

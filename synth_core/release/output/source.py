@@ -123,7 +123,7 @@ def of_records(analysis: RecordsAnalysis, result: RecordsResult) -> Source:
 def _anchor_words(settings: Settings) -> str:
     """Where the anchors come from. How many records a pilot read is not said: it tells how many lack a value."""
     pilot_share = settings.pilot_share
-    if settings.anchor == "counts":
+    if settings.reads_counts:
         return (
             f"Each variable is anchored at noisy counts of it, by each predictor and each variable before it. They "
             f"cost at most {settings.counts_share:.0%} of its ε, and the fit the rest."

@@ -75,6 +75,7 @@ def to_bytes(frozen: RiskMap) -> bytes:
     meta = {
         "name": frozen.name,
         "fingerprint": frozen.fingerprint,
+        "records": frozen.records,
         "span": frozen.spans["max_abs_log_lik"],
         "oscillation_span": frozen.spans["oscillation"],
         "lipschitz_bound": frozen.lipschitz_bound,
@@ -194,6 +195,7 @@ def _parse(plan: Plan, content: bytes) -> RiskMap:
     return RiskMap(
         name=str(meta["name"]),
         fingerprint=str(meta["fingerprint"]),
+        records=str(meta.get("records", "")),
         key=f"{plan.frozen.sha256}:{plan.frozen.k}:{plan.frozen.scalar}",
         transform=transform,
         posterior=posterior("draw:", meta["diagnostics"]),

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_serializer, field_valid
 
 from synth_core.analysis.records.blocks import Part, common_of, parts_of
 from synth_core.analysis.settings import Settings, unsaid
+from synth_core.data.table import Table
 from synth_core.mechanisms.catalogue import HISTOGRAM, NO_TABLE, Mechanism, find_mechanism
 from synth_core.mechanisms.composition import Count
 from synth_core.mechanisms.guarantees import GUARANTEES, Guarantee
@@ -85,6 +86,11 @@ class Standing:
         return WARNINGS.get(self.tuned_on, "")
 
 
+Fingerprint = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
+# Left out where it is None: the digest of an older plan, and with it the id of its releases, stays the same.
+_LATER: Any = Field(default=None, exclude_if=lambda value: value is None)
+
+
 class Tuning(_Closed):
     """The table that the plan was tuned on, and what was measured there.
 
@@ -94,7 +100,8 @@ class Tuning(_Closed):
     kind: TuningKind
     name: ShortWords
     rows: Annotated[int, Field(ge=1)]
-    fingerprint: Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
+    fingerprint: Fingerprint
+    records: Fingerprint | None = _LATER  # in no order of the rows
     epsilon: Annotated[float, Field(ge=0)]
     utility: dict[ShortWords, float] = Field(default_factory=dict, max_length=50)
 
@@ -115,6 +122,7 @@ class FrozenFile(_Closed):
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
     k: Annotated[float, Field(gt=0, le=100)] | None = None
     scalar: Annotated[float, Field(ge=0, le=1)] | None = None
+    records: Fingerprint | None = _LATER  # of the table that it was frozen on, in no order of the rows
 
 
 class Plan(_Closed):
@@ -138,10 +146,7 @@ class Plan(_Closed):
     decimals: Annotated[int, Field(ge=limits.DECIMALS[0], le=limits.DECIMALS[1])] | None = None
     clamp: bool = False
     limit: Annotated[float, Field(ge=limits.TOTAL_EPSILON[0], le=limits.TOTAL_EPSILON[1])] | None = None
-    # Left out where it is None: the digest of an older plan, and with it the id of its releases, stays the same.
-    limit_delta: Annotated[float, Field(ge=limits.LIMIT_DELTA[0], le=limits.LIMIT_DELTA[1])] | None = Field(
-        default=None, exclude_if=lambda value: value is None
-    )
+    limit_delta: Annotated[float, Field(ge=limits.LIMIT_DELTA[0], le=limits.LIMIT_DELTA[1])] | None = _LATER
     frozen: FrozenFile | None = None
     blocks: tuple[PlannedBlock, ...] = Field(
         default=(), max_length=limits.MAX_BLOCKS, exclude_if=lambda value: not value
@@ -266,12 +271,18 @@ class Plan(_Closed):
         """m, data sets of a release."""
         return self.settings.datasets
 
-    def standing(self, fingerprint: str) -> Standing:
-        """What a release of the table of this fingerprint promises, and what may be told of the tuning.
+    def standing(self, table: Table) -> Standing:
+        """What a release of this table promises, and what may be told of the tuning.
 
-        A table that its owner calls public and then releases under an epsilon is not public.
+        A table that its owner calls public and then releases under an epsilon is not public. Nor may the risk map
+        come from it, whatever the settings were tuned on.
         """
-        kind: TuningKind = "confidential" if self.tuned_on.fingerprint == fingerprint else self.tuned_on.kind
+        names = tuple(column.name for column in self.columns)
+        own = {table.fingerprint_of(names), table.fingerprint_of_records(names)}
+        seen_before = {self.tuned_on.fingerprint, self.tuned_on.records}
+        if self.frozen is not None:
+            seen_before.add(self.frozen.records)
+        kind: TuningKind = "confidential" if own & seen_before else self.tuned_on.kind
         seen = kind == "confidential" and self.strict
         return Standing(kind, GUARANTEES["settings_seen"] if seen else self.guarantee)
 

@@ -31,7 +31,7 @@ from synth_core.release.plan.plan import (
     of_blocks,
 )
 from synth_core.release.plan.planned_block import PlannedBlock
-from synth_core.release.plan.schema import data_fingerprint, schema_of
+from synth_core.release.plan.schema import schema_of
 from synth_core.system import clock, files
 
 
@@ -73,7 +73,8 @@ def make_plan(analysis: Analysis, result: Result, decision: Decision) -> tuple[P
     )
     _check_anchor(point, s)
     final = analysis.under(**s.model_dump())
-    content = to_bytes(freeze(final, point, result.tuned)) if needs_map(point, s) else None
+    frozen_map = freeze(final, point, result.tuned) if needs_map(point, s) else None
+    content = None if frozen_map is None else to_bytes(frozen_map)
     strict = point.keeps_epsilon
     safety = 1.0 if strict else safety_factor(analysis.model.records.n)
     target = s.epsilon if strict else decision.target_epsilon or math.ceil(result.epsilon * safety * 10) / 10
@@ -87,11 +88,12 @@ def make_plan(analysis: Analysis, result: Result, decision: Decision) -> tuple[P
         if math.isfinite(error)
     }
     frozen = None
-    if content is not None:
+    if content is not None and frozen_map is not None:
         frozen = {
             "sha256": hashlib.sha256(content).hexdigest(),
             "k": result.tuned.get("k") if "reweighting" in point.adjustments else None,
             "scalar": result.tuned.get("scalar") if point.single_weight else None,
+            "records": frozen_map.records or None,
         }
     columns = schema_of(
         table, analysis.selection.complete, analysis.selection.transform.levels, {s.outcome: s}, s.predictors
@@ -175,7 +177,8 @@ def _values(
             "kind": decision.tuned_on,
             "name": table.name,
             "rows": table.rows,
-            "fingerprint": data_fingerprint(table, names),
+            "fingerprint": table.fingerprint_of(names),
+            "records": table.fingerprint_of_records(names),
         },
         "missing": markers_of(table.missing, names, table.frame.columns),
         "columns": [c.model_dump() for c in columns],

@@ -115,11 +115,6 @@ def _number_differences(plan: Plan, column: ColumnSchema, values: np.ndarray) ->
     return found
 
 
-def data_fingerprint(table: Table, columns: tuple[str, ...]) -> str:
-    """Hash of the columns that are used: an unused one more does not make it another table."""
-    return Table(table.name, table.frame[list(columns)]).fingerprint
-
-
 def check_schema(plan: Plan, table: Table) -> None:
     """Refuse a table whose columns have drifted away from the plan; raises InputError naming them."""
     found = differences(plan, table)

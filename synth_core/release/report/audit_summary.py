@@ -6,13 +6,14 @@ by an epsilon.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from synth_core.errors import InputError
 from synth_core.release.bounded_text import ShortWords, parse_document
-from synth_core.release.plan.plan import Plan
+from synth_core.release.plan.plan import Fingerprint, Plan
 from synth_core.system import limits
 
 FORMAT: Final = "synth-core-audit"
@@ -53,7 +54,8 @@ class Audited(_Kept):
     table: ShortWords
     rows: Annotated[int, Field(ge=1)]
     confidential: bool
-    fingerprint: Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
+    fingerprint: Fingerprint
+    records: Fingerprint | None = None  # the same in no order of the rows
     plan: Annotated[str, Field(max_length=64)]
     asked: AuditedAsked
     lines: tuple[AuditedLine, ...] = Field(min_length=1, max_length=100)
@@ -63,13 +65,13 @@ class Audited(_Kept):
         return self.model_dump_json()
 
 
-def parse_audit(content: bytes, plan: Plan, released: str = "") -> Audited:
+def parse_audit(content: bytes, plan: Plan, released: Collection[str] = ()) -> Audited:
     """What the public report of a plan's releases may hold of an audit, from the bytes of its file.
 
     Parameters
     ----------
-    released : str, optional
-        Fingerprint of the table that is released; an audit of it is confidential, whatever it calls the table.
+    released : collection of str
+        Fingerprints of the table that is released; an audit of it is confidential, whatever it calls the table.
 
     Raises
     ------
@@ -78,7 +80,7 @@ def parse_audit(content: bytes, plan: Plan, released: str = "") -> Audited:
     """
     otherwise = "The file is not a privacy audit of this program."
     audit = parse_document(Audited, content, limits.MAX_PLAN_BYTES, "audit", otherwise)
-    if audit.confidential or audit.fingerprint == released:
+    if audit.confidential or audit.fingerprint in released or audit.records in released:
         raise InputError(
             "The audit was made on a confidential table, and no ε covers its numbers: the public report cannot hold "
             "it. Audit the plan on a public or simulated table."

@@ -43,7 +43,6 @@ from synth_core.release.output.dataset import Synthetic, Variable
 from synth_core.release.output.gate import GateCheck
 from synth_core.release.output.source import Source
 from synth_core.release.plan.plan import TUNED_ON, Plan, Standing
-from synth_core.release.plan.schema import data_fingerprint
 from synth_core.release.report import charts
 from synth_core.release.report.audit_summary import Audited
 from synth_core.system.characters import isolated, visible
@@ -275,7 +274,7 @@ def internal_report(
         "n": released.synthetic.n_records,
         "dropped": source.dropped,
         "dropped_by": {k: v for k, v in source.dropped_by.items() if v},
-        "fingerprint": data_fingerprint(source.table, tuple(c.name for c in plan.columns)),
+        "fingerprint": source.table.fingerprint_of(c.name for c in plan.columns),
         "table_name": source.table.name,
         "density_scale": source.density_scale,
         "ecdf_charts": [

@@ -6,7 +6,8 @@ import pandas as pd
 import streamlit as st
 
 from synth_core.figures.compare import compare_figures
-from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.mechanisms.catalogue import HISTOGRAM, find_mechanism
+from synth_core.mechanisms.guarantee_words import neighbour_words
 from synth_core.ui.compare import play, subgroups
 from synth_core.ui.compare.briefing import briefing_menu
 from synth_core.ui.compare.inspector import inspect_record, results_csv
@@ -32,6 +33,9 @@ def show_results(chosen: tuple[str, ...]) -> None:
     play.go_on(shown)
     if not shown.summaries:
         return
+    schemes = {find_mechanism(s["mechanism"]).scheme for s in shown.summaries}
+    if HISTOGRAM in schemes and len(schemes) > 1:  # two kinds of neighbours side by side
+        st.caption(neighbour_words(schemes))
     if shown.current:  # an older picture is of other records, perhaps
         inspect_record(shown.summaries, shown.clicked)
     with st.container(horizontal=True):

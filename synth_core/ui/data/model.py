@@ -165,6 +165,7 @@ ANCHORS = {
     "pilot": "A pilot on a part of this table",
     "counts": "Noisy counts of this table",
     "series": "What its series released before",
+    "counts+series": "Noisy counts first, then what its series released",
     "reference": "The reference table",
 }
 
@@ -179,11 +180,11 @@ def choose_anchor() -> None:
         format_func=ANCHORS.__getitem__,
         help="Anchored censoring keeps ε below 1 and the accuracy: it bounds what a record says beyond a density that "
         "was fixed without it. A series anchors each release of a plan at those before it, which are paid for; its "
-        "first one, and every picture here, has a pilot.",
+        "first one, and every picture here, has a pilot or noisy counts.",
     )
     chosen = session.choices().settings
     model = family(chosen.model)
-    if chosen.anchor == "counts":
+    if chosen.reads_counts:
         if model.discrete and not issubclass(model, OfCategories):
             st.warning(
                 "Noisy counts are of declared categories, or of brackets of amounts: not of this model.",

@@ -7,6 +7,7 @@ import streamlit as st
 
 from synth_core.data.table import Table
 from synth_core.errors import FitError
+from synth_core.release.ledger.by_release import ABOUT
 from synth_core.release.ledger.limit_room import counted, largest_next, other_words
 from synth_core.release.making.releasing import ReleaseOutcome
 from synth_core.release.plan.plan import Plan
@@ -136,7 +137,7 @@ def show_outcome(outcome: ReleaseOutcome) -> None:
 def show_ledger(series: str) -> None:
     """What is spent and left as the limit counts it, the other figure, entries, and a change of the limit."""
     try:
-        balance, rows = release_actions.ledger_view(series)
+        balance, rows, accuracy = release_actions.ledger_view(series)
     except FitError as error:
         st.error(plain(str(error)), icon=ICONS["failed"])
         return
@@ -163,6 +164,9 @@ def show_ledger(series: str) -> None:
         st.caption(
             f"The limit counts {balance.count.words}. {other[0].upper()}{other[1:]} (ρ = {balance.rho:.4g})."
         )
+    if accuracy:
+        st.caption(ABOUT)
+        st.dataframe(pd.DataFrame(accuracy), hide_index=True)
     with st.expander("Entries, and another limit"):
         st.dataframe(pd.DataFrame(rows), hide_index=True)
         a, b, c = st.columns(3)

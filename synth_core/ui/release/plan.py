@@ -179,8 +179,9 @@ def show_plan(plan: Plan) -> None:
     )
     missing = f" Values that mean missing: {plain(', '.join(plan.missing))}." if plan.missing else ""
     anchor = ""
-    if plan.point.likelihood == "anchored" and s.anchor == "series":
-        anchor = " Each release is anchored at those before it, the first after a pilot."
+    if plan.point.likelihood == "anchored" and s.reads_series:
+        own = "the first at noisy counts" if s.reads_counts else "the first after a pilot"
+        anchor = f" Each release is anchored at those before it, {own}."
     st.caption(
         f"Tuned on {plain(plan.tuned_on.name)} ({TUNED_ON[plan.tuned_on.kind]}). {plain(plan.reason)} "
         f"({plain(plan.decided_by)}, {plan.created[:10]}).{missing}{anchor}"

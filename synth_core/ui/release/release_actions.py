@@ -11,6 +11,7 @@ import streamlit as st
 from synth_core.errors import InputError
 from synth_core.jobs.tasks import release_task
 from synth_core.release.bounded_text import slug, words
+from synth_core.release.ledger.by_release import by_release
 from synth_core.release.ledger.ledger import Ledger
 from synth_core.release.making.drawing import Request
 from synth_core.release.making.releasing import ReleaseOutcome
@@ -67,10 +68,11 @@ def archives(outcome: ReleaseOutcome) -> list[tuple[str, bytes]]:
     return [(name, Path(path).read_bytes()) for name, path in outcome.archives.items()]
 
 
-def ledger_view(series: str) -> tuple[Any, list[dict[str, Any]]]:
-    """Balance and entries of one series."""
+def ledger_view(series: str) -> tuple[Any, list[dict[str, Any]], list[dict[str, str]]]:
+    """Balance and entries of one series, and the accuracy of its releases."""
     ledger = Ledger()
     try:
+        entries = ledger.entries(series)
         rows = [
             {
                 "No": e.number,
@@ -83,9 +85,9 @@ def ledger_view(series: str) -> tuple[Any, list[dict[str, Any]]]:
                 "Reason": str(e.details.get("reason") or e.details.get("because") or ""),
                 "Hash": e.hash[:12],
             }
-            for e in ledger.entries(series)
+            for e in entries
         ]
-        return ledger.balance(series), rows
+        return ledger.balance(series), rows, by_release(entries)
     finally:
         ledger.close()
 

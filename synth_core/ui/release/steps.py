@@ -73,7 +73,7 @@ def _budget(now: Desk) -> str:
     if not series:
         return "no series named yet"
     try:
-        balance, _ = release_actions.ledger_view(series)
+        balance, *_ = release_actions.ledger_view(series)
     except FitError:
         return f"the ledger of {plain(series)} cannot be read"
     return f"series {plain(series)}: {plain(left_of(balance, now))}"

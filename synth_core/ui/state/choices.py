@@ -167,7 +167,7 @@ class Choices(BaseModel):
         """A block with the model and the options that the settings hold."""
         kept = self.settings.model_copy(update={"bounds": self.bounds, "guess": self.guess})
         uses = family(kept.model).uses | OF_A_PILOT
-        uses |= {"bracket_edges"} if kept.anchor == "counts" else set()  # what a number is counted by
+        uses |= {"bracket_edges"} if kept.reads_counts else set()  # what a number is counted by
         options = {name: getattr(kept, name) for name in uses & OPTIONS}
         usual = {name: Settings.model_fields[name].default for name in options}
         return replace(block, model=kept.model, options={k: v for k, v in options.items() if v != usual[k]})
