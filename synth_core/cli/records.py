@@ -18,6 +18,7 @@ from synth_core.analysis.utility import statistic_words
 from synth_core.cli.compare_output import number
 from synth_core.cli.data import load_anchor, load_reference, table_of
 from synth_core.cli.settings_arguments import given_settings, option_name
+from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system.text_table import aligned
@@ -117,8 +118,8 @@ def common_settings(args: argparse.Namespace) -> dict[str, Any]:
     return common
 
 
-def open_records(args: argparse.Namespace) -> RecordsAnalysis:
-    """The table and blocks that the options name; raises InputError."""
+def open_records(args: argparse.Namespace, table: Table | None = None) -> RecordsAnalysis:
+    """The table, if it was not read before, and blocks that the options name; raises InputError."""
     from synth_core.system.cache import results_cache
 
     common = common_settings(args)
@@ -128,9 +129,8 @@ def open_records(args: argparse.Namespace) -> RecordsAnalysis:
     reference = load_reference(chosen, args.data_seed, args.missing)
     if isinstance(reference, RiskMap):
         raise InputError("With blocks the risk reference is a table: a plan's risk map is of one variable.")
-    table = table_of(args, args.data)
     return RecordsAnalysis(
-        table,
+        table or table_of(args, args.data),
         blocks,
         common,
         results_cache(),

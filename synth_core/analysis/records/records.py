@@ -149,6 +149,16 @@ class RecordsResult:
         return 2.0 * self.lipschitz_bound if self.epsilon_promised is None else self.epsilon_promised
 
     @property
+    def epsilon_replace(self) -> float | None:
+        """Of all sensitive values of one record changed; None where it is not promised, since it is not measured."""
+        return None if self.epsilon_promised is None else 2.0 * self.epsilon_promised
+
+    @property
+    def tuned(self) -> dict[str, int | float]:
+        """What was solved for, of any block."""
+        return {name: value for part in self.parts for name, value in part.result.tuned.items()}
+
+    @property
     def problems(self) -> tuple[str, ...]:
         """Why the numbers should not be used, by block."""
         return tuple(f"{p.part.name}: {text}" for p in self.parts for text in p.result.problems)
@@ -245,6 +255,33 @@ class RecordsAnalysis:
         self._analyses[place, anchored] = analysis
         return analysis
 
+    def analyses(self, anchored: bool) -> list[Analysis]:
+        """Of each part, in order; `anchored` for an anchored likelihood."""
+        return [self._analysis(place, anchored) for place in range(len(self.parts))]
+
+    def from_current(self) -> RecordsAnalysis:
+        """The same with weights from the table itself, whatever the risk reference."""
+        common = self.common | {"risk_reference": "current"}
+        return self._again(common, None, self.progress)
+
+    def reporting(self, progress: Progress) -> RecordsAnalysis:
+        """The same, telling its progress to another."""
+        return self._again(self.common, self._others[0], progress)
+
+    def _again(
+        self, common: dict[str, object], reference: Table | None, progress: Progress
+    ) -> RecordsAnalysis:
+        return RecordsAnalysis(
+            self.loaded,
+            self.blocks,
+            common,
+            self.cache,
+            progress,
+            reference,
+            self._others[1],
+            self._entropy,
+        )
+
     def _rng(self, *stream: int) -> np.random.Generator:
         return np.random.default_rng([self.seed if self._entropy is None else self._entropy, *stream])
 
@@ -282,7 +319,7 @@ class RecordsAnalysis:
                 raise type(error)(f"Block '{part.name}': {error}") from None
             analyses.append(analysis)
             results.append(result)
-            bounds.append(_of_all(analysis.bounds_of(result), analysis.selection.complete))
+            bounds.append(of_all(analysis.bounds_of(result), analysis.selection.complete))
         drawn = [self._draw(analyses, results, dataset) for dataset in range(self.datasets)]
         frames = tuple(self._frame(each) for each in drawn)
         promised = [r.epsilon_promised for r in results]
@@ -385,7 +422,7 @@ def _own_entropy(entropy: int, place: int) -> int:
     return int.from_bytes(hashlib.sha256(f"part {place}".encode() + entropy.to_bytes(32)).digest())
 
 
-def _of_all(bounds: Bounds, complete: NDArray[np.bool_]) -> Bounds:
+def of_all(bounds: Bounds, complete: NDArray[np.bool_]) -> Bounds:
     """The same of all records: a value that is missing has no term."""
     highest, lowest = np.zeros((2, len(complete)))
     highest[complete], lowest[complete] = bounds.highest, bounds.lowest
