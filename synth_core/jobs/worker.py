@@ -169,7 +169,8 @@ def _plan(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
     if spec["blocks"]:
         whole = _whole(analysis, spec)
         found = whole.run(spec["mechanism"])
-        plan, content, problems = make_records_plan(whole, found, decision), None, found.problems
+        plan, content = make_records_plan(whole, found, decision)
+        problems = found.problems
     else:
         result = analysis.run(spec["mechanism"])
         plan, content = make_plan(analysis, result, decision)

@@ -33,6 +33,7 @@ from synth_core.analysis.records.numbers import NumberMeasures, average_numbers,
 from synth_core.analysis.records.surrogate import surrogate_table
 from synth_core.analysis.records.table import WholeRecords, whole_records
 from synth_core.analysis.result import Result
+from synth_core.analysis.risk_map import RiskMap
 from synth_core.analysis.utility import distance_of
 from synth_core.data.design import DesignTransform
 from synth_core.data.table import Table, outcome_column, outcome_values
@@ -154,6 +155,13 @@ class RecordsResult:
         return None if self.epsilon_promised is None else 2.0 * self.epsilon_promised
 
     @property
+    def growth(self) -> Array:
+        """Sum of the blocks' bounds, which Delta does not exceed, by the number of draws."""
+        growths = [part.result.growth for part in self.parts]
+        shortest = min(map(len, growths))
+        return np.sum([each[:shortest] for each in growths], axis=0)
+
+    @property
     def tuned(self) -> dict[str, int | float]:
         """What was solved for, of any block."""
         return {name: value for part in self.parts for name, value in part.result.tuned.items()}
@@ -175,8 +183,10 @@ class RecordsAnalysis:
         In the order in which they are synthesized.
     common : dict
         Settings of all blocks: predictors, epsilon, seed, and so on.
-    reference, anchor : Table, optional
-        As those of `Analysis`, with the same columns.
+    reference : Table or tuple of RiskMap, optional
+        As that of `Analysis`, with the same columns; or stored maps, one for each part.
+    anchor : Table, optional
+        As that of `Analysis`, with the same columns.
     entropy : int, optional
         What all random numbers beside the chains' are made of, secret in a release; else the seed.
     """
@@ -188,7 +198,7 @@ class RecordsAnalysis:
         common: dict[str, object],
         cache: Cache,
         progress: Progress = lambda text, share: None,
-        reference: Table | None = None,
+        reference: Table | tuple[RiskMap, ...] | None = None,
         anchor: Table | None = None,
         entropy: int | None = None,
     ):
@@ -205,11 +215,13 @@ class RecordsAnalysis:
         self.records: WholeRecords = whole_records(table, blocks, self.predictors)
         self.table, self.loaded = self.records.table, table
         self._others = reference, anchor
-        self._reference, self._anchor = (
-            None if other is None else whole_records(other, blocks, self.predictors).table
-            for other in (reference, anchor)
-        )
+        self._reference = self._read(reference) if isinstance(reference, Table) else reference
+        self._anchor = None if anchor is None else self._read(anchor)
         self._analyses: dict[tuple[int, bool], Analysis] = {}
+
+    def _read(self, other: Table) -> Table:
+        """Whole records of another table."""
+        return whole_records(other, self.blocks, self.predictors).table
 
     def dividing(self, epsilons: dict[str, float]) -> RecordsAnalysis:
         """The same with these epsilons of the variables, of which the sum is that of a record."""
@@ -227,13 +239,13 @@ class RecordsAnalysis:
 
     def _new(self, place: int) -> Analysis:
         """Of a part, its predictors not yet those of all rows."""
-        part = self.parts[place]
+        part, reference = self.parts[place], self._reference
         return Analysis(
             self.table,
             part.settings,
             self.cache,
             lambda text, share: self.progress(f"{part.name}: {text}", share),
-            self._reference,
+            reference[place] if isinstance(reference, tuple) else reference,
             anchor=self._anchor,
             entropy=None if self._entropy is None else _own_entropy(self._entropy, place),
         )
@@ -269,7 +281,7 @@ class RecordsAnalysis:
         return self._again(self.common, self._others[0], progress)
 
     def _again(
-        self, common: dict[str, object], reference: Table | None, progress: Progress
+        self, common: dict[str, object], reference: Table | tuple[RiskMap, ...] | None, progress: Progress
     ) -> RecordsAnalysis:
         return RecordsAnalysis(
             self.loaded,

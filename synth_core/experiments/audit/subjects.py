@@ -13,7 +13,7 @@ from synth_core.analysis.settings import Settings, make_settings
 from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.experiments.audit.audit import AuditRequest
-from synth_core.release.plan.frozen_map import load_map
+from synth_core.release.plan.frozen_map import load_maps
 from synth_core.release.plan.plan import Plan
 from synth_core.release.plan.schema import check_schema
 from synth_core.release.run_store import StoredRun
@@ -39,17 +39,14 @@ def of_plan(
     table = table.with_missing(plan.missing)
     check_schema(plan, table)
     asked = replace(asked, mechanisms=(plan.mechanism,), as_set=True)
+    frozen = load_maps(plan, risk_map or b"")
+    fixed = {"seed": seed, "risk_reference": frozen[0].name if frozen else "current"}
     if plan.blocks:
-        common = common_of(plan.settings) | {"seed": seed}
-        return RecordsAnalysis(
-            table, tuple(each.block for each in plan.blocks), common, cache, progress
-        ), asked
-    frozen = None if plan.frozen is None else load_map(plan, risk_map or b"")
-    name = "current" if frozen is None else frozen.name
-    settings = make_settings(
-        **plan.settings.model_dump() | {"seed": seed, "risk_reference": name, "match_epsilon": None}
-    )
-    return Analysis(table, settings, cache, progress, frozen), asked
+        blocks = tuple(each.block for each in plan.blocks)
+        common = common_of(plan.settings) | fixed
+        return RecordsAnalysis(table, blocks, common, cache, progress, frozen or None), asked
+    settings = make_settings(**plan.settings.model_dump() | fixed | {"match_epsilon": None})
+    return Analysis(table, settings, cache, progress, frozen[0] if frozen else None), asked
 
 
 def of_run(
