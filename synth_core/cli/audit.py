@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.records.blocks import common_of
 from synth_core.analysis.settings import Settings
 from synth_core.cli.data import add_reading, add_simulated, load_anchor, load_reference, table_of
 from synth_core.cli.output import destination, show_or_write
-from synth_core.cli.records import add_blocks, check_no_shares, open_records
+from synth_core.cli.records import add_blocks, check_no_shares, open_records, records_of
 from synth_core.cli.settings_arguments import add_settings, settings_from
 from synth_core.data.table import Table
 from synth_core.errors import InputError
@@ -99,10 +100,13 @@ def _audit(args: argparse.Namespace) -> Audit:
         file = settings_file.from_bytes(content)
         settings = file.settings.model_copy(update={"risk_reference": args.risk_reference or "current"})
         table = _table(args, args.data).with_missing(file.missing)
+        asked = replace(asked, mechanisms=_keys(args.mechanism or file.mechanisms))
+        if file.blocks:
+            blocks, common = tuple(each.block for each in file.blocks), common_of(settings)
+            return run_audit(records_of(args, table, blocks, common).reporting(_Progress()), asked)
         reference = load_reference(settings, args.data_seed, table.missing)
         anchor = load_anchor(settings, args.data_seed, table.missing)
         analysis = Analysis(table, settings, cache, reference=reference, anchor=anchor)
-        asked = replace(asked, mechanisms=tuple(args.mechanism or file.mechanisms))
     else:
         if args.data is not None:
             raise InputError(

@@ -96,7 +96,10 @@ def blocks_from(args: argparse.Namespace) -> tuple[Block, ...]:
     blocks: dict[str, Block] = {}
     for block in map(read_block, args.block):
         if block.name in blocks:
-            raise InputError(f"The block '{block.name}' is named twice.")
+            raise InputError(
+                f"The block '{block.name}' is named twice. Blocks stand in one order, each conditional on those before "
+                f"it, so a variable stands there once."
+            )
         blocks[block.name] = block
     for text in args.share or ():
         name, _, share = text.rpartition("=")
@@ -120,10 +123,15 @@ def common_settings(args: argparse.Namespace) -> dict[str, Any]:
 
 def open_records(args: argparse.Namespace, table: Table | None = None) -> RecordsAnalysis:
     """The table, if it was not read before, and blocks that the options name; raises InputError."""
+    return records_of(args, table, blocks_from(args), common_settings(args))
+
+
+def records_of(
+    args: argparse.Namespace, table: Table | None, blocks: tuple[Block, ...], common: dict[str, Any]
+) -> RecordsAnalysis:
+    """The same of given blocks and of what they have in common; raises InputError."""
     from synth_core.system.cache import results_cache
 
-    common = common_settings(args)
-    blocks = blocks_from(args)
     # Asked of settings alone, before a table is read.
     chosen = make_settings(**common | {"outcome": blocks[0].name, "model": "lognormal"})
     reference = load_reference(chosen, args.data_seed, args.missing)

@@ -14,15 +14,19 @@ from synth_core.release.plan.plan import parse_plan
 from synth_core.release.state import plans_directory
 
 
-def run_in_app(analysis: Analysis, asked: dict[str, Any], plan_text: str | None) -> dict[str, Any]:
+def run_in_app(
+    analysis: Analysis, asked: dict[str, Any], plan_text: str | None, whole: RecordsAnalysis | None = None
+) -> dict[str, Any]:
     """Run an audit and return its table, its files and the words around it.
 
     Parameters
     ----------
     analysis : Analysis
         Of the table and the settings in use; a plan brings its own settings and map.
+    whole : RecordsAnalysis, optional
+        Of the same for several sensitive variables.
     """
-    subject: Analysis | RecordsAnalysis = analysis
+    subject: Analysis | RecordsAnalysis = analysis if whole is None else whole
     wanted, digest = AuditRequest(**asked | {"mechanisms": tuple(asked["mechanisms"])}), ""
     if plan_text is not None:
         plan = parse_plan(plan_text.encode())

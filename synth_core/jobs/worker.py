@@ -215,7 +215,9 @@ def _study(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
 def _audit(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
     from synth_core.jobs.audit_task import run_in_app
 
-    return run_in_app(analysis, spec["asked"], spec["plan"])
+    return run_in_app(
+        analysis, spec["asked"], spec["plan"], _whole(analysis, spec) if spec["blocks"] else None
+    )
 
 
 _ANSWERS = {

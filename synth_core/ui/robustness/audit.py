@@ -136,7 +136,11 @@ def _start(plan: Plan | None, chosen: Any, runs: int) -> None:
         task = audit_task(browser.table, session.settings(), AuditRequest((plan.mechanism,), runs), plan=plan)
     else:
         task = audit_task(
-            browser.table, session.settings(), AuditRequest(tuple(chosen), runs), browser.reference
+            browser.table,
+            session.settings(),
+            AuditRequest(tuple(chosen), runs),
+            browser.reference,
+            blocks=browser.choices.whole,
         )
     browser.desk.audit = ""
     background.start(KIND, [task])
