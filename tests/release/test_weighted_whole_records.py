@@ -13,6 +13,10 @@ from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.cli import main
 from synth_core.data.table import Table
 from synth_core.errors import InputError
+from synth_core.experiments.audit.audit import AuditRequest
+from synth_core.experiments.audit.neighbours import REMOVED, REPLACED
+from synth_core.experiments.audit.subjects import of_plan
+from synth_core.experiments.audit.whole_records import AuditedRecords
 from synth_core.release.ledger.ledger import Ledger
 from synth_core.release.making.drawing import Request
 from synth_core.release.making.releasing import RELEASED, release
@@ -25,13 +29,13 @@ pytestmark = pytest.mark.stan
 
 BLOCKS = (
     Block("sex", "categorical", {"categories": ("f", "m")}),
-    Block("pay", "lognormal", {"unit": 10.0}, missing=()),
+    Block("pay", "lognormal", {"unit": 10.0, "guess": (20.0, 1.0)}, missing=()),
     Block("grade", "bracketed", {"bracket_edges": (0.0, 10.0, 20.0, 50.0)}),
 )
 COMMON = {"predictors": ("area",), "epsilon": 20.0, "draws": 1500, "warmup": 500, "chains": 2}
 DECISION = Decision("people", "because", "A. Nalyst", "historical", limit=400.0, decimals=2)
 UNSURE = {"convergence": "a short test", "growth": "a short test", "target": "a short test"}
-STRICT = {"weighted": False, "censored_weighted": True}
+STRICT = {"weighted": False, "censored_weighted": True, "anchored_weighted": True}
 
 
 def people(seed, n=250):
@@ -48,7 +52,12 @@ def people(seed, n=250):
 
 
 @pytest.fixture(
-    scope="module", params=["weighted", pytest.param("censored_weighted", marks=pytest.mark.slow)]
+    scope="module",
+    params=[
+        "weighted",
+        pytest.param("censored_weighted", marks=pytest.mark.slow),
+        pytest.param("anchored_weighted", marks=pytest.mark.long),
+    ],
 )
 def planned(request, tmp_path_factory):
     cache = Cache(tmp_path_factory.mktemp("cache"))
@@ -72,6 +81,15 @@ def released_with(plan, content, table, cache):
     return RecordsAnalysis(table, BLOCKS, common, cache, reference=load_maps(plan, content))
 
 
+def weights_in(analysis, plan):
+    """Of the scheme, without the constant of anchored censoring: of shape (n_parts, n_records), NaN where missing."""
+    found = []
+    for each in analysis.analyses(plan.point.likelihood == "anchored"):
+        found.append(np.full(analysis.table.rows, np.nan))
+        found[-1][each.selection.complete] = each.weighted(plan.point).chosen.weights
+    return np.array(found)
+
+
 def test_the_plan_names_one_file_with_a_map_of_each_part(planned):
     analysis, result, plan, content = planned
     assert parse_plan(plan.canonical().encode()) == plan
@@ -91,29 +109,21 @@ def test_the_plan_names_one_file_with_a_map_of_each_part(planned):
 
 def test_the_maps_give_the_weights_of_the_reference(planned, tmp_path):
     """As Compare gives them, from the table that the maps were frozen on."""
-    _, result, plan, content = planned
+    analysis, _, plan, content = planned
     again = released_with(plan, content, people(1), Cache(tmp_path))
-    for part, each in zip(result.parts, again.analyses(False), strict=True):
-        weights = each.weighted(result.point).weights
-        np.testing.assert_allclose(weights, part.result.weights, rtol=1e-9)
-        assert 0 < weights.mean() < 1
-        assert each.weights_from == "closed"
+    for mine, theirs in zip(weights_in(again, plan), weights_in(analysis, plan), strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-9)
+        assert 0 < np.nanmean(mine) < 1
 
 
 def test_a_changed_record_moves_no_other_weight(planned, tmp_path):
     """In any of its values: a weight reads its own record alone."""
-    _, result, plan, content = planned
+    _, _, plan, content = planned
     frame = people(1).frame.copy()
     frame.loc[7, ["sex", "pay", "grade"]] = ["m", 9999.0, 49.0]
     frame.loc[8, ["sex", "pay", "grade"]] = ["m", np.nan, 1.0]
-    found = []
-    for table in (people(1), Table("changed", frame)):
-        each_part = []
-        for each in released_with(plan, content, table, Cache(tmp_path)).analyses(False):
-            weights = np.full(len(frame), np.nan)
-            weights[each.selection.complete] = each.weighted(result.point).weights
-            each_part.append(weights)
-        found.append(np.array(each_part))
+    tables = people(1), Table("changed", frame)
+    found = [weights_in(released_with(plan, content, table, Cache(tmp_path)), plan) for table in tables]
     others = ~np.isin(np.arange(len(frame)), [7, 8])
     np.testing.assert_array_equal(found[0][:, others], found[1][:, others])
     assert found[0][2, 7] != found[1][2, 7]
@@ -134,6 +144,15 @@ def test_a_release_under_frozen_maps(planned, state):
     with zipfile.ZipFile(internal) as archive:
         [kept] = [name for name in archive.namelist() if name.endswith(".riskmap.npz")]
         assert archive.read(kept) == content
+
+
+def test_an_audit_of_the_plan_has_its_maps(planned, tmp_path):
+    _, _, plan, content = planned
+    asked = AuditRequest((), 1_000)
+    found, asked = of_plan(plan, content, people(2), Cache(tmp_path), lambda text, share: None, asked, 3)
+    assert isinstance(found, RecordsAnalysis) and asked.mechanisms == (plan.mechanism,)
+    assert {each.weights_from for each in found.analyses(False)} == {"closed"}
+    assert AuditedRecords(found).relations(plan.point) == ((REMOVED, REPLACED) if plan.strict else (REMOVED,))
 
 
 def test_another_map_or_a_damaged_one_is_refused(planned):
