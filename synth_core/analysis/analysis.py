@@ -177,7 +177,7 @@ class Analysis:
         """What anchored censoring is anchored at, its weight and its prior."""
         s = self.settings
         if self._held is not None:
-            return replace(self._held, log_lik=self._held.anchor.log_lik(self.fits))
+            return self._held.held_on(self.fits)
         table = self._reference if s.anchor == "reference" else self._anchor
         if s.anchor == "reference" and table is None:
             raise InputError(

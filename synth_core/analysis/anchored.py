@@ -44,8 +44,10 @@ class Anchored:
     anchor : Anchor
     log_lik : array of shape (n_records,)
         Under the anchor, in nats.
+    rows : array of bool of shape (n_rows,)
+        The rows of the table that the fit reads, missing values too; the others were a pilot's.
     part : array of bool of shape (n_records,)
-        The records that the fit reads; the others were a pilot's.
+        The same of the records.
     weight : float
         c.
     prior_outcome : array of shape (n_records,), or None
@@ -67,6 +69,7 @@ class Anchored:
 
     anchor: Anchor
     log_lik: Array
+    rows: NDArray[np.bool_]
     part: NDArray[np.bool_]
     weight: float
     prior_outcome: Array | None
@@ -78,6 +81,11 @@ class Anchored:
     pilot_weight: float = 0.0
     pilot_clamped: float = 0.0
     pilot_diagnostics: Diagnostics | None = None
+
+    def held_on(self, fits: Fits) -> Anchored:
+        """The same anchor, weight and prior for a table with as many rows."""
+        complete = fits.selection.complete
+        return replace(self, log_lik=self.anchor.log_lik(fits), part=self.rows[complete])
 
     @property
     def censoring(self) -> Censoring:
@@ -298,6 +306,7 @@ class Anchoring:
         return Anchored(
             anchor,
             anchor.log_lik(self.fits),
+            rows,
             rows[self.fits.selection.complete],
             weight,
             simulated if model.takes_anchor_prior else None,

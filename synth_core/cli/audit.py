@@ -5,14 +5,17 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.records.blocks import common_of
 from synth_core.analysis.settings import Settings
 from synth_core.cli.data import add_reading, add_simulated, load_anchor, load_reference, table_of
 from synth_core.cli.output import destination, show_or_write
+from synth_core.cli.records import add_blocks, check_no_shares, open_records, records_of
 from synth_core.cli.settings_arguments import add_settings, settings_from
 from synth_core.data.table import Table
 from synth_core.errors import InputError
@@ -63,6 +66,7 @@ def add(commands: Any) -> None:
         "--mechanism", nargs="+", metavar="NAME", help="with a table (default: weighted) or saved settings"
     )
     add_settings(audit)
+    add_blocks(audit)
     add_simulated(audit)
     add_reading(audit)
     audit.set_defaults(run=run)
@@ -85,8 +89,8 @@ def _audit(args: argparse.Namespace) -> Audit:
         plan = parse_plan(content)
         risk_map = find_map(plan, [Path(subject).parent, plans_directory()])
         seed = Settings.model_fields["seed"].default if args.seed is None else args.seed
-        analysis, asked = of_plan(plan, risk_map, _table(args, args.data), cache, _Progress(), asked, seed)
-        return run_audit(analysis, asked, plan.digest)
+        subject, asked = of_plan(plan, risk_map, _table(args, args.data), cache, _Progress(), asked, seed)
+        return run_audit(subject, asked, plan.digest)
     if kind == "run":
         found = RunStore().find(subject)
         table = _run_table(args, found).with_missing(found.data.get("missing", ()))
@@ -96,24 +100,35 @@ def _audit(args: argparse.Namespace) -> Audit:
         file = settings_file.from_bytes(content)
         settings = file.settings.model_copy(update={"risk_reference": args.risk_reference or "current"})
         table = _table(args, args.data).with_missing(file.missing)
+        asked = replace(asked, mechanisms=_keys(args.mechanism or file.mechanisms))
+        if file.blocks:
+            blocks, common = tuple(each.block for each in file.blocks), common_of(settings)
+            return run_audit(records_of(args, table, blocks, common).reporting(_Progress()), asked)
         reference = load_reference(settings, args.data_seed, table)
         anchor = load_anchor(settings, args.data_seed, table.missing)
         analysis = Analysis(table, settings, cache, reference=reference, anchor=anchor)
-        asked = replace(asked, mechanisms=tuple(args.mechanism or file.mechanisms))
     else:
         if args.data is not None:
             raise InputError(
                 "Two tables are named; an audit takes one, or a plan, a run or settings before it."
             )
         args.data, table = subject, _table(args, subject)
+        asked = replace(asked, mechanisms=_keys(args.mechanism or ["weighted"]))
+        if args.block:
+            return run_audit(open_records(args, table).reporting(_Progress()), asked)
+        check_no_shares(args)
         settings = settings_from(args, subject)
         reference = load_reference(settings, args.data_seed, table)
         anchor = load_anchor(settings, args.data_seed, table.missing)
         analysis = Analysis(table, settings, cache, reference=reference, anchor=anchor)
-        asked = replace(asked, mechanisms=tuple(args.mechanism or ["weighted"]))
-    keys = tuple(MECHANISMS) if asked.mechanisms == ("all",) else asked.mechanisms
-    asked = replace(asked, mechanisms=tuple(dict.fromkeys(find_mechanism(key).key for key in keys)))
+    asked = replace(asked, mechanisms=_keys(asked.mechanisms))
     return run_audit(analysis.reporting(_Progress()), asked)
+
+
+def _keys(names: Sequence[str]) -> tuple[str, ...]:
+    """Mechanisms by their keys, each once."""
+    chosen = tuple(MECHANISMS) if tuple(names) == ("all",) else names
+    return tuple(dict.fromkeys(find_mechanism(name).key for name in chosen))
 
 
 def _kind(subject: str) -> tuple[str, bytes]:

@@ -18,6 +18,7 @@ from synth_core.analysis.utility import statistic_words
 from synth_core.cli.compare_output import number
 from synth_core.cli.data import load_anchor, load_reference, table_of
 from synth_core.cli.settings_arguments import given_settings, option_name
+from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system.text_table import aligned
@@ -95,7 +96,10 @@ def blocks_from(args: argparse.Namespace) -> tuple[Block, ...]:
     blocks: dict[str, Block] = {}
     for block in map(read_block, args.block):
         if block.name in blocks:
-            raise InputError(f"The block '{block.name}' is named twice.")
+            raise InputError(
+                f"The block '{block.name}' is named twice. Blocks stand in one order, each conditional on those before "
+                f"it, so a variable stands there once."
+            )
         blocks[block.name] = block
     for text in args.share or ():
         name, _, share = text.rpartition("=")
@@ -117,14 +121,19 @@ def common_settings(args: argparse.Namespace) -> dict[str, Any]:
     return common
 
 
-def open_records(args: argparse.Namespace) -> RecordsAnalysis:
-    """The table and blocks that the options name; raises InputError."""
+def open_records(args: argparse.Namespace, table: Table | None = None) -> RecordsAnalysis:
+    """The table, if it was not read before, and blocks that the options name; raises InputError."""
+    return records_of(args, table, blocks_from(args), common_settings(args))
+
+
+def records_of(
+    args: argparse.Namespace, table: Table | None, blocks: tuple[Block, ...], common: dict[str, Any]
+) -> RecordsAnalysis:
+    """The same of given blocks and of what they have in common; raises InputError."""
     from synth_core.system.cache import results_cache
 
-    common = common_settings(args)
-    blocks = blocks_from(args)
     chosen = make_settings(**common | {"outcome": blocks[0].name, "model": "lognormal"})
-    table = table_of(args, args.data)
+    table = table_of(args, args.data) if table is None else table
     reference = load_reference(chosen, args.data_seed, table)
     if isinstance(reference, RiskMap):
         raise InputError("With blocks the risk reference is a table: a plan's risk map is of one variable.")

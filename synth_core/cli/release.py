@@ -16,7 +16,7 @@ from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.release.bounded_text import read_limited
 from synth_core.release.output.gate import OVERRIDABLE, GateCheck
-from synth_core.release.plan.plan import NO_RHO, ONLY_STRICT, TUNED_ON, Plan, has_rho, of_blocks, read_plan
+from synth_core.release.plan.plan import NO_RHO, OF_BLOCKS, TUNED_ON, Plan, has_rho, of_blocks, read_plan
 from synth_core.release.report.audit_summary import parse_audit
 from synth_core.system import limits
 
@@ -101,10 +101,11 @@ def run_plan(args: argparse.Namespace) -> int:
     )
     if args.block:
         if not of_blocks(point):  # before a fit of minutes
-            raise InputError(f"{point.label}: with several sensitive variables {ONLY_STRICT}.")
+            raise InputError(f"{point.label}: with several sensitive variables {OF_BLOCKS}.")
         whole = open_records(args)
         found = whole.run(point.key)
-        plan, content, problems = make_records_plan(whole, found, decision), None, found.problems
+        plan, content = make_records_plan(whole, found, decision)
+        problems = found.problems
     else:
         check_no_shares(args)
         settings = settings_from(args, args.data)

@@ -18,6 +18,7 @@ from synth_core.errors import InputError
 from synth_core.system import limits
 from synth_core.system.characters import one_line, visible
 
+NO_CATEGORY = -1.0  # the code of a value that is no declared category
 FEW_CODES = 10  # an integer column with at most so many distinct values may be a category
 _ID_NAME = re.compile(
     r"(^|[\W_])(id|key|serial(no)?|number|nr|no)$|^(new|c|cu|hh|case|person|record|row)id$", re.I
@@ -282,21 +283,31 @@ def category_codes(table: Table, name: str, categories: tuple[str, ...]) -> np.n
             f"Declare the categories of '{name}', two or more (--categories). Take them from the questionnaire and "
             f"not from the table: which of them occur is confidential."
         )
-    column = table.column(name)
-    if column.kind == "empty":
+    if table.column(name).kind == "empty":
         raise InputError(f"Column '{name}' has no values.")
-    series = table.frame[name]
-    present = series.notna().to_numpy()
-    texts, index = np.unique(np.array([_plain(v) for v in series[present]], dtype=str), return_inverse=True)
-    place = {category: float(i) for i, category in enumerate(categories)}
-    codes = np.full(len(series), np.nan)
-    codes[present] = np.array([place.get(text, -1.0) for text in texts])[index]
-    other = codes == -1
+    codes = _codes(table, name, categories)
+    other = codes == NO_CATEGORY
     if other.any():
         raise InputError(
             f"Column '{name}' has {other.sum():,} values that are none of its {len(categories)} declared categories "
             f"(first in row {int(np.argmax(other)) + 1}). Declare the category too, or correct the table."
         )
+    return codes
+
+
+def undeclared(table: Table, name: str, categories: tuple[str, ...]) -> np.ndarray:
+    """Which rows hold something else than a declared category, of shape (n_rows,)."""
+    return _codes(table, name, categories) == NO_CATEGORY
+
+
+def _codes(table: Table, name: str, categories: tuple[str, ...]) -> np.ndarray:
+    """Places among the categories, `NO_CATEGORY` of other values, missing as NaN."""
+    series = table.frame[name]
+    present = series.notna().to_numpy()
+    texts, index = np.unique(np.array([_plain(v) for v in series[present]], dtype=str), return_inverse=True)
+    place = {category: float(i) for i, category in enumerate(categories)}
+    codes = np.full(len(series), np.nan)
+    codes[present] = np.array([place.get(text, NO_CATEGORY) for text in texts])[index]
     return codes
 
 

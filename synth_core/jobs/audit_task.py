@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.experiments.audit.audit import AuditRequest, run_audit
 from synth_core.experiments.audit.report import heading, notes, render, rows, to_csv
 from synth_core.experiments.audit.subjects import of_plan
@@ -13,19 +14,24 @@ from synth_core.release.plan.plan import parse_plan
 from synth_core.release.state import plans_directory
 
 
-def run_in_app(analysis: Analysis, asked: dict[str, Any], plan_text: str | None) -> dict[str, Any]:
+def run_in_app(
+    analysis: Analysis, asked: dict[str, Any], plan_text: str | None, whole: RecordsAnalysis | None = None
+) -> dict[str, Any]:
     """Run an audit and return its table, its files and the words around it.
 
     Parameters
     ----------
     analysis : Analysis
         Of the table and the settings in use; a plan brings its own settings and map.
+    whole : RecordsAnalysis, optional
+        Of the same for several sensitive variables.
     """
+    subject: Analysis | RecordsAnalysis = analysis if whole is None else whole
     wanted, digest = AuditRequest(**asked | {"mechanisms": tuple(asked["mechanisms"])}), ""
     if plan_text is not None:
         plan = parse_plan(plan_text.encode())
         risk_map = find_map(plan, [plans_directory()])
-        analysis, wanted = of_plan(
+        subject, wanted = of_plan(
             plan,
             risk_map,
             analysis.table,
@@ -35,7 +41,7 @@ def run_in_app(analysis: Analysis, asked: dict[str, Any], plan_text: str | None)
             analysis.settings.seed,
         )
         digest = plan.digest
-    audit = run_audit(analysis, wanted, digest)
+    audit = run_audit(subject, wanted, digest)
     return {
         "heading": heading(audit),
         "rows": rows(audit),

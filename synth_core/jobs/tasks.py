@@ -269,10 +269,12 @@ def audit_task(
     asked: AuditRequest,
     reference: Table | None = None,
     plan: Plan | None = None,
+    blocks: Sequence[Block] = (),
 ) -> Task:
-    """A privacy audit of mechanisms, or of a release plan, in the background."""
-    spec = _spec("audit", table, settings, "", reference) | {
+    """A privacy audit of mechanisms, with blocks of whole records, or of a release plan, in the background."""
+    spec = _spec("audit", table, _first(settings, blocks), "", reference) | {
         "asked": asdict(asked),
         "plan": None if plan is None else plan.canonical(),
+        "blocks": [asdict(block) for block in blocks],
     }
     return _task(spec, _tables(table, reference), background=True)

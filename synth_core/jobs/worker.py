@@ -169,7 +169,8 @@ def _plan(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
     if spec["blocks"]:
         whole = _whole(analysis, spec)
         found = whole.run(spec["mechanism"])
-        plan, content, problems = make_records_plan(whole, found, decision), None, found.problems
+        plan, content = make_records_plan(whole, found, decision)
+        problems = found.problems
     else:
         result = analysis.run(spec["mechanism"])
         plan, content = make_plan(analysis, result, decision)
@@ -214,7 +215,9 @@ def _study(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
 def _audit(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
     from synth_core.jobs.audit_task import run_in_app
 
-    return run_in_app(analysis, spec["asked"], spec["plan"])
+    return run_in_app(
+        analysis, spec["asked"], spec["plan"], _whole(analysis, spec) if spec["blocks"] else None
+    )
 
 
 _ANSWERS = {

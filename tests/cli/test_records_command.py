@@ -18,6 +18,10 @@ def file(tmp_path):
     rng = np.random.default_rng(5)
     frame = pd.DataFrame({"sex": rng.choice(["f", "m"], 200), "work": rng.choice(["no", "yes", "?"], 200)})
     frame["pay"], frame["area"] = rng.lognormal(3, 0.4, 200).round(1), rng.choice(["north", "south"], 200)
+    pay, row = rng.lognormal(3, 0.4, 200), np.arange(200)
+    frame = frame.assign(
+        few=np.where(row < 5, pay, np.nan), rest=np.where(row < 5, np.nan, pay), nothing=np.nan
+    )
     frame.to_csv(tmp_path / "people.csv", index=False)
     return str(tmp_path / "people.csv")
 
@@ -56,6 +60,28 @@ def test_a_joint_row_and_one_for_each_block(file, capsys):
     ("arguments", "match"),
     [
         (blocks(SEX, SEX), "block 'sex' is named twice"),
+        (
+            blocks(SEX, PAY, SEX),
+            "one order, each conditional on those before it",
+        ),  # there is no cycle to write
+        (blocks("sex=categorical:categories=f,m:earlier=pay", PAY), "'earlier' is no option of a block"),
+        (
+            blocks(SEX, "few=lognormal"),
+            "Only 5 complete rows (195 more have missing values); at least 10 are needed. "
+            "Most are missing of: few in 195",
+        ),
+        (blocks(SEX, "few=lognormal:missing="), "Block 'few': Only 5 complete rows"),
+        (blocks("few=lognormal", "rest=lognormal"), "Most are missing of: few in 195, rest in 5"),
+        (
+            [*blocks("few=lognormal:missing=", SEX), "--predictors", "rest"],
+            "Block 'few' has no value in the complete",
+        ),
+        (blocks(SEX, "nothing=lognormal:missing="), "Column 'nothing' has no values"),
+        (
+            [*blocks(SEX, PAY), "--share", "sex=0.3", "--share", "pay=0.3"],
+            "must sum to 1, and they sum to 0.6",
+        ),
+        ([*blocks(SEX, PAY), "--share", "sex=1"], "nothing is left for 'pay'"),
         ([*blocks(SEX), "--predictors", "sex"], "'sex' is a sensitive block and a predictor too"),
         (blocks("sex=categorical"), "declare its categories"),
         (blocks("sex"), "written NAME=MODEL"),

@@ -16,7 +16,9 @@ from synth_core.data.table import Table
 from synth_core.errors import Cancelled, InputError
 from synth_core.experiments.audit import neighbour_runs
 from synth_core.experiments.audit.audit import AuditRequest, run_audit
+from synth_core.experiments.audit.audited import OneVariable
 from synth_core.experiments.audit.lower_bound import measure
+from synth_core.experiments.audit.neighbour_runs import Side
 from synth_core.experiments.audit.neighbours import (
     REMOVED,
     REPLACED,
@@ -157,8 +159,11 @@ def test_a_weighted_poisson_against_its_two_gammas(mechanism):
     point = find_mechanism(mechanism)
     weighted = analysis.weighted(point)
     [neighbour] = [n for n in neighbours(analysis, analysis.run(mechanism), weighted, REMOVED) if n.row == 39]
-    other = analysis.on(neighbour.table)
-    pair = neighbour_runs.posterior_pair(analysis, other, neighbour, weighted, 8_000)
+    [pair] = [
+        runs()
+        for n, runs in OneVariable(analysis).trials(analysis.run(mechanism), REMOVED, 8_000)
+        if n.row == neighbour.row
+    ]
     alpha = weighted.weights[0]
     gammas = [
         stats.gamma(1 + alpha * values.sum(), scale=1 / (1e-3 + alpha * len(values)))
@@ -194,7 +199,8 @@ def test_the_density_ratio_against_whole_targets(mechanism, relation):
     other = analysis.on(neighbour.table)
     there = other.weighted(weighted.mechanism)
     posterior, _ = analysis.fits.posterior(weighted.weights, weighted.censoring)
-    ratio, _ = neighbour_runs._ratio(analysis, other, neighbour, (weighted, there), posterior)
+    here, beyond = Side(analysis, weighted, row), Side(other, there, row if relation == REPLACED else None)
+    ratio, _ = neighbour_runs._ratio(here, beyond, relation, posterior)
     picked = np.arange(0, posterior.n_draws, 150)
     totals = []
     for c, w in ((analysis, weighted), (other, there)):

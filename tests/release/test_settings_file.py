@@ -188,6 +188,7 @@ def test_the_sensitive_variables_of_whole_records_come_back():
         ({"options": {"unit": "many"}}, "unit"),
         ({"model": "nothing"}, "there is no model"),
         ({"name": "b"}, "a predictor too"),
+        ({"share": 1.0}, r"nothing is left for .* must sum to 1"),
         ({"name": "other"}, "must be one of the blocks"),
         ({"code": 1}, "code"),
     ],

@@ -55,7 +55,7 @@ def people(seed):
 @pytest.fixture(scope="module")
 def plan(tmp_path_factory):
     analysis = RecordsAnalysis(people(1), BLOCKS, COMMON, Cache(tmp_path_factory.mktemp("cache")))
-    return make_records_plan(analysis, analysis.run("anchored"), DECISION)
+    return make_records_plan(analysis, analysis.run("anchored"), DECISION)[0]
 
 
 @pytest.fixture
@@ -145,14 +145,22 @@ def test_another_table_must_have_the_columns_and_the_categories(plan):
     without = Table("later", frame.drop(columns="pay")).with_missing(plan.missing)
     assert differences(plan, without) == ["column 'pay' is missing"]
     odd = Table("later", frame.assign(work=frame["work"].replace("yes", "often"))).with_missing(plan.missing)
-    assert differences(plan, odd) == ["column 'work' holds something else than the declared categories"]
+    [said] = differences(plan, odd)
+    often = odd.frame["work"] == "often"
+    assert said == (
+        f"column 'work' has {often.sum():,} values that are no declared category (first in row {often.argmax() + 1})"
+    )
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
         ({"mechanism": "weighted"}, "frozen risk map"),
-        ({"mechanism": "unweighted"}, "strict mechanism without weights"),
+        ({"mechanism": "unweighted"}, "weights that a frozen risk map of each variable gives"),
+        (
+            {"mechanism": "exponential", "frozen": {"sha256": "0" * 64, "scalar": 0.5}},
+            "nothing that is solved for",
+        ),
         ({"blocks": None}, "Field required|valid tuple|must be"),
         ({"share": 0.9}, "sum"),
         ({"order": True}, "first block|sensitive variables and then"),
@@ -170,9 +178,9 @@ def test_an_edited_plan_is_refused(plan, change, words):
         parse_plan(json.dumps(values).encode())
 
 
-def test_weights_are_refused_when_the_plan_is_made(tmp_path):
+def test_what_is_solved_for_is_refused_when_the_plan_is_made(tmp_path):
     analysis = RecordsAnalysis(people(1), BLOCKS, COMMON, Cache(tmp_path / "cache"))
-    result = replace(analysis.run("anchored"), mechanism="weighted")
+    result = replace(analysis.run("anchored"), mechanism="exponential")
     with pytest.raises(InputError, match="with several sensitive variables a plan takes a strict mechanism"):
         make_records_plan(analysis, result, DECISION)
 
@@ -187,7 +195,7 @@ def test_the_command_line_goes_from_table_to_archives(tmp_path, state, capsys):
             "--draws", "1500", "--warmup", "500", "--chains", "1", "--tuned-on", "historical", "--series", "people",
             "--reason", "because", "--decided-by", "A. Nalyst", "--limit", "100",
             "--out", str(tmp_path / "plan.json")]  # fmt: skip
-    assert main([*plan, "--mechanism", "weighted"]) == 2
+    assert main([*plan, "--mechanism", "exponential"]) == 2
     assert "with several sensitive variables" in capsys.readouterr().err
     assert main([*plan, "--mechanism", "anchored"]) == 0
     apply = ["apply", str(tmp_path / "plan.json"), str(tmp_path / "2.csv")]

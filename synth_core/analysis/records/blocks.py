@@ -180,7 +180,10 @@ def _check(blocks: Sequence[Block], common: dict[str, Any]) -> None:
     names = [block.name for block in blocks]
     for name in names:
         if names.count(name) > 1:
-            raise InputError(f"The block '{name}' is named twice.")
+            raise InputError(
+                f"The block '{name}' is named twice. Blocks stand in one order, each conditional on those before it, "
+                f"so a variable stands there once."
+            )
         if name in common.get("predictors", ()):
             raise InputError(
                 f"'{name}' is a sensitive block and a predictor too. Predictors are public and kept as they are; a "

@@ -34,6 +34,7 @@ from synth_core.analysis.records.numbers import NumberMeasures, average_numbers,
 from synth_core.analysis.records.surrogate import surrogate_table
 from synth_core.analysis.records.table import WholeRecords, whole_records
 from synth_core.analysis.result import Result
+from synth_core.analysis.risk_map import RiskMap
 from synth_core.analysis.utility import distance_of
 from synth_core.data.design import DesignTransform
 from synth_core.data.table import Table, outcome_column, outcome_values
@@ -150,6 +151,23 @@ class RecordsResult:
         return 2.0 * self.lipschitz_bound if self.epsilon_promised is None else self.epsilon_promised
 
     @property
+    def epsilon_replace(self) -> float | None:
+        """Of all sensitive values of one record changed; None where it is not promised, since it is not measured."""
+        return None if self.epsilon_promised is None else 2.0 * self.epsilon_promised
+
+    @property
+    def growth(self) -> Array:
+        """Sum of the blocks' bounds, which Delta does not exceed, by the number of draws."""
+        growths = [part.result.growth for part in self.parts]
+        shortest = min(map(len, growths))
+        return np.sum([each[:shortest] for each in growths], axis=0)
+
+    @property
+    def tuned(self) -> dict[str, int | float]:
+        """What was solved for, of any block."""
+        return {name: value for part in self.parts for name, value in part.result.tuned.items()}
+
+    @property
     def problems(self) -> tuple[str, ...]:
         """Why the numbers should not be used, by block."""
         return tuple(f"{p.part.name}: {text}" for p in self.parts for text in p.result.problems)
@@ -166,8 +184,10 @@ class RecordsAnalysis:
         In the order in which they are synthesized.
     common : dict
         Settings of all blocks: predictors, epsilon, seed, and so on.
-    reference, anchor : Table, optional
-        As those of `Analysis`, with the same columns.
+    reference : Table or tuple of RiskMap, optional
+        As that of `Analysis`, with the same columns; or stored maps, one for each part.
+    anchor : Table, optional
+        As that of `Analysis`, with the same columns.
     entropy : int, optional
         What all random numbers beside the chains' are made of, secret in a release; else the seed.
     """
@@ -179,7 +199,7 @@ class RecordsAnalysis:
         common: dict[str, object],
         cache: Cache,
         progress: Progress = lambda text, share: None,
-        reference: Table | None = None,
+        reference: Table | tuple[RiskMap, ...] | None = None,
         anchor: Table | None = None,
         entropy: int | None = None,
     ):
@@ -196,11 +216,13 @@ class RecordsAnalysis:
         self.records: WholeRecords = whole_records(table, blocks, self.predictors)
         self.table, self.loaded = self.records.table, table
         self._others = reference, anchor
-        self._reference, self._anchor = (
-            None if other is None else whole_records(other, blocks, self.predictors).table
-            for other in (reference, anchor)
-        )
+        self._reference = self._read(reference) if isinstance(reference, Table) else reference
+        self._anchor = None if anchor is None else self._read(anchor)
         self._analyses: dict[tuple[int, bool], Analysis] = {}
+
+    def _read(self, other: Table) -> Table:
+        """Whole records of another table."""
+        return whole_records(other, self.blocks, self.predictors).table
 
     def dividing(self, epsilons: dict[str, float]) -> RecordsAnalysis:
         """The same with these epsilons of the variables, of which the sum is that of a record."""
@@ -218,13 +240,13 @@ class RecordsAnalysis:
 
     def _new(self, place: int) -> Analysis:
         """Of a part, its predictors not yet those of all rows."""
-        part = self.parts[place]
+        part, reference = self.parts[place], self._reference
         return Analysis(
             self.table,
             part.settings,
             self.cache,
             lambda text, share: self.progress(f"{part.name}: {text}", share),
-            self._reference,
+            reference[place] if isinstance(reference, tuple) else reference,
             anchor=self._anchor,
             entropy=None if self._entropy is None else _own_entropy(self._entropy, place),
         )
@@ -245,6 +267,33 @@ class RecordsAnalysis:
             analysis.fits.surrogate.transform = analysis.fits.transform
         self._analyses[place, anchored] = analysis
         return analysis
+
+    def analyses(self, anchored: bool) -> list[Analysis]:
+        """Of each part, in order; `anchored` for an anchored likelihood."""
+        return [self._analysis(place, anchored) for place in range(len(self.parts))]
+
+    def from_current(self) -> RecordsAnalysis:
+        """The same with weights from the table itself, whatever the risk reference."""
+        common = self.common | {"risk_reference": "current"}
+        return self._again(common, None, self.progress)
+
+    def reporting(self, progress: Progress) -> RecordsAnalysis:
+        """The same, telling its progress to another."""
+        return self._again(self.common, self._others[0], progress)
+
+    def _again(
+        self, common: dict[str, object], reference: Table | tuple[RiskMap, ...] | None, progress: Progress
+    ) -> RecordsAnalysis:
+        return RecordsAnalysis(
+            self.loaded,
+            self.blocks,
+            common,
+            self.cache,
+            progress,
+            reference,
+            self._others[1],
+            self._entropy,
+        )
 
     def _rng(self, *stream: int) -> np.random.Generator:
         return np.random.default_rng([self.seed if self._entropy is None else self._entropy, *stream])
@@ -283,7 +332,7 @@ class RecordsAnalysis:
                 raise type(error)(f"Block '{part.name}': {error}") from None
             analyses.append(analysis)
             results.append(result)
-            bounds.append(_of_all(analysis.bounds_of(result), analysis.selection.complete))
+            bounds.append(of_all(analysis.bounds_of(result), analysis.selection.complete))
         drawn = [self._draw(analyses, results, dataset) for dataset in range(self.datasets)]
         frames = tuple(self._frame(each) for each in drawn)
         promised = [r.epsilon_promised for r in results]
@@ -386,7 +435,7 @@ def _own_entropy(entropy: int, place: int) -> int:
     return int.from_bytes(hashlib.sha256(f"part {place}".encode() + entropy.to_bytes(32)).digest())
 
 
-def _of_all(bounds: Bounds, complete: NDArray[np.bool_]) -> Bounds:
+def of_all(bounds: Bounds, complete: NDArray[np.bool_]) -> Bounds:
     """The same of all records: a value that is missing has no term."""
     highest, lowest = np.zeros((2, len(complete)))
     highest[complete], lowest[complete] = bounds.highest, bounds.lowest

@@ -64,7 +64,7 @@ def whole_records(table: Table, blocks: Sequence[Block], predictors: tuple[str, 
         if name in table.frame.columns:
             raise InputError(f"The table has a column '{name}', a name that is needed here; rename it.")
         columns[name] = pd.Series(np.where(absent, PRESENCE[1], PRESENCE[0]), dtype=object)
-    check_rows(int(kept.sum()), int((~kept).sum()))
+    check_rows(int(kept.sum()), int((~kept).sum()), dropped_by)
     frame = pd.DataFrame(columns)[kept].reset_index(drop=True)
     for block in blocks:
         if frame[block.name].isna().all():

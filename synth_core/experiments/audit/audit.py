@@ -8,15 +8,15 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from synth_core.analysis.analysis import Analysis
-from synth_core.analysis.anchor import PAID_FROM_THE_TABLE
 from synth_core.analysis.fits import Progress
+from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.errors import InputError
 from synth_core.experiments.audit import lower_bound
-from synth_core.experiments.audit.neighbour_runs import histogram_pair, posterior_pair
-from synth_core.experiments.audit.neighbours import RELATIONS, REMOVED, neighbours
+from synth_core.experiments.audit.audited import OneVariable, Subject
+from synth_core.experiments.audit.neighbours import REMOVED
 from synth_core.experiments.audit.verdict import CURRENT, DRAW_HELD, judge
-from synth_core.mechanisms.catalogue import HISTOGRAM, Mechanism, find_mechanism
-from synth_core.models import OwnProgram
+from synth_core.experiments.audit.whole_records import AuditedRecords
+from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
 from synth_core.release.report.audit_summary import FORMAT
 from synth_core.system import limits
 from synth_core.system.cache import content_key
@@ -83,6 +83,7 @@ class AuditLine:
         On the table and on its neighbour, of the pair that gave the bound.
     row : int
         Of the differing record, from 1, among the complete rows; `value` replaced its outcome.
+        In words, where it is a whole record.
     findings : tuple of AuditFinding
         Every statistic's bound on every neighbour, the largest first.
     """
@@ -101,7 +102,7 @@ class AuditLine:
     runs: tuple[int, int]
     thinned: tuple[int, int]
     row: int
-    value: float | None
+    value: float | str | None
     verdict: str
     why: str
     findings: tuple[AuditFinding, ...]
@@ -132,7 +133,7 @@ class Audit:
         return {"format": FORMAT, "version": 1} | values
 
 
-def check_request(analysis: Analysis, asked: AuditRequest) -> None:
+def check_request(subject: Subject, asked: AuditRequest) -> None:
     """Refuse in words what cannot be audited; raises InputError."""
     if not asked.mechanisms:
         raise InputError("Choose at least one mechanism to audit.")
@@ -145,14 +146,8 @@ def check_request(analysis: Analysis, asked: AuditRequest) -> None:
         raise InputError(f"The confidence must lie from 0.5 to below 1 (given: {asked.confidence:g}).")
     if not 0 <= asked.delta < 1:
         raise InputError(f"δ must lie from 0 to below 1 (given: {asked.delta:g}).")
-    if analysis.settings.model == OwnProgram.name:
-        raise InputError(
-            "An own Stan program cannot be audited: each of thousands of synthetic tables would need a process "
-            "of its own. Audit one of the built-in models."
-        )
-    if analysis.settings.match_epsilon is not None:
-        raise InputError("These settings match one mechanism's ε to another's; audit them without matching.")
-    n = analysis.selection.records.n
+    subject.check()
+    n = subject.n_records
     if n <= limits.MIN_ROWS:
         raise InputError(
             f"With {n} complete rows none can be removed: at least {limits.MIN_ROWS} must be left."
@@ -164,13 +159,14 @@ def check_request(analysis: Analysis, asked: AuditRequest) -> None:
         )
 
 
-def run_audit(analysis: Analysis, asked: AuditRequest, plan: str = "") -> Audit:
+def run_audit(analysis: Analysis | RecordsAnalysis, asked: AuditRequest, plan: str = "") -> Audit:
     """Audit mechanisms on a table; progress and cancelling go through the analysis.
 
     Parameters
     ----------
-    analysis : Analysis
-        Of the table under the analyst's settings; its risk map, if it has one, is the frozen one.
+    analysis : Analysis or RecordsAnalysis
+        Of the table under the analyst's settings; its risk map, if it has one, is the frozen one. Of whole records the
+        neighbour differs in all sensitive values of a record.
     plan : str
         Digest of the release plan that the settings come from.
 
@@ -180,31 +176,31 @@ def run_audit(analysis: Analysis, asked: AuditRequest, plan: str = "") -> Audit:
         If it cannot be done as asked. FitError if a fit fails; Cancelled passes through. Finished lines are
         kept in the cache, and the same audit goes on from there.
     """
-    check_request(analysis, asked)
+    subject: Subject = OneVariable(analysis) if isinstance(analysis, Analysis) else AuditedRecords(analysis)
+    check_request(subject, asked)
     mechanisms = [find_mechanism(key) for key in asked.mechanisms]
     todo = [
         (m, *source, relation)
         for m in mechanisms
-        for source in _sources(analysis, m, asked)
-        for relation in RELATIONS
+        for source in _sources(subject, m, asked)
+        for relation in source[1].relations(m)
     ]
     error = (1 - asked.confidence) / len(todo)
     lines = []
     for i, (mechanism, source, under, relation) in enumerate(todo):
-        tell = _Steps(analysis.progress, i, len(todo))
+        tell = _Steps(subject.progress, i, len(todo))
         lines.append(_kept_line(under.reporting(tell), mechanism, source, relation, asked, error))
-    table, model = analysis.table, analysis.model
-    columns = analysis.settings.outcome, *analysis.settings.predictors
+    table, described = subject.table, subject.described
     return Audit(
         table=table.name,
-        rows=model.records.n,
-        outcome=analysis.settings.outcome,
-        model=model.label,
-        density_scale=model.density_scale,
+        rows=subject.n_records,
+        outcome=described.outcome,
+        model=described.model,
+        density_scale=described.density_scale,
         confidential=table.confidential,
-        fingerprint=table.fingerprint_of(columns),
-        records=table.fingerprint_of_records(columns),
-        seed=analysis.settings.seed,
+        fingerprint=table.fingerprint_of(described.columns),
+        records=table.fingerprint_of_records(described.columns),
+        seed=subject.settings.seed,
         asked=asked,
         error=error,
         plan=plan,
@@ -226,28 +222,26 @@ class _Steps:
         self._progress(f"{self._line + 1} of {self._lines} · {text}", done)
 
 
-def _sources(analysis: Analysis, mechanism: Mechanism, asked: AuditRequest) -> Iterator[tuple[str, Analysis]]:
-    """Where a mechanism's weights come from, and the analysis that takes them from there."""
+def _sources(subject: Subject, mechanism: Mechanism, asked: AuditRequest) -> Iterator[tuple[str, Subject]]:
+    """Where a mechanism's weights come from, and the subject that takes them from there."""
     if not mechanism.weighted:
-        yield NONE, analysis
+        yield NONE, subject
         return
-    frozen = analysis.settings.risk_reference != "current"
+    frozen = subject.settings.risk_reference != "current"
     if frozen:
-        yield f"{FROZEN} on {analysis.settings.risk_reference}", analysis
+        yield f"{FROZEN} on {subject.settings.risk_reference}", subject
     if not (frozen and asked.as_set):
-        yield CURRENT, analysis.from_current()
+        yield CURRENT, subject.from_current()
 
 
 def _kept_line(
-    analysis: Analysis, mechanism: Mechanism, source: str, relation: str, asked: AuditRequest, error: float
+    subject: Subject, mechanism: Mechanism, source: str, relation: str, asked: AuditRequest, error: float
 ) -> AuditLine:
     """A line, or the one that was computed before: a histogram's noise has no seed and is not drawn again."""
     key = content_key(
         kind="audit",
         made_by=code_version(*CODE),
-        table=analysis.table.fingerprint,
-        settings=analysis.settings.model_dump(mode="json"),
-        reference=analysis.reference_fingerprint,
+        **subject.described.key,
         mechanism=mechanism.key,
         source=source,
         relation=relation,
@@ -256,38 +250,27 @@ def _kept_line(
         error=error,
     )
     line, _ = get_or_compute(
-        analysis.cache,
+        subject.cache,
         AuditLine,
         key,
-        lambda: _line(analysis, mechanism, source, relation, asked, error),
-        lambda: analysis.progress("waiting for the same audit elsewhere", 0.0),
+        lambda: _line(subject, mechanism, source, relation, asked, error),
+        lambda: subject.progress("waiting for the same audit elsewhere", 0.0),
     )
     return line
 
 
 def _line(
-    analysis: Analysis, mechanism: Mechanism, source: str, relation: str, asked: AuditRequest, error: float
+    subject: Subject, mechanism: Mechanism, source: str, relation: str, asked: AuditRequest, error: float
 ) -> AuditLine:
-    result = analysis.run(mechanism.key)
-    weighted = None if mechanism.scheme == HISTOGRAM else analysis.weighted(mechanism)
-    anchored = None if weighted is None else weighted.anchored
-    tried = neighbours(analysis, result, weighted, relation)
+    result = subject.run(mechanism.key)
+    tried = subject.trials(result, relation, asked.runs)
     best: tuple[Any, ...] | None = None
     findings: list[AuditFinding] = []
     ratio = 0.0
     # A claim that is promised does not depend on how well its own fit converged; a measured one does.
     problems = list(result.problems) if result.epsilon_promised is None else []
-    for neighbour in tried:
-        # An anchor that reads no record is found anew on D', where one that does would be another. The draw of a
-        # pilot or of noisy counts is held: fits around two draws differ by chance. So it is where a value is withheld,
-        # since the number of records is public.
-        withheld = relation == REMOVED and mechanism.likelihood == "anchored"
-        held = anchored is not None and anchored.anchor.kind in PAID_FROM_THE_TABLE
-        other = analysis if withheld else analysis.on(neighbour.table, held)
-        if weighted is None:
-            pair = histogram_pair(analysis, other, neighbour, mechanism, asked.runs)
-        else:
-            pair = posterior_pair(analysis, other, neighbour, weighted, asked.runs)
+    for neighbour, runs_of in tried:
+        pair = runs_of()
         problems += pair.problems
         ratio = max(ratio, pair.largest_ratio)
         for found in lower_bound.measure(pair.first, pair.second, error / len(tried), asked.delta):
@@ -301,7 +284,7 @@ def _line(
     claimed = result.epsilon if relation == REMOVED else result.epsilon_replace
     assert claimed is not None
     verdict, why = judge(result, relation, source, claimed, finding.epsilon_lower, reach, problems)
-    if anchored is not None and anchored.anchor.kind in PAID_FROM_THE_TABLE:
+    if subject.holds_draw(mechanism):
         why = f"{why} {DRAW_HELD}".strip()
     return AuditLine(
         mechanism=mechanism.key,

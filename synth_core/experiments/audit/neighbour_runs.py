@@ -7,9 +7,8 @@ converged fit, thinned to its effective sample size, stand for runs; the histogr
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,49 +57,106 @@ class Pair:
     problems: tuple[str, ...] = ()
 
 
-def posterior_pair(
-    analysis: Analysis, other: Analysis, neighbour: Neighbour, weighted: Weighted, runs: int
-) -> Pair:
+@dataclass(frozen=True)
+class Side:
+    """A fit on one of the two tables.
+
+    Attributes
+    ----------
+    analysis : Analysis
+    weighted : Weighted
+        The mechanism's weights on this table.
+    place : int or None
+        Of the differing record among the records of this fit; None where it is not among them.
+    """
+
+    analysis: Analysis
+    weighted: Weighted
+    place: int | None
+
+    @property
+    def other_weights(self) -> Array:
+        """Of the records that both tables have."""
+        weights = self.weighted.weights
+        return weights if self.place is None else np.delete(weights, self.place)
+
+
+@dataclass(frozen=True)
+class _Runs:
+    """One fit on both tables: statistics at every draw, and which draws are runs."""
+
+    posteriors: tuple[Posterior, Posterior]
+    values: tuple[Values, Values]
+    thin: tuple[int, int]
+
+    def rows(self, side: int, runs: int) -> NDArray[np.int64]:
+        """Draws of a table that stand for runs, `runs` of them at most."""
+        rows = np.arange(0, self.posteriors[side].n_draws, self.thin[side])
+        return rows[np.linspace(0, len(rows) - 1, min(runs, len(rows))).astype(int)]
+
+    @property
+    def centred(self) -> tuple[float, float]:
+        """The smallest and the largest log density ratio at any draw."""
+        return _extremes(self.values[0][RATIO], self.values[1][RATIO])
+
+
+def withheld(side: Side) -> Side:
+    """The same table with the record's value withheld: its row stays, and its term is gone."""
+    weights = side.weighted.weights
+    gone = np.arange(len(weights)) == side.place
+    return replace(side, weighted=replace(side.weighted, weights=np.where(gone, 0.0, weights)))
+
+
+Released = Callable[[int, Sequence[Posterior], list[NDArray[np.int64]]], Values]
+
+
+def posterior_pair(fits: dict[str, tuple[Side, Side]], relation: str, runs: int, released: Released) -> Pair:
     """Runs of a posterior mechanism on a table and on its neighbour.
 
     Parameters
     ----------
-    analysis, other : Analysis
-        Of D and of D', under the same settings, risk map and design; the same where a value is only withheld.
-    weighted : Weighted
-        The mechanism's weights on D; those on D' are computed as the mechanism does.
+    fits : dict
+        By a word before the names of its parameters: every fit that one run draws from, on D and on D'. Their
+        posteriors are independent.
+    released : callable
+        Statistics of the synthetic tables, from which table it is (0 or 1), its posteriors, and of each the draws
+        that are runs.
     """
-    mechanism, model = weighted.mechanism, analysis.model
-    if other is analysis:  # the record's value is withheld: its row stays, and its term is gone
-        gone = np.arange(model.records.n) == neighbour.row
-        there = replace(weighted, weights=np.where(gone, 0.0, weighted.weights))
-    else:
-        there = other.weighted(mechanism)
-    fits = [_long(c, w, runs, i) for i, (c, w) in enumerate(((analysis, weighted), (other, there)))]
-    sides = []
-    for posterior in fits:
-        ratio, own = _ratio(analysis, other, neighbour, (weighted, there), posterior)
-        sides.append({RATIO: ratio, TERM: own} | _parameters(model, posterior))
-    kept = _most_different(*sides)
-    found, thinned = [], []
-    for i, (posterior, side) in enumerate(zip(fits, sides, strict=True)):
-        values = {name: side[name] for name in kept}
-        thin = _thin(values)
-        rows = np.arange(0, posterior.n_draws, thin)
-        rows = rows[np.linspace(0, len(rows) - 1, min(runs, len(rows))).astype(int)]
-        rng = np.random.default_rng([analysis.settings.seed, 61, i])
-        text = f"{mechanism.label}: drawing synthetic data {'on the neighbour' if i else 'on the table'}"
-        sets = _predictions(other.model, posterior, rows, rng, partial(analysis.progress, text))
-        released = synthetic_statistics(sets, len(rows), neighbour, analysis)
-        found.append({name: each[rows] for name, each in values.items()} | released)
-        thinned.append(thin)
-    problems = tuple(dict.fromkeys(p for fit in fits for p in fit.diagnostics.problems))
-    largest = _largest_ratio(sides[0][RATIO], sides[1][RATIO])
-    return Pair(found[0], found[1], (thinned[0], thinned[1]), largest, problems)
+    found = {name: _one_fit(*sides, relation, runs, name) for name, sides in fits.items()}
+    kept = _farthest({k: v for each in found.values() for k, v in _distances(each.values).items()})
+    both = []
+    for i in (0, 1):
+        rows = [each.rows(i, runs) for each in found.values()]
+        n_runs = min(map(len, rows))
+        rows = [each[np.linspace(0, len(each) - 1, n_runs).astype(int)] for each in rows]
+        values: Values = {}
+        for each, at in zip(found.values(), rows, strict=True):
+            for name in (RATIO, TERM):
+                values[name] = values.get(name, 0.0) + each.values[i][name][at]
+            values |= {name: each.values[i][name][at] for name in each.values[i] if name in kept}
+        both.append(values | released(i, [each.posteriors[i] for each in found.values()], rows))
+    problems = [p for each in found.values() for fit in each.posteriors for p in fit.diagnostics.problems]
+    thinned = [max(each.thin[i] for each in found.values()) for i in (0, 1)]
+    # Any draw of one fit may meet any draw of another.
+    lowest, highest = np.sum([each.centred for each in found.values()], axis=0)
+    largest = float(max(highest, -lowest))
+    return Pair(both[0], both[1], (thinned[0], thinned[1]), largest, tuple(dict.fromkeys(problems)))
 
 
-def _long(analysis: Analysis, weighted: Weighted, runs: int, which: int) -> Posterior:
+def _one_fit(here: Side, there: Side, relation: str, runs: int, name: str) -> _Runs:
+    posteriors = tuple(_long(side, runs, i) for i, side in enumerate((here, there)))
+    values = []
+    for posterior in posteriors:
+        ratio, own = _ratio(here, there, relation, posterior)
+        values.append({RATIO: ratio, TERM: own} | _parameters(here.analysis.model, posterior, name))
+    kept = {RATIO, TERM} | _farthest(_distances(values))
+    thin = [_thin({k: v for k, v in each.items() if k in kept}) for each in values]
+    return _Runs((posteriors[0], posteriors[1]), (values[0], values[1]), (thin[0], thin[1]))
+
+
+def _long(side: Side, runs: int, which: int) -> Posterior:
     """Draws of the refit that the mechanism makes, enough for the runs after thinning."""
+    analysis, weighted = side.analysis, side.weighted
     label = weighted.mechanism.label
     text = f"{label}: sampling {'the neighbour' if which else 'the table'}"
     fits, s = analysis.fits, analysis.settings
@@ -115,74 +171,73 @@ def _long(analysis: Analysis, weighted: Weighted, runs: int, which: int) -> Post
     return fits.under(s.model_copy(update=changes)).posterior(weighted.weights, weighted.censoring, text)[0]
 
 
-def _ratio(
-    analysis: Analysis,
-    other: Analysis,
-    neighbour: Neighbour,
-    both: tuple[Weighted, Weighted],
-    posterior: Posterior,
-) -> tuple[Array, Array]:
+def _ratio(here: Side, there: Side, relation: str, posterior: Posterior) -> tuple[Array, Array]:
     """log of the two pseudo posteriors' ratio at every draw, up to a constant, and the record's own part
     of it before weighting and clamping.
 
     By Neyman and Pearson the first is the best statistic there is to tell the tables apart; the second
     is the best one if the mechanism does not weight or clamp as it says. Each of shape (n_draws,).
     """
-    here, there = both
-    row, model = neighbour.row, analysis.model
-    n = model.records.n
-    beyond = there.weights if len(there.weights) == n else np.insert(there.weights, row, 0.0)
-    differ = here.weights != beyond
-    at = (
-        there.censoring if len(there.weights) == n else here.censoring
-    )  # an anchor that reads the table differs
-    if at is not None and here.censoring is not None:
-        differ |= here.censoring.offset(n) != at.offset(n)
-    differ = np.union1d(np.flatnonzero(differ), [row])
+    model, tell, mine = here.analysis.model, here.analysis.progress, here.weighted
+    beyond = there.other_weights
+    if here.place is not None:
+        beyond = np.insert(beyond, here.place, 0.0)
+    differ = mine.weights != beyond
+    alike = len(there.weighted.weights) == len(mine.weights)
+    at = there.weighted.censoring if alike else mine.censoring  # an anchor that reads the table differs
+    if at is not None and mine.censoring is not None:
+        differ |= mine.censoring.offset(len(differ)) != at.offset(len(differ))
+    differ = np.flatnonzero(differ)
+    if here.place is not None:
+        differ = np.union1d(differ, [here.place])
     ratio, own = np.zeros(posterior.n_draws), np.zeros(posterior.n_draws)
     step = max(1, model.block_elements // posterior.n_draws)
     for start in range(0, len(differ), step):
         rows = differ[start : start + step]
         log_lik = model.log_lik(posterior.draws, rows)
-        terms = weighted_terms(log_lik, here.weights[rows], here.censoring_of(rows))
+        terms = weighted_terms(log_lik, mine.weights[rows], mine.censoring_of(rows))
         without = weighted_terms(log_lik, beyond[rows], None if at is None else at.of(rows))
-        same = rows != row  # the record itself has another value on the neighbour, or none
+        same = rows != here.place  # the record itself has another value on the neighbour, or none
         ratio += terms.sum(axis=1) - without[:, same].sum(axis=1)
         if not same.all():
             own += log_lik[:, ~same][:, 0]
-        analysis.progress(f"{here.mechanism.label}: density ratios", start / n)
-    if neighbour.relation != REMOVED:
-        log_lik = other.model.log_lik(posterior.draws, np.array([row]))
-        ratio -= weighted_terms(log_lik, there.weights[[row]], there.censoring_of([row]))[:, 0]
+        tell(f"{mine.mechanism.label}: density ratios", start / len(mine.weights))
+    if relation != REMOVED and there.place is not None:
+        row, theirs = np.array([there.place]), there.weighted
+        log_lik = there.analysis.model.log_lik(posterior.draws, row)
+        ratio -= weighted_terms(log_lik, theirs.weights[row], theirs.censoring_of(row))[:, 0]
         own -= log_lik[:, 0]
     return ratio, own
 
 
-def _parameters(model: Model, posterior: Posterior) -> Values:
+def _parameters(model: Model, posterior: Posterior, of: str) -> Values:
     """Every single parameter that log-likelihoods need, by name."""
     found = {}
     for name in model.parameters:
         values = posterior.draws[name]
         if values.ndim == 1:
-            found[name] = values
+            found[of + name] = values
             continue
         flat = values.reshape(len(values), -1)
-        found |= {f"{name}[{j + 1}]": flat[:, j] for j in range(flat.shape[1])}
+        found |= {f"{of}{name}[{j + 1}]": flat[:, j] for j in range(flat.shape[1])}
     return found
 
 
-def _most_different(first: Values, second: Values) -> list[str]:
-    """All statistics, or of many parameters those whose means differ most where thresholds are chosen."""
-    names = list(first)
-    half = len(next(iter(first.values()))) // 2, len(next(iter(second.values()))) // 2
+def _distances(values: Sequence[Values]) -> dict[str, float]:
+    """How far apart the means of every parameter are, where thresholds are chosen, in standard deviations."""
+    first, second = values
 
     def apart(name: str) -> float:
-        a, b = first[name][: half[0]], second[name][: half[1]]
+        a, b = first[name][: len(first[name]) // 2], second[name][: len(second[name]) // 2]
         spread = float(a.std() + b.std())
         return abs(float(a.mean() - b.mean())) / spread if spread > 0 else 0.0
 
-    parameters = sorted(names[2:], key=apart, reverse=True)[:PARAMETERS]
-    return [name for name in names if name in parameters or name in (RATIO, TERM)]
+    return {name: apart(name) for name in first if name not in (RATIO, TERM)}
+
+
+def _farthest(distances: dict[str, float]) -> set[str]:
+    """Of many parameters those that tell the tables apart best."""
+    return set(sorted(distances, key=distances.__getitem__, reverse=True)[:PARAMETERS])
 
 
 def _thin(values: Values) -> int:
@@ -193,21 +248,26 @@ def _thin(values: Values) -> int:
     return max(1, math.ceil(count / max(smallest, 1.0) - 0.05))
 
 
-def _largest_ratio(here: Array, there: Array) -> float:
-    """max |log density ratio| over the draws, its constant estimated from both tables."""
+def _extremes(here: Array, there: Array) -> tuple[float, float]:
+    """The smallest and largest log density ratio over the draws, its constant estimated from both tables."""
     if not (np.isfinite(here).all() and np.isfinite(there).all()):
-        return math.inf
+        return -math.inf, math.inf
 
     def log_mean_exp(values: Array) -> float:
         top = float(values.max())
         return top + float(np.log(np.mean(np.exp(values - top))))
 
     constant = (log_mean_exp(there) - log_mean_exp(-here)) / 2
-    return float(np.abs(np.concatenate([here, there]) - constant).max())
+    values = np.concatenate([here, there]) - constant
+    return float(values.min()), float(values.max())
 
 
-def _predictions(
-    model: Model, posterior: Posterior, rows: Array, rng: np.random.Generator, tell: Callable[[float], None]
+def predictions(
+    model: Model,
+    posterior: Posterior,
+    rows: NDArray[np.int64],
+    rng: np.random.Generator,
+    tell: Callable[[float], None],
 ) -> Iterator[Array]:
     """Synthetic values of the rows that both tables have, one table a run, in batches."""
     step = max(1, BATCH // model.records.n)

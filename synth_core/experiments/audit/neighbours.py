@@ -36,15 +36,15 @@ class Neighbour:
     ----------
     row : int
         Of the differing record, from 0, among the complete rows.
-    value : float or None
-        What its outcome becomes; None where it is removed.
+    value : float, str or None
+        What its outcome becomes, of whole records in words; None where it is removed.
     why : str
         What it was chosen for.
     """
 
     relation: str
     row: int
-    value: float | None
+    value: float | str | None
     why: str
     table: Table
 
@@ -59,9 +59,19 @@ def worst_records(analysis: Analysis, result: Result, weighted: Weighted | None)
     """
     if weighted is None:
         return {int(np.argmax(analysis.selection.records.outcome)): "largest value"}
-    spread = term_spread(analysis, weighted)
-    largest = result.lipschitz_bounds >= result.lipschitz_bounds.max() * (1 - 1e-9)  # clamped bounds tie
     risk = analysis.fits.unweighted_bounds().lipschitz_bounds
+    return standing_out(result.lipschitz_bounds, term_spread(analysis, weighted), risk)
+
+
+def standing_out(bounds: Array, spread: Array, risk: Array) -> dict[int, str]:
+    """Rows with the largest bound, the largest effect on the posterior, and the largest bound without protection.
+
+    Parameters
+    ----------
+    bounds, spread, risk : arrays of shape (n_records,)
+        Of the mechanism, see `term_spread`, and of the unweighted fit.
+    """
+    largest = bounds >= bounds.max() * (1 - 1e-9)  # clamped bounds tie
     found: dict[int, str] = {}
     for score, why in (
         (np.where(largest, spread, -1.0), "largest Δ of a record"),
@@ -75,7 +85,7 @@ def worst_records(analysis: Analysis, result: Result, weighted: Weighted | None)
 
 def term_spread(analysis: Analysis, weighted: Weighted) -> Array:
     """How far every record's term varies over the refit's draws, of shape (n_records,), in nats."""
-    draws, model = _some_draws(analysis, weighted), analysis.model
+    draws, model = some_draws(analysis, weighted), analysis.model
     n_draws = len(next(iter(draws.values())))
     spread, step = np.empty(model.records.n), max(1, model.block_elements // n_draws)
     for start in range(0, model.records.n, step):
@@ -89,7 +99,7 @@ def term_spread(analysis: Analysis, weighted: Weighted) -> Array:
     return np.where(np.isfinite(spread), spread, np.inf)
 
 
-def _some_draws(analysis: Analysis, weighted: Weighted) -> dict[str, Array]:
+def some_draws(analysis: Analysis, weighted: Weighted) -> dict[str, Array]:
     posterior, _ = analysis.fits.posterior(weighted.weights, weighted.censoring)
     return posterior.thinned(DRAWS)
 
@@ -141,9 +151,9 @@ def worst_alternative(analysis: Analysis, weighted: Weighted, result: Result, ro
     gives it, with everything that a map can hold frozen on this table.
     """
     values = alternatives(analysis, weighted.mechanism, row)
-    draws = _some_draws(analysis, weighted)
+    draws = some_draws(analysis, weighted)
     tried = _tried(analysis, row, values)
-    weights = _weights_of_neighbour(tried, analysis, weighted.mechanism, result.tuned)
+    weights = weights_of_neighbour(tried, analysis, weighted.mechanism, result.tuned)
     if weighted.anchored is not None:
         weights = weighted.anchored.weight * weights
     there = weighted.censoring
@@ -192,7 +202,7 @@ def _tried(analysis: Analysis, row: int, values: Array) -> Analysis:
     return analysis.on(Table("alternatives", frame, analysis.table.confidential))
 
 
-def _weights_of_neighbour(
+def weights_of_neighbour(
     tried: Analysis, analysis: Analysis, mechanism: Mechanism, tuned: dict[str, Any]
 ) -> Array:
     if not needs_map(mechanism):

@@ -20,6 +20,7 @@ STATISTICS = (
     5,
     2 + PARAMETERS + 5,
 )  # of a run: of the density ratio and parameters, and of the synthetic values
+EACH_VARIABLE = 4  # more of the synthetic values of whole records, for each sensitive variable
 ROUNDED_TO = 1_000
 
 
@@ -75,13 +76,15 @@ def n_lines(mechanisms: Iterable[Mechanism], frozen: bool, as_set: bool) -> int:
     return len(RELATIONS) * sum(2 if mechanism.weighted and both else 1 for mechanism in mechanisms)
 
 
-def power(claim: float, runs: int, lines: int, confidence: float = 0.95) -> Power:
+def power(claim: float, runs: int, lines: int, confidence: float = 0.95, variables: int = 1) -> Power:
     """What an audit of so many runs on each table can say of a claim.
 
     Parameters
     ----------
     lines : int
         See `n_lines`; they share 1 - `confidence`.
+    variables : int
+        How many sensitive variables a record has.
 
     Examples
     --------
@@ -92,7 +95,8 @@ def power(claim: float, runs: int, lines: int, confidence: float = 0.95) -> Powe
 
     def reach(n: int, which: int) -> float:
         """Half of the runs choose thresholds; statistics in both directions and neighbours share the error."""
-        share = error / NEIGHBOURS[which] / (2 * STATISTICS[which])
+        statistics = STATISTICS[which] + EACH_VARIABLE * (variables - 1)
+        share = error / NEIGHBOURS[which] / (2 * statistics)
         return detectable((n // 2, n // 2), share)
 
     low, high = 1, limits.AUDIT_RUNS[1] // ROUNDED_TO

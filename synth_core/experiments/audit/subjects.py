@@ -6,12 +6,14 @@ from dataclasses import replace
 
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.fits import Progress
+from synth_core.analysis.records.blocks import common_of
+from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.analysis.risk_map import RiskMap
 from synth_core.analysis.settings import Settings, make_settings
 from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.experiments.audit.audit import AuditRequest
-from synth_core.release.plan.frozen_map import load_map
+from synth_core.release.plan.frozen_map import load_maps
 from synth_core.release.plan.plan import Plan
 from synth_core.release.plan.schema import check_schema
 from synth_core.release.run_store import StoredRun
@@ -26,7 +28,7 @@ def of_plan(
     progress: Progress,
     asked: AuditRequest,
     seed: int,
-) -> tuple[Analysis, AuditRequest]:
+) -> tuple[Analysis | RecordsAnalysis, AuditRequest]:
     """A plan's mechanism on a table, with the map that the plan froze.
 
     Raises
@@ -34,20 +36,17 @@ def of_plan(
     InputError
         If the table does not fit the plan, or the map is not the plan's.
     """
-    if plan.blocks:
-        raise InputError(
-            "The audit is of one sensitive variable, and this plan has several: a neighbour that differs in a whole "
-            "record is not among its tests."
-        )
     table = table.with_missing(plan.missing)
     check_schema(plan, table)
-    frozen = None if plan.frozen is None else load_map(plan, risk_map or b"")
-    name = "current" if frozen is None else frozen.name
-    settings = make_settings(
-        **plan.settings.model_dump() | {"seed": seed, "risk_reference": name, "match_epsilon": None}
-    )
-    analysis = Analysis(table, settings, cache, progress, frozen)
-    return analysis, replace(asked, mechanisms=(plan.mechanism,), as_set=True)
+    asked = replace(asked, mechanisms=(plan.mechanism,), as_set=True)
+    frozen = load_maps(plan, risk_map or b"")
+    fixed = {"seed": seed, "risk_reference": frozen[0].name if frozen else "current"}
+    if plan.blocks:
+        blocks = tuple(each.block for each in plan.blocks)
+        common = common_of(plan.settings) | fixed
+        return RecordsAnalysis(table, blocks, common, cache, progress, frozen or None), asked
+    settings = make_settings(**plan.settings.model_dump() | fixed | {"match_epsilon": None})
+    return Analysis(table, settings, cache, progress, frozen[0] if frozen else None), asked
 
 
 def of_run(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from synth_core.analysis.records.records import RecordsResult
 from synth_core.analysis.result import Result
 from synth_core.experiments.audit.neighbours import REMOVED
 from synth_core.mechanisms.catalogue import HISTOGRAM, Mechanism
@@ -29,7 +30,7 @@ CURRENT_PART = (
 
 
 def judge(
-    result: Result,
+    result: Result | RecordsResult,
     relation: str,
     source: str,
     claimed: float,
@@ -41,7 +42,7 @@ def judge(
 
     Parameters
     ----------
-    result : Result
+    result : Result or RecordsResult
         The mechanism's, on the table.
     source : str
         Where the weights come from.

@@ -97,7 +97,7 @@ class ReleaseRun:
     def __init__(
         self,
         request: Request,
-        frozen: RiskMap | None,
+        frozen: tuple[RiskMap, ...],
         ledger: Ledger,
         reserved: Reservation,
         progress: Progress,
@@ -127,23 +127,23 @@ class ReleaseRun:
             self.source.anchor,
         )
 
-    def _whole(self, seed: int, frozen: RiskMap | None, cache: Cache, progress: Progress) -> Source:
+    def _whole(self, seed: int, frozen: tuple[RiskMap, ...], cache: Cache, progress: Progress) -> Source:
         """Several sensitive variables."""
         analysis = RecordsAnalysis(
             self.request.table,
             tuple(each.block for each in self.plan.blocks),
-            common_of(self.plan.settings) | {"seed": seed},
+            common_of(self.plan.settings) | {"seed": seed, "risk_reference": _reference_name(frozen)},
             cache,
             progress,
+            frozen or None,
             entropy=self.reserved.secret,
         )
-        return of_records(analysis, analysis.run(self.plan.mechanism))
+        return of_records(self.plan, analysis, analysis.run(self.plan.mechanism))
 
-    def _one(self, seed: int, frozen: RiskMap | None, cache: Cache, progress: Progress) -> Source:
+    def _one(self, seed: int, frozen: tuple[RiskMap, ...], cache: Cache, progress: Progress) -> Source:
         """One sensitive variable."""
         request, ledger = self.request, self.ledger
-        reference = "current" if frozen is None else frozen.name
-        anchor, fixed = None, {"seed": seed, "risk_reference": reference, "match_epsilon": None}
+        anchor, fixed = None, {"seed": seed, "risk_reference": _reference_name(frozen), "match_epsilon": None}
         if self.plan.point.likelihood == "anchored" and self.plan.settings.reads_series:
             anchor = last_releases(ledger, request.name, self.plan, request.id)
         takes_prior = family(self.plan.settings.model).takes_anchor_prior
@@ -155,7 +155,7 @@ class ReleaseRun:
             settings,
             cache,
             progress,
-            frozen,
+            frozen[0] if frozen else None,
             entropy=self.reserved.secret,
             anchor=None if anchor is None else anchor.table,
         )
@@ -218,6 +218,10 @@ class ReleaseRun:
             f"{folder}-releasable.zip": bundle.zip_bytes(public, folder),
             f"{folder}-INTERNAL.zip": bundle.zip_bytes(internal, f"{folder}-INTERNAL"),
         }
+
+
+def _reference_name(frozen: tuple[RiskMap, ...]) -> str:
+    return frozen[0].name if frozen else "current"
 
 
 def _script(request: Request) -> str:

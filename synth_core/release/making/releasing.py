@@ -27,7 +27,7 @@ from synth_core.release.ledger.ledger import Ledger
 from synth_core.release.ledger.limit_room import check_count
 from synth_core.release.making.drawing import ReleaseRun, Request, working_directory
 from synth_core.release.output import bundle, gate
-from synth_core.release.plan.frozen_map import load_map
+from synth_core.release.plan.frozen_map import load_maps
 from synth_core.release.plan.schema import check_schema
 from synth_core.release.report.audit_summary import parse_audit
 from synth_core.release.state import private_directory
@@ -67,7 +67,7 @@ def release(request: Request, progress: Progress = lambda text, share: None) -> 
     check_schema(request.plan, request.table)
     if request.audit:
         parse_audit(request.audit.encode(), request.plan, request.fingerprints)
-    frozen = None if request.plan.frozen is None else load_map(request.plan, request.risk_map or b"")
+    frozen = load_maps(request.plan, request.risk_map or b"")
     lock = private_directory("locks") / request.id
     with file_lock(lock, lambda: progress("waiting for the same release elsewhere", 0.0)):
         ledger = Ledger()

@@ -84,7 +84,8 @@ class Fitted:
     design : array of shape (n_records, n_columns)
         Of the predictors.
     beyond : float or None
-        The share of records that are riskier than any of the table of the frozen map; None without one.
+        The share of records that are riskier than any of the table of the frozen map, of whole records in the block
+        where it is largest; None without one.
     """
 
     result: Result | RecordsResult
@@ -192,7 +193,7 @@ def _target(plan: Plan, result: Result | RecordsResult) -> GateCheck:
 
 def _growth(plan: Plan, result: Result | RecordsResult) -> GateCheck:
     check = partial(GateCheck, "growth", "Growth of Δ over the draws")
-    if plan.strict or isinstance(result, RecordsResult) or not result.growth.size:
+    if plan.strict or not result.growth.size:
         return check(PASS, "ε does not depend on the draws.", "ε does not depend on the draws.")
     growth = result.growth
     last, half, tenth = growth[-1], growth[len(growth) // 2 - 1], growth[max(0, len(growth) // 10 - 1)]
@@ -309,9 +310,10 @@ def _map(fitted: Fitted) -> GateCheck:
         fitted.result,
         fitted.beyond,
     )
-    if beyond is None or isinstance(result, RecordsResult):
+    if beyond is None:
         return check(PASS, "none is used", "No risk map is used, or a frozen one that fits.")
-    share = result.n_zero_weight / max(1, len(result.weights))
+    fits = [part.result for part in result.parts] if isinstance(result, RecordsResult) else [result]
+    share = max(each.n_zero_weight / max(1, len(each.weights)) for each in fits)
     drifted = beyond > 0.05
     return check(
         WARN if drifted else PASS,

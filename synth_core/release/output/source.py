@@ -79,7 +79,7 @@ def of_one(plan: Plan, analysis: Analysis, result: Result) -> Source:
     )
 
 
-def of_records(analysis: RecordsAnalysis, result: RecordsResult) -> Source:
+def of_records(plan: Plan, analysis: RecordsAnalysis, result: RecordsResult) -> Source:
     """Of several."""
     values = [part.part for part in result.parts if not part.part.of_missing]
     table = analysis.table
@@ -88,16 +88,18 @@ def of_records(analysis: RecordsAnalysis, result: RecordsResult) -> Source:
     numbers = {
         "n": table.rows,
         "epsilon": result.epsilon,
-        "n_truncated": 0,
+        "n_truncated": max(part.result.n_truncated for part in result.parts),
         "n_censored": max(part.result.n_censored for part in result.parts),
         "ecdf_max": max(part.distance for part in result.parts),
         "ecdf_avg": measures.association,
         "overlap": None,
     }
     rows = np.flatnonzero(analysis.records.complete) + 1
+    shares = [beyond_map(plan, each) for each in analysis.analyses(plan.point.likelihood == "anchored")]
+    beyond = [each for each in shares if each is not None]
     return Source(
         table,
-        Fitted(result, confidential, analysis.public_design),
+        Fitted(result, confidential, analysis.public_design, max(beyond) if beyond else None),
         {p.name: np.stack([each[p.name] for each in result.drawn]) for p in values},
         table.frame[list(analysis.predictors)],
         analysis.records.dropped,

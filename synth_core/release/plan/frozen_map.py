@@ -22,6 +22,7 @@ import numpy as np
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.mechanism_weights import weights_of
 from synth_core.analysis.risk_map import FrozenReweighting, RiskMap, map_of
+from synth_core.analysis.settings import Settings
 from synth_core.data.design import DesignTransform
 from synth_core.engine.sampling import Diagnostics, Posterior
 from synth_core.errors import InputError
@@ -30,7 +31,7 @@ from synth_core.mechanisms.ranges import tail_start
 from synth_core.mechanisms.schemes import SCHEMES
 from synth_core.models import OwnProgram, build_model, family
 from synth_core.models.base import Records
-from synth_core.release.plan.plan import Plan
+from synth_core.release.plan.plan import FrozenFile, Plan
 from synth_core.system import files, limits
 
 SUFFIX = ".riskmap.npz"
@@ -135,29 +136,68 @@ def find_map(plan: Plan, directories: list[Path]) -> bytes | None:
     )
 
 
-def load_map(plan: Plan, content: bytes) -> RiskMap:
-    """The risk map of a plan from its file's bytes.
+def pack(maps: list[bytes]) -> bytes:
+    """The maps of whole records, one for each part, as one file."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
+        for place, content in enumerate(maps):
+            archive.writestr(zipfile.ZipInfo(_member(place)), content)
+    return stream.getvalue()
+
+
+def _member(place: int) -> str:
+    return f"{place}.npz"
+
+
+def _unpacked(content: bytes, n_parts: int) -> list[bytes]:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        entries = archive.infolist()
+        if [entry.filename for entry in entries] != [_member(place) for place in range(n_parts)]:
+            raise InputError("The risk map has not one part for each that the plan fits.")
+        if sum(entry.file_size for entry in entries) > limits.MAX_RISK_MAP_BYTES:
+            raise InputError("The risk map unpacks to more than any that this program wrote.")
+        return [archive.read(entry) for entry in entries]
+
+
+def load_maps(plan: Plan, content: bytes) -> tuple[RiskMap, ...]:
+    """The risk maps of a plan from its file's bytes: one, or of whole records one for each part; none if it has none.
 
     Raises
     ------
     InputError
         If the file is another one than the plan names, or is damaged.
     """
-    assert plan.frozen is not None
+    if plan.frozen is None:
+        return ()
     if hashlib.sha256(content).hexdigest() != plan.frozen.sha256:
         raise InputError("The risk map is not the one that the plan was made with (its checksum differs).")
     try:
-        found = _parse(plan, content)
-        _try(plan, found)
-        return found
+        if not plan.blocks:
+            return (_sound(plan.frozen, plan.settings, content),)
+        settings = [part.settings for part in plan.parts]
+        parts = zip(settings, _unpacked(content, len(settings)), strict=True)
+        return tuple(_sound(plan.frozen, each, part, f":{i}") for i, (each, part) in enumerate(parts))
     except InputError:
         raise
     except Exception:  # the readers of zip, NumPy and JSON raise many kinds
         raise InputError("The risk map beside the plan cannot be read; make the plan again.") from None
 
 
-def _parse(plan: Plan, content: bytes) -> RiskMap:
-    assert plan.frozen is not None
+def load_map(plan: Plan, content: bytes) -> RiskMap:
+    """The risk map of a plan of one sensitive variable; raises InputError as `load_maps` does."""
+    if plan.blocks:
+        raise InputError("The plan's risk map is of whole records. Take the table that it was frozen on.")
+    [found] = load_maps(plan, content)
+    return found
+
+
+def _sound(file: FrozenFile, settings: Settings, content: bytes, part: str = "") -> RiskMap:
+    found = _parse(file, content, part)
+    _try(settings, found)
+    return found
+
+
+def _parse(file: FrozenFile, content: bytes, part: str) -> RiskMap:
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         unpacked = sum(entry.file_size for entry in archive.infolist())
     if unpacked > limits.MAX_RISK_MAP_BYTES:
@@ -188,28 +228,28 @@ def _parse(plan: Plan, content: bytes) -> RiskMap:
 
     weighted = meta["weighted"]
     how = None
-    if weighted is not None and plan.frozen.k is not None:
+    if weighted is not None and file.k is not None:
         how = FrozenReweighting(
-            plan.frozen.k, posterior("weighted:", weighted["diagnostics"]), float(weighted["lipschitz_bound"])
+            file.k, posterior("weighted:", weighted["diagnostics"]), float(weighted["lipschitz_bound"])
         )
     return RiskMap(
         name=str(meta["name"]),
         fingerprint=str(meta["fingerprint"]),
         records=str(meta.get("records", "")),
-        key=f"{plan.frozen.sha256}:{plan.frozen.k}:{plan.frozen.scalar}",
+        key=f"{file.sha256}:{file.k}:{file.scalar}{part}",
         transform=transform,
         posterior=posterior("draw:", meta["diagnostics"]),
         spans=spans,
         lipschitz_bound=float(meta["lipschitz_bound"]),
         outcome=arrays["outcome"],
-        scalar=plan.frozen.scalar,
+        scalar=file.scalar,
         reweighting=how,
         tail_from=meta["tail_from"],
         closed=True,
     )
 
 
-def _try(plan: Plan, found: RiskMap) -> None:
+def _try(s: Settings, found: RiskMap) -> None:
     """Made-up records of every category have likelihoods under the draws, or these are of another model.
 
     Raises
@@ -217,7 +257,6 @@ def _try(plan: Plan, found: RiskMap) -> None:
     Exception
         Of any kind, if they have none.
     """
-    s = plan.settings
     design = found.transform.specimen()
     if s.model == OwnProgram.name:
         return  # it would have to run: its own checks come first
@@ -225,7 +264,15 @@ def _try(plan: Plan, found: RiskMap) -> None:
     outcome = np.ceil(max(1.0, 1.0 - s.offset)) + np.arange(n)
     if s.bounds is not None and family(s.model).needs_bounds:
         outcome = np.linspace(*s.bounds, n + 2)[1:-1]
-    model = build_model(s.model, Records(outcome, design, found.transform.names), **s.model_options)
+    if s.outcome_categories:
+        outcome = np.arange(n) % len(s.outcome_categories)
+    if s.bracket_edges:
+        outcome = np.linspace(s.bracket_edges[0], s.bracket_edges[-1], n + 2)[1:-1]
+    # Earlier sensitive variables: all of them at nought.
+    names = [name for each in s.earlier for name in each.column_names]
+    design = np.hstack([design, np.zeros((n, len(names)))])
+    records = Records(outcome.astype(float), design, (*found.transform.names, *names))
+    model = build_model(s.model, records, **s.model_options)
     posteriors = [found.posterior] + ([] if found.reweighting is None else [found.reweighting.posterior])
     for posterior in posteriors:
         if model.log_lik(posterior.draws, np.arange(n)).shape != (posterior.n_draws, n):

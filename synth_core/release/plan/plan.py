@@ -220,11 +220,11 @@ class Plan(_Closed):
         return self
 
     @model_validator(mode="after")
-    def _blocks_are_strict(self) -> Plan:
+    def _blocks_are_planned(self) -> Plan:
         if not self.blocks:
             return self
         if not of_blocks(self.point):
-            raise ValueError(f"with several sensitive variables {ONLY_STRICT}")
+            raise ValueError(f"with several sensitive variables {OF_BLOCKS}")
         if self.blocks[0].name != self.settings.outcome:
             raise ValueError("the outcome of the settings must be the first block")
         return self
@@ -312,15 +312,18 @@ def has_rho(point: Mechanism, tuned_on: str) -> bool:
     return tuned_on != "confidential" and point.guarantee("closed").strict
 
 
-ONLY_STRICT = (
-    "a plan takes a strict mechanism without weights: censored, or anchored with a pilot. Weights would need a frozen "
-    "risk map for each variable"
+OF_BLOCKS = (
+    "a plan takes a strict mechanism (censored, anchored) or weights that a frozen risk map of each variable gives "
+    "(weighted, censored_weighted), of the whole range; nothing that is solved for, such as a scalar weight or "
+    "re-weighting"
 )
 
 
 def of_blocks(point: Mechanism) -> bool:
     """Whether a plan of several sensitive variables takes a mechanism: a term reads its own record alone."""
-    return point.keeps_epsilon and point.scheme != HISTOGRAM and not needs_map(point)
+    solved = point.single_weight or "reweighting" in point.adjustments
+    promises = point.keeps_epsilon or point.weighted
+    return promises and point.scheme != HISTOGRAM and point.standard == "whole" and not solved
 
 
 def needs_map(point: Mechanism, settings: Settings | None = None) -> bool:

@@ -20,10 +20,10 @@ from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import NO_TABLE, Mechanism, find_mechanism
 from synth_core.mechanisms.guarantees import safety_factor
 from synth_core.release.bounded_text import validated
-from synth_core.release.plan.frozen_map import freeze, store_map, to_bytes
+from synth_core.release.plan.frozen_map import freeze, pack, store_map, to_bytes
 from synth_core.release.plan.plan import (
     FORMAT,
-    ONLY_STRICT,
+    OF_BLOCKS,
     UNPLANNED,
     ColumnSchema,
     Plan,
@@ -76,8 +76,7 @@ def make_plan(analysis: Analysis, result: Result, decision: Decision) -> tuple[P
     frozen_map = freeze(final, point, result.tuned) if needs_map(point, s) else None
     content = None if frozen_map is None else to_bytes(frozen_map)
     strict = point.keeps_epsilon
-    safety = 1.0 if strict else safety_factor(analysis.model.records.n)
-    target = s.epsilon if strict else decision.target_epsilon or math.ceil(result.epsilon * safety * 10) / 10
+    safety, target = _promised(decision, s, strict, result.epsilon, analysis.model.records.n)
     _check_target(decision, s, strict)
     flat = flatten(result)
     utility = {"ecdf_max": flat.ecdf_max, "ecdf_avg": flat.ecdf_avg}
@@ -108,8 +107,10 @@ def make_plan(analysis: Analysis, result: Result, decision: Decision) -> tuple[P
     return validated(Plan, values, "plan"), content
 
 
-def make_records_plan(analysis: RecordsAnalysis, result: RecordsResult, decision: Decision) -> Plan:
-    """A plan of several sensitive variables.
+def make_records_plan(
+    analysis: RecordsAnalysis, result: RecordsResult, decision: Decision
+) -> tuple[Plan, bytes | None]:
+    """A plan of several sensitive variables and, where it needs them, the bytes of a frozen risk map of each part.
 
     Parameters
     ----------
@@ -119,14 +120,23 @@ def make_records_plan(analysis: RecordsAnalysis, result: RecordsResult, decision
     Raises
     ------
     InputError
-        As `make_plan`; or if the mechanism has weights.
+        As `make_plan`; or if the mechanism is none of `of_blocks`.
     """
     point = result.point
     if not of_blocks(point):
-        raise InputError(f"{point.label}: with several sensitive variables {ONLY_STRICT}.")
+        raise InputError(f"{point.label}: with several sensitive variables {OF_BLOCKS}.")
     s = settings_of_first(analysis.blocks, analysis.common)
     _check_anchor(point, s)
-    _check_target(decision, s, True)
+    strict = point.keeps_epsilon
+    _check_target(decision, s, strict)
+    safety, target = _promised(decision, s, strict, result.epsilon, analysis.table.rows)
+    content = None
+    if needs_map(point, s):
+        analyses = analysis.analyses(point.likelihood == "anchored")
+        frozen = [
+            freeze(each, point, part.result.tuned) for each, part in zip(analyses, result.parts, strict=True)
+        ]
+        content = pack([to_bytes(each) for each in frozen])
     outcomes = {part.name: part.settings for part in analysis.parts if not part.of_missing}
     # The plan says of all columns what means missing, as it does of a single variable's.
     table = analysis.loaded.with_missing(
@@ -137,7 +147,9 @@ def make_records_plan(analysis: RecordsAnalysis, result: RecordsResult, decision
     )
     values = _values(decision, table, s, columns) | {
         "mechanism": result.mechanism,
-        "target_epsilon": s.epsilon,
+        "target_epsilon": target,
+        "safety": safety,
+        "frozen": None if content is None else {"sha256": hashlib.sha256(content).hexdigest()},
         "blocks": [PlannedBlock.of(block) for block in analysis.blocks],
     }
     measures = {"ecdf_max": max(part.distance for part in result.parts)}
@@ -145,7 +157,17 @@ def make_records_plan(analysis: RecordsAnalysis, result: RecordsResult, decision
         k: v for k, v in asdict(result.measures).items() if isinstance(v, float) and math.isfinite(v)
     }
     values["tuned_on"] |= {"epsilon": result.epsilon, "utility": measures}
-    return validated(Plan, values, "plan")
+    return validated(Plan, values, "plan"), content
+
+
+def _promised(
+    decision: Decision, settings: Settings, strict: bool, measured: float, n_records: int
+) -> tuple[float, float]:
+    """The factor of safety and the target: the setting of a strict mechanism, else what was asked or measured."""
+    if strict:
+        return 1.0, settings.epsilon
+    safety = safety_factor(n_records)
+    return safety, decision.target_epsilon or math.ceil(measured * safety * 10) / 10
 
 
 def _check_anchor(point: Mechanism, settings: Settings) -> None:

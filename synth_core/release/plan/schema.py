@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from synth_core.analysis.settings import Settings
-from synth_core.data.table import Table, category_codes, numeric_outcome
+from synth_core.data.table import Table, numeric_outcome, undeclared
 from synth_core.errors import InputError
 from synth_core.release.bounded_text import printable
 from synth_core.release.plan.plan import ColumnSchema, Plan
@@ -75,11 +75,11 @@ def _differences(plan: Plan, column: ColumnSchema, table: Table) -> list[str]:
     if kind == "empty":
         return ["has no values"]
     if column.kind == "category" and column.role == "outcome":
-        try:
-            category_codes(table, column.name, tuple(map(str, column.levels)))
-        except InputError:
-            return ["holds something else than the declared categories"]
-        return []
+        other = undeclared(table, column.name, tuple(map(str, column.levels)))
+        if not other.any():
+            return []
+        first = int(np.argmax(other)) + 1
+        return [f"has {int(other.sum()):,} values that are no declared category (first in row {first:,})"]
     if column.kind == "category":
         values = series.astype("object")
         unknown = values.notna() & ~values.isin(list(column.levels))

@@ -7,7 +7,7 @@ import streamlit as st
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.mechanisms.composition import DELTA
-from synth_core.release.plan.plan import ONLY_STRICT, TUNED_ON, WARNINGS, Plan, has_rho
+from synth_core.release.plan.plan import OF_BLOCKS, TUNED_ON, WARNINGS, Plan, has_rho
 from synth_core.system import limits
 from synth_core.ui.compare.scenarios import proposed_reason
 from synth_core.ui.release import desk, plan_actions
@@ -41,7 +41,7 @@ def plan_form() -> None:
     if choices.whole:
         names = plain(", ".join(block.name for block in choices.whole))
         st.info(
-            f"The plan is of whole records: {names}. With several sensitive variables {ONLY_STRICT}.",
+            f"The plan is of whole records: {names}. With several sensitive variables {OF_BLOCKS}.",
             icon=":material/info:",
         )
     chosen = choices.mechanisms or ("weighted",)

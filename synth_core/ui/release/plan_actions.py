@@ -11,8 +11,8 @@ from synth_core.errors import InputError
 from synth_core.jobs.tasks import plan_task
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.release.bounded_text import slug, words
-from synth_core.release.plan.frozen_map import SUFFIX, find_map, load_map, store_map
-from synth_core.release.plan.plan import ONLY_STRICT, Plan, of_blocks, parse_plan
+from synth_core.release.plan.frozen_map import SUFFIX, find_map, load_maps, store_map
+from synth_core.release.plan.plan import OF_BLOCKS, Plan, of_blocks, parse_plan
 from synth_core.release.plan.planning import Decision
 from synth_core.release.state import plans_directory
 from synth_core.ui.release import desk
@@ -70,7 +70,7 @@ def make_plan(shown: str) -> None:
     whole = browser.choices.whole
     if whole and not of_blocks(find_mechanism(form["mechanism"])):
         raise InputError(
-            f"{find_mechanism(form['mechanism']).label}: with several sensitive variables {ONLY_STRICT}."
+            f"{find_mechanism(form['mechanism']).label}: with several sensitive variables {OF_BLOCKS}."
         )
     task = plan_task(browser.table, session.settings(), form["mechanism"], decision, browser.reference, whole)
     desk.start(task, "plan")
@@ -94,7 +94,7 @@ def open_plan(plan_file: Any, map_file: Any) -> None:
     if plan.frozen is not None:
         if map_file is not None:
             content = map_file.getvalue()
-            load_map(plan, content)  # the right one, and sound
+            load_maps(plan, content)  # the right one, and sound
             store_map(content, plans_directory())
         find_map(plan, [plans_directory()])
     session.current().desk = Desk(plan)

@@ -97,6 +97,7 @@ def _say_power(plan: Plan | None, chosen: list[str], runs: int) -> None:
     browser = session.current()
     frozen = browser.reference is not None if plan is None else plan.frozen is not None
     lines = n_lines(map(find_mechanism, chosen), frozen, plan is not None)
+    variables = max(1, len(browser.choices.whole if plan is None else plan.blocks))
     weak: list[str] = []
     strong: list[str] = []
     unknown: list[str] = []
@@ -106,7 +107,7 @@ def _say_power(plan: Plan | None, chosen: list[str], runs: int) -> None:
         if claim is None:
             unknown.append(label)
             continue
-        found = power(claim, runs, lines)
+        found = power(claim, runs, lines, variables=variables)
         (strong if found.claim < found.surely else weak).append(f"{label}: {found.words}")
     if weak:
         st.warning(plain(". ".join(weak) + "."), icon=":material/bolt:")
@@ -136,7 +137,11 @@ def _start(plan: Plan | None, chosen: Any, runs: int) -> None:
         task = audit_task(browser.table, session.settings(), AuditRequest((plan.mechanism,), runs), plan=plan)
     else:
         task = audit_task(
-            browser.table, session.settings(), AuditRequest(tuple(chosen), runs), browser.reference
+            browser.table,
+            session.settings(),
+            AuditRequest(tuple(chosen), runs),
+            browser.reference,
+            blocks=browser.choices.whole,
         )
     browser.desk.audit = ""
     background.start(KIND, [task])

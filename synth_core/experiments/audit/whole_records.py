@@ -1,0 +1,312 @@
+"""An audit of whole records: the neighbour differs in everything that is sensitive about one record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.fits import Progress
+from synth_core.analysis.records.blocks import PRESENCE, Part, missing_name
+from synth_core.analysis.records.records import RecordsAnalysis, RecordsResult, of_all
+from synth_core.analysis.settings import Settings
+from synth_core.data.table import Table, outcome_values
+from synth_core.engine.sampling import Posterior
+from synth_core.errors import InputError
+from synth_core.experiments.audit.audited import Described, FindNeighbours, drawn_from_it
+from synth_core.experiments.audit.neighbour_runs import Pair, Side, Values, posterior_pair, withheld
+from synth_core.experiments.audit.neighbours import (
+    ALTERNATIVES,
+    RELATIONS,
+    REMOVED,
+    Neighbour,
+    some_draws,
+    standing_out,
+    term_spread,
+    weights_of_neighbour,
+)
+from synth_core.mechanisms.bounds import joint_lipschitz_bounds
+from synth_core.mechanisms.catalogue import HISTOGRAM, Mechanism
+from synth_core.mechanisms.censoring import weighted_terms
+from synth_core.models import OwnProgram
+from synth_core.models.base import Records
+
+Array = NDArray[np.float64]
+
+
+class AuditedRecords:
+    """Whole records: one run is a draw of every block's posterior, and the synthetic records drawn with them."""
+
+    def __init__(self, analysis: RecordsAnalysis):
+        self.analysis = analysis
+        self.settings: Settings = analysis.parts[0].settings
+        self.table, self.cache, self.progress = analysis.loaded, analysis.cache, analysis.progress
+        self.n_records = analysis.table.rows
+
+    @property
+    def described(self) -> Described:
+        parts = self.analysis.parts
+        models = [each.model for each in self.analysis.analyses(False)]
+        names = tuple(block.name for block in self.analysis.blocks)
+        key = {
+            "table": self.table.fingerprint,
+            "settings": [part.settings.model_dump(mode="json") for part in parts],
+            "blocks": [[part.name, part.block.missing, part.of_missing] for part in parts],
+            "reference": [each.reference_fingerprint for each in self.analysis.analyses(False)],
+        }
+        return Described(
+            ", ".join(names),
+            "; ".join(f"{part.name}: {model.label}" for part, model in zip(parts, models, strict=True)),
+            "; ".join(
+                f"{part.name}: {model.density_scale}" for part, model in zip(parts, models, strict=True)
+            ),
+            (*names, *self.analysis.predictors),
+            key,
+        )
+
+    def check(self) -> None:
+        for part in self.analysis.parts:
+            if part.settings.model == OwnProgram.name:
+                raise InputError(
+                    f"Block '{part.name}': an own Stan program cannot be audited. Take one of the built-in models."
+                )
+
+    def reporting(self, progress: Progress) -> AuditedRecords:
+        return AuditedRecords(self.analysis.reporting(progress))
+
+    def from_current(self) -> AuditedRecords:
+        return AuditedRecords(self.analysis.from_current())
+
+    def relations(self, mechanism: Mechanism) -> tuple[str, ...]:
+        """What replacing a record costs is promised by strict mechanisms, and measured of none."""
+        strict = mechanism.keeps_epsilon and mechanism.scheme != HISTOGRAM
+        return RELATIONS if strict else (REMOVED,)
+
+    def run(self, key: str) -> RecordsResult:
+        return self.analysis.run(key)
+
+    def holds_draw(self, mechanism: Mechanism) -> bool:
+        anchored = mechanism.likelihood == "anchored"
+        return anchored and any(
+            drawn_from_it(each.weighted(mechanism)) for each in self.analysis.analyses(anchored)
+        )
+
+    def trials(self, result: RecordsResult, relation: str, runs: int) -> FindNeighbours:
+        tried = _Trials(self.analysis, result, relation, runs)
+        return [(neighbour, partial(tried.pair, neighbour)) for neighbour in tried.neighbours()]
+
+
+class _Trials:
+    """The neighbours of one mechanism and one relation."""
+
+    def __init__(self, analysis: RecordsAnalysis, result: RecordsResult, relation: str, runs: int):
+        self.analysis, self.result, self.relation, self.runs = analysis, result, relation, runs
+        self.mechanism, self.table, self.parts = result.point, analysis.table, analysis.parts
+        self.anchored = self.mechanism.likelihood == "anchored"
+        self.analyses = analysis.analyses(self.anchored)
+        self.weighted = [each.weighted(self.mechanism) for each in self.analyses]
+
+    def neighbours(self) -> list[Neighbour]:
+        """Of the worst records."""
+        return [self._neighbour(row, why) for row, why in self._worst().items()]
+
+    def _neighbour(self, row: int, why: str) -> Neighbour:
+        name, confidential = "a neighbouring table", self.table.confidential
+        if self.relation == REMOVED:
+            return Neighbour(REMOVED, row, None, why, Table(name, self._without(row), confidential))
+        frame, values = self.table.frame.copy(), self._alternative(row)
+        for column in values.index:
+            frame[column] = frame[column].where(frame.index != row, values[column])
+        said = ", ".join(f"{block.name} = {_said(values[block.name])}" for block in self.analysis.blocks)
+        return Neighbour(self.relation, row, said, why, Table(name, frame, confidential))
+
+    def _without(self, row: int) -> pd.DataFrame:
+        return self.table.frame.drop(index=row).reset_index(drop=True)
+
+    def _worst(self) -> dict[int, str]:
+        spread = np.zeros(self.table.rows)
+        for each, weighted in zip(self.analyses, self.weighted, strict=True):
+            spread[each.selection.complete] += term_spread(each, weighted)
+        plain = [each.fits.unweighted_bounds() for each in self.analyses]
+        risk = joint_lipschitz_bounds(
+            [
+                of_all(bounds, each.selection.complete)
+                for each, bounds in zip(self.analyses, plain, strict=True)
+            ]
+        )
+        return standing_out(self.result.lipschitz_bounds, spread, risk)
+
+    def _place(self, part: Analysis, row: int) -> int | None:
+        """Of a record among those of a part; None where its value is missing."""
+        complete = part.selection.complete
+        return int(complete[:row].sum()) if complete[row] else None
+
+    def pair(self, neighbour: Neighbour) -> Pair:
+        """Runs on the table and on a neighbour."""
+        row, fits = neighbour.row, {}
+        # Weights that the table gives move with it. All else is held where a record is withheld.
+        moves = self.mechanism.weighted and self.analyses[0].weights_from == "current" and not self.anchored
+        dropped = self.relation == REMOVED and moves
+        for part, each, weighted in zip(self.parts, self.analyses, self.weighted, strict=True):
+            here = Side(each, weighted, self._place(each, row))
+            if self.relation == REMOVED and not dropped:
+                there = withheld(here)
+            else:
+                other = each.on(neighbour.table, self.anchored)
+                there = Side(
+                    other, other.weighted(self.mechanism), None if dropped else self._place(other, row)
+                )
+            fits[f"{part.name}: "] = here, there
+        return posterior_pair(fits, self.relation, self.runs, partial(self._released, row, dropped))
+
+    # -- what a record may be replaced by --------------------------------------------------------
+
+    @cached_property
+    def _groups(self) -> list[list[str]]:
+        """Columns that belong to one variable: its values, and whether they are missing."""
+        return [
+            [block.name, *([] if block.missing is None else [missing_name(block.name)])]
+            for block in self.analysis.blocks
+        ]
+
+    def _candidates(self, row: int) -> pd.DataFrame:
+        """Sensitive values of other records: as they stand, and every variable from another one."""
+        rng = np.random.default_rng([self.analysis.seed, 64, row])
+        others = np.delete(np.arange(self.table.rows), row)
+        whole = rng.permutation(others)[: ALTERNATIVES // 2]
+        frame = self.table.frame
+        mixed = [
+            frame[names].iloc[rng.choice(others, ALTERNATIVES // 2)].reset_index(drop=True)
+            for names in self._groups
+        ]
+        columns = [name for names in self._groups for name in names]
+        return pd.concat([frame[columns].iloc[whole], pd.concat(mixed, axis=1)], ignore_index=True)
+
+    def _alternative(self, row: int) -> pd.Series:
+        """The candidate that moves the sum of the record's terms most, over all combinations of draws."""
+        tried = self._candidates(row)
+        frame = self.table.frame
+        rows = frame.iloc[[row] * len(tried)].reset_index(drop=True)
+        rows[list(tried.columns)] = tried
+        # After the table itself: each part then has as many values as any fit needs.
+        table = Table("alternatives", pd.concat([frame, rows], ignore_index=True), self.table.confidential)
+        moved = np.zeros(len(tried))
+        for each, weighted in zip(self.analyses, self.weighted, strict=True):
+            draws, place = some_draws(each, weighted), self._place(each, row)
+            own: Any = 0.0
+            if place is not None:
+                at = np.array([place])
+                own = weighted_terms(
+                    each.model.log_lik(draws, at), weighted.weights[at], weighted.censoring_of(at)
+                )
+            terms = np.zeros((len(next(iter(draws.values()))), len(tried)))
+            other = each.on(table)
+            there = other.selection.complete[len(frame) :]
+            at = np.arange(len(frame), table.rows)[there]
+            at = (np.cumsum(other.selection.complete) - 1)[at]
+            weights = weights_of_neighbour(other, each, self.mechanism, self.result.tuned)[at]
+            censoring = weighted.censoring
+            if weighted.anchored is not None:
+                weights = weighted.anchored.weight * weights
+                anchor = weighted.anchored.anchor.log_lik(other.fits)
+                censoring = replace(weighted.anchored.censoring, anchor=anchor).of(at)
+            terms[:, there] = weighted_terms(other.model.log_lik(draws, at), weights, censoring)
+            with np.errstate(invalid="ignore"):
+                spread = np.ptp(own - terms, axis=0)
+            moved += np.where(np.isfinite(spread), spread, np.inf)
+        return tried.iloc[int(np.argmax(moved))]
+
+    # -- what is released ------------------------------------------------------------------------
+
+    def _released(
+        self, row: int, dropped: bool, i: int, posteriors: Sequence[Posterior], rows: list[Any]
+    ) -> Values:
+        """What an intruder would compute of synthetic records, each of shape (n_runs,)."""
+        frame = self._without(row) if dropped else self.table.frame
+        public = (
+            np.delete(self.analysis.public_design, row, axis=0) if dropped else self.analysis.public_design
+        )
+        found: dict[str, list[float]] = {}
+        for columns in self._drawn(posteriors, rows, public, i):
+            close = np.ones(len(frame), dtype=bool)
+            for part in self.parts:
+                values = columns[part.name]
+                if part.of_missing:
+                    found.setdefault(f"synthetic share of {part.name}", []).append(float(values.mean()))
+                    continue
+                near = self._near(part, row, values)
+                close &= near
+                found.setdefault(f"synthetic share near the record: {part.name}", []).append(
+                    float(near.mean())
+                )
+                if not part.settings.outcome_categories:
+                    there = values[~np.isnan(values)]
+                    found.setdefault(f"synthetic mean of {part.name}", []).append(
+                        float(there.mean()) if there.size else 0.0
+                    )
+                    found.setdefault(f"synthetic largest {part.name}", []).append(
+                        float(there.max()) if there.size else 0.0
+                    )
+            found.setdefault("synthetic share near the whole record", []).append(float(close.mean()))
+        return {name: np.array(values) for name, values in found.items()}
+
+    @cached_property
+    def _confidential(self) -> dict[str, Array]:
+        """The values of every part, missing as NaN."""
+        return {
+            part.name: outcome_values(self.table, part.name, part.settings.outcome_categories)
+            for part in self.parts
+        }
+
+    def _near(self, part: Part, row: int, values: Array) -> NDArray[np.bool_]:
+        """Which synthetic values are as good as the record's own; missing where it is missing."""
+        mine, s = self._confidential[part.name], part.settings
+        x = mine[row]
+        if np.isnan(x):
+            return np.isnan(values)
+        if s.outcome_categories:
+            return values == x
+        reach = s.radius * abs(x) or s.radius * float(np.nanstd(mine))
+        with np.errstate(invalid="ignore"):
+            return np.abs(values - x) <= reach
+
+    def _drawn(
+        self, posteriors: Sequence[Posterior], rows: list[Any], public: Array, i: int
+    ) -> Iterator[dict[str, Array]]:
+        """The values of every part, one synthetic table a run."""
+        rng = np.random.default_rng([self.analysis.seed, 61, i])
+        where = "on the neighbour" if i else "on the table"
+        for run, picked in enumerate(zip(*rows, strict=True)):
+            columns: dict[str, Array] = {}
+            for part, each, posterior, s in zip(self.parts, self.analyses, posteriors, picked, strict=True):
+                present = np.ones(len(public), dtype=bool)
+                if not part.of_missing and part.block.missing is not None:
+                    present = columns[missing_name(part.name)] == PRESENCE.index("no")
+                columns[part.name] = np.full(len(public), np.nan)
+                if not present.any():
+                    continue
+                earlier = [e.columns(columns[e.name][present]) for e in part.settings.earlier]
+                mine = each.model.records
+                records = Records(
+                    np.resize(mine.outcome, int(present.sum())),
+                    np.hstack([public[present], *earlier]),
+                    mine.design_names,
+                )
+                model = type(each.model)(records, each.model.options)
+                draw = {name: values[s] for name, values in posterior.draws.items()}
+                columns[part.name][present] = model.predict(draw, rng)
+            if not run % 200:
+                self.analysis.progress(
+                    f"{self.mechanism.label}: drawing synthetic records {where}", run / len(rows[0])
+                )
+            yield columns
+
+
+def _said(value: Any) -> str:
+    return "missing" if pd.isna(value) else str(value)
