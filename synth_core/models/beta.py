@@ -133,6 +133,9 @@ class Beta(BetaFamily):
     def log_lik(self, draws: Draws, rows: Rows) -> Array:
         return self._coefficients(draws) @ self.features[rows].T
 
+    def weighted_sum(self, draws: Draws, weights: Array) -> Array:
+        return self._coefficients(draws) @ (weights @ self.features)
+
     def family(self, draws: Draws) -> LinearFamily:
         coefficients = self._coefficients(draws)
         one = np.zeros(self.records.n, dtype=np.int64)
