@@ -109,7 +109,7 @@ class Beta(BetaFamily):
         if censoring is not None:
             offset, bound = censoring.offset(self.records.n), censoring.bound
             active = np.flatnonzero(weights)
-            places, index = distinct_columns(np.stack([self.log_x, self.log1m_x, alpha, offset])[:, active])
+            places, index = distinct_columns(np.stack([self.scaled, alpha, offset])[:, active])
             first, count = active[places], np.bincount(index).astype(float)
         density = ClampedBeta(
             features=self.features[first] * alpha[first, None],
@@ -120,8 +120,7 @@ class Beta(BetaFamily):
             lower=LAMBDA_LOWER,
             shape=LAMBDA_SHAPE / self.options.prior_scale,
         )
-        center = density.mode()
-        basis = density.basis(center)
+        center, basis = density.coordinates()
         moving, settled = density.settled(center, basis)
         order = np.argsort(~moving, kind="stable")
         return settled | {

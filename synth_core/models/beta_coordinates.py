@@ -16,12 +16,10 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-STEPS, LEAST_SHARE, LEAST_GAIN = 60, 0.02, 1e-3  # of a climb; the last in nats
-REACH, ANGLES = (
-    5.0,
-    64,
-)  # lengths of the coordinates that the box holds, and at how many angles that is looked up
+STEPS, LEAST_SHARE, LEAST_GAIN = 60, 0.02, 1e-2  # of a climb; the last in nats
+REACH, ANGLES = 3.5, 64  # lengths of the coordinates that the box holds, seen at so many angles
 MARGIN = 1.05  # by which it is wider
+ROUNDS, LEAST_FALL = 3, 0.1  # in which the covariance is found, and how far curvatures may change in one
 
 
 @dataclass(frozen=True)
@@ -50,25 +48,44 @@ class ClampedBeta:
     lower: float
     shape: float
 
-    def mode(self) -> Array:
-        """Where the density is largest, upwards from where it is without clamping, of shape (2,)."""
-        none = np.empty(0)
-        plain = replace(
-            self,
-            features=np.empty((0, 3)),
-            constant=none,
-            count=none,
-            kept=self.kept + self.count @ self.features,
-        )
-        start = plain.climb(np.array([0.0, np.log(2.0)]))
-        return self.climb(start) if len(self.count) else start
+    def coordinates(self) -> tuple[Array, Array]:
+        """Where the density is largest, and a lower-triangular factor of the covariance there.
 
-    def climb(self, here: Array) -> Array:
-        """By Newton's steps over the terms within the bound, as long as that gains."""
+        The covariance is how the density falls off a standard deviation away: a second derivative does not see the
+        terms that reach the bound nearby.
+        """
+        none = np.empty(0)
+        total = self.kept + self.count @ self.features
+        plain = replace(self, features=np.empty((0, 3)), constant=none, count=none, kept=total)
+        at = plain._climb(np.array([0.0, np.log(2.0)]))
+        if not len(self.count):
+            return at, self._factor(at)
+        at = self._climb(at)
+        found = self._factor(at)
+        for _ in range(ROUNDS):
+            found = self._refactored(at, found)
+        return at, found
+
+    def density(self, at: Array) -> float:
+        """Up to a constant, in nats; with the Jacobian of both coordinates."""
+        precision = self.lower + np.exp(at[1])
+        prior = -(self.shape + 1) * np.log(precision) + at[1]
+        prior += scipy.special.log_expit(at[0]) + scipy.special.log_expit(-at[0])
+        clamped = self.count @ np.clip(self._terms(at), -self.bound, self.bound)
+        return float(clamped + self.kept @ self.coefficients(at) + prior)
+
+    def gradient(self, at: Array) -> Array:
+        excess, sums = np.exp(at[1]), self._moving(at)
+        prior = [-np.tanh(at[0] / 2), 1 - (self.shape + 1) * excess / (self.lower + excess)]
+        return np.asarray(sums @ self._slope(at) + prior)
+
+    def _climb(self, here: Array) -> Array:
+        """By Newton's steps, as long as they gain."""
         density = self.density(here)
+        factor = self._factor(here)
         for _ in range(STEPS):
-            sums = self._moving(here)
-            step = scipy.linalg.solve(self._curvature(here, sums), self._gradient(here, sums), assume_a="pos")
+            factor = self._refactored(here, factor) if len(self.count) else self._factor(here)
+            step = factor @ (factor.T @ self.gradient(here))
             share, gain = min(1.0, 2.0 / max(float(np.abs(step).max()), 1e-9)), 0.0
             while gain <= 0 and share > LEAST_SHARE:
                 there = here + share * step
@@ -79,18 +96,18 @@ class ClampedBeta:
             here, density = there, found
         return here
 
-    def density(self, at: Array) -> float:
-        """Up to a constant, in nats; with the Jacobian of both coordinates."""
-        precision = self.lower + np.exp(at[1])
-        prior = -(self.shape + 1) * np.log(precision) + at[1]
-        prior += scipy.special.log_expit(at[0]) + scipy.special.log_expit(-at[0])
-        clamped = self.count @ np.clip(self._terms(at), -self.bound, self.bound)
-        return float(clamped + self.kept @ self.coefficients(at) + prior)
+    def _factor(self, at: Array) -> Array:
+        """Of the covariance by the second derivative at a point."""
+        return _factor_of(self._curvature(at, self._moving(at)))
 
-    def basis(self, at: Array) -> Array:
-        """Lower-triangular factor of the covariance, by the terms that are within the bound at a point."""
-        covariance = scipy.linalg.inv(self._curvature(at, self._moving(at)))
-        return np.asarray(scipy.linalg.cholesky((covariance + covariance.T) / 2, lower=True))
+    def _refactored(self, at: Array, factor: Array) -> Array:
+        """Of the covariance by gradients a standard deviation away, as a factor so far says."""
+        ends = [[self.gradient(there) for there in (at - step, at + step)] for step in factor.T]
+        fall = np.array([0.5 * (low - high) for low, high in ends]) @ factor
+        value, direction = np.linalg.eigh((fall + fall.T) / 2)
+        fall = direction @ np.diag(np.clip(value, LEAST_FALL, 1 / LEAST_FALL)) @ direction.T
+        inverse = scipy.linalg.inv(factor)
+        return _factor_of(inverse.T @ fall @ inverse)
 
     def coefficients(self, at: Array) -> Array:
         """(a - 1, b - 1, -log B(a, b)), of shape (..., 3), at points of shape (..., 2)."""
@@ -148,11 +165,6 @@ class ClampedBeta:
         psi = scipy.special.digamma(np.array([a, b])) - scipy.special.digamma(a + b)
         return np.vstack([np.eye(2), -psi]) @ self._jacobian(at)
 
-    def _gradient(self, at: Array, sums: Array) -> Array:
-        excess = np.exp(at[1])
-        prior = [-np.tanh(at[0] / 2), 1 - (self.shape + 1) * excess / (self.lower + excess)]
-        return sums @ self._slope(at) + prior
-
     def _curvature(self, at: Array, sums: Array) -> Array:
         """Minus the second derivative, without what vanishes at a mode: positive definite everywhere."""
         a, b = self._shapes(at)
@@ -162,3 +174,8 @@ class ClampedBeta:
         prior = [2 * mean * (1 - mean), (self.shape + 1) * excess * self.lower / (self.lower + excess) ** 2]
         jacobian = self._jacobian(at)
         return np.asarray(jacobian.T @ information @ jacobian + np.diag(prior))
+
+
+def _factor_of(precision: Array) -> Array:
+    covariance = scipy.linalg.inv(precision)
+    return np.asarray(scipy.linalg.cholesky((covariance + covariance.T) / 2, lower=True))
