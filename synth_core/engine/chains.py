@@ -79,13 +79,20 @@ def command_lines(
     return [every.compose_command(place, str(output)) for place, output in enumerate(outputs)]
 
 
-def run_together(commands: list[list[str]], scratch: Path, progress: Callable[[float], None]) -> None:
+def run_together(
+    commands: list[list[str]],
+    scratch: Path,
+    progress: Callable[[float], None] = lambda share: None,
+    environment: dict[str, str] | None = None,
+) -> None:
     """Run chains at the same time; what each prints goes to a file in `scratch`.
 
     Parameters
     ----------
     progress : callable
         Called with the share of iterations done. What it raises ends the chains.
+    environment : dict, optional
+        Of the processes, beside that of this one.
 
     Raises
     ------
@@ -97,7 +104,7 @@ def run_together(commands: list[list[str]], scratch: Path, progress: Callable[[f
         ready = stack.enter_context(selectors.DefaultSelector())
         running = []
         for place, command in enumerate(commands):
-            process = stack.enter_context(_started(command))
+            process = stack.enter_context(_started(command, environment or {}))
             stack.callback(_end, process)
             console = stack.enter_context((scratch / f"console-{place}.txt").open("wb"))
             assert process.stdout is not None
@@ -118,9 +125,13 @@ def run_together(commands: list[list[str]], scratch: Path, progress: Callable[[f
         raise RuntimeError(f"retcodes={codes}")
 
 
-def _started(command: list[str]) -> subprocess.Popen[bytes]:
+def _started(command: list[str], environment: dict[str, str]) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=os.environ | environment,
     )
 
 

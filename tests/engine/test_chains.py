@@ -52,7 +52,7 @@ def test_draws_are_those_that_cmdstanpy_reads(counts, started, tmp_path):
 
 def test_the_chains_end_with_what_progress_raises(counts, monkeypatch):
     started, start = [], chains._started
-    monkeypatch.setattr(chains, "_started", lambda command: started.append(start(command)) or started[-1])
+    monkeypatch.setattr(chains, "_started", lambda *given: started.append(start(*given)) or started[-1])
 
     def cancel(share):
         raise Cancelled("cancelled")
