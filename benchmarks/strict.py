@@ -77,7 +77,7 @@ def _beta(rows: int) -> Model:
 def _the_same_posterior(model: Model) -> None:
     """Settled terms against one pass over all records: means and variances."""
     data = model.stan_data(np.ones(model.records.n), Censoring(1.5))
-    assert 0 < data["n_moving"] < 0.3 * data["n_censored"]
+    assert 0 < data["n_moving"] < data["n_censored"] / 2
     # A box of no edges holds everything, and nothing is settled in it.
     everything = {"n_moving": data["n_censored"], "box": np.zeros((3, 3))}
     everything |= {"settled_features": np.zeros(3), "settled_constant": 0.0}
