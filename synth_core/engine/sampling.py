@@ -1,7 +1,10 @@
-"""The only door to the sampler: one call in, draws and diagnostics out."""
+"""The only door to cmdstanpy's sampler: one call in, draws and diagnostics out."""
 
 from __future__ import annotations
 
+import contextlib
+import io
+import re
 import shutil
 import tempfile
 import time
@@ -12,14 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from synth_core.engine import convergence, stop_reason
-from synth_core.engine.chains import Chains, command_lines, read_outputs, run_together
+from synth_core.engine import stop_reason
 from synth_core.engine.stan_data import write_data
 from synth_core.errors import Cancelled, FitError
 from synth_core.system import limits
 from synth_core.system.attempts import Attempts
 
 Progress = Callable[[float], None]  # share done in [0, 1]; raises Cancelled to stop
+_AXES = {"chain_axis": -2, "draw_axis": -1}
+_ITERATION = re.compile(r"Chain \[(\d+)\].*Iteration:\s*(\d+)\s*/\s*(\d+)")
 
 
 @dataclass(frozen=True)
@@ -92,6 +96,26 @@ class Posterior:
         return {name: values[some] for name, values in self.draws.items()}
 
 
+class _ConsoleProgress(io.TextIOBase):
+    """Reads the sampler's console lines as they come and reports the share done."""
+
+    def __init__(self, chains: int, progress: Progress):
+        self._done = {chain: 0.0 for chain in range(1, chains + 1)}
+        self._progress = progress
+        self._cancelled: Cancelled | None = None
+
+    def write(self, text: str) -> int:
+        match = _ITERATION.search(text)
+        if match and self._cancelled is None:
+            chain, done, total = map(int, match.groups())
+            self._done[chain] = done / total
+            try:
+                self._progress(sum(self._done.values()) / len(self._done))
+            except Cancelled as error:  # never raised through cmdstanpy's threads
+                self._cancelled = error
+        return len(text)
+
+
 def sample(
     executable: Path,
     data: Mapping[str, Any],
@@ -125,16 +149,43 @@ def sample(
     FitError
         If the sampler fails. Cancelled passes through.
     """
+    import cmdstanpy
+
+    cmdstanpy.disable_logging()  # its messages quote paths and go to the console
+    arguments = {
+        "chains": sampler.chains,
+        "parallel_chains": sampler.chains,
+        "iter_warmup": sampler.warmup,
+        "iter_sampling": sampler.draws,
+        "seed": sampler.seed,
+        "adapt_delta": sampler.adapt_delta,
+        "metric": sampler.metric,
+        "refresh": max(1, (sampler.warmup + sampler.draws) // 20),
+        **_started(start, sampler.chains),
+    }
     started = time.perf_counter()
     attempts = Attempts()
     while True:  # again with the same seed: the same draws
+        console = _ConsoleProgress(sampler.chains, progress)
         scratch = _scratch()
         try:
-            chains = _run(executable, data, sampler, progress, start, scratch)
+            write_data(data, scratch / "data.json")
+            with contextlib.redirect_stdout(console):
+                fit = cmdstanpy.CmdStanModel(exe_file=str(executable)).sample(
+                    **arguments,
+                    data=str(scratch / "data.json"),
+                    show_progress=False,
+                    show_console=True,
+                    sig_figs=17,
+                    output_dir=str(scratch),
+                    timeout=None,
+                )
             progress(1.0)
-            draws = {name: chains.variable(name) for name in parameters}
-            diagnostics = diagnose(chains.values, chains.columns, parameters, monitors(draws))
-            restart = _restart_of(chains, sampler, restart_parameters) if restart_parameters else {}
+            stop_reason.require_whole(fit.runset.csv_files)
+            draws = {name: np.ascontiguousarray(fit.stan_variable(name)) for name in parameters}
+            chains = fit.draws(concat_chains=False)  # (draws, chains, columns)
+            diagnostics = diagnose(chains, fit.column_names, parameters, monitors(draws))
+            restart = _restart_of(fit, sampler, restart_parameters) if restart_parameters else {}
             return Posterior(draws, diagnostics, time.perf_counter() - started, restart)
         except Cancelled:
             raise
@@ -155,48 +206,24 @@ def _scratch() -> Path:
         raise FitError(stop_reason.no_room(error)) from None
 
 
-def _run(
-    executable: Path,
-    data: Mapping[str, Any],
-    sampler: Sampler,
-    progress: Progress,
-    start: Start | None,
-    scratch: Path,
-) -> Chains:
-    """What the chains wrote; raises RuntimeError, ValueError or OSError, and what `progress` does."""
-    from cmdstanpy.cmdstan_args import SamplerArgs
-
-    places = range(1, sampler.chains + 1)
-    file, outputs = scratch / "data.json", [scratch / f"chain-{place}.csv" for place in places]
-    write_data(data, file)
-    chosen: dict[str, Any] = {"metric_type": sampler.metric}
-    inits: dict[str, Any] = {}
-    if start is not None:
-        metric = scratch / "metric.json"
-        write_data({"inv_metric": start.inv_metric}, metric)
-        chosen = {"metric_file": [str(metric)] * sampler.chains, "step_size": start.step_size}
-        inits["inits"] = [str(scratch / f"inits-{place}.json") for place in places]
-        for each, name in zip(start.inits, inits["inits"], strict=True):
-            write_data(each, Path(name))
-    sampling = SamplerArgs(
-        iter_warmup=sampler.warmup,
-        iter_sampling=sampler.draws,
-        adapt_engaged=True,
-        adapt_delta=sampler.adapt_delta,
-        **chosen,
-    )
-    refresh = max(1, (sampler.warmup + sampler.draws) // 20)
-    commands = command_lines(executable, file, outputs, sampling, sampler.seed, refresh=refresh, **inits)
-    run_together(commands, scratch, progress)
-    return read_outputs(outputs, sampler.draws)
-
-
-def _restart_of(chains: Chains, sampler: Sampler, names: tuple[str, ...]) -> dict[str, np.ndarray]:
+def _restart_of(fit: Any, sampler: Sampler, names: tuple[str, ...]) -> dict[str, np.ndarray]:
     """Where a later fit may start: the last draws of every chain, metric and step size."""
     last = [(chain + 1) * sampler.draws - 1 for chain in range(sampler.chains)]
-    found = {name: chains.variable(name)[last] for name in names}
-    metric, step = np.mean(chains.inv_metric, axis=0), np.array(np.mean(chains.step_size))
-    return found | {"inv_metric": metric, "step_size": step}
+    known = fit.metadata.stan_vars  # a variable without elements is not written
+    found = {
+        name: fit.stan_variable(name)[last] if name in known else np.empty((sampler.chains, 0))
+        for name in names
+    }
+    return found | {"inv_metric": np.mean(fit.metric, axis=0), "step_size": np.array(np.mean(fit.step_size))}
+
+
+def _started(start: Start | None, chains: int) -> dict[str, Any]:
+    """Arguments of the sampler that say where its chains begin."""
+    if start is None:
+        return {}
+    inits = [{name: np.asarray(value).tolist() for name, value in each.items()} for each in start.inits]
+    metric = [{"inv_metric": start.inv_metric.tolist()}] * chains
+    return {"inits": inits, "metric": metric, "step_size": start.step_size}
 
 
 def diagnose(
@@ -205,7 +232,7 @@ def diagnose(
     parameters: tuple[str, ...],
     monitored: np.ndarray | None = None,
 ) -> Diagnostics:
-    """R-hat, effective sample sizes and divergences.
+    """R-hat, effective sample sizes and divergences through arviz.
 
     Parameters
     ----------
@@ -215,11 +242,13 @@ def diagnose(
         What is judged instead of the parameters and their density, which need not be identified then: the
         coordinates of an empty component may wander while nothing that is used of the fit moves.
     """
+    from arviz_stats.base import array_stats
+
     n_draws, n_chains, _ = chains.shape
     divergences = int(chains[:, :, columns.index("divergent__")].sum())
     useless = Diagnostics(float("nan"), 0.0, 0.0, divergences, n_chains, n_draws * n_chains)
     wanted = ("lp__", *parameters) if monitored is None else ()
-    used = [i for i, name in enumerate(columns) if name.split(".")[0] in wanted]
+    used = [i for i, name in enumerate(columns) if name.split("[")[0] in wanted]
     values = np.moveaxis(chains[:, :, used], (0, 1, 2), (2, 1, 0))  # quantity, chain, draw
     if monitored is not None:
         values = np.concatenate([values, monitored.T.reshape(-1, n_chains, n_draws)])
@@ -232,8 +261,8 @@ def diagnose(
     values = values[np.ptp(values, axis=(1, 2)) > 0]
     if not len(values):  # every chain is stuck
         return useless
-    bulk, tail = convergence.bulk_size(values), convergence.tail_size(values)
-    rhat = float(np.max(convergence.rhat(values)))
+    bulk, tail = _effective_sizes(values)
+    rhat = float(np.max(array_stats.rhat(values, **_AXES)))
     return replace(useless, rhat=rhat, ess_bulk=float(np.min(bulk)), ess_tail=float(np.min(tail)))
 
 
@@ -244,6 +273,12 @@ def effective_size(chains: np.ndarray) -> float:
     ----------
     chains : array of shape (n_chains, n_draws)
     """
-    if not np.ptp(chains) > 0:
-        return float(chains.size)
-    return float(min(convergence.bulk_size(chains), convergence.tail_size(chains)))
+    return float(min(_effective_sizes(chains))) if np.ptp(chains) > 0 else float(chains.size)
+
+
+def _effective_sizes(values: np.ndarray) -> tuple[Any, Any]:
+    """Bulk and tail effective sample sizes of quantities of shape (..., n_chains, n_draws)."""
+    from arviz_stats.base import array_stats
+
+    tail = array_stats.ess(values, method="tail", prob=(0.05, 0.95), **_AXES)
+    return array_stats.ess(values, method="bulk", **_AXES), tail

@@ -345,7 +345,7 @@ def test_one_chain_can_converge_and_a_stuck_one_is_seen():
     from synth_core.engine.sampling import diagnose
 
     rng = np.random.default_rng(1)
-    columns = ("lp__", "divergent__", "beta.1")
+    columns = ("lp__", "divergent__", "beta[1]")
     good = np.dstack([rng.normal(size=(4000, 1)), np.zeros((4000, 1)), rng.normal(size=(4000, 1))])
     assert not diagnose(good, columns, ("beta",)).problems
     broken = good.copy()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from synth_core.engine import process_limits
-from synth_core.engine.chains import run_together
 from synth_core.engine.stan_data import write_data
 from synth_core.errors import FitError
 from synth_core.models.own import sandbox
@@ -83,11 +84,7 @@ def generate(
         write_data(data, scratch / "data.json")
         files = ["data", f"file={scratch / 'data.json'}", "output", f"file={scratch / 'unused.csv'}"]
         # The program ends before it would sample: see quantities.hpp.
-        run_together(
-            [[str(executable), "method=sample", *files]],
-            scratch,
-            environment={"SYNTH_QUANTITIES": str(scratch / "draws")},
-        )
+        _run([str(executable), "method=sample", *files], scratch, {"SYNTH_QUANTITIES": str(scratch / "draws")})
         return _read_quantities(scratch / "draws.out", wanted, len(next(iter(draws.values()))))
     except (RuntimeError, ValueError, OSError) as error:
         found = process_limits.reason(str(error), scratch)
@@ -97,6 +94,21 @@ def generate(
         ) from None
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _run(command: list[str], scratch: Path, environment: dict[str, str]) -> None:
+    """Run a process to its end, what it prints in a file of `scratch`; raises RuntimeError if it failed."""
+    with (scratch / "console.txt").open("wb") as console:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=console,
+            stderr=subprocess.STDOUT,
+            env=os.environ | environment,
+            check=False,
+        )
+    if done.returncode:
+        raise RuntimeError(f"retcodes=[{done.returncode}]")
 
 
 def _refusal(console: Path) -> str | None:

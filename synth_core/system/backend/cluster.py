@@ -27,7 +27,7 @@ AHEAD = 2  # tasks sent per worker thread, so that none waits for the next
 
 _LOST = object()
 _stopped: set[str] = set()  # on a worker: the runs that were cancelled
-_one_at_a_time = threading.Lock()  # tasks of one process were never run side by side
+_one_at_a_time = threading.Lock()  # cmdstanpy's output is read per process, not per thread
 
 
 def _stop(name: str) -> None:
