@@ -14,7 +14,7 @@ import time  # noqa: E402
 
 from benchmarks import baseline, models, paths  # noqa: E402
 from benchmarks.app_million import app_million  # noqa: E402
-from benchmarks.browser import browser  # noqa: E402
+from benchmarks.browser import anchored_slider, browser  # noqa: E402
 from benchmarks.measure import Line, calibration  # noqa: E402
 from benchmarks.million import million, ten_million  # noqa: E402
 from benchmarks.strict import strict  # noqa: E402
@@ -39,6 +39,7 @@ BENCHMARKS = {
         million,
         ten_million,
         browser,
+        anchored_slider,
         app_million,
     )
 }

@@ -41,12 +41,12 @@ class Watched:
         )
         return str(self.page.locator(".board").get_attribute("data-painted"))
 
-    def move(self, key: str) -> tuple[float, int]:
-        """Seconds from a key on the first slider to the picture, and the bytes that it took."""
+    def move(self, key: str, slider: int = 0) -> tuple[float, int]:
+        """Seconds from a key on a slider to the picture, and the bytes that it took."""
         version, before = self.painted(), self.received
         self.page.bring_to_front()  # a hidden page is not drawn
         started = time.perf_counter()
-        self.page.locator("input[type=range]").first.press(key)
+        self.page.locator("input[type=range]").nth(slider).press(key)
         self.painted(version)
         seconds = time.perf_counter() - started
         self.page.wait_for_timeout(350)  # the rest of the run, and the browser's own work
@@ -81,11 +81,11 @@ def use_beta(page: Any, url: str, n: int) -> None:
 def picture_of(n: int) -> dict[str, Any]:
     """What the page Compare sends for the beta example: computed here by the same path, once."""
     from synth_core.analysis.analysis import Analysis
+    from synth_core.analysis.explained import explained, sentence
     from synth_core.analysis.settings import make_settings
     from synth_core.analysis.summary import summarise
     from synth_core.figures.compare import compare_figures, results
     from synth_core.mechanisms.catalogue import find_mechanism
-    from synth_core.mechanisms.guarantees import explain
 
     settings = make_settings(outcome="x", model="beta", bounds=(0.0, 1.0), scale=0.9)
     compared = Analysis(load_example("beta", n), settings, fresh_cache())
@@ -93,15 +93,15 @@ def picture_of(n: int) -> dict[str, Any]:
     found = [compared.run(name) for name in names]
     summaries = [summarise(each, compared.model.records.outcome) for each in found]
     labels = {name: find_mechanism(name).label for name in names}
-    guarantees = {
-        name: {
-            "label": find_mechanism(name).guarantee("current").label,
-            "strength": find_mechanism(name).guarantee("current").strength,
-            "lines": explain(find_mechanism(name).guarantee("current"), s["epsilon"], s["epsilon_replace"],
-                             1, find_mechanism(name).weighted, "current", True),
+    guarantees = {}
+    for name, numbers in zip(names, summaries, strict=True):
+        guarantee, lines = explained(numbers, settings)
+        guarantees[name] = {
+            "label": guarantee.label,
+            "strength": guarantee.strength,
+            "lines": lines,
+            "sentence": sentence(numbers, settings),
         }
-        for name, s in zip(names, summaries, strict=True)
-    }  # fmt: skip
     figures = compare_figures(summaries, labels, "x")
     return {"results": results(summaries, labels, guarantees), "figures": figures}
 
@@ -157,6 +157,61 @@ def slider(browser: Any, app: Watched, n: int) -> list[Line]:
              note=f"without {sampler * 1000:.0f} ms of sampler; at most 2; slowest {max(new):.2f} s; "
              f"{statistics.median(sent) / 1024:.0f} KiB sent"),
     ]  # fmt: skip
+
+
+def add_anchored(page: Any) -> None:
+    """Choose Anchored beside Unweighted and Weighted, with a guess for its pilot."""
+    from tests.browser import conftest
+
+    conftest.follow(page, "Data")
+    page.locator("summary", has_text="Anchor of anchored censoring").click()
+    for name, value in (("A typical value", "0.15"), ("A spread", "0.15")):
+        conftest.settled(page)
+        box = page.get_by_role("spinbutton", name=name, exact=True)
+        box.fill(value)
+        box.press("Enter")
+    conftest.settled(page)
+    conftest.follow(page, "Compare")
+    conftest.pick(page, "Mechanisms", "Anchored")
+    conftest.settled(page)
+
+
+def anchored_slider(sizes: tuple[int, ...] = (2_000, 9_275)) -> Iterator[Line]:
+    """Slider to picture beside the floor with unweighted, weighted and anchored: c moves one of them, ε another."""
+    from tests.browser.conftest import Server
+
+    with tempfile.TemporaryDirectory() as results, chromium() as browser:
+        if browser is None:
+            yield Line("slider to picture with anchored", None, note="skipped: Chromium not found")
+            return
+        server = Server(results)
+        try:
+            app = Watched(browser.new_page(viewport=VIEW))
+            for n in sizes:
+                use_beta(app.page, server.url, n)
+                app.painted()
+                if n == sizes[0]:  # what is chosen stays
+                    add_anchored(app.page)
+                yield from _beside_floor(browser, app, n)
+        finally:
+            server.stop()
+
+
+def _beside_floor(browser: Any, app: Watched, n: int) -> Iterator[Line]:
+    labels = [box.get_attribute("aria-label") for box in app.page.locator("input[type=range]").all()]
+    sliders = {"c": 0, "ε": next(i for i, label in enumerate(labels) if "ε" in str(label))}
+    times: dict[str, list[float]] = {name: [] for name in ("floor", *sliders)}
+    with floor_page(browser, n) as floor:
+        app.page.wait_for_timeout(1000)
+        for _ in range(MOVES // 2):
+            times["floor"].append(floor.move("ArrowLeft")[0])
+            for name, slider in sliders.items():
+                times[name].append(app.move("ArrowLeft", slider)[0])
+    base = statistics.median(times.pop("floor"))
+    for name, found in times.items():
+        middle = statistics.median(found)
+        yield Line(f"{name} to exact picture, unweighted, weighted and anchored, n = {n:,}", middle,
+                   to_floor=middle / base, note=f"floor {base:.2f} s; slowest {max(found):.2f} s")  # fmt: skip
 
 
 def browser(sizes: tuple[int, ...] = (2_000, 10_000)) -> Iterator[Line]:

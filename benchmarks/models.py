@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -32,7 +33,8 @@ def _refit_seconds(model: Model, runs: int = 3) -> float:
     for run in range(runs):
         weights = np.full(model.records.n, 0.5 + 0.1 * run)
         started = time.perf_counter()
-        fit = sample(model.program, model.stan_data(weights), model.parameters, SAMPLER)
+        sampler = replace(SAMPLER, metric=model.metric)
+        fit = sample(model.executable(), model.stan_data(weights), model.parameters, sampler)
         times.append(time.perf_counter() - started)
         assert fit.diagnostics.rhat < 1.05 and not fit.diagnostics.divergences, fit.diagnostics
     return float(np.median(times))
@@ -86,24 +88,25 @@ def mixture() -> list[Line]:
     times: dict[str, float] = {}
     fits: dict[str, Any] = {}
 
-    def timed(label: str, program: str, prepare: Callable[[], tuple[Any, ...]], sampler: Sampler) -> None:
+    def timed(label: str, program: Path, prepare: Callable[[], tuple[Any, ...]], sampler: Sampler) -> None:
         started = time.perf_counter()
         data, parameters, start = prepare()  # the pilot run too
         fits[label] = sample(program, data, parameters, sampler, start=start, monitors=model.monitors)
         times[label] = time.perf_counter() - started
 
     def ours(alpha: Any) -> tuple[Any, ...]:
-        return model.stan_data(alpha), model.parameters, model.start(alpha, 1, 1)
+        data = model.stan_data(alpha)
+        return data, model.parameters, model.start(Refit(alpha, 1, 1, data=data))
 
     naive = HERE / "stan" / "mixture_per_record.stan"
-    compile_program(naive), compile_program(model.program)
+    by_record, vectorised = compile_program(naive), model.executable()
     ones = np.ones(n)
     data = {"n": n, "k": 3, "n_components": 3, "y": y, "z": design, "alpha": ones, "sigma_lower": 0.2}
     sampler = Sampler(1, 500, 500, 1, model.adapt_delta)
-    timed("ours", model.program, lambda: ours(ones), sampler)
-    timed("naive", str(naive), lambda: (data, ("pi_k", "beta", "sigma"), None), sampler)
+    timed("ours", vectorised, lambda: ours(ones), sampler)
+    timed("naive", by_record, lambda: (data, ("pi_k", "beta", "sigma"), None), sampler)
     weights = rng.uniform(0.3, 1.0, n)
-    timed("warm", model.program, lambda: ours(weights), Sampler(1, 500, 200, 1, model.adapt_delta))
+    timed("warm", vectorised, lambda: ours(weights), Sampler(1, 500, 200, 1, model.adapt_delta))
     a, b = (model.monitors(fits[label].draws) for label in ("ours", "naive"))
     error = np.sqrt(a.var(0) / 50 + b.var(0) / 50)  # at least fifty effective draws each
     assert (np.abs(a.mean(0) - b.mean(0)) < 5 * error).all(), (a.mean(0), b.mean(0))

@@ -215,68 +215,6 @@ inline return_type_t<TC> clamped_linear(const TC& coefficients, const TF& featur
   return ops.build(sum);
 }
 
-// The same for records of one design row in an order in which terms rise or fall, and turn at most once, whatever the
-// coefficients: those beyond a bound are then runs of records, found by bisection, and sums are differences of `prefix`.
-//
-// prefix: row i has the sums over the first i records of count .* (features, constant, 1).
-template <typename TC, typename TM, typename TV>
-inline return_type_t<TC> clamped_runs(const TC& coefficients, const TM& features, const TV& constant, const TM& prefix,
-                                      const double& bound, std::ostream* /*messages*/) {
-  const Eigen::VectorXd value = value_of(coefficients);
-  const Eigen::Index k = value.size(), n = features.rows();
-  Eigen::VectorXd slope = Eigen::VectorXd::Zero(k);
-  double sum = 0.0;
-  auto term = [&](Eigen::Index i) {
-    double found = constant.coeff(i);
-    for (Eigen::Index q = 0; q < k; ++q) {
-      found += features.coeff(i, q) * value.coeff(q);
-    }
-    return found;
-  };
-  // The first of [from, to) for which `holds`, which stays true once it is.
-  auto first = [](Eigen::Index from, Eigen::Index to, auto holds) {
-    while (from < to) {
-      const Eigen::Index middle = from + (to - from) / 2;
-      if (holds(middle)) {
-        to = middle;
-      } else {
-        from = middle + 1;
-      }
-    }
-    return from;
-  };
-  auto add = [&](Eigen::Index from, Eigen::Index to, double clamped) {  // 0 where the terms are within the bound
-    const double count = prefix.coeff(to, k + 1) - prefix.coeff(from, k + 1);
-    if (clamped != 0.0) {
-      sum += clamped * count;
-      return;
-    }
-    for (Eigen::Index q = 0; q < k; ++q) {
-      const double feature = prefix.coeff(to, q) - prefix.coeff(from, q);
-      sum += feature * value.coeff(q);
-      slope.coeffRef(q) += feature;
-    }
-    sum += prefix.coeff(to, k) - prefix.coeff(from, k);
-  };
-  const bool rises = n > 1 && term(1) > term(0);
-  const Eigen::Index turn = first(1, n, [&](Eigen::Index i) { return (term(i) > term(i - 1)) != rises; });
-  const Eigen::Index ends[3] = {0, turn, n};
-  for (int part = 0; part < 2; ++part) {
-    const double sign = (part == 0) == rises ? 1.0 : -1.0;  // sign * term rises here
-    const Eigen::Index from = ends[part], to = ends[part + 1];
-    const Eigen::Index in = first(from, to, [&](Eigen::Index i) { return sign * term(i) >= -bound; });
-    const Eigen::Index out = first(in, to, [&](Eigen::Index i) { return sign * term(i) > bound; });
-    add(from, in, -sign * bound);
-    add(in, out, 0.0);
-    add(out, to, sign * bound);
-  }
-  auto ops = make_partials_propagator(coefficients);
-  if constexpr (!is_constant_all<TC>::value) {
-    partials<0>(ops) = slope;
-  }
-  return ops.build(sum);
-}
-
 // Terms of a two-part normal regression, with residuals rows * (1, u) and logit Pr(0) = z * gamma, z by `DesignRows`:
 //   sum of count .* clamp(constant - weight .* (log_sigma + square(residual) / (2 sigma^2) - log1m_inv_logit(logit)))
 //   + sum of zero_count .* clamp(zero_constant + zero_weight .* log_inv_logit(logit)).

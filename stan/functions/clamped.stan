@@ -1,8 +1,6 @@
   // In clamped.hpp, with analytic gradients; what each gives is said there.
   real clamped_linear(matrix coefficients, data matrix features, data vector constant, data array[] int row,
                       data vector count, data real bound);
-  real clamped_runs(vector coefficients, data matrix features, data vector constant, data matrix prefix,
-                    data real bound);
   real clamped_two_part(vector u, real log_sigma, vector gamma, real s, vector v, data matrix rows,
                         data vector constant, data vector weight, data vector count, data array[] int row,
                         data int n_moving, data vector radius, data array[] int settled_inside,

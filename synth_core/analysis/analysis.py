@@ -235,10 +235,14 @@ class Analysis:
 
     def refit(self, result: Result) -> Posterior:
         """The fit behind a result of these settings."""
+        return self.refit_and_key(result)[0]
+
+    def refit_and_key(self, result: Result) -> tuple[Posterior, str]:
+        """The same, and its key."""
         promised = result.epsilon_promised
         at = self if promised is None else self.under(epsilon=promised, match_epsilon=None)
         censoring = censoring_under(result.point, at.settings.epsilon, at._anchored_for(result.point))
-        return self.fits.posterior(result.weights, censoring)[0]
+        return self.fits.posterior(result.weights, censoring)
 
     def bounds_of(self, result: Result) -> Bounds:
         """By-record extremes of the terms behind a result of the whole range, clamped where its likelihood is."""

@@ -56,7 +56,7 @@ def joint_oscillation(
     if moved is None:
         return None
     largest = bounds.oscillation
-    for total in _changes(fits, weights, moved, posterior, censoring):
+    for total in _changes(fits, weights, moved, posterior, bounds, censoring):
         largest = max(largest, float(apart(total.max(), total.min())))
     return largest
 
@@ -66,21 +66,35 @@ def _changes(
     weights: Array,
     moved: list[Array],
     posterior: Posterior,
+    bounds: Bounds,
     censoring: Censoring | None,
 ) -> Array:
-    """Sum over records of the terms less those under other weights, of shape (n_moved, n_draws)."""
-    model = fits.model
+    """Sum over records of the terms less those under other weights, of shape (n_moved, n_draws).
+
+    Parameters
+    ----------
+    bounds : Bounds
+        Of the terms under `weights`, clamped where they are.
+    """
+    model, draws = fits.model, posterior.draws
     if censoring is None:
-        return np.array([model.weighted_sum(posterior.draws, weights - without) for without in moved])
-    sums = np.zeros((len(moved), posterior.n_draws))
+        return np.array([model.weighted_sum(draws, weights - without) for without in moved])
+    # A term that no draw brings to the bound, under none of the weights, is linear in its weight.
+    reach, bound = bounds.lipschitz_bounds, censoring.bound
+    most = np.max([weights, *moved], axis=0)
+    linear = (weights > 0) & (reach < bound) & (reach * most < bound * weights)
+    anchor = censoring.offset(len(weights))
+    apart_of = [np.where(linear, weights - without, 0.0) for without in moved]
+    sums = np.array([model.weighted_sum(draws, each) - each @ anchor for each in apart_of])
+    others = np.flatnonzero(~linear)
     step = max(1, model.block_elements // posterior.n_draws)
-    for first in range(0, len(weights), step):
-        rows = slice(first, first + step)
-        log_lik = model.log_lik(posterior.draws, rows)
+    for first in range(0, len(others), step):
+        rows = others[first : first + step]
+        log_lik = model.log_lik(draws, rows)
         now = weighted_terms(log_lik, weights[rows], censoring.of(rows))
         for total, without in zip(sums, moved, strict=True):
             total += (now - weighted_terms(log_lik, without[rows], censoring.of(rows))).sum(axis=1)
-        fits.progress("following the weights of the others", first / len(weights))
+        fits.progress("following the weights of the others", first / len(others))
     return sums
 
 

@@ -117,6 +117,8 @@ def distinct_columns(columns: Array) -> tuple[NDArray[np.int64], NDArray[np.int6
     ----------
     columns : array of shape (n_columns, n_records)
     """
+    if columns.size:  # one value alone puts nothing in order
+        columns = columns[np.ptp(columns, axis=1) > 0]
     order = np.lexsort(columns[::-1]) if len(columns) else np.arange(columns.shape[1])
     new = np.zeros(len(order), dtype=bool)
     new[:1] = True

@@ -12,7 +12,8 @@ from synth_core.errors import InputError
 from synth_core.mechanisms.bounds import Rows
 from synth_core.mechanisms.censoring import Censoring
 from synth_core.mechanisms.fast_bounds import LinearFamily
-from synth_core.models.base import OPEN, Array, Draws, Model, Options, Records
+from synth_core.models.base import OPEN, Array, Draws, Model, Options, Records, distinct_columns
+from synth_core.models.beta_coordinates import ClampedBeta
 
 LAMBDA_LOWER, LAMBDA_SHAPE = 0.1, 1.5
 
@@ -35,6 +36,7 @@ class BetaFamily(Model):
                 f"{lower:g} and {upper:g}; {outside.sum():,} of {records.n:,} values are not. "
                 f"Declare wider bounds, or choose another model."
             )
+        self.scaled = scaled
         self.log_x, self.log1m_x = np.log(scaled), np.log1p(-scaled)
 
     @property
@@ -100,6 +102,7 @@ class Beta(BetaFamily):
     program = "beta.stan"
     uses_predictors = False
     parameters = ("a", "b")
+    metric = "unit_e"
 
     def __init__(self, records: Records, options: Options):
         super().__init__(records, options)
@@ -107,38 +110,48 @@ class Beta(BetaFamily):
         self.features = np.column_stack([self.log_x, self.log1m_x, np.ones(records.n)])
 
     def stan_data(self, weights: Array, censoring: Censoring | None = None) -> dict[str, Any]:
-        totals = sum((alpha @ m.features for m, alpha in self.unclamped(weights, censoring)), np.zeros(3))
-        data: dict[str, Any] = {
-            "weight_sum": totals[2],
-            "weighted_log_x": totals[0],
-            "weighted_log1m_x": totals[1],
-            "n_censored": 0,
-            "censored_features": np.empty((0, 3)),
-            "censored_count": np.empty(0),
-            "censored_constant": np.empty(0),
-            "one_turn": 0,
-            "censor_bound": 0.0,
-            "lambda_lower": LAMBDA_LOWER,
-            "lambda_shape": LAMBDA_SHAPE / self.options.prior_scale,
-        }
+        kept = sum((alpha @ m.features for m, alpha in self.unclamped(weights, censoring)), np.zeros(3))
+        alpha, offset = weights, np.zeros(self.records.n)
+        first, count, bound = np.empty(0, dtype=np.int64), np.empty(0), 0.0
         if censoring is not None:
-            some = np.flatnonzero(weights)
-            alpha, offset = weights[some], censoring.offset(self.records.n)[some]
-            terms, first, count = np.unique(
-                self.features[some] * alpha[:, None], axis=0, return_index=True, return_counts=True
-            )
-            data |= {
-                "n_censored": len(count),
-                "censored_features": terms,
-                "censored_count": count.astype(float),
-                "censored_constant": -(alpha * offset)[first],
-                "one_turn": int(_turn_once(self.features[some], alpha, offset)),
-                "censor_bound": censoring.bound,
-            }
-        return data
+            offset, bound = censoring.offset(self.records.n), censoring.bound
+            active = np.flatnonzero(weights)
+            places, index = distinct_columns(np.stack([self.scaled, alpha, offset])[:, active])
+            first, count = active[places], np.bincount(index).astype(float)
+        density = ClampedBeta(
+            features=self.features[first] * alpha[first, None],
+            constant=-(alpha * offset)[first],
+            count=count,
+            bound=bound,
+            kept=kept,
+            lower=LAMBDA_LOWER,
+            shape=LAMBDA_SHAPE / self.options.prior_scale,
+        )
+        center, basis = density.coordinates()
+        moving, settled = density.settled(center, basis)
+        order = np.argsort(~moving, kind="stable")
+        return settled | {
+            "center": center,
+            "basis": basis,
+            "weight_sum": kept[2],
+            "weighted_log_x": kept[0],
+            "weighted_log1m_x": kept[1],
+            "n_censored": len(first),
+            "censored_x": self.scaled[first][order],
+            "censored_weight": alpha[first][order],
+            "censored_constant": density.constant[order],
+            "censored_count": count[order],
+            "censor_bound": bound,
+            "n_moving": int(moving.sum()),
+            "lambda_lower": density.lower,
+            "lambda_shape": density.shape,
+        }
 
     def log_lik(self, draws: Draws, rows: Rows) -> Array:
         return self._coefficients(draws) @ self.features[rows].T
+
+    def weighted_sum(self, draws: Draws, weights: Array) -> Array:
+        return self._coefficients(draws) @ (weights @ self.features)
 
     def family(self, draws: Draws) -> LinearFamily:
         coefficients = self._coefficients(draws)
@@ -160,14 +173,3 @@ class Beta(BetaFamily):
 
     def predict(self, draw: Draws, rng: np.random.Generator) -> Array:
         return self._draw(draw["a"], draw["b"], rng)
-
-
-def _turn_once(features: Array, weights: Array, offset: Array) -> bool:
-    """Whether clamped terms, in the order of x, rise or fall and turn at most once whatever (a, b).
-
-    p log x + q log(1 - x) + r does; so does a term whose weight is that of all and whose anchor is of that form.
-    """
-    if not weights.size or (weights != weights[0]).any():
-        return False
-    off = np.linalg.lstsq(features, offset, rcond=None)[0]
-    return bool(np.abs(features @ off - offset).max() <= 1e-9 * np.abs(offset).max())

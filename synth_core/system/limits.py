@@ -49,7 +49,7 @@ MAX_DIVERGENCE_SHARE = 0.001
 MAX_KHAT = 0.7  # of a preview by importance sampling (Vehtari et al. 2024)
 
 MAX_PROGRAM_BYTES = 64 * 1024  # of an own Stan program
-MAX_OWN_ROWS = 20_000  # its log-likelihoods come as text from a process of its own
+MAX_OWN_ROWS = 200_000  # a fit of so many takes minutes: its program is differentiated record by record
 OWN_SECONDS = 3_600  # processor time of one fit by an own program
 OWN_CHECK_SECONDS = 30  # and of one step of its check
 OWN_COMPILE_SECONDS = 300

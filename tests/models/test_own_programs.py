@@ -129,7 +129,7 @@ def test_a_model_and_a_program_go_together():
 
 
 def test_a_table_too_long_is_refused(rng):
-    with pytest.raises(InputError, match="at most 20,000 records"):
+    with pytest.raises(InputError, match="at most 200,000 records"):
         build_model("own", gamma_records(rng, limits.MAX_OWN_ROWS + 1), program=GAMMA)
 
 

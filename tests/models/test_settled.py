@@ -196,3 +196,25 @@ def test_where_nearly_all_is_clamped_each_chain_starts_at_a_mode(family, rng):
         assert density.at(beta, sigma).log_density > estimate
     again = model.start(Refit(weights, 3, 1, None, censoring, data))
     assert all(np.array_equal(a["u"], b["u"]) for a, b in zip(start.inits, again.inits, strict=True))
+
+
+@pytest.mark.parametrize("bound", [0.4, 1.5, 20.0])
+def test_coordinates_of_a_clamped_beta_are_laid_at_its_mode(bound, rng):
+    """The density on a grid of the coordinates: largest near the centre, and of about unit spread."""
+    n = 600
+    x = np.clip(rng.beta(0.5, 3, n), 1e-9, None)
+    model = build_model("beta", records_of(x), bounds=(0.0, 1.0))
+    weights = rng.choice([0.5, 1.0], n)
+    data = model.stan_data(weights, Censoring(bound))
+    side = np.linspace(-6, 6, 49)
+    u = np.stack(np.meshgrid(side, side, indexing="ij"), axis=-1).reshape(-1, 2)
+    at = data["center"] + u @ data["basis"].T
+    precision, phi = 0.1 + np.exp(at[:, 1]), 1 / (1 + np.exp(-at[:, 0]))
+    terms = weights[:, None] * stats.beta(precision * phi, precision * (1 - phi)).logpdf(x[:, None])
+    target = np.clip(terms, -bound, bound).sum(axis=0) + stats.pareto(1.5, scale=0.1).logpdf(precision)
+    target += np.log(phi * (1 - phi)) + at[:, 1]
+    assert target[len(u) // 2] > target.max() - 0.3
+    mass = np.exp(target - target.max())
+    mass /= mass.sum()
+    deviation = np.sqrt(mass @ (u - mass @ u) ** 2)
+    assert (deviation > 0.6).all() and (deviation < 1.7).all()

@@ -61,9 +61,15 @@ def zero_part(rng, data, k):
 
 def beta(rng, data, k):
     phi, precision = rng.uniform(0.2, 0.8), rng.uniform(0.5, 4)
-    prior = stats.pareto(1.5 / SCALE, scale=0.1).logpdf(precision)
     draw = {"a": precision * phi, "b": precision * (1 - phi)}
-    return draw, {"phi": phi, "lambda": precision}, prior
+    return draw, *beta_coordinates(data, phi, precision)
+
+
+def beta_coordinates(data, phi, precision):
+    """Of a mean and a precision, and their prior with the Jacobian."""
+    u = whitened(data, np.array([special.logit(phi), np.log(precision - 0.1)]))
+    prior = stats.pareto(1.5 / SCALE, scale=0.1).logpdf(precision)
+    return {"u": u}, prior + np.log(phi * (1 - phi)) + np.log(precision - 0.1)
 
 
 def beta_regression(rng, data, k):
@@ -302,55 +308,37 @@ def test_target_is_prior_plus_weighted_and_clamped_likelihood(family, case, rng,
 
 
 @pytest.mark.stan
-@pytest.mark.parametrize(
-    "case", ["censored", "one weight", "part of the records", "anchored at one draw", "one record"]
-)
+@pytest.mark.parametrize("case", ["one weight", "weights", "part of the records", "anchored", "one record"])
 @pytest.mark.parametrize("bound", [0.05, 0.6, 3.0, 50.0])
-def test_runs_of_clamped_records_are_their_sum(case, bound, rng):
-    """Terms that rise, fall and turn, up and down: against NumPy, with ties and with gradients."""
+def test_settled_terms_of_a_beta_model_are_their_sum(case, bound, rng):
+    """Near the centre and far from it: against NumPy, with ties and with gradients."""
     n = 1 if case == "one record" else 40
     x = np.r_[rng.beta(0.5, 0.5, n // 2), rng.beta(2, 3, n - n // 2)]
     x[n // 4 : n // 2] = x[: n // 2 - n // 4]
     model = build_model("beta", records_of(x, np.ones((n, 1))), bounds=(0.0, 1.0), prior_scale=SCALE)
-    weights = np.full(n, 0.7 if case in ("one weight", "part of the records") else 1.0)
+    weights = rng.choice([0.2, 0.7, 1.0], n) if case == "weights" else np.full(n, 0.9)
     if case == "part of the records":
         weights[::3] = 0.0
-    anchor = stats.beta(1.4, 0.8).logpdf(x) if case == "anchored at one draw" else None
-    censoring = Censoring(bound, anchor)
-    data = model.stan_data(weights, censoring)
-    assert data["one_turn"] == 1
+    anchor = stats.beta(1.4, 0.8).logpdf(x) + 0.2 * np.sin(9 * x) if case == "anchored" else None
+    data = model.stan_data(weights, Censoring(bound, anchor))
     program = cmdstanpy.CmdStanModel(exe_file=str(compile_program(model.program)))
-    found, expected = [], []
-    for phi, precision in (
-        (0.3, 1.0),
-        (0.3, 6.0),
-        (0.9, 4.0),
-        (0.05, 2.0),
-        (0.5, 2.0 + 1e-9),
-    ):  # the last: flat
+    found, expected, near = [], [], []
+    for distance in (0.0, 0.3, 1.0, 2.5, 6.0, 12.0):
+        direction = rng.normal(size=2)
+        u = distance * direction / np.linalg.norm(direction)
+        at = data["center"] + data["basis"] @ u
+        phi, precision = special.expit(at[0]), 0.1 + np.exp(at[1])
         a, b = precision * phi, precision * (1 - phi)
+        coefficients = np.array([a - 1, b - 1, -special.betaln(a, b)])
+        near.append(np.abs(data["box"] @ (coefficients - data["box_middle"])).max() <= 1)
         terms = stats.beta(a, b).logpdf(x) - (0.0 if anchor is None else anchor)
-        expected.append(
-            np.clip(weights * terms, -bound, bound).sum()
-            + stats.pareto(1.5 / SCALE, scale=0.1).logpdf(precision)
-        )
-        stan = {"phi": phi, "lambda": precision}
+        stan, prior = beta_coordinates(data, phi, precision)
+        expected.append(np.clip(weights * terms, -bound, bound).sum() + prior)
         at = program.log_prob(stan, data=data, jacobian=False, sig_figs=17)
         found.append(at["lp__"].iloc[0])
-        if phi != 0.5:
-            assert_gradient_agrees(program, stan, data, at)
-        general = program.log_prob(stan, data=data | {"one_turn": 0}, jacobian=False, sig_figs=17)
-        np.testing.assert_allclose(at.to_numpy(), general.to_numpy(), rtol=1e-9, atol=1e-9)
+        assert_gradient_agrees(program, stan, data, at)
+    assert near[0] and (bound < 1 or not near[-1])
     np.testing.assert_allclose(np.diff(found), np.diff(expected), rtol=1e-8, atol=1e-8)
-
-
-def test_weights_or_anchors_of_another_form_are_not_taken_for_runs(rng):
-    x = rng.beta(0.5, 3, 50)
-    model = build_model("beta", records_of(x, np.ones((50, 1))), bounds=(0.0, 1.0))
-    two = np.logaddexp(stats.beta(1.4, 0.8).logpdf(x), stats.beta(0.4, 2.8).logpdf(x))
-    assert model.stan_data(rng.random(50), Censoring(1.0))["one_turn"] == 0
-    assert model.stan_data(np.ones(50), Censoring(1.0, two))["one_turn"] == 0
-    assert model.stan_data(np.zeros(50), Censoring(1.0))["one_turn"] == 0
 
 
 @pytest.mark.stan

@@ -67,14 +67,14 @@ def _made_of(program: Path, cmdstan: Path) -> str:
     return digest.hexdigest()
 
 
-def executable_path(program: Path, cmdstan: Path) -> Path:
-    """Where the executable of a Stan program belongs: keyed by program, includes, toolchain, compiler."""
+def executable_path(program: Path, cmdstan: Path, header: Path | None = None) -> Path:
+    """Where the executable of a Stan program belongs: keyed by program, includes, toolchain, compiler, header."""
     identity = hashlib.sha256(f"{cmdstan}\n{_compiler_version()}\n".encode())
     for name in ("makefile", "make/local"):
         if (cmdstan / name).is_file():
             identity.update((cmdstan / name).read_bytes())
     digest = hashlib.sha256(identity.hexdigest().encode())
-    for path in _with_includes(program, program.parent):
+    for path in [*_with_includes(program, program.parent), *([header] if header else [])]:
         digest.update(path.read_bytes())
     return cache_root() / "models" / f"{program.stem}-{digest.hexdigest()[:16]}" / program.stem
 
@@ -171,8 +171,13 @@ def compile_programs(programs: Iterable[str], report: Report = lambda text: None
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def build_program(source: Path, wait: Callable[[], None] = lambda: None) -> Path:
+def build_program(source: Path, wait: Callable[[], None] = lambda: None, header: Path | None = None) -> Path:
     """Compile a Stan program unless its executable is cached, and return the executable.
+
+    Parameters
+    ----------
+    header : Path, optional
+        C++ of this project that is compiled before the program, which can declare no function of it.
 
     Raises
     ------
@@ -180,15 +185,15 @@ def build_program(source: Path, wait: Callable[[], None] = lambda: None) -> Path
         With the compiler's message if the program is not valid.
     """
     cmdstan = ensure_cmdstan()
-    target = executable_path(source, cmdstan)
+    target = executable_path(source, cmdstan, header)
     if is_sound(target):
         return target
-    if not _compiler_version() and (other := _built_elsewhen(source, cmdstan)):
+    if header is None and not _compiler_version() and (other := _built_elsewhen(source, cmdstan)):
         return other
     require_tools()
     try:
         wait()
-        return _build(source, cmdstan, target, wait)
+        return _build(source, cmdstan, target, wait, header)
     except OSError as error:
         raise FitError(
             f"The Stan program {source.name} could not be compiled. "
@@ -196,7 +201,7 @@ def build_program(source: Path, wait: Callable[[], None] = lambda: None) -> Path
         ) from None
 
 
-def _build(source: Path, cmdstan: Path, target: Path, wait: Callable[[], None]) -> Path:
+def _build(source: Path, cmdstan: Path, target: Path, wait: Callable[[], None], header: Path | None) -> Path:
     with file_lock(target.parent.parent / f"{target.parent.name}.lock", wait):
         if is_sound(target):
             return target
@@ -207,7 +212,8 @@ def _build(source: Path, cmdstan: Path, target: Path, wait: Callable[[], None]) 
                 copy = build / path.relative_to(source.parent)
                 copy.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
                 shutil.copy(path, copy)
-            _make(build / source.name, cmdstan, [build / name for name in _user_headers(source)])
+            declared = [build / name for name in _user_headers(source)]
+            _make(build / source.name, cmdstan, declared, [header] if header else [])
             checksum = hashlib.sha256((build / target.name).read_bytes()).hexdigest()
             note = {"sha256": checksum, "made_of": _made_of(source, cmdstan)}
             (build / _NOTE).write_text(json.dumps(note))
@@ -218,12 +224,12 @@ def _build(source: Path, cmdstan: Path, target: Path, wait: Callable[[], None]) 
     return target
 
 
-def _make(source: Path, cmdstan: Path, headers: list[Path]) -> None:
+def _make(source: Path, cmdstan: Path, declared: list[Path], others: list[Path]) -> None:
     """As cmdstanpy does it, which changes the directory of the whole process meanwhile."""
     flags = f"STANCFLAGS+=--include-paths={source.parent} --filename-in-msg={source.name}"
-    external = [f"USER_HEADER={header}" for header in headers]
+    external = [f"USER_HEADER={header}" for header in declared + others]
     done = subprocess.run(
-        ["make", flags + (" --allow-undefined" if external else ""), *external, str(source.with_suffix(""))],
+        ["make", flags + (" --allow-undefined" if declared else ""), *external, str(source.with_suffix(""))],
         cwd=cmdstan,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -26,13 +26,9 @@ class RecordsAbove:
     bound: float
 
     def __call__(self, analysis: Analysis, result: Result) -> Numbers:
-        model, draws = analysis.model, analysis.refit(result).draws
-        n, count = model.records.n, 0
-        step = max(1, model.block_elements // len(next(iter(draws.values()))))
-        for start in range(0, n, step):
-            largest = model.log_lik(draws, slice(start, min(start + step, n))).max(axis=0)
-            count += int((largest > self.bound).sum())
-        return {f"above_{self.bound:g}": float(count)}
+        posterior, key = analysis.refit_and_key(result)
+        found = analysis.fits.bounds(posterior, key, np.ones(analysis.model.records.n))
+        return {f"above_{self.bound:g}": float((found.highest > self.bound).sum())}
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,6 @@ from synth_core.models.own.quantities import generate, log_target
 from synth_core.models.own.source import inspect
 from synth_core.system import limits
 
-_DIGITS, _ALL_DIGITS = 12, 17  # of log-likelihoods; of probabilities, whose differences count
-
 
 class OwnProgram(Model):
     """x / unit ~ whatever the program says, given the standardised design Z."""
@@ -48,7 +46,7 @@ class OwnProgram(Model):
         if records.n > limits.MAX_OWN_ROWS:
             raise InputError(
                 f"An own program takes at most {limits.MAX_OWN_ROWS:,} records, and there are {records.n:,}: "
-                f"its log-likelihoods come from a process of its own. Take a sample of the table."
+                f"its gradients go through every one of them. Take a sample of the table."
             )
         self.source = options.program
         self.declared = inspect(self.source)  # raises with the compiler's message
@@ -141,9 +139,8 @@ class OwnProgram(Model):
         self, draws: Draws, data: dict[str, Any], wanted: tuple[str, ...], seed: int = 1
     ) -> dict[str, Array]:
         """Generated quantities at draws, each of shape (n_draws, n_rows)."""
-        digits = _ALL_DIGITS if set(wanted) & {"cdf", "ccdf"} else _DIGITS
         chosen = {name: draws[name] for name in self.parameters}
-        return generate(sandbox.own_source(self.source), data, chosen, wanted, seed, digits)
+        return generate(sandbox.own_source(self.source), data, chosen, wanted, seed)
 
     def log_lik(self, draws: Draws, rows: Rows) -> Array:
         found = self.generate(draws, self.data_of(rows), ("log_lik",))["log_lik"]

@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from synth_core.engine import process_limits
+from synth_core.engine.stan_data import write_data
 from synth_core.errors import FitError
 from synth_core.models.own import sandbox
 
 Array = NDArray[np.float64]
 Draws = Mapping[str, Array]
-
-# What cmdstanpy asks of a file of draws before it hands it on.
-_HEAD = (
-    "# model = own\n# method = sample\n# num_samples = {n}\n# num_warmup = 1\n# save_warmup = 0\n"
-    "# thin = 1\n# algorithm = fixed_param\n"
-)
-_TAIL = (
-    "#\n#  Elapsed Time: 0 seconds (Warm-up)\n#                0 seconds (Sampling)\n"
-    "#                0 seconds (Total)\n#\n"
-)
 
 
 def _columns(name: str, shape: tuple[int, ...]) -> list[str]:
@@ -38,16 +30,24 @@ def _columns(name: str, shape: tuple[int, ...]) -> list[str]:
     return [".".join([name, *map(str, place)]) for place in places]
 
 
-def _write_draws(draws: Draws, file: Path) -> None:
-    n = len(next(iter(draws.values())))
-    names, blocks = ["lp__", "accept_stat__"], [np.zeros((n, 2))]
+def _write_draws(draws: Draws, wanted: tuple[str, ...], seed: int, file: Path) -> None:
+    """As quantities.hpp reads them."""
+    names: list[str] = []
+    blocks = []
     for name, values in draws.items():
         names += _columns(name, values.shape[1:])
-        blocks.append(np.moveaxis(values, 0, -1).reshape(-1, n, order="F").T)
-    with file.open("w") as stream:
-        stream.write(_HEAD.format(n=n) + ",".join(names) + "\n")
-        np.savetxt(stream, np.hstack(blocks), "%.17g", ",")
-        stream.write(_TAIL)
+        blocks.append(np.moveaxis(values, 0, -1).reshape(-1, len(values), order="F"))
+    head = f"{','.join(names)}\n{','.join(wanted)}\n{seed}\n"
+    file.write_bytes(head.encode() + np.vstack(blocks).T.astype(float).tobytes())
+
+
+def _read_quantities(file: Path, wanted: tuple[str, ...], n_draws: int) -> dict[str, Array]:
+    """As quantities.hpp writes them; raises ValueError if they are not all there."""
+    content = file.read_bytes()
+    counts = np.frombuffer(content, np.int64, len(wanted))
+    values = np.frombuffer(content, np.float64, offset=counts.nbytes).reshape(n_draws, counts.sum())
+    parts = np.split(values, np.cumsum(counts)[:-1], axis=1)
+    return {name: np.array(part) for name, part in zip(wanted, parts, strict=True)}
 
 
 def generate(
@@ -56,7 +56,6 @@ def generate(
     draws: Draws,
     wanted: tuple[str, ...],
     seed: int = 1,
-    digits: int = 12,
 ) -> dict[str, Array]:
     """Generated quantities of a Stan program at draws of its parameters.
 
@@ -68,8 +67,6 @@ def generate(
         By parameter.
     wanted : tuple of str
         Vectors among the generated quantities.
-    digits : int
-        Significant digits of the result.
 
     Returns
     -------
@@ -80,39 +77,40 @@ def generate(
     FitError
         With the reason if the process ended early.
     """
-    import cmdstanpy
-
-    cmdstanpy.disable_logging()
-    model = cmdstanpy.CmdStanModel(exe_file=str(sandbox.executable(program)))
+    executable = sandbox.executable(program)
     scratch = Path(tempfile.mkdtemp(prefix="synth-quantities-"))  # 0700; deleted below
     try:
-        _write_draws(draws, scratch / "draws.csv")
-        output = scratch / "out"
-        output.mkdir()
-        run = model.generate_quantities(
-            dict(data), [str(scratch / "draws.csv")], seed=seed, sig_figs=digits, gq_output_dir=str(output)
+        _write_draws(draws, wanted, seed, scratch / "draws")
+        write_data(data, scratch / "data.json")
+        files = ["data", f"file={scratch / 'data.json'}", "output", f"file={scratch / 'unused.csv'}"]
+        # The program ends before it would sample: see quantities.hpp.
+        _run(
+            [str(executable), "method=sample", *files], scratch, {"SYNTH_QUANTITIES": str(scratch / "draws")}
         )
-        table = pd.read_csv(
-            run.runset.csv_files[0],
-            comment="#",
-            usecols=lambda column: column.split(".")[0] in wanted,
-            dtype=np.float64,
-            na_values=["nan", "-nan"],
-            float_precision="round_trip" if digits > 15 else None,
-        )
-        if len(table) != len(next(iter(draws.values()))):
-            raise RuntimeError("the output is not complete")
-        split = [str(column).split(".")[0] for column in table.columns]
-        values = table.to_numpy()
-        return {name: values[:, [each == name for each in split]] for name in wanted}
+        return _read_quantities(scratch / "draws.out", wanted, len(next(iter(draws.values()))))
     except (RuntimeError, ValueError, OSError) as error:
-        found = process_limits.reason(str(error), scratch / "out")
+        found = process_limits.reason(str(error), scratch)
         raise FitError(
             "The own program stopped while its generated quantities were computed: "
-            f"{found or _refusal(scratch / 'out') or 'its process ended with an error'}."
+            f"{found or _refusal(scratch) or 'its process ended with an error'}."
         ) from None
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _run(command: list[str], scratch: Path, environment: dict[str, str]) -> None:
+    """Run a process to its end, what it prints in a file of `scratch`; raises RuntimeError if it failed."""
+    with (scratch / "console.txt").open("wb") as console:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=console,
+            stderr=subprocess.STDOUT,
+            env=os.environ | environment,
+            check=False,
+        )
+    if done.returncode:
+        raise RuntimeError(f"retcodes=[{done.returncode}]")
 
 
 def _refusal(console: Path) -> str | None:

@@ -27,6 +27,7 @@ from synth_core.system.files import cache_root
 FLAG = "SYNTH_OWN_PROGRAMS"
 START_COMMAND = f"{FLAG}=1 make app"
 PROGRAM, SAMPLER = "program.stan", "sampler.stan"
+HEADER = Path(__file__).with_name("quantities.hpp")  # how quantities are written, see quantities.py
 _KEPT = 40  # executables of own programs, two a program
 
 
@@ -89,7 +90,7 @@ def build(
     require_enabled()
     for program in programs:
         _require_approved(program)
-    targets = [executable_path(program, ensure_cmdstan()) for program in programs]
+    targets = [executable_path(program, ensure_cmdstan(), HEADER) for program in programs]
     running = [
         (target, _compile(program))
         for program, target in zip(programs, targets, strict=True)
@@ -158,11 +159,12 @@ def _compile(program: Path) -> subprocess.Popen[str]:
     root = Path(__file__).parents[3]
     code = (
         f"import sys; sys.path.insert(0, {str(root)!r}); from pathlib import Path; "
-        "from synth_core.engine.toolchain.programs import build_program; build_program(Path(sys.argv[1]))"
+        "from synth_core.engine.toolchain.programs import build_program; "
+        "build_program(Path(sys.argv[1]), header=Path(sys.argv[2]))"
     )
     shell = f'ulimit -c 0; ulimit -t {limits.OWN_COMPILE_SECONDS}; ulimit -v 8388608 2>/dev/null; exec "$@"'
     return subprocess.Popen(
-        ["sh", "-c", shell, "sh", sys.executable, "-c", code, str(program)],
+        ["sh", "-c", shell, "sh", sys.executable, "-c", code, str(program), str(HEADER)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
