@@ -241,7 +241,7 @@ class Anchoring:
         of = "" if cells is self.fits.model else "brackets of "
         anchor = Anchor(
             "counts",
-            f"noisy counts of {of}{s.outcome}" + (" by each predictor" if n_tables > 1 else ""),
+            f"noisy counts of {of}{s.outcome}" + (" by each predictor" if s.predictors or s.earlier else ""),
             self._fitted(simulated),
             after=f" They cost {share:.0%} of ε, and the fit the rest.",
         )

@@ -61,7 +61,7 @@ def about_weights(weighted: bool, reference: str, from_current: bool, anchored: 
     )
 
 
-WITHHELD = "one record's value withheld, its row and predictors kept"
+WITHHELD = "one record's value withheld, its row and its predictors kept"
 
 
 def neighbour_words(schemes: Iterable[str]) -> str:
@@ -70,7 +70,7 @@ def neighbour_words(schemes: Iterable[str]) -> str:
     Examples
     --------
     >>> neighbour_words(["none"])
-    "ε is for one record's value withheld, its row and predictors kept, in each released data set."
+    "ε is for one record's value withheld, its row and its predictors kept, in each released data set."
     >>> neighbour_words(["histogram"])
     "ε is for one record's value replaced, in each released data set."
     """

@@ -71,7 +71,7 @@ def test_table_shows_each_epsilon_beside_its_guarantee():
     assert done.returncode == 0, done.stderr
     assert "asymptotic DP" in done.stdout
     assert "no guarantee" in done.stdout
-    assert "ε is for one record's value withheld, its row and predictors kept" in done.stdout
+    assert "ε is for one record's value withheld, its row and its predictors kept" in done.stdout
 
 
 def test_real_file():
