@@ -5,6 +5,8 @@
 #include <stan/model/model_header.hpp>
 #endif
 
+#include "vector_math.hpp"
+
 namespace stan {
 namespace math {
 
@@ -104,8 +106,9 @@ inline return_type_t<TB> categorical_sum(const TB& coefficients, const TM& linea
     synth::ByRow logit = design.predictor(first, n);
     const Eigen::ArrayXd largest = logit.rowwise().maxCoeff();
     logit.colwise() -= largest;
-    synth::ByRow share = logit.exp();
-    const Eigen::ArrayXd total = share.rowwise().sum(), log_total = total.log();
+    synth::ByRow share = logit.max(-708.0);  // beyond it a share is 3e-308
+    synth::exp_in_place(share.data(), share.size());
+    const Eigen::ArrayXd total = share.rowwise().sum(), log_total = synth::log_of(total);
     Eigen::ArrayXd moving = row_weight.segment(first, n).array();
     sum -= (moving * (largest + log_total)).sum();
     synth::ByRow slope = synth::ByRow::Zero(n, value.cols());  // by the logarithms of the shares
@@ -181,9 +184,9 @@ inline return_type_t<TT, TG, TB, TD, TA> ordered_sum(
       apart.coeffRef(i) = which > 0 && which < n_cuts ? between.coeff(which - 1) * s : far;
     }
     const Eigen::ArrayXd a = above.head(n), b = below.head(n), g = apart.head(n);
-    const Eigen::ArrayXd small_a = (-a.abs()).exp(), small_b = (-b.abs()).exp();
+    const Eigen::ArrayXd small_a = synth::exp_of(-a.abs()), small_b = synth::exp_of(-b.abs());
     // 1 - exp(-g), which has no vectorised form of its own, by its series where it would be rounded.
-    const Eigen::ArrayXd left = (g < 1e-4).select(g * (1.0 - 0.5 * g * (1.0 - g / 3.0)), 1.0 - (-g).exp());
+    const Eigen::ArrayXd left = (g < 1e-4).select(g * (1.0 - 0.5 * g * (1.0 - g / 3.0)), 1.0 - synth::exp_of(-g));
     const Eigen::ArrayXd total_a = 1.0 + small_a, total_b = 1.0 + small_b;
     const Eigen::ArrayXd log_share = a.min(0.0) + (-b).min(0.0) + (left / (total_a * total_b)).log();
     // Derivatives of the log share by a, b and g.

@@ -17,18 +17,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from synth_core.analysis.analysis import Analysis
-from synth_core.analysis.drawing import synthetic_values
 from synth_core.analysis.fits import Fits, Progress
 from synth_core.analysis.records.blocks import (
-    PRESENCE,
     Block,
     Part,
     as_predictors,
-    missing_name,
     parts_of,
 )
 from synth_core.analysis.records.coded import Coded, coded
 from synth_core.analysis.records.disclosure import AttributeDisclosure, attribute_disclosure
+from synth_core.analysis.records.drawn import draw_records
 from synth_core.analysis.records.measures import Measures, average, measure
 from synth_core.analysis.records.numbers import NumberMeasures, average_numbers, number_measures
 from synth_core.analysis.records.surrogate import surrogate_table
@@ -42,7 +40,6 @@ from synth_core.errors import FitError, InputError
 from synth_core.mechanisms.bounds import Bounds, joint_lipschitz_bounds
 from synth_core.mechanisms.catalogue import HISTOGRAM, OF_A_SERIES, Mechanism, find_mechanism
 from synth_core.mechanisms.guarantees import Guarantee
-from synth_core.models.base import Records
 from synth_core.system.cache import Cache
 
 Array = NDArray[np.float64]
@@ -385,29 +382,14 @@ class RecordsAnalysis:
 
     def _draw(self, analyses: list[Analysis], results: list[Result], dataset: int) -> dict[str, Array]:
         """Values of every part, one synthetic value after the other, missing as NaN."""
-        public = self.public_design
-        columns: dict[str, Array] = {}
+        drawn = []
         for place, (part, analysis, result) in enumerate(zip(self.parts, analyses, results, strict=True)):
             rng = self._rng(63, dataset, place)
             posterior = analysis.refit(result)
             which = int(rng.integers(posterior.n_draws))
-            rows = np.ones(len(public), dtype=bool)
-            if not part.of_missing and part.block.missing is not None:
-                rows = columns[missing_name(part.name)] == PRESENCE.index("no")
-            earlier = [each.columns(columns[each.name][rows]) for each in part.settings.earlier]
-            mine = analysis.model.records
-            # No family reads the outcome to predict; these are values that it takes.
-            records = Records(
-                np.resize(mine.outcome, int(rows.sum())),
-                np.hstack([public[rows], *earlier]),
-                mine.design_names,
-            )
-            columns[part.name] = np.full(len(rows), np.nan)
-            if rows.any():
-                model = type(analysis.model)(records, analysis.model.options)
-                draw = {name: values[which] for name, values in posterior.draws.items()}
-                columns[part.name][rows] = synthetic_values(model, draw, rng, part.settings.drawing)
-        return columns
+            draw = {name: values[which] for name, values in posterior.draws.items()}
+            drawn.append((part, analysis.model, draw, rng))
+        return draw_records(drawn, self.public_design)
 
     def _distance(self, part: Part, drawn: dict[str, Array]) -> float:
         """How far the synthetic values that are there stand from the confidential ones."""

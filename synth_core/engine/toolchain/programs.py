@@ -25,11 +25,12 @@ from synth_core.system.locks import file_lock
 STAN_DIRECTORY = Path(__file__).parents[3] / "stan"
 _NOTE = "built.json"  # beside an executable: its checksum, and what it was made of
 _INCLUDE = re.compile(r"^\s*#include\s+[<\"]?([^>\"\s]+)[>\"]?\s*$", re.MULTILINE)
+_BESIDE = re.compile(r'^#include "([^"/]+)"$', re.MULTILINE)  # of a user header
 _USER_HEADER = re.compile(r"^// user header: (\S+)$", re.MULTILINE)  # C++ functions of a program
 
 
 def _with_includes(program: Path, include_directory: Path) -> list[Path]:
-    """The program and every file it includes, each once, and its user header."""
+    """The program and every file it includes, each once, and its user header with what that includes."""
     found, waiting = [program], [program]
     while waiting:
         for name in _INCLUDE.findall(waiting.pop().read_text()):
@@ -37,7 +38,11 @@ def _with_includes(program: Path, include_directory: Path) -> list[Path]:
             if path not in found:
                 found.append(path)
                 waiting.append(path)
-    return found + [include_directory / name for name in _user_headers(program)]
+    headers = [include_directory / name for name in _user_headers(program)]
+    for header in headers:  # and what they include from beside them
+        beside = [header.parent / name for name in _BESIDE.findall(header.read_text())]
+        headers += [each for each in beside if each not in headers]
+    return found + headers
 
 
 def _user_headers(program: Path) -> list[str]:

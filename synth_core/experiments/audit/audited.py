@@ -175,7 +175,7 @@ def _pair(here: Side, there: Side, neighbour: Neighbour, runs: int) -> Pair:
         rng = np.random.default_rng([analysis.settings.seed, 61, i])
         where = "on the neighbour" if i else "on the table"
         tell = partial(analysis.progress, f"{here.weighted.mechanism.label}: drawing synthetic data {where}")
-        sets: Iterator[Any] = predictions(there.analysis.model, posteriors[0], rows[0], rng, tell)
+        sets: Iterator[Any] = predictions(there.analysis, posteriors[0], rows[0], rng, tell)
         return synthetic_statistics(sets, len(rows[0]), neighbour, analysis)
 
     return posterior_pair({"": (here, there)}, neighbour.relation, runs, released)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.drawing import synthetic_values
 from synth_core.analysis.weighted import Weighted
 from synth_core.engine.sampling import Posterior, effective_size
 from synth_core.errors import FitError
@@ -263,19 +264,20 @@ def _extremes(here: Array, there: Array) -> tuple[float, float]:
 
 
 def predictions(
-    model: Model,
+    analysis: Analysis,
     posterior: Posterior,
     rows: NDArray[np.int64],
     rng: np.random.Generator,
     tell: Callable[[float], None],
 ) -> Iterator[Array]:
     """Synthetic values of the rows that both tables have, one table a run, in batches."""
+    model, drawing = analysis.model, analysis.settings.drawing
     step = max(1, BATCH // model.records.n)
     for start in range(0, len(rows), step):
         batch = []
         for s in rows[start : start + step]:
             draw = {name: values[s] for name, values in posterior.draws.items()}
-            batch.append(model.predict(draw, rng))
+            batch.append(synthetic_values(model, draw, rng, drawing))
         tell(start / len(rows))
         yield np.stack(batch)
 

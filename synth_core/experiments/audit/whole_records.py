@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.fits import Progress
-from synth_core.analysis.records.blocks import PRESENCE, Part, missing_name
+from synth_core.analysis.records.blocks import Part, missing_name
+from synth_core.analysis.records.drawn import draw_records
 from synth_core.analysis.records.records import RecordsAnalysis, RecordsResult, of_all
 from synth_core.analysis.settings import Settings
 from synth_core.data.table import Table, outcome_values
@@ -35,7 +36,6 @@ from synth_core.mechanisms.bounds import joint_lipschitz_bounds
 from synth_core.mechanisms.catalogue import HISTOGRAM, Mechanism
 from synth_core.mechanisms.censoring import weighted_terms
 from synth_core.models import OwnProgram
-from synth_core.models.base import Records
 
 Array = NDArray[np.float64]
 
@@ -283,29 +283,17 @@ class _Trials:
         rng = np.random.default_rng([self.analysis.seed, 61, i])
         where = "on the neighbour" if i else "on the table"
         for run, picked in enumerate(zip(*rows, strict=True)):
-            columns: dict[str, Array] = {}
-            for part, each, posterior, s in zip(self.parts, self.analyses, posteriors, picked, strict=True):
-                present = np.ones(len(public), dtype=bool)
-                if not part.of_missing and part.block.missing is not None:
-                    present = columns[missing_name(part.name)] == PRESENCE.index("no")
-                columns[part.name] = np.full(len(public), np.nan)
-                if not present.any():
-                    continue
-                earlier = [e.columns(columns[e.name][present]) for e in part.settings.earlier]
-                mine = each.model.records
-                records = Records(
-                    np.resize(mine.outcome, int(present.sum())),
-                    np.hstack([public[present], *earlier]),
-                    mine.design_names,
+            drawn = [
+                (part, each.model, {name: values[s] for name, values in posterior.draws.items()}, rng)
+                for part, each, posterior, s in zip(
+                    self.parts, self.analyses, posteriors, picked, strict=True
                 )
-                model = type(each.model)(records, each.model.options)
-                draw = {name: values[s] for name, values in posterior.draws.items()}
-                columns[part.name][present] = model.predict(draw, rng)
+            ]
             if not run % 200:
                 self.analysis.progress(
                     f"{self.mechanism.label}: drawing synthetic records {where}", run / len(rows[0])
                 )
-            yield columns
+            yield draw_records(drawn, public)
 
 
 def _said(value: Any) -> str:

@@ -1,0 +1,51 @@
+"""Synthetic whole records given a draw of every part's parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from synth_core.analysis.drawing import synthetic_values
+from synth_core.analysis.records.blocks import PRESENCE, Part, missing_name
+from synth_core.models.base import Draws, Model, Records
+
+Array = NDArray[np.float64]
+
+
+def draw_records(
+    parts: Iterable[tuple[Part, Model, Draws, np.random.Generator]], public: Array
+) -> dict[str, Array]:
+    """Values of every part, one synthetic value after the other, missing as NaN.
+
+    Parameters
+    ----------
+    parts : iterable of (part, its model of any records, one draw of its parameters, random numbers)
+        In their order.
+    public : array of shape (n_records, n_columns)
+        The design that the predictors alone make.
+
+    Returns
+    -------
+    dict of arrays of shape (n_records,)
+        By part.
+    """
+    columns: dict[str, Array] = {}
+    for part, model, draw, rng in parts:
+        there = np.ones(len(public), dtype=bool)
+        if not part.of_missing and part.block.missing is not None:
+            there = columns[missing_name(part.name)] == PRESENCE.index("no")
+        columns[part.name] = np.full(len(public), np.nan)
+        if not there.any():
+            continue
+        earlier = [each.columns(columns[each.name][there]) for each in part.settings.earlier]
+        # No family reads the outcome to predict; these are values that it takes.
+        records = Records(
+            np.resize(model.records.outcome, int(there.sum())),
+            np.hstack([public[there], *earlier]),
+            model.records.design_names,
+        )
+        of_these = type(model)(records, model.options)
+        columns[part.name][there] = synthetic_values(of_these, draw, rng, part.settings.drawing)
+    return columns
