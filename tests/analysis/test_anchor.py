@@ -283,7 +283,9 @@ def test_what_a_draw_around_counts_is_worth_by_simulation(told):
     rng, own, prior, n = np.random.default_rng(11), 40.0, 700.0, 200_000
     centre, mean = rng.normal(0, told**-0.5, n), rng.normal(0, own**-0.5, n)
     draws = (prior * centre + own * mean) / (prior + own) + rng.normal(0, (prior + own) ** -0.5, n)
-    found = Anchored(None, np.zeros(80), np.ones(80, bool), 0.5, None, prior, 0.1, 80, counts_worth=told)
+    found = Anchored(
+        None, np.zeros(80), *2 * [np.ones(80, bool)], 0.5, None, prior, 0.1, 80, counts_worth=told
+    )
     assert 1 / found.worth == pytest.approx(draws.var(), rel=5 * np.sqrt(2 / n))
 
 

@@ -41,7 +41,8 @@ NUMBERS = {
         "anchor_weight": 0.05,
     },
 }
-QUICK = {"chains": 2, "draws": 600, "warmup": 400, "anchor": "counts", "seed": 4}
+QUICK = {"chains": 2, "draws": 600, "warmup": 400, "anchor": "counts", "seed": 4, "drawing": "even"}
+SOME = [pytest.param(model, marks=pytest.mark.slow) if model == "mixture" else model for model in NUMBERS]
 
 
 def people(seed=1, n=N):
@@ -175,7 +176,7 @@ def test_levels_of_an_earlier_number_are_declared_and_zero_is_one_of_them():
 
 
 @pytest.mark.stan
-@pytest.mark.parametrize("model", ["categorical", *NUMBERS])
+@pytest.mark.parametrize("model", ["categorical", *SOME])
 def test_the_fit_reads_the_table_through_noisy_counts_and_clamped_terms_alone(cache, monkeypatch, model):
     """With the counts held, a table that differs in a record's value gives the same anchor, prior, c and bound."""
     own = NUMBERS.get(model, {})
@@ -194,7 +195,7 @@ def test_the_fit_reads_the_table_through_noisy_counts_and_clamped_terms_alone(ca
 
 
 @pytest.mark.stan
-@pytest.mark.parametrize("model", ["categorical", "ordered", *NUMBERS])
+@pytest.mark.parametrize("model", ["categorical", "ordered", *SOME])
 def test_a_fit_around_counts_keeps_its_promise_and_the_shares(cache, model):
     own = NUMBERS.get(model, {"model": model})
     analysis = analysis_of(people(), cache, **own)

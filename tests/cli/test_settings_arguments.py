@@ -30,6 +30,7 @@ GIVEN = {
     "concentration": ("100", 100.0),
     "zero_part": ("", True),
     "categories": ("1 2 N", ("1", "2", "N")),
+    "drawing": ("even", "even"),
     "bracket_edges": ("-1 0 0 5.5", (-1.0, 0.0, 0.0, 5.5)),
     "prior_scale": ("0.5", 0.5),
     "scale": ("0.7", 0.7),

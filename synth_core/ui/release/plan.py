@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from synth_core.analysis.drawing import DRAWING_WORDS
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.mechanisms.composition import DELTA
@@ -100,7 +101,8 @@ def plan_form() -> None:
     a.checkbox("Shuffle the rows", value=True, key="plan_shuffle")
     b.checkbox("Move values to the declared bounds", key="plan_clamp", disabled=choices.bounds is None)
     st.caption(
-        f"Data sets of a release, m: {choices.settings.datasets} (page Compare, Sampling). The random seed is drawn "
+        f"Data sets of a release, m: {choices.settings.datasets}; synthetic values: "
+        f"{DRAWING_WORDS[choices.settings.drawing]} (page Compare, Sampling). The random seed is drawn "
         f"from the system for each release and stays secret."
     )
     st.button(
