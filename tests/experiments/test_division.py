@@ -107,7 +107,7 @@ def test_what_cannot_be_divided(mechanism, wanted, said):
 
 
 @pytest.mark.stan
-@pytest.mark.slow
+@pytest.mark.long
 def test_of_real_fits(cache):
     rng = np.random.default_rng(4)
     n = 3000

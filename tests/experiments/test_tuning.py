@@ -168,7 +168,7 @@ def test_epsilon_targets_are_checked():
     assert isinstance(read_spec({"measure": "q90", "at_most": 0.1, "share": 0.5}), Target)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_scalings_of_range_4_2(cache):
     """0.73 (Weighted) and 0.88 ((0.4, 1.8) truncated) bring both to the epsilon of (0.6, 1.2) truncated."""
     found = []

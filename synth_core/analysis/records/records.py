@@ -7,8 +7,10 @@ synthesis on synthetic ones.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -320,13 +322,14 @@ class RecordsAnalysis:
                 f"{mechanism.label}: it is about one variable, its bins or its sensitive range. Blocks take mechanisms "
                 f"of the whole range."
             )
+        for part, each in zip(self.parts, self.analyses(False), strict=True):
+            with _naming(part):  # before the first fit: what a later block refuses is not said minutes after
+                _ = each.model
         analyses, results, bounds = [], [], []
         for place, part in enumerate(self.parts):
-            try:
+            with _naming(part):
                 analysis = self._analysis(place, mechanism.likelihood == "anchored")
                 result = analysis.run(mechanism.key)
-            except (InputError, FitError) as error:
-                raise type(error)(f"Block '{part.name}': {error}") from None
             analyses.append(analysis)
             results.append(result)
             bounds.append(of_all(analysis.bounds_of(result), analysis.selection.complete))
@@ -410,6 +413,15 @@ class RecordsAnalysis:
         return pd.DataFrame(
             {p.name: outcome_column(drawn[p.name], p.settings.outcome_categories) for p in values}
         )
+
+
+@contextlib.contextmanager
+def _naming(part: Part) -> Iterator[None]:
+    """What is refused names its block."""
+    try:
+        yield
+    except (InputError, FitError) as error:
+        raise type(error)(f"Block '{part.name}': {error}") from None
 
 
 def _own_entropy(entropy: int, place: int) -> int:

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from synth_core.analysis.fits import Fits
 from synth_core.analysis.records.blocks import MISSING_SHARE, Block, parts_of, shares_of
 from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.analysis.records.table import whole_records
@@ -212,3 +213,14 @@ def test_shares_that_do_not_sum_to_1_are_refused(shares, match):
 def test_what_is_left_of_epsilon_is_divided_equally():
     blocks = [Block("a", "poisson", share=0.5), Block("b", "poisson"), Block("c", "poisson")]
     assert shares_of(blocks) == [0.5, 0.25, 0.25]
+
+
+def test_what_a_later_block_refuses_is_said_before_the_first_fit(cache, monkeypatch):
+    frame = pd.DataFrame({"z": [0.0, 1.0] * 40, "a": ["x", "y"] * 40, "b": np.r_[99.0, np.ones(79)]})
+    blocks = (
+        Block("a", "categorical", {"categories": ("x", "y")}),
+        Block("b", "bracketed", {"bracket_edges": (0.0, 1.0, 2.0)}),
+    )
+    monkeypatch.setattr(Fits, "posterior", lambda *given: pytest.fail("a fit was started"))
+    with pytest.raises(InputError, match=r"Block 'b': 1 values lie outside .*row 1"):
+        RecordsAnalysis(Table("t", frame), blocks, {"predictors": ("z",)}, cache).run("unweighted")
