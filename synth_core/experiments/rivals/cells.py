@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from synth_core.analysis.records.blocks import Block
 from synth_core.errors import InputError
 from synth_core.models import family
+from synth_core.models.bracketed import codes_of
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -36,7 +37,7 @@ class UndeclaredBins(InputError):
 class Cells:
     """How a sensitive variable is cut.
 
-    Codes are those of zero if it has a cell of its own, of categories or bins in order, and of missing values.
+    Codes are those of categories or bins in order, and of missing values.
 
     Attributes
     ----------
@@ -44,29 +45,29 @@ class Cells:
     categories : tuple of str
         Empty for a number.
     edges : tuple of float
-        Of the bins of a number, ascending. The first and the last are its declared bounds; a value outside counts in
-        the bin at that end, and a synthetic value is uniform within its bin.
-    zeros, missing : bool
-        Whether these have a cell of their own.
+        Of the bins of a number, ascending; one that stands twice is a bin of its own, such as 0 or a top code. The
+        first and the last are its declared bounds; a value outside counts in the bin at that end, and a synthetic
+        value is uniform within its bin.
+    missing : bool
+        Whether missing values have a cell of their own.
     """
 
     name: str
     categories: tuple[str, ...] = ()
     edges: tuple[float, ...] = ()
-    zeros: bool = False
     missing: bool = False
 
     @property
     def n(self) -> int:
         """Number of cells."""
-        return (len(self.categories) or len(self.edges) - 1) + self.zeros + self.missing
+        return (len(self.categories) or len(self.edges) - 1) + self.missing
 
     def codes(self, column: pd.Series) -> Codes:
         """Of the values of a column of whole records, of shape (n_records,).
 
         Examples
         --------
-        >>> Cells("pay", edges=(0.0, 10.0, 20.0), zeros=True).codes(pd.Series([0.0, 5.0, 10.0, 99.0]))
+        >>> Cells("pay", edges=(0.0, 0.0, 10.0, 20.0)).codes(pd.Series([0.0, 5.0, 10.0, 99.0]))
         array([0, 1, 2, 2])
         """
         if self.categories:
@@ -74,9 +75,8 @@ class Cells:
             found = column.map(place).to_numpy(dtype=float)
         else:
             values = column.to_numpy(dtype=float)
-            bins = np.searchsorted(self.edges[1:-1], values, side="right").astype(float) + self.zeros
-            found = np.where((values == 0) & self.zeros, 0.0, bins)
-            found[np.isnan(values)] = np.nan
+            inside = np.clip(np.nan_to_num(values), self.edges[0], self.edges[-1])
+            found = np.where(np.isnan(values), np.nan, codes_of(np.array(self.edges), inside))
         return np.where(np.isnan(found), self.n - 1, found).astype(np.int64)
 
     def values(self, codes: Codes, rng: np.random.Generator) -> pd.Series:
@@ -88,10 +88,7 @@ class Cells:
             found[absent] = None
             return pd.Series(found, dtype=object)
         edges = np.array(self.edges)
-        bins = np.maximum(place - self.zeros, 0)
-        numbers = edges[bins] + rng.random(len(codes)) * np.diff(edges)[bins]
-        if self.zeros:
-            numbers[place == 0] = 0.0
+        numbers = edges[place] + rng.random(len(codes)) * np.diff(edges)[place]
         numbers[absent] = np.nan
         return pd.Series(numbers)
 
@@ -109,19 +106,18 @@ def cells_of(block: Block, edges: Edges) -> Cells:
         If edges do not ascend; UndeclaredBins if they are needed and not given.
     """
     missing = block.missing is not None
-    zeros = block.model == "two_part" or bool(block.options.get("zero_part"))
     if "categories" in family(block.model).uses:
         if block.name in edges:
             raise InputError(f"--edges names '{block.name}', whose categories are its cells.")
         return Cells(block.name, tuple(block.options["categories"]), missing=missing)
-    given = edges.get(block.name)
     own = tuple(float(edge) for edge in block.options.get("bracket_edges", ()))
-    if given is None and own:
-        given, zeros = tuple(sorted(set(own))), own.count(0.0) == 2
-    if given is None:
-        given = _by_rule(block)
+    if block.name not in edges and own:
+        return Cells(block.name, edges=own, missing=missing)
+    given = edges[block.name] if block.name in edges else _by_rule(block)
     check_edges(block.name, given)
-    return Cells(block.name, edges=given, zeros=zeros, missing=missing)
+    if block.model == "two_part" or block.options.get("zero_part") or own.count(0.0) == 2:
+        given = tuple(sorted([0.0, 0.0, *(edge for edge in given if edge != 0)]))
+    return Cells(block.name, edges=given, missing=missing)
 
 
 def _by_rule(block: Block) -> tuple[float, ...]:

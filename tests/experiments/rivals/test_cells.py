@@ -23,23 +23,35 @@ def test_a_value_drawn_in_a_cell_is_of_that_cell(block, rng):
 
 
 def test_codes_against_pandas(rng):
-    edges = (-10.0, 0.0, 10.0, 25.0, 100.0)
+    """0 and the top code have bins of their own."""
+    edges = (-10.0, 0.0, 0.0, 10.0, 25.0, 100.0, 100.0)
     values = pd.Series(np.round(rng.normal(20, 40, 500), 1))
     values[:20], values[20:30], values[30:32] = 0.0, np.nan, (10.0, 25.0)
-    cells = Cells("x", edges=edges, zeros=True, missing=True)
-    assert cells.n == 6
-    inner = pd.cut(values, [-np.inf, *edges[1:-1], np.inf], right=False, labels=False)
-    expected = np.where(values.isna(), 5, np.where(values == 0, 0, inner.fillna(0) + 1))
-    np.testing.assert_array_equal(cells.codes(values), expected)
-    drawn = cells.values(np.repeat(np.arange(6), 2000), rng).to_numpy().reshape(6, 2000)
-    assert (drawn[0] == 0).all()
-    assert np.isnan(drawn[5]).all()
-    for bin_, (low, high) in enumerate(itertools.pairwise(edges), start=1):
-        assert stats.kstest((drawn[bin_] - low) / (high - low), "uniform").pvalue > 1e-4
+    cells = Cells("x", edges=edges, missing=True)
+    assert cells.n == 7
+    inner = pd.cut(values, [-np.inf, 0, 10, 25, 100, np.inf], right=False, labels=False)
+    code = inner.fillna(0) + (values > 0)
+    np.testing.assert_array_equal(
+        cells.codes(values), np.where(values.isna(), 6, np.where(values == 0, 1, code))
+    )
+    drawn = cells.values(np.repeat(np.arange(7), 2000), rng).to_numpy().reshape(7, 2000)
+    assert (drawn[1] == 0).all()
+    assert (drawn[5] == 100).all()
+    assert np.isnan(drawn[6]).all()
+    for bin_, (low, high) in enumerate(itertools.pairwise(edges)):
+        if high > low:
+            assert stats.kstest((drawn[bin_] - low) / (high - low), "uniform").pvalue > 1e-4
+
+
+def test_zeros_with_a_probability_of_their_own_have_a_bin():
+    block = Block("pay", "two_part", {"guess": (40.0, 0.5)})
+    assert cells_of(block, {"pay": (-5.0, 10.0, 99.0)}).edges == (-5.0, 0.0, 0.0, 10.0, 99.0)
+    own = Block("pay", "bracketed", {"bracket_edges": (0.0, 10.0, 501.0, 501.0)})
+    assert cells_of(own, {}).edges == (0.0, 10.0, 501.0, 501.0)
 
 
 def test_edges_by_the_rule_hold_equal_shares_of_the_guess():
-    edges = np.array(cells_of(PAY, {}).edges)
+    edges = np.array(cells_of(PAY, {}).edges)[1:]  # 0 stands twice
     law = stats.lognorm(0.5, scale=40.0)
     np.testing.assert_allclose(np.diff(law.cdf(edges))[:19], 1 / 20)
     np.testing.assert_allclose(np.log(edges[-4:] / 40) / 0.5, [2, 2.5, 3, 4])
