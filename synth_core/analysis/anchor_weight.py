@@ -18,6 +18,9 @@ Array = NDArray[np.float64]
 CLAMPED_QUANTILE = 0.995  # of the simulated records, which c leaves unclamped
 REAL_TAILS = 0.5  # the share of that c, or of its limit, which is taken: real tails are longer than a model's
 CHAINS, DRAWS = 2, 500
+COUNTED_TAILS = (
+    0.85  # the same of a table simulated from counts of brackets: tails are real, but for where in a bracket
+)
 RECORDS = 3_000  # of the simulated table that are looked at, about
 
 
@@ -31,9 +34,9 @@ def anchor_weight(
 ) -> float:
     """Half of the largest c that leaves nearly all records of a table simulated from the anchor unclamped.
 
-    All of it where no record has a density, or where the table is simulated from counts: it then has the tails that a
-    real one has. And no fit is
-    made where normal draws are at hand, since c decides of accuracy alone and not of the promise.
+    All of it where no record has a density, and nearly all where the table is simulated from counts: it then has the
+    tails that a real one has. And no fit is made where normal draws are at hand, since c decides of accuracy alone and
+    not of the promise.
 
     Zeros with a probability of their own are not counted: to give them up pays for no parameter while c is at most
     the bound (docs/methods/anchored.md), and a few rare ones would set c for all. A pilot takes the whole of that c,
@@ -65,7 +68,7 @@ def anchor_weight(
         if anchor.kind == "guess":
             most = REAL_TAILS * bound
         else:
-            taken = 1.0 if anchor.kind == "counts" else REAL_TAILS
+            taken = COUNTED_TAILS if anchor.kind == "counts" else REAL_TAILS
             most = math.inf if judged.all() else bound
     text = f"choosing the weight {'of the pilot' if anchor.kind == 'guess' else ''}".strip()
 

@@ -238,10 +238,12 @@ class Anchoring:
         rng = self.rng(54)
         codes = spread_draws(shares_given(counts, source), rng)
         simulated = cells.outcomes(codes, rng.random(len(codes)))
-        of = "" if cells is self.fits.model else "brackets of "
+        of = s.outcome
+        if cells is not self.fits.model:
+            of = f"brackets of {of}" if s.bracket_edges else f"brackets of {of} that a guess makes"
         anchor = Anchor(
             "counts",
-            f"noisy counts of {of}{s.outcome}" + (" by each predictor" if s.predictors or s.earlier else ""),
+            f"noisy counts of {of}" + (", by each predictor" if s.predictors or s.earlier else ""),
             self._fitted(simulated),
             after=f" They cost {share:.0%} of ε, and the fit the rest.",
         )
@@ -257,15 +259,15 @@ class Anchoring:
         try:
             copies = self.source.simulated(simulated)
         except InputError as error:
-            edges = self.settings.bracket_edges
             raise InputError(
-                f"{self.fits.model.label} does not take every value between the declared edges, {edges[0]:g} to "
-                f"{edges[-1]:g}: {error}"
+                f"{self.fits.model.label} does not take every value between the edges of the brackets: {error}"
             ) from None
-        model = copies.model
-        prior = Censoring(0.0, None, simulated, 1.0)
-        found = normal_draws(model, np.zeros(model.records.n), prior, 0) if model.takes_anchor_prior else None
-        return found or copies.unweighted("fitting the anchor")[0].thinned(AVERAGED)
+        model, text = copies.model, "fitting the anchor"
+        if not model.takes_anchor_prior:
+            return copies.unweighted(text)[0].thinned(AVERAGED)
+        # The simulated table as a prior and no record beside it: what an anchored fit without records would be.
+        none, prior = np.zeros(model.records.n), Censoring(0.0, None, simulated, 1.0)
+        return normal_draws(model, none, prior, 0) or copies.posterior(none, prior, text)[0].thinned(AVERAGED)
 
     def _complete(
         self,
@@ -342,5 +344,6 @@ def _too_vague(anchor: Anchor, epsilon: float, n: int, columns: int, short: floa
     return (
         f"At ε = {epsilon:g}, {n:,} records and {columns} columns of predictors there is too little to learn from: "
         f"beside {anchor.name} the records would count as fewer than two for each parameter. About ε = {enough:.2g}, "
-        f"or {n / np.sqrt(short):,.0f} records, would do; or fewer predictors, or an anchor from a larger table."
+        f"or {n / np.sqrt(short):,.0f} records, would do; or fewer predictors, or another anchor, such as noisy counts "
+        f"or a larger table."
     )

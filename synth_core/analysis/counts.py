@@ -127,26 +127,35 @@ def earlier_codes(each: Earlier, values: Array) -> tuple[Codes, int]:
 
 
 def counted(fits: Fits) -> OfCategories:
-    """The declared categories of the outcome or, of a number whatever its model, its declared brackets.
+    """The declared categories of the outcome or, of an amount whatever its model, brackets: declared, or of the guess.
 
     Raises
     ------
     InputError
-        If none are declared, or the outcome is a count; or a value lies outside the edges.
+        If nothing is declared, or the outcome is a count; or a value lies outside declared edges.
     """
-    model, edges = fits.model, fits.settings.bracket_edges
+    model, s = fits.model, fits.settings
     if isinstance(model, OfCategories):
         return model
     if model.discrete:
         raise InputError(
             f"{model.label}: noisy counts are of declared categories, or of brackets of amounts. Take another anchor."
         )
+    edges, records = s.bracket_edges, model.records
     if not edges:
-        raise InputError(
-            f"{model.label}: noisy counts need declared categories or brackets. Declare edges of brackets "
-            f"(--bracket-edges), or take another anchor."
-        )
-    found = build_model("bracketed", model.records, bracket_edges=edges)
+        if s.guess is None or not model.takes_guess:
+            raise InputError(
+                f"{model.label}: noisy counts of an amount are of brackets. Declare their edges (--bracket-edges)"
+                + (
+                    ", or a guess that makes them: a typical value and a spread (--guess)."
+                    if model.takes_guess
+                    else "."
+                )
+            )
+        edges = model.guess_edges(*s.guess)
+        # What lies beyond a guess counts in its last brackets: a rule that reads a value alone.
+        records = records.with_outcome(np.clip(records.outcome, edges[0], edges[-1]))
+    found = build_model("bracketed", records, bracket_edges=edges)
     assert isinstance(found, OfCategories)
     return found
 

@@ -170,7 +170,7 @@ class Settings(BaseModel):
     )
     guess: tuple[float, float] | None = _setting(
         None,
-        "of a pilot, made without the table: a typical value and a spread",
+        "made without the table: a typical value and a spread, for a pilot or the brackets of noisy counts",
         metavar=("TYPICAL", "SPREAD"),
     )
     guess_zeros: float = _setting(0.1, "and a typical share of zeros", between=limits.GUESS_ZEROS)

@@ -129,6 +129,11 @@ def distinct_columns(columns: Array) -> tuple[NDArray[np.int64], NDArray[np.int6
     return order[new], index
 
 
+_STEPS = np.array([0.2, 0.55, 0.9, 1.3, 1.75, 2.3, 4.5])
+# Of the edges of a guess's brackets, in its standard deviations. None is the typical value: many people may have it.
+GUESS_STEPS = np.concatenate([-_STEPS[::-1], _STEPS])
+
+
 @dataclass(frozen=True)
 class Refit:
     """A fit that is about to be sampled.
@@ -385,6 +390,15 @@ class Model(ABC):
             A typical share of zeros, for models with a zero part.
         """
         raise InputError(f"{self.label} takes no guess: give the anchor as a table or as values.")
+
+    def guess_edges(self, typical: float, spread: float) -> tuple[float, ...]:
+        """Edges of brackets of an amount, at `GUESS_STEPS` of a guess; a value alone, such as 0, stands twice.
+
+        Parameters: see `guess`. Raises InputError if the guess is none of this model.
+        """
+        raise InputError(
+            f"{self.label}: no brackets follow from a guess. Declare their edges (--bracket-edges)."
+        )
 
     def require_anchor(self) -> None:
         """Refuse anchored censoring where the program knows no anchor."""

@@ -12,7 +12,7 @@ from synth_core.errors import InputError
 from synth_core.mechanisms.bounds import Rows
 from synth_core.mechanisms.censoring import Censoring
 from synth_core.mechanisms.fast_bounds import LinearFamily
-from synth_core.models.base import OPEN, Array, Draws, Model, Options, Records, distinct_columns
+from synth_core.models.base import GUESS_STEPS, OPEN, Array, Draws, Model, Options, Records, distinct_columns
 from synth_core.models.beta_coordinates import ClampedBeta
 
 LAMBDA_LOWER, LAMBDA_SHAPE = 0.1, 1.5
@@ -77,6 +77,12 @@ class BetaFamily(Model):
                 f"{upper:g}."
             )
         return mean, max(mean * (1 - mean) / sd**2 - 1, 1.01 * LAMBDA_LOWER)
+
+    def guess_edges(self, typical: float, spread: float) -> tuple[float, ...]:
+        mean, precision = self._guess(typical, spread)
+        shares = scipy.special.ndtr(GUESS_STEPS)
+        scaled = scipy.special.betaincinv(precision * mean, precision * (1 - mean), shares)
+        return tuple(np.unique(self._unscaled(scaled)).tolist())
 
     def _draw(self, a: Array, b: Array, rng: np.random.Generator) -> Array:
         return self._unscaled(rng.beta(a, b, self.records.n))

@@ -15,7 +15,7 @@ from synth_core.errors import InputError
 from synth_core.mechanisms.bounds import Rows
 from synth_core.mechanisms.censoring import Censoring
 from synth_core.mechanisms.fast_bounds import LinearFamily
-from synth_core.models.base import Array, Draws, Model, Options, Records, Refit, distinct_columns
+from synth_core.models.base import GUESS_STEPS, Array, Draws, Model, Options, Records, Refit, distinct_columns
 from synth_core.models.clamped_mode import ClampedNormal, factor_of_covariance, spread_of_log_sigma
 from synth_core.models.coordinates import row_sums
 from synth_core.models.settled import Terms, settle
@@ -288,6 +288,10 @@ class Lognormal(Model):
                 f"usual for the logarithm of incomes."
             )
         return {"beta": self._first_column(middle), "sigma": np.array([spread])}
+
+    def guess_edges(self, typical: float, spread: float) -> tuple[float, ...]:
+        middle = np.ravel(self.guess(typical, spread, 0.5)["beta"])[0]
+        return tuple(self.transformation.inverse(middle + spread * GUESS_STEPS).tolist())
 
     def _first_column(self, intercept: Array) -> Array:
         """Coefficients of shape (1, n_columns) that are 0 but for the intercept."""

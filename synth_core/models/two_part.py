@@ -90,6 +90,12 @@ class TwoPart(Lognormal):
             return found
         return found | {"gamma": self._first_column(scipy.special.logit(np.array([zeros])))}
 
+    def guess_edges(self, typical: float, spread: float) -> tuple[float, ...]:
+        found = super().guess_edges(typical, spread)
+        if self.zero_part is None:
+            return found
+        return tuple(sorted([0.0, 0.0, *(edge for edge in found if edge != 0)]))
+
     def from_uniform(self, draw: Draws, uniform: Array) -> Array:
         if self.zero_part is None:
             return super().from_uniform(draw, uniform)

@@ -24,6 +24,7 @@ from synth_core.analysis.settings import make_settings
 from synth_core.data.earlier import Earlier
 from synth_core.data.table import Table
 from synth_core.errors import InputError
+from synth_core.models.base import GUESS_STEPS
 
 N, CATEGORIES = 600, ("a", "b", "c")
 EDGES = (0.0, 0.0, 5.0, 10.0, 15.0, 20.0, 30.0, 50.0, 100.0)
@@ -105,6 +106,51 @@ def test_a_missing_predictor_has_no_level(cache):
     frame.loc[[3, 5], "sex"] = None
     (codes, n), _ = levels(analysis_of(frame, cache).fits)
     assert n == 2 and np.array_equal(codes, (frame["sex"].dropna() == "m").astype(int))
+
+
+@pytest.mark.parametrize(("model", "own", "law"), [
+    ("lognormal", {}, stats.lognorm(0.5, scale=12.0)),
+    ("mixture", {"components": 2}, stats.lognorm(0.5, scale=12.0)),
+    ("two_part", {}, stats.lognorm(0.5, scale=12.0)),
+    ("beta", {"bounds": (0.0, 30.0)}, stats.beta(0.4 * 863, 0.6 * 863, scale=30.0)),
+])  # fmt: skip
+def test_edges_of_a_guess_lie_at_its_deviations(cache, model, own, law):
+    """And zeros with a probability of their own have a bracket."""
+    frame = people()
+    frame["pay"] = frame["pay"].clip(0.0 if model == "two_part" else 0.01, 29.0)
+    fits = analysis_of(frame, cache, outcome="pay", model=model, categories=(), guess=(12.0, 0.5), **own).fits
+    edges = counting.counted(fits).edges
+    if model == "two_part":
+        assert (edges[:2] == 0).all()
+        edges = edges[2:]
+    np.testing.assert_allclose(special.ndtri(law.cdf(edges)), GUESS_STEPS, atol=1e-6)
+
+
+def test_edges_of_a_guess_are_those_of_any_table(cache):
+    """They come from the guess alone, and a value beyond them counts in the last bracket instead of being refused."""
+    own = {"outcome": "pay", "model": "two_part", "categories": (), "guess": (12.0, 0.5)}
+    frame = people()
+    far = frame.assign(pay=frame["pay"] * 1e6)
+    one, other = (counting.counted(analysis_of(each, cache, **own).fits) for each in (frame, far))
+    np.testing.assert_array_equal(one.edges, other.edges)
+    assert set(other.code) == {0, other.n_categories - 1}
+
+
+@pytest.mark.stan
+def test_a_guess_is_enough_for_counts_of_an_amount(cache):
+    """Near the table at epsilon 1, in any unit."""
+    found = []
+    for unit in (1.0, 1000.0):
+        frame = people(n=3000).assign(pay=lambda d, unit=unit: d["pay"] * unit)
+        own = {"outcome": "pay", "model": "two_part", "categories": (), "guess": (12.0 * unit, 0.8)}
+        result = analysis_of(frame, cache, **own | {"epsilon": 1.0}).run("anchored")
+        found.append(result)
+        assert result.guarantee.label == "ε-DP"
+        assert "brackets of pay that a guess makes" in result.anchor
+        # The curve of unweighted synthesis is within 0.03 of this table.
+        assert stats.ks_2samp(result.synthetic[0], frame["pay"]).statistic < 0.06
+    np.testing.assert_allclose(found[1].synthetic, 1000 * found[0].synthetic, rtol=1e-6)
+    assert found[0].tuned == found[1].tuned
 
 
 def test_epsilon_is_divided_among_the_tables(cache, monkeypatch):
@@ -233,7 +279,7 @@ def test_whole_records_keep_a_pair_that_a_pilot_loses(cache):
 
 
 @pytest.mark.parametrize(("own", "words"), [
-    ({"model": "two_part"}, "noisy counts need declared categories or brackets"),
+    ({"model": "two_part"}, "noisy counts of an amount are of brackets.*or a guess that makes them"),
     ({"model": "two_part", "bracket_edges": (0.0, 5.0, 20.0)}, "values lie outside the declared edges"),
     ({"model": "two_part", "bracket_edges": (-50.0, 0.0, 0.0, 100.0)}, "does not take every value between"),
     ({"model": "poisson", "outcome": "age", "predictors": (), "bracket_edges": EDGES}, "or of brackets of amounts"),

@@ -121,8 +121,9 @@ def tuning(chosen: tuple[str, ...], leave_out: frozenset[str] = frozenset()) -> 
         slider_with_number(*slider)
     if "bins" in used and session.choices().bounds is None:
         st.caption("The histogram needs declared bounds: give them on the Data page.")
-    anchor = session.choices().settings.anchor
-    if "guess" in used and session.choices().guess is None and anchor in ("pilot", "series"):
+    settings = session.choices().settings
+    guessed = settings.anchor in ("pilot", "series") or (settings.reads_counts and not settings.bracket_edges)
+    if "guess" in used and session.choices().guess is None and guessed:
         _missing_guess()
     if used & {"risk_map", "reweight_tolerance", "bins", "match_epsilon"}:
         with st.expander("More of the mechanisms"):
@@ -134,8 +135,8 @@ def _missing_guess() -> None:
     model = family(session.choices().settings.model)
     if not model.takes_guess:
         st.caption(
-            "Anchored censoring needs another anchor than a pilot for an own program: give it on the Data page, under "
-            "Anchor."
+            "Anchored censoring of an own program needs another anchor than a pilot, or edges of brackets: give them "
+            "on the Data page, under Anchor."
         )
     elif model.needs_guess:
         st.caption(

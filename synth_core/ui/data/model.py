@@ -180,7 +180,8 @@ def choose_anchor() -> None:
         format_func=ANCHORS.__getitem__,
         help="Anchored censoring keeps ε below 1 and the accuracy: it bounds what a record says beyond a density that "
         "was fixed without it. A series anchors each release of a plan at those before it, which are paid for; its "
-        "first one, and every picture here, has a pilot or noisy counts.",
+        "first one, and every picture here, has a pilot or noisy counts. Below ε = 1, and with many predictors, noisy "
+        "counts are mostly nearer to the data.",
     )
     chosen = session.choices().settings
     model = family(chosen.model)
@@ -192,9 +193,12 @@ def choose_anchor() -> None:
             )
             return
         if not issubclass(model, OfCategories):
+            if model.takes_guess and not chosen.bracket_edges:
+                st.caption(
+                    "Counted in brackets that a guess makes, or in those whose edges are declared below."
+                )
+                guess_boxes()
             declare_edges("Counted in brackets with these edges, separated by commas")
-            if not chosen.bracket_edges:
-                st.caption("Without edges there is nothing to count by, and no anchor.")
         number(
             "Share of ε for the counts",
             "settings.counts_share",

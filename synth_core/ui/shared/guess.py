@@ -1,4 +1,4 @@
-"""The boxes of a guess, from which a pilot of anchored censoring starts."""
+"""The boxes of a guess, from which a pilot or noisy counts of anchored censoring start."""
 
 from __future__ import annotations
 
