@@ -1,9 +1,10 @@
 """A guess is asked for where it is missed, on the scale of the model, and a typical value that was said is one."""
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 
-def compare_page():
+def compare_page(anchor="pilot", edges=()):
     import streamlit as st
 
     from synth_core.ui.compare.controls import tuning
@@ -14,6 +15,7 @@ def compare_page():
         st.session_state["started"] = True
         session.use_example("beta", 60, 1)
         settings = {"model": "two_part", "transformation": "asinh", "asinh_scale": 5000.0}
+        settings |= {"anchor": anchor, "bracket_edges": edges}
         chosen = session.choices().with_settings(**settings).with_mechanisms("anchored")
         session.change(chosen.model_copy(update={"guess_typical": None, "guess_spread": None}))
     tuning(session.choices().mechanisms)
@@ -24,8 +26,9 @@ def box(at, label):
     return next((each for each in at.number_input if each.label == label), None)
 
 
-def test_compare_asks_for_a_missing_guess_on_the_scale_of_the_model():
-    at = AppTest.from_function(compare_page).run(timeout=30)
+@pytest.mark.parametrize("anchor", ["pilot", "counts"])
+def test_compare_asks_for_a_missing_guess_on_the_scale_of_the_model(anchor):
+    at = AppTest.from_function(compare_page, kwargs={"anchor": anchor}).run(timeout=30)
     box(at, "A typical value").set_value(10000.0).run(timeout=30)
     spread = box(at, "A spread")
     assert "inverse hyperbolic sine of the value over 5000" in spread.help
@@ -35,6 +38,13 @@ def test_compare_asks_for_a_missing_guess_on_the_scale_of_the_model():
     assert at.markdown[-1].value == "guess None"
     box(at, "A spread").set_value(1.0).run(timeout=30)
     assert at.markdown[-1].value == "guess (10000.0, 1.0)"
+    assert box(at, "A typical value") is None
+    assert not at.exception
+
+
+def test_counts_in_declared_brackets_need_no_guess():
+    given = {"anchor": "counts", "edges": (0.0, 0.0, 10.0, 100.0)}
+    at = AppTest.from_function(compare_page, kwargs=given).run(timeout=30)
     assert box(at, "A typical value") is None
     assert not at.exception
 
