@@ -151,6 +151,8 @@ def sample(
     """
     import cmdstanpy
 
+    from synth_core.engine.executable import Executable
+
     cmdstanpy.disable_logging()  # its messages quote paths and go to the console
     arguments = {
         "chains": sampler.chains,
@@ -171,7 +173,7 @@ def sample(
         try:
             write_data(data, scratch / "data.json")
             with contextlib.redirect_stdout(console):
-                fit = cmdstanpy.CmdStanModel(exe_file=str(executable)).sample(
+                fit = Executable(exe_file=str(executable)).sample(
                     **arguments,
                     data=str(scratch / "data.json"),
                     show_progress=False,
