@@ -153,9 +153,13 @@ class _Replacement:
         replaced = self.model.of_records(again, values)
         own = weighted_terms(self.model.log_lik(self.draws, rows), self.multiplier[rows])
         found = np.zeros(len(rows))
-        for first in range(0, len(again), len(rows)):  # one value at all records: what a core's cache holds
-            those = slice(first, first + len(rows))
+        step = len(rows) * max(1, self.model.block_elements // own.size)  # some values at all records
+        for first in range(0, len(again), step):
+            those = slice(first, first + step)
+            change = weighted_terms(replaced.log_lik(self.draws, those), weights[those])
+            change = change.reshape(len(own), -1, len(rows))
             with np.errstate(invalid="ignore"):
-                change = weighted_terms(replaced.log_lik(self.draws, those), weights[those]) - own
-            found = np.maximum(found, apart(change.max(axis=0), change.min(axis=0)))
+                change -= own[:, None]
+            ranges = apart(change.max(axis=0), change.min(axis=0))
+            found = np.maximum(found, ranges.max(axis=0))
         return found

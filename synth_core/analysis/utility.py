@@ -275,6 +275,8 @@ def interval_overlap(confidential: Array, synthetic: Array, design: Array) -> fl
     confidential, synthetic : arrays of shape (n_records,)
     design : array of shape (n_records, n_columns), the first column of ones.
     """
+    if design.shape[1] < 2:
+        return None
     found = coefficient_overlaps((confidential, design), (synthetic, design))
     return float(np.mean(found)) if found.size else None
 

@@ -105,7 +105,7 @@ class _ConsoleProgress(io.TextIOBase):
         self._cancelled: Cancelled | None = None
 
     def write(self, text: str) -> int:
-        match = _ITERATION.search(text)
+        match = _ITERATION.search(text) if "Iteration" in text else None
         if match and self._cancelled is None:
             chain, done, total = map(int, match.groups())
             self._done[chain] = done / total
