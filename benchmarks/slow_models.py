@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -49,7 +50,7 @@ def mixture_refit() -> list[Line]:
     return lines
 
 
-def own_program() -> list[Line]:
+def own_program() -> Iterator[Line]:
     """A weighted refit of the worked student t program with bounds, one chain: 401ksubs, and the most records allowed.
 
     The most records are 401ksubs again and again, with a tenth of the draws.
@@ -59,7 +60,7 @@ def own_program() -> list[Line]:
     households = load_example("401ksubs")
     again = np.resize(np.arange(households.rows), limits.MAX_OWN_ROWS)
     many = Table("401ksubs, repeated", households.frame.iloc[again].reset_index(drop=True))
-    lines, fits = [], []
+    fits = []
     for table, draws in ((households, 1000), (many, 100)):
         compared = analysis(table, fresh_cache(), outcome="inc", predictors=COLUMNS, model="own",
                             program=OWN.read_text(), draws=draws, warmup=draws)  # fmt: skip
@@ -70,11 +71,10 @@ def own_program() -> list[Line]:
         bounds = compared.fits.bounds(posterior, key, weights)
         assert bounds.lipschitz_bound < compared.fits.unweighted_bounds().lipschitz_bound
         fits.append(posterior)
-        lines.append(Line(f"own program, student t, n = {table.rows:,}, refit of {draws} draws and bounds",
-                          time.perf_counter() - started, processor=tree_processor() - before,
-                          note=f"the refit {refit:.1f} s of processor time"))  # fmt: skip
+        path = f"own program, student t, n = {table.rows:,}, refit of {draws} draws and bounds"
+        seconds, processor = time.perf_counter() - started, tree_processor() - before
+        yield Line(path, seconds, processor=processor, note=f"the refit {refit:.1f} s of processor time")
     few, repeated = fits
     for name in ("beta", "log_sigma", "nu"):  # the same records: as far apart as the fewer ones say
         apart = np.abs(few.draws[name].mean(axis=0) - repeated.draws[name].mean(axis=0))
         assert (apart < 4 * few.draws[name].std(axis=0)).all(), (name, apart)
-    return lines
