@@ -12,12 +12,13 @@ import argparse  # noqa: E402
 import statistics  # noqa: E402
 import time  # noqa: E402
 
-from benchmarks import baseline, models, paths  # noqa: E402
+from benchmarks import baseline, models, paths, slow_models  # noqa: E402
 from benchmarks.app_million import app_million  # noqa: E402
 from benchmarks.browser import anchored_slider, browser  # noqa: E402
 from benchmarks.measure import Line, calibration  # noqa: E402
-from benchmarks.million import million, ten_million  # noqa: E402
+from benchmarks.million import anchored_million, million, ten_million  # noqa: E402
 from benchmarks.strict import strict  # noqa: E402
+from benchmarks.studies import study  # noqa: E402
 
 BENCHMARKS = {
     each.__name__: each
@@ -33,10 +34,14 @@ BENCHMARKS = {
         models.mixture,
         models.mixture_gradient,
         models.survey,
+        slow_models.mixture_refit,
+        slow_models.own_program,
+        study,
         paths.count,
         paths.twelve,
         paths.scale,
         million,
+        anchored_million,
         ten_million,
         browser,
         anchored_slider,

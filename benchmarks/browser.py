@@ -6,7 +6,7 @@ import json
 import statistics
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -176,25 +176,41 @@ def add_anchored(page: Any) -> None:
     conftest.settled(page)
 
 
-def anchored_slider(sizes: tuple[int, ...] = (2_000, 9_275)) -> Iterator[Line]:
-    """Slider to picture beside the floor with unweighted, weighted and anchored: c moves one of them, ε another."""
+Measure = Callable[[Any, Watched, int], Iterable[Line]]
+
+
+def _each_size(
+    browser: Any, results: str, sizes: tuple[int, ...], measure: Measure, prepare: Callable[[Any], None]
+) -> Iterator[Line]:
+    """One app of its own, and what is measured of it with each number of records of the beta example.
+
+    Parameters
+    ----------
+    prepare : callable
+        Of the page, once the first picture is there: what it chooses stays.
+    """
     from tests.browser.conftest import Server
 
+    server = Server(results)
+    try:
+        app = Watched(browser.new_page(viewport=VIEW))
+        for n in sizes:
+            use_beta(app.page, server.url, n)
+            app.painted()
+            if n == sizes[0]:
+                prepare(app.page)
+            yield from measure(browser, app, n)
+    finally:
+        server.stop()
+
+
+def anchored_slider(sizes: tuple[int, ...] = (2_000, 9_275)) -> Iterator[Line]:
+    """Slider to picture beside the floor with unweighted, weighted and anchored: c moves one of them, ε another."""
     with tempfile.TemporaryDirectory() as results, chromium() as browser:
         if browser is None:
             yield Line("slider to picture with anchored", None, note="skipped: Chromium not found")
             return
-        server = Server(results)
-        try:
-            app = Watched(browser.new_page(viewport=VIEW))
-            for n in sizes:
-                use_beta(app.page, server.url, n)
-                app.painted()
-                if n == sizes[0]:  # what is chosen stays
-                    add_anchored(app.page)
-                yield from _beside_floor(browser, app, n)
-        finally:
-            server.stop()
+        yield from _each_size(browser, results, sizes, _beside_floor, add_anchored)
 
 
 def _beside_floor(browser: Any, app: Watched, n: int) -> Iterator[Line]:
@@ -222,15 +238,7 @@ def browser(sizes: tuple[int, ...] = (2_000, 10_000)) -> Iterator[Line]:
         if browser is None:
             yield Line("slider to picture in a browser", None, note="skipped: Chromium not found")
             return
-        server = Server(results)
-        try:
-            app = Watched(browser.new_page(viewport=VIEW))
-            for n in sizes:
-                use_beta(app.page, server.url, n)
-                app.painted()
-                yield from slider(browser, app, n)
-        finally:
-            server.stop()
+        yield from _each_size(browser, results, sizes, slider, lambda page: None)
         returning, port = browser.new_context(viewport=VIEW), 0
         for stored, visit in (("nothing", "first"), ("all", "first"), ("all", "second"), ("all", "third")):
             started = time.perf_counter()

@@ -35,6 +35,9 @@ transformed data {
   matrix[n_censored, 3] features = diag_pre_multiply(
     censored_weight, append_col(append_col(log(censored_x), log1m(censored_x)), rep_vector(1, n_censored)));
   matrix[n_moving, 3] moving = features[1 : n_moving];
+  vector[n_moving] moving_constant = censored_constant[1 : n_moving];
+  vector[n_moving] moving_count = censored_count[1 : n_moving];
+  array[n_moving] int moving_one = one[1 : n_moving];
 }
 parameters {
   vector[2] u;
@@ -62,8 +65,7 @@ model {
   if (n_censored > 0) {
     if (max(abs(box * (as_vector - box_middle))) <= 1) {
       target += settled_constant + dot_product(settled_features, as_vector)
-                + clamped_linear(coefficients, moving, censored_constant[1 : n_moving], one[1 : n_moving],
-                                 censored_count[1 : n_moving], censor_bound);
+                + clamped_linear(coefficients, moving, moving_constant, moving_one, moving_count, censor_bound);
     } else {
       target += clamped_linear(coefficients, features, censored_constant, one, censored_count, censor_bound);
     }

@@ -48,12 +48,10 @@ def identification_risk(
     radius : float
         r: a synthetic value within r * |x_i| of x_i matches.
     """
-    order = np.lexsort((synthetic, group))
-    sorted_group, sorted_values = group[order], synthetic[order]
-    starts = np.searchsorted(sorted_group, group, side="left")
-    ends = np.searchsorted(sorted_group, group, side="right")
     reach = radius * np.abs(confidential)
-    matches = _count_within(sorted_values, starts, ends, confidential - reach, confidential + reach)
+    ordered = np.sort(_by_group(group, synthetic))
+    matches = np.searchsorted(ordered, _by_group(group, confidential + reach), side="right")
+    matches -= np.searchsorted(ordered, _by_group(group, confidential - reach), side="left")
     own = (synthetic >= confidential - reach) & (synthetic <= confidential + reach)
     by_record = np.where(own, 1.0 / np.maximum(matches, 1), 0.0)
     unique = matches == 1
@@ -64,19 +62,8 @@ def identification_risk(
     )
 
 
-def _count_within(
-    values: Array, starts: NDArray[np.int64], ends: NDArray[np.int64], lower: Array, upper: Array
-) -> NDArray[np.int64]:
-    """How many of values[start:end], ascending, lie in [lower, upper]; a bisection for all at once."""
-
-    def first(bound: Array, strict: bool) -> NDArray[np.int64]:
-        low, high = starts.copy(), ends.copy()
-        while (open_ := low < high).any():
-            middle = (low + high) // 2
-            at = values[np.minimum(middle, len(values) - 1)]
-            left = (at <= bound) if strict else (at < bound)
-            low = np.where(open_ & left, middle + 1, low)
-            high = np.where(open_ & ~left, middle, high)
-        return low
-
-    return first(upper, True) - first(lower, False)
+def _by_group(group: NDArray[np.int64], values: Array) -> NDArray[np.complex128]:
+    """Numbers that are in order by group, and by value within one: NumPy compares real parts first."""
+    found = np.empty(len(values), dtype=np.complex128)
+    found.real, found.imag = group, values
+    return found

@@ -144,19 +144,22 @@ class _Replacement:
 
     def largest(self, rows: Index, n_values: int) -> Array:
         """Of each of these records the largest range, over draws, that another value gives, of shape (n_rows,)."""
-        own = self._terms(rows, self.model.records.outcome[rows], self.multiplier[rows])
+        ranks = np.unique(np.linspace(0, len(self.ordered) - 1, n_values).astype(int))
+        again, values = np.tile(rows, len(ranks)), np.repeat(self.ordered[ranks], len(rows))
+        if self.ranges is not None:
+            ends = tuple(self.ranges[again].T)
+            values = np.clip(values, *(self.model.whole_ends(*ends) if self.model.discrete else ends))
+        weights = self.multiplier[again] if self.weigh is None else self.weigh(again, values)
+        replaced = self.model.of_records(again, values)
+        own = weighted_terms(self.model.log_lik(self.draws, rows), self.multiplier[rows])
         found = np.zeros(len(rows))
-        for rank in np.unique(np.linspace(0, len(self.ordered) - 1, n_values).astype(int)):
-            values = np.full(len(rows), self.ordered[rank])
-            if self.ranges is not None:
-                ends = tuple(self.ranges[rows].T)
-                values = np.clip(values, *(self.model.whole_ends(*ends) if self.model.discrete else ends))
-            weights = self.multiplier[rows] if self.weigh is None else self.weigh(rows, values)
+        step = len(rows) * max(1, self.model.block_elements // own.size)  # some values at all records
+        for first in range(0, len(again), step):
+            those = slice(first, first + step)
+            change = weighted_terms(replaced.log_lik(self.draws, those), weights[those])
+            change = change.reshape(len(own), -1, len(rows))
             with np.errstate(invalid="ignore"):
-                change = self._terms(rows, values, weights) - own
-            found = np.maximum(found, apart(change.max(axis=0), change.min(axis=0)))
+                change -= own[:, None]
+            ranges = apart(change.max(axis=0), change.min(axis=0))
+            found = np.maximum(found, ranges.max(axis=0))
         return found
-
-    def _terms(self, rows: Index, values: Array, weights: Array) -> Array:
-        log_lik = self.model.of_records(rows, values).log_lik(self.draws, slice(None))
-        return weighted_terms(log_lik, weights)

@@ -16,6 +16,7 @@ BOOTSTRAP_DRAWS = 500
 SHARE_OF = "share of "  # before a category, the key of a statistic
 _RESAMPLE_MEANS_UP_TO = 1_000
 _Z95 = 1.959963984540054
+_INTERVAL = (0.025, 0.975)
 
 
 @dataclass(frozen=True)
@@ -219,7 +220,7 @@ def statistic_words(name: str) -> str:
 
 
 def _interval(draws: Array) -> tuple[float, float]:
-    low, high = np.quantile(draws, [0.025, 0.975])
+    low, high = np.quantile(draws, _INTERVAL)
     return float(low), float(high)
 
 
@@ -244,31 +245,23 @@ def statistics(
     ordered = np.sort(confidential)
     ordered_synthetic = np.sort(synthetic, axis=1)
     rng, rng_synthetic = np.random.default_rng([seed, 11]), np.random.default_rng([seed, 12])
-    found = [
-        Statistic(
-            "mean",
-            float(confidential.mean()),
-            _interval(bootstrap_mean(confidential, rng)),
-            float(synthetic.mean()),
-            _interval(_barycenter([bootstrap_mean(each, rng_synthetic) for each in synthetic])),
-        )
-    ]
-    for percentile in percentiles:
-        share = percentile / 100
-        found.append(
-            Statistic(
-                statistic_name(percentile),
-                float(np.quantile(ordered, share)),
-                _interval(bootstrap_quantile(ordered, share, rng)),
-                float(np.mean(np.quantile(ordered_synthetic, share, axis=1))),
-                _interval(
-                    _barycenter(
-                        [bootstrap_quantile(each, share, rng_synthetic) for each in ordered_synthetic]
-                    )
-                ),
-            )
-        )
-    return tuple(found)
+    shares = np.array(percentiles) / 100
+    names = ["mean", *map(statistic_name, percentiles)]
+    mine = [confidential.mean(), *np.quantile(ordered, shares)]
+    theirs = [synthetic.mean(), *np.quantile(ordered_synthetic, shares, axis=1).mean(axis=1)]
+    my_draws = [bootstrap_mean(confidential, rng)]
+    their_draws = [_barycenter([bootstrap_mean(each, rng_synthetic) for each in synthetic])]
+    for share in shares:
+        my_draws.append(bootstrap_quantile(ordered, share, rng))
+        resampled = [bootstrap_quantile(each, share, rng_synthetic) for each in ordered_synthetic]
+        their_draws.append(_barycenter(resampled))
+    # All intervals at once: a call of np.quantile costs more than its numbers.
+    low, high = np.quantile(my_draws + their_draws, _INTERVAL, axis=1)
+    intervals = [(float(a), float(b)) for a, b in zip(low, high, strict=True)]
+    known = zip(names, mine, intervals[: len(names)], theirs, intervals[len(names) :], strict=True)
+    return tuple(
+        Statistic(name, float(x), around_x, float(y), around_y) for name, x, around_x, y, around_y in known
+    )
 
 
 def interval_overlap(confidential: Array, synthetic: Array, design: Array) -> float | None:
@@ -282,6 +275,8 @@ def interval_overlap(confidential: Array, synthetic: Array, design: Array) -> fl
     confidential, synthetic : arrays of shape (n_records,)
     design : array of shape (n_records, n_columns), the first column of ones.
     """
+    if design.shape[1] < 2:
+        return None
     found = coefficient_overlaps((confidential, design), (synthetic, design))
     return float(np.mean(found)) if found.size else None
 

@@ -105,7 +105,7 @@ class _ConsoleProgress(io.TextIOBase):
         self._cancelled: Cancelled | None = None
 
     def write(self, text: str) -> int:
-        match = _ITERATION.search(text)
+        match = _ITERATION.search(text) if "Iteration" in text else None
         if match and self._cancelled is None:
             chain, done, total = map(int, match.groups())
             self._done[chain] = done / total
@@ -151,6 +151,8 @@ def sample(
     """
     import cmdstanpy
 
+    from synth_core.engine.executable import Executable
+
     cmdstanpy.disable_logging()  # its messages quote paths and go to the console
     arguments = {
         "chains": sampler.chains,
@@ -171,7 +173,7 @@ def sample(
         try:
             write_data(data, scratch / "data.json")
             with contextlib.redirect_stdout(console):
-                fit = cmdstanpy.CmdStanModel(exe_file=str(executable)).sample(
+                fit = Executable(exe_file=str(executable)).sample(
                     **arguments,
                     data=str(scratch / "data.json"),
                     show_progress=False,

@@ -69,5 +69,8 @@ def weighted_terms(log_lik: Array, weights: Array, censoring: Censoring | None =
     if censoring is not None and censoring.anchor is not None:
         log_lik = log_lik - censoring.anchor
     with np.errstate(invalid="ignore"):
-        terms = np.where(weights == 0, 0.0, weights * log_lik)
-    return terms if censoring is None else np.clip(terms, -censoring.bound, censoring.bound)
+        terms = np.asarray(weights * log_lik)
+    unused = weights == 0
+    if unused.any():  # 0 times an infinite log-likelihood is none
+        terms[..., unused] = 0.0
+    return terms if censoring is None else np.clip(terms, -censoring.bound, censoring.bound, out=terms)

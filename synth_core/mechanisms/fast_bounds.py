@@ -84,7 +84,7 @@ def bounds_by_extremes(
     Parameters
     ----------
     log_lik : callable
-        Given draws and rows (slices or index arrays), the unweighted log-likelihoods in nats.
+        Given draws and rows (slices or index arrays), the unweighted log-likelihoods in nats. They may be overwritten.
     alike : (rows, index), optional
         One row of each kind of record, and for every record its kind: a kind has one likelihood.
     family : LinearFamily, optional
@@ -124,9 +124,12 @@ def bounds_by_extremes(
     whole[:, active] = highest, lowest
 
     def signed(sign: float) -> Callable[[Index], Array]:
+        factor = np.full(len(active), sign) if scale is None else sign * scale
+
         def terms(which: Index) -> Array:
-            found = sign * log_lik(everything, active[which])
-            return found if scale is None else found * scale[which]
+            found = log_lik(everything, active[which])
+            found *= factor[which]
+            return found
 
         return terms
 

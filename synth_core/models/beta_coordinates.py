@@ -112,7 +112,9 @@ class ClampedBeta:
     def coefficients(self, at: Array) -> Array:
         """(a - 1, b - 1, -log B(a, b)), of shape (..., 3), at points of shape (..., 2)."""
         a, b = self._shapes(at)
-        return np.stack([a - 1.0, b - 1.0, -scipy.special.betaln(a, b)], axis=-1)
+        found = np.empty((*at.shape[:-1], 3))
+        found[..., 0], found[..., 1], found[..., 2] = a - 1.0, b - 1.0, -scipy.special.betaln(a, b)
+        return found
 
     def settled(self, center: Array, basis: Array) -> tuple[NDArray[np.bool_], dict[str, Any]]:
         """Which terms may change sides in a box of coefficients around the centre, and the sums of the others.

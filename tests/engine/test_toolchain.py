@@ -97,6 +97,40 @@ def test_same_seed_same_bytes_and_chains_differ(program, data_file, tmp_path):
     assert first != go(6, 1, "d.csv")
 
 
+NUMBERS = [
+    0.1,
+    1 / 3,
+    -2e-308,
+    5e-324,
+    1.7976931348623157e308,
+    1e22,
+    123456789.0,
+    0.0,
+    np.inf,
+    -np.inf,
+    np.nan,
+    1e-5,
+]
+
+
+@pytest.mark.parametrize("digits", [17, 6])
+def test_numbers_are_read_and_written_as_they_are(digits, tmp_path):
+    """Of 17 digits the same double again, by the data and by the draws; of fewer as C writes them."""
+    source = tmp_path / "numbers.stan"
+    source.write_text(
+        "data { int n; array[n] real given; } generated quantities { array[n] real shown = given; }"
+    )
+    data = tmp_path / "numbers.json"
+    data.write_text(json.dumps({"n": len(NUMBERS), "given": NUMBERS}))
+    out = tmp_path / "numbers.csv"
+    done = run(compile_program(source), "data", f"file={data}", "output", f"file={out}", f"sig_figs={digits}",
+               "method=sample", "num_samples=1")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    written = draws_of(out)[1][0].split(",")[-len(NUMBERS) :]
+    expected = NUMBERS if digits == 17 else [float(f"{each:.{digits}g}") for each in NUMBERS]
+    np.testing.assert_array_equal([float(each) for each in written], expected)
+
+
 def test_every_argument_of_cmdstanpy_is_honoured(model, tmp_path):
     metric = tmp_path / "metric.json"
     metric.write_text(json.dumps({"inv_metric": [2.0, 1.0]}))

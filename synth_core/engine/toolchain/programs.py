@@ -33,7 +33,7 @@ def _with_includes(program: Path, include_directory: Path) -> list[Path]:
     """The program and every file it includes, each once, and its user header with what that includes."""
     found, waiting = [program], [program]
     while waiting:
-        for name in _INCLUDE.findall(waiting.pop().read_text()):
+        for name in _included(waiting.pop().read_text()):
             path = include_directory / name
             if path not in found:
                 found.append(path)
@@ -43,6 +43,12 @@ def _with_includes(program: Path, include_directory: Path) -> list[Path]:
         beside = [header.parent / name for name in _BESIDE.findall(header.read_text())]
         headers += [each for each in beside if each not in headers]
     return found + headers
+
+
+@cache
+def _included(text: str) -> list[str]:
+    """What a source names: looked for once, since every fit asks which executable is that of its program."""
+    return _INCLUDE.findall(text)
 
 
 def _user_headers(program: Path) -> list[str]:
