@@ -211,6 +211,8 @@ class Model(ABC):
     metric: ClassVar[str] = (
         "diag_e"  # "unit_e" where the coordinates have no need of another: a short warm-up does
     )
+    max_treedepth: ClassVar[int] = 10
+    max_warmup: ClassVar[int | None] = None  # iterations, where only a step size is sought; None: as is set
     takes_anchor: bool = True  # its program subtracts an anchor before it clamps
     takes_anchor_prior: ClassVar[bool] = True  # and takes a prior from it, see `unclamped`
     takes_guess: ClassVar[bool] = True  # `guess` makes parameters of a guess

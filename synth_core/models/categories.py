@@ -22,6 +22,10 @@ class OfCategories(Model):
     ordered = False
     needs_guess = False
     adapt_delta = 0.9  # an empty category has a skewed posterior
+    # In whitened coordinates 7 steps of 0.4 are half a turn: from a point in the middle of them about a quarter, which
+    # forgets most. A tree of 15 steps is nearly a whole turn, and comes back to where it was.
+    max_treedepth = 3
+    max_warmup = 100
     metric = "unit_e"  # an adapted one took a third more gradients for smaller effective sizes
     block_elements = BLOCK_ELEMENTS // 8  # every category is computed
 
