@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ class OfCategories(Model):
     max_treedepth = 3
     max_warmup = 100
     metric = "unit_e"  # an adapted one took a third more gradients for smaller effective sizes
-    block_elements = BLOCK_ELEMENTS // 8  # every category is computed
+    block_elements = BLOCK_ELEMENTS // 4  # every category is computed
 
     def __init__(self, records: Records, options: Options):
         super().__init__(records, options)
@@ -63,6 +64,7 @@ class OfCategories(Model):
     def log_shares(self, draws: Draws, rows: Rows) -> tuple[Array, NDArray[np.int64]]:
         """Log probabilities of shape (n_draws, n_categories, n_used), and each row's place among the used."""
 
+    @cached_property
     def log_within(self) -> Array:
         """What log densities have beside the log probability of a category, of shape (n_records,)."""
         return np.zeros(self.records.n)
@@ -93,7 +95,7 @@ class OfCategories(Model):
             }
         some = np.flatnonzero(weights)
         # Rounded: the anchor's density has the same factor within a bracket, which leaves the last bits behind.
-        constant = np.round(weights * (self.log_within() - censoring.offset(len(weights))), 10)[some]
+        constant = np.round(weights * (self.log_within - censoring.offset(len(weights))), 10)[some]
         keys = np.column_stack([self.row_of[some], self.code[some], weights[some], constant])
         distinct, count = np.unique(keys, axis=0, return_counts=True)
         return {
@@ -108,7 +110,7 @@ class OfCategories(Model):
 
     def log_lik(self, draws: Draws, rows: Rows) -> Array:
         log_shares, index = self.log_shares(draws, rows)
-        return log_shares[:, self.code[rows], index] + self.log_within()[rows]
+        return log_shares[:, self.code[rows], index] + self.log_within[rows]
 
     def cdf(self, draws: Draws, values: Array, rows: Rows) -> Array:
         return self.interval_mass(draws, np.full(len(values), -np.inf), values, rows)
