@@ -148,7 +148,7 @@ class Fits:
             warmup=sampler.warmup if most is None else min(sampler.warmup, most),
             adapt_delta=model.adapt_delta,
             metric=model.metric,
-            max_treedepth=model.max_treedepth,
+            max_treedepth=model.max_treedepth(weights, censoring),
         )
 
     def _continues(self, weights: Array, censoring: Censoring | None) -> bool:

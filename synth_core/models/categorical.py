@@ -51,6 +51,10 @@ class Categorical(OfCategories):
             **self.clamped(weights, censoring),
         }
 
+    @property
+    def n_coordinates(self) -> int:
+        return self.rows.shape[1] * (self.n_categories - 1)
+
     def from_coordinates(self, coordinates: Array) -> Draws:
         gamma = coordinates.reshape(len(coordinates), self.n_categories - 1, -1)
         beta = np.einsum("cj,sjk->sck", category_contrasts(self.n_categories), gamma)

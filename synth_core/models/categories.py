@@ -15,6 +15,8 @@ from synth_core.mechanisms.censoring import Censoring
 from synth_core.models.base import Array, Draws, Model, Options, Records, parted
 from synth_core.models.coordinates import row_sums
 
+WHITE_RECORDS, SHORT_TREEDEPTH = 40, 3  # records for each parameter
+
 
 class OfCategories(Model):
     """Probabilities of categories given a row of the design; the outcome is the place of a category among them."""
@@ -22,10 +24,6 @@ class OfCategories(Model):
     discrete = True
     ordered = False
     needs_guess = False
-    adapt_delta = 0.9  # an empty category has a skewed posterior
-    # In whitened coordinates 7 steps of 0.4 are half a turn: from a point in the middle of them about a quarter, which
-    # forgets most. A tree of 15 steps is nearly a whole turn, and comes back to where it was.
-    max_treedepth = 3
     max_warmup = 100
     metric = "unit_e"  # an adapted one took a third more gradients for smaller effective sizes
     block_elements = BLOCK_ELEMENTS // 4  # every category is computed
@@ -47,6 +45,26 @@ class OfCategories(Model):
         if not np.isin(outcome, np.arange(self.n_categories)).all():
             raise InputError(f"The {self.label} model needs codes from 0 to {self.n_categories - 1}.")
         return outcome.astype(np.int64)
+
+    @property
+    @abstractmethod
+    def n_coordinates(self) -> int:
+        """How many parameters are free."""
+
+    def max_treedepth(self, weights: Array, censoring: Censoring | None) -> int:
+        """Where the coordinates are white, 7 steps: about half a turn, of which a draw is a quarter away from the last.
+
+        A quarter of a turn forgets most. Of many coordinates a step is short, half a turn is just more than 7, and NUTS
+        would take 15: nearly a whole turn, back to where it was. They are white where the records say much of each.
+        """
+        told = float(weights.sum())
+        if censoring is not None:
+            if censoring.anchor is None:  # nobody knows how many are clamped
+                return super().max_treedepth(weights, censoring)
+            prior = 0 if censoring.prior_outcome is None else len(censoring.prior_outcome)
+            told += float(np.broadcast_to(censoring.prior_weight, prior).sum())
+        white = told >= WHITE_RECORDS * self.n_coordinates
+        return SHORT_TREEDEPTH if white else super().max_treedepth(weights, censoring)
 
     @property
     def density_scale(self) -> str:

@@ -86,6 +86,11 @@ class OrderedLogit(OfCategories):
             **clamped,
         }
 
+    @property
+    def n_coordinates(self) -> int:
+        k = self.rows.shape[1]
+        return self.n_ordered - 1 + 2 * (k - 1) + (0 if self.apart is None else k)
+
     def from_coordinates(self, coordinates: Array) -> Draws:
         k = self.rows.shape[1]
         share, beta, delta, gamma = np.split(
@@ -100,8 +105,8 @@ class OrderedLogit(OfCategories):
         return draws if self.apart is None else draws | {"gamma": gamma}
 
     def log_lik(self, draws: Draws, rows: Rows) -> Array:
-        # Of the record's own category alone: the others cost many times as much. A row of these arrays is a record: what
-        # is taken of a category or of a row of the design is copied as it lies.
+        # Of the record's own category alone: the others cost many times as much. A row of these arrays is a record:
+        # what is taken of a category or of a row of the design is copied as it lies.
         parameters = [draws[name] for name in self.parameters[1:]]
         predictors, index = self.records.linear_predictor(np.concatenate(parameters), rows)
         location, spread, *apart = np.split(np.ascontiguousarray(predictors.T), len(parameters), axis=1)
