@@ -31,6 +31,7 @@ BENCHMARKS = {
         paths.lognormal_refit,
         models.counts,
         models.categorical,
+        models.wide_categories,
         models.mixture,
         models.mixture_gradient,
         models.survey,

@@ -5,8 +5,8 @@
 functions {
   // In categories.hpp, with an analytic gradient; what it gives is said there.
   real categorical_sum(matrix coefficients, data matrix linear, data vector row_weight, data matrix cells,
-                       data array[] int cell, data array[] int other, data matrix others, data vector constant,
-                       data vector clamped_weight, data vector count, data array[] int row,
+                       data array[,] int part, data array[] int cell, data array[] int other, data matrix others,
+                       data vector constant, data vector clamped_weight, data vector count, data array[] int row,
                        data array[] int category, data real bound);
 }
 data {
@@ -41,7 +41,7 @@ transformed parameters {
 }
 model {
   gamma ~ normal(0, scale);
-  target += categorical_sum(to_matrix(beta, k, n_categories), linear, row_weight, cells, cell, other, others,
+  target += categorical_sum(to_matrix(beta, k, n_categories), linear, row_weight, cells, part, cell, other, others,
                             censored_constant, censored_weight, censored_count, censored_row, censored_category,
                             censor_bound);
 }

@@ -7,9 +7,9 @@
 functions {
   // In categories.hpp, with analytic gradients; what it gives is said there.
   real ordered_sum(vector threshold, vector gap, vector beta, vector delta, vector gamma, data int n_rows,
-                   data matrix cells, data array[] int cell, data array[] int other, data matrix others,
-                   data array[] int row, data array[] int category, data vector weight, data vector count,
-                   data vector constant, data real bound);
+                   data matrix cells, data array[,] int part, data array[] int cell, data array[] int other,
+                   data matrix others, data array[] int row, data array[] int category, data vector weight,
+                   data vector count, data vector constant, data real bound);
 }
 data {
   int<lower=1> k;                         // columns of the design, the intercept included
@@ -20,12 +20,12 @@ data {
   matrix[n_categories - 1 + 2 * (k - 1) + apart_k, n_categories - 1 + 2 * (k - 1) + apart_k] basis;  // factor of its covariance
   #include functions/design_parts_data.stan
   int<lower=0> n_kept;                    // distinct rows and categories of the records that enter as they are
-  array[n_kept] int<lower=1> kept_row;
+  array[n_kept] int<lower=1> kept_row;              // ascending
   array[n_kept] int<lower=0> kept_category;
   vector<lower=0>[n_kept] kept_weight;    // sum of alpha
   // Clamped part: distinct records (n_censored = 0 switches it off).
   int<lower=0> n_censored;
-  array[n_censored] int<lower=1> censored_row;
+  array[n_censored] int<lower=1> censored_row;      // ascending
   array[n_censored] int<lower=0> censored_category;
   vector<lower=0>[n_censored] censored_weight;      // alpha
   vector<lower=0>[n_censored] censored_count;       // records that share all this
@@ -65,8 +65,8 @@ model {
     gap[c - 1] = log1p_exp(log_share[c] - upto[c - 1]) + log1p_exp(log_share[c] - beyond[c]);
   }
   coefficients ~ normal(0, scale);
-  target += ordered_sum(threshold, gap, beta, delta, gamma, n_rows, cells, cell, other, others, kept_row, kept_category,
-                        one, kept_weight, zero, positive_infinity());
-  target += ordered_sum(threshold, gap, beta, delta, gamma, n_rows, cells, cell, other, others, censored_row,
+  target += ordered_sum(threshold, gap, beta, delta, gamma, n_rows, cells, part, cell, other, others, kept_row,
+                        kept_category, one, kept_weight, zero, positive_infinity());
+  target += ordered_sum(threshold, gap, beta, delta, gamma, n_rows, cells, part, cell, other, others, censored_row,
                         censored_category, censored_weight, censored_count, censored_constant, censor_bound);
 }

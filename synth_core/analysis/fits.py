@@ -29,7 +29,7 @@ Array = NDArray[np.float64]
 Progress = Callable[[str, float], None]  # what is being done, share done; may raise Cancelled
 
 SLOW_RECORDS = 20_000  # a censored fit needs every record
-# Of a refit of a slow model, which starts where an earlier run has been, and where no metric is sought.
+# Of a refit of a slow model, which starts where an earlier run has been.
 SHORT_WARMUP = 300
 _DATA = {"outcome", "predictors", "categorical", "earlier", "model"} | MODEL_OPTIONS
 
@@ -140,10 +140,16 @@ class Fits:
 
     def _sampler(self, weights: Array, censoring: Censoring | None) -> Sampler:
         model = self.model
-        sampler = replace(self.settings.sampler, adapt_delta=model.adapt_delta, metric=model.metric)
-        if model.metric == "unit_e" or (model.slow and not _is_plain(weights, censoring)):
-            return replace(sampler, warmup=min(sampler.warmup, SHORT_WARMUP))
-        return sampler
+        continued = model.slow and not _is_plain(weights, censoring)
+        most = SHORT_WARMUP if continued else model.max_warmup
+        sampler = self.settings.sampler
+        return replace(
+            sampler,
+            warmup=sampler.warmup if most is None else min(sampler.warmup, most),
+            adapt_delta=model.adapt_delta,
+            metric=model.metric,
+            max_treedepth=model.max_treedepth(weights, censoring),
+        )
 
     def _continues(self, weights: Array, censoring: Censoring | None) -> bool:
         """Whether a fit starts where the unweighted one ended."""

@@ -36,6 +36,7 @@ class Sampler:
     seed: int = 1
     adapt_delta: float = 0.8
     metric: str = "diag_e"  # adapted in the warm-up; "unit_e" is not
+    max_treedepth: int = 10  # a trajectory has at most 2^this - 1 leapfrog steps
 
 
 @dataclass(frozen=True)
@@ -162,6 +163,7 @@ def sample(
         "seed": sampler.seed,
         "adapt_delta": sampler.adapt_delta,
         "metric": sampler.metric,
+        "max_treedepth": sampler.max_treedepth,
         "refresh": max(1, (sampler.warmup + sampler.draws) // 20),
         **_started(start, sampler.chains),
     }

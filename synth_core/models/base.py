@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from synth_core.engine.sampling import Start
+from synth_core.engine.sampling import Sampler, Start
 from synth_core.engine.toolchain import compile_program
 from synth_core.errors import InputError
 from synth_core.mechanisms.bounds import BLOCK_ELEMENTS, Rows
@@ -216,6 +216,7 @@ class Model(ABC):
     metric: ClassVar[str] = (
         "diag_e"  # "unit_e" where the coordinates have no need of another: a short warm-up does
     )
+    max_warmup: ClassVar[int | None] = None  # iterations, where only a step size is sought; None: as is set
     takes_anchor: bool = True  # its program subtracts an anchor before it clamps
     takes_anchor_prior: ClassVar[bool] = True  # and takes a prior from it, see `unclamped`
     takes_guess: ClassVar[bool] = True  # `guess` makes parameters of a guess
@@ -237,6 +238,10 @@ class Model(ABC):
 
         `censoring` clamps the terms; None is the plain pseudo likelihood.
         """
+
+    def max_treedepth(self, weights: Array, censoring: Censoring | None) -> int:
+        """How often a trajectory may double at most: it has 2^this - 1 leapfrog steps."""
+        return Sampler.max_treedepth
 
     @property
     def density_terms(self) -> NDArray[np.bool_]:

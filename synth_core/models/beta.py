@@ -109,6 +109,7 @@ class Beta(BetaFamily):
     uses_predictors = False
     parameters = ("a", "b")
     metric = "unit_e"
+    max_warmup = 300
 
     def __init__(self, records: Records, options: Options):
         super().__init__(records, options)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +53,7 @@ class Bracketed(OrderedLogit):
     def density_scale(self) -> str:
         return f"density per {self.options.unit:g}; of a value that is a bracket of its own, its probability"
 
+    @cached_property
     def log_within(self) -> Array:
         """Log density of each record's value within its bracket, of shape (n_records,)."""
         low, high, x = self.edges[self.code], self.edges[self.code + 1], self.records.outcome

@@ -51,17 +51,32 @@ class Categorical(OfCategories):
             **self.clamped(weights, censoring),
         }
 
+    @property
+    def n_coordinates(self) -> int:
+        return self.rows.shape[1] * (self.n_categories - 1)
+
     def from_coordinates(self, coordinates: Array) -> Draws:
         gamma = coordinates.reshape(len(coordinates), self.n_categories - 1, -1)
         beta = np.einsum("cj,sjk->sck", category_contrasts(self.n_categories), gamma)
         return {"beta": beta.reshape(len(coordinates), -1)}
 
+    def log_lik(self, draws: Draws, rows: Rows) -> Array:
+        # Of the record's own category alone.
+        logits, index = self._logits(draws, rows)
+        largest = logits.max(axis=1)
+        own = logits[:, self.code[rows], index]
+        logits -= largest[:, None]
+        return own - (largest + np.log(np.exp(logits, out=logits).sum(axis=1)))[:, index]
+
     def log_shares(self, draws: Draws, rows: Rows) -> tuple[Array, NDArray[np.int64]]:
-        beta = draws["beta"].reshape(-1, self.n_categories, self.rows.shape[1])
-        n_draws = len(beta)
-        logits, index = self.records.linear_predictor(beta.reshape(n_draws * self.n_categories, -1), rows)
-        logits = logits.reshape(n_draws, self.n_categories, -1)
+        logits, index = self._logits(draws, rows)
         return scipy.special.log_softmax(logits, axis=1), index
+
+    def _logits(self, draws: Draws, rows: Rows) -> tuple[Array, NDArray[np.int64]]:
+        """Of shape (n_draws, n_categories, n_used), and each row's place among the used."""
+        beta = draws["beta"].reshape(-1, self.n_categories, self.rows.shape[1])
+        logits, index = self.records.linear_predictor(beta.reshape(-1, self.rows.shape[1]), rows)
+        return logits.reshape(len(beta), self.n_categories, -1), index
 
     def guess(self, typical: float, spread: float, zeros: float) -> Draws:
         """All categories alike: nobody need guess more."""

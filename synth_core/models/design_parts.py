@@ -40,13 +40,14 @@ def design_parts(rows: Array) -> dict[str, Any]:
             groups[-1] = joined
         else:
             groups.append([int(j)])
-    cells, places, begin = [np.empty((0, rows.shape[1]))], [], 1
+    cells, places, parts, begin = [np.empty((0, rows.shape[1]))], [], [], 1
     for group in groups:
         mine = np.zeros_like(rows)
         mine[:, group] = rows[:, group]
         first, place = distinct_columns(mine.T)
         cells.append(mine[first])
         places.append(begin + place)
+        parts.append([begin, len(first), group[0] + 1, group[-1] - group[0] + 1])
         begin += len(first)
     other = np.flatnonzero(~np.array(few, dtype=bool))
     return {
@@ -54,6 +55,7 @@ def design_parts(rows: Array) -> dict[str, Any]:
         "n_cells": begin - 1,
         "cells": np.concatenate(cells),
         "n_groups": len(groups),
+        "part": np.array(parts, dtype=int).reshape(-1, 4),
         "cell": np.column_stack(places).ravel() if places else np.empty(0, dtype=int),
         "n_others": len(other),
         "other": other + 1,

@@ -15,7 +15,7 @@ from synth_core.models.base import Array, Draws, Options, Records
 from synth_core.models.categories import OfCategories
 from synth_core.models.coordinates import category_contrasts, penalised_shares
 from synth_core.models.design_parts import design_parts
-from synth_core.models.ordered_coordinates import gaps, penalised_cuts
+from synth_core.models.ordered_coordinates import gaps, log_interval, penalised_cuts
 
 SHARE_SCALE, LOCATION_SCALE, SPREAD_SCALE = 5.0, 2.5, 0.5
 ROOT_2 = np.sqrt(2.0)
@@ -86,6 +86,11 @@ class OrderedLogit(OfCategories):
             **clamped,
         }
 
+    @property
+    def n_coordinates(self) -> int:
+        k = self.rows.shape[1]
+        return self.n_ordered - 1 + 2 * (k - 1) + (0 if self.apart is None else k)
+
     def from_coordinates(self, coordinates: Array) -> Draws:
         k = self.rows.shape[1]
         share, beta, delta, gamma = np.split(
@@ -100,26 +105,22 @@ class OrderedLogit(OfCategories):
         return draws if self.apart is None else draws | {"gamma": gamma}
 
     def log_lik(self, draws: Draws, rows: Rows) -> Array:
-        # Of the record's own category alone: the others cost many times as much.
-        code = self.place[self.code[rows]]
-        last = self.n_ordered - 1
-        cut, gap = gaps(draws["log_share"])
-        location, index = self.records.linear_predictor(draws["beta"], rows)
-        scale = np.exp(-self.records.linear_predictor(draws["delta"], rows)[0])
-        found = np.zeros((len(cut), len(code)))
-        for inner, place, sign in (
-            ((code >= 0) & (code < last), code, 1.0),
-            (code > 0, code - 1, -1.0),
-        ):
-            at = (cut[:, place[inner]] - location[:, index[inner]]) * scale[:, index[inner]]
-            found[:, inner] += scipy.special.log_expit(sign * at)
-        between = (code > 0) & (code < last)
-        with np.errstate(divide="ignore"):
-            found[:, between] += np.log(-np.expm1(-gap[:, code[between] - 1] * scale[:, index[between]]))
+        # Of the record's own category alone: the others cost many times as much. A row of these arrays is a record:
+        # what is taken of a category or of a row of the design is copied as it lies.
+        parameters = [draws[name] for name in self.parameters[1:]]
+        predictors, index = self.records.linear_predictor(np.concatenate(parameters), rows)
+        location, spread, *apart = np.split(np.ascontiguousarray(predictors.T), len(parameters), axis=1)
+        # First the category apart, without cuts: its share of the ordered ones is 1.
+        cut, gap = (found.T for found in gaps(draws["log_share"]))
+        far, place = np.full((1, len(draws["log_share"])), np.inf), self.place[self.code[rows]] + 1
+        scale = np.exp(-spread)[index]
+        above = (np.concatenate([far, cut, far])[place] - location[index]) * scale
+        below = (np.concatenate([-far, -far, cut])[place] - location[index]) * scale
+        found = log_interval(above, below, np.concatenate([far, far, gap, far])[place] * scale)
         if self.apart is not None:
-            logit, index = self.records.linear_predictor(draws["gamma"], rows)
-            found += scipy.special.log_expit(np.where(code < 0, 1.0, -1.0) * logit[:, index])
-        return found + self.log_within()[rows]
+            logit = np.where(place == 0, 1.0, -1.0)[:, None] * apart[0][index]
+            found += np.minimum(logit, 0.0) - np.log1p(np.exp(-np.abs(logit)))
+        return found.T + self.log_within[rows]
 
     def log_shares(self, draws: Draws, rows: Rows) -> tuple[Array, NDArray[np.int64]]:
         cut, gap = gaps(draws["log_share"])

@@ -31,14 +31,33 @@ def gaps(log_share: Array) -> tuple[Array, Array]:
     """
     upto, beyond = cumulated(log_share)
     inner = log_share[:, 1:-1]
-    gap = np.logaddexp(0.0, inner - upto[:, :-1]) + np.logaddexp(0.0, inner - beyond[:, 1:])
+    gap = _log_add(0.0, inner - upto[:, :-1]) + _log_add(0.0, inner - beyond[:, 1:])
     return upto - beyond, gap
+
+
+def log_interval(above: Array, below: Array, apart: Array) -> Array:
+    """log(expit(above) - expit(below)), where apart = above - below is known without rounding; ends may be infinite.
+
+    The elementary functions of NumPy are vectorised, SciPy's `log_expit` is not.
+    """
+    total = (1.0 + np.exp(-np.abs(above))) * (1.0 + np.exp(-np.abs(below)))
+    with np.errstate(divide="ignore"):
+        total /= -np.expm1(-apart)
+    return np.minimum(above, 0.0) - np.maximum(below, 0.0) - np.log(total)
 
 
 def cumulated(log_share: Array) -> tuple[Array, Array]:
     """Log probabilities up to each cut and beyond it, each of shape (n_draws, n_categories - 1)."""
-    upto = np.logaddexp.accumulate(log_share, axis=1)[:, :-1]
-    return upto, np.logaddexp.accumulate(log_share[:, ::-1], axis=1)[:, -2::-1]
+    upto, beyond = np.array(log_share[:, :-1]), np.array(log_share[:, 1:])
+    for c in range(1, upto.shape[1]):
+        upto[:, c] = _log_add(upto[:, c - 1], upto[:, c])
+        beyond[:, -1 - c] = _log_add(beyond[:, -c], beyond[:, -1 - c])
+    return upto, beyond
+
+
+def _log_add(a: Array | float, b: Array) -> Array:
+    """log(exp(a) + exp(b)), vectorised where NumPy's own is not."""
+    return np.maximum(a, b) + np.log1p(np.exp(-np.abs(a - b)))
 
 
 def penalised_cuts(slopes: Array, counts: Array, scale: Array) -> tuple[Array, Array]:

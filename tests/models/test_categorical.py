@@ -11,6 +11,7 @@ from synth_core.mechanisms.censoring import Censoring
 from synth_core.mechanisms.fast_bounds import bounds_by_extremes
 from synth_core.models import build_model
 from synth_core.models import design_parts as design_parts_of_models
+from synth_core.models.categories import SHORT_TREEDEPTH, WHITE_RECORDS
 from synth_core.models.coordinates import category_contrasts, penalised_shares
 from synth_core.models.design_parts import design_parts
 from tests.conftest import records_of
@@ -155,6 +156,20 @@ def test_posterior_of_two_categories_by_quadrature(bound):
     odds = fit.draws["beta"][:, 0] - fit.draws["beta"][:, 1]
     assert odds.mean() == pytest.approx(mean, abs=5 * spread / np.sqrt(1500))
     assert odds.std() == pytest.approx(spread, rel=5 / np.sqrt(3000))
+
+
+def test_trajectories_are_short_where_the_records_say_much_of_each_parameter(case):
+    model = case[0]
+    least = WHITE_RECORDS * 3 * (K - 1) / N  # a weight
+    assert model.stan_data(np.ones(N))["center"].size == model.n_coordinates
+    for weight, censoring, short in (
+        (1.01 * least, None, True),
+        (0.99 * least, None, False),
+        (1.01 * least, Censoring(1.0), False),  # how many are clamped is not known
+        (0.51 * least, Censoring(1.0, np.zeros(N), np.zeros(2 * N), 0.251 * least), True),
+        (0.51 * least, Censoring(1.0, np.zeros(N), np.zeros(2 * N), 0.24 * least), False),
+    ):
+        assert (model.max_treedepth(np.full(N, weight), censoring) == SHORT_TREEDEPTH) == short
 
 
 def test_what_is_no_declared_category_is_refused_in_words():
