@@ -239,8 +239,9 @@ class Analysis:
 
     def refit_and_key(self, result: Result) -> tuple[Posterior, str]:
         """The same, and its key."""
-        promised = result.epsilon_promised
-        at = self if promised is None else self.under(epsilon=promised, match_epsilon=None)
+        promised, s = result.epsilon_promised, self.settings
+        as_set = promised is None or (promised == s.epsilon and s.match_epsilon is None)
+        at = self if as_set else self.under(epsilon=promised, match_epsilon=None)  # whose anchor is found again
         censoring = censoring_under(result.point, at.settings.epsilon, at._anchored_for(result.point))
         return self.fits.posterior(result.weights, censoring)
 
