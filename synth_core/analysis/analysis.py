@@ -241,7 +241,8 @@ class Analysis:
         """The same, and its key."""
         promised, s = result.epsilon_promised, self.settings
         as_set = promised is None or (promised == s.epsilon and s.match_epsilon is None)
-        at = self if as_set else self.under(epsilon=promised, match_epsilon=None)  # whose anchor is found again
+        # Another has to find its anchor again.
+        at = self if as_set else self.under(epsilon=promised, match_epsilon=None)
         censoring = censoring_under(result.point, at.settings.epsilon, at._anchored_for(result.point))
         return self.fits.posterior(result.weights, censoring)
 
