@@ -76,7 +76,7 @@ def test_blocks_that_do_not_share_epsilon_are_caught(monkeypatch):
 
     monkeypatch.setattr(Categorical, "stan_data", whole)
     monkeypatch.setattr(AuditedRecords, "relations", lambda self, mechanism: (REMOVED,))
-    [line] = audited("anchored", BLOCKS, 2_000).values()
+    [line] = audited("anchored", BLOCKS, 4_000).values()
     assert line.verdict == VIOLATED and line.epsilon_lower > 1.05 * EPSILON, line
     assert line.row == 1 and "do not release" in line.why
 
