@@ -18,9 +18,7 @@ Array = NDArray[np.float64]
 CLAMPED_QUANTILE = 0.995  # of the simulated records, which c leaves unclamped
 REAL_TAILS = 0.5  # the share of that c, or of its limit, which is taken: real tails are longer than a model's
 CHAINS, DRAWS = 2, 500
-COUNTED_TAILS = (
-    0.85  # the same of a table simulated from counts of brackets: tails are real, but for where in a bracket
-)
+COUNTED_TAILS = 0.85  # the same around counts of brackets, whose tails are real, but for where in a bracket
 RECORDS = 3_000  # of the simulated table that are looked at, about
 
 

@@ -98,6 +98,17 @@ def check_edges(what: str, edges: tuple[float, ...]) -> None:
         )
 
 
+def with_zero_alone(edges: tuple[float, ...]) -> tuple[float, ...]:
+    """The same brackets, and 0 as one of its own.
+
+    Examples
+    --------
+    >>> with_zero_alone((-5.0, 0.0, 10.0))
+    (-5.0, 0.0, 0.0, 10.0)
+    """
+    return tuple(sorted([0.0, 0.0, *(edge for edge in edges if edge != 0)]))
+
+
 def codes_of(edges: Array, values: Array) -> NDArray[np.int64]:
     """Places of values among the brackets: from its edge on, without the next; of all values the last is in the last.
 

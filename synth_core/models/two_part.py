@@ -12,6 +12,7 @@ from synth_core.mechanisms.bounds import Rows
 from synth_core.mechanisms.censoring import Censoring
 from synth_core.mechanisms.fast_bounds import LinearFamily
 from synth_core.models.base import Array, Draws, Model, Options, Records, parted
+from synth_core.models.bracketed import with_zero_alone
 from synth_core.models.lognormal import Lognormal
 from synth_core.models.transformation import Transformation
 from synth_core.models.zero_part import ZeroPart
@@ -92,9 +93,7 @@ class TwoPart(Lognormal):
 
     def guess_edges(self, typical: float, spread: float) -> tuple[float, ...]:
         found = super().guess_edges(typical, spread)
-        if self.zero_part is None:
-            return found
-        return tuple(sorted([0.0, 0.0, *(edge for edge in found if edge != 0)]))
+        return found if self.zero_part is None else with_zero_alone(found)
 
     def from_uniform(self, draw: Draws, uniform: Array) -> Array:
         if self.zero_part is None:

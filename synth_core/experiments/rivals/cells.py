@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from synth_core.analysis.records.blocks import Block
 from synth_core.errors import InputError
 from synth_core.models import family
-from synth_core.models.bracketed import codes_of
+from synth_core.models.bracketed import codes_of, with_zero_alone
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -116,7 +116,7 @@ def cells_of(block: Block, edges: Edges) -> Cells:
     given = edges[block.name] if block.name in edges else _by_rule(block)
     check_edges(block.name, given)
     if block.model == "two_part" or block.options.get("zero_part") or own.count(0.0) == 2:
-        given = tuple(sorted([0.0, 0.0, *(edge for edge in given if edge != 0)]))
+        given = with_zero_alone(given)
     return Cells(block.name, edges=given, missing=missing)
 
 
