@@ -88,9 +88,9 @@ def wide_categories() -> list[Line]:
     outcome = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1).astype(float)
     model = build_model("categorical", _records(outcome, design), categories=labels)
     ones, fits = np.ones(n), {}
-    data, depth = model.stan_data(ones), model.max_treedepth(ones, None)
+    data = model.stan_data(ones)
     for label, sampler in {
-        "ours": Sampler(2, 1000, 100, 1, model.adapt_delta, model.metric, depth),
+        "ours": model.tuned(Sampler(2), ones, None),
         "free": Sampler(2, 1000, 300, 1, 0.9, model.metric),
     }.items():
         fits[label] = sample(model.executable(), data, model.parameters, sampler)

@@ -139,17 +139,10 @@ class Fits:
         )
 
     def _sampler(self, weights: Array, censoring: Censoring | None) -> Sampler:
-        model = self.model
-        continued = model.slow and not _is_plain(weights, censoring)
-        most = SHORT_WARMUP if continued else model.max_warmup
-        sampler = self.settings.sampler
-        return replace(
-            sampler,
-            warmup=sampler.warmup if most is None else min(sampler.warmup, most),
-            adapt_delta=model.adapt_delta,
-            metric=model.metric,
-            max_treedepth=model.max_treedepth(weights, censoring),
-        )
+        tuned = self.model.tuned(self.settings.sampler, weights, censoring)
+        if self.model.slow and not _is_plain(weights, censoring):
+            return replace(tuned, warmup=min(tuned.warmup, SHORT_WARMUP))
+        return tuned
 
     def _continues(self, weights: Array, censoring: Censoring | None) -> bool:
         """Whether a fit starts where the unweighted one ended."""

@@ -239,9 +239,10 @@ class Model(ABC):
         `censoring` clamps the terms; None is the plain pseudo likelihood.
         """
 
-    def max_treedepth(self, weights: Array, censoring: Censoring | None) -> int:
-        """How often a trajectory may double at most: it has 2^this - 1 leapfrog steps."""
-        return Sampler.max_treedepth
+    def tuned(self, sampler: Sampler, weights: Array, censoring: Censoring | None) -> Sampler:
+        """The settings with which this family's chains do best: its acceptance, its metric, no longer a warm-up."""
+        warmup = sampler.warmup if self.max_warmup is None else min(sampler.warmup, self.max_warmup)
+        return replace(sampler, warmup=warmup, adapt_delta=self.adapt_delta, metric=self.metric)
 
     @property
     def density_terms(self) -> NDArray[np.bool_]:

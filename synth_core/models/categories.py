@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from synth_core.engine.sampling import Sampler
 from synth_core.errors import InputError
 from synth_core.mechanisms.bounds import BLOCK_ELEMENTS, Rows
 from synth_core.mechanisms.censoring import Censoring
 from synth_core.models.base import Array, Draws, Model, Options, Records, parted
 from synth_core.models.coordinates import row_sums
 
-WHITE_RECORDS, SHORT_TREEDEPTH = 40, 3  # records for each parameter
+WHITE_RECORDS = 40  # for each parameter
+RARE_RECORDS = 10  # of a category
+WHITE: dict[str, Any] = {"warmup": 100, "adapt_delta": 0.8, "max_treedepth": 3}  # where both are reached
 
 
 class OfCategories(Model):
@@ -24,7 +28,8 @@ class OfCategories(Model):
     discrete = True
     ordered = False
     needs_guess = False
-    max_warmup = 100
+    adapt_delta = 0.95
+    max_warmup = 300
     metric = "unit_e"  # an adapted one took a third more gradients for smaller effective sizes
     block_elements = BLOCK_ELEMENTS // 4  # every category is computed
 
@@ -51,20 +56,25 @@ class OfCategories(Model):
     def n_coordinates(self) -> int:
         """How many parameters are free."""
 
-    def max_treedepth(self, weights: Array, censoring: Censoring | None) -> int:
-        """Where the coordinates are white, 7 steps: about half a turn, of which a draw is a quarter away from the last.
+    def tuned(self, sampler: Sampler, weights: Array, censoring: Censoring | None) -> Sampler:
+        """Few and short trajectories where the coordinates are white: the records say much of each parameter.
 
-        A quarter of a turn forgets most. Of many coordinates a step is short, half a turn is just more than 7, and NUTS
-        would take 15: nearly a whole turn, back to where it was. They are white where the records say much of each.
+        Then 7 steps are about half a turn, of which a draw is a quarter away from the last, and a quarter forgets most.
+        Of many coordinates a step is short, half a turn is just more than 7, and NUTS would take 15: nearly a whole
+        turn, back to where it was. Elsewhere the posterior is skewed, most of all where a category is nearly empty and
+        its share may be anything below: steps are small, NUTS chooses how many. Without an anchor nobody knows which
+        terms are clamped, and so what to whiten by: the metric is adapted too.
         """
-        told = float(weights.sum())
-        if censoring is not None:
-            if censoring.anchor is None:  # nobody knows how many are clamped
-                return super().max_treedepth(weights, censoring)
-            prior = 0 if censoring.prior_outcome is None else len(censoring.prior_outcome)
-            told += float(np.broadcast_to(censoring.prior_weight, prior).sum())
-        white = told >= WHITE_RECORDS * self.n_coordinates
-        return SHORT_TREEDEPTH if white else super().max_treedepth(weights, censoring)
+        if censoring is not None and censoring.anchor is None:
+            return replace(sampler, adapt_delta=self.adapt_delta)
+        usual = super().tuned(sampler, weights, censoring)
+        told = np.bincount(self.code, weights, self.n_categories)
+        if censoring is not None and censoring.prior_outcome is not None:
+            prior = self._codes(censoring.prior_outcome)
+            told += np.bincount(prior, np.broadcast_to(censoring.prior_weight, len(prior)), len(told))
+        if told.min() < RARE_RECORDS or told.sum() < WHITE_RECORDS * self.n_coordinates:
+            return usual
+        return replace(usual, **WHITE | {"warmup": min(usual.warmup, WHITE["warmup"])})
 
     @property
     def density_scale(self) -> str:
