@@ -14,6 +14,65 @@ namespace synth {
 
 using ByRow = Eigen::Array<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
+// Numbers that are added at once, in the registers that a processor has for them.
+using Wide = double __attribute__((vector_size(32), aligned(8), may_alias));
+constexpr std::ptrdiff_t WIDE = sizeof(Wide) / sizeof(double);
+
+// Rows of predictors, and of tables that they are sums of, are filled up with 0 to `stride` numbers, a multiple of WIDE.
+// Of a design's rows, `cell` has `n_groups` numbers each, and `others` n_others columns that are `n_rows` long.
+struct PartsOfRows {
+  const int* cell;
+  const double* others;
+  std::ptrdiff_t n, n_groups, n_others, n_rows, stride;
+};
+
+// Each row's sum of the rows of a table that its cells name, and of its other columns' products.
+SYNTH_WIDEST static void sum_parts(const PartsOfRows rows, const double* of_cell, const double* of_other,
+                                   double* __restrict__ found) {
+  for (std::ptrdiff_t offset = 0; offset < rows.stride; offset += WIDE) {
+    const int* at = rows.cell;
+    for (std::ptrdiff_t i = 0; i < rows.n; ++i) {
+      Wide sum = {};
+      for (std::ptrdiff_t g = 0; g < rows.n_groups; ++g) {
+        sum += *reinterpret_cast<const Wide*>(of_cell + (*at++ - 1) * rows.stride + offset);
+      }
+      for (std::ptrdiff_t j = 0; j < rows.n_others; ++j) {
+        sum += rows.others[j * rows.n_rows + i] *
+               *reinterpret_cast<const Wide*>(of_other + j * rows.stride + offset);
+      }
+      *reinterpret_cast<Wide*>(found + i * rows.stride + offset) = sum;
+    }
+  }
+}
+
+// The gradient of that: adds each row of `slope` to the same rows of the tables.
+SYNTH_WIDEST static void add_to_parts(const PartsOfRows rows, const double* __restrict__ slope,
+                                      double* __restrict__ by_cell, double* __restrict__ by_other) {
+  for (std::ptrdiff_t offset = 0; offset < rows.stride; offset += WIDE) {
+    const int* at = rows.cell;
+    Wide run = {};  // of rows that have the same first cell, as sorted ones do: none waits for the one before
+    for (std::ptrdiff_t i = 0; i < rows.n && rows.n_groups > 0; ++i, at += rows.n_groups) {
+      const Wide each = *reinterpret_cast<const Wide*>(slope + i * rows.stride + offset);
+      run += each;
+      for (std::ptrdiff_t g = 1; g < rows.n_groups; ++g) {
+        *reinterpret_cast<Wide*>(by_cell + (at[g] - 1) * rows.stride + offset) += each;
+      }
+      if (i + 1 == rows.n || at[rows.n_groups] != at[0]) {
+        *reinterpret_cast<Wide*>(by_cell + (at[0] - 1) * rows.stride + offset) += run;
+        run = Wide{};
+      }
+    }
+    for (std::ptrdiff_t j = 0; j < rows.n_others; ++j) {
+      Wide sum = {};
+      for (std::ptrdiff_t i = 0; i < rows.n; ++i) {
+        sum += rows.others[j * rows.n_rows + i] *
+               *reinterpret_cast<const Wide*>(slope + i * rows.stride + offset);
+      }
+      *reinterpret_cast<Wide*>(by_other + j * rows.stride + offset) += sum;
+    }
+  }
+}
+
 // Rows of a design in parts, see synth_core/models/design_parts.py: each group of columns of few values is kept once for
 // each combination of its values, a cell; `part` has of each group its first cell, how many there are, and the first and
 // the number of the columns that are not 0 in them. A row's linear predictor is the sum of its cells', one in each group,
@@ -25,125 +84,174 @@ struct DesignParts {
   const std::vector<int>& cell;     // of each row its cells, row after row
   const std::vector<int>& other;    // the other columns, and their values
   const TM& others;
-  Eigen::Index n_rows, n_groups;
-  ByRow of_cell, of_other;        // what cells and other columns say, one column a predictor
-  ByRow cell_slope, other_slope;  // gradients of a sum over the rows
+  Eigen::Index n_rows, n_groups, n_predictors;
+  Eigen::Index stride;              // of rows of predictors: how many there are, and what fills them up
+  ByRow of_cell, of_other;          // what cells and other columns say, one column a predictor
+  ByRow cell_slope, other_slope;    // gradients of a sum over the rows
 
   DesignParts(const TM& cells_, const std::vector<std::vector<int>>& part_, const std::vector<int>& cell_,
               const std::vector<int>& other_, const TM& others_, Eigen::Index n_rows_,
               const Eigen::MatrixXd& coefficients)
       : cells(cells_), part(part_), cell(cell_), other(other_), others(others_), n_rows(n_rows_), n_groups(part_.size()),
-        of_cell(cells_.rows(), coefficients.cols()), of_other(other_.size(), coefficients.cols()),
-        cell_slope(ByRow::Zero(cells_.rows(), coefficients.cols())),
-        other_slope(ByRow::Zero(other_.size(), coefficients.cols())) {
+        n_predictors(coefficients.cols()), stride((n_predictors + WIDE - 1) / WIDE * WIDE),
+        of_cell(ByRow::Zero(cells_.rows(), stride)), of_other(ByRow::Zero(other_.size(), stride)),
+        cell_slope(of_cell), other_slope(of_other) {
     for (const auto& p : part) {
-      for (Eigen::Index j = 0; j < coefficients.cols(); ++j) {  // one by one: packing all costs more than it saves
+      for (Eigen::Index j = 0; j < n_predictors; ++j) {  // one by one: packing all costs more than it saves
         const Eigen::VectorXd said =
             cells.block(p[0] - 1, p[2] - 1, p[1], p[3]) * coefficients.col(j).segment(p[2] - 1, p[3]);
         of_cell.col(j).segment(p[0] - 1, p[1]) = said.array();
       }
     }
     for (std::size_t j = 0; j < other.size(); ++j) {
-      of_other.row(j) = coefficients.row(other[j] - 1).array();
+      of_other.row(j).head(n_predictors) = coefficients.row(other[j] - 1).array();
     }
   }
-  // The linear predictors of n rows, of shape (n, n_predictors), into the first rows of `found`.
+  // The linear predictors of n rows, into the first rows of `found`, of `stride` columns.
   void predictor(Eigen::Index first, Eigen::Index n, ByRow& found) const {
-    found.topRows(n).setZero();
-    of_width(of_cell.cols(), [&](auto wide) {
-      each_cell(first, n, [&](Eigen::Index i, Eigen::Index of) {
-        const double* from = of_cell.data() + of * wide;
-        double* to = found.data() + i * wide;
-        for (Eigen::Index p = 0; p < wide; ++p) {
-          to[p] += from[p];
-        }
-      });
-      for (std::size_t j = 0; j < other.size(); ++j) {
-        const double* from = of_other.data() + j * wide;
-        for (Eigen::Index i = 0; i < n; ++i) {
-          const double z = others.coeff(first + i, j);
-          double* to = found.data() + i * wide;
-          for (Eigen::Index p = 0; p < wide; ++p) {
-            to[p] += z * from[p];
-          }
-        }
-      }
-    });
+    sum_parts(rows(first, n), of_cell.data(), of_other.data(), found.data());
   }
   // Adds the gradient of a sum whose derivatives by the predictors of n rows are the first rows of `slope`.
   void add(Eigen::Index first, Eigen::Index n, const ByRow& slope) {
-    of_width(of_cell.cols(), [&](auto wide) {
-      each_cell(first, n, [&](Eigen::Index i, Eigen::Index of) {
-        const double* from = slope.data() + i * wide;
-        double* to = cell_slope.data() + of * wide;
-        for (Eigen::Index p = 0; p < wide; ++p) {
-          to[p] += from[p];
-        }
-      });
-      for (std::size_t j = 0; j < other.size(); ++j) {
-        double* to = other_slope.data() + j * wide;
-        for (Eigen::Index i = 0; i < n; ++i) {
-          const double z = others.coeff(first + i, j);
-          const double* from = slope.data() + i * wide;
-          for (Eigen::Index p = 0; p < wide; ++p) {
-            to[p] += z * from[p];
-          }
-        }
-      }
-    });
+    add_to_parts(rows(first, n), slope.data(), cell_slope.data(), other_slope.data());
   }
   // By the coefficients, one column a predictor.
   Eigen::MatrixXd slope() const {
-    Eigen::MatrixXd found = Eigen::MatrixXd::Zero(cells.cols(), of_cell.cols());
+    Eigen::MatrixXd found = Eigen::MatrixXd::Zero(cells.cols(), n_predictors);
     for (const auto& p : part) {
-      for (Eigen::Index j = 0; j < found.cols(); ++j) {
+      for (Eigen::Index j = 0; j < n_predictors; ++j) {
         const Eigen::VectorXd moved = cell_slope.col(j).segment(p[0] - 1, p[1]).matrix();
         found.col(j).segment(p[2] - 1, p[3]) += cells.block(p[0] - 1, p[2] - 1, p[1], p[3]).transpose() * moved;
       }
     }
     for (std::size_t j = 0; j < other.size(); ++j) {
-      found.row(other[j] - 1) += other_slope.row(j).matrix();
+      found.row(other[j] - 1) += other_slope.row(j).head(n_predictors).matrix();
     }
     return found;
   }
 
  private:
-  // Calls with every row of n and each of its cells.
-  template <typename F>
-  void each_cell(Eigen::Index first, Eigen::Index n, const F& call) const {
-    const int* at = cell.data() + first * n_groups;
-    for (Eigen::Index i = 0; i < n; ++i) {
-      for (Eigen::Index g = 0; g < n_groups; ++g) {
-        call(i, *at++ - 1);
-      }
-    }
-  }
-  // Calls with the number of predictors, which the compiler knows where it is small: loops over it are unrolled.
-  template <typename F>
-  static void of_width(Eigen::Index wide, const F& call) {
-    switch (wide) {
-      case 2: return call(std::integral_constant<Eigen::Index, 2>());
-      case 3: return call(std::integral_constant<Eigen::Index, 3>());
-      case 4: return call(std::integral_constant<Eigen::Index, 4>());
-      case 5: return call(std::integral_constant<Eigen::Index, 5>());
-      case 6: return call(std::integral_constant<Eigen::Index, 6>());
-      default: return call(wide);
-    }
+  PartsOfRows rows(Eigen::Index first, Eigen::Index n) const {
+    const double* from = others.size() > 0 ? others.data() + first : nullptr;
+    return {cell.data() + first * n_groups, from, n, n_groups, others.cols(), others.rows(), stride};
   }
 };
 
-constexpr double FAR = 1e3;  // beyond it a logistic function and its slope are 0 or 1
+// Of n rows of k logits the largest, and column by column how far below it each is; beyond 708 a share is 3e-308.
+SYNTH_WIDEST static void below_largest(const double* logit, std::ptrdiff_t n, std::ptrdiff_t k, std::ptrdiff_t stride,
+                                       double* __restrict__ below, double* __restrict__ largest) {
+  for (std::ptrdiff_t i = 0; i < n; ++i) {
+    largest[i] = below[i] = logit[i * stride];
+  }
+  for (std::ptrdiff_t c = 1; c < k; ++c) {
+    for (std::ptrdiff_t i = 0; i < n; ++i) {
+      const double at = logit[i * stride + c];
+      below[c * n + i] = at;
+      largest[i] = at > largest[i] ? at : largest[i];
+    }
+  }
+  for (std::ptrdiff_t c = 0; c < k; ++c) {
+    for (std::ptrdiff_t i = 0; i < n; ++i) {
+      const double at = below[c * n + i] - largest[i];
+      below[c * n + i] = at > -708.0 ? at : -708.0;
+    }
+  }
+}
 
-// (cut - middle) * scale, or where there is no cut a place far away.
-struct End {
-  double cut, some, away;
-  double at(double middle, double scale) const { return some * (cut - middle) * scale + away; }
-};
+// Sums of n rows of k columns.
+SYNTH_WIDEST static void sum_columns(const double* column, std::ptrdiff_t n, std::ptrdiff_t k,
+                                     double* __restrict__ total) {
+  for (std::ptrdiff_t i = 0; i < n; ++i) {
+    total[i] = column[i];
+  }
+  for (std::ptrdiff_t c = 1; c < k; ++c) {
+    for (std::ptrdiff_t i = 0; i < n; ++i) {
+      total[i] += column[c * n + i];
+    }
+  }
+}
 
-// Of a category: of what lies above and below it, and how far they are apart.
+// Takes from n rows of slopes the columns' shares of `weight`, where `total` is what they sum to.
+SYNTH_WIDEST static void take_shares(const double* column, const double* total, std::ptrdiff_t n, std::ptrdiff_t k,
+                                     std::ptrdiff_t stride, double* __restrict__ weight, double* __restrict__ slope) {
+  for (std::ptrdiff_t i = 0; i < n; ++i) {
+    weight[i] /= total[i];
+  }
+  for (std::ptrdiff_t c = 0; c < k; ++c) {
+    for (std::ptrdiff_t i = 0; i < n; ++i) {
+      slope[i * stride + c] -= column[c * n + i] * weight[i];
+    }
+  }
+}
+
+constexpr double FAR = 1e3;      // beyond it a logistic function and its slope are 0 or 1
+constexpr double NOWHERE = 1e300;  // a cut that is not there
+
+// By category, the one apart first: the cuts above and below and what lies between them.
 struct Ends {
-  End above{0.0, 0.0, FAR}, below{0.0, 0.0, -FAR}, apart{0.0, 0.0, FAR};  // a log share of 0: the category apart
+  Eigen::ArrayXd above, below, apart;
+
+  Ends(const Eigen::VectorXd& cut, const Eigen::VectorXd& gap)
+      : above(Eigen::ArrayXd::Constant(cut.size() + 2, NOWHERE)), below(-above), apart(above) {
+    above.segment(1, cut.size()) = cut.array();
+    below.tail(cut.size()) = cut.array();
+    apart.segment(2, gap.size()) = gap.array();
+  }
 };
+
+// Of n records, whose categories are given: where these end for their rows, on the scale of a logit; the logarithms of
+// their shares, and the slopes of what follows from them.
+struct Intervals {
+  Eigen::ArrayXd above, below, apart, scale, logit, other;  // other: 1 unless the category stands apart
+  Eigen::ArrayXd log_share, by_above, by_below, by_apart, by_spread, by_logit, by_location, small;
+
+  void make_room(Eigen::Index n) {
+    if (n > above.size()) {
+      for (Eigen::ArrayXd* each : {&above, &below, &apart, &scale, &logit, &other, &log_share, &by_above, &by_below,
+                                   &by_apart, &by_spread, &by_logit, &by_location}) {
+        each->setZero(n);
+      }
+      small.setZero(3 * n);
+    }
+  }
+};
+
+// Where the ends lie, from what the rows say. Plain loads: vector gathers are slower.
+static void lay_ends(const Ends& ends, const int* row, const int* category, Eigen::Index first, Eigen::Index n,
+                     const double* predictor, Eigen::Index stride, const double* row_scale, Intervals& found) {
+  const double *cut_above = ends.above.data(), *cut_below = ends.below.data(), *gap = ends.apart.data();
+  double *__restrict__ above = found.above.data(), *__restrict__ below = found.below.data(),
+         *__restrict__ apart = found.apart.data(), *__restrict__ scale = found.scale.data(),
+         *__restrict__ logit = found.logit.data(), *__restrict__ other = found.other.data();
+  for (Eigen::Index i = 0; i < n; ++i) {
+    const Eigen::Index at = row[i] - first, c = category[i];
+    const double middle = predictor[at * stride], s = row_scale[at];
+    const double a = (cut_above[c] - middle) * s, b = (cut_below[c] - middle) * s, g = gap[c] * s;
+    above[i] = a > FAR ? FAR : a;
+    below[i] = b < -FAR ? -FAR : b;
+    apart[i] = g > FAR ? FAR : g;
+    scale[i] = s;
+    logit[i] = predictor[at * stride + 2];
+    other[i] = c != 0;
+  }
+}
+
+// Adds the slopes to those of rows and of categories.
+static void add_slopes(const Intervals& found, const int* row, const int* category, Eigen::Index first, Eigen::Index n,
+                       Eigen::Index stride, double* __restrict__ by_row, double* __restrict__ by_category) {
+  const double *by_location = found.by_location.data(), *by_spread = found.by_spread.data(),
+               *by_logit = found.by_logit.data(), *by_above = found.by_above.data(),
+               *by_below = found.by_below.data(), *by_apart = found.by_apart.data();
+  for (Eigen::Index i = 0; i < n; ++i) {
+    double *to = by_row + (row[i] - first) * stride, *by = by_category + 3 * category[i];
+    to[0] += by_location[i];
+    to[1] += by_spread[i];
+    to[2] += by_logit[i];
+    by[0] += by_above[i];
+    by[1] += by_below[i];
+    by[2] += by_apart[i];
+  }
+}
 
 SYNTH_WIDEST static void less_than_none(const double* __restrict__ above, const double* __restrict__ below,
                                         const double* __restrict__ apart, std::ptrdiff_t n,
@@ -178,29 +286,37 @@ SYNTH_WIDEST static void slopes_of_intervals(const double* __restrict__ above, c
   }
 }
 
-// Logarithms of inv_logit(above) - inv_logit(below), where apart = above - below, and their slopes by each of the three:
-// of the first n of each array, which have room for more.
-struct Intervals {
-  Eigen::ArrayXd above, below, apart, log_share, by_above, by_below, by_apart, spread, small;
+// The same where a category stands apart: small: exp(-|logit|), log_total: log(1 + small).
+SYNTH_WIDEST static void tell_apart(const double* logit, const double* other, const double* small,
+                                    const double* log_total, std::ptrdiff_t n, double* __restrict__ log_share,
+                                    double* __restrict__ by_logit) {
+  for (std::ptrdiff_t i = 0; i < n; ++i) {
+    const double at = logit[i], share = (at > 0.0 ? 1.0 : small[i]) / (1.0 + small[i]);
+    log_share[i] += ((at < 0.0 ? at : 0.0) - log_total[i]) - other[i] * at;
+    by_logit[i] = (1.0 - other[i]) - share;
+  }
+}
 
-  void make_room(Eigen::Index n) {
-    if (n <= above.size()) {
-      return;
-    }
-    for (Eigen::ArrayXd* each : {&above, &below, &apart, &log_share, &by_above, &by_below, &by_apart, &spread}) {
-      each->resize(n);
-    }
-    small.resize(3 * n);
+// Logarithms of shares become terms, count * clamp(constant + weight * log share), and their slopes those of the terms: by
+// the cuts instead of the ends, and by location, -log(scale) and logit.
+SYNTH_WIDEST static void clamp_terms(const double* weight, const double* count, const double* constant, double bound,
+                                     const double* scale, std::ptrdiff_t n, double* __restrict__ term,
+                                     double* __restrict__ by_above, double* __restrict__ by_below,
+                                     double* __restrict__ by_apart, double* __restrict__ by_spread,
+                                     double* __restrict__ by_logit, double* __restrict__ by_location) {
+  for (std::ptrdiff_t i = 0; i < n; ++i) {
+    const double plain = constant[i] + weight[i] * term[i];
+    const double below = plain > bound ? bound : plain, clamped = below < -bound ? -bound : below;  // NaN stays
+    const double moving = clamped == plain ? count[i] * weight[i] : 0.0, scaled = moving * scale[i];
+    term[i] = count[i] * clamped;
+    by_above[i] *= scaled;
+    by_below[i] *= scaled;
+    by_apart[i] *= scaled;
+    by_spread[i] *= -moving;
+    by_logit[i] *= moving;
+    by_location[i] = -(by_above[i] + by_below[i]);
   }
-  void evaluate(Eigen::Index n) {
-    less_than_none(above.data(), below.data(), apart.data(), n, small.data());
-    exp_in_place(small.data(), 3 * n);
-    slopes_of_intervals(above.data(), below.data(), apart.data(), n, small.data(), by_above.data(), by_below.data(),
-                        by_apart.data(), spread.data());
-    log_in_place(small.data(), n);
-    log_share.head(n) = above.head(n).min(0.0) + (-below.head(n)).min(0.0) - small.head(n);
-  }
-};
+}
 
 }  // namespace synth
 
@@ -223,31 +339,19 @@ inline return_type_t<TB> categorical_sum(const TB& coefficients, const TM& linea
   double sum = (linear.array() * value.array()).sum();
   Eigen::Index j = 0;
   synth::ByRow logit, slope;  // slope: by the logarithms of the shares
-  Eigen::ArrayXXd share;
-  Eigen::ArrayXd largest, total, log_total, moving;
+  Eigen::ArrayXXd share(block, n_categories);
+  Eigen::ArrayXd largest(block), total(block), log_total, moving;
+  logit.resize(block, design.stride);
+  slope.resize(block, design.stride);
   for (Eigen::Index first = 0; first < design.n_rows; first += block) {
     const Eigen::Index n = std::min(block, design.n_rows - first);
-    logit.resize(n, n_categories);
     design.predictor(first, n, logit);
-    share = logit;
-    largest = share.col(0);
-    for (Eigen::Index c = 1; c < n_categories; ++c) {
-      largest = largest.max(share.col(c));
-    }
-    for (Eigen::Index c = 0; c < n_categories; ++c) {
-      share.col(c) = (share.col(c) - largest).max(-708.0);  // beyond it a share is 3e-308
-    }
-    synth::exp_in_place(share.data(), share.size());
-    total = share.col(0);
-    for (Eigen::Index c = 1; c < n_categories; ++c) {
-      total += share.col(c);
-    }
-    log_total = total;
-    synth::log_in_place(log_total.data(), n);
-    log_total += largest;
+    synth::below_largest(logit.data(), n, n_categories, design.stride, share.data(), largest.data());
+    synth::exp_in_place(share.data(), n * n_categories);
+    synth::sum_columns(share.data(), n, n_categories, total.data());
+    log_total = synth::log_of(total.head(n)) + largest.head(n);
     moving = row_weight.segment(first, n).array();
     sum -= (moving * log_total).sum();
-    slope.resize(n, n_categories);
     slope.setZero();
     for (; j < count.size() && row[j] <= first + n; ++j) {
       const Eigen::Index at = row[j] - 1 - first;
@@ -262,10 +366,7 @@ inline return_type_t<TB> categorical_sum(const TB& coefficients, const TM& linea
       slope.coeffRef(at, which) += count.coeff(j) * w;
       moving.coeffRef(at) += count.coeff(j) * w;
     }
-    moving /= total;
-    for (Eigen::Index c = 0; c < n_categories; ++c) {
-      slope.col(c) -= share.col(c) * moving;
-    }
+    synth::take_shares(share.data(), total.data(), n, n_categories, design.stride, moving.data(), slope.data());
     design.add(first, n, slope);
   }
   auto ops = make_partials_propagator(coefficients);
@@ -301,85 +402,52 @@ inline return_type_t<TT, TG, TB, TD, TA> ordered_sum(
     coefficients.col(2) = value_of(gamma);
   }
   synth::DesignParts<TM> design(cells, part, cell, other, others, n_rows, coefficients);
-  // By category, the one apart first: the cuts above and below and what lies between them, or that they are far away.
-  std::vector<synth::Ends> ends(n_cuts + 2);
-  std::vector<std::array<double, 4>> by_category(n_cuts + 2, std::array<double, 4>{});  // slopes by its ends
-  for (Eigen::Index c = 0; c <= n_cuts; ++c) {
-    if (c < n_cuts) {
-      ends[c + 1].above = synth::End{cut.coeff(c), 1.0, 0.0};
-    }
-    if (c > 0) {
-      ends[c + 1].below = synth::End{cut.coeff(c - 1), 1.0, 0.0};
-    }
-    if (c > 0 && c < n_cuts) {
-      ends[c + 1].apart = synth::End{between.coeff(c - 1), 1.0, 0.0};
-    }
-  }
+  const synth::Ends ends(cut, between);
+  std::vector<double> by_category(3 * (n_cuts + 2), 0.0);  // slopes by its ends
   constexpr Eigen::Index block = 256;  // rows at once: they and their terms stay in a core's cache
-  synth::ByRow predictor(std::min<Eigen::Index>(block, n_rows), predictors), slope(predictor.rows(), predictors);
-  Eigen::ArrayXd scale, log_apart, log_other, share_apart;
+  synth::ByRow predictor(std::min<Eigen::Index>(block, n_rows), design.stride), slope(predictor.rows(), design.stride);
+  Eigen::ArrayXd scale;
   synth::Intervals found;
   double sum = 0.0;
   Eigen::Index j = 0;
   for (Eigen::Index first = 0; first < n_rows && j < count.size(); first += block) {
     const Eigen::Index n = std::min<Eigen::Index>(block, n_rows - first), from = j;
-    while (j < count.size() && row[j] <= first + n) {
-      ++j;
-    }
+    j = std::upper_bound(row.begin() + from, row.end(), first + n) - row.begin();
     const Eigen::Index m = j - from;
     if (m == 0) {
       continue;
     }
     design.predictor(first, n, predictor);
     scale = synth::exp_of((-predictor.col(1).head(n)).min(700.0));
-    if (some_apart) {
-      const Eigen::ArrayXd logit = predictor.col(2).head(n), small = synth::exp_of(-logit.abs());
-      log_apart = logit.min(0.0) - synth::log_of(1.0 + small);
-      log_other = log_apart - logit;
-      share_apart = (logit > 0.0).select(Eigen::ArrayXd::Ones(n), small) / (1.0 + small);
-    }
     found.make_room(m);
-    for (Eigen::Index i = 0; i < m; ++i) {
-      const Eigen::Index at = row[from + i] - 1 - first;
-      const double middle = predictor.coeff(at, 0), s = scale.coeff(at);
-      const synth::Ends& of = ends[category[from + i]];
-      found.above.coeffRef(i) = of.above.at(middle, s);
-      found.below.coeffRef(i) = of.below.at(middle, s);
-      found.apart.coeffRef(i) = of.apart.at(0.0, s);
+    synth::lay_ends(ends, &row[from], &category[from], first + 1, m, predictor.data(), design.stride, scale.data(),
+                    found);
+    synth::less_than_none(found.above.data(), found.below.data(), found.apart.data(), m, found.small.data());
+    synth::exp_in_place(found.small.data(), 3 * m);
+    synth::slopes_of_intervals(found.above.data(), found.below.data(), found.apart.data(), m, found.small.data(),
+                               found.by_above.data(), found.by_below.data(), found.by_apart.data(),
+                               found.by_spread.data());
+    synth::log_in_place(found.small.data(), m);
+    found.log_share.head(m) = found.above.head(m).min(0.0) + (-found.below.head(m)).min(0.0) - found.small.head(m);
+    if (some_apart) {
+      const Eigen::ArrayXd small = synth::exp_of(-found.logit.head(m).abs()), log_total = synth::log_of(1.0 + small);
+      synth::tell_apart(found.logit.data(), found.other.data(), small.data(), log_total.data(), m,
+                        found.log_share.data(), found.by_logit.data());
     }
-    found.evaluate(m);
+    synth::clamp_terms(&weight.coeff(from), &count.coeff(from), &constant.coeff(from), bound, found.scale.data(), m,
+                       found.log_share.data(), found.by_above.data(), found.by_below.data(), found.by_apart.data(),
+                       found.by_spread.data(), found.by_logit.data(), found.by_location.data());
+    sum += found.log_share.head(m).sum();
     slope.setZero();
-    for (Eigen::Index i = 0; i < m; ++i) {
-      const double w = weight.coeff(from + i), many = count.coeff(from + i);
-      const Eigen::Index at = row[from + i] - 1 - first, which = category[from + i];
-      double log_probability = found.log_share.coeff(i);
-      if (some_apart) {
-        log_probability += which == 0 ? log_apart.coeff(at) : log_other.coeff(at);
-      }
-      const double term = constant.coeff(from + i) + w * log_probability;
-      if (std::abs(term) > bound) {
-        sum += many * (term > 0.0 ? bound : -bound);
-        continue;
-      }
-      sum += many * term;
-      const double moving = many * w, scaled = moving * scale.coeff(at);
-      double* to = slope.data() + at * predictors;  // by location, -log(scale) and logit
-      to[0] -= scaled * (found.by_above.coeff(i) + found.by_below.coeff(i));
-      to[1] -= moving * found.spread.coeff(i);
-      if (some_apart) {
-        to[2] += moving * ((which == 0 ? 1.0 : 0.0) - share_apart.coeff(at));
-      }
-      by_category[which][0] += scaled * found.by_above.coeff(i);
-      by_category[which][1] += scaled * found.by_below.coeff(i);
-      by_category[which][2] += scaled * found.by_apart.coeff(i);
-    }
+    synth::add_slopes(found, &row[from], &category[from], first + 1, m, design.stride, slope.data(),
+                      by_category.data());
     design.add(first, n, slope);
   }
   Eigen::VectorXd by_cut(n_cuts), by_gap(between.size());
   for (Eigen::Index c = 0; c < n_cuts; ++c) {
-    by_cut.coeffRef(c) = by_category[c + 1][0] + by_category[c + 2][1];
+    by_cut.coeffRef(c) = by_category[3 * (c + 1)] + by_category[3 * (c + 2) + 1];
     if (c > 0) {
-      by_gap.coeffRef(c - 1) = by_category[c + 1][2];
+      by_gap.coeffRef(c - 1) = by_category[3 * (c + 1) + 2];
     }
   }
   const Eigen::MatrixXd by_coefficients = design.slope();
