@@ -264,7 +264,9 @@ class Fits:
         )
 
         def log_lik(some: Rows, rows: Rows) -> Array:
-            draws = {name: values[some] for name, values in posterior.draws.items()}
+            draws = posterior.draws  # of all, the same arrays each time: a model may keep what it made of them
+            if not (isinstance(some, slice) and some == slice(None)):
+                draws = {name: values[some] for name, values in draws.items()}
             terms = evaluated.log_lik(draws, rows)
             if anchor is not None:
                 terms -= anchor[rows]

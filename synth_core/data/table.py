@@ -304,10 +304,12 @@ def _codes(table: Table, name: str, categories: tuple[str, ...]) -> np.ndarray:
     """Places among the categories, `NO_CATEGORY` of other values, missing as NaN."""
     series = table.frame[name]
     present = series.notna().to_numpy()
-    texts, index = np.unique(np.array([_plain(v) for v in series[present]], dtype=str), return_inverse=True)
+    values = series[present]
+    # Among objects 1 and True are one to pandas, and two to a reader.
+    index, kinds = (np.arange(len(values)), values) if values.dtype == object else pd.factorize(values)
     place = {category: float(i) for i, category in enumerate(categories)}
     codes = np.full(len(series), np.nan)
-    codes[present] = np.array([place.get(text, NO_CATEGORY) for text in texts])[index]
+    codes[present] = np.array([place.get(_plain(kind), NO_CATEGORY) for kind in kinds], dtype=float)[index]
     return codes
 
 

@@ -7,6 +7,7 @@ import io
 import re
 import shutil
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -22,6 +23,7 @@ from synth_core.system import limits
 from synth_core.system.attempts import Attempts
 
 Progress = Callable[[float], None]  # share done in [0, 1]; raises Cancelled to stop
+_SAMPLING = threading.Lock()  # of the fit whose console lines are read: a process has one standard output
 _AXES = {"chain_axis": -2, "draw_axis": -1}
 _ITERATION = re.compile(r"Chain \[(\d+)\].*Iteration:\s*(\d+)\s*/\s*(\d+)")
 
@@ -174,7 +176,7 @@ def sample(
         scratch = _scratch()
         try:
             write_data(data, scratch / "data.json")
-            with contextlib.redirect_stdout(console):
+            with _SAMPLING, contextlib.redirect_stdout(console):
                 fit = Executable(exe_file=str(executable)).sample(
                     **arguments,
                     data=str(scratch / "data.json"),

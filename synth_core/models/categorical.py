@@ -61,22 +61,22 @@ class Categorical(OfCategories):
         return {"beta": beta.reshape(len(coordinates), -1)}
 
     def log_lik(self, draws: Draws, rows: Rows) -> Array:
-        # Of the record's own category alone.
+        # Of the record's own category alone. A record is a row here: what is taken of it is copied as it lies.
         logits, index = self._logits(draws, rows)
-        largest = logits.max(axis=1)
-        own = logits[:, self.code[rows], index]
-        logits -= largest[:, None]
-        return own - (largest + np.log(np.exp(logits, out=logits).sum(axis=1)))[:, index]
+        largest = logits.max(axis=0)
+        own = logits[self.code[rows], index]
+        logits -= largest
+        return (own - (largest + np.log(np.exp(logits, out=logits).sum(axis=0)))[index]).T
 
     def log_shares(self, draws: Draws, rows: Rows) -> tuple[Array, NDArray[np.int64]]:
         logits, index = self._logits(draws, rows)
-        return scipy.special.log_softmax(logits, axis=1), index
+        return scipy.special.log_softmax(logits, axis=0).transpose(2, 0, 1), index
 
     def _logits(self, draws: Draws, rows: Rows) -> tuple[Array, NDArray[np.int64]]:
-        """Of shape (n_draws, n_categories, n_used), and each row's place among the used."""
+        """Of shape (n_categories, n_used, n_draws), and each row's place among the used."""
         beta = draws["beta"].reshape(-1, self.n_categories, self.rows.shape[1])
-        logits, index = self.records.linear_predictor(beta.reshape(-1, self.rows.shape[1]), rows)
-        return logits.reshape(len(beta), self.n_categories, -1), index
+        used, index = np.unique(self.row_of[rows], return_inverse=True)
+        return self.rows[used] @ beta.transpose(1, 2, 0), index
 
     def guess(self, typical: float, spread: float, zeros: float) -> Draws:
         """All categories alike: nobody need guess more."""

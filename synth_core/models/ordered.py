@@ -41,6 +41,7 @@ class OrderedLogit(OfCategories):
         self.n_ordered = self.n_categories - (self.apart is not None)
         self.contrasts = category_contrasts(self.n_ordered)
         self.parameters = ("log_share", "beta", "delta", *(() if self.apart is None else ("gamma",)))
+        self._ends_of: tuple[Array, tuple[Array, ...]] | None = None
 
     def _stands_apart(self) -> int | None:
         """The category that is not one of an order, if there is one."""
@@ -110,17 +111,28 @@ class OrderedLogit(OfCategories):
         parameters = [draws[name] for name in self.parameters[1:]]
         predictors, index = self.records.linear_predictor(np.concatenate(parameters), rows)
         location, spread, *apart = np.split(np.ascontiguousarray(predictors.T), len(parameters), axis=1)
-        # First the category apart, without cuts: its share of the ordered ones is 1.
-        cut, gap = (found.T for found in gaps(draws["log_share"]))
-        far, place = np.full((1, len(draws["log_share"])), np.inf), self.place[self.code[rows]] + 1
-        scale = np.exp(-spread)[index]
-        above = (np.concatenate([far, cut, far])[place] - location[index]) * scale
-        below = (np.concatenate([-far, -far, cut])[place] - location[index]) * scale
-        found = log_interval(above, below, np.concatenate([far, far, gap, far])[place] * scale)
+        place, scale = self.place[self.code[rows]] + 1, np.exp(-spread)[index]
+        cut_above, cut_below, gap = self._ends(draws["log_share"])
+        above = (cut_above[place] - location[index]) * scale
+        below = (cut_below[place] - location[index]) * scale
+        found = log_interval(above, below, gap[place] * scale)
         if self.apart is not None:
             logit = np.where(place == 0, 1.0, -1.0)[:, None] * apart[0][index]
             found += np.minimum(logit, 0.0) - np.log1p(np.exp(-np.abs(logit)))
         return found.T + self.log_within[rows]
+
+    def _ends(self, log_share: Array) -> tuple[Array, ...]:
+        """Cuts above and below each category and what lies between, of shape (1 + n_ordered, n_draws).
+
+        First of the category apart, which has no cuts: its share of the ordered ones is 1. Kept for the next records.
+        """
+        known = self._ends_of
+        if known is None or known[0] is not log_share:
+            cut, gap = (found.T for found in gaps(log_share))
+            far = np.full((1, len(log_share)), np.inf)
+            ends = [far, cut, far], [-far, -far, cut], [far, far, gap, far]
+            known = self._ends_of = log_share, tuple(map(np.concatenate, ends))
+        return known[1]
 
     def log_shares(self, draws: Draws, rows: Rows) -> tuple[Array, NDArray[np.int64]]:
         cut, gap = gaps(draws["log_share"])

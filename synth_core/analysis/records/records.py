@@ -11,6 +11,7 @@ import contextlib
 import hashlib
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -33,6 +34,7 @@ from synth_core.analysis.records.measures import Measures, average, measure
 from synth_core.analysis.records.numbers import NumberMeasures, average_numbers, number_measures
 from synth_core.analysis.records.surrogate import surrogate_table
 from synth_core.analysis.records.table import WholeRecords, whole_records
+from synth_core.analysis.records.telling import Telling
 from synth_core.analysis.result import Result
 from synth_core.analysis.risk_map import RiskMap
 from synth_core.analysis.utility import distance_of
@@ -46,6 +48,7 @@ from synth_core.system.cache import Cache
 
 Array = NDArray[np.float64]
 COVERS = "ε covers everything sensitive about one record, all of its blocks withheld together"
+AT_ONCE = 2  # parts: one waits for its chains, of the other the bounds are computed
 NO_ANCHORS = ("values", *OF_A_SERIES)  # of a single fit, or of a plan
 
 
@@ -203,6 +206,7 @@ class RecordsAnalysis:
         entropy: int | None = None,
     ):
         self._entropy = entropy
+        self._telling = Telling(progress)
         self.blocks, self.cache, self.progress = blocks, cache, progress
         self.common, self.parts = common, parts_of(blocks, common)
         settings = self.parts[0].settings
@@ -244,7 +248,7 @@ class RecordsAnalysis:
             self.table,
             part.settings,
             self.cache,
-            lambda text, share: self.progress(f"{part.name}: {text}", share),
+            self._telling.of(place, part.name),
             reference[place] if isinstance(reference, tuple) else reference,
             anchor=self._anchor,
             entropy=None if self._entropy is None else _own_entropy(self._entropy, place),
@@ -325,14 +329,7 @@ class RecordsAnalysis:
         for part, each in zip(self.parts, self.analyses(False), strict=True):
             with _naming(part):  # before the first fit: what a later block refuses is not said minutes after
                 _ = each.model
-        analyses, results, bounds = [], [], []
-        for place, part in enumerate(self.parts):
-            with _naming(part):
-                analysis = self._analysis(place, mechanism.likelihood == "anchored")
-                result = analysis.run(mechanism.key)
-            analyses.append(analysis)
-            results.append(result)
-            bounds.append(of_all(analysis.bounds_of(result), analysis.selection.complete))
+        analyses, results, bounds = self._fitted(mechanism)
         drawn = [self._draw(analyses, results, dataset) for dataset in range(self.datasets)]
         frames = tuple(self._frame(each) for each in drawn)
         promised = [r.epsilon_promised for r in results]
@@ -359,6 +356,34 @@ class RecordsAnalysis:
             average_numbers([each.numbers for each in judged]),
             judged[0].disclosure,
         )
+
+    def _fitted(self, mechanism: Mechanism) -> tuple[list[Analysis], list[Result], list[Bounds]]:
+        """Every part under a mechanism, and its bounds of all records. While one is judged another is sampled."""
+        anchored = mechanism.likelihood == "anchored"
+
+        def run(place: int, analysis: Analysis) -> tuple[Result, Bounds]:
+            with _naming(self.parts[place]), self._telling.running(place):
+                result = analysis.run(mechanism.key)
+                return result, of_all(analysis.bounds_of(result), analysis.selection.complete)
+
+        analyses, waiting = [], []
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            try:
+                for place, part in enumerate(self.parts):
+                    with _naming(part):
+                        analysis = self._analysis(place, anchored)
+                        if anchored:
+                            _ = analysis.anchored  # here, where nobody else asks: later parts are tuned on it
+                    analyses.append(analysis)
+                    waiting.append(pool.submit(run, place, analysis))
+                for each in as_completed(waiting):
+                    each.result()  # the first that fails is told, and ends the others
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                self._telling.stop()
+                raise
+        found = [each.result() for each in waiting]
+        return analyses, [result for result, _ in found], [bounds for _, bounds in found]
 
     def judge(self, synthetic: pd.DataFrame, rows: NDArray[np.int64] | None = None) -> Judged:
         """Judge any synthetic sensitive columns, whoever made them.
