@@ -17,6 +17,7 @@ from benchmarks.app_million import app_million  # noqa: E402
 from benchmarks.browser import anchored_slider, browser  # noqa: E402
 from benchmarks.measure import Line, calibration  # noqa: E402
 from benchmarks.million import anchored_million, million, ten_million  # noqa: E402
+from benchmarks.records import whole_records  # noqa: E402
 from benchmarks.strict import strict  # noqa: E402
 from benchmarks.studies import study  # noqa: E402
 
@@ -32,6 +33,7 @@ BENCHMARKS = {
         models.counts,
         models.categorical,
         models.wide_categories,
+        whole_records,
         models.mixture,
         models.mixture_gradient,
         models.survey,

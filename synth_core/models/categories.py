@@ -19,7 +19,7 @@ from synth_core.models.coordinates import row_sums
 
 WHITE_RECORDS = 40  # for each parameter
 RARE_RECORDS = 10  # of a category
-WHITE: dict[str, Any] = {"warmup": 100, "adapt_delta": 0.8, "max_treedepth": 3}  # where both are reached
+WHITE: dict[str, Any] = {"warmup": 50, "adapt_delta": 0.88, "max_treedepth": 3}  # where both are reached
 
 
 class OfCategories(Model):
