@@ -2,9 +2,46 @@
 //   Pr(x <= c) = inv_logit((threshold[c] - z * beta) * exp(-z * delta)).
 // The thresholds are the log odds of cumulative shares, which are those of the record whose predictors are all average.
 // A category may stand apart, with a logistic regression of its own: logit Pr(apart) = z * gamma, of the others the rest.
-// Shares have logits that sum to 0, contrasts * gamma, as in a multinomial logit. The coordinates are whitened.
+// Shares have logits that sum to 0, contrasts * gamma, as in a multinomial logit.
+// The coordinates are whitened, and those of thresholds and beta are of the record in the middle of the predictors:
+// threshold = own * exp(middle * delta) + middle * beta, beta = own * exp(middle * delta). Where 0 is a rare predictor, what
+// is about its record bends with everything else.
 // user header: functions/categories.hpp
 functions {
+  // Log odds of cumulative shares.
+  vector cuts(vector log_share) {
+    int n = num_elements(log_share) - 1;
+    vector[n] upto = log_share[1:n];      // log probability of the categories up to this one, and of those above
+    vector[n] beyond = log_share[2:(n + 1)];
+    for (c in 2:n) {
+      upto[c] = log_sum_exp(upto[c - 1], upto[c]);
+      beyond[n + 1 - c] = log_sum_exp(beyond[n + 2 - c], beyond[n + 1 - c]);
+    }
+    return upto - beyond;
+  }
+  // What lies between neighbouring cuts, without rounding where it is little.
+  vector gaps(vector log_share) {
+    int n = num_elements(log_share) - 1;
+    vector[n] upto = log_share[1:n];
+    vector[n] beyond = log_share[2:(n + 1)];
+    for (c in 2:n) {
+      upto[c] = log_sum_exp(upto[c - 1], upto[c]);
+      beyond[n + 1 - c] = log_sum_exp(beyond[n + 2 - c], beyond[n + 1 - c]);
+    }
+    return log1p_exp(log_share[2:n] - upto[1:(n - 1)]) + log1p_exp(log_share[2:n] - beyond[2:n]);
+  }
+  vector log_shares(vector cut, vector gap) {
+    int n = num_elements(cut);
+    vector[n + 1] found = rep_vector(0, n + 1);
+    found[1:n] += log_inv_logit(cut);
+    found[2:(n + 1)] += log_inv_logit(-cut);
+    found[2:n] += log1m_exp(-gap);
+    return found;
+  }
+  // Log of how densely shares lie about cuts, up to a constant: of the determinant of d gamma / d cuts.
+  real log_stretch(vector cut, vector log_share) {
+    return sum(log_inv_logit(cut)) + sum(log_inv_logit(-cut)) - sum(log_share);
+  }
   // In categories.hpp, with analytic gradients; what it gives is said there.
   real ordered_sum(vector threshold, vector gap, vector beta, vector delta, vector gamma, data int n_rows,
                    data matrix cells, data array[,] int part, data array[] int cell, data array[] int other,
@@ -31,6 +68,7 @@ data {
   vector<lower=0>[n_censored] censored_count;       // records that share all this
   vector[n_censored] censored_constant;             // minus alpha * the anchor's log probability
   real<lower=0> censor_bound;             // epsilon / 2, in nats
+  vector[k - 1] middle;                   // of the predictors, where the coordinates are laid
   // Prior: (coefficients of the contrasts, beta, delta, gamma) ~ Normal(0, scale).
   vector<lower=0>[n_categories - 1 + 2 * (k - 1) + apart_k] scale;
 }
@@ -44,27 +82,24 @@ parameters {
 }
 transformed parameters {
   vector[n_cuts + 2 * (k - 1) + apart_k] coefficients = center + basis * u;
-  vector[n_categories] log_share = log_softmax(contrasts * head(coefficients, n_cuts));
-  vector[k] beta = append_row(0, coefficients[(n_cuts + 1):(n_cuts + k - 1)]);
+  vector[n_categories] share_there = log_softmax(contrasts * head(coefficients, n_cuts));  // in the middle
+  vector[n_cuts] threshold = cuts(share_there);
+  vector[n_cuts - 1] gap = gaps(share_there);
+  real stretch_there = log_stretch(threshold, share_there);
   vector[k] delta = append_row(0, coefficients[(n_cuts + k):(n_cuts + 2 * (k - 1))]);
+  real log_factor = dot_product(middle, tail(delta, k - 1));
+  vector[k] beta = append_row(0, exp(log_factor) * coefficients[(n_cuts + 1):(n_cuts + k - 1)]);
+  threshold = exp(log_factor) * threshold + dot_product(middle, tail(beta, k - 1));
+  gap *= exp(log_factor);
+  vector[n_categories] log_share = log_shares(threshold, gap);
   vector[apart_k] gamma = tail(coefficients, apart_k);
 }
 model {
-  vector[n_cuts] upto;    // log probability of the categories up to this one, and of those above
-  vector[n_cuts] beyond;
-  vector[n_cuts] threshold;
-  vector[n_cuts - 1] gap;
-  upto[1] = log_share[1];
-  beyond[n_cuts] = log_share[n_categories];
-  for (c in 2:n_cuts) {
-    upto[c] = log_sum_exp(upto[c - 1], log_share[c]);
-    beyond[n_cuts + 1 - c] = log_sum_exp(beyond[n_cuts + 2 - c], log_share[n_cuts + 2 - c]);
-  }
-  threshold = upto - beyond;
-  for (c in 2:n_cuts) {
-    gap[c - 1] = log1p_exp(log_share[c] - upto[c - 1]) + log1p_exp(log_share[c] - beyond[c]);
-  }
-  coefficients ~ normal(0, scale);
+  // The prior is of the parameters, not of the coordinates.
+  contrasts' * log_share ~ normal(0, head(scale, n_cuts));
+  append_row(tail(beta, k - 1), tail(delta, k - 1)) ~ normal(0, scale[(n_cuts + 1):(n_cuts + 2 * (k - 1))]);
+  gamma ~ normal(0, tail(scale, apart_k));
+  target += log_stretch(threshold, log_share) - stretch_there + (n_cuts + k - 1) * log_factor;
   target += ordered_sum(threshold, gap, beta, delta, gamma, n_rows, cells, part, cell, other, others, kept_row,
                         kept_category, one, kept_weight, zero, positive_infinity());
   target += ordered_sum(threshold, gap, beta, delta, gamma, n_rows, cells, part, cell, other, others, censored_row,

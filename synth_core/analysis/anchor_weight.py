@@ -118,9 +118,9 @@ def normal_draws(
         return None
     data = model.stan_data(weights, censoring)
     if n_draws == 0:
-        return model.from_coordinates(data["center"][None])
+        return model.from_coordinates(data["center"][None], data)
     points = np.random.default_rng(DRAWS).standard_normal((n_draws, len(data["center"])))
-    return model.from_coordinates(data["center"] + points @ data["basis"].T)
+    return model.from_coordinates(data["center"] + points @ data["basis"].T, data)
 
 
 def rounded(value: float) -> float:

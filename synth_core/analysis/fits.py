@@ -125,8 +125,10 @@ class Fits:
         sampler = self._sampler(weights, censoring)
         # From the unweighted fit, not from whatever the cache holds: the same seed, the same numbers.
         previous = self.unweighted()[0].restart if self._continues(weights, censoring) else None
-        model, weights, censoring = self.model.beside_prior(weights, censoring)
+        given = weights, censoring
+        model, weights, censoring = self.model.beside_prior(*given)
         data = model.stan_data(weights, censoring)
+        sampler = self.model.paced(sampler, *given, data)  # follows from what the key knows
         return sample(
             model.executable(self.progress),
             data,
@@ -139,7 +141,7 @@ class Fits:
         )
 
     def _sampler(self, weights: Array, censoring: Censoring | None) -> Sampler:
-        tuned = self.model.tuned(self.settings.sampler, weights, censoring)
+        tuned = self.model.tuned(self.settings.sampler, censoring)
         if self.model.slow and not _is_plain(weights, censoring):
             return replace(tuned, warmup=min(tuned.warmup, SHORT_WARMUP))
         return tuned
@@ -264,7 +266,9 @@ class Fits:
         )
 
         def log_lik(some: Rows, rows: Rows) -> Array:
-            draws = posterior.draws  # of all, the same arrays each time: a model may keep what it made of them
+            draws = (
+                posterior.draws
+            )  # of all, the same arrays each time: a model may keep what it made of them
             if not (isinstance(some, slice) and some == slice(None)):
                 draws = {name: values[some] for name, values in draws.items()}
             terms = evaluated.log_lik(draws, rows)

@@ -88,16 +88,17 @@ def select(
         transform, design = _learn(columns, len(values))
     else:
         design = transform.apply(columns, len(values))
-    names = transform.names
+    names, steps = transform.names, transform.steps
     for each in earlier:
         design = np.hstack([design, each.columns(each.values(table)[complete])])
         names += each.column_names
+        steps = np.append(steps, np.ones(len(each.column_names)))
     if design.shape[1] > limits.MAX_DESIGN_COLUMNS:
         raise InputError(
             f"Predictors and earlier variables give {design.shape[1]} design columns; at most "
             f"{limits.MAX_DESIGN_COLUMNS} can be used."
         )
-    return Selection(Records(values, design, names), complete, dropped_by, transform)
+    return Selection(Records(values, design, names, steps), complete, dropped_by, transform)
 
 
 def _predictor(table: Table, name: str, as_category: bool) -> pd.Series:
@@ -162,6 +163,16 @@ class DesignTransform:
         design = np.array(self.spec.get_model_matrix(_safe_frame(columns, self.levels)), dtype=float)
         design[:, 1:] = (design[:, 1:] - self.center) / self.scale
         return design
+
+    @property
+    def steps(self) -> np.ndarray:
+        """Of each column, as in `Records`: between a category and the first one, and two deviations of a number."""
+        of_level = [
+            name in self.levels
+            for name in self.predictors
+            for _ in range(len(self.levels[name]) - 1 if name in self.levels else 1)
+        ]
+        return np.append(2.0, np.where(of_level, 1.0 / self.scale, 2.0))
 
     def specimen(self) -> np.ndarray:
         """The design of a few made-up records that have every category."""

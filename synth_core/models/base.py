@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -38,11 +38,15 @@ class Records:
         z: a column of ones, then predictor columns centred and scaled by their own mean and
         standard deviation (predictors are not sensitive and are kept as they are).
     design_names : tuple of str
+    steps : array of shape (n_columns,), optional
+        What a column but the first differs by in a comparison that a prior can speak of: a category and another one, or
+        two standard deviations of a number (Gelman 2008). None: all are numbers.
     """
 
     outcome: Array
     design: Array
     design_names: tuple[str, ...]
+    steps: Array | None = None
 
     @property
     def n(self) -> int:
@@ -54,6 +58,8 @@ class Records:
         found = hashlib.sha256(repr(self.design.shape).encode())
         for array in (self.outcome, self.design):
             found.update(np.ascontiguousarray(array).view(np.uint8).data)
+        if self.steps is not None:
+            found.update(self.steps.tobytes())
         return found.hexdigest()
 
     @cached_property
@@ -239,10 +245,16 @@ class Model(ABC):
         `censoring` clamps the terms; None is the plain pseudo likelihood.
         """
 
-    def tuned(self, sampler: Sampler, weights: Array, censoring: Censoring | None) -> Sampler:
+    def tuned(self, sampler: Sampler, censoring: Censoring | None) -> Sampler:
         """The settings with which this family's chains do best: its acceptance, its metric, no longer a warm-up."""
         warmup = sampler.warmup if self.max_warmup is None else min(sampler.warmup, self.max_warmup)
         return replace(sampler, warmup=warmup, adapt_delta=self.adapt_delta, metric=self.metric)
+
+    def paced(
+        self, sampler: Sampler, weights: Array, censoring: Censoring | None, data: Mapping[str, Any]
+    ) -> Sampler:
+        """The same, changed by what the data for Stan show of this fit; `weights` as they are for the records."""
+        return sampler
 
     @property
     def density_terms(self) -> NDArray[np.bool_]:
@@ -429,7 +441,7 @@ class Model(ABC):
         """Where the chains of a slow model, or of a fit with many modes, begin; None leaves it to Stan."""
         return None
 
-    def from_coordinates(self, coordinates: Array) -> Draws | None:
+    def from_coordinates(self, coordinates: Array, data: Mapping[str, Any]) -> Draws | None:
         """Parameters at points of the space in which `stan_data` lays "center" and "basis"; None: they are not known.
 
         With normal points around the centre these are draws of an approximate posterior, for what costs no privacy
@@ -438,6 +450,8 @@ class Model(ABC):
         Parameters
         ----------
         coordinates : array of shape (n_draws, n_coordinates)
+        data : mapping
+            What `stan_data` gave.
         """
         return None
 

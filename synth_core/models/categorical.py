@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,14 +16,14 @@ from synth_core.models.categories import OfCategories
 from synth_core.models.coordinates import category_contrasts, penalised_shares
 from synth_core.models.design_parts import design_parts
 
-INTERCEPT_SCALE, SLOPE_SCALE = 5.0, 2.5
-
 
 class Categorical(OfCategories):
     """Pr(x = c) proportional to exp(z' beta_c), c = 0..K-1 the place of a value among the declared categories.
 
     Prior: beta = gamma C', C orthonormal with columns that sum to 0, so that all categories are alike;
-    gamma_1j ~ N(0, 5), others N(0, 2.5) per standard deviation of the predictor (McFadden 1974; Gelman et al. 2008).
+    gamma_1j ~ N(0, 5), others N(0, 2.5) between two categories of a predictor or two standard deviations of a number
+    (McFadden 1974; Gelman et al. 2008). By its own deviation a rare category would have a wide prior, and where
+    predictors decide the outcome the posterior is as wide as its prior.
     """
 
     name = "categorical"
@@ -33,9 +34,7 @@ class Categorical(OfCategories):
 
     def stan_data(self, weights: Array, censoring: Censoring | None = None) -> dict[str, Any]:
         kept = self.kept(weights, censoring)
-        slope = self.slope_scale_of(SLOPE_SCALE * self.options.prior_scale, censoring)
-        scale = np.full(self.rows.shape[1], slope)
-        scale[0] = INTERCEPT_SCALE * self.options.prior_scale
+        scale = self.logit_scale(censoring)
         seen = kept if censoring is None else kept + self.counts(weights)
         center, basis = penalised_shares(self.rows, seen, scale)
         return {
@@ -51,11 +50,14 @@ class Categorical(OfCategories):
             **self.clamped(weights, censoring),
         }
 
+    def prior_scale(self, data: Mapping[str, Any]) -> Array:
+        return np.tile(data["coefficient_scale"], self.n_categories - 1)
+
     @property
     def n_coordinates(self) -> int:
         return self.rows.shape[1] * (self.n_categories - 1)
 
-    def from_coordinates(self, coordinates: Array) -> Draws:
+    def from_coordinates(self, coordinates: Array, data: Mapping[str, Any]) -> Draws:
         gamma = coordinates.reshape(len(coordinates), self.n_categories - 1, -1)
         beta = np.einsum("cj,sjk->sck", category_contrasts(self.n_categories), gamma)
         return {"beta": beta.reshape(len(coordinates), -1)}

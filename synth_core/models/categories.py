@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -17,8 +18,10 @@ from synth_core.mechanisms.censoring import Censoring
 from synth_core.models.base import Array, Draws, Model, Options, Records, parted
 from synth_core.models.coordinates import row_sums
 
+INTERCEPT_SCALE, STEP_SCALE = 5.0, 2.5
 WHITE_RECORDS = 40  # for each parameter
 RARE_RECORDS = 10  # of a category
+PRIOR_SHARE = 0.2  # of a coordinate's variance, that is the prior's still; on average
 WHITE: dict[str, Any] = {"warmup": 50, "adapt_delta": 0.88, "max_treedepth": 3}  # where both are reached
 
 
@@ -51,30 +54,51 @@ class OfCategories(Model):
             raise InputError(f"The {self.label} model needs codes from 0 to {self.n_categories - 1}.")
         return outcome.astype(np.int64)
 
+    def logit_scale(self, censoring: Censoring | None) -> Array:
+        """Prior scales of the coefficients of logits, of shape (k,)."""
+        k, prior = self.rows.shape[1], self.options.prior_scale
+        steps = np.full(k, 2.0) if self.records.steps is None else self.records.steps
+        slopes = [self.slope_scale_of(STEP_SCALE * prior / step, censoring) for step in steps[1:]]
+        return np.r_[INTERCEPT_SCALE * prior, slopes]
+
     @property
     @abstractmethod
     def n_coordinates(self) -> int:
         """How many parameters are free."""
 
-    def tuned(self, sampler: Sampler, weights: Array, censoring: Censoring | None) -> Sampler:
+    def tuned(self, sampler: Sampler, censoring: Censoring | None) -> Sampler:
+        """Without an anchor nobody knows which terms are clamped, and what to whiten by: the metric is adapted too."""
+        if censoring is not None and censoring.anchor is None:
+            return replace(sampler, adapt_delta=self.adapt_delta)
+        return super().tuned(sampler, censoring)
+
+    def paced(
+        self, sampler: Sampler, weights: Array, censoring: Censoring | None, data: Mapping[str, Any]
+    ) -> Sampler:
         """Few and short trajectories where the coordinates are white: the records say much of each parameter.
 
         Then 7 steps are about half a turn, of which a draw is a quarter away from the last, and a quarter forgets most.
         Of many coordinates a step is short, half a turn is just more than 7, and NUTS would take 15: nearly a whole
         turn, back to where it was. Elsewhere the posterior is skewed, most of all where a category is nearly empty and
-        its share may be anything below: steps are small, NUTS chooses how many. Without an anchor nobody knows which
-        terms are clamped, and so what to whiten by: the metric is adapted too.
+        its share may be anything below, or where predictors decide the outcome and the prior alone says how far: steps
+        are small, NUTS chooses how many.
         """
         if censoring is not None and censoring.anchor is None:
-            return replace(sampler, adapt_delta=self.adapt_delta)
-        usual = super().tuned(sampler, weights, censoring)
+            return sampler
         told = np.bincount(self.code, weights, self.n_categories)
         if censoring is not None and censoring.prior_outcome is not None:
             prior = self._codes(censoring.prior_outcome)
             told += np.bincount(prior, np.broadcast_to(censoring.prior_weight, len(prior)), len(told))
         if told.min() < RARE_RECORDS or told.sum() < WHITE_RECORDS * self.n_coordinates:
-            return usual
-        return replace(usual, **WHITE | {"warmup": min(usual.warmup, WHITE["warmup"])})
+            return sampler
+        variance = np.square(data["basis"]).sum(axis=1)
+        if np.mean(variance / np.square(self.prior_scale(data))) > PRIOR_SHARE:
+            return sampler
+        return replace(sampler, **WHITE | {"warmup": min(sampler.warmup, WHITE["warmup"])})
+
+    @abstractmethod
+    def prior_scale(self, data: Mapping[str, Any]) -> Array:
+        """Of each coordinate of the data's center, of shape (n_coordinates,)."""
 
     @property
     def density_scale(self) -> str:

@@ -97,16 +97,25 @@ def penalised_shares(rows: Array, counts: Array, scale: Array) -> tuple[Array, A
     k, free = rows.shape[1], counts.shape[1] - 1
     contrasts, total = category_contrasts(free + 1), counts.sum(axis=1)
     penalty = np.tile(scale**-2.0, free)
+
+    def scored(gamma: Array) -> tuple[float, Array]:
+        log_share = scipy.special.log_softmax(rows @ gamma.reshape(free, k).T @ contrasts.T, axis=1)
+        return float((counts * log_share).sum() - 0.5 * (penalty * gamma) @ gamma), np.exp(log_share)
+
     gamma = np.zeros(k * free)
-    for _ in range(30):
-        share = scipy.special.softmax(rows @ gamma.reshape(free, k).T @ contrasts.T, axis=1)
+    value, share = scored(gamma)
+    for _ in range(100):
         precision = _information(rows, total, share @ contrasts, (share[:, :, None] * contrasts), contrasts)
         precision += np.diag(penalty)
         gradient = (rows.T @ (counts - total[:, None] * share) @ contrasts).T.ravel() - penalty * gamma
         step = scipy.linalg.solve(precision, gradient, assume_a="pos")
-        largest = np.abs(step).max()
-        gamma = gamma + step * min(1.0, 2.0 / largest) if largest > 0 else gamma
-        if largest < 1e-6:
+        for _ in range(30):  # where predictors tell categories apart, a whole step may be far too long
+            tried = scored(gamma + step)
+            if tried[0] >= value - 1e-9 * abs(value):
+                break
+            step /= 2
+        gamma, (value, share) = gamma + step, tried
+        if np.abs(step).max() < 1e-6:
             break
     covariance = scipy.linalg.inv(precision)
     return gamma, scipy.linalg.cholesky((covariance + covariance.T) / 2, lower=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -15,7 +16,7 @@ from synth_core.models.base import Array, Draws, Options, Records
 from synth_core.models.categories import OfCategories
 from synth_core.models.coordinates import category_contrasts, penalised_shares
 from synth_core.models.design_parts import design_parts
-from synth_core.models.ordered_coordinates import gaps, log_interval, penalised_cuts
+from synth_core.models.ordered_coordinates import gaps, log_interval, log_shares, penalised_cuts
 
 SHARE_SCALE, LOCATION_SCALE, SPREAD_SCALE = 5.0, 2.5, 0.5
 ROOT_2 = np.sqrt(2.0)
@@ -60,10 +61,12 @@ class OrderedLogit(OfCategories):
         spread = self.slope_scale_of(SPREAD_SCALE * prior, censoring, SPREAD_SCALE)
         scale = np.repeat([SHARE_SCALE * prior, slope, spread], [self.n_ordered - 1, k - 1, k - 1])
         seen = kept if censoring is None else kept + self.counts(weights)
-        center, basis = penalised_cuts(self.rows[:, 1:], seen[:, self.place >= 0], scale)
+        among = seen[:, self.place >= 0]
+        middle = among.sum(axis=1) @ self.rows[:, 1:] / max(among.sum(), 1e-300)
+        center, basis = penalised_cuts(self.rows[:, 1:] - middle, among, scale)
         if self.apart is not None:
             one = seen[:, self.apart]
-            own_scale = np.r_[SHARE_SCALE * prior, np.full(k - 1, slope)]
+            own_scale = self.logit_scale(censoring)
             own = penalised_shares(self.rows, np.column_stack([one, seen.sum(axis=1) - one]), own_scale)
             center = np.concatenate([center, ROOT_2 * own[0]])  # log odds from one orthonormal contrast
             basis = scipy.linalg.block_diag(basis, ROOT_2 * own[1])
@@ -78,6 +81,7 @@ class OrderedLogit(OfCategories):
             "contrasts": self.contrasts,
             "center": center,
             "basis": basis,
+            "middle": middle,
             **design_parts(self.rows),
             "n_kept": len(row),
             "kept_row": row + 1,
@@ -87,19 +91,25 @@ class OrderedLogit(OfCategories):
             **clamped,
         }
 
+    def prior_scale(self, data: Mapping[str, Any]) -> Array:
+        return np.asarray(data["scale"])
+
     @property
     def n_coordinates(self) -> int:
         k = self.rows.shape[1]
         return self.n_ordered - 1 + 2 * (k - 1) + (0 if self.apart is None else k)
 
-    def from_coordinates(self, coordinates: Array) -> Draws:
+    def from_coordinates(self, coordinates: Array, data: Mapping[str, Any]) -> Draws:
         k = self.rows.shape[1]
         share, beta, delta, gamma = np.split(
             coordinates, np.cumsum([self.n_ordered - 1, k - 1, k - 1]), axis=1
         )
         zero = np.zeros((len(coordinates), 1))
+        factor = np.exp(delta @ data["middle"])[:, None]
+        cut, gap = gaps(scipy.special.log_softmax(share @ self.contrasts.T, axis=1))
+        beta = factor * beta
         draws = {
-            "log_share": scipy.special.log_softmax(share @ self.contrasts.T, axis=1),
+            "log_share": log_shares(factor * cut + (beta @ data["middle"])[:, None], factor * gap),
             "beta": np.hstack([zero, beta]),
             "delta": np.hstack([zero, delta]),
         }
@@ -139,11 +149,7 @@ class OrderedLogit(OfCategories):
         location, index = self.records.linear_predictor(draws["beta"], rows)
         scale = np.exp(-self.records.linear_predictor(draws["delta"], rows)[0])[:, None]
         at = (cut[:, :, None] - location[:, None]) * scale
-        found = np.zeros((len(cut), self.n_ordered, at.shape[2]))
-        found[:, :-1] += scipy.special.log_expit(at)
-        found[:, 1:] += scipy.special.log_expit(-at)
-        with np.errstate(divide="ignore"):
-            found[:, 1:-1] += np.log(-np.expm1(-gap[:, :, None] * scale))
+        found = log_shares(at, gap[:, :, None] * scale)
         if self.apart is not None:
             logit = self.records.linear_predictor(draws["gamma"], rows)[0]
             found += scipy.special.log_expit(-logit)[:, None]

@@ -35,6 +35,16 @@ def gaps(log_share: Array) -> tuple[Array, Array]:
     return upto - beyond, gap
 
 
+def log_shares(cut: Array, gap: Array) -> Array:
+    """What `gaps` was made of, of shape (n_draws, n_categories, ...), from arrays with cuts as their second axis."""
+    found = np.zeros((len(cut), cut.shape[1] + 1, *cut.shape[2:]))
+    found[:, :-1] += scipy.special.log_expit(cut)
+    found[:, 1:] += scipy.special.log_expit(-cut)
+    with np.errstate(divide="ignore"):
+        found[:, 1:-1] += np.log(-np.expm1(-gap))
+    return found
+
+
 def log_interval(above: Array, below: Array, apart: Array) -> Array:
     """log(expit(above) - expit(below)), where apart = above - below is known without rounding; ends may be infinite.
 
@@ -118,13 +128,9 @@ def _scored(at: Array, slopes: Array, counts: Array, scale: Array) -> tuple[floa
         u = (cut - (z @ at[n_cuts : n_cuts + k])[:, None]) * inverse
         # All of it by logarithms: differences of probabilities near 0 or 1 would be rounding, and no ascent.
         upper, lower = scipy.special.log_expit(u), scipy.special.log_expit(-u)
-        log_shares = np.zeros((len(z), n_cuts + 1))
-        log_shares[:, :-1] += upper
-        log_shares[:, 1:] += lower
         between = -np.expm1(-gap * inverse)
-        with np.errstate(divide="ignore"):
-            log_shares[:, 1:-1] += np.log(between)
-        value += float(np.sum(seen * log_shares, where=seen > 0))
+        terms = log_shares(u, gap * inverse)
+        value += float(np.sum(seen * terms, where=seen > 0))
         # Derivatives of log shares: by the cut above a category and by the one below, then by location and spread.
         moves = np.zeros((len(z), n_cuts + 1, n_cuts + 2))
         above, under = np.exp(lower), -np.exp(upper)
@@ -137,7 +143,7 @@ def _scored(at: Array, slopes: Array, counts: Array, scale: Array) -> tuple[floa
         moves[:, :-1, n_cuts + 1] -= above * u
         moves[:, 1:, n_cuts + 1] -= under * u
         score = np.einsum("rc,rcp->rp", seen, moves)
-        weighted = moves * np.sqrt(seen.sum(axis=1)[:, None] * np.exp(log_shares))[:, :, None]
+        weighted = moves * np.sqrt(seen.sum(axis=1)[:, None] * np.exp(terms))[:, :, None]
         each = weighted.transpose(0, 2, 1) @ weighted  # information of a row: cuts, location, spread
         cuts, beta, delta = slice(0, n_cuts), slice(n_cuts, n_cuts + k), slice(n_cuts + k, size)
         gradient[cuts] += score[:, :n_cuts].sum(axis=0)

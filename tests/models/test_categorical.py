@@ -161,6 +161,13 @@ def test_posterior_of_two_categories_by_quadrature(bound):
     assert odds.std() == pytest.approx(spread, rel=5 / np.sqrt(3000))
 
 
+def paced(model, weights, censoring, sampler=None):
+    """The sampler of a fit of these records."""
+    joined, *given = model.beside_prior(weights, censoring)
+    tuned = model.tuned(sampler or Sampler(), censoring)
+    return model.paced(tuned, weights, censoring, joined.stan_data(*given))
+
+
 def test_trajectories_are_short_where_the_records_say_much_of_each_parameter(case):
     model = case[0]
     least = WHITE_RECORDS * 3 * (K - 1) / N  # a weight
@@ -168,13 +175,13 @@ def test_trajectories_are_short_where_the_records_say_much_of_each_parameter(cas
     for weight, censoring, short in (
         (1.01 * least, None, True),
         (0.99 * least, None, False),
-        (0.51 * least, Censoring(1.0, np.zeros(N), np.zeros(2 * N), 0.251 * least), True),
-        (0.51 * least, Censoring(1.0, np.zeros(N), np.zeros(2 * N), 0.24 * least), False),
+        (0.51 * least, Censoring(1.0, np.zeros(N), np.zeros(N), 0.51 * least), True),
+        (0.51 * least, Censoring(1.0, np.zeros(N), np.zeros(N), 0.48 * least), False),
     ):
-        tuned = model.tuned(Sampler(), np.full(N, weight), censoring)
-        assert tuned == replace(Sampler(), metric="unit_e", **(WHITE if short else SKEWED))
-    assert model.tuned(Sampler(warmup=50), np.full(N, weight), None).warmup == 50
-    unknown = model.tuned(Sampler(), np.full(N, 100.0), Censoring(1.0))  # which terms are clamped
+        expected = replace(Sampler(), metric="unit_e", **(WHITE if short else SKEWED))
+        assert paced(model, np.full(N, weight), censoring) == expected
+    assert paced(model, np.full(N, weight), None, Sampler(warmup=20)).warmup == 20
+    unknown = paced(model, np.full(N, 100.0), Censoring(1.0))  # which terms are clamped
     assert unknown == replace(Sampler(), adapt_delta=SKEWED["adapt_delta"])
 
 
@@ -182,12 +189,54 @@ def test_a_nearly_empty_category_is_walked_in_small_steps(case):
     """At acceptance 0.8, or with 7 steps, 8 of 8 such fits had divergences, or an effective size of 76."""
     model = case[0]
     weights = np.full(N, 100.0)
-    assert model.tuned(Sampler(), weights, None).adapt_delta == WHITE["adapt_delta"]
+    assert paced(model, weights, None).adapt_delta == WHITE["adapt_delta"]
     of_d = model.code == 3
     weights[of_d] = 0.99 * RARE_RECORDS / of_d.sum()
-    assert model.tuned(Sampler(), weights, None).adapt_delta == SKEWED["adapt_delta"]
-    prior = Censoring(1.0, np.zeros(N), np.full(1, 3.0), np.full(1, 0.02 * RARE_RECORDS))
-    assert model.tuned(Sampler(), weights, prior).adapt_delta == WHITE["adapt_delta"]
+    assert paced(model, weights, None).adapt_delta == SKEWED["adapt_delta"]
+    prior = Censoring(1.0, np.zeros(N), np.full(N, 3.0), np.full(N, 0.02 * RARE_RECORDS / N))
+    assert paced(model, weights, prior).adapt_delta == WHITE["adapt_delta"]
+
+
+@pytest.fixture
+def decided():
+    """A design of twenty groups, ever rarer, of 7,000 records: each group knows few of the twelve categories."""
+    rng = np.random.default_rng(1)
+    share = 0.8 ** np.arange(20)
+    group = rng.choice(20, 7000, p=share / share.sum())
+    x = np.clip(np.round(0.6 * group + rng.normal(0, 0.6, 7000)), 0, 11)
+    raw = (group[:, None] == np.arange(1, 20)).astype(float)
+    deviation = raw.std(axis=0)
+    return x, np.column_stack([np.ones(7000), (raw - raw.mean(axis=0)) / deviation]), deviation
+
+
+def test_where_predictors_decide_the_mode_is_found_and_steps_are_small(decided):
+    """Whole steps of Newton's method are far too long there; then the coordinates were laid about no mode."""
+    x, design, _ = decided
+    model = build_model("categorical", records_of(x, design), categories=tuple("abcdefghijkl"))
+    rows, counts = model.rows, model.counts(np.ones(7000))
+    scale, contrasts = np.r_[5.0, np.full(19, 2.5)], category_contrasts(12)
+    gamma, _ = penalised_shares(rows, counts, scale)
+    expected = counts.sum(axis=1)[:, None] * special.softmax(
+        rows @ gamma.reshape(11, 20).T @ contrasts.T, axis=1
+    )
+    slope = (rows.T @ (counts - expected) @ contrasts).T.ravel() - gamma / np.tile(scale, 11) ** 2
+    assert np.abs(slope).max() < 1e-6
+    many = 2.0 * np.ones(
+        7000
+    )  # records enough for short trajectories, but the prior says most of many coordinates
+    assert paced(model, many, None) == replace(Sampler(), metric="unit_e", **SKEWED)
+
+
+def test_a_rare_category_of_a_predictor_has_no_wider_a_prior(decided):
+    """2.5 between two categories, whatever their shares; two standard deviations of a number are as much."""
+    x, design, deviation = decided
+    records = replace(records_of(x, design), steps=np.r_[2.0, 1 / deviation])
+    for model in (
+        build_model("categorical", records, categories=tuple("abcdefghijkl")),
+        build_model("bracketed", records, bracket_edges=(0.0, 0.0, 2.0, 11.0)),
+    ):
+        assert model.logit_scale(None) == pytest.approx(np.r_[5.0, 2.5 * deviation])
+    assert records.digest != records_of(x, design).digest
 
 
 def test_what_is_no_declared_category_is_refused_in_words():

@@ -104,7 +104,7 @@ def negative_binomial(rng, data, k):
 
 def categorical(rng, data, k):
     gamma = rng.normal(0, 0.7, (k, data["n_categories"] - 1))
-    scale = SCALE * np.r_[5.0, np.full(k - 1, 2.5)]
+    scale = SCALE * np.r_[5.0, np.full(k - 1, 1.25)]  # 2.5 for two standard deviations
     if data["coefficient_scale"][1] != scale[1]:  # of an anchored fit
         scale[1:] = data["coefficient_scale"][1:]
     prior = stats.norm(0, scale[:, None]).logpdf(gamma).sum()
@@ -116,7 +116,7 @@ def ordered(rng, data, k):
     share = rng.normal(0, 0.7, data["n_categories"] - 1)
     slopes = np.r_[rng.normal(0, 0.5, k - 1), rng.normal(0, 0.3, k - 1)]
     gamma = rng.normal(0, 0.6, data["apart_k"])
-    own = np.sqrt(2) * np.r_[5.0, np.full(k - 1, 2.5)][: len(gamma)]
+    own = np.sqrt(2) * np.r_[5.0, np.full(k - 1, 1.25)][: len(gamma)]
     scale = SCALE * np.r_[np.full(len(share), 5.0), np.full(k - 1, 2.5), np.full(k - 1, 0.5), own]
     first = len(share)
     if data["scale"][first] != scale[first]:  # of an anchored fit: slopes by the number of columns
@@ -130,7 +130,24 @@ def ordered(rng, data, k):
         "delta": np.r_[0.0, slopes[k - 1 :]],
         "gamma": gamma,
     }
-    return draw, {"u": whitened(data, flat)}, stats.norm(0, scale).logpdf(flat).sum()
+    # In coordinates of the record in the middle of the predictors, with the Jacobian by finite differences.
+    at = np.r_[ordered_about(-data["middle"], data, flat), gamma]
+    step = 1e-5 * np.eye(first + 2 * (k - 1), len(at))
+    moves = [
+        ordered_about(data["middle"], data, at + e) - ordered_about(data["middle"], data, at - e)
+        for e in step
+    ]
+    volume = np.linalg.slogdet(np.array(moves) / 2e-5)[1]
+    return draw, {"u": whitened(data, at)}, stats.norm(0, scale).logpdf(flat).sum() + volume
+
+
+def ordered_about(middle, data, flat):
+    """Logits of shares, beta and delta of the record at 0, from those of the record that has 0 at minus `middle`."""
+    share, beta, delta, _ = np.split(flat, np.cumsum([data["n_categories"] - 1, *[data["k"] - 1] * 2]))
+    factor = np.exp(middle @ delta)
+    upto = np.cumsum(special.softmax(data["contrasts"] @ share))[:-1]
+    upto = special.expit(special.logit(upto) * factor + middle @ beta * factor)
+    return np.r_[data["contrasts"].T @ np.log(np.diff(np.r_[0.0, upto, 1.0])), beta * factor, delta]
 
 
 def lkj(factor, eta):
@@ -229,7 +246,7 @@ def assert_priors_are_the_family_s_own(family, data):
         "beta_scale": 5.0,
         "zero_slope_scale": 2.5,
         "slope_scale": {"poisson": 5.0}.get(family, 2.5),
-        "coefficient_scale": 2.5,
+        "coefficient_scale": 1.25,
     }
     for name in usual.keys() & data.keys():
         if name != "zero_slope_scale" or data["zero_k"]:
