@@ -19,7 +19,7 @@ from synth_core.models import (
     OwnProgram,
     beta,
     beta_regression,
-    categorical,
+    categories,
     counts,
     lognormal,
     ordered,
@@ -134,8 +134,8 @@ def test_priors_are_those_of_the_code():
             f"N}}(0, {counts.SLOPE_SCALE:g} h)",
         ],
         "categorical": [
-            f"N}}(0, {categorical.INTERCEPT_SCALE:g} h)",
-            f"N}}(0, {categorical.SLOPE_SCALE:g} h)",
+            f"N}}(0, {categories.INTERCEPT_SCALE:g} h)",
+            f"N}}(0, {categories.STEP_SCALE:g} h)",
         ],
         "ordered": [
             f"N}}(0, {ordered.SHARE_SCALE:g} h)",

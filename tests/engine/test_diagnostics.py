@@ -1,6 +1,9 @@
 """What a fit is refused for must not read as if it were allowed."""
 
-from synth_core.engine.sampling import Diagnostics
+import numpy as np
+import pytest
+
+from synth_core.engine.sampling import Diagnostics, diagnose
 
 
 def test_a_number_beyond_its_limit_is_shown_beyond_it():
@@ -9,3 +12,30 @@ def test_a_number_beyond_its_limit_is_shown_beyond_it():
     assert "effective sample size is 199 (at least 200 is asked)" in words
     assert Diagnostics(1.01, 200.0, 200.0, 0, 2, 2000).problems == ()
     assert "R-hat is nan" in Diagnostics(float("nan"), 900.0, 900.0, 0, 2, 2000).problems[0]
+
+
+@pytest.mark.parametrize(
+    ("quantities", "most"), [(1, 1.01), (20, 1.01), (60, 1.012), (115, 1.013), (250, 1.014)]
+)
+def test_of_many_quantities_the_largest_may_be_larger(quantities, most):
+    assert Diagnostics(1.0, 900.0, 900.0, 0, 2, 2000, quantities).max_rhat == most
+
+
+def chains_of(n_quantities, seed, apart=0.0):
+    """Two chains worth half their 1,000 draws each (autoregressive, 1/3), the second shifted in one quantity."""
+    noise = np.random.default_rng(seed).normal(size=(1100, 2, n_quantities))
+    for draw in range(1, 1100):
+        noise[draw] += noise[draw - 1] / 3
+    found = noise[100:] / np.std(noise[100:])
+    found[:, 1, 0] += apart
+    columns = ("divergent__", *(f"x[{i}]" for i in range(n_quantities)))
+    return diagnose(np.concatenate([np.zeros((1000, 2, 1)), found], axis=2), columns, ("x",))
+
+
+def test_chains_that_agree_are_seldom_marked_and_those_that_do_not_are():
+    """Of 150 quantities: at 1.01 some 3 of 20 such fits would be; one in a hundred is meant to be, or fewer."""
+    agreeing = [chains_of(150, seed) for seed in range(20)]
+    assert {each.quantities for each in agreeing} == {150}
+    assert sum(each.rhat > 1.01 for each in agreeing) >= 1
+    assert sum(bool(each.problems) for each in agreeing) <= 1
+    assert all("R-hat" in chains_of(150, seed, apart=0.4).problems[0] for seed in range(2))

@@ -81,7 +81,7 @@ def mixture(rng, s, z):
 
 def categorical(rng, s, z):
     """Normal on every coefficient, less its mean over the categories: the same law as by contrasts."""
-    each = rng.normal(0, s * np.r_[5.0, np.full(z.shape[1] - 1, 2.5)][:, None], (z.shape[1], 3))
+    each = rng.normal(0, s * np.r_[5.0, np.full(z.shape[1] - 1, 1.25)][:, None], (z.shape[1], 3))
     return {"beta": (each - each.mean(axis=1, keepdims=True)).ravel(order="F")}
 
 

@@ -141,7 +141,7 @@ def test_the_bound_is_the_supremum_over_all_combinations_of_draws(mechanism, mon
 
 
 def categorical_prior(rng, k, n):
-    each = rng.normal(0, SCALE * np.r_[5.0, np.full(k - 1, 2.5)][:, None], (k, n))
+    each = rng.normal(0, SCALE * np.r_[5.0, np.r_[1.25, 2.5, 2.5][: k - 1]][:, None], (k, n))
     return {"beta": (each - each.mean(axis=1, keepdims=True)).ravel(order="F")}
 
 
