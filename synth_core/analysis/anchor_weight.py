@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 CLAMPED_QUANTILE = 0.995  # of the simulated records, which c leaves unclamped
 REAL_TAILS = 0.5  # the share of that c, or of its limit, which is taken: real tails are longer than a model's
 CHAINS, DRAWS = 2, 500
-COUNTED_TAILS = 0.85  # the same around counts of brackets, whose tails are real, but for where in a bracket
+COUNTED_TAILS = 0.85  # the same around noisy counts, whose tails are nearly real
 RECORDS = 3_000  # of the simulated table that are looked at, about
 
 
@@ -32,8 +32,8 @@ def anchor_weight(
 ) -> float:
     """Half of the largest c that leaves nearly all records of a table simulated from the anchor unclamped.
 
-    All of it where no record has a density, and nearly all where the table is simulated from counts: it then has the
-    tails that a real one has. And no fit is made where normal draws are at hand, since c decides of accuracy alone and
+    Nearly all where the table is simulated from counts: it then has the tails that a real one has, but for where in a
+    bracket and for combinations that are not counted. All of it elsewhere if no record has a density. And no fit is made where normal draws are at hand, since c decides of accuracy alone and
     not of the promise.
 
     Zeros with a probability of their own are not counted: to give them up pays for no parameter while c is at most
@@ -61,13 +61,13 @@ def anchor_weight(
     rows = rows[:: max(1, len(rows) // RECORDS)]
     judged = copies.model.density_terms[rows]
     taken, most = 1.0, math.inf
+    if anchor.kind == "counts":
+        taken = COUNTED_TAILS
+    elif judged.any() and anchor.kind != "guess":
+        taken = REAL_TAILS
     if judged.any():
         rows = rows[judged]
-        if anchor.kind == "guess":
-            most = REAL_TAILS * bound
-        else:
-            taken = COUNTED_TAILS if anchor.kind == "counts" else REAL_TAILS
-            most = math.inf if judged.all() else bound
+        most = REAL_TAILS * bound if anchor.kind == "guess" else math.inf if judged.all() else bound
     text = f"choosing the weight {'of the pilot' if anchor.kind == 'guess' else ''}".strip()
 
     def largest(c: float) -> float:

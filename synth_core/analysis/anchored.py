@@ -5,6 +5,7 @@ Nothing here but a pilot reads the table's outcome: c and the prior come from ta
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -324,8 +325,8 @@ def clamped_warning(clamped: int, n_records: int) -> str:
     if clamped <= SHARE_WARNED * n_records:
         return ""
     return (
-        f"{clamped / n_records:.1%} of the records were clamped at some draw: above {SHARE_WARNED:.0%} the fit may sit "
-        f"in a mode of its own. Lower the weight c"
+        f"{math.ceil(1000 * clamped / n_records) / 10:.1f}% of the records were clamped at some draw: above "
+        f"{SHARE_WARNED:.0%} the fit may sit in a mode of its own. Lower the weight c"
     )
 
 
