@@ -33,8 +33,8 @@ def anchor_weight(
     """Half of the largest c that leaves nearly all records of a table simulated from the anchor unclamped.
 
     Nearly all where the table is simulated from counts: it then has the tails that a real one has, but for where in a
-    bracket and for combinations that are not counted. All of it elsewhere if no record has a density. And no fit is made where normal draws are at hand, since c decides of accuracy alone and
-    not of the promise.
+    bracket and for combinations that are not counted. All of it elsewhere if no record has a density. No fit is made
+    where normal draws are at hand, since c decides of accuracy alone and not of the promise.
 
     Zeros with a probability of their own are not counted: to give them up pays for no parameter while c is at most
     the bound (docs/methods/anchored.md), and a few rare ones would set c for all. A pilot takes the whole of that c,
@@ -60,14 +60,8 @@ def anchor_weight(
     rows, none = np.flatnonzero(part), np.zeros(n)
     rows = rows[:: max(1, len(rows) // RECORDS)]
     judged = copies.model.density_terms[rows]
-    taken, most = 1.0, math.inf
-    if anchor.kind == "counts":
-        taken = COUNTED_TAILS
-    elif judged.any() and anchor.kind != "guess":
-        taken = REAL_TAILS
-    if judged.any():
-        rows = rows[judged]
-        most = REAL_TAILS * bound if anchor.kind == "guess" else math.inf if judged.all() else bound
+    taken, most = _limits(anchor.kind, judged, bound)
+    rows = rows[judged] if judged.any() else rows
     text = f"choosing the weight {'of the pilot' if anchor.kind == 'guess' else ''}".strip()
 
     def largest(c: float) -> float:
@@ -102,6 +96,15 @@ def anchor_weight(
         if log_c != previous[0]:
             slope = float(np.clip((excess - previous[1]) / (log_c - previous[0]), 0.3, 1.2))
     return rounded(min(taken * math.exp(log_c - max(excess, 0.0) / slope), most))
+
+
+def _limits(kind: str, judged: NDArray[np.bool_], bound: float) -> tuple[float, float]:
+    """The share of c that is taken, and the largest c."""
+    if kind == "guess":
+        return 1.0, REAL_TAILS * bound if judged.any() else math.inf
+    some = judged.any()
+    taken = COUNTED_TAILS if kind == "counts" else REAL_TAILS if some else 1.0
+    return taken, bound if some and not judged.all() else math.inf
 
 
 def normal_draws(
