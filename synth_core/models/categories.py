@@ -21,7 +21,7 @@ from synth_core.models.coordinates import row_sums
 INTERCEPT_SCALE, STEP_SCALE = 5.0, 2.5
 WHITE_RECORDS = 40  # for each parameter
 RARE_RECORDS = 10  # of a category
-PRIOR_SHARE = 0.2  # of a coordinate's variance, that is the prior's still; on average
+PRIOR_SHARE = 0.2  # of the prior's variance, that is left to a coordinate; on average
 WHITE: dict[str, Any] = {"warmup": 50, "adapt_delta": 0.88, "max_treedepth": 3}  # where both are reached
 
 
@@ -89,10 +89,13 @@ class OfCategories(Model):
         if censoring is not None and censoring.prior_outcome is not None:
             prior = self._codes(censoring.prior_outcome)
             told += np.bincount(prior, np.broadcast_to(censoring.prior_weight, len(prior)), len(told))
+            widest = 1.0  # the prior's slopes are narrow
+        else:
+            widest = PRIOR_SHARE
         if told.min() < RARE_RECORDS or told.sum() < WHITE_RECORDS * self.n_coordinates:
             return sampler
         variance = np.square(data["basis"]).sum(axis=1)
-        if np.mean(variance / np.square(self.prior_scale(data))) > PRIOR_SHARE:
+        if np.mean(variance / np.square(self.prior_scale(data))) > widest:
             return sampler
         return replace(sampler, **WHITE | {"warmup": min(sampler.warmup, WHITE["warmup"])})
 
