@@ -18,6 +18,7 @@ from synth_core.data.table import Table
 from synth_core.release.making.drawing import Request
 from synth_core.release.making.releasing import RELEASED, release
 from synth_core.release.plan.planning import Decision, make_plan
+from synth_core.release.report.report import figures
 from synth_core.system.cache import Cache
 from tests.conftest import ROOT
 
@@ -174,3 +175,18 @@ def test_the_search_finds_what_is_there():
     blob, numbers = texts_and_numbers({"a.parquet": stream.getvalue(), "b.csv": b"y\n2.5\n"})
     assert b"CANARY-UNUSED" in blob and struct.pack("<d", 1.23456789) in blob
     assert {1.23456789, 2.5} <= set(numbers)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (212_784.3, "212,780"),
+        (1e6, "1,000,000"),
+        (0.0123456, "0.012346"),
+        (0.0, "0"),
+        (3e-7, "3e-07"),
+        (-81.25, "-81.25"),
+    ],
+)
+def test_figures_are_shown_in_full(value, text):
+    assert figures(value) == text

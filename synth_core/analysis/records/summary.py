@@ -19,6 +19,20 @@ from synth_core.mechanisms.suspicion import epsilon_number, suspicion
 MAX_CELLS = 144  # of a pair's table: more are not read on a screen
 
 
+def scales_in_words(scales: list[tuple[str, str]]) -> str:
+    """The scales on which densities of parts are taken, from their names and scales, each scale once.
+
+    Examples
+    --------
+    >>> scales_in_words([("sex", "probability"), ("pay", "density per 1"), ("work", "probability")])
+    'probability (sex, work); density per 1 (pay)'
+    """
+    names: dict[str, list[str]] = {}
+    for name, scale in scales:
+        names.setdefault(scale, []).append(name)
+    return "; ".join(f"{scale} ({', '.join(those)})" for scale, those in names.items())
+
+
 def measures_in_words(found: Measures) -> str:
     """The measures of several columns together, in words."""
     return (

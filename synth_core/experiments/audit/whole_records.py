@@ -16,6 +16,7 @@ from synth_core.analysis.fits import Progress
 from synth_core.analysis.records.blocks import Part, missing_name
 from synth_core.analysis.records.drawn import draw_records
 from synth_core.analysis.records.records import RecordsAnalysis, RecordsResult, of_all
+from synth_core.analysis.records.summary import scales_in_words
 from synth_core.analysis.settings import Settings
 from synth_core.data.table import Table, outcome_values
 from synth_core.engine.sampling import Posterior
@@ -63,9 +64,7 @@ class AuditedRecords:
         return Described(
             ", ".join(names),
             "; ".join(f"{part.name}: {model.label}" for part, model in zip(parts, models, strict=True)),
-            "; ".join(
-                f"{part.name}: {model.density_scale}" for part, model in zip(parts, models, strict=True)
-            ),
+            scales_in_words([(part.name, m.density_scale) for part, m in zip(parts, models, strict=True)]),
             (*names, *self.analysis.predictors),
             key,
         )

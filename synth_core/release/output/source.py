@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.flat import flatten
 from synth_core.analysis.records.records import RecordsAnalysis, RecordsResult
-from synth_core.analysis.records.summary import measures_in_words, privacy_words
+from synth_core.analysis.records.summary import measures_in_words, privacy_words, scales_in_words
 from synth_core.analysis.result import Result
 from synth_core.analysis.settings import Settings
 from synth_core.data.table import Table, outcome_values
@@ -104,7 +104,7 @@ def of_records(plan: Plan, analysis: RecordsAnalysis, result: RecordsResult) -> 
         table.frame[list(analysis.predictors)],
         analysis.records.dropped,
         dict(analysis.records.dropped_by),
-        "; ".join(f"{part.part.name}: {part.density_scale}" for part in result.parts),
+        scales_in_words([(part.part.name, part.density_scale) for part in result.parts]),
         _anchor_words(result.parts[0].part.settings) if result.parts[0].result.anchor else "",
         numbers,
         pd.DataFrame({"row": rows, "lipschitz_bound": result.lipschitz_bounds}),

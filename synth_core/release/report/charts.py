@@ -44,10 +44,10 @@ def _frame(
     for tick in _ticks(*y):
         _, py = at(x[0], tick)
         parts.append(f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{py:.1f}" y2="{py:.1f}" stroke="#d4d9e0"/>')
-        parts.append(f'<text x="{LEFT - 6}" y="{py + 4:.1f}" text-anchor="end">{tick:g}</text>')
+        parts.append(f'<text x="{LEFT - 6}" y="{py + 4:.1f}" text-anchor="end">{tick:,.10g}</text>')
     for tick in _ticks(*x):
         px, _ = at(tick, y[0])
-        parts.append(f'<text x="{px:.1f}" y="{HEIGHT - 14}" text-anchor="middle">{tick:g}</text>')
+        parts.append(f'<text x="{px:.1f}" y="{HEIGHT - 14}" text-anchor="middle">{tick:,.10g}</text>')
     parts.append(f'<text x="{WIDTH - RIGHT}" y="{HEIGHT - 2}" text-anchor="end">{_words(x_label)}</text>')
     parts.append(f'<text x="4" y="10">{_words(y_label)}</text>')
     return parts, at

@@ -58,6 +58,12 @@ RECORD_MEASURES = {  # of whole records
 PACKAGES = ("numpy", "scipy", "pandas", "cmdstanpy", "opendp", "pyarrow")
 
 
+def figures(value: float) -> str:
+    """Five significant figures, in full where that can be read."""
+    rounded = float(f"{value:.5g}")
+    return f"{rounded:,.10g}" if 1e-4 <= abs(rounded) < 1e10 else f"{rounded:g}"
+
+
 @functools.cache
 def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
@@ -68,6 +74,7 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["figures"] = figures
     environment.filters["short"] = lambda value: f"{value:.4g}" if isinstance(value, float) else value
     return environment
 

@@ -7,7 +7,7 @@ import pytest
 from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.records.measures import cramers_v
 from synth_core.analysis.records.records import RecordsAnalysis
-from synth_core.analysis.records.summary import summarise_records
+from synth_core.analysis.records.summary import scales_in_words, summarise_records
 from synth_core.analysis.settings import make_settings
 from synth_core.data.table import Table
 from synth_core.figures.records import record_figures, record_results
@@ -93,3 +93,8 @@ def test_the_task_is_the_same_whichever_variable_is_described():
     first, second = (records_task(table, settings, BLOCKS, "censored") for settings in (one, other))
     assert first.key == second.key and first.spec["settings"]["epsilon"] == 6.0
     assert records_task(table, one.model_copy(update={"epsilon": 5.0}), BLOCKS, "censored").key != first.key
+
+
+def test_each_scale_is_named_once():
+    scales = [("sex", "probability"), ("pay", "density per 1"), ("work", "probability")]
+    assert scales_in_words(scales) == "probability (sex, work); density per 1 (pay)"
