@@ -8,8 +8,8 @@
 // is about its record bends with everything else.
 // user header: functions/categories.hpp
 functions {
-  // Log odds of cumulative shares.
-  vector cuts(vector log_share) {
+  // Log odds of cumulative shares, then what lies between neighbours, without rounding where it is little.
+  vector cuts_and_gaps(vector log_share) {
     int n = num_elements(log_share) - 1;
     vector[n] upto = log_share[1:n];      // log probability of the categories up to this one, and of those above
     vector[n] beyond = log_share[2:(n + 1)];
@@ -17,18 +17,8 @@ functions {
       upto[c] = log_sum_exp(upto[c - 1], upto[c]);
       beyond[n + 1 - c] = log_sum_exp(beyond[n + 2 - c], beyond[n + 1 - c]);
     }
-    return upto - beyond;
-  }
-  // What lies between neighbouring cuts, without rounding where it is little.
-  vector gaps(vector log_share) {
-    int n = num_elements(log_share) - 1;
-    vector[n] upto = log_share[1:n];
-    vector[n] beyond = log_share[2:(n + 1)];
-    for (c in 2:n) {
-      upto[c] = log_sum_exp(upto[c - 1], upto[c]);
-      beyond[n + 1 - c] = log_sum_exp(beyond[n + 2 - c], beyond[n + 1 - c]);
-    }
-    return log1p_exp(log_share[2:n] - upto[1:(n - 1)]) + log1p_exp(log_share[2:n] - beyond[2:n]);
+    vector[n - 1] inner = log_share[2:n];
+    return append_row(upto - beyond, log1p_exp(inner - upto[1:(n - 1)]) + log1p_exp(inner - beyond[2:n]));
   }
   vector log_shares(vector cut, vector gap) {
     int n = num_elements(cut);
@@ -82,24 +72,33 @@ parameters {
 }
 transformed parameters {
   vector[n_cuts + 2 * (k - 1) + apart_k] coefficients = center + basis * u;
-  vector[n_categories] share_there = log_softmax(contrasts * head(coefficients, n_cuts));  // in the middle
-  vector[n_cuts] threshold = cuts(share_there);
-  vector[n_cuts - 1] gap = gaps(share_there);
-  real stretch_there = log_stretch(threshold, share_there);
+  vector[n_categories] log_share;
+  vector[k] beta;
   vector[k] delta = append_row(0, coefficients[(n_cuts + k):(n_cuts + 2 * (k - 1))]);
-  real log_factor = dot_product(middle, tail(delta, k - 1));
-  vector[k] beta = append_row(0, exp(log_factor) * coefficients[(n_cuts + 1):(n_cuts + k - 1)]);
-  threshold = exp(log_factor) * threshold + dot_product(middle, tail(beta, k - 1));
-  gap *= exp(log_factor);
-  vector[n_categories] log_share = log_shares(threshold, gap);
   vector[apart_k] gamma = tail(coefficients, apart_k);
+  real log_volume;  // of the parameters by the coordinates, up to a constant
+  {
+    vector[n_categories] share_there = log_softmax(contrasts * head(coefficients, n_cuts));  // in the middle
+    vector[2 * n_cuts - 1] there = cuts_and_gaps(share_there);
+    real log_factor = dot_product(middle, tail(delta, k - 1));
+    real factor = exp(log_factor);
+    vector[n_cuts] threshold;
+    beta = append_row(0, factor * coefficients[(n_cuts + 1):(n_cuts + k - 1)]);
+    threshold = factor * head(there, n_cuts) + dot_product(middle, tail(beta, k - 1));
+    log_share = log_shares(threshold, factor * tail(there, n_cuts - 1));
+    log_volume = log_stretch(threshold, log_share) - log_stretch(head(there, n_cuts), share_there)
+                 + (n_cuts + k - 1) * log_factor;
+  }
 }
 model {
+  vector[2 * n_cuts - 1] here = cuts_and_gaps(log_share);
+  vector[n_cuts] threshold = head(here, n_cuts);
+  vector[n_cuts - 1] gap = tail(here, n_cuts - 1);
   // The prior is of the parameters, not of the coordinates.
   contrasts' * log_share ~ normal(0, head(scale, n_cuts));
   append_row(tail(beta, k - 1), tail(delta, k - 1)) ~ normal(0, scale[(n_cuts + 1):(n_cuts + 2 * (k - 1))]);
   gamma ~ normal(0, tail(scale, apart_k));
-  target += log_stretch(threshold, log_share) - stretch_there + (n_cuts + k - 1) * log_factor;
+  target += log_volume;
   target += ordered_sum(threshold, gap, beta, delta, gamma, n_rows, cells, part, cell, other, others, kept_row,
                         kept_category, one, kept_weight, zero, positive_infinity());
   target += ordered_sum(threshold, gap, beta, delta, gamma, n_rows, cells, part, cell, other, others, censored_row,

@@ -69,6 +69,42 @@ def whitening(rows: Array, information: Array, slope_scale: float) -> Array:
     return scipy.linalg.cholesky((covariance + covariance.T) / 2, lower=True)
 
 
+def ascend(
+    at: Array, scored: Callable[[Array], tuple[float, Array, Array]], longest: float = np.inf
+) -> tuple[Array, Array]:
+    """The largest value by Newton's method, with shorter steps where a whole one is no ascent, and the factor there.
+
+    Parameters
+    ----------
+    at : array of shape (n,)
+        Where the search begins.
+    scored : callable
+        Given a point: the log density, its gradient, and the precision, of shape (n, n): minus the second derivative,
+        or what is expected of it.
+    longest : float
+        Of a step, in any coordinate.
+
+    Returns
+    -------
+    the point, and the lower-triangular factor of the inverse of its precision
+    """
+    value, gradient, precision = scored(at)
+    for _ in range(100):
+        step = scipy.linalg.solve(precision, gradient, assume_a="pos")
+        step *= min(1.0, longest / max(float(np.abs(step).max()), 1e-300))
+        for _ in range(30):
+            tried = scored(at + step)
+            if tried[0] >= value - 1e-9 * abs(value):
+                break
+            step /= 2
+        gained = float(gradient @ step)
+        at, (value, gradient, precision) = at + step, tried
+        if gained < 1e-8:
+            break
+    covariance = scipy.linalg.inv(precision)
+    return at, scipy.linalg.cholesky((covariance + covariance.T) / 2, lower=True)
+
+
 def category_contrasts(n_categories: int) -> Array:
     """Orthonormal columns that each sum to 0, of shape (n_categories, n_categories - 1) (Helmert)."""
     found = np.zeros((n_categories, n_categories - 1))
@@ -98,27 +134,15 @@ def penalised_shares(rows: Array, counts: Array, scale: Array) -> tuple[Array, A
     contrasts, total = category_contrasts(free + 1), counts.sum(axis=1)
     penalty = np.tile(scale**-2.0, free)
 
-    def scored(gamma: Array) -> tuple[float, Array]:
+    def scored(gamma: Array) -> tuple[float, Array, Array]:
         log_share = scipy.special.log_softmax(rows @ gamma.reshape(free, k).T @ contrasts.T, axis=1)
-        return float((counts * log_share).sum() - 0.5 * (penalty * gamma) @ gamma), np.exp(log_share)
-
-    gamma = np.zeros(k * free)
-    value, share = scored(gamma)
-    for _ in range(100):
-        precision = _information(rows, total, share @ contrasts, (share[:, :, None] * contrasts), contrasts)
-        precision += np.diag(penalty)
+        share = np.exp(log_share)
         gradient = (rows.T @ (counts - total[:, None] * share) @ contrasts).T.ravel() - penalty * gamma
-        step = scipy.linalg.solve(precision, gradient, assume_a="pos")
-        for _ in range(30):  # where predictors tell categories apart, a whole step may be far too long
-            tried = scored(gamma + step)
-            if tried[0] >= value - 1e-9 * abs(value):
-                break
-            step /= 2
-        gamma, (value, share) = gamma + step, tried
-        if np.abs(step).max() < 1e-6:
-            break
-    covariance = scipy.linalg.inv(precision)
-    return gamma, scipy.linalg.cholesky((covariance + covariance.T) / 2, lower=True)
+        precision = _information(rows, total, share @ contrasts, (share[:, :, None] * contrasts), contrasts)
+        value = float((counts * log_share).sum() - 0.5 * (penalty * gamma) @ gamma)
+        return value, gradient, precision + np.diag(penalty)
+
+    return ascend(np.zeros(k * free), scored)
 
 
 def _information(rows: Array, total: Array, mean: Array, product: Array, contrasts: Array) -> Array:

@@ -6,7 +6,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from synth_core.models.coordinates import category_contrasts
+from synth_core.models.coordinates import ascend, category_contrasts
 
 Array = NDArray[np.float64]
 BLOCK_ROWS = 2_000
@@ -90,21 +90,7 @@ def penalised_cuts(slopes: Array, counts: Array, scale: Array) -> tuple[Array, A
     total = counts.sum(axis=0) + 0.5
     at = np.zeros(n_cuts + 2 * k)
     at[:n_cuts] = category_contrasts(n_cuts + 1).T @ np.log(total / total.sum())
-    value, gradient, precision = _scored(at, slopes, counts, scale)
-    for _ in range(60):
-        step = scipy.linalg.solve(precision, gradient, assume_a="pos")
-        step *= min(1.0, 3.0 / max(float(np.abs(step).max()), 1e-300))
-        for _ in range(12):
-            tried = _scored(at + step, slopes, counts, scale)
-            if tried[0] >= value - 1e-9 * abs(value):
-                break
-            step /= 2
-        gained = float(gradient @ step)
-        at, (value, gradient, precision) = at + step, tried
-        if gained < 1e-8:
-            break
-    covariance = scipy.linalg.inv(precision)
-    return at, scipy.linalg.cholesky((covariance + covariance.T) / 2, lower=True)
+    return ascend(at, lambda at: _scored(at, slopes, counts, scale), longest=3.0)
 
 
 def _scored(at: Array, slopes: Array, counts: Array, scale: Array) -> tuple[float, Array, Array]:

@@ -221,10 +221,10 @@ def test_where_predictors_decide_the_mode_is_found_and_steps_are_small(decided):
     )
     slope = (rows.T @ (counts - expected) @ contrasts).T.ravel() - gamma / np.tile(scale, 11) ** 2
     assert np.abs(slope).max() < 1e-6
-    many = 2.0 * np.ones(
-        7000
-    )  # records enough for short trajectories, but the prior says most of many coordinates
-    assert paced(model, many, None) == replace(Sampler(), metric="unit_e", **SKEWED)
+    # Records enough for short trajectories, of every category: but the prior says most of many coordinates.
+    weights = np.full(7000, 10.0)
+    assert np.bincount(model.code, weights).min() > RARE_RECORDS
+    assert paced(model, weights, None) == replace(Sampler(), metric="unit_e", **SKEWED)
 
 
 def test_a_rare_category_of_a_predictor_has_no_wider_a_prior(decided):
