@@ -131,3 +131,14 @@ def _ecdf(result: Result, outcome: Array) -> dict[str, Any]:
             for sample in (ordered, synthetic)
         ],
     }
+
+
+def number_text(value: float, digits: int = 4) -> str:
+    """A number with so many digits that count, and never as a power of ten below 1e12.
+
+    Examples
+    --------
+    >>> number_text(17_391.3), number_text(0.00123456)
+    ('17,390', '0.001235')
+    """
+    return f"{float(f'{value:.{digits}g}'):,.12g}"

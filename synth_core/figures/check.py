@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+from synth_core.analysis.summary import number_text
 from synth_core.figures.palette import color
 from synth_core.figures.parts import (
     TEXT,
@@ -13,7 +14,6 @@ from synth_core.figures.parts import (
     axis,
     distribution_axes,
     figure,
-    number_text,
     scatter,
     shown,
     table,

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from synth_core.analysis.summary import number_text
 from synth_core.figures.palette import color
-from synth_core.figures.parts import TEXT, Figure, area, axis, figure, number_text, scatter, shown, table
+from synth_core.figures.parts import TEXT, Figure, area, axis, figure, scatter, shown, table
 
 Array = NDArray[np.float64]
 POINTS = 400

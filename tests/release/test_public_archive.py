@@ -14,11 +14,11 @@ import pytest
 
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.settings import make_settings
+from synth_core.analysis.summary import number_text
 from synth_core.data.table import Table
 from synth_core.release.making.drawing import Request
 from synth_core.release.making.releasing import RELEASED, release
 from synth_core.release.plan.planning import Decision, make_plan
-from synth_core.release.report.report import figures
 from synth_core.system.cache import Cache
 from tests.conftest import ROOT
 
@@ -189,4 +189,4 @@ def test_the_search_finds_what_is_there():
     ],
 )
 def test_figures_are_shown_in_full(value, text):
-    assert figures(value) == text
+    assert number_text(value, 5) == text

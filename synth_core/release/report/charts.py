@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from synth_core.analysis.summary import number_text
 from synth_core.system.characters import isolated
 
 Array = NDArray[np.float64]
@@ -44,10 +45,10 @@ def _frame(
     for tick in _ticks(*y):
         _, py = at(x[0], tick)
         parts.append(f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{py:.1f}" y2="{py:.1f}" stroke="#d4d9e0"/>')
-        parts.append(f'<text x="{LEFT - 6}" y="{py + 4:.1f}" text-anchor="end">{tick:,.10g}</text>')
+        parts.append(f'<text x="{LEFT - 6}" y="{py + 4:.1f}" text-anchor="end">{number_text(tick)}</text>')
     for tick in _ticks(*x):
         px, _ = at(tick, y[0])
-        parts.append(f'<text x="{px:.1f}" y="{HEIGHT - 14}" text-anchor="middle">{tick:,.10g}</text>')
+        parts.append(f'<text x="{px:.1f}" y="{HEIGHT - 14}" text-anchor="middle">{number_text(tick)}</text>')
     parts.append(f'<text x="{WIDTH - RIGHT}" y="{HEIGHT - 2}" text-anchor="end">{_words(x_label)}</text>')
     parts.append(f'<text x="4" y="10">{_words(y_label)}</text>')
     return parts, at

@@ -27,7 +27,7 @@ from synth_core.analysis.measures import ECDF_AVG, ECDF_MAX, measure_label
 from synth_core.analysis.records.records import COVERS
 from synth_core.analysis.result import Result
 from synth_core.analysis.setting_words import acting_settings, setting_name, setting_value
-from synth_core.analysis.summary import density, ecdf_points, five_numbers, plain_numbers
+from synth_core.analysis.summary import density, ecdf_points, five_numbers, number_text, plain_numbers
 from synth_core.analysis.utility import ecdf_distance, percentile_words
 from synth_core.mechanisms.catalogue import ADJUSTMENTS, HISTOGRAM, LIKELIHOODS, STANDARDS
 from synth_core.mechanisms.guarantee_words import explain
@@ -58,12 +58,6 @@ RECORD_MEASURES = {  # of whole records
 PACKAGES = ("numpy", "scipy", "pandas", "cmdstanpy", "opendp", "pyarrow")
 
 
-def figures(value: float) -> str:
-    """Five significant figures, in full where that can be read."""
-    rounded = float(f"{value:.5g}")
-    return f"{rounded:,.10g}" if 1e-4 <= abs(rounded) < 1e10 else f"{rounded:g}"
-
-
 @functools.cache
 def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
@@ -74,7 +68,7 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["figures"] = figures
+    environment.filters["number"] = number_text
     environment.filters["short"] = lambda value: f"{value:.4g}" if isinstance(value, float) else value
     return environment
 
@@ -236,8 +230,8 @@ def _described(variable: Variable) -> dict[str, Any]:
             charts.bars(
                 shown[0],
                 variable.name,
-                f"Histogram of the synthetic {variable.name} in data set 1; its median is {np.median(shown[0]):.4g}. "
-                "The table beside it gives the percentiles.",
+                f"Histogram of the synthetic {variable.name} in data set 1; its median is "
+                f"{number_text(np.median(shown[0]))}. The table beside it gives the percentiles.",
             )
         )
     else:
