@@ -14,7 +14,7 @@ from synth_core.system.characters import isolated
 Array = NDArray[np.float64]
 
 WIDTH, HEIGHT = 640, 220
-LEFT, RIGHT, TOP, BOTTOM = 56, 12, 24, 30
+LEFT, RIGHT, TOP, BOTTOM = 56, 30, 24, 30  # right: half of the last number below
 COLOURS = ("#1d4ed8", "#b45309")
 DASHES = ("", "6 3")  # never by colour alone
 
@@ -25,7 +25,7 @@ def _ticks(low: float, high: float, count: int = 5) -> list[float]:
         return [low]
     step = 10.0 ** np.floor(np.log10(span / count))
     step *= next(f for f in (1, 2, 5, 10) if span / (step * f) <= count)
-    return [float(v) for v in np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step]
+    return [float(v) for v in np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step + 0.0]  # no -0
 
 
 def _words(text: str) -> str:
