@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from synth_core.analysis.anchored import Anchored, Anchoring
 from synth_core.analysis.assessment import Privacy, privacy_of, utility_of
 from synth_core.analysis.drawing import synthetic_values
+from synth_core.analysis.engines import ENGINES, Inputs
 from synth_core.analysis.fits import Fits, Progress
 from synth_core.analysis.matching import brought_to
 from synth_core.analysis.mechanism_weights import solved
@@ -32,11 +33,12 @@ from synth_core.engine.sampling import Diagnostics, Posterior
 from synth_core.errors import InputError
 from synth_core.mechanisms import histogram
 from synth_core.mechanisms.bounds import Bounds
-from synth_core.mechanisms.catalogue import HISTOGRAM, NO_TABLE, OF_A_SERIES, Mechanism, find_mechanism
+from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
 from synth_core.mechanisms.guarantees import WeightsFrom
+from synth_core.mechanisms.likelihoods import SELF_CONTAINED_ANCHORS, SERIES_ANCHORS
 from synth_core.models import Model
 from synth_core.system import limits
-from synth_core.system.cache import Cache, content_key
+from synth_core.system.cache import Cache
 from synth_core.system.entries import get_or_compute
 
 Array = NDArray[np.float64]
@@ -79,7 +81,7 @@ class Analysis:
         self.settings = settings
         self.cache = cache
         self.progress = progress
-        if settings.anchor in set(NO_TABLE) - set(OF_A_SERIES) and anchor is not None:
+        if settings.anchor in set(SELF_CONTAINED_ANCHORS) - set(SERIES_ANCHORS) and anchor is not None:
             raise InputError(f"The anchor is '{settings.anchor}', and a table is given for it too.")
         self._reference = reference
         self._anchor = anchor
@@ -183,7 +185,7 @@ class Analysis:
             raise InputError(
                 "The anchor is the reference table, and there is none; freeze the risk map on a table."
             )
-        if s.anchor not in NO_TABLE and table is None:
+        if s.anchor not in SELF_CONTAINED_ANCHORS and table is None:
             raise InputError(f"The anchor is named ({s.anchor}) but its table is not given.")
         other = Fits(table, s, self.cache, self.progress) if isinstance(table, Table) else table
         return Anchoring(self.fits, other, self._rng).found
@@ -212,8 +214,8 @@ class Analysis:
         other = matched_to(self.settings, mechanism)
         if other is not None:
             result = self._matched(mechanism, other)
-        elif mechanism.scheme == HISTOGRAM:
-            result = self._histogram(mechanism)
+        elif not mechanism.likelihood.samples:
+            result = self._measured(mechanism)
         else:
             result = self._sampled(mechanism)
         return replace(result, seconds=time.perf_counter() - started)
@@ -231,7 +233,12 @@ class Analysis:
         return weigh(mechanism, self.fits, frozen, self._anchored_for(mechanism), scalar)
 
     def _anchored_for(self, mechanism: Mechanism) -> Anchored | None:
-        return self.anchored if mechanism.likelihood == "anchored" else None
+        return self.anchored if mechanism.likelihood.anchors else None
+
+    @property
+    def inputs(self) -> Inputs:
+        """What an engine reads, see `analysis.engines`."""
+        return Inputs((self.fits,), self._rng, self.noise)
 
     def refit(self, result: Result) -> Posterior:
         """The fit behind a result of these settings."""
@@ -243,12 +250,12 @@ class Analysis:
         as_set = promised is None or (promised == s.epsilon and s.match_epsilon is None)
         # Another has to find its anchor again.
         at = self if as_set else self.under(epsilon=promised, match_epsilon=None)
-        censoring = censoring_under(result.point, at.settings.epsilon, at._anchored_for(result.point))
+        censoring = censoring_under(result.point, at.fits, at._anchored_for(result.point))
         return self.fits.posterior(result.weights, censoring)
 
     def bounds_of(self, result: Result) -> Bounds:
         """By-record extremes of the terms behind a result of the whole range, clamped where its likelihood is."""
-        censoring = censoring_under(result.point, self.settings.epsilon, self._anchored_for(result.point))
+        censoring = censoring_under(result.point, self.fits, self._anchored_for(result.point))
         posterior, key = self.fits.posterior(result.weights, censoring)
         anchor = None if censoring is None else censoring.anchor
         found = self.fits.bounds(posterior, key, result.weights, anchor=anchor)
@@ -284,41 +291,20 @@ class Analysis:
             anchor=anchored.anchor.sentence if anchored else "",
         )
 
-    def _histogram(self, mechanism: Mechanism) -> Result:
-        s, empty = self.settings, np.empty(0)
-        if not self.model.ordered:
-            raise InputError(
-                f"{mechanism.label}: its bins divide amounts, and '{s.outcome}' has categories. Take another mechanism."
-            )
-        outcome = self.model.records.outcome
-        # The noise has no seed: cached by what it is added to, it is not drawn anew (and ε not
-        # spent again) because a percentile or a sampler setting moved.
-        key = content_key(
-            kind="histogram",
-            table=self.table.fingerprint,
-            outcome=outcome,
-            bounds=s.bounds,
-            epsilon=s.epsilon,
-            bins=s.bins,
-            datasets=s.datasets,
-            seed=s.seed,
-        )
-
-        def compute() -> dict[str, Any]:
-            self.progress("adding noise to the histogram", 0.0)
-            rng = self._rng(31)
-            sets = histogram.synthesize(outcome, s.bounds, s.epsilon, s.bins, s.datasets, rng, self.noise)
-            return {"synthetic": sets}
-
-        synthetic = self.cache.get_or_compute(key, compute)[0]["synthetic"]
+    def _measured(self, mechanism: Mechanism) -> Result:
+        """A mechanism whose values are made of noisy measurements, without a posterior of a model."""
+        made, empty = ENGINES[mechanism.likelihood.key].synthesize(self.inputs, mechanism.label), np.empty(0)
+        replaced = mechanism.guarantee("closed").replaced(made.epsilon)
         return self._result(
             mechanism,
-            synthetic,
-            Privacy(empty, empty, s.epsilon, s.epsilon),
+            made.synthetic[0],
+            Privacy(empty, empty, made.epsilon, replaced),
             weights=empty,
             outside=empty,
             n_truncated=0,
             diagnostics=None,
+            tuned=made.tuned,
+            anchor=made.sentence,
         )
 
     def _matched(self, mechanism: Mechanism, other: Mechanism) -> Result:

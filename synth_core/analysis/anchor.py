@@ -16,8 +16,8 @@ from synth_core.analysis.risk_map import RiskMap
 from synth_core.analysis.selection import selected
 from synth_core.data.design import DesignTransform
 from synth_core.errors import FitError, InputError
-from synth_core.mechanisms.catalogue import OF_A_SERIES
 from synth_core.mechanisms.censoring import IMPOSSIBLE
+from synth_core.mechanisms.likelihoods import SERIES_ANCHORS
 from synth_core.models import Draws, Model, build_model
 from synth_core.system import limits
 
@@ -142,7 +142,7 @@ def anchor_of_table(other: Fits | RiskMap, setting: str) -> Anchor:
 
 def _kind(setting: str, confidential: bool) -> Kind:
     """What a table is to the people in it. Only of a series is it known that its data were charged."""
-    if setting in OF_A_SERIES:
+    if setting in SERIES_ANCHORS:
         return "series"
     if setting.startswith("release:"):
         return "release"

@@ -62,7 +62,7 @@ def privacy_of(
         posterior,
         fit_key,
         weighted.multiplier,
-        mechanism.standard == "truncated",
+        mechanism.standard.truncates,
         anchor=None if censoring is None else censoring.anchor,
     )
     n_censored, promised, oscillation = 0, None, None

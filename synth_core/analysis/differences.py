@@ -9,6 +9,7 @@ from synth_core.analysis.measures import ECDF_MAX, WORST, error_words, worst_sta
 from synth_core.analysis.policy import measured
 from synth_core.analysis.setting_words import setting_name, setting_value
 from synth_core.analysis.settings import Settings
+from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.mechanisms.suspicion import epsilon_number
 
 
@@ -46,9 +47,15 @@ def difference(before: Mapping[str, Any], after: Mapping[str, Any], measure: str
         which = " and ".join(word for word, s in (("before", before), ("after", after)) if s["problems"])
         return f"not to be compared: has not converged {which}"
     name = str(worst_statistic(after)["name"]) if measure == WORST else measure
-    totals = [epsilon_number(s["epsilon"] * s["n_datasets"]) for s in (before, after)]
+    totals = [epsilon_number(_total_epsilon(s)) for s in (before, after)]
     parts = [("ε", totals), (measured(name), [error_words(s, name) for s in (before, after)])]
     if name != ECDF_MAX:
         parts.append((measured(ECDF_MAX), [error_words(s, ECDF_MAX) for s in (before, after)]))
     changed = [f"{what} {old} → {new}" for what, (old, new) in parts if old != new]
     return "; ".join(changed)
+
+
+def _total_epsilon(summary: Mapping[str, Any]) -> float:
+    """Epsilon of all data sets."""
+    charged = find_mechanism(summary["mechanism"]).charged(summary["n_datasets"])
+    return float(summary["epsilon"] * charged)

@@ -197,7 +197,7 @@ def _truncated(mechanism: Mechanism, weights: Array, evidence: Evidence, setting
 
 def _goes_on(mechanism: Mechanism) -> bool:
     """Whether more enters the weights after scheme, scale, shift and truncation: a refit, or a sensitive range."""
-    return "reweighting" in mechanism.adjustments or mechanism.standard != "whole"
+    return "reweighting" in mechanism.adjustments or mechanism.standard.of_range
 
 
 def weights_without(mechanism: Mechanism, fits: Fits, weights: Array) -> list[Array] | None:

@@ -118,7 +118,7 @@ def replaced_oscillation(
         What each log-likelihood is multiplied by.
     """
     model, n = fits.model, fits.model.records.n
-    ranges = fits.intervals() if mechanism.standard == "truncated" else None
+    ranges = fits.intervals() if mechanism.standard.truncates else None
     weigh = weights_of_values(mechanism, fits, frozen)
     n_values, n_rows = (FINE_VALUES, COARSE_RECORDS) if model.exact_again else (COARSE_VALUES, FINE_RECORDS)
     search = _Replacement(model, posterior.draws, multiplier, np.sort(model.records.outcome), ranges, weigh)

@@ -106,16 +106,16 @@ def judge(policy: Policy, numbers: Mapping[str, Any], guarantee: Guarantee) -> V
 
     Examples
     --------
-    >>> from synth_core.mechanisms.guarantees import GUARANTEES
+    >>> from synth_core.mechanisms.catalogue import guarantees
     >>> found = {"problems": [], "preview_khat": None, "epsilon": 6.8, "n_datasets": 1}
-    >>> judge(Policy(epsilon=1.0), found, GUARANTEES["none"]).reasons
+    >>> judge(Policy(epsilon=1.0), found, guarantees()["none"]).reasons
     ('ε 6.8 > 1',)
     """
     if numbers["problems"] or numbers["preview_khat"] is not None:  # whatever its numbers are
         why = "has not converged" if numbers["problems"] else "not judged before the exact fit"
         return Verdict(False, (why,), None)
     reasons = []
-    epsilon = numbers["epsilon"] * numbers["n_datasets"]
+    epsilon = numbers["epsilon"] * guarantee.charged(numbers["n_datasets"])
     if policy.epsilon is not None and epsilon > policy.epsilon * (1 + 1e-9):
         reasons.append(f"ε {_above(epsilon, policy.epsilon)} > {epsilon_number(policy.epsilon)}")
     error = None

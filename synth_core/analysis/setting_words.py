@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from synth_core.analysis.settings import Settings
-from synth_core.mechanisms.catalogue import OF_A_TABLE, Mechanism, find_mechanism
+from synth_core.mechanisms.catalogue import DECLARED_FOR_A_TABLE, Mechanism, find_mechanism
 
 FROM_TO = ("bounds", "risk_span")  # pairs whose first is the smaller
 
@@ -63,7 +63,7 @@ def acting_settings(settings: Settings, mechanism: Mechanism) -> list[str]:
         idle.add("reweight_tolerance")
     if settings.brackets is not None:
         idle |= {"range", "tail"}
-    return [name for name in Settings.model_fields if name in mechanism.tuning - OF_A_TABLE - idle]
+    return [name for name in Settings.model_fields if name in mechanism.tuning - DECLARED_FOR_A_TABLE - idle]
 
 
 def _from_to(pair: tuple[float, ...]) -> str:

@@ -11,8 +11,8 @@ from synth_core.analysis.drawing import Drawing
 from synth_core.data.earlier import Earlier
 from synth_core.engine.sampling import Sampler
 from synth_core.errors import InputError
-from synth_core.mechanisms.catalogue import OF_A_SERIES
 from synth_core.mechanisms.guarantee_words import DECLARED_SPAN
+from synth_core.mechanisms.likelihoods import SERIES_ANCHORS
 from synth_core.mechanisms.ranges import Brackets, Tail, check_brackets, check_range
 from synth_core.mechanisms.schemes import SCHEMES
 from synth_core.models import MODELS, Options, family
@@ -267,13 +267,13 @@ class Settings(BaseModel):
 
     def weights_source(self, scheme: str) -> str:
         """The table that risk is measured on, in a word for `guarantee_words.explain`."""
-        spanned = scheme in SCHEMES and SCHEMES[scheme].measure is not None
+        spanned = SCHEMES[scheme].measure is not None
         return DECLARED_SPAN if spanned and self.risk_span is not None else self.risk_reference
 
     @property
     def reads_series(self) -> bool:
         """Whether anchored censoring starts from what a series released before."""
-        return self.anchor in OF_A_SERIES
+        return self.anchor in SERIES_ANCHORS
 
     @property
     def reads_counts(self) -> bool:

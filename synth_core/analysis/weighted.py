@@ -69,17 +69,28 @@ def weigh(
     if anchored is not None:
         weights = multiplier = np.where(anchored.part, anchored.weight * weights, 0.0)
         chosen = replace(chosen, tuned=chosen.tuned | anchored.tuned)
-    if mechanism.standard == "averaged":
+    if mechanism.standard.averages:
         closed = frozen is not None and frozen.closed
         outside = frozen.outside(fits) if frozen is not None and closed else fits.outside()
         multiplier = (1.0 - outside) * weights
         weights = range_averaged_weights(weights, outside)
-    censoring = censoring_under(mechanism, fits.settings.epsilon, anchored)
+    censoring = censoring_under(mechanism, fits, anchored)
     return Weighted(mechanism, chosen, weights, multiplier, outside, censoring, anchored)
 
 
-def censoring_under(mechanism: Mechanism, epsilon: float, anchored: Anchored | None) -> Censoring | None:
+@dataclass(frozen=True)
+class _Fit:
+    """What a likelihood may read to say how its terms are clamped (`likelihoods.Fit`)."""
+
+    epsilon: float
+    n_records: int
+    anchored: Censoring | None
+
+
+def censoring_under(mechanism: Mechanism, fits: Fits, anchored: Anchored | None) -> Censoring | None:
     """How a mechanism's likelihood is clamped, if it is."""
-    if anchored is not None:
-        return anchored.censoring
-    return Censoring(epsilon / 2) if mechanism.likelihood == "censored" else None
+    clamp = mechanism.likelihood.clamp
+    if clamp is None:
+        return None
+    around = None if anchored is None else anchored.censoring
+    return clamp(_Fit(fits.settings.epsilon, fits.model.records.n, around))

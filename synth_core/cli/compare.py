@@ -18,6 +18,8 @@ from synth_core.cli.settings_arguments import add_settings, settings_from
 from synth_core.data.examples import EXAMPLES
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import MECHANISMS, find_mechanism
+from synth_core.mechanisms.likelihoods import LIKELIHOODS
+from synth_core.mechanisms.standards import STANDARDS
 from synth_core.models import family
 from synth_core.release.run_store import RunStore, run_record
 from synth_core.release.state import StateError
@@ -43,7 +45,8 @@ def add_options(command: argparse.ArgumentParser, mechanisms: list[str]) -> None
         default=mechanisms,
         metavar="NAME",
         help=f"of {', '.join(MECHANISMS)}, or composed: scheme[+adjustment...]"
-        f"[/censored|/anchored][/averaged|/truncated], for example count/censored",
+        f"[/likelihood][/standard] with the likelihoods {', '.join(LIKELIHOODS)} and the standards "
+        f"{', '.join(STANDARDS)}, for example count/censored",
     )
 
 

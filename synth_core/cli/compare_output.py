@@ -37,7 +37,7 @@ def result_json(result: Result, settings: Settings) -> dict[str, Any]:
         "anchor": flat.anchor or None,
         "lipschitz_bound": number(flat.lipschitz_bound),
         "epsilon": number(flat.epsilon),
-        "epsilon_total": number(flat.epsilon * settings.datasets),
+        "epsilon_total": number(flat.epsilon * result.point.charged(settings.datasets)),
         "epsilon_replace": number(flat.epsilon_replace),
         "oscillation": number(flat.oscillation),
         "oscillation_joint": number(flat.oscillation_joint),
@@ -138,7 +138,7 @@ def print_table(analysis: Analysis, results: list[Result], out: Callable[[str], 
             out(f"  {flat.mechanism}: {flat.anchor}{clamped_words(flat)}")
         if flat.tuned:
             out(f"  {flat.mechanism}: " + ", ".join(f"{k} {v:.4g}" for k, v in flat.tuned.items()))
-    out(neighbour_words(result.point.scheme for result in results))
+    out(neighbour_words(result.point for result in results))
     if any(unfrozen):
         out(
             "* strict for given weights, but they come from this table; a frozen map makes it ε-DP (--risk-reference)"

@@ -13,7 +13,7 @@ from synth_core.data.examples import EXAMPLES, Example, half_of, load_example
 from synth_core.data.readers import ReadOptions
 from synth_core.data.table import Table, open_table
 from synth_core.errors import InputError
-from synth_core.mechanisms.catalogue import NO_TABLE
+from synth_core.mechanisms.likelihoods import SELF_CONTAINED_ANCHORS
 from synth_core.release.plan.frozen_map import find_map, load_map
 from synth_core.release.plan.plan import read_plan
 from synth_core.release.state import plans_directory
@@ -135,7 +135,7 @@ def load_reference(settings: Settings, data_seed: int, table: Table) -> Table | 
 
 def load_anchor(settings: Settings, data_seed: int, missing: Iterable[str] = ()) -> Table | None:
     """The table that the settings' anchor names, if it is one; with the same values that mean missing."""
-    if settings.anchor in NO_TABLE:
+    if settings.anchor in SELF_CONTAINED_ANCHORS:
         return None
     name = settings.anchor.removeprefix("release:").removeprefix("public:")
     return load_data(name, None, data_seed + 1000, missing=missing)

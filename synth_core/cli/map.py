@@ -26,7 +26,7 @@ from synth_core.experiments.explore.wording import (
     points_csv,
 )
 from synth_core.experiments.rivals.bands import RivalBand
-from synth_core.mechanisms.catalogue import HISTOGRAM, find_mechanism
+from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.mechanisms.guarantee_words import neighbour_words
 from synth_core.system import limits
 from synth_core.system.text_table import aligned
@@ -84,8 +84,11 @@ def run_map(args: argparse.Namespace) -> int:
     sweeps = list(DEFAULT) if args.sweep is None else [read_sweep(text) for text in args.sweep]
     analysis, keys = open_analysis(args)
     settings = analysis.settings.model_copy(update={"match_epsilon": None})
-    if HISTOGRAM in keys and settings.bounds is None:
-        raise InputError("The histogram needs declared bounds of the sensitive variable (--bounds L U).")
+    for mechanism in map(find_mechanism, keys):
+        if mechanism.likelihood.needs_bounds and settings.bounds is None:
+            raise InputError(
+                f"{mechanism.label} needs declared bounds of the sensitive variable (--bounds L U)."
+            )
     if args.refine < 0:
         raise InputError(f"--refine must be 0 or more (given: {args.refine}).")
     n_rows = len(analysis.table.frame)
@@ -185,6 +188,6 @@ def _print(points: list[dict[str, Any]], best: list[bool], measure: str, others:
     for line in aligned(rows + as_rows(others, measure)):
         print(line)
     print(f"Bands over {points[0]['n_predictive']} synthetic data sets of each fit; {FRONTIER_RULE}.")
-    print(neighbour_words(find_mechanism(p["mechanism"]).scheme for p in points))
+    print(neighbour_words(find_mechanism(p["mechanism"]) for p in points))
     for line in notes(others):
         print(line)

@@ -21,26 +21,28 @@ from synth_core.experiments.rivals.bands import RivalBand
 from synth_core.figures.palette import color, transparent
 from synth_core.figures.parts import TEXT, Figure, axis, figure, scatter, table
 from synth_core.figures.rivals import READING, rival_rows, rival_traces, rivals_alt, shown_bands
-from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.mechanisms.catalogue import find_mechanism, guarantees
 
 Point = dict[str, Any]  # a point's summary, with its "id"
 
-SYMBOLS = {  # by guarantee; the legend says which
+STRICT = "square"
+SYMBOLS = {  # of guarantees that are not strict; the legend says which
     "none": "x",
-    "asymptotic": "circle",
     "averaged": "triangle-up",
     "truncated": "triangle-down",
-    "censored": "square",
-    "censored_weighted": "square",
-    "anchored": "square",
-    "anchored_weighted": "square",
-    "histogram": "square",
     "data_derived": "diamond",
+    "weights_seen": "diamond-tall",
+    "settings_seen": "diamond-wide",
 }
 LINES = ("solid", "dash", "dot", "dashdot")
 HEIGHT = 560
 WIDE = 8.0  # largest over smallest beyond which an axis is logarithmic
 PICK = "pick:"  # marks what a click on a point sends
+
+
+def _symbol(point: Point) -> str:
+    """The marker of a point's guarantee."""
+    return STRICT if guarantees()[point["guarantee"]].strict else SYMBOLS.get(point["guarantee"], "circle")
 
 
 def nice(value: float, up: bool) -> float:
@@ -110,7 +112,7 @@ def _trace(name: str, points: list[Point], measure: str, top: float, picked: str
         },
         customdata=[PICK + p["id"] for p in points],
         marker={
-            "symbol": [SYMBOLS[p["guarantee"]] + ("-open" if p["problems"] else "") for p in points],
+            "symbol": [_symbol(p) + ("-open" if p["problems"] else "") for p in points],
             "size": [15 if p["id"] == picked else 10 for p in points],
             "color": look,
             "opacity": 1,
@@ -182,7 +184,7 @@ def map_figure(
                 "lines+markers",  # the legend then shows which shape is which guarantee
                 name=f"{name}: frontier",
                 line={"color": TEXT, "width": 2, "dash": LINES[i % len(LINES)], "shape": "hv"},
-                marker={"symbol": SYMBOLS[kept[0]["guarantee"]], "size": 8, "color": TEXT},
+                marker={"symbol": _symbol(kept[0]), "size": 8, "color": TEXT},
                 opacity=0.8,
                 legend="legend2",
             )

@@ -5,39 +5,28 @@ weighting scheme x adjustments x likelihood x privacy standard. Nothing here com
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from synth_core.errors import InputError
-from synth_core.mechanisms.guarantees import GUARANTEES, Guarantee, WeightsFrom
+from synth_core.mechanisms.guarantees import (
+    DATA_DERIVED,
+    NONE,
+    SETTINGS_SEEN,
+    WEIGHTS_SEEN,
+    Guarantee,
+    Neighbour,
+    WeightsFrom,
+)
+from synth_core.mechanisms.likelihoods import LIKELIHOODS, PLAIN, Likelihood
 from synth_core.mechanisms.schemes import SCHEMES
+from synth_core.mechanisms.standards import STANDARDS, WHOLE, Standard
 
 ADJUSTMENTS = {
     "truncation": "Truncation at ε/2 (Weighted-e)",
     "reweighting": "Re-weighting to maximum efficiency",
 }
-LIKELIHOODS = {
-    "plain": "Plain pseudo likelihood",
-    "censored": "Censored at ±ε/2",
-    "anchored": "Censored at ±ε/2 around an anchor",
-}
-STANDARDS = {"whole": "Whole range", "averaged": "Range-averaged", "truncated": "Range-truncated"}
-HISTOGRAM = "histogram"
-OF_A_SERIES = ("series", "counts+series")  # anchors that are what a series released before
-NO_TABLE = ("pilot", "counts", "values", "reference", *OF_A_SERIES)  # anchors that name no table of their own
-ANCHOR_SETTINGS = frozenset(
-    {
-        "anchor",
-        "anchor_values",
-        "guess",
-        "guess_zeros",
-        "pilot_share",
-        "counts_share",
-        "anchor_weight",
-        "anchor_records",
-    }
-)
 
 
 @dataclass(frozen=True)
@@ -45,20 +34,34 @@ class Mechanism:
     """A point of the product space.
 
     `adjustments` apply to the weights in the order of `ADJUSTMENTS`, after scale and shift;
-    the range-averaged standard adds its lambda last. `scheme` "histogram" stands outside.
+    the range-averaged standard adds its lambda last.
     """
 
     key: str
     label: str
     scheme: str
     adjustments: tuple[str, ...] = ()
-    likelihood: str = "plain"
-    standard: str = "whole"
+    likelihood: Likelihood = PLAIN
+    standard: Standard = WHOLE
 
     @property
     def keeps_epsilon(self) -> bool:
         """Whether epsilon is set, and kept by construction once the weights are given; else it is measured."""
-        return self.scheme == HISTOGRAM or self.clamps
+        return self.likelihood.keeps_epsilon
+
+    @property
+    def neighbour(self) -> Neighbour:
+        """What its epsilon is for: one record's value withheld or replaced."""
+        return self.guarantee("closed").neighbour
+
+    def charged(self, datasets: int) -> int:
+        """How many of the data sets of a release are charged."""
+        return self.guarantee("closed").charged(datasets)
+
+    @property
+    def one_variable(self) -> str:
+        """What of it is about one sensitive variable, such as "its sensitive range"; empty where it takes several."""
+        return self.likelihood.one_variable or self.standard.one_variable
 
     def guarantee(self, weights_from: WeightsFrom, tuned: dict[str, float] | None = None) -> Guarantee:
         """What is promised, by the point and by where each part of its weights comes from.
@@ -73,19 +76,17 @@ class Mechanism:
         tuned : dict
             What was solved for on the table.
         """
-        return GUARANTEES[self._promise(weights_from, tuned or {})]
-
-    def _promise(self, weights_from: WeightsFrom, tuned: dict[str, float]) -> str:
-        if self.keeps_epsilon:
-            if "epsilon" in tuned:
-                return "data_derived"
-            if not self.weighted:
-                return "histogram" if self.scheme == HISTOGRAM else self.likelihood
-            held = weights_from == "closed" or (weights_from == "frozen" and not self.reads_current(tuned))
-            return f"{self.likelihood}_weighted" if held else "weights_seen"
+        tuned = tuned or {}
+        strict = self.likelihood.guarantee
+        if strict is None:
+            return self.standard.guarantee if self.weighted else NONE
+        if "epsilon" in tuned:
+            return strict.given_less(DATA_DERIVED)
         if not self.weighted:
-            return "none"
-        return "asymptotic" if self.standard == "whole" else self.standard
+            return strict
+        held = weights_from == "closed" or (weights_from == "frozen" and not self.reads_current(tuned))
+        promised = self.likelihood.weighted_guarantee if held else None
+        return promised or strict.given_less(WEIGHTS_SEEN)
 
     def reads_current(self, tuned: dict[str, float]) -> bool:
         """Whether the weights use the current table even under a frozen risk map.
@@ -94,28 +95,18 @@ class Mechanism:
         """
         matched = "epsilon" in tuned or "scale" in tuned
         solved = "reweighting" in self.adjustments and ("refits" in tuned or "k" not in tuned)
-        return solved or self.standard == "averaged" or matched
+        return solved or self.standard.averages or matched
 
     @cached_property
     def tuning(self) -> frozenset[str]:
         """The settings that move this mechanism; results do not depend on the others."""
-        names: set[str] = set()
-        if self.scheme != HISTOGRAM:
-            names |= SCHEMES[self.scheme].settings
+        names = set(SCHEMES[self.scheme].settings | self.likelihood.settings | self.standard.settings)
         if self.weighted:
             names |= {"risk_reference"}
-        if self.scheme == HISTOGRAM or "truncation" in self.adjustments or self.clamps:
+        if self.keeps_epsilon or "truncation" in self.adjustments:
             names |= {"epsilon"}
-        if self.likelihood == "anchored":
-            names |= ANCHOR_SETTINGS
         if "reweighting" in self.adjustments:
             names |= {"reweight_tolerance"}
-        if self.standard != "whole":
-            names |= {"range", "tail", "brackets"}
-        if self.standard == "truncated":
-            names |= {"printed_truncation"}
-        if self.scheme == HISTOGRAM:
-            names |= {"bins"}
         if self.tunable:
             names |= {"match_epsilon", "reweight_tolerance"}
         return frozenset(names)
@@ -123,66 +114,102 @@ class Mechanism:
     @property
     def weighted(self) -> bool:
         """Whether weights other than 1 enter."""
-        return self.scheme not in ("none", HISTOGRAM) or bool(self.adjustments)
+        return self.scheme != "none" or bool(self.adjustments)
 
     @property
     def single_weight(self) -> bool:
         """Whether one number weights every record."""
-        return self.scheme != HISTOGRAM and SCHEMES[self.scheme].single
+        return SCHEMES[self.scheme].single
 
     @property
     def tunable(self) -> bool:
         """Whether some setting can move its epsilon (so that it can match another's)."""
-        return self.scheme != "none" or bool(self.adjustments) or self.clamps
+        return self.weighted or self.keeps_epsilon
 
     @property
     def clamps(self) -> bool:
         """Whether every term of the likelihood is clamped."""
-        return self.likelihood != "plain"
+        return self.likelihood.clamps
 
     @property
     def reads_others(self) -> bool:
         """Whether another table may enter: a risk map's, or an anchor's."""
-        return self.weighted or self.standard != "whole" or self.likelihood == "anchored"
+        return self.weighted or self.standard.of_range or self.likelihood.anchors
 
 
-MECHANISMS: dict[str, Mechanism] = {
-    m.key: m
-    for m in (
-        Mechanism("unweighted", "Unweighted", "none"),
-        Mechanism("weighted", "Weighted", "likelihood"),
-        Mechanism("weighted_e", "Weighted-e", "likelihood", ("truncation",)),
-        Mechanism("censored", "Censored", "none", likelihood="censored"),
-        Mechanism("censored_weighted", "Censored weighted", "likelihood", likelihood="censored"),
-        Mechanism("anchored", "Anchored", "none", likelihood="anchored"),
-        Mechanism("anchored_weighted", "Anchored weighted", "likelihood", likelihood="anchored"),
-        Mechanism("exponential", "Exponential (EM)", "scalar"),
-        Mechanism("count_weighted", "Count-weighted", "count"),
-        Mechanism("weighted_final", "Weighted, final", "likelihood", ("reweighting",)),
-        Mechanism("count_weighted_final", "Count-weighted, final", "count", ("reweighting",)),
-        Mechanism("range_averaged", "Range-averaged", "likelihood", standard="averaged"),
-        Mechanism("range_truncated", "Range-truncated", "likelihood", standard="truncated"),
-        Mechanism(HISTOGRAM, "Histogram", HISTOGRAM),
-    )
-}
+def _papers() -> Iterator[Mechanism]:
+    """The points that have a name: plain ones, then those of likelihoods and standards, and last those of no model."""
+
+    def named(values: Iterable[Likelihood | Standard]) -> Iterator[Mechanism]:
+        for value in values:
+            for point in value.named:
+                axis = {"likelihood": value} if isinstance(value, Likelihood) else {"standard": value}
+                yield Mechanism(point.key, point.label, point.scheme, **axis)
+
+    yield Mechanism("unweighted", "Unweighted", "none")
+    yield Mechanism("weighted", "Weighted", "likelihood")
+    yield Mechanism("weighted_e", "Weighted-e", "likelihood", ("truncation",))
+    yield from named(each for each in LIKELIHOODS.values() if each.samples)
+    yield Mechanism("exponential", "Exponential (EM)", "scalar")
+    yield Mechanism("count_weighted", "Count-weighted", "count")
+    yield Mechanism("weighted_final", "Weighted, final", "likelihood", ("reweighting",))
+    yield Mechanism("count_weighted_final", "Count-weighted, final", "count", ("reweighting",))
+    yield from named(STANDARDS.values())
+    yield from named(each for each in LIKELIHOODS.values() if not each.samples)
+
+
+MECHANISMS: dict[str, Mechanism] = {mechanism.key: mechanism for mechanism in _papers()}
 
 # Every setting that moves a point of the product space; a scheme's own are among them.
 TUNING = frozenset[str]().union(
     *(
         Mechanism("", "", scheme, tuple(ADJUSTMENTS), likelihood, standard).tuning
-        for scheme in (*SCHEMES, HISTOGRAM)
-        for likelihood in LIKELIHOODS
-        for standard in STANDARDS
+        for scheme in SCHEMES
+        for likelihood in LIKELIHOODS.values()
+        for standard in STANDARDS.values()
     )
 )
 # Of them, what is declared for one table: another table, or what is known without reading this one.
-OF_A_TABLE = {"risk_reference", *ANCHOR_SETTINGS} - {"anchor_weight", "anchor_records"}
+DECLARED_FOR_A_TABLE = frozenset({"risk_reference"}).union(*(each.declared for each in LIKELIHOODS.values()))
+
+
+def guarantees() -> dict[str, Guarantee]:
+    """Every guarantee that a point of the product space can have, by key."""
+    named = [each for likelihood in LIKELIHOODS.values() for each in likelihood.guarantees]
+    measured = [standard.guarantee for standard in STANDARDS.values()]
+    return {each.key: each for each in (NONE, *measured, *named, WEIGHTS_SEEN, DATA_DERIVED, SETTINGS_SEEN)}
+
+
+def require_several(mechanism: Mechanism, matched: bool = False) -> None:
+    """Refuse, for several sensitive variables, what is about one.
+
+    Parameters
+    ----------
+    matched : bool
+        Whether the mechanism is to be tuned until its epsilon equals another's.
+
+    Raises
+    ------
+    InputError
+        With the one sentence that says why.
+    """
+    because = mechanism.one_variable or ("solving for another mechanism's ε" if matched else "")
+    if because:
+        raise InputError(
+            f"{mechanism.label}: {because} is about one sensitive variable. With several, take a mechanism of the "
+            "whole range with an ε of its own."
+        )
 
 
 def compose(
     scheme: str, adjustments: tuple[str, ...] = (), likelihood: str = "plain", standard: str = "whole"
 ) -> Mechanism:
     """Any point of the product space, under the papers' name where it has one.
+
+    Parameters
+    ----------
+    scheme, likelihood, standard : str
+        Keys of `SCHEMES`, `LIKELIHOODS` and `STANDARDS`.
 
     Raises
     ------
@@ -199,41 +226,48 @@ def compose(
         if value not in known:
             raise InputError(f"There is no {what} '{value}'; there are: {', '.join(known)}.")
     ordered = tuple(a for a in ADJUSTMENTS if a in adjustments)
-    if likelihood != "plain" and standard != "whole":
-        raise InputError(
-            "No guarantee is known for a censored likelihood under a sensitive range: "
-            "censoring bounds every term over the whole range already."
-        )
-    if scheme == "none" and "reweighting" in ordered:
-        raise InputError(
-            "Re-weighting raises weights below 1, and without a scheme all weights "
-            "are 1: there is nothing to raise."
-        )
-    if SCHEMES[scheme].single and "truncation" in ordered:
-        raise InputError(
-            "No guarantee is known for truncating a scalar weight: it is the same "
-            "for every record by definition."
-        )
+    conditioned, read = LIKELIHOODS[likelihood], STANDARDS[standard]
+    _refuse_unproved(scheme, ordered, conditioned, read)
     for mechanism in MECHANISMS.values():
         point = (mechanism.scheme, mechanism.adjustments, mechanism.likelihood, mechanism.standard)
-        if point == (scheme, ordered, likelihood, standard):
+        if point == (scheme, ordered, conditioned, read):
             return mechanism
     key = "+".join((scheme, *ordered))
     label = SCHEMES[scheme].short
     label += "".join({"truncation": "-e", "reweighting": " final"}[a] for a in ordered)
-    if likelihood != "plain":
+    if conditioned is not PLAIN:
         key, label = f"{key}/{likelihood}", f"{label}, {likelihood}"
-    if standard != "whole":
-        key, label = f"{key}/{standard}", f"{label}, {STANDARDS[standard].lower()}"
-    return Mechanism(key, label, scheme, ordered, likelihood, standard)
+    if read is not WHOLE:
+        key, label = f"{key}/{standard}", f"{label}, {read.label.lower()}"
+    return Mechanism(key, label, scheme, ordered, conditioned, read)
+
+
+def _refuse_unproved(
+    scheme: str, adjustments: tuple[str, ...], likelihood: Likelihood, standard: Standard
+) -> None:
+    """Refuse a combination that no theorem covers."""
+    if likelihood.no_range and standard.of_range:
+        raise InputError(likelihood.no_range)
+    if likelihood.no_weights and (scheme != "none" or adjustments):
+        raise InputError(likelihood.no_weights)
+    if scheme == "none" and "reweighting" in adjustments:
+        raise InputError(
+            "Re-weighting raises weights below 1, and without a scheme all weights "
+            "are 1: there is nothing to raise."
+        )
+    if SCHEMES[scheme].single and "truncation" in adjustments:
+        raise InputError(
+            "No guarantee is known for truncating a scalar weight: it is the same "
+            "for every record by definition."
+        )
 
 
 def find_mechanism(key: str) -> Mechanism:
-    """A mechanism by its name, or composed: `scheme[+adjustment...][/censored|/anchored][/averaged]`.
+    """A mechanism by its name, or composed: `scheme[+adjustment...][/likelihood][/standard]`.
 
     Examples
     --------
-    >>> find_mechanism("count+reweighting/censored").likelihood
+    >>> find_mechanism("count+reweighting/censored").likelihood.key
     'censored'
     >>> find_mechanism("likelihood+truncation").key
     'weighted_e'

@@ -43,18 +43,18 @@ SUM = Count()
 def rho_of(guarantee: Guarantee, epsilon: float, datasets: int) -> float | None:
     """ρ of the data sets of one release; None where no theorem gives one.
 
-    A clamped term's log ratio varies over θ by at most ε (bounded range), so one draw is ε²/8-zCDP (Cesar and
-    Rogers 2021); the histogram's Laplace noise is ε-DP and so ε²/2-zCDP (Bun and Steinke 2016).
+    A clamped term's log ratio varies over θ by at most ε (bounded range), so one draw is ε²/8-zCDP
+    (`bounded_range_rho`); the histogram's Laplace noise is ε-DP and so ε²/2-zCDP (`pure_rho`).
 
     Examples
     --------
-    >>> from synth_core.mechanisms.guarantees import GUARANTEES
-    >>> rho_of(GUARANTEES["anchored"], 0.5, 1), rho_of(GUARANTEES["asymptotic"], 0.5, 1)
+    >>> from synth_core.mechanisms.catalogue import guarantees
+    >>> rho_of(guarantees()["anchored"], 0.5, 1), rho_of(guarantees()["asymptotic"], 0.5, 1)
     (0.03125, None)
     """
-    if not guarantee.strict:
+    if not guarantee.strict or guarantee.rho is None:
         return None
-    return datasets * epsilon**2 / (2 if guarantee.key == "histogram" else 8)
+    return guarantee.charged(datasets) * guarantee.rho(epsilon)
 
 
 def epsilon_at(rho: float, delta: float = DELTA) -> float:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from synth_core.mechanisms.catalogue import HISTOGRAM
-from synth_core.mechanisms.guarantees import Guarantee, belief_after
+from synth_core.mechanisms.catalogue import Mechanism
+from synth_core.mechanisms.guarantees import REPLACED, WITHHELD, Guarantee, belief_after
 
 SEED = (
     "It holds for one draw made with a secret random seed, up to the sampler's distance from the exact "
@@ -18,13 +18,6 @@ OWN_TESTED = (
     "The program is the analyst's own. What is said here holds if its target is what the check found where it was "
     "tried: values of the parameters and bounds that were drawn, not all."
 )
-
-# What an intruder may learn, where a bound on odds does not follow from the claim.
-NO_ODDS = {
-    "averaged": "An average bounds no single case: nothing follows for what an intruder may believe of one record.",
-    "truncated": "Nothing follows for what an intruder believes who does not know the range. A range relative to the "
-    "value (from a·x to b·x) tells the value to whoever knows the range: use fixed brackets where it could be known.",
-}
 
 
 DECLARED_SPAN = "declared span"  # in the place of a reference table's name
@@ -61,25 +54,31 @@ def about_weights(weighted: bool, reference: str, from_current: bool, anchored: 
     )
 
 
-WITHHELD = "one record's value withheld, its row and its predictors kept"
+NEIGHBOURS = {  # what ε is for, in a sentence
+    WITHHELD: "one record's value withheld, its row and its predictors kept",
+    REPLACED: "one record's value replaced",
+}
 
 
-def neighbour_words(schemes: Iterable[str]) -> str:
+def neighbour_words(mechanisms: Iterable[Mechanism]) -> str:
     """What ε is for, of mechanisms that stand side by side.
 
     Examples
     --------
-    >>> neighbour_words(["none"])
+    >>> from synth_core.mechanisms.catalogue import find_mechanism
+    >>> neighbour_words([find_mechanism("censored")])
     "ε is for one record's value withheld, its row and its predictors kept, in each released data set."
-    >>> neighbour_words(["histogram"])
+    >>> neighbour_words([find_mechanism("histogram")])
     "ε is for one record's value replaced, in each released data set."
     """
-    histograms = {scheme == HISTOGRAM for scheme in schemes}
-    if histograms == {True}:
-        return "ε is for one record's value replaced, in each released data set."
-    said = f"ε is for {WITHHELD}, in each released data set."
-    if True in histograms:
-        said += " Of the histogram it is for one replaced: and there a strict mechanism has twice its ε."
+    labels: dict[str, list[str]] = {WITHHELD: [], REPLACED: []}
+    for mechanism in mechanisms:
+        labels[mechanism.neighbour].append(mechanism.label.lower())
+    first = WITHHELD if labels[WITHHELD] else REPLACED
+    said = f"ε is for {NEIGHBOURS[first]}, in each released data set."
+    if labels[WITHHELD] and labels[REPLACED]:
+        others = " and the ".join(dict.fromkeys(labels[REPLACED]))
+        said += f" Of the {others} it is for one replaced: and there a strict mechanism has twice its ε."
     return said
 
 
@@ -130,21 +129,25 @@ def explain(  # noqa: PLR0913 # each is another part of what is said
         Sentences to follow the neighbours: of `local_words`, `OWN_TESTED`; empty ones are left out.
     """
     lines = [guarantee.promise, f"Not promised: {guarantee.limits}", *filter(None, [anchor])]
-    histogram = guarantee.key == "histogram"
-    if not histogram:
+    if guarantee.secret_seed:
         lines.append(about_weights(weighted, reference, from_current, bool(anchor)))
-    change = "one record's value replaced by any other" if histogram else WITHHELD
-    neighbour = f"ε = {epsilon:.2f} is for {change}"
-    if epsilon_replace and not histogram:
+    of_replacing = guarantee.neighbour == REPLACED
+    neighbour = (
+        f"ε = {epsilon:.2f} is for {NEIGHBOURS[guarantee.neighbour]}{' by any other' if of_replacing else ''}"
+    )
+    if epsilon_replace and not of_replacing:
         neighbour += f"; for one replaced {'' if guarantee.strict else 'by another value of the table '}"
         neighbour += f"it is {epsilon_replace:.2f}"
-    if datasets > 1:
+    charged = guarantee.charged(datasets)
+    if charged > 1:
         neighbour += f". {datasets} data sets cost {datasets} × {epsilon:.2f} = {epsilon * datasets:.2f}"
+    elif datasets > 1:
+        neighbour += f". {datasets} data sets cost what one costs: all are made of the same measurement"
     lines += [neighbour + ".", *filter(None, more)]
-    if guarantee.key in NO_ODDS:
-        return [*lines, NO_ODDS[guarantee.key], SEED]
+    if guarantee.no_odds:
+        return [*lines, guarantee.no_odds, SEED]
     # Odds between two values of a record: the neighbour relation is replacement.
-    total = (epsilon_replace or epsilon) * datasets
+    total = (epsilon_replace or epsilon) * charged
     beliefs = "; ".join(f"{prior:.0%} at most {belief_after(prior, total):.1%}" for prior in (0.01, 0.1, 0.5))
     factor = f"{math.exp(total):,.1f}" if total < 30 else f"e^{total:.0f}"
     kind = "can at most become" if guarantee.strict else "would on this table at most become"
@@ -153,6 +156,6 @@ def explain(  # noqa: PLR0913 # each is another part of what is said
         f"What an intruder believes of a record's value before and after: odds between two values grow by at most "
         f"e^ε = {factor}, with the ε of replacing{held}. A belief of {beliefs} ({kind})."
     )
-    if not histogram:
+    if guarantee.secret_seed:
         lines.append(SEED)
     return lines

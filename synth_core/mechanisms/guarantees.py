@@ -1,18 +1,53 @@
-"""The privacy guarantees, as one small vocabulary used by badge, table, JSON and report."""
+"""Privacy guarantees: what is promised, about which neighbouring tables, and how releases add up."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Literal
+
+Neighbour = Literal["withheld", "replaced"]  # how neighbouring tables differ in one record's value
+WITHHELD: Neighbour = "withheld"
+REPLACED: Neighbour = "replaced"
+
+
+def bounded_range_rho(epsilon: float) -> float:
+    """ρ of one draw whose log ratio varies over θ by at most ε (Cesar and Rogers 2021)."""
+    return epsilon**2 / 8
+
+
+def pure_rho(epsilon: float) -> float:
+    """ρ of any ε-DP mechanism (Bun and Steinke 2016)."""
+    return epsilon**2 / 2
 
 
 @dataclass(frozen=True)
 class Guarantee:
     """A kind of promise.
 
-    `kind` is the short name shown on badges; `strength` orders badges: 0 none, 1 asymptotic,
-    2 strict. `limits` says what is not promised.
+    Attributes
+    ----------
+    label : str
+        The short name shown on badges.
+    strength : int
+        Orders badges: 0 none, 1 asymptotic, 2 strict.
+    promise, limits : str
+        What is promised, and what is not.
+    neighbour : str
+        What ε is for: one record's value "withheld" or "replaced".
+    rho : callable, optional
+        ρ (zCDP) of one charged data set, given its ε; None where no theorem gives one.
+    one_charge : bool
+        Whether all data sets of a release cost what one costs, since they are made of one measurement.
+    secret_seed : bool
+        Whether it rests on a draw made with a secret seed; else on noise without one, and no weights enter.
+    given : pair of str, optional
+        What a strict promise takes as given, and why it may not be: both are clauses of a sentence.
+    learned : str
+        What ε bounds where no bound on an intruder's belief follows: the rest of the sentence "ε bounds".
+    no_odds : str
+        Why none follows; empty where it does.
     """
 
     key: str
@@ -20,139 +55,77 @@ class Guarantee:
     strength: int
     promise: str
     limits: str
+    neighbour: Neighbour = WITHHELD
+    rho: Callable[[float], float] | None = None
+    one_charge: bool = False
+    secret_seed: bool = True
+    given: tuple[str, str] | None = None
+    learned: str = ""
+    no_odds: str = ""
 
     @property
     def strict(self) -> bool:
         """Whether ε is promised for every table, not measured on this one."""
         return self.strength == 2
 
+    def charged(self, datasets: int) -> int:
+        """How many of the data sets of a release are charged."""
+        return 1 if self.one_charge else datasets
+
+    def given_less(self, lesser: Guarantee) -> Guarantee:
+        """A lesser promise of the same mechanism: about the same neighbours, and charged as this one is."""
+        return replace(
+            lesser, neighbour=self.neighbour, one_charge=self.one_charge, secret_seed=self.secret_seed
+        )
+
+    def replaced(self, epsilon: float) -> float:
+        """The a-priori ε of one record's value replaced, given the ε that is promised for `neighbour`."""
+        return epsilon if self.neighbour == REPLACED else 2 * epsilon
+
 
 WeightsFrom = Literal[
     "current", "frozen", "closed"
 ]  # table, a frozen map's fixed parts, or all from a plan's map
 
-_LOCAL = (
-    "It is local: a neighbouring table may have a larger ε. And it holds the weights: those rescaled by the smallest "
-    "and largest risk of this very table all move when the riskiest record leaves, and 2Δ does not bound that, "
-    "however many records there are."
-)
-
-_SUPPORT = (
+SUPPORT = (
     "It holds for every table of values that the model allows, within declared bounds where there are any. "
 )
 
-_ANCHORED = (
-    _SUPPORT
-    + "It covers one record's value withheld; one replaced costs at most 2ε. It rests on an anchor that was fixed "
-    "without this table, or paid for: people in a table that the anchor came from are not covered. Settings chosen by "
-    "looking at results on confidential data are themselves data-dependent."
+NONE = Guarantee(
+    "none",
+    "no guarantee",
+    0,
+    "ε = 2Δ is measured on this table only; nothing was done to keep it at a target.",
+    "Another table, even one that differs by a single record, may have a larger ε.",
 )
-
-GUARANTEES: dict[str, Guarantee] = {
-    g.key: g
-    for g in (
-        Guarantee(
-            "none",
-            "no guarantee",
-            0,
-            "ε = 2Δ is measured on this table only; nothing was done to keep it at a target.",
-            "Another table, even one that differs by a single record, may have a larger ε.",
-        ),
-        Guarantee(
-            "asymptotic",
-            "asymptotic DP",
-            1,
-            "On this table ε = 2Δ bounds what taking one record's term away changes, with all weights held. Where a "
-            "weight reads its own record alone, it holds for every table of this kind as the number of records grows.",
-            _LOCAL,
-        ),
-        Guarantee(
-            "averaged",
-            "range-averaged asymptotic DP",
-            1,
-            "The measured ε = 2Δ bounds what is learned about a value within its sensitive range, "
-            "averaged by the probability that a synthetic value falls into the range.",
-            _LOCAL + " That the value lies in its range is not protected; the average is over the "
-            "model's predictive distribution, not a worst case.",
-        ),
-        Guarantee(
-            "truncated",
-            "range-truncated asymptotic DP",
-            1,
-            "The measured ε = 2Δ bounds what is learned about a value within its sensitive range, "
-            "given that the range itself is known.",
-            _LOCAL + " That the value lies in its range is not protected.",
-        ),
-        Guarantee(
-            "censored",
-            "ε-DP",
-            2,
-            "No table and no record can exceed ε: every term of the likelihood is clamped to ±ε/2.",
-            _SUPPORT
-            + "It covers one record's value withheld; one replaced costs at most 2ε. Settings chosen by "
-            "looking at results on confidential data are themselves data-dependent.",
-        ),
-        Guarantee(
-            "censored_weighted",
-            "ε-DP",
-            2,
-            "No table and no record can exceed ε: every weighted term of the likelihood is clamped to ±ε/2.",
-            _SUPPORT
-            + "It covers one record's value withheld; one replaced costs at most 2ε. Settings chosen by "
-            "looking at results on confidential data are themselves data-dependent.",
-        ),
-        Guarantee(
-            "anchored",
-            "ε-DP",
-            2,
-            "No table and no record can exceed ε: what every record says of θ beyond what it says of a fixed anchor is "
-            "clamped to ±ε/2.",
-            _ANCHORED,
-        ),
-        Guarantee(
-            "anchored_weighted",
-            "ε-DP",
-            2,
-            "No table and no record can exceed ε: what every record, weighted, says of θ beyond what it says of a "
-            "fixed anchor is clamped to ±ε/2.",
-            _ANCHORED,
-        ),
-        Guarantee(
-            "weights_seen",
-            "ε-DP for given weights",
-            1,
-            "The mechanism is strict once its weights are given: every weighted term is clamped to ±ε/2. But these "
-            "weights read the current table.",
-            "It is no ε-DP guarantee: one record moves the weights of others, and nothing bounds what that changes, "
-            "however many records there are. Freeze the risk map on another table.",
-        ),
-        Guarantee(
-            "data_derived",
-            "ε taken from these data",
-            1,
-            "The mechanism is strict at a given ε, but this ε was computed from the confidential data, to match "
-            "another mechanism.",
-            "It is no ε-DP guarantee: another table would have been given another ε.",
-        ),
-        Guarantee(
-            "settings_seen",
-            "ε-DP for given settings",
-            1,
-            "The mechanism is strict once its settings are given, but they were chosen by looking at results on "
-            "the confidential data.",
-            "It is no ε-DP guarantee: another table might have been given other settings.",
-        ),
-        Guarantee(
-            "histogram",
-            "ε-DP",
-            2,
-            "Laplace noise of scale 2/ε on every count gives ε for one record replaced, in one release.",
-            "Only for bounds, bins and an ε that were fixed without looking at the data. A censored one beside it has "
-            "its ε for a value withheld, and twice as large for one replaced.",
-        ),
-    )
-}
-
+WEIGHTS_SEEN = Guarantee(
+    "weights_seen",
+    "ε-DP for given weights",
+    1,
+    "The mechanism is strict once its weights are given: every weighted term is clamped to ±ε/2. But these "
+    "weights read the current table.",
+    "It is no ε-DP guarantee: one record moves the weights of others, and nothing bounds what that changes, "
+    "however many records there are. Freeze the risk map on another table.",
+    given=("these weights given", "the weights were made from this table"),
+)
+DATA_DERIVED = Guarantee(
+    "data_derived",
+    "ε taken from these data",
+    1,
+    "The mechanism is strict at a given ε, but this ε was computed from the confidential data, to match "
+    "another mechanism.",
+    "It is no ε-DP guarantee: another table would have been given another ε.",
+    given=("this ε given", "this ε was taken from this table"),
+)
+SETTINGS_SEEN = Guarantee(
+    "settings_seen",
+    "ε-DP for given settings",
+    1,
+    "The mechanism is strict once its settings are given, but they were chosen by looking at results on "
+    "the confidential data.",
+    "It is no ε-DP guarantee: another table might have been given other settings.",
+    given=("these settings given", "they were chosen by looking at results on confidential data"),
+)
 
 COVERED = "60 to 72 % of other databases in the papers' own design"  # by 2sΔ, at ε = 5, 4, 3 (published-and-ours.md)
 

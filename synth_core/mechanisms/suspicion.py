@@ -8,13 +8,6 @@ from synth_core.mechanisms.guarantees import Guarantee, belief_after
 
 PRIOR = 0.01  # the suspicion that the sentence starts from
 
-# Strict only once something is given that was read from the table itself.
-_GIVEN = {
-    "weights_seen": ("these weights given", "the weights were made from this table"),
-    "data_derived": ("this ε given", "this ε was taken from this table"),
-    "settings_seen": ("these settings given", "they were chosen by looking at results on confidential data"),
-}
-
 
 def epsilon_number(epsilon: float) -> str:
     """Epsilon with two decimals at most, more where it is small.
@@ -70,29 +63,22 @@ def suspicion(
 
     Examples
     --------
-    >>> from synth_core.mechanisms.guarantees import GUARANTEES
-    >>> suspicion(GUARANTEES["censored"], 0.5, 1.0)
+    >>> from synth_core.mechanisms.catalogue import guarantees
+    >>> suspicion(guarantees()["censored"], 0.5, 1.0)
     "At ε = 0.5 an intruder's suspicion of 1 % rises to at most 2.7 %."
     """
     at = f"ε = {epsilon_number(epsilon)}"
-    if guarantee.key == "averaged":
-        return (
-            f"In this table, and not promised for another, {at} bounds what is learned within a record's sensitive "
-            "range, on average; nothing follows for an intruder's suspicion of one record."
-        )
-    if guarantee.key == "truncated":
-        return (
-            f"In this table, and not promised for another, {at} bounds what an intruder learns who knows a record's "
-            "sensitive range already; the range itself is not protected."
-        )
+    if guarantee.learned:
+        return f"In this table, and not promised for another, {at} bounds {guarantee.learned}."
     replaced = 2 * epsilon if epsilon_replace is None else epsilon_replace
-    after = at_most(belief_after(PRIOR, replaced * datasets))
+    charged = guarantee.charged(datasets)
+    after = at_most(belief_after(PRIOR, replaced * charged))
     risen = f"an intruder's suspicion of {PRIOR:.0%} rises to {after}".replace("1%", "1 %")
-    each = f" for each of {datasets} data sets" if datasets > 1 else ""
+    each = f" for each of {charged} data sets" if charged > 1 else ""
     if guarantee.strict:
         return f"At {at}{each} {risen}."
-    if guarantee.key in _GIVEN:
-        given, why = _GIVEN[guarantee.key]
+    if guarantee.given is not None:
+        given, why = guarantee.given
         return f"At {at}{each}, {given}, {risen}; not promised: {why}."
     held = "; that the weights of others move with it is not counted" if weights == "held" else ""
     return (

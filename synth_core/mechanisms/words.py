@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from synth_core.mechanisms.catalogue import HISTOGRAM, Mechanism
+from synth_core.mechanisms.catalogue import Mechanism
 from synth_core.mechanisms.schemes import SCHEMES
 
 
@@ -169,20 +169,9 @@ RECORD_FIGURES = {
     ),
 }
 
-HISTOGRAM_PLAIN = "counts of bins with noise, no model"
 ADJUSTMENTS = {
     "truncation": "those at greatest risk not at all",
     "reweighting": "and no less than the bound asks for",
-}
-LIKELIHOODS = {
-    "plain": "",
-    "censored": "each record's influence capped",
-    "anchored": "each record's influence beyond an anchor capped",
-}
-STANDARDS = {
-    "whole": "",
-    "averaged": "protected within a range, on average",
-    "truncated": "protected within a range",
 }
 
 
@@ -197,12 +186,11 @@ def in_plain_words(mechanism: Mechanism) -> str:
     >>> in_plain_words(find_mechanism("weighted_e"))
     'unlikely records count less, those at greatest risk not at all'
     """
-    capped = LIKELIHOODS[mechanism.likelihood]
-    scheme = HISTOGRAM_PLAIN if mechanism.scheme == HISTOGRAM else SCHEMES[mechanism.scheme].plain
+    capped = mechanism.likelihood.plain
     parts = [
-        "" if capped and mechanism.scheme == "none" else scheme,
+        "" if capped and mechanism.scheme == "none" else SCHEMES[mechanism.scheme].plain,
         *(ADJUSTMENTS[name] for name in mechanism.adjustments),
         capped,
-        STANDARDS[mechanism.standard],
+        mechanism.standard.plain,
     ]
     return ", ".join(filter(None, parts))

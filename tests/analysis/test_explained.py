@@ -5,7 +5,7 @@ import pytest
 from synth_core.analysis.explained import above_target, sentence
 from synth_core.analysis.measures import ECDF_AVG, ECDF_MAX, WORST, error_of, error_sentence
 from synth_core.analysis.settings import make_settings
-from synth_core.mechanisms.guarantees import GUARANTEES
+from synth_core.mechanisms.catalogue import guarantees
 
 SETTINGS = make_settings(outcome="inc", model="lognormal")
 STATISTICS = [
@@ -89,7 +89,9 @@ def test_what_has_not_converged_says_nothing_else():
 
 
 def test_a_release_says_what_it_stands_for_and_an_own_program_what_it_rests_on():
-    text = sentence(numbers("censored", epsilon_replace=2.0), SETTINGS, standing=GUARANTEES["settings_seen"])
+    text = sentence(
+        numbers("censored", epsilon_replace=2.0), SETTINGS, standing=guarantees()["settings_seen"]
+    )
     assert "not promised: they were chosen by looking" in text
     own = SETTINGS.model_copy(update={"model": "own"})
     assert sentence(numbers("censored"), own).startswith("If its target is what the check")

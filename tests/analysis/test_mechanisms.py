@@ -48,7 +48,7 @@ def test_all_twelve_share_their_fits(cache, monkeypatch):
         assert r.oscillation is None or r.oscillation <= r.epsilon + 1e-9
     # unweighted, weighted (= truncated range; = weighted_e where nothing is cut), ... : far fewer
     # than one fit a mechanism with its unweighted fit and its re-weighting steps
-    distinct = {r.weights.tobytes() + bytes(r.point.likelihood, "ascii") for r in results.values()}
+    distinct = {r.weights.tobytes() + r.point.likelihood.key.encode() for r in results.values()}
     refits = sum(int(r.tuned.get("refits", 0)) for r in results.values())
     assert len(calls) <= len(distinct) + refits
     again = beta(cache, rows=400)

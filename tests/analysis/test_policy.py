@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from synth_core.analysis.measures import ECDF_MAX, WORST
 from synth_core.analysis.policy import Policy, judge
-from synth_core.mechanisms.guarantees import GUARANTEES
+from synth_core.mechanisms.catalogue import guarantees
 
 
 def statistic(name, error, beside=0.0):
@@ -51,13 +51,13 @@ def numbers(**other):
     ],
 )  # fmt: skip
 def test_each_reason(rule, other, key, reasons):
-    found = judge(Policy(**rule), numbers(**other), GUARANTEES[key])
+    found = judge(Policy(**rule), numbers(**other), guarantees()[key])
     assert (found.passed, found.reasons) == (not reasons, reasons)
 
 
 @given(st.floats(0.01, 1e4), st.floats(0.01, 1e4))
 def test_the_reason_shows_a_number_beyond_the_limit(epsilon, limit):
-    found = judge(Policy(epsilon=limit), numbers(epsilon=epsilon), GUARANTEES["none"])
+    found = judge(Policy(epsilon=limit), numbers(epsilon=epsilon), guarantees()["none"])
     assert found.passed == (epsilon <= limit * (1 + 1e-9))
     if not found.passed:
         assert float(found.reasons[0].split()[1]) > limit
@@ -65,7 +65,7 @@ def test_the_reason_shows_a_number_beyond_the_limit(epsilon, limit):
 
 def test_an_error_that_is_no_number_does_not_pass():
     nothing = numbers(statistics=[statistic("q90", float("nan"))])
-    assert not judge(Policy(percent=5.0), nothing, GUARANTEES["none"]).passed
+    assert not judge(Policy(percent=5.0), nothing, guarantees()["none"]).passed
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,9 @@ def test_an_error_that_is_no_number_does_not_pass():
 )
 def test_a_verdict_within_the_noise_of_one_draw_is_not_sure(error, beside, rule, passes, doubt):
     found = judge(
-        Policy(percent=5.0, **rule), numbers(statistics=[statistic("q90", error, beside)]), GUARANTEES["none"]
+        Policy(percent=5.0, **rule),
+        numbers(statistics=[statistic("q90", error, beside)]),
+        guarantees()["none"],
     )
     assert found.passed == passes
     assert (doubt in found.doubt) if doubt else not found.doubt

@@ -35,7 +35,7 @@ def test_what_moves_a_mechanism_is_in_its_key(mechanism):
         assert (key(mechanism) != key(mechanism, **{name: value})) == moves, name
     assert key(mechanism) != key(mechanism, fingerprint="b")
     assert (key(mechanism) != key(mechanism, reference="map")) == found.reads_others
-    assert (key(mechanism) != key(mechanism, pilot_share=0.3)) == (found.likelihood == "anchored")
+    assert (key(mechanism) != key(mechanism, pilot_share=0.3)) == found.likelihood.anchors
 
 
 def test_no_two_mechanisms_share_a_key():

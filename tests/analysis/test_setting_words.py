@@ -4,7 +4,7 @@ import pytest
 
 from synth_core.analysis.setting_words import acting_settings, setting_name, setting_value
 from synth_core.analysis.settings import Settings, make_settings
-from synth_core.mechanisms.catalogue import MECHANISMS, OF_A_TABLE, TUNING, compose, find_mechanism
+from synth_core.mechanisms.catalogue import DECLARED_FOR_A_TABLE, MECHANISMS, TUNING, compose, find_mechanism
 from synth_core.mechanisms.schemes import SCHEMES
 
 USUAL = make_settings(outcome="pay", model="lognormal", bounds=(0, 9.5))
@@ -59,4 +59,4 @@ def test_a_setting_of_a_scheme_is_among_those_that_are_kept_and_told(scheme):
 
 def test_the_sum_of_what_moves_the_mechanisms():
     assert frozenset().union(*(mechanism.tuning for mechanism in MECHANISMS.values())) <= TUNING
-    assert OF_A_TABLE < TUNING
+    assert DECLARED_FOR_A_TABLE < TUNING

@@ -93,7 +93,7 @@ def test_a_joint_row_and_one_for_each_block(file, capsys):
         ([*blocks(SEX), "--share", "sex=half"], "must be a number"),
         ([*blocks(SEX), "--outcome", "pay"], "--outcome is of one sensitive variable"),
         ([*blocks(SEX), "--unit", "3"], "--unit is of one sensitive variable"),
-        ([*blocks(SEX), "--mechanism", "histogram"], "about one variable"),
+        ([*blocks(SEX), "--mechanism", "histogram"], "about one sensitive variable"),
         (["--share", "sex=1", "--outcome", "pay"], "there are none (--block)"),
     ],
 )

@@ -18,8 +18,20 @@ from tests.support.documents import SHELL, blocks
 PAGE = ROOT / "docs" / "develop" / "extending.md"
 MOST_LINES = 70
 BLOCKS = blocks(PAGE)
-MODEL_FROM = next(i for i, block in enumerate(BLOCKS) if block.file == "stan/weibull.stan")
-EXAMPLES = {"scheme": BLOCKS[:MODEL_FROM], "model": BLOCKS[MODEL_FROM:]}
+
+
+def first(file):
+    """The place of the block that is this file's content."""
+    return next(i for i, block in enumerate(BLOCKS) if block.file == file)
+
+
+LIKELIHOOD_FROM = first("synth_core/mechanisms/likelihoods/levelled.py")
+MODEL_FROM = first("stan/weibull.stan")
+EXAMPLES = {
+    "scheme": BLOCKS[:LIKELIHOOD_FROM],
+    "likelihood": BLOCKS[LIKELIHOOD_FROM:MODEL_FROM],
+    "model": BLOCKS[MODEL_FROM:],
+}
 
 
 def commands_of(example):
@@ -93,6 +105,21 @@ def test_the_scheme_gets_an_epsilon_in_every_composition(project):
     assert by_name["rank/censored"]["epsilon"] == 5
     assert rank["guarantee"] == "asymptotic DP"
     assert by_name["rank/censored"]["guarantee"] == "ε-DP for given weights"
+
+
+@pytest.mark.slow
+@pytest.mark.stan
+def test_the_likelihood_keeps_its_epsilon(project):
+    compare, *checks = commands_of("likelihood")
+    found = json.loads(run(project, *compare, "--format", "json", "--risk-reference", "example:beta"))[
+        "results"
+    ]
+    assert [m["mechanism"] for m in found] == ["censored", "none/levelled", "count/levelled"]
+    assert {m["guarantee"] for m in found} == {"ε-DP"}
+    assert {m["epsilon"] for m in found} == {5}
+    assert "less a fixed level" in " ".join(found[1]["explanation"])
+    for check in checks:
+        run(project, *check)
 
 
 def test_the_model_is_the_density_it_names(project, rng):

@@ -10,9 +10,11 @@ from synth_core.analysis import fits, utility
 from synth_core.analysis.settings import Settings
 from synth_core.experiments.explore import point
 from synth_core.mechanisms import solving
-from synth_core.mechanisms.catalogue import ADJUSTMENTS, LIKELIHOODS, MECHANISMS, STANDARDS
-from synth_core.mechanisms.guarantees import GUARANTEES, safety_factor
+from synth_core.mechanisms.catalogue import ADJUSTMENTS, MECHANISMS, guarantees
+from synth_core.mechanisms.guarantees import safety_factor
+from synth_core.mechanisms.likelihoods import LIKELIHOODS
 from synth_core.mechanisms.schemes import SCHEMES
+from synth_core.mechanisms.standards import STANDARDS
 from synth_core.mechanisms.weights import RISK_MAPS
 from synth_core.models import (
     MODELS,
@@ -59,7 +61,7 @@ def test_each_model_with_its_class(name):
     assert f"`{family.__module__.removeprefix('synth_core.')}.{family.__name__}`" in text
 
 
-@pytest.mark.parametrize("guarantee", GUARANTEES.values(), ids=lambda g: g.key)
+@pytest.mark.parametrize("guarantee", guarantees().values(), ids=lambda g: g.key)
 def test_each_guarantee_by_the_badge_s_name(guarantee):
     assert f"**{guarantee.label}**: " in section("Guarantees")
 

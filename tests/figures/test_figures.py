@@ -17,7 +17,7 @@ from synth_core.figures.palette import color, dash
 from synth_core.figures.parts import Other
 from synth_core.figures.ranges import interval_figure, outside_figure
 from synth_core.figures.utility import ecdf_figure
-from synth_core.mechanisms.catalogue import HISTOGRAM, MECHANISMS
+from synth_core.mechanisms.catalogue import MECHANISMS
 
 LABELS = {key: m.label for key, m in MECHANISMS.items()}
 GUARANTEES = {
@@ -37,15 +37,15 @@ def summaries(rng):
         none = np.empty(0)
         result = Result(
             mechanism=key,
-            weights=none if key == HISTOGRAM else rng.random(n),
-            lipschitz_bounds=none if key == HISTOGRAM else rng.gamma(2, 2, n),
-            growth=none if key == HISTOGRAM else np.arange(1.0, 51),
+            weights=none if key == "histogram" else rng.random(n),
+            lipschitz_bounds=none if key == "histogram" else rng.gamma(2, 2, n),
+            growth=none if key == "histogram" else np.arange(1.0, 51),
             synthetic=synthetic,
             outside=none,
             match_risk=rng.random(n),
             true_match_rate=0.1,
             false_match_rate=0.9,
-            epsilon_promised=5.0 if key == HISTOGRAM else None,
+            epsilon_promised=5.0 if key == "histogram" else None,
             epsilon_replace=9.0,
             n_truncated=0,
             n_censored=0,
@@ -54,7 +54,7 @@ def summaries(rng):
             ecdf_location=distance.location,
             overlap=None,
             statistics=statistics(outcome, synthetic, (15.0, 50.0, 90.0), 1),
-            diagnostics=None if key == HISTOGRAM else Diagnostics(1.0, 900, 900, 0, 2, 2000),
+            diagnostics=None if key == "histogram" else Diagnostics(1.0, 900, 900, 0, 2, 2000),
             seconds=0.1,
         )
         found.append(summarise(result, outcome) | {"density_scale": "density", "rows_dropped": 0})
@@ -236,7 +236,7 @@ def test_every_mechanism_has_a_look_of_its_own():
 
 
 def test_the_histogram_alone_draws(summaries):
-    alone = [s for s in summaries if s["mechanism"] == HISTOGRAM]
+    alone = [s for s in summaries if s["mechanism"] == "histogram"]
     for figure in compare_figures(alone, LABELS, "x"):
         go.Figure(plain(figure["traces"]), plain(figure["layout"]))
 

@@ -39,7 +39,7 @@ def answered(table, tmp_path, mechanism, blocks):
 def test_blocks_are_audited_as_whole_records(table, tmp_path):
     """A histogram is of one variable: of whole records it is refused as such, of one for its categories."""
     whole = answered(table, tmp_path / "whole", "histogram", BLOCKS)
-    assert "about one variable" in whole["input_error"]
+    assert "about one sensitive variable" in whole["input_error"]
     one = answered(table, tmp_path / "one", "histogram", ())
     assert "bins divide amounts" in one["input_error"]
 

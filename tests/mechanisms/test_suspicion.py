@@ -5,10 +5,10 @@ import re
 
 import pytest
 
-from synth_core.mechanisms.guarantees import GUARANTEES
+from synth_core.mechanisms.catalogue import guarantees
 from synth_core.mechanisms.suspicion import suspicion
 
-ODDS = sorted(set(GUARANTEES) - {"averaged", "truncated"})
+ODDS = sorted(set(guarantees()) - {"averaged", "truncated"})
 
 
 def posterior(epsilon, prior=0.01):
@@ -40,7 +40,7 @@ def test_the_belief_is_the_closed_form_with_the_epsilon_of_replacing_rounded_up(
     key, epsilon, replaced, datasets
 ):
     exact = posterior(replaced * datasets)
-    shown = said(suspicion(GUARANTEES[key], epsilon, replaced, datasets))
+    shown = said(suspicion(guarantees()[key], epsilon, replaced, datasets))
     assert exact <= shown <= exact + (0.001 if exact < 0.1 else 0.01)
 
 
@@ -54,37 +54,37 @@ def test_the_belief_is_the_closed_form_with_the_epsilon_of_replacing_rounded_up(
     ],
 )
 def test_a_strict_promise_is_plain(key, epsilon, replaced, text):
-    assert suspicion(GUARANTEES[key], epsilon, replaced) == text
+    assert suspicion(guarantees()[key], epsilon, replaced) == text
 
 
-@pytest.mark.parametrize("key", sorted(k for k, g in GUARANTEES.items() if not g.strict))
+@pytest.mark.parametrize("key", sorted(k for k, g in guarantees().items() if not g.strict))
 def test_what_is_not_strict_is_never_said_without_its_limit(key):
-    text = suspicion(GUARANTEES[key], 1.0, 2.0)
+    text = suspicion(guarantees()[key], 1.0, 2.0)
     assert "not promised" in text or "not protected" in text
 
 
 @pytest.mark.parametrize("key", ["none", "asymptotic"])
 def test_a_local_figure_names_the_table_the_epsilon_and_what_it_leaves_out(key):
-    text = suspicion(GUARANTEES[key], 23.54, 2.8, weights="held")
+    text = suspicion(guarantees()[key], 23.54, 2.8, weights="held")
     assert text.startswith("In this table")
     assert "measured ε = 2.8 for a changed value" in text
     assert "23.5" not in text  # of withholding: the odds do not follow from it
     assert "not counted" in text
-    assert "not counted" not in suspicion(GUARANTEES[key], 23.54, 2.8)
+    assert "not counted" not in suspicion(guarantees()[key], 23.54, 2.8)
 
 
 @pytest.mark.parametrize("key", ["averaged", "truncated"])
 def test_a_range_says_nothing_of_odds(key):
-    text = suspicion(GUARANTEES[key], 4.37, 8.74)
+    text = suspicion(guarantees()[key], 4.37, 8.74)
     assert "ε = 4.37" in text and "sensitive range" in text
     assert "rises" not in text and "1 %" not in text
 
 
 def test_without_a_figure_of_replacing_the_value_is_withheld_and_put_back():
-    assert said(suspicion(GUARANTEES["censored"], 0.5, None)) == pytest.approx(0.027)
+    assert said(suspicion(guarantees()["censored"], 0.5, None)) == pytest.approx(0.027)
 
 
 def test_several_data_sets_are_counted_and_named():
-    text = suspicion(GUARANTEES["anchored"], 0.5, 1.0, 3)
+    text = suspicion(guarantees()["anchored"], 0.5, 1.0, 3)
     assert "ε = 0.5 for each of 3 data sets" in text
     assert said(text) == pytest.approx(0.17)  # e^3: 0.1687

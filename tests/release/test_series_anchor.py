@@ -10,8 +10,8 @@ import pytest
 from synth_core.analysis.anchor import Anchor
 from synth_core.cli import main
 from synth_core.errors import InputError
+from synth_core.mechanisms.catalogue import guarantees
 from synth_core.mechanisms.composition import epsilon_at, rho_of
-from synth_core.mechanisms.guarantees import GUARANTEES
 from synth_core.release.ledger.ledger import Ledger
 from synth_core.release.state import private_directory
 
@@ -180,9 +180,9 @@ def test_a_refusal_before_any_draw_is_given_back(series, capsys, monkeypatch):
 
 
 def test_a_sum_without_rho_where_a_release_has_none():
-    assert rho_of(GUARANTEES["anchored"], 2.0, 3) == pytest.approx(1.5)
-    assert rho_of(GUARANTEES["histogram"], 2.0, 1) == pytest.approx(2.0)
-    assert rho_of(GUARANTEES["weights_seen"], 2.0, 1) is None
+    assert rho_of(guarantees()["anchored"], 2.0, 3) == pytest.approx(1.5)
+    assert rho_of(guarantees()["histogram"], 2.0, 1) == pytest.approx(2.0)
+    assert rho_of(guarantees()["weights_seen"], 2.0, 1) is None
 
 
 def test_months_under_a_limit_by_zcdp(series, capsys):

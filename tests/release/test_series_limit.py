@@ -7,8 +7,8 @@ import pytest
 
 from synth_core.cli import main
 from synth_core.errors import InputError
+from synth_core.mechanisms.catalogue import guarantees
 from synth_core.mechanisms.composition import SUM, Count, epsilon_at, rho_at, rho_of
-from synth_core.mechanisms.guarantees import GUARANTEES
 from synth_core.release.ledger.by_release import by_release
 from synth_core.release.ledger.ledger import Ledger
 from synth_core.release.ledger.limit_room import largest_next, left_words, other_words, spent_words
@@ -20,7 +20,7 @@ ZCDP = Count(1e-6)
 
 def details(data, epsilon, guarantee="anchored"):
     """Of a release of one data set, as `releasing` makes them."""
-    kind = GUARANTEES[guarantee]
+    kind = guarantees()[guarantee]
     return {
         "data": data,
         "m": 1,

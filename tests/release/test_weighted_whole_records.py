@@ -84,7 +84,7 @@ def released_with(plan, content, table, cache):
 def weights_in(analysis, plan):
     """Of the scheme, without the constant of anchored censoring: of shape (n_parts, n_records), NaN where missing."""
     found = []
-    for each in analysis.analyses(plan.point.likelihood == "anchored"):
+    for each in analysis.analyses(plan.point.likelihood.anchors):
         found.append(np.full(analysis.table.rows, np.nan))
         found[-1][each.selection.complete] = each.weighted(plan.point).chosen.weights
     return np.array(found)

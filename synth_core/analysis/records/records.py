@@ -42,14 +42,15 @@ from synth_core.data.design import DesignTransform
 from synth_core.data.table import Table, outcome_column, outcome_values
 from synth_core.errors import FitError, InputError
 from synth_core.mechanisms.bounds import Bounds, joint_lipschitz_bounds
-from synth_core.mechanisms.catalogue import HISTOGRAM, OF_A_SERIES, Mechanism, find_mechanism
+from synth_core.mechanisms.catalogue import Mechanism, find_mechanism, require_several
 from synth_core.mechanisms.guarantees import Guarantee
+from synth_core.mechanisms.likelihoods import SERIES_ANCHORS
 from synth_core.system.cache import Cache
 
 Array = NDArray[np.float64]
 COVERS = "ε covers everything sensitive about one record, all of its blocks withheld together"
 AT_ONCE = 2  # parts: one waits for its chains, of the other the bounds are computed
-NO_ANCHORS = ("values", *OF_A_SERIES)  # of a single fit, or of a plan
+NO_ANCHORS = ("values", *SERIES_ANCHORS)  # of a single fit, or of a plan
 
 
 @dataclass(frozen=True)
@@ -321,11 +322,7 @@ class RecordsAnalysis:
             If the mechanism, a block or its values cannot be used; the block is named.
         """
         started, mechanism = time.perf_counter(), find_mechanism(key)
-        if mechanism.scheme == HISTOGRAM or mechanism.standard != "whole":
-            raise InputError(
-                f"{mechanism.label}: it is about one variable, its bins or its sensitive range. Blocks take mechanisms "
-                f"of the whole range."
-            )
+        require_several(mechanism)
         for part, each in zip(self.parts, self.analyses(False), strict=True):
             with _naming(part):  # before the first fit: what a later block refuses is not said minutes after
                 _ = each.model
@@ -359,7 +356,7 @@ class RecordsAnalysis:
 
     def _fitted(self, mechanism: Mechanism) -> tuple[list[Analysis], list[Result], list[Bounds]]:
         """Every part under a mechanism, and its bounds of all records. While one is judged another is sampled."""
-        anchored = mechanism.likelihood == "anchored"
+        anchored = mechanism.likelihood.anchors
 
         def run(place: int, analysis: Analysis) -> tuple[Result, Bounds]:
             with _naming(self.parts[place]), self._telling.running(place):

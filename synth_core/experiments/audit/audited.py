@@ -19,17 +19,17 @@ from synth_core.analysis.weighted import Weighted
 from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.experiments.audit.neighbour_runs import (
+    UNSAMPLED_PAIRS,
     Pair,
     Side,
     Values,
-    histogram_pair,
     posterior_pair,
     predictions,
     synthetic_statistics,
     withheld,
 )
 from synth_core.experiments.audit.neighbours import RELATIONS, REMOVED, Neighbour, neighbours
-from synth_core.mechanisms.catalogue import HISTOGRAM, Mechanism
+from synth_core.mechanisms.catalogue import Mechanism
 from synth_core.models import OwnProgram
 from synth_core.system.cache import Cache
 
@@ -137,24 +137,28 @@ class OneVariable:
         return self.analysis.run(key)
 
     def holds_draw(self, mechanism: Mechanism) -> bool:
-        return mechanism.scheme != HISTOGRAM and drawn_from_it(self.analysis.weighted(mechanism))
+        return mechanism.likelihood.samples and drawn_from_it(self.analysis.weighted(mechanism))
 
     def trials(self, result: Result, relation: str, runs: int) -> FindNeighbours:
         mechanism, analysis = result.point, self.analysis
-        weighted = None if mechanism.scheme == HISTOGRAM else analysis.weighted(mechanism)
+        likelihood = mechanism.likelihood
+        weighted = analysis.weighted(mechanism) if likelihood.samples else None
+        if weighted is None and likelihood.key not in UNSAMPLED_PAIRS:
+            raise InputError(
+                f"{mechanism.label}: there is no audit of its measurements. Audit another mechanism."
+            )
         tried = neighbours(analysis, result, weighted, relation)
-        anchored = mechanism.likelihood == "anchored"
 
         def pair(neighbour: Neighbour) -> Pair:
             # An anchor that reads no record is found anew on D', where one that does would be another. The draw of a
             # pilot or of noisy counts is held: fits around two draws differ by chance. So it is where a value is
             # withheld, since the number of records is public.
-            if weighted is not None and anchored and relation == REMOVED:
+            if weighted is not None and likelihood.anchors and relation == REMOVED:
                 here = Side(analysis, weighted, neighbour.row)
                 return _pair(here, withheld(here), neighbour, runs)
             other = analysis.on(neighbour.table, weighted is not None and drawn_from_it(weighted))
             if weighted is None:
-                return histogram_pair(analysis, other, neighbour, mechanism, runs)
+                return UNSAMPLED_PAIRS[likelihood.key](analysis, other, neighbour, mechanism, runs)
             place = None if relation == REMOVED else neighbour.row
             sides = Side(analysis, weighted, neighbour.row), Side(other, other.weighted(mechanism), place)
             return _pair(*sides, neighbour, runs)

@@ -368,3 +368,9 @@ def histogram_pair(
         found.append({RATIO: ratio} | bins | released)
     largest = float(max(np.abs(each[RATIO]).max() for each in found))
     return Pair(found[0], found[1], (1, 1), largest)
+
+
+# Of likelihoods that sample no posterior, by key: what gives the runs on both tables.
+UNSAMPLED_PAIRS: dict[str, Callable[[Analysis, Analysis, Neighbour, Mechanism, int], Pair]] = {
+    "histogram": histogram_pair
+}

@@ -177,7 +177,7 @@ def alternatives(analysis: Analysis, mechanism: Mechanism, row: int) -> Array:
     outcome, s = analysis.model.records.outcome, analysis.settings
     seen = np.unique(outcome)
     lower, upper = float(seen[0]), float(seen[-1])
-    if mechanism.standard != "whole":
+    if mechanism.standard.of_range:
         inside = np.clip(analysis.fits.intervals()[row], lower, upper)
         grid = np.linspace(inside[0], inside[1], ALTERNATIVES)
     elif mechanism.keeps_epsilon and s.bounds is not None:
@@ -209,7 +209,7 @@ def weights_of_neighbour(
         return np.ones(tried.model.records.n)
     frozen = freeze(analysis, mechanism, tuned)
     weights = weights_of(mechanism, tried.fits, frozen).weights
-    if mechanism.standard != "averaged":
+    if not mechanism.standard.averages:
         return weights
     return range_averaged_weights(weights, frozen.outside(tried.fits))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from synth_core.analysis.records.records import RecordsResult
 from synth_core.analysis.result import Result
 from synth_core.experiments.audit.neighbours import REMOVED
-from synth_core.mechanisms.catalogue import HISTOGRAM, Mechanism
+from synth_core.mechanisms.catalogue import Mechanism
 
 CURRENT = "current table"  # where the weights of a line come from
 CONSISTENT = "consistent with the claim"
@@ -86,19 +86,9 @@ def judge(
 
 
 def _not_claimed(mechanism: Mechanism, relation: str) -> str:
-    if mechanism.scheme == HISTOGRAM or mechanism.standard == "whole":
-        return ""
-    if mechanism.standard == "averaged":
-        return (
-            "The claim is averaged over the probability of a value within the sensitive range, and bounds no single "
-            "pair of tables; the lower bound is shown beside it."
-        )
-    if relation == REMOVED:
-        return (
-            "The claim takes for granted that the value lies in its sensitive range; removing the record takes that "
-            "away too. The lower bound is shown beside it."
-        )
-    return ""
+    """Why the claim is not about such a neighbour; empty where it is."""
+    standard = mechanism.standard
+    return standard.unclaimed or (standard.unclaimed_removed if relation == REMOVED else "")
 
 
 def removed(relation: str) -> str:

@@ -34,7 +34,7 @@ from synth_core.experiments.audit.neighbours import (
     weights_of_neighbour,
 )
 from synth_core.mechanisms.bounds import joint_lipschitz_bounds
-from synth_core.mechanisms.catalogue import HISTOGRAM, Mechanism
+from synth_core.mechanisms.catalogue import Mechanism
 from synth_core.mechanisms.censoring import weighted_terms
 from synth_core.models import OwnProgram
 
@@ -84,14 +84,13 @@ class AuditedRecords:
 
     def relations(self, mechanism: Mechanism) -> tuple[str, ...]:
         """What replacing a record costs is promised by strict mechanisms, and measured of none."""
-        strict = mechanism.keeps_epsilon and mechanism.scheme != HISTOGRAM
-        return RELATIONS if strict else (REMOVED,)
+        return RELATIONS if mechanism.keeps_epsilon else (REMOVED,)
 
     def run(self, key: str) -> RecordsResult:
         return self.analysis.run(key)
 
     def holds_draw(self, mechanism: Mechanism) -> bool:
-        anchored = mechanism.likelihood == "anchored"
+        anchored = mechanism.likelihood.anchors
         return anchored and any(
             drawn_from_it(each.weighted(mechanism)) for each in self.analysis.analyses(anchored)
         )
@@ -107,7 +106,7 @@ class _Trials:
     def __init__(self, analysis: RecordsAnalysis, result: RecordsResult, relation: str, runs: int):
         self.analysis, self.result, self.relation, self.runs = analysis, result, relation, runs
         self.mechanism, self.table, self.parts = result.point, analysis.table, analysis.parts
-        self.anchored = self.mechanism.likelihood == "anchored"
+        self.anchored = self.mechanism.likelihood.anchors
         self.analyses = analysis.analyses(self.anchored)
         self.weighted = [each.weighted(self.mechanism) for each in self.analyses]
 

@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.drawing import synthetic_values
+from synth_core.analysis.engines import ENGINES
 from synth_core.analysis.flat import flatten
 from synth_core.analysis.result import Result
 from synth_core.analysis.result_key import result_key
 from synth_core.analysis.settings import Settings
 from synth_core.experiments.explore.knobs import knobs_of
 from synth_core.experiments.explore.measures import WHOLE_PERCENTILES, Ruler
-from synth_core.mechanisms import histogram
-from synth_core.mechanisms.catalogue import HISTOGRAM, Mechanism, find_mechanism
+from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
 from synth_core.mechanisms.guarantees import Guarantee, WeightsFrom
 from synth_core.system.cache import content_key
 from synth_core.system.code_version import code_version
@@ -135,10 +135,10 @@ def point_key(
 def predictive(analysis: Analysis, result: Result, count: int, stream: int) -> Iterator[Array]:
     """`count` synthetic data sets of the fit behind a result, each from a draw of its own."""
     s, model = analysis.settings, analysis.model
-    if result.point.scheme == HISTOGRAM:
+    likelihood = result.point.likelihood
+    if not likelihood.samples:
         rng = np.random.default_rng([s.seed, stream])
-        outcome = model.records.outcome
-        yield from histogram.synthesize(outcome, s.bounds, result.epsilon, s.bins, count, rng)
+        yield from ENGINES[likelihood.key].more(analysis.inputs, result.epsilon, count, rng)
         return
     posterior = analysis.refit(result)
     for j in range(count):

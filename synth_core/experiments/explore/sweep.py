@@ -18,7 +18,7 @@ from synth_core.analysis.result_key import result_key
 from synth_core.analysis.settings import Settings
 from synth_core.errors import InputError
 from synth_core.experiments.explore.knobs import KNOBS, knobs_of, settings_at
-from synth_core.mechanisms.catalogue import HISTOGRAM, Mechanism, find_mechanism
+from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
 from synth_core.models import family
 from synth_core.system import limits
 
@@ -139,11 +139,11 @@ def seconds_per_point(mechanism: Mechanism, settings: Settings, n_records: int) 
     cost = 0.3 + 0.4 * work
     if mechanism.clamps or family(settings.model).slow:
         cost += 3.0 * settings.chains * (settings.draws + settings.warmup) * n_records / 1e7
-    if mechanism.standard != "whole":
+    if mechanism.standard.of_range:
         cost += 1.5 * work
     if "reweighting" in mechanism.adjustments:
         cost *= 4.0
-    return 0.2 if mechanism.scheme == HISTOGRAM else cost
+    return cost if mechanism.likelihood.seconds is None else mechanism.likelihood.seconds
 
 
 def duration(seconds: float) -> str:

@@ -32,12 +32,12 @@ from synth_core.experiments.explore.sweep import Sweep, combinations, values_for
 from synth_core.experiments.explore.targets import EpsilonTarget, TuningAnswer
 from synth_core.experiments.explore.wording import knobs_text
 from synth_core.experiments.proportions import clopper_pearson
-from synth_core.mechanisms.catalogue import HISTOGRAM, Mechanism, find_mechanism
+from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
 from synth_core.system import limits
 
 GRID_STEPS = 10
 SCALE_FROM, EPSILON_FROM = 0.05, 0.25  # where a search starts
-HISTOGRAM_EPSILON = (0.02, 50.0)
+UNSAMPLED_EPSILON = (0.02, 50.0)
 CHECKS = 400  # fresh data sets that confirm an answer
 NEAR = 0.9  # of an ε that was asked for: less is no answer to it
 OTHER_SEEDS = 4  # refits of an answer with other sampler seeds: how exact its epsilon is
@@ -161,8 +161,8 @@ def _grid(analysis: Analysis, mechanism: Mechanism, knob: str) -> list[float]:
     """Where a search looks first: geometric, up to where the weights are those of no privacy."""
     if knob == "scale":
         lower, upper = SCALE_FROM, limits.SCALE[1]
-    elif mechanism.scheme == HISTOGRAM:
-        lower, upper = HISTOGRAM_EPSILON
+    elif not mechanism.likelihood.samples:
+        lower, upper = UNSAMPLED_EPSILON
     else:
         largest = 2 * analysis.fits.unweighted_bounds().lipschitz_bound
         upper = float(np.clip(largest, 2 * EPSILON_FROM, limits.EPSILON[1]))

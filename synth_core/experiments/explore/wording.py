@@ -15,8 +15,7 @@ from synth_core.experiments.explore.frontier import frontiers
 from synth_core.experiments.explore.knobs import KNOBS
 from synth_core.experiments.explore.measures import Target
 from synth_core.experiments.explore.targets import EpsilonTarget
-from synth_core.mechanisms.catalogue import HISTOGRAM, find_mechanism
-from synth_core.mechanisms.guarantees import GUARANTEES
+from synth_core.mechanisms.catalogue import find_mechanism, guarantees
 
 Summary = dict[str, Any]  # of a point: `Point.summary`
 AnswerDict = dict[str, Any]  # of a mechanism: `Answer.as_dict`
@@ -35,7 +34,7 @@ def percent(share: float) -> str:
 
 def guarantee_label(summary: Summary) -> str:
     """The guarantee that stands beside an epsilon; points of one guarantee share a frontier."""
-    return GUARANTEES[summary["guarantee"]].label
+    return guarantees()[summary["guarantee"]].label
 
 
 def usable(point: Summary, measure: str) -> bool:
@@ -82,7 +81,7 @@ def epsilon_text(summary: Summary) -> str:
 
 def neighbour_text(summary: Summary) -> str:
     """What epsilon is for."""
-    return "one value replaced" if summary["mechanism"] == HISTOGRAM else "one value withheld"
+    return f"one value {find_mechanism(summary['mechanism']).neighbour}"
 
 
 def band_text(summary: Summary, measure: str) -> str:

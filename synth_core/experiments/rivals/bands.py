@@ -10,7 +10,7 @@ from synth_core.experiments.explore.wording import Summary, frontier_points
 from synth_core.experiments.rivals.budget import GUARANTEE
 from synth_core.experiments.rivals.registry import RIVALS
 from synth_core.experiments.rivals.report import band
-from synth_core.mechanisms.guarantees import GUARANTEES
+from synth_core.mechanisms.catalogue import guarantees
 
 
 def strict_epsilons(points: list[Summary], measure: str) -> tuple[float, ...]:
@@ -19,7 +19,7 @@ def strict_epsilons(points: list[Summary], measure: str) -> tuple[float, ...]:
         float(f"{point['epsilon']:.6g}")
         for kept in frontier_points(points, measure).values()
         for point in kept
-        if GUARANTEES[point["guarantee"]].strict
+        if guarantees()[point["guarantee"]].strict
     }
     return tuple(sorted(found))
 

@@ -25,7 +25,7 @@ from synth_core.experiments.rivals.budget import COUNTED, Budget
 from synth_core.experiments.rivals.cells import Edges
 from synth_core.experiments.rivals.problem import Problem, Synthetic, problem_of
 from synth_core.experiments.rivals.registry import RIVALS, Asked, all_asked, made_by
-from synth_core.mechanisms.catalogue import HISTOGRAM, Mechanism, find_mechanism
+from synth_core.mechanisms.catalogue import Mechanism, find_mechanism, require_several
 from synth_core.system.cache import Cache, content_key
 from synth_core.system.code_version import code_version
 
@@ -109,16 +109,13 @@ def _check_names(study: RivalStudy) -> None:
     needed = list(study.rivals)
     for name in study.mechanisms:
         point, paid = _mechanism(name)
-        if point.scheme == HISTOGRAM:
-            raise InputError(
-                "The histogram of one variable is no mechanism of blocks; --rival has two of them."
-            )
+        require_several(point)
         if paid is None:
             continue
         if paid != COUNTS:
             needed.append(paid)
         private = paid == COUNTS or (paid in RIVALS and RIVALS[paid].private)
-        if paid in (COUNTS, *RIVALS) and not (private and point.likelihood == "anchored"):
+        if paid in (COUNTS, *RIVALS) and not (private and point.likelihood.anchors):
             raise InputError(
                 f"{name}: an anchored mechanism can be anchored at noisy counts, anchored{AT}{COUNTS}, or at what a "
                 f"rival with a guarantee released, such as anchored{AT}mst."

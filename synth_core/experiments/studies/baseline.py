@@ -21,6 +21,7 @@ from synth_core.experiments.studies.replicate import cpu_seconds
 from synth_core.experiments.studies.run_study import StudyOutcome
 from synth_core.experiments.studies.study import SAMPLER, Study, task_of
 from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.mechanisms.likelihoods import CENSORED
 from synth_core.mechanisms.weights import likelihood_weights, truncate
 from synth_core.system.backend import Backend, Failure
 
@@ -65,13 +66,13 @@ def run_naive(task: NaiveTask, check: Callable[[], None] = lambda: None) -> dict
         point = find_mechanism(mechanism)
         if f is None:
             f = bounds(np.ones(n), None, s.seed)
-            if not point.weighted and point.likelihood == "plain":
+            if not point.weighted and not point.clamps:
                 found.append(float(f.max()))
                 continue
         weights = likelihood_weights(f, s.scale, s.shift) if point.scheme == "likelihood" else np.ones(n)
         if "truncation" in point.adjustments:
             weights = truncate(weights, f, s.epsilon / 2)
-        censor_bound = s.epsilon / 2 if point.likelihood == "censored" else None
+        censor_bound = s.epsilon / 2 if point.likelihood is CENSORED else None
         largest = float(bounds(weights, censor_bound, s.seed).max())
         found.append(largest if censor_bound is None else min(largest, censor_bound))
     return {
@@ -92,7 +93,7 @@ def measure(outcome: StudyOutcome, backend: Backend, replicates: int) -> str:
     study = outcome.study
     check(study, replicates, outcome.replicates)
     (case,) = study.cases
-    points = [p for p in case.points if p.mechanism != "histogram"]
+    points = [p for p in case.points if find_mechanism(p.mechanism).likelihood.samples]
 
     def task(r: int) -> NaiveTask:
         sent = task_of(case, outcome.seed, r)

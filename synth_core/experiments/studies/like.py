@@ -18,7 +18,7 @@ from synth_core.experiments.studies.probability import exceedance, safety
 from synth_core.experiments.studies.run_study import StudyOutcome
 from synth_core.experiments.studies.study import SAMPLER, Case, Design, Study, StudyPoint
 from synth_core.experiments.studies.verdicts import Row, shown, summary_error
-from synth_core.mechanisms.catalogue import HISTOGRAM, find_mechanism
+from synth_core.mechanisms.catalogue import find_mechanism
 
 UTILITY = {"ecdf_max": "Largest ECDF difference", "ecdf_avg": "Average squared ECDF difference"}
 
@@ -115,8 +115,9 @@ def local_bounds(analysis: Analysis, study: Study) -> dict[str, float]:
         settings = analysis.settings.model_copy(update=sampler | point.changes)
         own = Analysis(analysis.table, settings, analysis.cache, analysis.progress)
         own.fits = analysis.fits.under(settings)
-        # The histogram has no bound, and nothing of its noise is to be spent here.
-        bound = None if point.mechanism == HISTOGRAM else own.run(point.mechanism).lipschitz_bound
+        # What is made of noisy measurements has no bound, and nothing of its noise is to be spent here.
+        bounded = find_mechanism(point.mechanism).likelihood.samples
+        bound = own.run(point.mechanism).lipschitz_bound if bounded else None
         found[point.label] = float("nan") if bound is None else bound
     return found
 

@@ -144,7 +144,7 @@ class ReleaseRun:
         """One sensitive variable."""
         request, ledger = self.request, self.ledger
         anchor, fixed = None, {"seed": seed, "risk_reference": _reference_name(frozen), "match_epsilon": None}
-        if self.plan.point.likelihood == "anchored" and self.plan.settings.reads_series:
+        if self.plan.point.likelihood.anchors and self.plan.settings.reads_series:
             anchor = last_releases(ledger, request.name, self.plan, request.id)
         takes_prior = family(self.plan.settings.model).takes_anchor_prior
         if anchor is not None and self.plan.settings.anchor_records is None and takes_prior:

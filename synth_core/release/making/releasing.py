@@ -98,7 +98,8 @@ def _release(request: Request, frozen: Any, ledger: Ledger, progress: Progress) 
         "outcome": plan.outcome_words,
     }
     progress("reserving the charge in the ledger", 0.0)
-    reserved = ledger.reserve(series, request.id, plan.target_epsilon * plan.datasets, details)
+    charged = guarantee.charged(plan.datasets)
+    reserved = ledger.reserve(series, request.id, plan.target_epsilon * charged, details)
     try:
         run = ReleaseRun(request, frozen, ledger, reserved, progress)
         checks = run.checks
@@ -112,7 +113,7 @@ def _release(request: Request, frozen: Any, ledger: Ledger, progress: Progress) 
             )
         if run.epsilon > plan.target_epsilon:
             raised = details | {"rho": rho_of(guarantee, run.epsilon, plan.datasets)}
-            ledger.raise_to(series, request.id, run.epsilon * plan.datasets, raised)
+            ledger.raise_to(series, request.id, run.epsilon * charged, raised)
         archives = run.archives()
         target = private_directory("releases") / request.id
         progress("writing both archives", 0.9)

@@ -10,7 +10,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from synth_core.data.table import outcome_column
-from synth_core.mechanisms.catalogue import HISTOGRAM
 from synth_core.models import family
 from synth_core.release.plan.plan import Plan
 
@@ -91,7 +90,8 @@ def synthetic_data(plan: Plan, kept: pd.DataFrame, drawn: dict[str, Array], entr
         if plan.clamp and settings.bounds is not None:
             inside = np.clip(values, *settings.bounds)
             moved, values = moved + int((inside < values).sum() + (inside > values).sum()), inside
-        whole = categories is None and family(settings.model).discrete and plan.point.scheme != HISTOGRAM
+        of_model = categories is None and plan.point.likelihood.samples
+        whole = of_model and family(settings.model).discrete
         variables.append(Variable(name, values, categories, whole, settings.bounds))
     n_datasets, n = variables[0].values.shape
     rng = np.random.default_rng([entropy, 41])

@@ -62,7 +62,7 @@ def of_one(plan: Plan, analysis: Analysis, result: Result) -> Source:
     selection, model, flat = analysis.selection, analysis.model, flatten(result)
     names = ("epsilon", "n_truncated", "n_censored", "ecdf_max", "ecdf_avg", "overlap")
     numbers = {"n": flat.n_records} | {name: getattr(flat, name) for name in names}
-    if plan.point.likelihood == "anchored":
+    if plan.point.likelihood.anchors:
         numbers["anchor_records"] = analysis.anchored.worth
     outcome = plan.settings.outcome
     return Source(
@@ -95,7 +95,7 @@ def of_records(plan: Plan, analysis: RecordsAnalysis, result: RecordsResult) -> 
         "overlap": None,
     }
     rows = np.flatnonzero(analysis.records.complete) + 1
-    shares = [beyond_map(plan, each) for each in analysis.analyses(plan.point.likelihood == "anchored")]
+    shares = [beyond_map(plan, each) for each in analysis.analyses(plan.point.likelihood.anchors)]
     beyond = [each for each in shares if each is not None]
     return Source(
         table,

@@ -57,7 +57,7 @@ def freeze(analysis: Analysis, mechanism: Mechanism, tuned: dict[str, float]) ->
         bound = fits.bounds(posterior, key, weights).lipschitz_bound
         reweighting = FrozenReweighting(tuned["k"], posterior, bound)
     tail_from = chosen.tail_from
-    if mechanism.standard != "whole" and s.tail is not None and s.brackets is None and tail_from is None:
+    if mechanism.standard.of_range and s.tail is not None and s.brackets is None and tail_from is None:
         tail_from = tail_start(fits.model.records.outcome, s.tail[0])
     counts = SCHEMES[mechanism.scheme].counts
     return replace(

@@ -18,9 +18,10 @@ from pydantic import BaseModel, ConfigDict, Field, field_serializer, field_valid
 from synth_core.analysis.records.blocks import Part, common_of, parts_of
 from synth_core.analysis.settings import Settings, unsaid
 from synth_core.data.table import Table
-from synth_core.mechanisms.catalogue import HISTOGRAM, NO_TABLE, Mechanism, find_mechanism
+from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
 from synth_core.mechanisms.composition import Count
-from synth_core.mechanisms.guarantees import GUARANTEES, Guarantee
+from synth_core.mechanisms.guarantees import SETTINGS_SEEN, Guarantee
+from synth_core.mechanisms.likelihoods import SELF_CONTAINED_ANCHORS
 from synth_core.release.bounded_text import (
     Markers,
     Seen,
@@ -167,8 +168,8 @@ class Plan(_Closed):
 
     @model_validator(mode="after")
     def _carries_its_anchor(self) -> Plan:
-        if self.point.likelihood == "anchored" and self.settings.anchor not in NO_TABLE:
-            raise ValueError(f"the anchor of a plan is one of {', '.join(NO_TABLE)}")
+        if self.point.likelihood.anchors and self.settings.anchor not in SELF_CONTAINED_ANCHORS:
+            raise ValueError(f"the anchor of a plan is one of {', '.join(SELF_CONTAINED_ANCHORS)}")
         return self
 
     @model_validator(mode="after")
@@ -284,7 +285,7 @@ class Plan(_Closed):
             seen_before.add(self.frozen.records)
         kind: TuningKind = "confidential" if own & seen_before else self.tuned_on.kind
         seen = kind == "confidential" and self.strict
-        return Standing(kind, GUARANTEES["settings_seen"] if seen else self.guarantee)
+        return Standing(kind, self.guarantee.given_less(SETTINGS_SEEN) if seen else self.guarantee)
 
     @property
     def warning(self) -> str:
@@ -323,7 +324,7 @@ def of_blocks(point: Mechanism) -> bool:
     """Whether a plan of several sensitive variables takes a mechanism: a term reads its own record alone."""
     solved = point.single_weight or "reweighting" in point.adjustments
     promises = point.keeps_epsilon or point.weighted
-    return promises and point.scheme != HISTOGRAM and point.standard == "whole" and not solved
+    return promises and not point.one_variable and not solved
 
 
 def needs_map(point: Mechanism, settings: Settings | None = None) -> bool:
@@ -334,8 +335,8 @@ def needs_map(point: Mechanism, settings: Settings | None = None) -> bool:
     settings : Settings, optional
         Whose anchor may be the reference too.
     """
-    anchored = settings is not None and point.likelihood == "anchored" and settings.anchor == "reference"
-    return anchored or (point.scheme != HISTOGRAM and (point.weighted or point.standard != "whole"))
+    anchored = settings is not None and point.likelihood.anchors and settings.anchor == "reference"
+    return anchored or point.weighted or point.standard.of_range
 
 
 def parse_plan(content: bytes) -> Plan:

@@ -17,8 +17,9 @@ from synth_core.analysis.settings import Settings
 from synth_core.data.missing import markers_of
 from synth_core.data.table import Table
 from synth_core.errors import InputError
-from synth_core.mechanisms.catalogue import NO_TABLE, Mechanism, find_mechanism
+from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
 from synth_core.mechanisms.guarantees import safety_factor
+from synth_core.mechanisms.likelihoods import SELF_CONTAINED_ANCHORS
 from synth_core.release.bounded_text import validated
 from synth_core.release.plan.frozen_map import freeze, pack, store_map, to_bytes
 from synth_core.release.plan.plan import (
@@ -132,7 +133,7 @@ def make_records_plan(
     safety, target = _promised(decision, s, strict, result.epsilon, analysis.table.rows)
     content = None
     if needs_map(point, s):
-        analyses = analysis.analyses(point.likelihood == "anchored")
+        analyses = analysis.analyses(point.likelihood.anchors)
         frozen = [
             freeze(each, point, part.result.tuned) for each, part in zip(analyses, result.parts, strict=True)
         ]
@@ -171,7 +172,7 @@ def _promised(
 
 
 def _check_anchor(point: Mechanism, settings: Settings) -> None:
-    if point.likelihood == "anchored" and settings.anchor not in NO_TABLE:
+    if point.likelihood.anchors and settings.anchor not in SELF_CONTAINED_ANCHORS:
         raise InputError(
             "A plan carries its anchor: take a pilot, declared values, the last release of the series, or the "
             "reference table (the risk reference), which is frozen with the plan."

@@ -14,7 +14,8 @@ from synth_core.analysis.policy import Policy
 from synth_core.analysis.records.blocks import Block, common_of, parts_of
 from synth_core.analysis.settings import Settings
 from synth_core.errors import InputError
-from synth_core.mechanisms.catalogue import NO_TABLE, find_mechanism
+from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.mechanisms.likelihoods import SELF_CONTAINED_ANCHORS
 from synth_core.release.bounded_text import Markers, parse_document
 from synth_core.release.plan.planned_block import PlannedBlock
 from synth_core.system import limits
@@ -43,8 +44,13 @@ class Chosen(BaseModel):
     def _no_table(cls, value: Any) -> Any:
         if isinstance(value, dict) and LEFT_OUT & set(value):
             raise ValueError(f"must not hold {sorted(LEFT_OUT & set(value))[0]}")
-        if isinstance(value, dict) and value.get("anchor", NO_TABLE[0]) not in NO_TABLE:
-            raise ValueError(f"must not hold an anchor that names a table, but one of {', '.join(NO_TABLE)}")
+        if (
+            isinstance(value, dict)
+            and value.get("anchor", SELF_CONTAINED_ANCHORS[0]) not in SELF_CONTAINED_ANCHORS
+        ):
+            raise ValueError(
+                f"must not hold an anchor that names a table, but one of {', '.join(SELF_CONTAINED_ANCHORS)}"
+            )
         return value
 
     @field_serializer("settings")
@@ -95,7 +101,9 @@ class SettingsFile(Chosen):
 
 def chosen(settings: Settings, mechanisms: Iterable[str], policy: Policy | None = None) -> Chosen:
     """Choices without the names of tables; a rule that requires nothing is left out."""
-    unnamed = {"risk_reference": "current"} | ({} if settings.anchor in NO_TABLE else {"anchor": NO_TABLE[0]})
+    unnamed = {"risk_reference": "current"} | (
+        {} if settings.anchor in SELF_CONTAINED_ANCHORS else {"anchor": SELF_CONTAINED_ANCHORS[0]}
+    )
     return Chosen(
         mechanisms=tuple(mechanisms),
         settings=settings.model_copy(update=unnamed),

@@ -29,7 +29,7 @@ from synth_core.analysis.result import Result
 from synth_core.analysis.setting_words import acting_settings, setting_name, setting_value
 from synth_core.analysis.summary import density, ecdf_points, five_numbers, number_text, plain_numbers
 from synth_core.analysis.utility import ecdf_distance, percentile_words
-from synth_core.mechanisms.catalogue import ADJUSTMENTS, HISTOGRAM, LIKELIHOODS, STANDARDS
+from synth_core.mechanisms.catalogue import ADJUSTMENTS
 from synth_core.mechanisms.guarantee_words import explain
 from synth_core.mechanisms.guarantees import belief_after
 from synth_core.mechanisms.schemes import SCHEMES
@@ -80,12 +80,13 @@ def versions() -> dict[str, str]:
 
 def _mechanism_words(plan: Plan) -> list[str]:
     point = plan.point
-    if point.scheme == HISTOGRAM:
-        return ["Perturbed histogram: counts in bins with Laplace noise, values uniform within a bin"]
+    likelihood = point.likelihood
+    if not likelihood.samples:
+        return [f"{likelihood.label}: {likelihood.method}"]
     found = [SCHEMES[point.scheme].label, *(ADJUSTMENTS[a] for a in point.adjustments)]
-    found.append(LIKELIHOODS[point.likelihood])
-    if point.standard != "whole":
-        found.append(STANDARDS[point.standard])
+    found.append(likelihood.label)
+    if point.standard.of_range:
+        found.append(point.standard.label)
     return [plain, *found] if (plain := in_plain_words(point)) else found
 
 
@@ -159,20 +160,20 @@ def public_report(
         A privacy audit of the plan on a public or simulated table.
     """
     plan, epsilon, place = released.plan, released.epsilon, released.place
-    histogram = plan.point.scheme == HISTOGRAM
-    replaced = epsilon if histogram else 2 * epsilon  # a priori: the measured figure is internal
-    total = epsilon * plan.datasets
-    standing = released.standing
+    likelihood, standing = plan.point.likelihood, released.standing
+    charged = standing.guarantee.charged(plan.datasets)
+    replaced = standing.guarantee.replaced(epsilon)  # a priori: the measured figure is internal
+    odds = replaced * charged
     context = released.context() | {
         "title": f"Synthetic data: {plan.outcome_words}",
         "number": place.number,
         "n": released.synthetic.n_records,
         "m": plan.datasets,
-        "model": "none (a histogram)" if histogram else _models(plan),
+        "model": _models(plan) if likelihood.samples else likelihood.model,
         "mechanism": plan.point.label,
-        "drawing": "" if histogram else DRAWING_WORDS[plan.settings.drawing],
+        "drawing": DRAWING_WORDS[plan.settings.drawing] if likelihood.samples else "",
         "settings": _settings_rows(plan) if standing.open else [],
-        "density_scale": "" if histogram else density_scale,
+        "density_scale": density_scale if likelihood.samples else "",
         "measured": not plan.strict,
         # Of a measured mechanism nothing is said in short: what was measured is internal.
         "lead": suspicion(standing.guarantee, epsilon, replaced, plan.datasets) if plan.strict else "",
@@ -186,12 +187,10 @@ def public_report(
             anchor=released.anchor,
             more=[f"{COVERS}."] if plan.blocks else [],
         ),
-        "total": total,
-        "replaced": replaced * plan.datasets,
-        "beliefs": [(prior, belief_after(prior, replaced * plan.datasets)) for prior in (0.01, 0.1, 0.5)],
-        "factor": f"{math.exp(replaced * plan.datasets):,.1f}"
-        if replaced * plan.datasets < 30
-        else f"e^{replaced * plan.datasets:.0f}",
+        "total": epsilon * charged,
+        "replaced": odds,
+        "beliefs": [(prior, belief_after(prior, odds)) for prior in (0.01, 0.1, 0.5)],
+        "factor": f"{math.exp(odds):,.1f}" if odds < 30 else f"e^{odds:.0f}",
         "tuned_on": TUNED_ON[standing.tuned_on],
         "utility": {_measure_words(k): v for k, v in plan.tuned_on.utility.items()} if standing.open else {},
         "tuned_open": standing.open,

@@ -6,15 +6,10 @@ import streamlit as st
 
 from synth_core.analysis.drawing import DRAWING_WORDS, DRAWINGS
 from synth_core.errors import InputError
-from synth_core.mechanisms.catalogue import (
-    ADJUSTMENTS,
-    LIKELIHOODS,
-    MECHANISMS,
-    STANDARDS,
-    compose,
-    find_mechanism,
-)
+from synth_core.mechanisms.catalogue import ADJUSTMENTS, MECHANISMS, compose, find_mechanism
+from synth_core.mechanisms.likelihoods import LIKELIHOODS
 from synth_core.mechanisms.schemes import SCHEMES
+from synth_core.mechanisms.standards import STANDARDS
 from synth_core.mechanisms.weights import RISK_MAPS
 from synth_core.models import family
 from synth_core.system import limits
@@ -38,9 +33,11 @@ def choose_mechanisms() -> tuple[str, ...]:
         scheme = st.selectbox("Weights", list(SCHEMES), index=2, format_func=lambda s: SCHEMES[s].label)
         adjustments = st.multiselect("Adjustments", list(ADJUSTMENTS), format_func=ADJUSTMENTS.__getitem__)
         likelihood = st.selectbox(
-            "Likelihood", list(LIKELIHOODS), index=1, format_func=LIKELIHOODS.__getitem__
+            "Likelihood", list(LIKELIHOODS), index=1, format_func=lambda key: LIKELIHOODS[key].label
         )
-        standard = st.selectbox("Privacy standard", list(STANDARDS), format_func=STANDARDS.__getitem__)
+        standard = st.selectbox(
+            "Privacy standard", list(STANDARDS), format_func=lambda key: STANDARDS[key].label
+        )
         try:
             made = compose(scheme, tuple(adjustments), likelihood, standard)
         except InputError as error:

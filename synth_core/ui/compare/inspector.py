@@ -57,7 +57,7 @@ def inspect_record(summaries: list[Summary], clicked: int | None) -> None:
                 continue
             i, point = number - 1, find_mechanism(summary["mechanism"])
             bound, limit = result.lipschitz_bounds[i], result.tuned.get("fit_epsilon", s.epsilon) / 2
-            if point.likelihood == "anchored" and result.tuned.get("pilot_records") == result.weights.size:
+            if point.likelihood.anchors and result.tuned.get("pilot_records") == result.weights.size:
                 limit /= 2  # pilot and release each take half
             rows.append(
                 {
@@ -115,7 +115,7 @@ def _columns(settings: Settings, policy: Policy) -> dict[str, Callable[[Summary]
             "guarantee": lambda s: promise(s).label,
             "epsilon": lambda s: s["epsilon"],
             "data_sets": lambda s: s["n_datasets"],
-            "epsilon_total": lambda s: s["epsilon"] * s["n_datasets"],
+            "epsilon_total": lambda s: s["epsilon"] * promise(s).charged(s["n_datasets"]),
         }
         | {name: operator.itemgetter(name) for name in plain}
         | {

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from synth_core.figures.compare import compare_figures
-from synth_core.mechanisms.catalogue import HISTOGRAM, find_mechanism
+from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.mechanisms.guarantee_words import neighbour_words
 from synth_core.ui.compare import play, subgroups
 from synth_core.ui.compare.briefing import briefing_menu
@@ -33,9 +33,9 @@ def show_results(chosen: tuple[str, ...]) -> None:
     play.go_on(shown)
     if not shown.summaries:
         return
-    schemes = {find_mechanism(s["mechanism"]).scheme for s in shown.summaries}
-    if HISTOGRAM in schemes and len(schemes) > 1:  # two kinds of neighbours side by side
-        st.caption(neighbour_words(schemes))
+    mechanisms = [find_mechanism(s["mechanism"]) for s in shown.summaries]
+    if len({mechanism.neighbour for mechanism in mechanisms}) > 1:
+        st.caption(neighbour_words(mechanisms))
     if shown.current:  # an older picture is of other records, perhaps
         inspect_record(shown.summaries, shown.clicked)
     with st.container(horizontal=True):

@@ -13,7 +13,7 @@ from synth_core.experiments.explore.sweep import duration, seconds_per_point
 from synth_core.figures.check import check_figures
 from synth_core.figures.parts import statistic_label
 from synth_core.jobs.tasks import check_task, sensitivity_task
-from synth_core.mechanisms.catalogue import HISTOGRAM, find_mechanism
+from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system.cache import content_key
 from synth_core.ui.shared.board import board
 from synth_core.ui.shared.waiting import wait_for
@@ -112,7 +112,7 @@ def show_check(settings: Settings, column: str | None, level: str | None, above:
 def show_sensitivity(settings: Settings) -> None:
     """The same mechanism under narrower and wider priors."""
     browser = session.current()
-    mechanisms = [m for m in browser.choices.mechanisms if m != HISTOGRAM]
+    mechanisms = [m for m in browser.choices.mechanisms if find_mechanism(m).likelihood.samples]
     if not mechanisms:
         st.caption("Choose a mechanism on the page Compare first.")
         return

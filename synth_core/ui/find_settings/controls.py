@@ -14,7 +14,7 @@ from synth_core.experiments.explore.refine import refined
 from synth_core.experiments.explore.sweep import Planned, Sweep, duration, estimate, plan
 from synth_core.experiments.explore.wording import frontier_points
 from synth_core.jobs.tasks import point_task
-from synth_core.mechanisms.catalogue import HISTOGRAM, MECHANISMS, find_mechanism
+from synth_core.mechanisms.catalogue import MECHANISMS, find_mechanism
 from synth_core.system import limits
 from synth_core.ui.server.manager import manager
 from synth_core.ui.shared import background
@@ -53,15 +53,22 @@ def choose_map() -> Asked | None:
     if possible:
         _choose_sweeps(choices, possible)
     settings = session.settings(match_epsilon=None)
-    if HISTOGRAM in chosen and settings.bounds is None:
-        st.caption("Histogram is left out: it needs declared bounds, on the Data page.")
-    mapped = [m for m in chosen if m != HISTOGRAM or settings.bounds is not None]
+    unbounded = [] if settings.bounds is not None else [m for m in chosen if _needs_bounds(m)]
+    for mechanism in unbounded:
+        st.caption(
+            f"{find_mechanism(mechanism).label} is left out: it needs declared bounds, on the Data page."
+        )
+    mapped = [m for m in chosen if m not in unbounded]
     if not mapped:
         st.info("Choose at least one mechanism.")
         return None
     explore = session.choices().explore
     sweeps = [Sweep(name, *getattr(explore.sweeps, name)) for name in possible if name in explore.swept]
     return Asked(mapped, measure(), settings, sweeps)
+
+
+def _needs_bounds(mechanism: str) -> bool:
+    return find_mechanism(mechanism).likelihood.needs_bounds
 
 
 def _choose_sweeps(choices: Choices, possible: list[str]) -> None:

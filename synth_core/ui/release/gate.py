@@ -54,7 +54,7 @@ def release_step(plan: Plan | None, table: Table | None, outcome: ReleaseOutcome
     if release_actions.stand_in_the_way(outcome.checks) and not outcome.archives:
         st.caption("A check has failed: see step 3.")
         return
-    charge = plan.target_epsilon * plan.datasets
+    charge = plan.target_epsilon * plan.guarantee.charged(plan.datasets)
     sets = f" ({plan.datasets} data sets of {plan.target_epsilon:g} each)" if plan.datasets > 1 else ""
     st.markdown(
         f"**ε = {charge:g}**{sets} will be charged to the series **{plain(plan.series)}** for {plain(table.name)}. It "

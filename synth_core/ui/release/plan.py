@@ -181,7 +181,7 @@ def show_plan(plan: Plan) -> None:
     )
     missing = f" Values that mean missing: {plain(', '.join(plan.missing))}." if plan.missing else ""
     anchor = ""
-    if plan.point.likelihood == "anchored" and s.reads_series:
+    if plan.point.likelihood.anchors and s.reads_series:
         own = "the first at noisy counts" if s.reads_counts else "the first after a pilot"
         anchor = f" Each release is anchored at those before it, {own}."
     st.caption(

@@ -16,7 +16,7 @@ from synth_core.analysis.records.blocks import OPTIONS, Block
 from synth_core.analysis.settings import MODEL_OPTIONS, Settings, make_settings
 from synth_core.data.examples import EXAMPLES
 from synth_core.errors import InputError
-from synth_core.mechanisms.catalogue import MECHANISMS, OF_A_TABLE, TUNING
+from synth_core.mechanisms.catalogue import DECLARED_FOR_A_TABLE, MECHANISMS, TUNING
 from synth_core.models import OwnProgram, family
 from synth_core.release.plan.settings_file import Scenario
 from synth_core.system import limits
@@ -256,7 +256,7 @@ def first_choices() -> Choices:
 
 
 # What a preset sets anew; with the sampler's, what outlasts a table. In the order of the fields.
-PRESET_SETTINGS = tuple(name for name in Settings.model_fields if name in TUNING - OF_A_TABLE)
+PRESET_SETTINGS = tuple(name for name in Settings.model_fields if name in TUNING - DECLARED_FOR_A_TABLE)
 LASTING = (*PRESET_SETTINGS, "percentiles", "draws", "warmup", "chains", "seed", "datasets", "drawing")
 
 

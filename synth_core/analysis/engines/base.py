@@ -1,0 +1,80 @@
+"""What makes the synthetic values of a likelihood that samples no posterior of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from synth_core.analysis.fits import Fits
+from synth_core.mechanisms.histogram import Noise
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What an engine may read. Confidential.
+
+    Attributes
+    ----------
+    parts : tuple of Fits
+        Of each sensitive variable in order: its table, settings, model and selection, the cache, and where
+        progress goes. Of one variable, one.
+    rng : callable
+        Random numbers of a stream: of the release's secret, or of the seed.
+    noise : callable
+        What adds noise to counts: opendp's, which has no seed, but for studies of simulated tables.
+    """
+
+    parts: tuple[Fits, ...]
+    rng: Callable[..., np.random.Generator]
+    noise: Noise
+
+
+@dataclass(frozen=True)
+class Synthesis:
+    """Synthetic values, and what is promised for them.
+
+    Attributes
+    ----------
+    synthetic : tuple of arrays of shape (n_datasets, n_records)
+        Of each part.
+    epsilon : float
+        Of everything sensitive about one record, for the neighbours that the guarantee names; all data sets
+        together where it charges one.
+    tuned : dict
+        What was chosen on the measurements: plain numbers for a result.
+    sentence : str
+        What was measured, for the guarantee's text; empty where the guarantee says it.
+    """
+
+    synthetic: tuple[Array, ...]
+    epsilon: float
+    tuned: dict[str, int | float] = field(default_factory=dict)
+    sentence: str = ""
+
+
+class Engine(Protocol):
+    """Measures a table with noise, and makes synthetic values of the measurements."""
+
+    def synthesize(self, inputs: Inputs, label: str) -> Synthesis:
+        """The data sets of a release.
+
+        Noise without a seed must be kept in the cache by what it was added to: the same release asked for again
+        gets the same values.
+
+        Raises
+        ------
+        InputError
+            If the variables or settings cannot be used; `label` names the mechanism.
+        """
+
+    def more(self, inputs: Inputs, epsilon: float, count: int, rng: np.random.Generator) -> Array:
+        """Synthetic values of the first part for maps and bands, of shape (count, n_records).
+
+        Each as one data set of a release at `epsilon` would be.
+        """

@@ -1,0 +1,50 @@
+"""The engine of the perturbed histogram: noisy counts of the bins of one variable."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from synth_core.analysis.engines.base import Array, Inputs, Synthesis
+from synth_core.errors import InputError
+from synth_core.mechanisms import histogram
+from synth_core.system.cache import content_key
+
+
+class HistogramEngine:
+    """Draws noise for each data set, and values uniform within the noisy bins."""
+
+    def synthesize(self, inputs: Inputs, label: str) -> Synthesis:
+        (fits,) = inputs.parts
+        s = fits.settings
+        if not fits.model.ordered:
+            raise InputError(
+                f"{label}: its bins divide amounts, and '{s.outcome}' has categories. Take another mechanism."
+            )
+        outcome = fits.model.records.outcome
+        # The noise has no seed: cached by what it is added to, it is not drawn anew (and ε not
+        # spent again) because a percentile or a sampler setting moved.
+        key = content_key(
+            kind="histogram",
+            table=fits.table.fingerprint,
+            outcome=outcome,
+            bounds=s.bounds,
+            epsilon=s.epsilon,
+            bins=s.bins,
+            datasets=s.datasets,
+            seed=s.seed,
+        )
+
+        def compute() -> dict[str, Any]:
+            fits.progress("adding noise to the histogram", 0.0)
+            rng = inputs.rng(31)
+            sets = histogram.synthesize(outcome, s.bounds, s.epsilon, s.bins, s.datasets, rng, inputs.noise)
+            return {"synthetic": sets}
+
+        return Synthesis((fits.cache.get_or_compute(key, compute)[0]["synthetic"],), s.epsilon)
+
+    def more(self, inputs: Inputs, epsilon: float, count: int, rng: np.random.Generator) -> Array:
+        (fits,) = inputs.parts
+        s = fits.settings
+        return histogram.synthesize(fits.model.records.outcome, s.bounds, epsilon, s.bins, count, rng)

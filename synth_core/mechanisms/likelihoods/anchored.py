@@ -1,0 +1,57 @@
+"""Anchored censoring: what a record says of θ beyond what it says of a fixed anchor is clamped (anchored.md)."""
+
+from __future__ import annotations
+
+from synth_core.mechanisms.guarantees import SUPPORT, Guarantee, bounded_range_rho
+from synth_core.mechanisms.likelihoods.base import Likelihood, NamedPoint
+from synth_core.mechanisms.likelihoods.papers import CENSORED
+
+SERIES_ANCHORS = ("series", "counts+series")  # what a series released before
+SELF_CONTAINED_ANCHORS = (
+    "pilot",
+    "counts",
+    "values",
+    "reference",
+    *SERIES_ANCHORS,
+)  # name no table of their own
+
+_DECLARED = frozenset({"anchor", "anchor_values", "guess", "guess_zeros", "pilot_share", "counts_share"})
+_LIMITS = (
+    SUPPORT
+    + "It covers one record's value withheld; one replaced costs at most 2ε. It rests on an anchor that was fixed "
+    "without this table, or paid for: people in a table that the anchor came from are not covered. Settings chosen by "
+    "looking at results on confidential data are themselves data-dependent."
+)
+
+ANCHORED = Likelihood(
+    "anchored",
+    "Censored at ±ε/2 around an anchor",
+    "each record's influence beyond an anchor capped",
+    Guarantee(
+        "anchored",
+        "ε-DP",
+        2,
+        "No table and no record can exceed ε: what every record says of θ beyond what it says of a fixed anchor is "
+        "clamped to ±ε/2.",
+        _LIMITS,
+        rho=bounded_range_rho,
+    ),
+    Guarantee(
+        "anchored_weighted",
+        "ε-DP",
+        2,
+        "No table and no record can exceed ε: what every record, weighted, says of θ beyond what it says of a "
+        "fixed anchor is clamped to ±ε/2.",
+        _LIMITS,
+        rho=bounded_range_rho,
+    ),
+    clamp=lambda fit: fit.anchored,
+    no_range=CENSORED.no_range,
+    settings=_DECLARED | {"anchor_weight", "anchor_records"},
+    declared=_DECLARED,
+    anchors=True,
+    named=(
+        NamedPoint("anchored", "Anchored"),
+        NamedPoint("anchored_weighted", "Anchored weighted", "likelihood"),
+    ),
+)

@@ -1,0 +1,42 @@
+"""The papers' likelihoods: the pseudo likelihood as it is, and censored at ±ε/2 (Censor, section 3)."""
+
+from __future__ import annotations
+
+from synth_core.mechanisms.censoring import Censoring
+from synth_core.mechanisms.guarantees import SUPPORT, Guarantee, bounded_range_rho
+from synth_core.mechanisms.likelihoods.base import Likelihood, NamedPoint
+
+_LIMITS = (
+    SUPPORT + "It covers one record's value withheld; one replaced costs at most 2ε. Settings chosen by "
+    "looking at results on confidential data are themselves data-dependent."
+)
+
+PLAIN = Likelihood("plain", "Plain pseudo likelihood")
+CENSORED = Likelihood(
+    "censored",
+    "Censored at ±ε/2",
+    "each record's influence capped",
+    Guarantee(
+        "censored",
+        "ε-DP",
+        2,
+        "No table and no record can exceed ε: every term of the likelihood is clamped to ±ε/2.",
+        _LIMITS,
+        rho=bounded_range_rho,
+    ),
+    Guarantee(
+        "censored_weighted",
+        "ε-DP",
+        2,
+        "No table and no record can exceed ε: every weighted term of the likelihood is clamped to ±ε/2.",
+        _LIMITS,
+        rho=bounded_range_rho,
+    ),
+    clamp=lambda fit: Censoring(fit.epsilon / 2),
+    no_range="No guarantee is known for a censored likelihood under a sensitive range: "
+    "censoring bounds every term over the whole range already.",
+    named=(
+        NamedPoint("censored", "Censored"),
+        NamedPoint("censored_weighted", "Censored weighted", "likelihood"),
+    ),
+)
