@@ -147,5 +147,5 @@ def test_what_replacing_costs_is_said_of_strict_mechanisms_only(analysis):
 
 
 def test_a_claim_of_one_variable_is_refused_for_blocks(analysis):
-    with pytest.raises(InputError, match="one variable, its bins"):
+    with pytest.raises(InputError, match="about one sensitive variable"):
         run_audit(analysis, AuditRequest(("histogram",), 1_000))
