@@ -186,14 +186,14 @@ def require_several(mechanism: Mechanism, matched: bool = False) -> None:
     Parameters
     ----------
     matched : bool
-        Whether the mechanism is to be tuned until its epsilon equals another's.
+        Whether others are to be tuned until their epsilon equals this mechanism's.
 
     Raises
     ------
     InputError
         With the one sentence that says why.
     """
-    because = mechanism.one_variable or ("solving for another mechanism's ε" if matched else "")
+    because = mechanism.one_variable or ("matching the ε of others to it" if matched else "")
     if because:
         raise InputError(
             f"{mechanism.label}: {because} is about one sensitive variable. With several, take a mechanism of the "

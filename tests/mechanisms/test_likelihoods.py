@@ -171,7 +171,7 @@ def test_several_variables_are_refused_in_one_sentence_from_one_place():
         "histogram": ": dividing it into bins is about one sensitive variable. With several, take a mechanism of the "
         "whole range with an ε of its own.",
     }
-    with pytest.raises(InputError, match="solving for another mechanism's ε is about one sensitive variable"):
+    with pytest.raises(InputError, match="matching the ε of others to it is about one sensitive variable"):
         require_several(find_mechanism("weighted"), matched=True)
 
 

@@ -212,9 +212,11 @@ class RecordsAnalysis:
         self.common, self.parts = common, parts_of(blocks, common)
         settings = self.parts[0].settings
         self.predictors, self.seed, self.datasets = settings.predictors, settings.seed, settings.datasets
-        if settings.match_epsilon or settings.risk_span or settings.anchor in NO_ANCHORS:
+        if settings.match_epsilon:
+            require_several(find_mechanism(settings.match_epsilon), matched=True)
+        if settings.risk_span or settings.anchor in NO_ANCHORS:
             raise InputError(
-                "Blocks take no ε to match, no declared span of the risk, and no anchor of values or of a series: each "
+                "Blocks take no declared span of the risk, and no anchor of values or of a series: each "
                 "is of a single fit."
             )
         self.records: WholeRecords = whole_records(table, blocks, self.predictors)
