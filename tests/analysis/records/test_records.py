@@ -188,7 +188,7 @@ def test_bad_blocks_are_refused_in_words(table, cache):
     refused(r"'work' has .* none of its 3 declared categories \(first in row",
             Block("work", "categorical", WORK.options))  # fmt: skip
     refused("'income' must be a number", Block("income", "two_part"))
-    refused("of a single fit", SEX, match_epsilon="weighted")
+    refused("about one sensitive variable", SEX, match_epsilon="weighted")
     refused("Block 'income': Setting unit", Block("income", "two_part", {"unit": -1.0}, ("N",)))
     empty = Table("t", people(1).assign(income="N"))
     with pytest.raises(InputError, match="'income' has no value"):
