@@ -193,7 +193,7 @@ def test_bad_blocks_are_refused_in_words(table, cache):
     empty = Table("t", people(1).assign(income="N"))
     with pytest.raises(InputError, match="'income' has no value"):
         whole_records(empty, BLOCKS, ("age",))
-    with pytest.raises(InputError, match="one variable, its bins or its sensitive range"):
+    with pytest.raises(InputError, match="about one sensitive variable"):
         RecordsAnalysis(table, (SEX,), COMMON, cache).run("range_averaged")
 
 
