@@ -18,7 +18,7 @@ from synth_core.analysis.fits import Fits
 from synth_core.data.earlier import Earlier
 from synth_core.errors import InputError
 from synth_core.mechanisms.noise import laplace
-from synth_core.models import build_model
+from synth_core.models import BY_BRACKETS, build_model
 from synth_core.models.categories import OfCategories
 
 Array = NDArray[np.float64]
@@ -155,7 +155,7 @@ def counted(fits: Fits) -> OfCategories:
         edges = model.guess_edges(*s.guess)
         # What lies beyond a guess counts in its last brackets: a rule that reads a value alone.
         records = records.with_outcome(np.clip(records.outcome, edges[0], edges[-1]))
-    found = build_model("bracketed", records, bracket_edges=edges)
+    found = build_model(BY_BRACKETS, records, bracket_edges=edges)
     assert isinstance(found, OfCategories)
     return found
 

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from synth_core.models import MODELS, family
+
 FITS_WITHIN, ROUGHLY_WITHIN = 0.02, 0.05  # largest difference of the distribution functions
 KOLMOGOROV_95 = 1.358  # sqrt(n) times that difference stays below it in 95 % of samples of a true model
 
@@ -27,13 +29,6 @@ class FitVerdict:
     difference: float
     words: str
     advice: str
-
-
-ALTERNATIVES = {
-    "two_part": "two-part regression for many zeros, on asinh for losses",
-    "mixture": "a normal mixture for several bumps or long tails",
-    "negative_binomial": "negative binomial regression for counts",
-}
 
 
 def fit_verdict(check: dict[str, Any], model: str = "") -> FitVerdict:
@@ -82,8 +77,8 @@ def fit_verdict(check: dict[str, Any], model: str = "") -> FitVerdict:
             "No mechanism will be closer to the data than that. Look where the dots leave their bars; another model, "
             "scale or predictor may do better.",
         )
-    others = ", ".join(words for name, words in ALTERNATIVES.items() if name != model)
-    scale = "another scale of it, or " if model in ("two_part", "mixture") else ""
+    others = ", ".join(each.remedy for name, each in MODELS.items() if each.remedy and name != model)
+    scale = "another scale of it, or " if model and "transformation" in family(model).uses else ""
     return FitVerdict(
         "misfit",
         difference,

@@ -11,7 +11,7 @@ import numpy as np
 from synth_core.analysis.traits import Traits, traits_of
 from synth_core.data.table import FEW_CODES, Table, numeric_outcome
 from synth_core.errors import InputError
-from synth_core.models import family
+from synth_core.models import family, proposed
 
 KINDS = {
     "amounts": "Amounts, all above zero",
@@ -26,9 +26,6 @@ LOOKED = (
     "from public knowledge where you can, or say on Release that the plan was tuned on the confidential data."
 )
 MANY_ZEROS = 0.01  # share of the records above which zeros get a probability of their own beside losses
-# Of a typical value: on money columns of the ACS and the Consumer Expenditure Survey one bell curve is then closest. A
-# mixture has more of them: a full typical value keeps heaps of small values from becoming components of their own.
-LINEAR_WITHIN = 0.5
 OVERDISPERSED = 1.5  # variance over mean of counts, above which Poisson is too narrow
 LARGE_SPIKE = 0.05  # share of the records with a top code, above which no smooth model fits
 UNEVEN_LOGS = 0.3  # Kelly's skewness of the logarithms, above which one bell curve is doubtful
@@ -120,72 +117,40 @@ def advise_table(table: Table, outcome: str, regression: bool = False) -> Advice
         return Advice({}, (why,), leak)
     kind = _kind_of(found)
     settings, reason = _proposed(kind, regression)
-    if kind == "counts" and found.dispersion < OVERDISPERSED:
-        settings["model"], reason = (
-            "poisson",
-            "Counts that vary about as much as their mean: Poisson regression.",
-        )
-    if kind == "losses" and found.zeros < MANY_ZEROS * found.n:
-        settings |= {"model": "mixture", "zero_part": False}
-        reason = (
-            "Losses are no zeros, and there are too few zeros for a part of their own: a normal mixture on asinh takes "
-            "both signs. It needs minutes."
-        )
     typical = None if found.typical == 0 else found.typical
     reasons = (*found.sentences, reason, *_in_unit(settings, typical), *_beyond(found, settings))
     return Advice(settings, reasons, leak)
 
 
 def _kind_of(found: Traits) -> str:
+    """The kind of the values: one of `KINDS`, or a finer one that only a look can tell."""
     if found.inside_unit:
         return "share"
     if found.losses:
-        return "losses"
+        return "losses_without_zeros" if found.zeros < MANY_ZEROS * found.n else "losses"
     if found.counts:
-        return "counts"
+        return "even_counts" if found.dispersion < OVERDISPERSED else "counts"
     return "zeros" if found.zeros else "amounts"
 
 
 def _proposed(kind: str, regression: bool) -> tuple[dict[str, Any], str]:
-    """The model of a kind, and why."""
-    if kind == "share":
-        return (
-            {"model": "beta_regression" if regression else "beta", "bounds": (0.0, 1.0)},
-            "A share lies between 0 and 1 by definition, so these bounds give nothing away: a beta model.",
-        )
-    if kind == "counts":
-        return {
-            "model": "negative_binomial"
-        }, "Counts that vary more than their mean: negative binomial regression."
-    if kind == "losses":
-        return (
-            {"model": "two_part", "transformation": "asinh"},
-            "Losses are no zeros: asinh takes them with the gains, and zeros have a probability of their own.",
-        )
-    if kind == "zeros":
-        return (
-            {"model": "two_part", "transformation": "log", "offset": 0.0},
-            "Zeros have a probability of their own; the other amounts are modelled on the logarithm.",
-        )
-    return {
-        "model": "lognormal",
-        "offset": 0.0,
-    }, "Amounts above zero, mostly with a long upper tail: the logarithm."
+    """The model of a kind with its settings, and why."""
+    model, proposal = proposed(kind, regression)
+    return {"model": model.name} | dict(proposal.settings), proposal.reason
 
 
 def _in_unit(settings: dict[str, Any], typical: float | None) -> list[str]:
     """Add the unit and the scale of asinh, which a typical value gives; the sentence on them."""
-    asinh, wants = settings.get("transformation") == "asinh", family(settings["model"]).uses
-    if "unit" not in wants:
+    asinh, model = settings.get("transformation") == "asinh", family(settings["model"])
+    if "unit" not in model.uses:
         return []
     if typical is None:
         return ["Say a typical value, and a unit of its order is proposed: Δ and ε depend on the unit."]
     settings["unit"] = 10.0 ** math.floor(math.log10(abs(typical)))
     text = f"The unit of the density is of the order of a typical value, {settings['unit']:,g}: Δ and ε depend on it."
     if asinh:
-        mixture = settings["model"] == "mixture"
-        settings["asinh_scale"] = rounded((1.0 if mixture else LINEAR_WITHIN) * abs(typical))
-        near = "a typical value" if mixture else "half a typical value"
+        settings["asinh_scale"] = rounded(model.asinh_within * abs(typical))
+        near = "a typical value" if model.asinh_within == 1 else "half a typical value"
         text += f" asinh is about linear within {settings['asinh_scale']:,g}, a round number near {near}."
     return [text]
 
@@ -217,7 +182,7 @@ def _beyond(found: Traits, settings: dict[str, Any]) -> list[str]:
         more.append(
             "Synthetic values do not heap on round numbers; round them in the plan, or in what is published."
         )
-    if settings["model"] in ("lognormal", "two_part") and abs(found.log_skewness) > UNEVEN_LOGS:
+    if family(settings["model"]).bell and abs(found.log_skewness) > UNEVEN_LOGS:
         more.append(
             "The logarithms are skewed too: if the fit is bad, take a normal mixture, which needs minutes."
         )

@@ -15,7 +15,7 @@ from synth_core.mechanisms.guarantee_words import DECLARED_SPAN
 from synth_core.mechanisms.likelihoods import SERIES_ANCHORS
 from synth_core.mechanisms.ranges import Brackets, Tail, check_brackets, check_range
 from synth_core.mechanisms.schemes import SCHEMES
-from synth_core.models import MODELS, Options, family
+from synth_core.models import MODELS, Options, OwnProgram, family
 from synth_core.models.bracketed import check_edges
 from synth_core.system import limits
 
@@ -242,7 +242,7 @@ class Settings(BaseModel):
             raise ValueError("the lower bound must be smaller than the upper bound")
         if self.bounds is not None and not abs(self.bounds[0]) + abs(self.bounds[1]) < 1e300:
             raise ValueError("the bounds must be finite and below 1e300")
-        if (self.program is None) != (self.model != "own"):
+        if (self.program is None) != (self.model != OwnProgram.name):
             raise ValueError("the model 'own' and a Stan program are given together or not at all")
         if (self.anchor == "values") != (self.anchor_values is not None):
             raise ValueError("the anchor 'values' and the values are given together or not at all")
@@ -289,6 +289,11 @@ class Settings(BaseModel):
     def model_options(self) -> dict[str, Any]:
         """The options of the model, as `build_model` takes them."""
         return self.model_dump(include=MODEL_OPTIONS)
+
+    @property
+    def options(self) -> Options:
+        """The options of the model that its family knows."""
+        return Options(**self.model_options).only(family(self.model).uses)
 
     @property
     def sampler(self) -> Sampler:

@@ -21,6 +21,7 @@ from synth_core.cli.settings_arguments import given_settings, option_name
 from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.models import USUAL
 from synth_core.system.text_table import aligned
 
 OF_A_BLOCK = {"outcome", "model", "program", "guess"} | MODEL_OPTIONS - {"prior_scale"}
@@ -132,7 +133,7 @@ def records_of(
     """The same of given blocks and of what they have in common; raises InputError."""
     from synth_core.system.cache import results_cache
 
-    chosen = make_settings(**common | {"outcome": blocks[0].name, "model": "lognormal"})
+    chosen = make_settings(**common | {"outcome": blocks[0].name, "model": USUAL})
     table = table_of(args, args.data) if table is None else table
     reference = load_reference(chosen, args.data_seed, table)
     if isinstance(reference, RiskMap):

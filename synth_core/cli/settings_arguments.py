@@ -17,7 +17,7 @@ from synth_core.analysis.settings import Settings, make_settings
 from synth_core.cli.data import chosen_columns
 from synth_core.errors import InputError
 from synth_core.mechanisms.ranges import Brackets, read_brackets
-from synth_core.models import OwnProgram
+from synth_core.models import USUAL, OwnProgram
 from synth_core.models.own.sandbox import approve, require_enabled
 from synth_core.release.bounded_text import read_limited
 from synth_core.system import limits
@@ -98,7 +98,7 @@ def settings_from(args: argparse.Namespace, data: str, leave_out: Collection[str
     """
     given = given_settings(args)
     example, outcome, predictors = chosen_columns(data, args.outcome, args.predictors)
-    usual: dict[str, Any] = {"model": "lognormal"}
+    usual: dict[str, Any] = {"model": USUAL}
     if example:
         usual = {"model": example.model, "bounds": example.bounds}
         if outcome == example.outcome and "model" not in given:

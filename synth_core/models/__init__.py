@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from synth_core.errors import InputError
-from synth_core.models.base import Draws, Model, Options, Records, Refit
+from synth_core.models.base import Draws, Model, Options, Proposal, Records, Refit
 from synth_core.models.beta import Beta
 from synth_core.models.beta_regression import BetaRegression
 from synth_core.models.bracketed import Bracketed
@@ -38,6 +38,9 @@ MODELS: dict[str, type[Model]] = {
     )
 }
 
+USUAL = Lognormal.name  # of a number, before anything is known of it
+OF_CATEGORIES = Categorical.name  # of a variable with categories
+BY_BRACKETS = Bracketed.name  # of an amount that is counted by brackets
 PROGRAMS = tuple(dict.fromkeys(model.program for model in MODELS.values()))  # their Stan programs
 
 
@@ -46,6 +49,24 @@ def family(name: str) -> type[Model]:
     if name != OwnProgram.name and name not in MODELS:
         raise InputError(f"There is no model '{name}'; there are: {', '.join(MODELS)}.")
     return OwnProgram if name == OwnProgram.name else MODELS[name]
+
+
+def proposed(kind: str, regression: bool) -> tuple[type[Model], Proposal]:
+    """The family that is proposed for a kind of variable, and with what.
+
+    Parameters
+    ----------
+    kind : str
+        One that a family names in `proposals`.
+    regression : bool
+        Whether there are predictors.
+    """
+    return next(
+        (model, proposal)
+        for model in MODELS.values()
+        if (proposal := model.__dict__.get("proposals", {}).get(kind)) is not None
+        and proposal.regression in (None, regression)
+    )
 
 
 def build_model(
@@ -67,14 +88,19 @@ def build_model(
 
 
 __all__ = [
+    "BY_BRACKETS",
     "MODELS",
+    "OF_CATEGORIES",
     "PROGRAMS",
+    "USUAL",
     "Draws",
     "Model",
     "Options",
     "OwnProgram",
+    "Proposal",
     "Records",
     "Refit",
     "build_model",
     "family",
+    "proposed",
 ]

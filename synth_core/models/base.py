@@ -198,6 +198,25 @@ class Options:
         return Options(**{name: getattr(self, name) for name in (*uses, "prior_scale", "program")})
 
 
+@dataclass(frozen=True)
+class Proposal:
+    """What a family is proposed with for a kind of variable.
+
+    Attributes
+    ----------
+    reason : str
+        A sentence for the analyst.
+    settings : tuple of (name, value)
+        Settings beside the model itself.
+    regression : bool, optional
+        Only with predictors, or only without; None whatever there is.
+    """
+
+    reason: str
+    settings: tuple[tuple[str, Any], ...] = ()
+    regression: bool | None = None
+
+
 class Model(ABC):
     """A synthesizer family bound to its options and to one table's records.
 
@@ -228,10 +247,24 @@ class Model(ABC):
     takes_guess: ClassVar[bool] = True  # `guess` makes parameters of a guess
     needs_guess: ClassVar[bool] = True  # of numbers; else `guess` knows without
     restart_parameters: tuple[str, ...] = ()  # what a later fit needs to start from this one
+    proposals: ClassVar[Mapping[str, Proposal]] = {}  # by kind of variable, see `analysis.model_advice.KINDS`
+    remedy: ClassVar[str] = (
+        ""  # what it is, and what for, where another model does not fit; empty: it is not advised
+    )
+    bell: ClassVar[bool] = False  # one normal curve on the transformed scale: skewness there is misfit
+    # Of a typical value, the scale of asinh that is proposed: on money columns of the ACS and the Consumer Expenditure
+    # Survey one bell curve is closest at a half. A mixture has more of them: a full typical value keeps heaps of small
+    # values from becoming components of their own.
+    asinh_within: ClassVar[float] = 0.5
 
     def __init__(self, records: Records, options: Options):
         self.records = records
         self.options = options
+
+    @classmethod
+    def has_zeros(cls, options: Options) -> bool:
+        """Whether zeros have a probability of their own under these options."""
+        return False
 
     @property
     @abstractmethod

@@ -12,10 +12,23 @@ from synth_core.errors import InputError
 from synth_core.mechanisms.bounds import Rows
 from synth_core.mechanisms.censoring import Censoring
 from synth_core.mechanisms.fast_bounds import LinearFamily
-from synth_core.models.base import GUESS_STEPS, OPEN, Array, Draws, Model, Options, Records, distinct_columns
+from synth_core.models.base import (
+    GUESS_STEPS,
+    OPEN,
+    Array,
+    Draws,
+    Model,
+    Options,
+    Proposal,
+    Records,
+    distinct_columns,
+)
 from synth_core.models.beta_coordinates import ClampedBeta
 
 LAMBDA_LOWER, LAMBDA_SHAPE = 0.1, 1.5
+
+
+SHARE_BOUNDS = "A share lies between 0 and 1 by definition, so these bounds give nothing away: a beta model."
 
 
 class BetaFamily(Model):
@@ -106,6 +119,9 @@ class Beta(BetaFamily):
     name = "beta"
     label = "Beta"
     program = "beta.stan"
+    proposals = {  # noqa: RUF012
+        "share": Proposal(SHARE_BOUNDS, (("bounds", (0.0, 1.0)),), regression=False)
+    }
     uses_predictors = False
     parameters = ("a", "b")
     metric = "unit_e"

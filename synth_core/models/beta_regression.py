@@ -10,8 +10,8 @@ import scipy
 from synth_core.mechanisms.bounds import Rows
 from synth_core.mechanisms.censoring import Censoring
 from synth_core.mechanisms.fast_bounds import LinearFamily
-from synth_core.models.base import Array, Draws, Options, Records
-from synth_core.models.beta import LAMBDA_LOWER, LAMBDA_SHAPE, BetaFamily
+from synth_core.models.base import Array, Draws, Options, Proposal, Records
+from synth_core.models.beta import LAMBDA_LOWER, LAMBDA_SHAPE, SHARE_BOUNDS, BetaFamily
 from synth_core.models.coordinates import penalised_estimate, row_sums, whitening
 
 SLOPE_SCALE = 2.5
@@ -27,6 +27,9 @@ class BetaRegression(BetaFamily):
     name = "beta_regression"
     label = "Beta regression"
     program = "beta_regression.stan"
+    proposals = {  # noqa: RUF012
+        "share": Proposal(SHARE_BOUNDS, (("bounds", (0.0, 1.0)),), regression=True)
+    }
     parameters = ("beta", "lambda")
 
     def __init__(self, records: Records, options: Options):

@@ -28,6 +28,11 @@ class Bracketed(OrderedLogit):
     discrete = False
     ordered = True
 
+    @classmethod
+    def has_zeros(cls, options: Options) -> bool:
+        """Whether 0 is a bracket of its own."""
+        return options.bracket_edges.count(0.0) == 2
+
     def __init__(self, records: Records, options: Options):
         self.edges = np.asarray(options.bracket_edges, dtype=float)
         super().__init__(records, options)

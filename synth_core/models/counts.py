@@ -12,7 +12,7 @@ from synth_core.errors import InputError
 from synth_core.mechanisms.bounds import Rows
 from synth_core.mechanisms.censoring import Censoring
 from synth_core.mechanisms.fast_bounds import LinearFamily
-from synth_core.models.base import Array, Draws, Model, Options, Records, distinct_columns
+from synth_core.models.base import Array, Draws, Model, Options, Proposal, Records, distinct_columns
 from synth_core.models.coordinates import penalised_estimate, row_sums, whitening
 
 SLOPE_SCALE = 5.0
@@ -127,6 +127,9 @@ class Poisson(CountModel):
     name = "poisson"
     label = "Poisson regression"
     program = "poisson.stan"
+    proposals = {  # noqa: RUF012
+        "even_counts": Proposal("Counts that vary about as much as their mean: Poisson regression.")
+    }
     parameters = ("beta",)
 
     def stan_data(self, weights: Array, censoring: Censoring | None = None) -> dict[str, Any]:
@@ -180,6 +183,10 @@ class NegativeBinomial(CountModel):
     name = "negative_binomial"
     label = "Negative binomial regression"
     program = "negative_binomial.stan"
+    remedy = "negative binomial regression for counts"
+    proposals = {  # noqa: RUF012
+        "counts": Proposal("Counts that vary more than their mean: negative binomial regression.")
+    }
     parameters = ("beta", "phi")
 
     def stan_data(self, weights: Array, censoring: Censoring | None = None) -> dict[str, Any]:

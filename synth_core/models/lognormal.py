@@ -15,7 +15,17 @@ from synth_core.errors import InputError
 from synth_core.mechanisms.bounds import Rows
 from synth_core.mechanisms.censoring import Censoring
 from synth_core.mechanisms.fast_bounds import LinearFamily
-from synth_core.models.base import GUESS_STEPS, Array, Draws, Model, Options, Records, Refit, distinct_columns
+from synth_core.models.base import (
+    GUESS_STEPS,
+    Array,
+    Draws,
+    Model,
+    Options,
+    Proposal,
+    Records,
+    Refit,
+    distinct_columns,
+)
 from synth_core.models.clamped_mode import ClampedNormal, factor_of_covariance, spread_of_log_sigma
 from synth_core.models.coordinates import row_sums
 from synth_core.models.settled import Terms, settle
@@ -40,6 +50,12 @@ class Lognormal(Model):
     label = "Lognormal regression"
     program = "lognormal.stan"
     uses = frozenset({"unit", "offset"})
+    bell = True
+    proposals = {  # noqa: RUF012 # declared as a ClassVar in Model
+        "amounts": Proposal(
+            "Amounts above zero, mostly with a long upper tail: the logarithm.", (("offset", 0.0),)
+        )
+    }
     parameters: tuple[str, ...] = ("beta", "sigma")
     spread_words = "standard deviation of the logarithm"
     widest_spread = 20.0  # values simulated from a wider one are no numbers any more

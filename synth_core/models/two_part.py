@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from synth_core.mechanisms.bounds import Rows
 from synth_core.mechanisms.censoring import Censoring
 from synth_core.mechanisms.fast_bounds import LinearFamily
-from synth_core.models.base import Array, Draws, Model, Options, Records, parted
+from synth_core.models.base import Array, Draws, Model, Options, Proposal, Records, parted
 from synth_core.models.bracketed import with_zero_alone
 from synth_core.models.lognormal import Lognormal
 from synth_core.models.transformation import Transformation
@@ -28,13 +28,26 @@ class TwoPart(Lognormal):
     name = "two_part"
     label = "Two-part regression"
     uses = frozenset({"unit", "transformation", "offset", "asinh_scale"})
+    remedy = "two-part regression for many zeros, on asinh for losses"
+    proposals = {  # noqa: RUF012
+        "losses": Proposal(
+            "Losses are no zeros: asinh takes them with the gains, and zeros have a probability of their own.",
+            (("transformation", "asinh"),),
+        ),
+        "zeros": Proposal(
+            "Zeros have a probability of their own; the other amounts are modelled on the logarithm.",
+            (("transformation", "log"), ("offset", 0.0)),
+        ),
+    }
     parameters = ("beta", "sigma", "gamma")
 
     def __init__(self, records: Records, options: Options):
-        self.zero_part = ZeroPart(records, options.prior_scale) if self._has_zero_part(options) else None
+        self.zero_part = ZeroPart(records, options.prior_scale) if self.has_zeros(options) else None
         super().__init__(records, options)
 
-    def _has_zero_part(self, options: Options) -> bool:
+    @classmethod
+    def has_zeros(cls, options: Options) -> bool:
+        """Zeros have a probability of their own."""
         return True
 
     def _transformation(self, options: Options) -> Transformation:

@@ -12,7 +12,7 @@ import numpy as np
 from synth_core.analysis.settings import MODEL_OPTIONS, Settings, make_settings
 from synth_core.data.earlier import Earlier
 from synth_core.errors import InputError
-from synth_core.models import MODELS
+from synth_core.models import MODELS, OF_CATEGORIES, family
 
 MISSING_SHARE = 0.2  # of a variable's epsilon, for whether it is missing: one logit needs less than a value
 PRESENCE = ("no", "yes")  # categories of "is it missing?"
@@ -145,7 +145,7 @@ def parts_of(blocks: Sequence[Block], common: dict[str, Any]) -> tuple[Part, ...
                 MISSING_SHARE * share,
                 True,
                 outcome=missing_name(block.name),
-                model="categorical",
+                model=OF_CATEGORIES,
                 categories=PRESENCE,
             )
             value_share = (1 - MISSING_SHARE) * share
@@ -161,7 +161,7 @@ def _earlier(block: Block, settings: Settings) -> Earlier:
         block.name,
         settings.outcome_categories or (),
         block.earlier_scale or usual,
-        block.model == "two_part" or settings.zero_part or settings.bracket_edges.count(0.0) == 2,
+        family(block.model).has_zeros(settings.options) or settings.bracket_edges.count(0.0) == 2,
         block.missing is not None,
     )
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from synth_core.analysis.records.blocks import Block
 from synth_core.errors import InputError
-from synth_core.models import family
+from synth_core.models import Options, family
 from synth_core.models.bracketed import codes_of, with_zero_alone
 
 Array = NDArray[np.float64]
@@ -115,7 +115,8 @@ def cells_of(block: Block, edges: Edges) -> Cells:
         return Cells(block.name, edges=own, missing=missing)
     given = edges[block.name] if block.name in edges else _by_rule(block)
     check_edges(block.name, given)
-    if block.model == "two_part" or block.options.get("zero_part") or own.count(0.0) == 2:
+    options = Options(zero_part=bool(block.options.get("zero_part")), bracket_edges=own)
+    if family(block.model).has_zeros(options) or own.count(0.0) == 2:
         given = with_zero_alone(given)
     return Cells(block.name, edges=given, missing=missing)
 

@@ -59,6 +59,6 @@ def cells_words(settings: Settings, n: int, edges: tuple[float, ...]) -> str:
         return f"Bins of {name}: {reach}, as declared here."
     if edges_of(settings, n):
         return f"Bins of {name}: {reach}, as the histogram has them between the declared bounds."
-    if settings.model == "bracketed":
+    if "bracket_edges" in family(settings.model).uses:
         return f"Bins of {name}: {reach}, the declared brackets."
     return f"Bins of {name}: {reach}, by the guess on the Data page."

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from synth_core.engine.sampling import Start
 from synth_core.mechanisms.bounds import BLOCK_ELEMENTS, Rows
 from synth_core.mechanisms.censoring import Censoring
-from synth_core.models.base import Array, Draws, Options, Records, Refit, distinct_columns, parted
+from synth_core.models.base import Array, Draws, Options, Proposal, Records, Refit, distinct_columns, parted
 from synth_core.models.coordinates import row_sums
 from synth_core.models.lognormal import LOG_ROOT_2PI, normal_mass
 from synth_core.models.mixture.em import MAX_RECORDS, MixtureEstimate, fit_mixture
@@ -41,6 +41,16 @@ class Mixture(TwoPart):
     uses = frozenset(
         {"unit", "transformation", "offset", "asinh_scale", "components", "concentration", "zero_part"}
     )
+    bell = False
+    asinh_within = 1.0
+    remedy = "a normal mixture for several bumps or long tails"
+    proposals = {  # noqa: RUF012
+        "losses_without_zeros": Proposal(
+            "Losses are no zeros, and there are too few zeros for a part of their own: a normal mixture on asinh takes "
+            "both signs. It needs minutes.",
+            (("transformation", "asinh"), ("zero_part", False)),
+        )
+    }
     slow = True
     adapt_delta = 0.98
 
@@ -52,7 +62,9 @@ class Mixture(TwoPart):
     def family(self, draws: Draws) -> None:
         return None
 
-    def _has_zero_part(self, options: Options) -> bool:
+    @classmethod
+    def has_zeros(cls, options: Options) -> bool:
+        """Whether zeros were chosen to have a probability of their own."""
         return options.zero_part
 
     def stan_data(self, weights: Array, censoring: Censoring | None = None) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from synth_core.analysis.records.blocks import Block, shares_of
 from synth_core.errors import InputError
-from synth_core.models import family
+from synth_core.models import OF_CATEGORIES, USUAL, family
 from synth_core.ui.shared.widgets import own_number
 from synth_core.ui.state import session
 
@@ -109,9 +109,7 @@ def add() -> None:
         return
     text = browser.table.column(name).kind in ("text", "code")
     before = choices.whole or (Block(choices.settings.outcome, choices.settings.model),)
-    started = choices.model_copy(
-        update={"blocks": (*before, Block(name, "categorical" if text else "lognormal"))}
-    )
+    started = choices.model_copy(update={"blocks": (*before, Block(name, OF_CATEGORIES if text else USUAL))})
     session.change(started.describing(name))
 
 

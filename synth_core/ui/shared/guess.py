@@ -28,7 +28,7 @@ def guess_boxes() -> None:
         )
     with b:
         number("A spread", "guess_spread", (1e-12, widest), help=spread_help(chosen), placeholder="a guess")
-    if chosen.model == "two_part" or ("zero_part" in model.uses and chosen.zero_part):
+    if model.has_zeros(chosen.options):
         number("A typical share of zeros", "settings.guess_zeros", limits.GUESS_ZEROS)
 
 

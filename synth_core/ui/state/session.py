@@ -23,6 +23,7 @@ from synth_core.data.examples import half_of, load_example
 from synth_core.data.table import Table
 from synth_core.errors import FitError, InputError
 from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.models import USUAL
 from synth_core.system import files, memory
 from synth_core.system.cache import results_cache
 from synth_core.system.characters import isolated, visible
@@ -260,7 +261,7 @@ def use_example(key: str, rows: int | None, seed: int, half: int | None = None) 
 
 def use_file(table: Table) -> None:
     """Take an uploaded table, with a sensitive variable to start from."""
-    first = {"outcome": table.proposed_outcome, "predictors": (), "model": "lognormal"}
+    first = {"outcome": table.proposed_outcome, "predictors": (), "model": USUAL}
     use_table(table, choices().for_table(first))
 
 
