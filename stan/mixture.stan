@@ -64,7 +64,7 @@ transformed parameters {
   {
     matrix[k, n_components] u = append_row(
       block[2 * n_components : ]', to_matrix(u_slopes, k - 1, n_components));
-    matrix[k + 1, n_components] found = mixture_coefficients(u, s, L, precision, shift);
+    matrix[k + 1, n_components] found = conditional_coefficients(u, s, L, precision, shift);
     beta = found[1 : k];
     log_prior_beta = sum(found[k + 1]);
   }

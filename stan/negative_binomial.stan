@@ -1,5 +1,6 @@
 // Negative binomial regression (Savitsky, Hu and Williams, re-weighting, Supp. 2).
-// x ~ NB2(exp(Z * beta), phi); the coordinates are whitened, beta = center + basis * u.
+// x ~ NB2(exp(Z * beta), phi); beta in the coordinates of mixture.stan, of one regression: sigma_beta is a funnel with
+// beta itself where a slope may be 0, and with beta / sigma_beta where the data say much.
 // The printed script leaves reciprocal_phi unbounded; it is bounded below here.
 // user header: functions/clamped.hpp
 functions {
@@ -7,11 +8,10 @@ functions {
 }
 data {
   int<lower=1> k;                         // columns of the design, the intercept included
-  vector[k] center;
-  matrix[k, k] basis;
+  array[1] matrix[k, k] precision;        // A: what the data say of beta
+  matrix[k, 1] shift;                     // A * b, b an estimate of beta
   int<lower=0> n_rows;                    // distinct rows of the design
-  matrix[n_rows, k] rows;                 // z * basis
-  vector[n_rows] row_center;              // z * center
+  matrix[n_rows, k] rows;
   // Unclamped part: sums of alpha by distinct value and by row, and of alpha * x by row.
   int<lower=0> n_values;
   vector<lower=0>[n_values] values;
@@ -37,7 +37,13 @@ parameters {
   cholesky_factor_corr[k] L_beta;
 }
 transformed parameters {
-  vector[k] beta = center + basis * u;
+  vector[k] beta;
+  real log_prior_beta;                    // with the Jacobian of u -> beta
+  {
+    matrix[k + 1, 1] both = conditional_coefficients(to_matrix(u, k, 1), sigma_beta, L_beta, precision, shift);
+    beta = both[1 : k, 1];
+    log_prior_beta = both[k + 1, 1];
+  }
   real log_excess = log_excess_center + log_excess_scale * s;
   real reciprocal_phi = 1e-4 + exp(log_excess); // phi up to 10,000: beyond, Poisson, and no digits left
   real phi = 1 / reciprocal_phi;
@@ -47,7 +53,7 @@ model {
   target += log_excess;                   // Jacobian of s -> reciprocal_phi
   sigma_beta ~ student_t(3, 0, prior_scale);
   L_beta ~ lkj_corr_cholesky(6);
-  beta ~ multi_normal_cholesky(rep_vector(0, k), diag_pre_multiply(sigma_beta, L_beta));
-  target += negative_binomial_sum(u, phi, rows, row_center, values, value_weight, row_weight, row_mass, censored_value,
+  target += log_prior_beta;               // beta ~ MVN(0, diag(s) Omega diag(s))
+  target += negative_binomial_sum(beta, phi, rows, values, value_weight, row_weight, row_mass, censored_value,
                                   censored_row, censored_weight, censored_constant, censored_count, censor_bound);
 }

@@ -237,13 +237,13 @@ inline return_type_t<TU, TS, TG> clamped_two_part(
   return ops.build(sum);
 }
 
-// Coefficients beta_j of K components in the coordinates of mixture.stan, and below them a row with the logarithm of their
+// Coefficients beta_j of K regressions with a common prior, in the coordinates of mixture.stan, and below them a row with the logarithm of their
 // prior and of the Jacobian of u -> beta. With F = diag(s) * L, P = inverse(F * F') and the Cholesky factor C_j of
 // precision[j] + P:
 //   beta_j = inverse(C_j') * (inverse(C_j) * shift_j + u_j),
 //   log prior = -sum(log(diagonal(C_j))) - sum(log(diagonal(F))) - 0.5 * beta_j' * P * beta_j.
 template <typename TU, typename TS, typename TL, typename TP, typename TM>
-inline Eigen::Matrix<return_type_t<TU, TS, TL>, Eigen::Dynamic, Eigen::Dynamic> mixture_coefficients(
+inline Eigen::Matrix<return_type_t<TU, TS, TL>, Eigen::Dynamic, Eigen::Dynamic> conditional_coefficients(
     const TU& u, const TS& s, const TL& L, const std::vector<TP>& precision, const TM& shift,
     std::ostream* /*messages*/) {
   using Eigen::MatrixXd;
@@ -260,7 +260,7 @@ inline Eigen::Matrix<return_type_t<TU, TS, TL>, Eigen::Dynamic, Eigen::Dynamic> 
   for (Eigen::Index j = 0; j < n_components; ++j) {
     const Eigen::LLT<MatrixXd> found(precision[j] + prior_precision);
     if (found.info() != Eigen::Success) {
-      throw std::domain_error("mixture_coefficients: the precision of a component is not positive definite");
+      throw std::domain_error("conditional_coefficients: the precision of a regression is not positive definite");
     }
     const MatrixXd inverse = found.matrixL().solve(identity);
     pulled.col(j) = inverse * shift.col(j);
@@ -401,17 +401,17 @@ inline return_type_t<TB, TS, TP, TG> mixture_sum(
   return ops.build(sum);
 }
 
-// Log mass of a negative binomial regression of counts, log mean eta = row_center + rows * u by row of the design, without
-// what no parameter enters: l = lgamma(x + phi) - lgamma(phi) + phi * log(phi) - (x + phi) * log(phi + exp(eta)) + x * eta.
+// Log mass of a negative binomial regression of counts, log mean eta = rows * beta by row of the design, without what
+// no parameter enters: l = lgamma(x + phi) - lgamma(phi) + phi * log(phi) - (x + phi) * log(phi + exp(eta)) + x * eta.
 //   sum of l, weighted, of which value_weight is the sum of weights by value, row_weight by row, and row_mass of weight * x,
 //   + sum of count .* clamp(constant + weight .* l).
 template <typename TU, typename TP, typename TM, typename TV>
 inline return_type_t<TU, TP> negative_binomial_sum(
-    const TU& u, const TP& phi, const TM& rows, const TV& row_center, const TV& values, const TV& value_weight,
+    const TU& beta, const TP& phi, const TM& rows, const TV& values, const TV& value_weight,
     const TV& row_weight, const TV& row_mass, const std::vector<int>& value, const std::vector<int>& row,
     const TV& weight, const TV& constant, const TV& count, const double& bound, std::ostream* /*messages*/) {
   const double dispersion = value_of(phi);
-  const Eigen::ArrayXd eta = row_center + rows * value_of(u), mean = eta.exp(), log_total = (dispersion + mean).log();
+  const Eigen::ArrayXd eta = rows * value_of(beta), mean = eta.exp(), log_total = (dispersion + mean).log();
   const double fixed = dispersion * std::log(dispersion) - lgamma(dispersion);
   Eigen::ArrayXd by_value(values.size());
   for (Eigen::Index j = 0; j < values.size(); ++j) {
@@ -430,7 +430,7 @@ inline return_type_t<TU, TP> negative_binomial_sum(
     of_row.coeffRef(r) += moving;
     mass.coeffRef(r) += moving * x;
   }
-  auto ops = make_partials_propagator(u, phi);
+  auto ops = make_partials_propagator(beta, phi);
   const Eigen::ArrayXd both = (mass + dispersion * of_row) / (dispersion + mean);
   if constexpr (!is_constant_all<TU>::value) {
     partials<0>(ops) = rows.transpose() * (mass - both * mean).matrix();

@@ -8,14 +8,14 @@
                         data matrix settled_sums, data vector row_weight, data matrix cells, data array[] int cell, data array[] int other, data matrix others,
                         data vector zero_constant, data vector zero_weight, data vector zero_count,
                         data array[] int zero_row, data real bound);
-  matrix mixture_coefficients(matrix u, vector s, matrix L, data array[] matrix precision, data matrix shift);
+  matrix conditional_coefficients(matrix u, vector s, matrix L, data array[] matrix precision, data matrix shift);
   real mixture_sum(matrix beta, vector sigma, vector log_pi, vector gamma, data matrix rows, data vector response,
                    data array[] int row, data vector weight, data vector constant, data vector count,
                    data matrix cells, data array[] int cell, data array[] int other, data matrix others,
                    data vector zero_constant, data vector zero_weight, data vector zero_count,
                    data array[] int zero_row, data real bound);
-  real negative_binomial_sum(vector u, real phi, data matrix rows, data vector row_center, data vector values,
-                             data vector value_weight, data vector row_weight, data vector row_mass,
+  real negative_binomial_sum(vector beta, real phi, data matrix rows, data vector values, data vector value_weight,
+                             data vector row_weight, data vector row_mass,
                              data array[] int value, data array[] int row, data vector weight,
                              data vector constant, data vector count, data real bound);
   real zero_part_sum(vector gamma, data matrix cells, data array[] int cell, data array[] int other,

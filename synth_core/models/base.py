@@ -92,6 +92,11 @@ class Records:
         return coefficients @ distinct[used].T, index
 
 
+def first_row(refused: NDArray[np.bool_]) -> str:
+    """Where the first refused value stands, for an error: "first in row 4 of the complete rows"."""
+    return f"first in row {int(np.argmax(refused)) + 1} of the complete rows"
+
+
 def parted(uniform: Array, shares: Array) -> tuple[NDArray[np.int64], Array]:
     """The part of a mixed distribution that each number of (0, 1) falls in, and where in it, again in (0, 1).
 

@@ -22,6 +22,7 @@ from synth_core.models.base import (
     Proposal,
     Records,
     distinct_columns,
+    first_row,
 )
 from synth_core.models.beta_coordinates import ClampedBeta
 
@@ -46,7 +47,8 @@ class BetaFamily(Model):
         if outside.any():
             raise InputError(
                 f"The {self.label} model needs every value strictly between the declared bounds "
-                f"{lower:g} and {upper:g}; {outside.sum():,} of {records.n:,} values are not. "
+                f"{lower:g} and {upper:g}; {outside.sum():,} of {records.n:,} values are not "
+                f"({first_row(outside)}). "
                 f"Declare wider bounds, or choose another model."
             )
         self.scaled = scaled

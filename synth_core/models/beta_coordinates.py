@@ -14,6 +14,8 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from synth_core.models.coordinates import covariance_factor
+
 Array = NDArray[np.float64]
 
 STEPS, LEAST_SHARE, LEAST_GAIN = 60, 0.02, 1e-2  # of a climb; the last in nats
@@ -98,7 +100,7 @@ class ClampedBeta:
 
     def _factor(self, at: Array) -> Array:
         """Of the covariance by the second derivative at a point."""
-        return _factor_of(self._curvature(at, self._moving(at)))
+        return covariance_factor(self._curvature(at, self._moving(at)))
 
     def _refactored(self, at: Array, factor: Array) -> Array:
         """Of the covariance by gradients a standard deviation away, as a factor so far says."""
@@ -107,7 +109,7 @@ class ClampedBeta:
         value, direction = np.linalg.eigh((fall + fall.T) / 2)
         fall = direction @ np.diag(np.clip(value, LEAST_FALL, 1 / LEAST_FALL)) @ direction.T
         inverse = scipy.linalg.inv(factor)
-        return _factor_of(inverse.T @ fall @ inverse)
+        return covariance_factor(inverse.T @ fall @ inverse)
 
     def coefficients(self, at: Array) -> Array:
         """(a - 1, b - 1, -log B(a, b)), of shape (..., 3), at points of shape (..., 2)."""
@@ -176,8 +178,3 @@ class ClampedBeta:
         prior = [2 * mean * (1 - mean), (self.shape + 1) * excess * self.lower / (self.lower + excess) ** 2]
         jacobian = self._jacobian(at)
         return np.asarray(jacobian.T @ information @ jacobian + np.diag(prior))
-
-
-def _factor_of(precision: Array) -> Array:
-    covariance = scipy.linalg.inv(precision)
-    return np.asarray(scipy.linalg.cholesky((covariance + covariance.T) / 2, lower=True))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from synth_core.errors import InputError
 from synth_core.mechanisms.bounds import Rows
-from synth_core.models.base import Array, Draws, Options, Records
+from synth_core.models.base import Array, Draws, Options, Records, first_row
 from synth_core.models.ordered import OrderedLogit
 
 
@@ -50,7 +50,7 @@ class Bracketed(OrderedLogit):
         if outside.any():
             raise InputError(
                 f"{outside.sum():,} values lie outside the declared edges, {self.edges[0]:g} to {self.edges[-1]:g} "
-                f"(first in row {int(np.argmax(outside)) + 1} of the complete rows)."
+                f"({first_row(outside)})."
             )
         return codes_of(self.edges, outcome)
 

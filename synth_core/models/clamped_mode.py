@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
+
+from synth_core.models.coordinates import covariance_factor, solve_penalised
 
 Array = NDArray[np.float64]
 
@@ -138,11 +139,11 @@ class ClampedNormal:
         """To the penalised estimate of beta, and the logarithm of how sigma changes, given the records inside."""
         gram, slope, total = self._sums(at)
         ridge = self.beta_scale**-2.0 * at.sigma**2
-        step = scipy.linalg.solve(gram + np.diag(ridge), slope - ridge * at.beta, assume_a="pos")
+        step = solve_penalised(gram + np.diag(ridge), slope - ridge * at.beta)
         inside, beta = self.inside(at.beta, at.sigma), at.beta + step
         residual = self.response[inside] - self.design[inside] @ beta
         rss = self.each * float(self.weight[inside] @ residual**2)
-        rss += self.kept_rss - 2 * self.kept_slope @ beta + beta @ self.kept_gram @ beta
+        rss += float(self.kept_rss - 2 * self.kept_slope @ beta + beta @ self.kept_gram @ beta)
         return step, float(
             0.5 * np.log((rss + 1e-8) / (total + 1e-8)) - np.log(at.sigma)
         ) if total > 0 else 0.0
@@ -163,8 +164,7 @@ class ClampedNormal:
 
 def factor_of_covariance(gram: Array, sigma: float, beta_scale: Array) -> Array:
     """Lower-triangular factor of the covariance of beta, given the weighted sum of zz' of shape (k, k)."""
-    covariance = scipy.linalg.inv(gram / sigma**2 + np.diag(beta_scale**-2.0))
-    return np.asarray(scipy.linalg.cholesky((covariance + covariance.T) / 2, lower=True))
+    return covariance_factor(gram / sigma**2 + np.diag(beta_scale**-2.0))
 
 
 def spread_of_log_sigma(weight: float) -> float:

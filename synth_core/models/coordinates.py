@@ -55,18 +55,38 @@ def penalised_estimate(
         mean = mean_of(rows @ beta)
         gradient = rows.T @ (mass - total * mean) - penalty @ (beta * np.r_[0.0, np.ones(k - 1)])
         precision = (rows * (total * slope_of(mean))[:, None]).T @ rows + penalty
-        step = scipy.linalg.solve(precision, gradient, assume_a="pos")
+        step = solve_penalised(precision, gradient)
         beta = beta + np.clip(step, -2, 2)
         if np.abs(step).max() < 1e-8:
             break
     return beta, slope_of(mean_of(rows @ beta))
 
 
+def solve_penalised(precision: Array, gradient: Array) -> Array:
+    """Newton's step, of shape (k,); the shortest one where rounding leaves no inverse (few records, a tiny penalty)."""
+    try:
+        return scipy.linalg.solve(precision, gradient, assume_a="pos")
+    except scipy.linalg.LinAlgError:
+        return scipy.linalg.lstsq(precision, gradient)[0]
+
+
 def whitening(rows: Array, information: Array, slope_scale: float) -> Array:
     """Lower-triangular factor of the covariance of beta, given the information of each row."""
-    precision = (rows * information[:, None]).T @ rows + _penalty(rows.shape[1], slope_scale)
-    covariance = scipy.linalg.inv(precision)
-    return scipy.linalg.cholesky((covariance + covariance.T) / 2, lower=True)
+    return covariance_factor((rows * information[:, None]).T @ rows + _penalty(rows.shape[1], slope_scale))
+
+
+def covariance_factor(precision: Array) -> Array:
+    """Lower-triangular factor of the inverse of a precision matrix, of shape (k, k)."""
+    try:
+        covariance = scipy.linalg.inv(precision)
+        return scipy.linalg.cholesky((covariance + covariance.T) / 2, lower=True)
+    except (
+        scipy.linalg.LinAlgError
+    ):  # singular but for rounding: what is nearly not determined is given a long axis
+        values, vectors = scipy.linalg.eigh(precision)
+        root = vectors * np.maximum(values, 1e-12 * values.max()) ** -0.5
+        upper = scipy.linalg.qr(root.T, mode="r")[0]
+        return (upper * np.where(np.diag(upper) < 0, -1.0, 1.0)[:, None]).T
 
 
 def ascend(
@@ -90,7 +110,7 @@ def ascend(
     """
     value, gradient, precision = scored(at)
     for _ in range(100):
-        step = scipy.linalg.solve(precision, gradient, assume_a="pos")
+        step = solve_penalised(precision, gradient)
         step *= min(1.0, longest / max(float(np.abs(step).max()), 1e-300))
         for _ in range(30):
             tried = scored(at + step)
@@ -101,8 +121,7 @@ def ascend(
         at, (value, gradient, precision) = at + step, tried
         if gained < 1e-8:
             break
-    covariance = scipy.linalg.inv(precision)
-    return at, scipy.linalg.cholesky((covariance + covariance.T) / 2, lower=True)
+    return at, covariance_factor(precision)
 
 
 def category_contrasts(n_categories: int) -> Array:

@@ -12,7 +12,7 @@ from synth_core.errors import InputError
 from synth_core.mechanisms.bounds import Rows
 from synth_core.mechanisms.censoring import Censoring
 from synth_core.mechanisms.fast_bounds import LinearFamily
-from synth_core.models.base import Array, Draws, Model, Options, Proposal, Records, distinct_columns
+from synth_core.models.base import Array, Draws, Model, Options, Proposal, Records, distinct_columns, first_row
 from synth_core.models.coordinates import penalised_estimate, row_sums, whitening
 
 SLOPE_SCALE = 5.0
@@ -32,7 +32,7 @@ class CountModel(Model):
         if bad.any():
             raise InputError(
                 f"The {self.label} model needs whole numbers from 0, and {bad.sum():,} of {records.n:,} "
-                f"values are not (first in row {int(np.argmax(bad)) + 1} of the complete rows)."
+                f"values are not ({first_row(bad)})."
             )
         self.rows, self.row_of = records.distinct_design
 
@@ -45,25 +45,20 @@ class CountModel(Model):
         each = (weights, weights * self.records.outcome)
         return np.stack([row_sums(self.row_of, one, len(self.rows)) for one in each])
 
-    def _coordinates(
+    def _estimate(
         self, weights: Array, censoring: Censoring | None, dispersion: float = 0.0
     ) -> tuple[Array, Array]:
-        """Penalised estimate of beta and a factor of its covariance: they only choose coordinates."""
+        """Penalised estimate of beta and the information of each row about it: they only choose coordinates."""
         parts = self.unclamped(weights, censoring) + ([] if censoring is None else [(self, weights)])
         total, mass = sum((m._sums(alpha) for m, alpha in parts), np.zeros((2, len(self.rows))))
         beta, mean = penalised_estimate(self.rows, total, mass, "log", self.slope_scale)
-        return beta, whitening(self.rows, total * mean / (1 + dispersion * mean), self.slope_scale)
+        return beta, total * mean / (1 + dispersion * mean)
 
-    def _common(self, weights: Array, censoring: Censoring | None, dispersion: float = 0.0) -> dict[str, Any]:
-        center, basis = self._coordinates(weights, censoring, dispersion)
+    def _common(self, weights: Array, censoring: Censoring | None) -> dict[str, Any]:
         empty = np.empty(0)
         data: dict[str, Any] = {
             "k": self.rows.shape[1],
-            "center": center,
-            "basis": basis,
             "n_rows": len(self.rows),
-            "rows": self.rows @ basis,
-            "row_center": self.rows @ center,
             "n_censored": 0,
             "censored_x": empty,
             "censored_row": empty.astype(int),
@@ -133,12 +128,18 @@ class Poisson(CountModel):
     parameters = ("beta",)
 
     def stan_data(self, weights: Array, censoring: Censoring | None = None) -> dict[str, Any]:
-        data = self._common(weights, censoring)
+        center, information = self._estimate(weights, censoring)
+        basis = whitening(self.rows, information, self.slope_scale)
+        rows = self.rows @ basis
         unclamped = self.unclamped(weights, censoring)
         total, mass = sum((m._sums(alpha) for m, alpha in unclamped), np.zeros((2, len(self.rows))))
-        return data | {
+        return self._common(weights, censoring) | {
+            "center": center,
+            "basis": basis,
+            "rows": rows,
+            "row_center": self.rows @ center,
             "row_weight": total,
-            "slope": data["rows"].T @ mass,
+            "slope": rows.T @ mass,
             "mean_shape": MEAN_SHAPE,
             "mean_rate": MEAN_RATE / self.options.prior_scale,
             "slope_scale": self.slope_scale_of(self.slope_scale, censoring),
@@ -194,7 +195,10 @@ class NegativeBinomial(CountModel):
         total = weights.sum()
         mean = float(weights @ x / total) if total > 0 else 1.0
         variance = float(weights @ (x - mean) ** 2 / total) if total > 0 else 1.0
-        data = self._common(weights, censoring, max(variance - mean, 1e-3) / max(mean, 1e-3) ** 2)
+        dispersion = max(variance - mean, 1e-3) / max(mean, 1e-3) ** 2
+        estimate, information = self._estimate(weights, censoring, dispersion)
+        precision = (self.rows * information[:, None]).T @ self.rows
+        data = self._common(weights, censoring)
         unclamped = self.unclamped(weights, censoring)
         total, mass = sum((m._sums(alpha) for m, alpha in unclamped), np.zeros((2, len(self.rows))))
         censored_x = data.pop("censored_x")
@@ -209,9 +213,12 @@ class NegativeBinomial(CountModel):
             row_sums(value, np.concatenate([clamped, *free]), len(values)),
             total + rows[0],
             mass + rows[1],
-            np.exp(np.clip(self.rows @ data["center"], -30, 30)),
+            np.exp(np.clip(self.rows @ estimate, -30, 30)),
         )
         return data | {
+            "precision": precision[None],
+            "shift": (precision @ estimate)[:, None],
+            "rows": self.rows,
             "n_values": len(values),
             "values": values,
             "value_weight": row_sums(value, np.concatenate([fixed, *free]), len(values)),

@@ -27,7 +27,7 @@ from synth_core.models.base import (
     distinct_columns,
 )
 from synth_core.models.clamped_mode import ClampedNormal, factor_of_covariance, spread_of_log_sigma
-from synth_core.models.coordinates import row_sums
+from synth_core.models.coordinates import row_sums, solve_penalised
 from synth_core.models.settled import Terms, settle
 from synth_core.models.transformation import Transformation
 from synth_core.models.zero_part import empty_zero_part
@@ -355,7 +355,7 @@ def _least_squares(
     for _ in range(2):
         precision = sums.gram / sigma**2 + np.diag(beta_scale**-2.0)
         step = sums.slope / sigma**2 - center / beta_scale**2
-        center = center + scipy.linalg.solve(precision, step, assume_a="pos")
+        center = center + solve_penalised(precision, step)
         sums = _Sums.of(parts, center, level)
         sigma = float(np.sqrt((sums.rss + 1e-8) / (sums.weight + 1e-8))) if sums.weight > 0 else 1.0
     return center, sigma

@@ -31,6 +31,13 @@ def whitened(data, beta, prefix=""):
     return linalg.solve_triangular(data[f"{prefix}basis"], beta - data[f"{prefix}center"], lower=True)
 
 
+def conditional(data, beta, covariance, j=0):
+    """u of a regression's beta in the coordinates of mixture.stan, and beta's log prior with the Jacobian."""
+    c = linalg.cholesky(data["precision"][j] + linalg.inv(covariance), lower=True)
+    log_prior = stats.multivariate_normal(np.zeros(len(beta)), covariance).logpdf(beta)
+    return c.T @ beta - linalg.solve(c, data["shift"][:, j]), log_prior - np.log(np.diag(c)).sum()
+
+
 def lognormal(rng, data, k):
     beta, sigma = rng.normal(1, 0.5, k), rng.uniform(0.4, 1.5)
     scale = np.r_[SCALE * 20, data["beta_scale"][1:]]  # of the slopes: 5, or of an anchored fit less
@@ -95,10 +102,11 @@ def negative_binomial(rng, data, k):
     factor = linalg.cholesky(omega, lower=True)
     covariance = scales[:, None] * omega * scales
     prior = stats.cauchy(0, 5 * SCALE).logpdf(reciprocal) + half_t(scales, SCALE)
-    prior += stats.multivariate_normal(np.zeros(k), covariance).logpdf(beta) + lkj(factor, 6.0)
+    u, log_prior = conditional(data, beta, covariance)
+    prior += log_prior + lkj(factor, 6.0)
     s = (np.log(reciprocal - 1e-4) - data["log_excess_center"]) / data["log_excess_scale"]
     prior += np.log(reciprocal - 1e-4)  # Jacobian of the logarithm
-    stan = {"u": whitened(data, beta), "s": s, "sigma_beta": scales, "L_beta": factor}
+    stan = {"u": u, "s": s, "sigma_beta": scales, "L_beta": factor}
     return {"beta": beta, "phi": 1 / reciprocal}, stan, prior
 
 
@@ -172,10 +180,8 @@ def mixture(rng, data, k):
     prior += np.log(shares).sum()  # Jacobian of the log ratios
     u = np.empty_like(beta)
     for j in range(n_components):
-        prior += stats.multivariate_normal(np.zeros(k), covariance).logpdf(beta[:, j])
-        c = linalg.cholesky(data["precision"][j] + linalg.inv(covariance), lower=True)
-        u[:, j] = c.T @ beta[:, j] - linalg.solve(c, data["shift"][:, j])
-        prior -= np.log(np.diag(c)).sum()  # Jacobian of u -> beta
+        u[:, j], log_prior = conditional(data, beta[:, j], covariance, j)
+        prior += log_prior
     prior += lkj(factor, 1.0)
     gamma, extra = zero_part(rng, data, k)
     reference = data["reference"] - 1

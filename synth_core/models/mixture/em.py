@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
+
+from synth_core.models.coordinates import solve_penalised
 
 Array = NDArray[np.float64]
 
@@ -42,7 +43,7 @@ def fit_mixture(
     response, weights : arrays of shape (n,)
     """
     gram = (design * weights[:, None]).T @ design + RIDGE * np.eye(design.shape[1])
-    pooled = scipy.linalg.solve(gram, design.T @ (weights * response), assume_a="pos")
+    pooled = solve_penalised(gram, design.T @ (weights * response))
     residual = response - design @ pooled
     spread = max(float(residual.std()), sigma_lower)
     found = []
@@ -83,9 +84,7 @@ def _iterate(
         totals = mass.sum(axis=0)
         for j in range(n_components):
             weighted = design * mass[:, [j]]
-            beta[:, j] = scipy.linalg.solve(
-                weighted.T @ design + RIDGE * np.eye(k), weighted.T @ response, assume_a="pos"
-            )
+            beta[:, j] = solve_penalised(weighted.T @ design + RIDGE * np.eye(k), weighted.T @ response)
             rss = float(mass[:, j] @ (response - design @ beta[:, j]) ** 2)
             sigma[j] = max(np.sqrt((rss + RIDGE) / (totals[j] + 1.0)), 1.2 * sigma_lower)
         shares = (totals + 1.0 / n_components) / (totals.sum() + 1.0)
