@@ -90,7 +90,10 @@ class Diagnostics:
         if not lowest >= needed:
             found.append(f"effective sample size is {np.floor(lowest):.0f} (at least {needed} is asked)")
         if self.divergences > limits.MAX_DIVERGENCE_SHARE * self.draws:
-            found.append(f"{self.divergences} divergent transitions")
+            found.append(
+                f"{self.divergences} divergent transitions (more draws do not help; a smaller prior scale, fewer "
+                "predictors or another model may)"
+            )
         return tuple(found)
 
 

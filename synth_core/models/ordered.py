@@ -26,13 +26,16 @@ class OrderedLogit(OfCategories):
     """Pr(x <= c) = inv_logit((tau_c - z' beta) exp(-z' delta)), c = 0..K-1 (McCullagh 1980, section 6.1).
 
     tau_c is the log odds of the cumulative shares of the record of average predictors. Prior: the logits of these
-    shares, in contrasts as those of `Categorical`, N(0, 5); beta ~ N(0, 2.5) and delta ~ N(0, 0.5) per standard
-    deviation of the predictor.
+    shares, in contrasts as those of `Categorical`, N(0, 5); beta ~ N(0, 2.5) per standard deviation of the predictor;
+    delta ~ N(0, 0.5 / sqrt(k - 1)) likewise, so that all predictors together spread the log scale by 0.5. Where they
+    decide the outcome the prior alone says how steep the logits are: with more spread their steepness differs between
+    records by factors that no step size suits.
     """
 
     name = "ordered"
     label = "Ordered logit regression"
     program = "ordered.stan"
+    adapt_delta = 0.99
     uses: ClassVar[frozenset[str]] = frozenset({"categories"})
     block_elements = BLOCK_ELEMENTS // 2
 
@@ -58,7 +61,7 @@ class OrderedLogit(OfCategories):
         kept = self.kept(weights, censoring)
         prior, k = self.options.prior_scale, self.rows.shape[1]
         slope = self.slope_scale_of(LOCATION_SCALE * prior, censoring)
-        spread = self.slope_scale_of(SPREAD_SCALE * prior, censoring, SPREAD_SCALE)
+        spread = SPREAD_SCALE * prior / np.sqrt(max(k - 1, 1))
         scale = np.repeat([SHARE_SCALE * prior, slope, spread], [self.n_ordered - 1, k - 1, k - 1])
         seen = kept if censoring is None else kept + self.counts(weights)
         among = seen[:, self.place >= 0]

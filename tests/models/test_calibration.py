@@ -91,7 +91,7 @@ def ordered(rng, s, z):
     return {
         "log_share": special.log_softmax(logits),  # the logits' mean is free: it does not enter
         "beta": np.r_[none, rng.normal(0, s * 2.5, slopes)],
-        "delta": np.r_[none, rng.normal(0, s * 0.5, slopes)],
+        "delta": np.r_[none, rng.normal(0, s * 0.5 / np.sqrt(max(slopes, 1)), slopes)],
     }
 
 
