@@ -125,7 +125,8 @@ def ordered(rng, data, k):
     slopes = np.r_[rng.normal(0, 0.5, k - 1), rng.normal(0, 0.3, k - 1)]
     gamma = rng.normal(0, 0.6, data["apart_k"])
     own = np.sqrt(2) * np.r_[5.0, np.full(k - 1, 1.25)][: len(gamma)]
-    scale = SCALE * np.r_[np.full(len(share), 5.0), np.full(k - 1, 2.5), np.full(k - 1, 0.5 / np.sqrt(max(k - 1, 1))), own]
+    spread = 0.5 / np.sqrt(max(k - 1, 1))
+    scale = SCALE * np.r_[np.full(len(share), 5.0), np.full(k - 1, 2.5), np.full(k - 1, spread), own]
     first = len(share)
     if data["scale"][first] != scale[first]:  # of an anchored fit: slopes by the number of columns
         ends = slice(first, first + 2 * (k - 1)), slice(first + 2 * (k - 1) + 1, None)
