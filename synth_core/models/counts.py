@@ -12,7 +12,16 @@ from synth_core.errors import InputError
 from synth_core.mechanisms.bounds import Rows
 from synth_core.mechanisms.censoring import Censoring
 from synth_core.mechanisms.fast_bounds import LinearFamily
-from synth_core.models.base import Array, Draws, Model, Options, Proposal, Records, distinct_columns, first_row
+from synth_core.models.base import (
+    Array,
+    Draws,
+    Model,
+    Options,
+    Proposal,
+    Records,
+    distinct_columns,
+    first_row,
+)
 from synth_core.models.coordinates import penalised_estimate, row_sums, whitening
 
 SLOPE_SCALE = 5.0

@@ -51,7 +51,9 @@ def test_density_distribution_and_draws_are_those_of_each_record(model, rng):
             known = stats.laplace(drawn["beta"][s] @ model.records.design[i], drawn["scale"][s])
             x = model.records.outcome[i] / UNIT
             assert found[s, place] == pytest.approx(known.logpdf(x))
-            assert model.cdf(drawn, model.records.outcome[rows], rows)[s, place] == pytest.approx(known.cdf(x))
+            assert model.cdf(drawn, model.records.outcome[rows], rows)[s, place] == pytest.approx(
+                known.cdf(x)
+            )
     one = {name: values[0] for name, values in drawn.items()}
     uniform = rng.random(30)
     values = model.from_uniform(one, uniform)
