@@ -81,7 +81,7 @@ def use_beta(page: Any, url: str, n: int) -> None:
 def picture_of(n: int) -> dict[str, Any]:
     """What the page Compare sends for the beta example: computed here by the same path, once."""
     from synth_core.analysis.analysis import Analysis
-    from synth_core.analysis.explained import explained, sentence
+    from synth_core.analysis.result_sentences import explained, sentence
     from synth_core.analysis.settings import make_settings
     from synth_core.analysis.summary import summarise
     from synth_core.figures.compare import compare_figures, results

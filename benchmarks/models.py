@@ -90,7 +90,7 @@ def wide_categories() -> list[Line]:
     ones, fits = np.ones(n), {}
     data = model.stan_data(ones)
     for label, sampler in {
-        "ours": model.paced(model.tuned(Sampler(2), None), ones, None, data),
+        "ours": model.adapt_trajectories(model.sampler_settings(Sampler(2), None), ones, None, data),
         "free": Sampler(2, 1000, 300, 1, 0.9, model.metric),
     }.items():
         fits[label] = sample(model.executable(), data, model.parameters, sampler)

@@ -2,7 +2,17 @@
 
 import streamlit as st
 
-from synth_core.ui.data import advice, blocks, columns, fit, kept, missing, model, table, variables
+from synth_core.ui.data import (
+    advice,
+    blocks,
+    columns,
+    fit,
+    missing,
+    model,
+    reference_and_cache,
+    table,
+    variables,
+)
 from synth_core.ui.state import session
 
 st.subheader("1 · Table", anchor=False)
@@ -31,6 +41,6 @@ st.subheader("More that a guarantee may need", anchor=False)
 with st.expander("Anchor of anchored censoring: for a strict ε below 1"):
     model.choose_anchor()
 with st.expander("Reference table: a risk map frozen on another table"):
-    kept.choose_reference()
+    reference_and_cache.choose_reference()
 with st.expander("What is kept of your tables, and how to delete it"):
-    kept.what_is_kept()
+    reference_and_cache.what_is_kept()

@@ -2,17 +2,17 @@
 
 import streamlit as st
 
-from synth_core.ui.release import desk, gate, steps
+from synth_core.ui.release import gate, release_job, steps
 from synth_core.ui.release.plan import plan_step
 from synth_core.ui.release.table import table_step
 from synth_core.ui.state.session import plain
 
 status = st.container()
 with status:
-    desk.poll()
-    if error := desk.state().error:
-        st.error(plain(error), icon=desk.ICONS["failed"])
-now, at = desk.state(), steps.standing()
+    release_job.poll()
+    if error := release_job.state().error:
+        st.error(plain(error), icon=release_job.ICONS["failed"])
+now, at = release_job.state(), steps.standing()
 steps.show_stepper(at)
 with steps.step(1, at):
     plan_step(now.plan)

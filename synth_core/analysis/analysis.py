@@ -14,18 +14,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from synth_core.analysis.anchored import Anchored, Anchoring
+from synth_core.analysis.anchored import AnchorBuilder, Anchored
 from synth_core.analysis.assessment import Privacy, privacy_of, utility_of
 from synth_core.analysis.drawing import synthetic_values
 from synth_core.analysis.engines import ENGINES, Inputs
 from synth_core.analysis.fits import Fits, Progress
-from synth_core.analysis.matching import brought_to
 from synth_core.analysis.mechanism_weights import solved
 from synth_core.analysis.preview import preview, remember
 from synth_core.analysis.result import Result
 from synth_core.analysis.result_key import matched_to, result_key
 from synth_core.analysis.risk_map import RiskMap, map_of
 from synth_core.analysis.settings import Settings
+from synth_core.analysis.solve_for_epsilon import solve_for_epsilon
 from synth_core.analysis.weighted import Weighted, censoring_under, weigh
 from synth_core.data.design import Selection
 from synth_core.data.table import Table
@@ -72,7 +72,7 @@ class Analysis:
         reference: Table | RiskMap | None = None,
         show_preview: Callable[[Result], None] | None = None,
         entropy: int | None = None,
-        noise: histogram.Noise = histogram.noisy_counts,
+        noise: histogram.Noise = histogram.noisy_bins,
         anchor: Table | None = None,
     ):
         if (settings.risk_reference == "current") != (reference is None):
@@ -188,7 +188,7 @@ class Analysis:
         if s.anchor not in SELF_CONTAINED_ANCHORS and table is None:
             raise InputError(f"The anchor is named ({s.anchor}) but its table is not given.")
         other = Fits(table, s, self.cache, self.progress) if isinstance(table, Table) else table
-        return Anchoring(self.fits, other, self._rng).found
+        return AnchorBuilder(self.fits, other, self._rng).build()
 
     @property
     def weights_from(self) -> WeightsFrom:
@@ -327,7 +327,7 @@ class Analysis:
             return plain.under(scale=x)._sampled(mechanism)
 
         upper = 1.0 if mechanism.single_weight else limits.SCALE[1]
-        result, found = brought_to(
+        result, found = solve_for_epsilon(
             evaluate, target, f"of {other.label}", mechanism, upper, self.settings.reweight_tolerance
         )
         name = "scalar" if mechanism.single_weight else "scale"

@@ -59,7 +59,7 @@ def anchor_weight(
     prior = prior_records / n
     rows, none = np.flatnonzero(part), np.zeros(n)
     rows = rows[:: max(1, len(rows) // RECORDS)]
-    judged = copies.model.density_terms[rows]
+    judged = copies.model.has_density[rows]
     taken, most = _limits(anchor.kind, judged, bound)
     rows = rows[judged] if judged.any() else rows
     text = f"choosing the weight {'of the pilot' if anchor.kind == 'guess' else ''}".strip()

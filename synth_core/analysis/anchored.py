@@ -9,14 +9,19 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from synth_core.analysis.anchor import AVERAGED, Anchor, anchor_of_table, declared_anchor
 from synth_core.analysis.anchor_weight import anchor_weight, normal_draws, rounded
-from synth_core.analysis.counts import counted, greatest_share, noisy_counts, shares_given, spread_draws
+from synth_core.analysis.counts import (
+    counting_model,
+    greatest_share,
+    noisy_margins,
+    shares_given,
+    spread_draws,
+)
 from synth_core.analysis.fits import Fits
 from synth_core.analysis.risk_map import RiskMap
 from synth_core.engine.sampling import Diagnostics
@@ -127,7 +132,7 @@ class Anchored:
         return found
 
 
-class Anchoring:
+class AnchorBuilder:
     """From a table, its settings and perhaps another table to `Anchored`.
 
     Parameters
@@ -145,8 +150,7 @@ class Anchoring:
         self.source = fits.surrogate or fits
         self.rows = np.ones(fits.table.rows, dtype=bool)  # of the table: everybody
 
-    @cached_property
-    def found(self) -> Anchored:
+    def build(self) -> Anchored:
         """Everything that the fit needs; costs a pilot's fit or the other table's, and fits to simulated tables."""
         model, s = self.fits.model, self.settings
         model.require_anchor()
@@ -232,10 +236,10 @@ class Anchoring:
 
     def _after_counts(self) -> Anchored:
         """Noisy counts of all records, which cost a share of epsilon; a table simulated from them is the prior."""
-        s, source, cells = self.settings, self.source, counted(self.fits)
+        s, source, cells = self.settings, self.source, counting_model(self.fits)
         n_tables = max(1, len(s.predictors) + len(s.earlier))
         share = min(s.counts_share, greatest_share(n_tables))
-        counts = noisy_counts(self.fits, share * s.epsilon, self.rng(53))
+        counts = noisy_margins(self.fits, share * s.epsilon, self.rng(53))
         rng = self.rng(54)
         codes = spread_draws(shares_given(counts, source), rng)
         simulated = cells.outcomes(codes, rng.random(len(codes)))

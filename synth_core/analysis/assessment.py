@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from synth_core.analysis.fits import Fits
 from synth_core.analysis.identification_risk import identification_risk
-from synth_core.analysis.one_record import joint_oscillation, replaced_oscillation
+from synth_core.analysis.record_influence import joint_oscillation, replaced_oscillation
 from synth_core.analysis.risk_map import RiskMap
 from synth_core.analysis.utility import (
     Statistic,

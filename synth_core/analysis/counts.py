@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from synth_core.analysis.drawing import even_uniforms
 from synth_core.analysis.fits import Fits
-from synth_core.data.earlier import Earlier
+from synth_core.data.earlier_variable import EarlierVariable
 from synth_core.errors import InputError
 from synth_core.mechanisms.noise import laplace
 from synth_core.models import BY_BRACKETS, build_model
@@ -107,12 +107,12 @@ def _public(column: pd.Series, categorical: bool) -> tuple[Codes, int]:
     return codes.astype(np.int64), int(codes.max()) + 1
 
 
-def earlier_codes(each: Earlier, values: Array) -> tuple[Codes, int]:
+def earlier_codes(each: EarlierVariable, values: Array) -> tuple[Codes, int]:
     """Levels of an earlier sensitive variable: its categories, or what lies between declared multiples of its scale.
 
     Examples
     --------
-    >>> earlier_codes(Earlier("pay", scale=10.0), np.array([-1.0, 0.0, 4.0, 6.0, 1e9]))[0]
+    >>> earlier_codes(EarlierVariable("pay", scale=10.0), np.array([-1.0, 0.0, 4.0, 6.0, 1e9]))[0]
     array([ 0,  1,  2,  3, 13])
     """
     absent = np.isnan(values)
@@ -126,7 +126,7 @@ def earlier_codes(each: Earlier, values: Array) -> tuple[Codes, int]:
     return codes, n + each.missing
 
 
-def counted(fits: Fits) -> OfCategories:
+def counting_model(fits: Fits) -> OfCategories:
     """The declared categories of the outcome or, of an amount whatever its model, brackets: declared, or of the guess.
 
     Raises
@@ -160,7 +160,7 @@ def counted(fits: Fits) -> OfCategories:
     return found
 
 
-def noisy_counts(fits: Fits, epsilon: float, rng: np.random.Generator) -> NoisyCounts:
+def noisy_margins(fits: Fits, epsilon: float, rng: np.random.Generator) -> NoisyCounts:
     """Count the records, which costs epsilon: withholding a value changes one count of each table by one.
 
     Raises
@@ -168,7 +168,7 @@ def noisy_counts(fits: Fits, epsilon: float, rng: np.random.Generator) -> NoisyC
     InputError
         If nothing is declared to count by, see `counted`.
     """
-    model, by = counted(fits), levels(fits)
+    model, by = counting_model(fits), levels(fits)
     each = epsilon / len(by)
     tables = []
     for codes, n in by:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from synth_core.analysis.selection import selected
-from synth_core.analysis.settings import MODEL_OPTIONS, Settings, unsaid
+from synth_core.analysis.settings import MODEL_OPTIONS, Settings, omitted_defaults
 from synth_core.data.design import DesignTransform, Selection
 from synth_core.data.table import Table
 from synth_core.engine.sampling import Posterior, Sampler, sample
@@ -48,7 +48,8 @@ class Fits:
         self.tail_from: float | None = None  # where the tail's range starts, if frozen elsewhere
         self.transform: DesignTransform | None = None  # of the predictors, if another table's is held
         self.surrogate: Fits | None = None  # what an anchor is simulated on, if the design is sensitive too
-        self.examined = False  # an own program kept its contract on the table that this one is simulated from
+        # An own program kept its contract on the table that this one is simulated from.
+        self.contract_verified = False
 
     def under(self, settings: Settings, progress: Progress | None = None, cache: Cache | None = None) -> Fits:
         """The same table and columns under other settings; the records are not read again."""
@@ -57,7 +58,7 @@ class Fits:
             self.settings.model,
             self.settings.model_options,
         )
-        kept = {"selection", "tail_from", "transform", "surrogate", "examined"} | (
+        kept = {"selection", "tail_from", "transform", "surrogate", "contract_verified"} | (
             {"model"} if same_model else set()
         )
         other.__dict__.update({k: v for k, v in self.__dict__.items() if k in kept})
@@ -79,7 +80,7 @@ class Fits:
     def model(self) -> Model:
         s = self.settings
         model = build_model(s.model, self.selection.records, **s.model_options)
-        if not self.examined:
+        if not self.contract_verified:
             require_contract(model, self.cache, self.progress)
         return model
 
@@ -126,9 +127,9 @@ class Fits:
         # From the unweighted fit, not from whatever the cache holds: the same seed, the same numbers.
         previous = self.unweighted()[0].restart if self._continues(weights, censoring) else None
         given = weights, censoring
-        model, weights, censoring = self.model.beside_prior(*given)
+        model, weights, censoring = self.model.append_prior_records(*given)
         data = model.stan_data(weights, censoring)
-        sampler = self.model.paced(sampler, *given, data)  # follows from what the key knows
+        sampler = self.model.adapt_trajectories(sampler, *given, data)  # follows from what the key knows
         return sample(
             model.executable(self.progress),
             data,
@@ -141,7 +142,7 @@ class Fits:
         )
 
     def _sampler(self, weights: Array, censoring: Censoring | None) -> Sampler:
-        tuned = self.model.tuned(self.settings.sampler, censoring)
+        tuned = self.model.sampler_settings(self.settings.sampler, censoring)
         if self.model.slow and not _is_plain(weights, censoring):
             return replace(tuned, warmup=min(tuned.warmup, SHORT_WARMUP))
         return tuned
@@ -293,7 +294,7 @@ class Fits:
                 "check": lambda share: self.progress("computing bounds", share),
                 "block_elements": evaluated.block_elements,
             }
-            if printed or not evaluated.exact_again:
+            if printed or not evaluated.cheap_log_lik:
                 return lipschitz_bounds(
                     lambda rows: log_lik(slice(None), rows), n, posterior.n_draws, weights, **more
                 )
@@ -305,7 +306,7 @@ class Fits:
     def records_key(self) -> Any:
         """What the log-likelihoods depend on, besides the draws."""
         held = None if self.transform is None else [self.transform.center, self.transform.scale]
-        said = self.settings.model_dump(include=_DATA - unsaid(self.settings))
+        said = self.settings.model_dump(include=_DATA - omitted_defaults(self.settings))
         return [self.table.fingerprint, said, held]
 
     def _wait(self) -> None:

@@ -76,7 +76,7 @@ class Risk:
         return whose.lipschitz_bound
 
 
-class _Some:
+class SubsetEvidence:
     """The same evidence about some of the records; what a frozen map knows is the same."""
 
     def __init__(self, risk: Risk, rows: slice | NDArray[np.bool_]):
@@ -88,7 +88,7 @@ class _Some:
         return found[self._rows] if name in ("outcome", "max_abs_log_lik", "oscillation") else found
 
 
-class _Valued:
+class ReplacedValueEvidence:
     """Evidence of other values: their own risk, and what is known of the others."""
 
     def __init__(self, risk: Risk, model: Model, draws: Draws):
@@ -117,7 +117,7 @@ class _Valued:
         return getattr(self._risk, name)
 
 
-class _Left(_Some):
+class LeaveOneOutEvidence(SubsetEvidence):
     """What the table alone says once a record has left, with the posterior held."""
 
     def __getattr__(self, name: str) -> Any:
@@ -162,7 +162,7 @@ def weights_of(
     else:
         weights = np.asarray(scheme.alpha(risk, **chosen))
         if frozen is not None and n > 1:
-            of_some = np.asarray(scheme.alpha(_Some(risk, slice(0, n, 2)), **chosen))
+            of_some = np.asarray(scheme.alpha(SubsetEvidence(risk, slice(0, n, 2)), **chosen))
             _require_own_record(mechanism.scheme, weights, of_some)
         if weights.shape != (n,) or not ((weights >= 0) & (weights <= 1)).all():
             raise ValueError(f"the scheme '{mechanism.scheme}' must give each record a weight in [0, 1]")
@@ -234,7 +234,7 @@ def weights_without(mechanism: Mechanism, fits: Fits, weights: Array) -> list[Ar
     for record in scheme.movers(risk):
         others = everyone.copy()
         others[record] = False
-        found.append(of(_Left(risk, others), others))
+        found.append(of(LeaveOneOutEvidence(risk, others), others))
     return found
 
 
@@ -244,7 +244,7 @@ def weights_of_values(mechanism: Mechanism, fits: Fits, frozen: RiskMap | None) 
     None where a record's weight does not change with its value, or where a refit or a range enters it.
     """
     scheme = SCHEMES[mechanism.scheme]
-    if scheme.alpha is None or scheme.single or _goes_on(mechanism) or not fits.model.exact_again:
+    if scheme.alpha is None or scheme.single or _goes_on(mechanism) or not fits.model.cheap_log_lik:
         return None
     alpha_of = scheme.alpha
     risk, chosen = Risk(fits, frozen), _chosen(scheme, fits)
@@ -253,7 +253,7 @@ def weights_of_values(mechanism: Mechanism, fits: Fits, frozen: RiskMap | None) 
     draws = posterior.thinned(VALUE_DRAWS)
 
     def weigh(rows: NDArray[np.int64], values: Array) -> Array:
-        asked = _Valued(risk, model.of_records(rows, values), draws)
+        asked = ReplacedValueEvidence(risk, model.of_records(rows, values), draws)
         return _truncated(mechanism, np.asarray(alpha_of(asked, **chosen)), asked, fits.settings)
 
     return weigh

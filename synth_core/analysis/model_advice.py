@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from synth_core.analysis.traits import Traits, traits_of
+from synth_core.analysis.outcome_features import OutcomeFeatures, outcome_features
 from synth_core.data.table import FEW_CODES, Table, numeric_outcome
 from synth_core.errors import InputError
 from synth_core.models import family, proposed
@@ -102,7 +102,7 @@ def advise_table(table: Table, outcome: str, regression: bool = False) -> Advice
         If the column is no sensitive number (`numeric_outcome`).
     """
     values = numeric_outcome(table, outcome)
-    column, found = table.column(outcome), traits_of(values[~np.isnan(values)])
+    column, found = table.column(outcome), outcome_features(values[~np.isnan(values)])
     leak = LOOKED if table.confidential else "The table is public or simulated."
     if column.identifier:
         why = (
@@ -122,7 +122,7 @@ def advise_table(table: Table, outcome: str, regression: bool = False) -> Advice
     return Advice(settings, reasons, leak)
 
 
-def _kind_of(found: Traits) -> str:
+def _kind_of(found: OutcomeFeatures) -> str:
     """The kind of the values: one of `KINDS`, or a finer one that only a look can tell."""
     if found.inside_unit:
         return "share"
@@ -168,7 +168,7 @@ def rounded(value: float) -> float:
     return min(choices, key=lambda choice: abs(math.log(choice / value)))
 
 
-def _beyond(found: Traits, settings: dict[str, Any]) -> list[str]:
+def _beyond(found: OutcomeFeatures, settings: dict[str, Any]) -> list[str]:
     """What the proposed model does not show, and what to do about it."""
     more = []
     if found.at_top:

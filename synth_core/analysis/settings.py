@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from synth_core.analysis.drawing import Drawing
-from synth_core.data.earlier import Earlier
+from synth_core.data.earlier_variable import EarlierVariable
 from synth_core.engine.sampling import Sampler
 from synth_core.errors import InputError
 from synth_core.mechanisms.guarantee_words import DECLARED_SPAN
@@ -20,7 +20,7 @@ from synth_core.models.bracketed import check_edges
 from synth_core.system import limits
 
 MODEL_OPTIONS = {field.name for field in fields(Options)}
-LATER = (
+ADDED_LATER = (
     "categories",
     "bracket_edges",
     "counts_share",
@@ -65,7 +65,9 @@ class Settings(BaseModel):
     outcome: str = _setting(..., "the sensitive variable", named="sensitive variable")
     predictors: tuple[str, ...] = _setting((), "non-sensitive columns, kept as they are")
     categorical: tuple[str, ...] = _setting((), "numeric predictors that are categories")
-    earlier: tuple[Earlier, ...] = _setting((), "sensitive variables that the outcome is conditional on")
+    earlier: tuple[EarlierVariable, ...] = _setting(
+        (), "sensitive variables that the outcome is conditional on"
+    )
     model: str = _setting(..., f"one of {', '.join(MODELS)}")
     program: str | None = _setting(
         None, "an own Stan program instead; see docs/guide/own-program.md", metavar="FILE.stan"
@@ -300,10 +302,10 @@ class Settings(BaseModel):
         return Sampler(self.chains, self.draws, self.warmup, self.seed)
 
 
-def unsaid(settings: Settings) -> set[str]:
+def omitted_defaults(settings: Settings) -> set[str]:
     """Settings that were added later and are at their defaults: left out where a digest is to stay the same."""
     defaults = Settings.model_fields
-    return {name for name in LATER if getattr(settings, name) == defaults[name].default}
+    return {name for name in ADDED_LATER if getattr(settings, name) == defaults[name].default}
 
 
 def make_settings(**values: Any) -> Settings:

@@ -8,9 +8,9 @@ from typing import Any
 
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.anchored import clamped_warning
-from synth_core.analysis.explained import above_target, explained, sentence
 from synth_core.analysis.flat import FlatResult, flatten
 from synth_core.analysis.result import Result
+from synth_core.analysis.result_sentences import above_target, explained, sentence
 from synth_core.analysis.settings import Settings
 from synth_core.analysis.subgroups import Group, GroupAccuracy, by_group
 from synth_core.analysis.summary import plain_numbers

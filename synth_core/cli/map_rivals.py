@@ -11,9 +11,9 @@ from synth_core.cli.output import finite
 from synth_core.errors import FitError, InputError
 from synth_core.experiments.explore.wording import epsilon_number
 from synth_core.experiments.rivals.bands import RivalBand, bands_of, error_text, strict_epsilons
-from synth_core.experiments.rivals.beside import offered, planned, run_beside, summary_of
 from synth_core.experiments.rivals.budget import COUNTED
-from synth_core.experiments.rivals.declared import cells_words
+from synth_core.experiments.rivals.declared_cells import cells_words
+from synth_core.experiments.rivals.map_runs import offered, planned, run_for_map, summary_of
 from synth_core.experiments.rivals.registry import RIVALS
 from synth_core.mechanisms.ranges import read_edges
 from synth_core.system import limits
@@ -81,7 +81,7 @@ def run_rivals(
         at = "" if each.asked.epsilon is None else f" at ε = {each.asked.epsilon:g}"
         said = f"{i} of {len(asked)}: {each.asked.label}{at}, seed {each.asked.seed}"
         try:
-            found.append(summary_of(run_beside(analysis, each), each))
+            found.append(summary_of(run_for_map(analysis, each), each))
         except (InputError, FitError) as error:
             say(f"{said}: {error}")
             continue

@@ -125,7 +125,7 @@ def _named(args: argparse.Namespace) -> tuple[Study, Any]:
 
 def _like(args: argparse.Namespace) -> tuple[Study, Any]:
     from synth_core.analysis.analysis import Analysis
-    from synth_core.experiments.studies.like import compare_like, local_bounds, study_like
+    from synth_core.experiments.studies.databases_like_mine import compare_like, local_bounds, study_like
     from synth_core.system.cache import results_cache
 
     if args.table is None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from synth_core.data.earlier import Earlier
+from synth_core.data.earlier_variable import EarlierVariable
 from synth_core.data.table import Table, check_exact, check_rows, outcome_values
 from synth_core.errors import InputError
 from synth_core.models.base import Records
@@ -40,7 +40,7 @@ def select(
     categorical: tuple[str, ...] = (),
     transform: DesignTransform | None = None,
     categories: tuple[str, ...] | None = None,
-    earlier: tuple[Earlier, ...] = (),
+    earlier: tuple[EarlierVariable, ...] = (),
 ) -> Selection:
     """Choose the sensitive outcome and its non-sensitive predictors.
 
@@ -52,7 +52,7 @@ def select(
         Learnt on another table; None learns one here.
     categories : tuple of str, optional
         Declared categories of the outcome, which becomes codes 0, 1, ...; None reads a number.
-    earlier : tuple of Earlier
+    earlier : tuple of EarlierVariable
         Sensitive variables that the outcome is conditional on beside its predictors.
 
     Returns

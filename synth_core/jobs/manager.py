@@ -18,9 +18,9 @@ from collections import OrderedDict, deque
 from collections.abc import Sequence
 from typing import Any
 
-from synth_core.jobs.lane import Lane
-from synth_core.jobs.stored import stored_summary
+from synth_core.jobs.stored_summaries import stored_summary
 from synth_core.jobs.tasks import Job, Task, cancelled_job
+from synth_core.jobs.worker_thread import WorkerThread
 from synth_core.system import files
 from synth_core.system.cache import results_cache
 from synth_core.system.scratch import working_directory
@@ -46,7 +46,7 @@ class JobManager:
         self.closed = False
         self.storage_problem = ""  # why results are shown and not kept
         self._counter = 0
-        self._lanes = [Lane(self, i) for i in range(self.n_lanes)]
+        self._lanes = [WorkerThread(self, i) for i in range(self.n_lanes)]
         self._housekeeper = threading.Thread(target=self._sweep, daemon=True)
         self._housekeeper.start()
 

@@ -23,7 +23,7 @@ from synth_core.experiments.explore.measures import Target
 from synth_core.experiments.explore.point import point_key
 from synth_core.experiments.explore.sweep import Planned
 from synth_core.experiments.explore.targets import EpsilonTarget
-from synth_core.experiments.rivals.beside import Beside, run_key
+from synth_core.experiments.rivals.map_runs import MapRun, run_key
 from synth_core.experiments.rivals.registry import RIVALS
 from synth_core.jobs.study_task import StudyRequest
 from synth_core.mechanisms.catalogue import find_mechanism
@@ -183,7 +183,7 @@ def point_task(table: Table, planned: Planned, reference: Table | None = None) -
     return Task(key, spec, _tables(table, reference), background=True)
 
 
-def rival_task(table: Table, settings: Settings, beside: Beside) -> Task:
+def rival_task(table: Table, settings: Settings, beside: MapRun) -> Task:
     """One run of another synthesizer beside a map, in the background."""
     kept = settings.model_copy(update={"risk_reference": "current", "match_epsilon": None})
     spec = _spec("rival", table, kept, beside.asked.who, None)

@@ -17,7 +17,7 @@ from synth_core.analysis.result import Result
 from synth_core.analysis.result_key import result_key
 from synth_core.data.table import Table
 from synth_core.errors import Cancelled, FitError, InputError
-from synth_core.jobs.stored import keep_summary
+from synth_core.jobs.stored_summaries import keep_summary
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system import files
 from synth_core.system.backend.process_guard import working_in
@@ -147,11 +147,11 @@ def _point(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def _rival(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
-    from synth_core.experiments.rivals.beside import Beside, run_beside, summary_of
-    from synth_core.experiments.rivals.registry import Asked
+    from synth_core.experiments.rivals.map_runs import MapRun, run_for_map, summary_of
+    from synth_core.experiments.rivals.registry import RivalSpec
 
-    beside = Beside(**spec["beside"] | {"asked": Asked(**spec["beside"]["asked"])})
-    return summary_of(run_beside(analysis, beside), beside)
+    beside = MapRun(**spec["beside"] | {"asked": RivalSpec(**spec["beside"]["asked"])})
+    return summary_of(run_for_map(analysis, beside), beside)
 
 
 def _tune(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:

@@ -43,7 +43,7 @@ class Bounds:
     @property
     def oscillations(self) -> Array:
         """max over draws of t_si minus min over draws, in nats, of shape (n_records,): free of a density's unit."""
-        return apart(self.highest, self.lowest)
+        return spread(self.highest, self.lowest)
 
     @property
     def lipschitz_bound(self) -> float:
@@ -142,7 +142,7 @@ def joint_lipschitz_bounds(blocks: Sequence[Bounds]) -> Array:
     return np.maximum(highest, -lowest)
 
 
-def apart(highest: Array, lowest: Array) -> Array:
+def spread(highest: Array, lowest: Array) -> Array:
     """The difference; infinite where either is not finite."""
     finite = np.isfinite(highest) & np.isfinite(lowest)
     return np.subtract(highest, lowest, out=np.full(highest.shape, np.inf), where=finite)

@@ -38,7 +38,7 @@ def bin_count(rule: str, n: int) -> int:
     return m
 
 
-def noisy_counts(counts: NDArray[np.int64], epsilon: float) -> NDArray[np.int64]:
+def noisy_bins(counts: NDArray[np.int64], epsilon: float) -> NDArray[np.int64]:
     """Counts plus integer Laplace noise of scale 2/epsilon, from opendp.
 
     Replacing a record moves two counts by one each: an L1 sensitivity of 2. opendp draws the
@@ -98,7 +98,7 @@ def synthesize(
     rule: str,
     datasets: int,
     rng: np.random.Generator,
-    noise: Noise = noisy_counts,
+    noise: Noise = noisy_bins,
 ) -> Array:
     """Synthetic values from noisy bins: negative counts to 0, multinomial, uniform in the bin.
 

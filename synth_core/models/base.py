@@ -239,7 +239,7 @@ class Model(ABC):
     discrete: bool = False
     ordered: ClassVar[bool] = True  # its values are amounts: they have ranges, a radius and percentiles
     block_elements: ClassVar[int] = BLOCK_ELEMENTS  # draws x records that log_lik is best asked for at once
-    exact_again: ClassVar[bool] = True  # log_lik costs little: bounds may ask for some of it twice
+    cheap_log_lik: ClassVar[bool] = True  # log_lik costs little: bounds may ask for some of it twice
     slow: ClassVar[bool] = False  # refits have a shorter warm-up, and a preview is shown meanwhile
     parameters: tuple[str, ...]  # Stan variables that log_lik, cdf and predict need
     adapt_delta: ClassVar[float] = 0.8
@@ -283,19 +283,19 @@ class Model(ABC):
         `censoring` clamps the terms; None is the plain pseudo likelihood.
         """
 
-    def tuned(self, sampler: Sampler, censoring: Censoring | None) -> Sampler:
+    def sampler_settings(self, sampler: Sampler, censoring: Censoring | None) -> Sampler:
         """The settings with which this family's chains do best: its acceptance, its metric, no longer a warm-up."""
         warmup = sampler.warmup if self.max_warmup is None else min(sampler.warmup, self.max_warmup)
         return replace(sampler, warmup=warmup, adapt_delta=self.adapt_delta, metric=self.metric)
 
-    def paced(
+    def adapt_trajectories(
         self, sampler: Sampler, weights: Array, censoring: Censoring | None, data: Mapping[str, Any]
     ) -> Sampler:
         """The same, changed by what the data for Stan show of this fit; `weights` as they are for the records."""
         return sampler
 
     @property
-    def density_terms(self) -> NDArray[np.bool_]:
+    def has_density(self) -> NDArray[np.bool_]:
         """Whose terms c keeps within the bound, of shape (n_records,); the others' are one probability's logarithm."""
         return np.ones(self.records.n, dtype=bool)
 
@@ -324,7 +324,7 @@ class Model(ABC):
         prior = type(self)(self.records.with_outcome(censoring.prior_outcome), self.options)
         return [(prior, prior_weights)]
 
-    def beside_prior(
+    def append_prior_records(
         self, weights: Array, censoring: Censoring | None
     ) -> tuple[Model, Array, Censoring | None]:
         """What is fitted: where a prior has a design of its own, its records stand below these with weight 0."""

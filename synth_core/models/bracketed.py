@@ -41,7 +41,7 @@ class Bracketed(OrderedLogit):
         check_edges(self.label, self.options.bracket_edges)
         return len(self.edges) - 1
 
-    def _stands_apart(self) -> int | None:
+    def _point_mass_category(self) -> int | None:
         alone = np.flatnonzero(np.diff(self.edges) == 0)
         return int(alone[0]) if len(alone) and self.n_categories > 2 else None
 

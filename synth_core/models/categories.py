@@ -66,13 +66,13 @@ class OfCategories(Model):
     def n_coordinates(self) -> int:
         """How many parameters are free."""
 
-    def tuned(self, sampler: Sampler, censoring: Censoring | None) -> Sampler:
+    def sampler_settings(self, sampler: Sampler, censoring: Censoring | None) -> Sampler:
         """Without an anchor nobody knows which terms are clamped, and what to whiten by: the metric is adapted too."""
         if censoring is not None and censoring.anchor is None:
             return replace(sampler, adapt_delta=self.adapt_delta)
-        return super().tuned(sampler, censoring)
+        return super().sampler_settings(sampler, censoring)
 
-    def paced(
+    def adapt_trajectories(
         self, sampler: Sampler, weights: Array, censoring: Censoring | None, data: Mapping[str, Any]
     ) -> Sampler:
         """Few and short trajectories where the coordinates are white: the records say much of each parameter.
@@ -108,7 +108,7 @@ class OfCategories(Model):
         return "probability of a category"
 
     @property
-    def density_terms(self) -> NDArray[np.bool_]:
+    def has_density(self) -> NDArray[np.bool_]:
         return np.zeros(self.records.n, dtype=bool)
 
     def outcomes(self, codes: NDArray[np.int64], within: Array) -> Array:

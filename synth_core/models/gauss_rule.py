@@ -25,7 +25,7 @@ def nodes_needed(reach: Array) -> Index:
     return np.ceil((-np.log(ROUNDING) / log_rho + 1) / 2).astype(np.int64)
 
 
-def condense(cell: Index, x: Array, weight: Array, slope: float) -> tuple[Index, Array, Array]:
+def quadrature_rows(cell: Index, x: Array, weight: Array, slope: float) -> tuple[Index, Array, Array]:
     """Cells, places and weights of as few rows that give the same sums of log(1 + exp(a_cell + b * x)).
 
     Parameters

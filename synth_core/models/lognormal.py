@@ -26,9 +26,9 @@ from synth_core.models.base import (
     Refit,
     distinct_columns,
 )
+from synth_core.models.clamp_screening import Terms, settle
 from synth_core.models.clamped_mode import ClampedNormal, factor_of_covariance, spread_of_log_sigma
 from synth_core.models.coordinates import row_sums, solve_penalised
-from synth_core.models.settled import Terms, settle
 from synth_core.models.transformation import Transformation
 from synth_core.models.zero_part import empty_zero_part
 

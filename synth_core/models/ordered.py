@@ -41,13 +41,18 @@ class OrderedLogit(OfCategories):
 
     def __init__(self, records: Records, options: Options):
         super().__init__(records, options)
-        self.apart = self._stands_apart()
-        self.n_ordered = self.n_categories - (self.apart is not None)
+        self.point_mass_category = self._point_mass_category()
+        self.n_ordered = self.n_categories - (self.point_mass_category is not None)
         self.contrasts = category_contrasts(self.n_ordered)
-        self.parameters = ("log_share", "beta", "delta", *(() if self.apart is None else ("gamma",)))
+        self.parameters = (
+            "log_share",
+            "beta",
+            "delta",
+            *(() if self.point_mass_category is None else ("gamma",)),
+        )
         self._ends_of: tuple[Array, tuple[Array, ...]] | None = None
 
-    def _stands_apart(self) -> int | None:
+    def _point_mass_category(self) -> int | None:
         """The category that is not one of an order, if there is one."""
         return None
 
@@ -55,7 +60,11 @@ class OrderedLogit(OfCategories):
     def place(self) -> NDArray[np.int64]:
         """Each category's place among the ordered ones; -1 of the one that stands apart."""
         places = np.arange(self.n_categories)
-        return places if self.apart is None else np.insert(places[:-1], self.apart, -1)
+        return (
+            places
+            if self.point_mass_category is None
+            else np.insert(places[:-1], self.point_mass_category, -1)
+        )
 
     def stan_data(self, weights: Array, censoring: Censoring | None = None) -> dict[str, Any]:
         kept = self.kept(weights, censoring)
@@ -67,8 +76,8 @@ class OrderedLogit(OfCategories):
         among = seen[:, self.place >= 0]
         middle = among.sum(axis=1) @ self.rows[:, 1:] / max(among.sum(), 1e-300)
         center, basis = penalised_cuts(self.rows[:, 1:] - middle, among, scale)
-        if self.apart is not None:
-            one = seen[:, self.apart]
+        if self.point_mass_category is not None:
+            one = seen[:, self.point_mass_category]
             own_scale = self.logit_scale(censoring)
             own = penalised_shares(self.rows, np.column_stack([one, seen.sum(axis=1) - one]), own_scale)
             center = np.concatenate([center, ROOT_2 * own[0]])  # log odds from one orthonormal contrast
@@ -79,7 +88,7 @@ class OrderedLogit(OfCategories):
         row, category = np.nonzero(kept)
         return {
             "k": k,
-            "apart_k": k if self.apart is not None else 0,
+            "apart_k": k if self.point_mass_category is not None else 0,
             "n_categories": self.n_ordered,
             "contrasts": self.contrasts,
             "center": center,
@@ -100,7 +109,7 @@ class OrderedLogit(OfCategories):
     @property
     def n_coordinates(self) -> int:
         k = self.rows.shape[1]
-        return self.n_ordered - 1 + 2 * (k - 1) + (0 if self.apart is None else k)
+        return self.n_ordered - 1 + 2 * (k - 1) + (0 if self.point_mass_category is None else k)
 
     def from_coordinates(self, coordinates: Array, data: Mapping[str, Any]) -> Draws:
         k = self.rows.shape[1]
@@ -116,7 +125,7 @@ class OrderedLogit(OfCategories):
             "beta": np.hstack([zero, beta]),
             "delta": np.hstack([zero, delta]),
         }
-        return draws if self.apart is None else draws | {"gamma": gamma}
+        return draws if self.point_mass_category is None else draws | {"gamma": gamma}
 
     def log_lik(self, draws: Draws, rows: Rows) -> Array:
         # Of the record's own category alone: the others cost many times as much. A row of these arrays is a record:
@@ -129,7 +138,7 @@ class OrderedLogit(OfCategories):
         above = (cut_above[place] - location[index]) * scale
         below = (cut_below[place] - location[index]) * scale
         found = log_interval(above, below, gap[place] * scale)
-        if self.apart is not None:
+        if self.point_mass_category is not None:
             logit = np.where(place == 0, 1.0, -1.0)[:, None] * apart[0][index]
             found += np.minimum(logit, 0.0) - np.log1p(np.exp(-np.abs(logit)))
         return found.T + self.log_within[rows]
@@ -153,10 +162,10 @@ class OrderedLogit(OfCategories):
         scale = np.exp(-self.records.linear_predictor(draws["delta"], rows)[0])[:, None]
         at = (cut[:, :, None] - location[:, None]) * scale
         found = log_shares(at, gap[:, :, None] * scale)
-        if self.apart is not None:
+        if self.point_mass_category is not None:
             logit = self.records.linear_predictor(draws["gamma"], rows)[0]
             found += scipy.special.log_expit(-logit)[:, None]
-            found = np.insert(found, self.apart, scipy.special.log_expit(logit), axis=1)
+            found = np.insert(found, self.point_mass_category, scipy.special.log_expit(logit), axis=1)
         return found, index
 
     def guess(self, typical: float, spread: float, zeros: float) -> Draws:
@@ -167,6 +176,6 @@ class OrderedLogit(OfCategories):
             "beta": none,
             "delta": none,
         }
-        if self.apart is not None:
+        if self.point_mass_category is not None:
             draws["gamma"] = none - np.log(self.n_ordered) * np.eye(1, none.shape[1])
         return draws

@@ -57,8 +57,8 @@ class TwoPart(Lognormal):
         return slice(None) if self.zero_part is None else np.flatnonzero(~self.zero_part.is_zero)
 
     @property
-    def density_terms(self) -> NDArray[np.bool_]:
-        return super().density_terms if self.zero_part is None else ~self.zero_part.is_zero
+    def has_density(self) -> NDArray[np.bool_]:
+        return super().has_density if self.zero_part is None else ~self.zero_part.is_zero
 
     @property
     def density_scale(self) -> str:

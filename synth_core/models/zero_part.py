@@ -13,7 +13,7 @@ from synth_core.mechanisms.bounds import Rows
 from synth_core.mechanisms.censoring import Censoring
 from synth_core.models.base import Array, Draws, Records, distinct_columns
 from synth_core.models.coordinates import penalised_estimate, row_sums, whitening
-from synth_core.models.gauss_rule import condense
+from synth_core.models.gauss_rule import quadrature_rows
 
 SLOPE_SCALE = 2.5
 FEW_VALUES = 64  # of a column of the design, for it to be kept by cell
@@ -175,7 +175,7 @@ class _ByCell:
             return _nodes(self.cell[some], self.others[some], weight[some])
         at = self.other[0]
         slope = abs(center[at]) + REACH * float(np.linalg.norm(basis[at]))
-        cell, place, total = condense(self.cell, self.others[:, 0], weight, slope)
+        cell, place, total = quadrature_rows(self.cell, self.others[:, 0], weight, slope)
         return _nodes(cell, place[:, None], total)
 
 

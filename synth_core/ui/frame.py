@@ -12,7 +12,7 @@ import streamlit as st
 from synth_core.ui.server import access
 from synth_core.ui.server.lifespan import preparation
 from synth_core.ui.server.manager import manager
-from synth_core.ui.shared import background, header, inherited, preparing
+from synth_core.ui.shared import background, header, inherited_settings, preparing
 from synth_core.ui.shared.board import forget_if_unmounted
 from synth_core.ui.state import session
 
@@ -46,7 +46,7 @@ def _place(error: Exception) -> str:
 def show_header() -> None:
     """What is in use, above every page and before it computes anything; settings that came from another table."""
     header.show()
-    inherited.show()
+    inherited_settings.show()
 
 
 def run(page: Any) -> None:

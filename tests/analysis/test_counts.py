@@ -15,13 +15,13 @@ from synth_core.analysis.counts import (
     greatest_share,
     laplace,
     levels,
-    noisy_counts,
+    noisy_margins,
     shares_given,
 )
 from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.analysis.settings import make_settings
-from synth_core.data.earlier import Earlier
+from synth_core.data.earlier_variable import EarlierVariable
 from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.models.base import GUESS_STEPS
@@ -91,7 +91,7 @@ def test_withholding_a_value_changes_one_count_of_each_table_by_one(cache, monke
     without = frame.copy()
     without.loc[17, "status"] = None
     found, other = (
-        noisy_counts(analysis_of(each, cache).fits, 1.0, np.random.default_rng(0))
+        noisy_margins(analysis_of(each, cache).fits, 1.0, np.random.default_rng(0))
         for each in (frame, without)
     )
     assert [table.shape for table in found.tables] == [(2, 3), (10, 3)]
@@ -119,7 +119,7 @@ def test_edges_of_a_guess_lie_at_its_deviations(cache, model, own, law):
     frame = people()
     frame["pay"] = frame["pay"].clip(0.0 if model == "two_part" else 0.01, 29.0)
     fits = analysis_of(frame, cache, outcome="pay", model=model, categories=(), guess=(12.0, 0.5), **own).fits
-    edges = counting.counted(fits).edges
+    edges = counting.counting_model(fits).edges
     if model == "two_part":
         assert (edges[:2] == 0).all()
         edges = edges[2:]
@@ -131,7 +131,7 @@ def test_edges_of_a_guess_are_those_of_any_table(cache):
     own = {"outcome": "pay", "model": "two_part", "categories": (), "guess": (12.0, 0.5)}
     frame = people()
     far = frame.assign(pay=frame["pay"] * 1e6)
-    one, other = (counting.counted(analysis_of(each, cache, **own).fits) for each in (frame, far))
+    one, other = (counting.counting_model(analysis_of(each, cache, **own).fits) for each in (frame, far))
     np.testing.assert_array_equal(one.edges, other.edges)
     assert set(other.code) == {0, other.n_categories - 1}
 
@@ -158,7 +158,7 @@ def test_epsilon_is_divided_among_the_tables(cache, monkeypatch):
     monkeypatch.setattr(
         counting, "laplace", lambda shape, epsilon, rng: asked.append(epsilon) or np.zeros(shape)
     )
-    noisy_counts(analysis_of(people(), cache).fits, 0.9, np.random.default_rng(0))
+    noisy_margins(analysis_of(people(), cache).fits, 0.9, np.random.default_rng(0))
     assert asked == [0.45, 0.45]
 
 
@@ -180,7 +180,7 @@ def test_shares_keep_the_margins_that_were_counted(cache, monkeypatch):
     monkeypatch.setattr(counting, "SLOPE_SCALE", 50.0)
     monkeypatch.setattr(counting, "LEVEL_SCALE", 50.0)
     fits = analysis_of(people(), cache).fits
-    counts = replace(noisy_counts(fits, 1.0, np.random.default_rng(0)), deviation=0.0)
+    counts = replace(noisy_margins(fits, 1.0, np.random.default_rng(0)), deviation=0.0)
     shares = shares_given(counts, fits)
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
     for (codes, n), table in zip(levels(fits), counts.tables, strict=True):
@@ -215,7 +215,7 @@ def test_draws_are_as_even_as_their_shares():
 
 
 def test_levels_of_an_earlier_number_are_declared_and_zero_is_one_of_them():
-    pay = Earlier("pay", scale=10.0, missing=True)
+    pay = EarlierVariable("pay", scale=10.0, missing=True)
     codes, n = counting.earlier_codes(pay, np.array([-3.0, 0.0, 1.0, 1e12, np.nan]))
     assert codes.tolist() == [0, 1, 2, n - 2, n - 1]
     assert n == 15
@@ -226,8 +226,8 @@ def test_levels_of_an_earlier_number_are_declared_and_zero_is_one_of_them():
 def test_the_fit_reads_the_table_through_noisy_counts_and_clamped_terms_alone(cache, monkeypatch, model):
     """With the counts held, a table that differs in a record's value gives the same anchor, prior, c and bound."""
     own = NUMBERS.get(model, {})
-    held = noisy_counts(analysis_of(people(), cache, **own).fits, 1.0, np.random.default_rng(9))
-    monkeypatch.setattr(anchored_of, "noisy_counts", lambda fits, epsilon, rng: held)
+    held = noisy_margins(analysis_of(people(), cache, **own).fits, 1.0, np.random.default_rng(9))
+    monkeypatch.setattr(anchored_of, "noisy_margins", lambda fits, epsilon, rng: held)
     changed = people()
     changed.loc[3, "status"] = "c" if changed.loc[3, "status"] == "a" else "a"
     changed.loc[3, "pay"] = 97.5
@@ -291,7 +291,7 @@ def test_what_cannot_be_counted_is_refused_in_words(cache, own, words):
 
 def test_softmax_of_no_predictor_is_the_noisy_shares(cache):
     fits = analysis_of(people(), cache, predictors=()).fits
-    counts = noisy_counts(fits, 5.0, np.random.default_rng(3))
+    counts = noisy_margins(fits, 5.0, np.random.default_rng(3))
     shares = shares_given(counts, fits)[0]
     noisy = counts.tables[0][0]
     np.testing.assert_allclose(shares, noisy / noisy.sum(), atol=0.01)

@@ -10,7 +10,7 @@ OTHER = {"range": (0.1, 2.0), "tail": (5.0, 0.1, 2.0), "brackets": ((0.0, 1.0),)
 
 
 def numbers(epsilon, error, gap=0.04, **other):
-    known = {"problems": [], "epsilon": epsilon, "n_datasets": 1, "ecdf_max": gap}
+    known = {"mechanism": "weighted", "problems": [], "epsilon": epsilon, "n_datasets": 1, "ecdf_max": gap}
     return known | {"statistics": [{"name": "q90", "relative_error": error}]} | other
 
 

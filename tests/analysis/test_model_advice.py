@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from synth_core.analysis.model_advice import KINDS, LOOKED, NOT_READ, advise_kind, advise_table, rounded
+from synth_core.analysis.outcome_features import outcome_features
 from synth_core.analysis.settings import make_settings
-from synth_core.analysis.traits import traits_of
 from synth_core.cli import main
 from synth_core.data.design import select
 from synth_core.data.table import Table, open_table
@@ -120,7 +120,7 @@ def test_traits_against_naive_counts(rng):
     values[1000:1200] = 0
     values[1200:1260] = 400_000
     values[1260:1300] = -values[1260:1300]
-    found = traits_of(values)
+    found = outcome_features(values)
     plain = values.tolist()
     assert found.zeros == sum(v == 0 for v in plain)
     assert found.losses == sum(v < 0 for v in plain)
@@ -137,7 +137,7 @@ def test_traits_against_naive_counts(rng):
 def test_what_is_not_there_is_not_recognised(rng):
     """Smooth values have neither heaps nor a top code: 200 samples, none mistaken."""
     for _ in range(200):
-        found = traits_of(np.round(np.exp(rng.normal(9, 1, 500))))
+        found = outcome_features(np.round(np.exp(rng.normal(9, 1, 500))))
         assert (found.heap, found.at_top, found.zeros, found.losses) == (0, 0, 0, 0)
         assert found.log_skewness < 0.3  # its standard error at 500 records is about 0.07
 

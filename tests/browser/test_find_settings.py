@@ -5,7 +5,7 @@ import csv
 import pytest
 from playwright.sync_api import expect
 
-from synth_core.experiments.rivals import beside
+from synth_core.experiments.rivals import map_runs
 from tests.browser.conftest import follow, painted, pick, settled
 from tests.browser.test_mechanisms import compare_beta
 
@@ -132,7 +132,7 @@ def test_other_synthesizers_stand_beside_the_map(new_page):
     page = new_page("/data")
     explore_beta(page, 3)
     page.get_by_text("Other synthesizers beside it").click()
-    if not beside.installed("mst"):
+    if not map_runs.installed("mst"):
         page.get_by_text("MST and AIM can stand here once the server has them").wait_for()
     for name in ("Histogram of all cells", "Sample of 10%"):
         pick(page, "Synthesizers that are not ours", name)

@@ -88,7 +88,7 @@ def test_a_fit_that_fails_leaves_the_others(file, capsys, monkeypatch):
         (["--mechanism", "anchored@tree"], "There is no rival 'tree'"),
         (["--mechanism", "weighted@histogram"], "an anchored mechanism can be anchored at"),
         (["--mechanism", "anchored@sample"], "such as anchored@mst"),
-        (["--mechanism", "histogram"], "--rival has two of them"),
+        (["--mechanism", "histogram"], "about one sensitive variable"),
         (["--edges", "pay=0,1,a"], "Edges are numbers"),
         (["--edges", "pay=0,1,2", "--edges", "pay=0,1,2"], "'pay' twice"),
         (["--edges", "wage=0,1,2"], "'wage', which is no block and no predictor"),

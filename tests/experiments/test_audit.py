@@ -98,7 +98,7 @@ def test_censoring_that_is_left_out_is_caught(monkeypatch):
 def test_noise_of_half_the_scale_is_caught():
     """It shows when a record is replaced, which the noise is made for; a removed one moves one count only."""
     lines = audited(
-        small(noise=lambda counts, epsilon: histogram.noisy_counts(counts, 2 * epsilon)), "histogram"
+        small(noise=lambda counts, epsilon: histogram.noisy_bins(counts, 2 * epsilon)), "histogram"
     )
     assert lines[REPLACED].verdict == VIOLATED and 1.3 < lines[REPLACED].epsilon_lower <= 2.0
     assert lines[REMOVED].verdict == CONSISTENT

@@ -9,7 +9,7 @@ from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.settings import make_settings
 from synth_core.data.table import Table
 from synth_core.experiments.papers import censor
-from synth_core.experiments.studies.extras import RecordsAbove
+from synth_core.experiments.studies.extra_measures import RecordsAbove
 from synth_core.experiments.studies.study import SAMPLER, simulate, task_key
 
 

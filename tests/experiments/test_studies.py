@@ -20,7 +20,12 @@ from synth_core.data.table import Table
 from synth_core.errors import Cancelled, FitError, InputError
 from synth_core.experiments.studies import run_study as running
 from synth_core.experiments.studies import violins
-from synth_core.experiments.studies.like import compare_like, fitted_design, local_bounds, study_like
+from synth_core.experiments.studies.databases_like_mine import (
+    compare_like,
+    fitted_design,
+    local_bounds,
+    study_like,
+)
 from synth_core.experiments.studies.replicate import ReplicateTask, run_task
 from synth_core.experiments.studies.report import FORMATS, StudyReport, render
 from synth_core.experiments.studies.run_study import run_study

@@ -14,7 +14,7 @@ from synth_core.analysis.result import Result
 from synth_core.analysis.settings import Settings
 from synth_core.analysis.summary import summarise
 from synth_core.analysis.utility import ecdf_distance, statistics
-from synth_core.figures.briefing.content import Chapter, Source, briefing
+from synth_core.figures.briefing.content import Chapter, Provenance, briefing
 from synth_core.figures.briefing.powerpoint import INTERNAL, powerpoint
 from synth_core.figures.briefing.web_page import web_page
 from synth_core.figures.compare import results
@@ -23,7 +23,7 @@ from synth_core.mechanisms.catalogue import MECHANISMS, find_mechanism
 MECHANISMS_SHOWN = ("unweighted", "weighted", "censored", "anchored", "range_averaged")
 NASTY = "</script><img src=x onerror=alert(1)>\u202e\x0b"
 SETTINGS = Settings(outcome="income", predictors=("age",), model="lognormal", epsilon=0.5, seed=4711)
-SOURCE = Source("canary-table.csv", True, "2026-11-23", "private synthesis 0.1.0")
+SOURCE = Provenance("canary-table.csv", True, "2026-11-23", "private synthesis 0.1.0")
 
 
 def made_up(seed, settings=SETTINGS, mechanisms=MECHANISMS_SHOWN):

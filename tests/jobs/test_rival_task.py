@@ -4,7 +4,7 @@ import pytest
 
 from synth_core.analysis.settings import make_settings
 from synth_core.data.examples import load_example
-from synth_core.experiments.rivals.beside import planned
+from synth_core.experiments.rivals.map_runs import planned
 from synth_core.jobs.tasks import rival_task
 from synth_core.jobs.worker import run_job
 

@@ -1,6 +1,6 @@
 """What is shown of a stored result is kept beside it, and goes with it."""
 
-from synth_core.jobs.stored import keep_summary, stored_summary
+from synth_core.jobs.stored_summaries import keep_summary, stored_summary
 
 KEY = "ab" * 32
 

@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 
 from synth_core.errors import InputError
-from synth_core.mechanisms.histogram import bin_count, noisy_counts, seeded_counts, synthesize
+from synth_core.mechanisms.histogram import bin_count, noisy_bins, seeded_counts, synthesize
 
 
 def test_bin_rules():
@@ -18,7 +18,7 @@ def test_bin_rules():
 @pytest.mark.parametrize("epsilon", [0.5, 3.0])
 def test_noise_is_discrete_laplace_of_scale_two_over_epsilon(epsilon):
     """Goodness of fit at level 1e-6; the noise has no seed, so the level is the flake rate."""
-    noise = noisy_counts(np.full(20_000, 10_000), epsilon) - 10_000
+    noise = noisy_bins(np.full(20_000, 10_000), epsilon) - 10_000
     law = stats.dlaplace(epsilon / 2)
     edge = int(np.ceil(16 / epsilon))
     cells = np.arange(-edge, edge + 1)
@@ -73,7 +73,7 @@ DRAWS, LEVEL = 20_000, 1e-6  # opendp's noise cannot be seeded: the level is how
 def test_noise_of_every_bin_is_right_and_bins_are_independent(epsilon):
     """Over the budgets in use, with bins of very different counts; no bin's noise tells another's."""
     counts = np.tile([0, 1, 50, 10_000], DRAWS // 4)
-    noise = noisy_counts(counts, epsilon) - counts
+    noise = noisy_bins(counts, epsilon) - counts
     assert goodness_of_fit(noise, epsilon) > LEVEL
     for each in (0, 1, 50, 10_000):
         assert goodness_of_fit(noise[counts == each], epsilon) > LEVEL
@@ -86,12 +86,12 @@ def test_noise_of_every_bin_is_right_and_bins_are_independent(epsilon):
 def test_the_seeded_noise_of_studies_has_the_same_law(epsilon):
     noise = seeded_counts((7, 51))(np.zeros(DRAWS, dtype=np.int64), epsilon)
     assert goodness_of_fit(noise, epsilon) > LEVEL
-    two = noisy_counts(np.zeros(DRAWS, dtype=np.int64), epsilon)
+    two = noisy_bins(np.zeros(DRAWS, dtype=np.int64), epsilon)
     assert stats.ks_2samp(noise, two).pvalue > LEVEL
 
 
 def test_the_same_test_sees_noise_of_half_the_scale_and_rounded_normal_noise(rng):
-    half = noisy_counts(np.zeros(DRAWS, dtype=np.int64), 2.0)
+    half = noisy_bins(np.zeros(DRAWS, dtype=np.int64), 2.0)
     assert goodness_of_fit(half, 1.0) < LEVEL
     normal = np.rint(rng.normal(0, stats.dlaplace(0.5).std(), DRAWS)).astype(int)
     assert goodness_of_fit(normal, 1.0) < LEVEL
@@ -102,7 +102,7 @@ def test_every_data_set_gets_noise_of_its_own(rng):
     seen = []
 
     def spy(counts, epsilon):
-        seen.append(noisy_counts(counts, epsilon) - counts)
+        seen.append(noisy_bins(counts, epsilon) - counts)
         return counts + seen[-1]
 
     synthesize(rng.random(2000), (0.0, 1.0), 0.5, "1000", 3, rng, spy)

@@ -8,8 +8,8 @@ from streamlit.testing.v1 import AppTest
 
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.engines import ENGINES, Synthesis
-from synth_core.analysis.explained import explained
 from synth_core.analysis.flat import flatten
+from synth_core.analysis.result_sentences import explained
 from synth_core.analysis.settings import make_settings
 from synth_core.cli import main
 from synth_core.data.examples import load_example

@@ -161,11 +161,11 @@ def test_posterior_of_two_categories_by_quadrature(bound):
     assert odds.std() == pytest.approx(spread, rel=5 / np.sqrt(3000))
 
 
-def paced(model, weights, censoring, sampler=None):
+def adapt_trajectories(model, weights, censoring, sampler=None):
     """The sampler of a fit of these records."""
-    joined, *given = model.beside_prior(weights, censoring)
-    tuned = model.tuned(sampler or Sampler(), censoring)
-    return model.paced(tuned, weights, censoring, joined.stan_data(*given))
+    joined, *given = model.append_prior_records(weights, censoring)
+    tuned = model.sampler_settings(sampler or Sampler(), censoring)
+    return model.adapt_trajectories(tuned, weights, censoring, joined.stan_data(*given))
 
 
 def test_trajectories_are_short_where_the_records_say_much_of_each_parameter(case):
@@ -179,9 +179,9 @@ def test_trajectories_are_short_where_the_records_say_much_of_each_parameter(cas
         (0.51 * least, Censoring(1.0, np.zeros(N), np.zeros(N), 0.48 * least), False),
     ):
         expected = replace(Sampler(), metric="unit_e", **(WHITE if short else SKEWED))
-        assert paced(model, np.full(N, weight), censoring) == expected
-    assert paced(model, np.full(N, weight), None, Sampler(warmup=20)).warmup == 20
-    unknown = paced(model, np.full(N, 100.0), Censoring(1.0))  # which terms are clamped
+        assert adapt_trajectories(model, np.full(N, weight), censoring) == expected
+    assert adapt_trajectories(model, np.full(N, weight), None, Sampler(warmup=20)).warmup == 20
+    unknown = adapt_trajectories(model, np.full(N, 100.0), Censoring(1.0))  # which terms are clamped
     assert unknown == replace(Sampler(), adapt_delta=SKEWED["adapt_delta"])
 
 
@@ -189,12 +189,12 @@ def test_a_nearly_empty_category_is_walked_in_small_steps(case):
     """At acceptance 0.8, or with 7 steps, 8 of 8 such fits had divergences, or an effective size of 76."""
     model = case[0]
     weights = np.full(N, 100.0)
-    assert paced(model, weights, None).adapt_delta == WHITE["adapt_delta"]
+    assert adapt_trajectories(model, weights, None).adapt_delta == WHITE["adapt_delta"]
     of_d = model.code == 3
     weights[of_d] = 0.99 * RARE_RECORDS / of_d.sum()
-    assert paced(model, weights, None).adapt_delta == SKEWED["adapt_delta"]
+    assert adapt_trajectories(model, weights, None).adapt_delta == SKEWED["adapt_delta"]
     prior = Censoring(1.0, np.zeros(N), np.full(N, 3.0), np.full(N, 0.02 * RARE_RECORDS / N))
-    assert paced(model, weights, prior).adapt_delta == WHITE["adapt_delta"]
+    assert adapt_trajectories(model, weights, prior).adapt_delta == WHITE["adapt_delta"]
 
 
 @pytest.fixture
@@ -224,7 +224,7 @@ def test_where_predictors_decide_the_mode_is_found_and_steps_are_small(decided):
     # Records enough for short trajectories, of every category: but the prior says most of many coordinates.
     weights = np.full(7000, 10.0)
     assert np.bincount(model.code, weights).min() > RARE_RECORDS
-    assert paced(model, weights, None) == replace(Sampler(), metric="unit_e", **SKEWED)
+    assert adapt_trajectories(model, weights, None) == replace(Sampler(), metric="unit_e", **SKEWED)
 
 
 def test_a_rare_category_of_a_predictor_has_no_wider_a_prior(decided):

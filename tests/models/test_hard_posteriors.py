@@ -22,7 +22,7 @@ def problems_of(family, outcome, design, steps, **options):
     model = build_model(family, records, **options)
     weights = np.ones(len(outcome))
     data = model.stan_data(weights)
-    sampler = model.paced(model.tuned(Sampler(seed=3), None), weights, None, data)
+    sampler = model.adapt_trajectories(model.sampler_settings(Sampler(seed=3), None), weights, None, data)
     return sample(model.executable(), data, model.parameters, sampler).diagnostics.problems
 
 

@@ -179,7 +179,9 @@ def test_chains_meet_where_the_first_categories_of_earlier_variables_are_rare():
     x = np.searchsorted(np.quantile(level, np.linspace(0, 1, 21)[1:-1]), level).astype(float)
     model = build_model("ordered", records_of(x, z.astype(float)), categories=tuple("abcdefghijklmnopqrst"))
     data = model.stan_data(np.ones(n))
-    sampler = model.paced(model.tuned(Sampler(2, seed=3), None), np.ones(n), None, data)
+    sampler = model.adapt_trajectories(
+        model.sampler_settings(Sampler(2, seed=3), None), np.ones(n), None, data
+    )
     found = sample(model.executable(), data, model.parameters, sampler).diagnostics
     assert found.rhat < 1.02 and found.ess_bulk > 400, found
 

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from synth_core.analysis.anchor import AVERAGED
-from synth_core.analysis.anchored import Anchoring
+from synth_core.analysis.anchored import AnchorBuilder
 from synth_core.analysis.fits import Fits
 from synth_core.analysis.settings import make_settings
 from synth_core.cli import main
@@ -50,7 +50,7 @@ def fits_of(cache, program, table=None, **changes) -> Fits:
     given = {"outcome": "x", "predictors": ("z",), "model": "own", "program": program, "epsilon": 2.0}
     settings = make_settings(**given | QUICK | changes)
     fits = Fits(table or incomes(1), settings, cache, lambda text, share: None)
-    fits.examined = True  # the contract has tests of its own
+    fits.contract_verified = True  # the contract has tests of its own
     return fits
 
 
@@ -74,7 +74,7 @@ def test_a_program_without_the_declaration_is_refused_by_its_name_and_runs_other
         model.stan_data(np.ones(120), Censoring(1.0, np.zeros(120)))
     fits = fits_of(cache, NO_ANCHOR, anchor="public:other.csv")
     with pytest.raises(InputError, match="the program does not declare one"):
-        _ = Anchoring(fits, fits, np.random.default_rng).found
+        _ = AnchorBuilder(fits, fits, np.random.default_rng).build()
 
 
 def test_a_pilot_and_a_prior_are_refused_in_words(cache):
@@ -83,10 +83,10 @@ def test_a_pilot_and_a_prior_are_refused_in_words(cache):
         with pytest.raises(
             InputError, match=r"it takes none\. Name another anchor: a public table \(public:FILE\)"
         ):
-            _ = Anchoring(fits, None, np.random.default_rng).found
+            _ = AnchorBuilder(fits, None, np.random.default_rng).build()
     fits = fits_of(cache, GAMMA, anchor="public:other.csv", anchor_records=20.0)
     with pytest.raises(InputError, match="cannot count as 20 records"):
-        _ = Anchoring(fits, fits, np.random.default_rng).found
+        _ = AnchorBuilder(fits, fits, np.random.default_rng).build()
 
 
 def test_a_number_of_records_chosen_for_another_model_is_left_out_on_the_screen():
@@ -106,7 +106,7 @@ def test_declared_values_are_parameters_of_the_program_or_refused(rng, cache):
     ):
         fits = fits_of(cache, GAMMA, anchor="values", anchor_values=values)
         with pytest.raises(InputError, match=words):
-            _ = Anchoring(fits, None, lambda *stream: np.random.default_rng(stream)).found
+            _ = AnchorBuilder(fits, None, lambda *stream: np.random.default_rng(stream)).build()
 
 
 # -- the contract ----------------------------------------------------------------------------------
@@ -136,7 +136,7 @@ def test_an_own_lognormal_at_a_public_table_has_the_target_of_clamped_sums(cache
     """Against SciPy: the anchor to 1e-8, the target to 1e-9 of its size; nothing is random once the draws are."""
     fits = fits_of(cache, LOGNORMAL, anchor="public:earlier.csv")
     public = fits_of(cache, LOGNORMAL, incomes(2, name="earlier"), anchor="public:earlier.csv")
-    found = Anchoring(fits, public, lambda *stream: np.random.default_rng(stream)).found
+    found = AnchorBuilder(fits, public, lambda *stream: np.random.default_rng(stream)).build()
     assert found.anchor.kind == "public"
     assert found.prior_outcome is None and found.prior_records == 0
     assert 0.01 < found.weight <= 0.5

@@ -305,7 +305,7 @@ def test_target_is_prior_plus_weighted_and_clamped_likelihood(family, case, rng,
         )
     if case.endswith(("with a prior", "of another design")):
         censoring, prior_model = with_prior(censoring, model, case == "a prior of another design", rng)
-    fitted, its_weights, its_censoring = model.beside_prior(weights, censoring)
+    fitted, its_weights, its_censoring = model.append_prior_records(weights, censoring)
     data = fitted.stan_data(its_weights, its_censoring)
     if prior_model is None:
         assert_priors_are_the_family_s_own(family, data)

@@ -7,7 +7,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from websockets.exceptions import WebSocketException
 from websockets.sync.client import connect
 
-from synth_core.ui.server.doors import PROTOCOL
+from synth_core.ui.server.request_guard import PROTOCOL
 
 
 def visit(

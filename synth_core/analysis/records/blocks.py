@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from synth_core.analysis.settings import MODEL_OPTIONS, Settings, make_settings
-from synth_core.data.earlier import Earlier
+from synth_core.data.earlier_variable import EarlierVariable
 from synth_core.errors import InputError
 from synth_core.models import MODELS, OF_CATEGORIES, family
 
@@ -125,7 +125,7 @@ def parts_of(blocks: Sequence[Block], common: dict[str, Any]) -> tuple[Part, ...
     """
     _check(blocks, common)
     parts: list[Part] = []
-    earlier: tuple[Earlier, ...] = ()
+    earlier: tuple[EarlierVariable, ...] = ()
 
     def add(block: Block, share: float, of_missing: bool, **own: Any) -> Settings:
         place = {"epsilon": share * common.get("epsilon", Settings.model_fields["epsilon"].default)}
@@ -154,10 +154,10 @@ def parts_of(blocks: Sequence[Block], common: dict[str, Any]) -> tuple[Part, ...
     return tuple(parts)
 
 
-def _earlier(block: Block, settings: Settings) -> Earlier:
+def _earlier(block: Block, settings: Settings) -> EarlierVariable:
     """How later blocks see a variable: by what was declared of it."""
     usual = settings.asinh_scale if settings.transformation == "asinh" else settings.unit
-    return Earlier(
+    return EarlierVariable(
         block.name,
         settings.outcome_categories or (),
         block.earlier_scale or usual,
@@ -166,7 +166,7 @@ def _earlier(block: Block, settings: Settings) -> Earlier:
     )
 
 
-def as_predictors(parts: Sequence[Part]) -> tuple[Earlier, ...]:
+def as_predictors(parts: Sequence[Part]) -> tuple[EarlierVariable, ...]:
     """How each variable enters a design, in order."""
     return tuple(_earlier(part.block, part.settings) for part in parts if not part.of_missing)
 

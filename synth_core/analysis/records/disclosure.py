@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from synth_core.analysis.records.coded import Coded, Codes
+from synth_core.analysis.records.discretise import Codes, DiscretisedTables
 
 Array = NDArray[np.float64]
 
@@ -41,7 +41,7 @@ class AttributeDisclosure:
     disco: float
 
 
-def attribute_disclosure(tables: Coded, n_public: int) -> tuple[AttributeDisclosure, ...]:
+def attribute_disclosure(tables: DiscretisedTables, n_public: int) -> tuple[AttributeDisclosure, ...]:
     """Of every sensitive variable, the keys being all public predictors; none without predictors.
 
     Parameters

@@ -11,7 +11,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from synth_core.analysis.records.coded import Coded, Codes
+from synth_core.analysis.records.discretise import Codes, DiscretisedTables
 from synth_core.models.coordinates import penalised_estimate
 
 Array = NDArray[np.float64]
@@ -64,7 +64,7 @@ class Measures:
     worst_pair: tuple[str, str]
 
 
-def measure(tables: Coded, seed: int) -> Measures:
+def measure(tables: DiscretisedTables, seed: int) -> Measures:
     """All measures of a pair of tables; `seed` draws marginals and samples where there are too many."""
     sets = marginals(len(tables.names), seed)
     score = k_marginal_score(tables.confidential, tables.synthetic, tables.n_codes, sets)
@@ -131,7 +131,7 @@ def _distances(cell: Codes, parts: Sequence[Codes]) -> list[float]:
     return [float(0.5 * np.abs(mine - np.bincount(each, minlength=size) / len(each)).sum()) for each in parts]
 
 
-def equal_sample(tables: Coded, sets: list[tuple[int, ...]], score: float, seed: int) -> float:
+def equal_sample(tables: DiscretisedTables, sets: list[tuple[int, ...]], score: float, seed: int) -> float:
     """The share of the confidential records whose random sample has this score.
 
     A sample of a share s lacks about a multiple of the root of (1 - s) / s to 1000, so logarithms are interpolated.
@@ -156,7 +156,7 @@ def equal_sample(tables: Coded, sets: list[tuple[int, ...]], score: float, seed:
     return float(scipy.special.expit(found))
 
 
-def propensity(tables: Coded) -> tuple[float, float]:
+def propensity(tables: DiscretisedTables) -> tuple[float, float]:
     """pMSE, and its ratio to what a synthetic table from the confidential table's distribution has on average.
 
     A logistic regression tells the two tables apart by their codes; with c the share of synthetic rows among N, pMSE
@@ -179,7 +179,7 @@ def propensity(tables: Coded) -> tuple[float, float]:
     return pmse, float(pmse / expected)
 
 
-def association_difference(tables: Coded) -> tuple[float, float, tuple[str, str]]:
+def association_difference(tables: DiscretisedTables) -> tuple[float, float, tuple[str, str]]:
     """The largest and the mean absolute difference of Cramér's V over pairs of columns, and the worst pair."""
     found = {}
     for i, j in itertools.combinations(range(len(tables.names)), 2):

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from synth_core.analysis.utility import Statistic, coefficient_overlaps, statistics
-from synth_core.data.earlier import Earlier
+from synth_core.data.earlier_variable import EarlierVariable
 
 Array = NDArray[np.float64]
 
@@ -53,7 +53,7 @@ def number_measures(
     confidential: pd.DataFrame,
     synthetic: pd.DataFrame,
     public: tuple[Array, Array],
-    columns: Sequence[Earlier],
+    columns: Sequence[EarlierVariable],
     percentiles: tuple[float, ...],
     seed: int,
 ) -> tuple[NumberMeasures, ...]:
@@ -65,7 +65,7 @@ def number_measures(
         The sensitive columns.
     public : pair of arrays of shapes (n_records, n_columns) and (n_synthetic, n_columns)
         Designs of the public predictors, the first column of ones.
-    columns : sequence of Earlier
+    columns : sequence of EarlierVariable
         How each sensitive variable enters a regression of another.
     percentiles : tuple of float, in (0, 100)
     """
@@ -95,7 +95,7 @@ def number_measures(
     return tuple(found)
 
 
-def _values(column: pd.Series, each: Earlier) -> Array:
+def _values(column: pd.Series, each: EarlierVariable) -> Array:
     """Numbers or codes, missing as NaN, of shape (n_records,)."""
     if each.categories:
         column = column.map({category: code for code, category in enumerate(each.categories)})
@@ -103,7 +103,7 @@ def _values(column: pd.Series, each: Earlier) -> Array:
 
 
 def regression_of(
-    name: str, values: dict[str, Array], public: Array, columns: Sequence[Earlier]
+    name: str, values: dict[str, Array], public: Array, columns: Sequence[EarlierVariable]
 ) -> tuple[Array, Array]:
     """Outcome and design of the regression of a number on all other columns, where the number is not missing.
 

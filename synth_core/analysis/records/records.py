@@ -27,14 +27,14 @@ from synth_core.analysis.records.blocks import (
     as_predictors,
     parts_of,
 )
-from synth_core.analysis.records.coded import Coded, coded
 from synth_core.analysis.records.disclosure import AttributeDisclosure, attribute_disclosure
-from synth_core.analysis.records.drawn import draw_records
+from synth_core.analysis.records.discretise import DiscretisedTables, coded
 from synth_core.analysis.records.measures import Measures, average, measure
 from synth_core.analysis.records.numbers import NumberMeasures, average_numbers, number_measures
+from synth_core.analysis.records.parallel_progress import ParallelProgress
 from synth_core.analysis.records.surrogate import surrogate_table
+from synth_core.analysis.records.synthetic_records import draw_records
 from synth_core.analysis.records.table import WholeRecords, whole_records
-from synth_core.analysis.records.telling import Telling
 from synth_core.analysis.result import Result
 from synth_core.analysis.risk_map import RiskMap
 from synth_core.analysis.utility import distance_of
@@ -207,7 +207,7 @@ class RecordsAnalysis:
         entropy: int | None = None,
     ):
         self._entropy = entropy
-        self._telling = Telling(progress)
+        self._parallel_progress = ParallelProgress(progress)
         self.blocks, self.cache, self.progress = blocks, cache, progress
         self.common, self.parts = common, parts_of(blocks, common)
         settings = self.parts[0].settings
@@ -251,10 +251,10 @@ class RecordsAnalysis:
             self.table,
             part.settings,
             self.cache,
-            self._telling.of(place, part.name),
+            self._parallel_progress.of(place, part.name),
             reference[place] if isinstance(reference, tuple) else reference,
             anchor=self._anchor,
-            entropy=None if self._entropy is None else _own_entropy(self._entropy, place),
+            entropy=None if self._entropy is None else _part_entropy(self._entropy, place),
         )
 
     def _analysis(self, place: int, anchored: bool) -> Analysis:
@@ -361,7 +361,7 @@ class RecordsAnalysis:
         anchored = mechanism.likelihood.anchors
 
         def run(place: int, analysis: Analysis) -> tuple[Result, Bounds]:
-            with _naming(self.parts[place]), self._telling.running(place):
+            with _naming(self.parts[place]), self._parallel_progress.running(place):
                 result = analysis.run(mechanism.key)
                 return result, of_all(analysis.bounds_of(result), analysis.selection.complete)
 
@@ -379,7 +379,7 @@ class RecordsAnalysis:
                     each.result()  # the first that fails is told, and ends the others
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
-                self._telling.stop()
+                self._parallel_progress.stop()
                 raise
         found = [each.result() for each in waiting]
         return analyses, [result for result, _ in found], [bounds for _, bounds in found]
@@ -427,7 +427,7 @@ class RecordsAnalysis:
             return 1.0
         return distance_of(mine, synthetic, categories).ecdf_max
 
-    def coded(self, synthetic: pd.DataFrame, rows: NDArray[np.int64] | None = None) -> Coded:
+    def coded(self, synthetic: pd.DataFrame, rows: NDArray[np.int64] | None = None) -> DiscretisedTables:
         """The table and a synthetic one as codes; `rows` as for `judge`."""
         return coded(self.records, self.blocks, synthetic, self.predictors, rows)
 
@@ -448,7 +448,7 @@ def _naming(part: Part) -> Iterator[None]:
         raise type(error)(f"Block '{part.name}': {error}") from None
 
 
-def _own_entropy(entropy: int, place: int) -> int:
+def _part_entropy(entropy: int, place: int) -> int:
     """Of one part: its random numbers must not be those of another."""
     return int.from_bytes(hashlib.sha256(f"part {place}".encode() + entropy.to_bytes(32)).digest())
 

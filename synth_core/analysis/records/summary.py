@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from synth_core.analysis.records.coded import Coded
+from synth_core.analysis.records.discretise import DiscretisedTables
 from synth_core.analysis.records.measures import Measures, cramers_v
 from synth_core.analysis.records.records import COVERS, RecordsAnalysis, RecordsResult
 from synth_core.analysis.summary import density, five_numbers
@@ -143,7 +143,7 @@ def _lines(analysis: RecordsAnalysis, result: RecordsResult) -> list[str]:
     ]
 
 
-def _pairs(tables: Coded, sensitive: set[str]) -> list[dict[str, Any]]:
+def _pairs(tables: DiscretisedTables, sensitive: set[str]) -> list[dict[str, Any]]:
     """Of each pair of columns that synthesis touches: the association, and the shares by cell."""
     found = []
     for i, j in itertools.combinations(range(len(tables.names)), 2):

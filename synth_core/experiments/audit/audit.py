@@ -188,7 +188,7 @@ def run_audit(analysis: Analysis | RecordsAnalysis, asked: AuditRequest, plan: s
     error = (1 - asked.confidence) / len(todo)
     lines = []
     for i, (mechanism, source, under, relation) in enumerate(todo):
-        tell = _Steps(subject.progress, i, len(todo))
+        tell = _LineProgress(subject.progress, i, len(todo))
         lines.append(_kept_line(under.reporting(tell), mechanism, source, relation, asked, error))
     table, described = subject.table, subject.described
     return Audit(
@@ -208,7 +208,7 @@ def run_audit(analysis: Analysis | RecordsAnalysis, asked: AuditRequest, plan: s
     )
 
 
-class _Steps:
+class _LineProgress:
     """Progress of one line: how many steps it takes is not known, so each covers a part of what is left."""
 
     def __init__(self, progress: Progress, line: int, lines: int):

@@ -137,7 +137,7 @@ class OneVariable:
         return self.analysis.run(key)
 
     def holds_draw(self, mechanism: Mechanism) -> bool:
-        return mechanism.likelihood.samples and drawn_from_it(self.analysis.weighted(mechanism))
+        return mechanism.likelihood.samples and anchored_at_own_draw(self.analysis.weighted(mechanism))
 
     def trials(self, result: Result, relation: str, runs: int) -> FindNeighbours:
         mechanism, analysis = result.point, self.analysis
@@ -156,7 +156,7 @@ class OneVariable:
             if weighted is not None and likelihood.anchors and relation == REMOVED:
                 here = Side(analysis, weighted, neighbour.row)
                 return _pair(here, withheld(here), neighbour, runs)
-            other = analysis.on(neighbour.table, weighted is not None and drawn_from_it(weighted))
+            other = analysis.on(neighbour.table, weighted is not None and anchored_at_own_draw(weighted))
             if weighted is None:
                 return UNSAMPLED_PAIRS[likelihood.key](analysis, other, neighbour, mechanism, runs)
             place = None if relation == REMOVED else neighbour.row
@@ -166,7 +166,7 @@ class OneVariable:
         return [(neighbour, partial(pair, neighbour)) for neighbour in tried]
 
 
-def drawn_from_it(weighted: Weighted) -> bool:
+def anchored_at_own_draw(weighted: Weighted) -> bool:
     """Whether a mechanism's anchor is a draw from the table, which was paid for."""
     return weighted.anchored is not None and weighted.anchored.anchor.kind in PAID_FROM_THE_TABLE
 

@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.fits import Progress
 from synth_core.analysis.records.blocks import Part, missing_name
-from synth_core.analysis.records.drawn import draw_records
 from synth_core.analysis.records.records import RecordsAnalysis, RecordsResult, of_all
 from synth_core.analysis.records.summary import scales_in_words
+from synth_core.analysis.records.synthetic_records import draw_records
 from synth_core.analysis.settings import Settings
 from synth_core.data.table import Table, outcome_values
 from synth_core.engine.sampling import Posterior
 from synth_core.errors import InputError
-from synth_core.experiments.audit.audited import Described, FindNeighbours, drawn_from_it
+from synth_core.experiments.audit.audited import Described, FindNeighbours, anchored_at_own_draw
 from synth_core.experiments.audit.neighbour_runs import Pair, Side, Values, posterior_pair, withheld
 from synth_core.experiments.audit.neighbours import (
     ALTERNATIVES,
@@ -92,7 +92,7 @@ class AuditedRecords:
     def holds_draw(self, mechanism: Mechanism) -> bool:
         anchored = mechanism.likelihood.anchors
         return anchored and any(
-            drawn_from_it(each.weighted(mechanism)) for each in self.analysis.analyses(anchored)
+            anchored_at_own_draw(each.weighted(mechanism)) for each in self.analysis.analyses(anchored)
         )
 
     def trials(self, result: RecordsResult, relation: str, runs: int) -> FindNeighbours:

@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from synth_core.experiments.studies.extras import CountMean
+from synth_core.experiments.studies.extra_measures import CountMean
 from synth_core.experiments.studies.run_study import StudyOutcome
 from synth_core.experiments.studies.study import Case, Study, StudyPoint, example_design
 from synth_core.experiments.studies.verdicts import (

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from synth_core.analysis.analysis import Analysis
-from synth_core.analysis.matching import brought_to
 from synth_core.analysis.measures import percentile_of
 from synth_core.analysis.settings import Settings
+from synth_core.analysis.solve_for_epsilon import solve_for_epsilon
 from synth_core.errors import InputError
 from synth_core.experiments.explore.knobs import settings_at
 from synth_core.experiments.explore.measures import Target
@@ -43,7 +43,7 @@ NEAR = 0.9  # of an ε that was asked for: less is no answer to it
 OTHER_SEEDS = 4  # refits of an answer with other sampler seeds: how exact its epsilon is
 
 
-class _Steps:
+class _SearchProgress:
     """Turns the progress of single fits into that of a search of about `expected` fits."""
 
     def __init__(self, analysis: Analysis, label: str, expected: int):
@@ -98,7 +98,7 @@ def tune(
     """
     mechanism = find_mechanism(key)
     knob = main_knob(mechanism)
-    steps = _Steps(analysis, mechanism.label, expected_fits(target) * len(variants))
+    steps = _SearchProgress(analysis, mechanism.label, expected_fits(target) * len(variants))
     watched = analysis.reporting(steps)
     wanted = _wanted(watched, target, steps) if isinstance(target, EpsilonTarget) else None
     answers = []
@@ -122,7 +122,7 @@ def tune(
     return TuningAnswer(**best.as_dict() | {"wanted": wanted, "refits": steps.done})
 
 
-def _wanted(analysis: Analysis, target: EpsilonTarget, steps: _Steps) -> float:
+def _wanted(analysis: Analysis, target: EpsilonTarget, steps: _SearchProgress) -> float:
     """The epsilon to be reached: given, or that of another mechanism as it is set."""
     if target.epsilon is not None:
         return target.epsilon
@@ -171,7 +171,7 @@ def _grid(analysis: Analysis, mechanism: Mechanism, knob: str) -> list[float]:
 
 
 def _to_accuracy(
-    analysis: Analysis, mechanism: Mechanism, knob: str | None, target: Target, steps: _Steps
+    analysis: Analysis, mechanism: Mechanism, knob: str | None, target: Target, steps: _SearchProgress
 ) -> TuningAnswer:
     points: dict[float, MapPoint] = {}
     extra = _extra(target.measure)
@@ -233,7 +233,7 @@ def _why(found: Found, target: Target, points: dict[float, MapPoint]) -> str:
 
 
 def _over_seeds(
-    analysis: Analysis, mechanism: Mechanism, point: MapPoint, steps: _Steps
+    analysis: Analysis, mechanism: Mechanism, point: MapPoint, steps: _SearchProgress
 ) -> tuple[float, float] | None:
     """Epsilon of the same settings over other sampler seeds: 2 * Delta is a maximum over draws."""
     if mechanism.keeps_epsilon:
@@ -247,7 +247,11 @@ def _over_seeds(
 
 
 def _to_epsilon(
-    analysis: Analysis, mechanism: Mechanism, wanted: float | None, target: EpsilonTarget, steps: _Steps
+    analysis: Analysis,
+    mechanism: Mechanism,
+    wanted: float | None,
+    target: EpsilonTarget,
+    steps: _SearchProgress,
 ) -> TuningAnswer:
     assert wanted is not None
 
@@ -282,7 +286,7 @@ def _to_epsilon(
         return tried[-1]
 
     try:
-        point, _ = brought_to(
+        point, _ = solve_for_epsilon(
             moved,
             aim,
             f"(just below the ε = {wanted:.4g} that was asked for)",

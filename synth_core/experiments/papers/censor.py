@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from synth_core.data.table import Table
-from synth_core.experiments.studies.extras import RecordsAbove
+from synth_core.experiments.studies.extra_measures import RecordsAbove
 from synth_core.experiments.studies.probability import exceedance, safety
 from synth_core.experiments.studies.run_study import StudyOutcome
 from synth_core.experiments.studies.study import Case, Study, StudyPoint, example_design, subsample_design

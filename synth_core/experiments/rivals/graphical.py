@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from synth_core.errors import InputError
 from synth_core.experiments.rivals.budget import Budget
 from synth_core.experiments.rivals.cells import Codes
-from synth_core.experiments.rivals.problem import Problem, Synthetic
+from synth_core.experiments.rivals.problem import Problem, RivalSynthetic
 
 INSTALL = "python -m pip install -r requirements-rivals.txt"
 ONE_WAY = {"mst": 1 / 3, "aim": 0.1}  # of the budget, for the counts of each sensitive column first
@@ -44,17 +44,17 @@ def check_installed() -> None:
         )
 
 
-def mst(problem: Problem, budget: Budget, rng: np.random.Generator) -> Synthetic:
+def mst(problem: Problem, budget: Budget, rng: np.random.Generator) -> RivalSynthetic:
     """MST: the counts of the pairs of a tree that is chosen privately (McKenna, Miklau and Sheldon 2021)."""
     return _synthesize(problem, budget, rng, "mst")
 
 
-def aim(problem: Problem, budget: Budget, rng: np.random.Generator) -> Synthetic:
+def aim(problem: Problem, budget: Budget, rng: np.random.Generator) -> RivalSynthetic:
     """AIM: in rounds, the counts of up to three columns that are worst so far (McKenna et al. 2022)."""
     return _synthesize(problem, budget, rng, "aim")
 
 
-def _synthesize(problem: Problem, budget: Budget, rng: np.random.Generator, which: str) -> Synthetic:
+def _synthesize(problem: Problem, budget: Budget, rng: np.random.Generator, which: str) -> RivalSynthetic:
     check_installed()
     if math.prod(problem.shape) > MAX_SENSITIVE_CELLS:
         raise InputError(
@@ -62,7 +62,9 @@ def _synthesize(problem: Problem, budget: Budget, rng: np.random.Generator, whic
             f"{MAX_SENSITIVE_CELLS:,} can be drawn from. Declare fewer bins."
         )
     factors = _fitted(problem, budget, which)
-    return Synthetic(problem.decoded(conditional_draws(factors, problem.public, problem.shape, rng), rng))
+    return RivalSynthetic(
+        problem.decoded(conditional_draws(factors, problem.public, problem.shape, rng), rng)
+    )
 
 
 def _fitted(problem: Problem, budget: Budget, which: str) -> list[tuple[tuple[str, ...], Array]]:

@@ -51,7 +51,7 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Synthetic:
+class RivalSynthetic:
     """What a rival releases.
 
     Attributes
@@ -66,7 +66,7 @@ class Synthetic:
     rows: NDArray[np.int64] | None = None
 
 
-Make = Callable[[Problem, Budget, np.random.Generator], Synthetic]
+Make = Callable[[Problem, Budget, np.random.Generator], RivalSynthetic]
 
 
 def problem_of(

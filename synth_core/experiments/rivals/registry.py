@@ -9,7 +9,7 @@ import numpy as np
 
 from synth_core.experiments.rivals import graphical, simple
 from synth_core.experiments.rivals.budget import Budget
-from synth_core.experiments.rivals.problem import Make, Problem, Synthetic
+from synth_core.experiments.rivals.problem import Make, Problem, RivalSynthetic
 
 STREAM = 81  # of random numbers, beside the seed
 
@@ -55,7 +55,7 @@ RIVALS = {
 
 
 @dataclass(frozen=True)
-class Asked:
+class RivalSpec:
     """One run: who, at which epsilon (None: it has none), with which seed."""
 
     who: str
@@ -70,7 +70,7 @@ def all_asked(
     epsilons: Sequence[float],
     seed: int,
     replicates: int,
-) -> list[Asked]:
+) -> list[RivalSpec]:
     """Every run, seed by seed; those that spend nothing once a seed.
 
     Parameters
@@ -88,14 +88,14 @@ def all_asked(
     [('mst', 1.0, 7), ('mst', 2.0, 7), ('sample', None, 7)]
     """
     return [
-        Asked(who, label, epsilon, each)
+        RivalSpec(who, label, epsilon, each)
         for each in range(seed, seed + replicates)
         for who, label in labels.items()
         for epsilon in (epsilons if who in spending else (None,))
     ]
 
 
-def made_by(asked: Asked, problem: Problem, counted: str) -> Synthetic:
+def make_rival(asked: RivalSpec, problem: Problem, counted: str) -> RivalSynthetic:
     """What a rival makes of whole records; raises InputError."""
     rng = np.random.default_rng([asked.seed, STREAM])
     return RIVALS[asked.who].make(problem, Budget(asked.epsilon or 1.0, counted), rng)

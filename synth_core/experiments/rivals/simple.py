@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from synth_core.errors import InputError
 from synth_core.experiments.rivals.budget import Budget
-from synth_core.experiments.rivals.problem import Problem, Synthetic
+from synth_core.experiments.rivals.problem import Problem, RivalSynthetic
 from synth_core.mechanisms.noise import laplace
 
 MAX_CELLS = 1_000_000
@@ -51,7 +51,7 @@ def noisy(counts: Counts, budget: Budget, share: float, rng: np.random.Generator
     return np.asarray(counts + noise, dtype=np.int64)
 
 
-def joint_histogram(problem: Problem, budget: Budget, rng: np.random.Generator) -> Synthetic:
+def joint_histogram(problem: Problem, budget: Budget, rng: np.random.Generator) -> RivalSynthetic:
     """Noisy counts of all cells of the sensitive variables together; predictors play no part.
 
     Negative counts to 0, multinomial, as for one variable (`mechanisms.histogram`).
@@ -65,10 +65,10 @@ def joint_histogram(problem: Problem, budget: Budget, rng: np.random.Generator) 
     cell = np.ravel_multi_index(tuple(problem.sensitive.T), problem.shape)
     drawn = _drawn(noisy(np.bincount(cell, minlength=n_cells), budget, 1.0, rng), problem.n, rng)
     codes = np.column_stack(np.unravel_index(drawn, problem.shape)).astype(np.int64)
-    return Synthetic(problem.decoded(codes, rng))
+    return RivalSynthetic(problem.decoded(codes, rng))
 
 
-def one_way_histograms(problem: Problem, budget: Budget, rng: np.random.Generator) -> Synthetic:
+def one_way_histograms(problem: Problem, budget: Budget, rng: np.random.Generator) -> RivalSynthetic:
     """Noisy counts of each sensitive variable alone, each with an equal part of the budget; they are independent."""
     share = 1 / len(problem.cells)
     columns = [
@@ -77,7 +77,7 @@ def one_way_histograms(problem: Problem, budget: Budget, rng: np.random.Generato
         )
         for k, cells in enumerate(problem.cells)
     ]
-    return Synthetic(problem.decoded(np.column_stack(columns), rng))
+    return RivalSynthetic(problem.decoded(np.column_stack(columns), rng))
 
 
 def _drawn(counts: Counts, n: int, rng: np.random.Generator) -> Counts:
@@ -87,7 +87,7 @@ def _drawn(counts: Counts, n: int, rng: np.random.Generator) -> Counts:
     return rng.permutation(np.repeat(np.arange(len(kept)), rng.multinomial(n, shares)))
 
 
-def sample(problem: Problem, budget: Budget, rng: np.random.Generator) -> Synthetic:
+def sample(problem: Problem, budget: Budget, rng: np.random.Generator) -> RivalSynthetic:
     """A tenth of the records as they are: what is often released, and protects nobody who is in it."""
     rows = rng.choice(problem.n, max(1, round(SAMPLE_SHARE * problem.n)), replace=False)
-    return Synthetic(problem.frame.iloc[rows].reset_index(drop=True), rows)
+    return RivalSynthetic(problem.frame.iloc[rows].reset_index(drop=True), rows)

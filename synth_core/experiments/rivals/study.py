@@ -16,15 +16,15 @@ import numpy as np
 import pandas as pd
 
 from synth_core.analysis.records.blocks import Block
-from synth_core.analysis.records.coded import coded
+from synth_core.analysis.records.discretise import coded
 from synth_core.analysis.records.measures import k_marginal_score
 from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.data.table import Table
 from synth_core.errors import FitError, InputError
 from synth_core.experiments.rivals.budget import COUNTED, Budget
 from synth_core.experiments.rivals.cells import Edges
-from synth_core.experiments.rivals.problem import Problem, Synthetic, problem_of
-from synth_core.experiments.rivals.registry import RIVALS, Asked, all_asked, made_by
+from synth_core.experiments.rivals.problem import Problem, RivalSynthetic, problem_of
+from synth_core.experiments.rivals.registry import RIVALS, RivalSpec, all_asked, make_rival
 from synth_core.mechanisms.catalogue import Mechanism, find_mechanism, require_several
 from synth_core.system.cache import Cache, content_key
 from synth_core.system.code_version import code_version
@@ -81,7 +81,7 @@ class Cell:
         Whether it had been computed before.
     """
 
-    asked: Asked
+    asked: RivalSpec
     numbers: dict[str, float]
     details: dict[str, Any]
     stored: bool
@@ -141,7 +141,7 @@ def _label(name: str) -> str:
     return f"{point.label} at {'noisy counts' if paid == COUNTS else RIVALS[paid].label}"
 
 
-def cells_asked(study: RivalStudy) -> list[Asked]:
+def cells_asked(study: RivalStudy) -> list[RivalSpec]:
     """Every cell, seed by seed, so that a study that is stopped has all of them for the first seeds."""
     names = dict.fromkeys((*study.mechanisms, *study.rivals))
     spending = {
@@ -194,7 +194,7 @@ class _Runner:
             common["anchor"] = f"release:{anchor.name}"
         return RecordsAnalysis(self.study.table, self.study.blocks, common, self.cache, anchor=anchor)
 
-    def cell(self, asked: Asked) -> Cell:
+    def cell(self, asked: RivalSpec) -> Cell:
         study = self.study
         key = content_key(
             kind="rivals",
@@ -218,11 +218,11 @@ class _Runner:
             return Cell(asked, entry["numbers"], entry["details"], False)
         return Cell(asked, entry["numbers"], entry["details"], True)
 
-    def _computed(self, asked: Asked) -> dict[str, Any]:
+    def _computed(self, asked: RivalSpec) -> dict[str, Any]:
         started = time.perf_counter()
         problems: list[str] = []
         if asked.who in RIVALS:
-            made, epsilon = made_by(asked, self._problem, self.study.counted), asked.epsilon
+            made, epsilon = make_rival(asked, self._problem, self.study.counted), asked.epsilon
         else:
             made, epsilon, problems = self._ours(asked)
         seconds = time.perf_counter() - started
@@ -230,7 +230,7 @@ class _Runner:
         found = numbers | {"seconds": seconds, "epsilon_found": float("nan") if epsilon is None else epsilon}
         return {"numbers": found, "details": details | {"problems": problems}}
 
-    def _ours(self, asked: Asked) -> tuple[Synthetic, float, list[str]]:
+    def _ours(self, asked: RivalSpec) -> tuple[RivalSynthetic, float, list[str]]:
         """A mechanism's synthetic records, with the epsilon that it measured or promised in sum, and its problems."""
         point, paid = _mechanism(asked.who)
         shares = [part.share for part in self.judge.parts]
@@ -240,7 +240,7 @@ class _Runner:
             budget = budget.part(1 - ANCHOR_SHARE)
         analysis = self._analysis(budget.of_blocks(shares), asked.seed, anchor, paid == COUNTS)
         result = analysis.run(point.key)
-        return Synthetic(result.synthetic[0]), result.epsilon, list(result.problems)
+        return RivalSynthetic(result.synthetic[0]), result.epsilon, list(result.problems)
 
     def _released(self, paid: str, budget: Budget, seed: int) -> Table:
         """A rival's release, beside the predictors: it was paid for, so anchors may be made of it."""
@@ -248,7 +248,7 @@ class _Runner:
         public = self.judge.table.frame[list(self.judge.predictors)]
         return Table(RIVALS[paid].label, pd.concat([public, made.frame], axis=1), confidential=False)
 
-    def _judged(self, made: Synthetic) -> tuple[dict[str, float], dict[str, Any]]:
+    def _judged(self, made: RivalSynthetic) -> tuple[dict[str, float], dict[str, Any]]:
         judged = self.judge.judge(made.frame, made.rows)
         measures, numbers = judged.measures, judged.numbers
         nan = float("nan")
@@ -270,7 +270,7 @@ class _Runner:
         }
         return found, details
 
-    def _distances(self, made: Synthetic) -> dict[str, float]:
+    def _distances(self, made: RivalSynthetic) -> dict[str, float]:
         """Total variation of the shares of each column and each pair that has a sensitive one."""
         tables = coded(self.judge.records, self.study.blocks, made.frame, self.judge.predictors, made.rows)
         n_public = len(self.judge.predictors)

@@ -23,7 +23,7 @@ from synth_core.analysis.risk_map import RiskMap, map_of
 from synth_core.analysis.settings import make_settings
 from synth_core.data.table import Table
 from synth_core.errors import FitError
-from synth_core.experiments.studies.extras import Extra, Numbers
+from synth_core.experiments.studies.extra_measures import Extra, Numbers
 from synth_core.mechanisms import histogram
 from synth_core.system.cache import Cache, MemoryCache
 from synth_core.system.code_version import code_version
@@ -41,7 +41,7 @@ _NUMBERS = (
     "overlap",
 )  # of `FlatResult`
 CODE = (
-    "experiments/studies/extras.py",
+    "experiments/studies/extra_measures.py",
     "experiments/studies/replicate.py",
     "experiments/studies/study.py",
 )  # that decides a replicate's numbers
@@ -103,7 +103,7 @@ def run_task(task: ReplicateTask, check: Callable[[], None] = lambda: None) -> d
         # The seed of the noise: the table's and the point's own.
         noise = histogram.seeded_counts((settings.seed, 51, round(1000 * settings.epsilon)))
         analysis = Analysis(table, settings, cache, lambda text, share: check(), reference, noise=noise)
-        analysis.fits.examined = True
+        analysis.fits.contract_verified = True
         if first is not None:
             analysis.fits = first.fits.under(settings)
         first = first or analysis
@@ -121,7 +121,7 @@ def _reference(
     """The fit to an earlier table, as a frozen risk map."""
     longer = make_settings(**(settings | EARLIER_SAMPLER))
     fits = Fits(Table(EARLIER, frame), longer, cache, lambda text, share: check())
-    fits.examined = True
+    fits.contract_verified = True
     return map_of(fits)
 
 

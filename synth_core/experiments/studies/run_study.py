@@ -80,7 +80,7 @@ def run_study(
     keys = [task_key(case, seed, r) for case, r in wanted]
     entries = {i: entry for i, key in enumerate(keys) if (entry := cache.get(key)) is not None}
     missing = [i for i in range(len(wanted)) if i not in entries]
-    progress = _Progress(len(wanted), len(entries), report)
+    progress = _StudyProgress(len(wanted), len(entries), report)
 
     def tasks() -> Iterator[ReplicateTask]:  # simulated as they are sent, never all at once
         for i in missing:
@@ -130,7 +130,7 @@ def _collect(wanted: list[tuple[Case, int]], entries: dict[int, Entry]) -> dict[
     return {key: np.array(values, dtype=float) for key, values in rows.items()}
 
 
-class _Progress:
+class _StudyProgress:
     """Counts and estimates the time left from what this run computed itself."""
 
     def __init__(self, total: int, stored: int, report: TellProgress):

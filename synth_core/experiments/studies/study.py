@@ -14,7 +14,7 @@ from synth_core.analysis.settings import make_settings
 from synth_core.data.examples import EXAMPLES
 from synth_core.data.table import Table
 from synth_core.errors import InputError
-from synth_core.experiments.studies.extras import Extra
+from synth_core.experiments.studies.extra_measures import Extra
 from synth_core.experiments.studies.replicate import CODE, EARLIER, ReplicateTask
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system import limits

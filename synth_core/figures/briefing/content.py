@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from synth_core.analysis.explained import above_target, explained, sentence
 from synth_core.analysis.measures import WORST, error_words
 from synth_core.analysis.policy import CHOSEN_HERE, Policy, judge, measured
+from synth_core.analysis.result_sentences import above_target, explained, sentence
 from synth_core.analysis.settings import Settings
 from synth_core.figures.briefing.charts import Chart, epsilon_chart, errors_chart, values_chart, weights_chart
 from synth_core.figures.compare import compare_figures, results
@@ -49,7 +49,7 @@ class Chapter:
 
 
 @dataclass(frozen=True)
-class Source:
+class Provenance:
     """The table, the day and the program that the numbers come from."""
 
     table: str
@@ -85,7 +85,7 @@ class Page:
     figure: Figure | None = field(default=None, compare=False)
 
 
-def briefing(source: Source, chapters: Sequence[Chapter], releasable: bool) -> list[Page]:
+def briefing(source: Provenance, chapters: Sequence[Chapter], releasable: bool) -> list[Page]:
     """The pages of a briefing.
 
     Parameters
@@ -123,7 +123,7 @@ def _printable(chapter: Chapter) -> Chapter:
     )
 
 
-def _title(source: Source, chapters: Sequence[Chapter], hidden: bool) -> Page:
+def _title(source: Provenance, chapters: Sequence[Chapter], hidden: bool) -> Page:
     s = chapters[0].settings
     if hidden:
         table = "A confidential table; nothing here was computed from its values"

@@ -31,7 +31,7 @@ class OwnProgram(Model):
     label = "Own Stan program"
     uses = frozenset({"bounds", "unit"})
     slow = True
-    exact_again = False
+    cheap_log_lik = False
     takes_anchor_prior = False  # it reads one data set, and a prior from the anchor is made of another
     takes_guess = False  # nothing is known of its parameters
     block_elements = 2**20  # a block is a process: fewer and larger ones than for the others

@@ -52,7 +52,7 @@ def check_room(others: Balance, epsilon: float, rho: float | None, guarantee: st
     if reached > most:
         raise InputError(
             f"The limit of the series {series} is reached: it allows ε = {limit:g} at δ = {delta:g} in all, by zCDP, "
-            f"{_at(counted(others))} is spent or reserved, and with this release it would be {_at(reached)}; "
+            f"{_at(limit_spent(others))} is spent or reserved, and with this release it would be {_at(reached)}; "
             f"{left_words(others)}. {_WHAT_TO_DO}"
         )
 
@@ -80,7 +80,7 @@ def check_count(balance: Balance, asked: Count | None) -> Count:
     return balance.count
 
 
-def counted(held: Balance | Place) -> float:
+def limit_spent(held: Balance | Place) -> float:
     """What the limit counts, so far: the sum of ε, or ε at the limit's δ."""
     if held.count.delta is None:
         return held.spent
@@ -99,7 +99,7 @@ def spent_words(held: Balance | Place) -> str:
     """What the limit counts, so far."""
     if held.count.delta is None:
         return f"ε = {held.spent:g}"
-    return f"ε = {_at(counted(held))} at δ = {held.count.delta:g}"
+    return f"ε = {_at(limit_spent(held))} at δ = {held.count.delta:g}"
 
 
 def limit_words(held: Balance | Place) -> str:

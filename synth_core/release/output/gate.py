@@ -22,7 +22,7 @@ from synth_core.mechanisms.schemes import SCHEMES
 from synth_core.release.bounded_text import words
 from synth_core.release.output.copy_tests import copy_tests, precision_of
 from synth_core.release.output.dataset import Synthetic
-from synth_core.release.plan.plan import Plan, Standing
+from synth_core.release.plan.plan import Plan, ReleaseTerms
 from synth_core.system import limits
 
 Array = NDArray[np.float64]
@@ -103,7 +103,7 @@ class Fitted:
 
 def examine(
     plan: Plan,
-    standing: Standing,
+    standing: ReleaseTerms,
     fitted: Fitted,
     synthetic: Synthetic,
     ledger_finding: str,
@@ -210,7 +210,7 @@ def _growth(plan: Plan, result: Result | RecordsResult) -> GateCheck:
     )
 
 
-def _guarantee(standing: Standing, anchor: str) -> GateCheck:
+def _guarantee(standing: ReleaseTerms, anchor: str) -> GateCheck:
     guarantee = standing.guarantee
     check = partial(GateCheck, "guarantee", "Guarantee")
     if guarantee.strength == 0:

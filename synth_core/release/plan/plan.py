@@ -16,7 +16,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_serializer, field_validator, model_validator
 
 from synth_core.analysis.records.blocks import Part, common_of, parts_of
-from synth_core.analysis.settings import Settings, unsaid
+from synth_core.analysis.settings import Settings, omitted_defaults
 from synth_core.data.table import Table
 from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
 from synth_core.mechanisms.composition import Count
@@ -62,7 +62,7 @@ OPEN = ("public", "simulated")  # tuning tables of which anything may be said
 
 
 @dataclass(frozen=True)
-class Standing:
+class ReleaseTerms:
     """How a plan stands to a table that is released under it.
 
     Attributes
@@ -164,7 +164,7 @@ class Plan(_Closed):
     @field_serializer("settings")
     def _without_seed(self, value: Settings) -> dict[str, Any]:
         # As `limit_delta`: left out where there are none.
-        return value.model_dump(mode="json", exclude={*UNPLANNED, *unsaid(value)})
+        return value.model_dump(mode="json", exclude={*UNPLANNED, *omitted_defaults(value)})
 
     @model_validator(mode="after")
     def _carries_its_anchor(self) -> Plan:
@@ -272,7 +272,7 @@ class Plan(_Closed):
         """m, data sets of a release."""
         return self.settings.datasets
 
-    def standing(self, table: Table) -> Standing:
+    def standing(self, table: Table) -> ReleaseTerms:
         """What a release of this table promises, and what may be told of the tuning.
 
         A table that its owner calls public and then releases under an epsilon is not public. Nor may the risk map
@@ -285,7 +285,7 @@ class Plan(_Closed):
             seen_before.add(self.frozen.records)
         kind: TuningKind = "confidential" if own & seen_before else self.tuned_on.kind
         seen = kind == "confidential" and self.strict
-        return Standing(kind, self.guarantee.given_less(SETTINGS_SEEN) if seen else self.guarantee)
+        return ReleaseTerms(kind, self.guarantee.given_less(SETTINGS_SEEN) if seen else self.guarantee)
 
     @property
     def warning(self) -> str:

@@ -22,10 +22,10 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from synth_core.analysis.drawing import DRAWING_WORDS
-from synth_core.analysis.explained import sentence
 from synth_core.analysis.measures import ECDF_AVG, ECDF_MAX, measure_label
 from synth_core.analysis.records.records import COVERS
 from synth_core.analysis.result import Result
+from synth_core.analysis.result_sentences import sentence
 from synth_core.analysis.setting_words import acting_settings, setting_name, setting_value
 from synth_core.analysis.summary import density, ecdf_points, five_numbers, number_text, plain_numbers
 from synth_core.analysis.utility import ecdf_distance, percentile_words
@@ -42,7 +42,7 @@ from synth_core.release.output.bundle import dictionary_rows
 from synth_core.release.output.dataset import Synthetic, Variable
 from synth_core.release.output.gate import GateCheck
 from synth_core.release.output.source import Source
-from synth_core.release.plan.plan import TUNED_ON, Plan, Standing
+from synth_core.release.plan.plan import TUNED_ON, Plan, ReleaseTerms
 from synth_core.release.report import charts
 from synth_core.release.report.audit_summary import Audited
 from synth_core.system.characters import isolated, visible
@@ -113,7 +113,7 @@ class Released:
 
     Attributes
     ----------
-    standing : Standing
+    standing : ReleaseTerms
         What this release promises, and what may be told of the tuning.
     epsilon : float
         Of one data set, as charged: the target set in advance, or a measured one that was overridden.
@@ -122,7 +122,7 @@ class Released:
     """
 
     plan: Plan
-    standing: Standing
+    standing: ReleaseTerms
     synthetic: Synthetic
     checks: list[GateCheck]
     epsilon: float

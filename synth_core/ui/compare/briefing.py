@@ -7,7 +7,7 @@ import importlib.metadata
 
 import streamlit as st
 
-from synth_core.figures.briefing.content import Chapter, Page, Source, briefing
+from synth_core.figures.briefing.content import Chapter, Page, Provenance, briefing
 from synth_core.ui.shared.refits import Shown
 from synth_core.ui.state import session
 
@@ -37,7 +37,7 @@ def briefing_menu(shown: Shown) -> None:
             st.caption(
                 "Of what is on the screen. To have two scenarios in it, press the letter of one of them first."
             )
-        source = Source(table.name, table.confidential, datetime.date.today().isoformat(), _versions())
+        source = Provenance(table.name, table.confidential, datetime.date.today().isoformat(), _versions())
         told = (
             chapters(shown) if shown.current else []
         )  # here: a file is made later, and apart from the browser's choices

@@ -13,7 +13,7 @@ from synth_core.mechanisms.standards import STANDARDS
 from synth_core.mechanisms.weights import RISK_MAPS
 from synth_core.models import family
 from synth_core.system import limits
-from synth_core.ui.shared.guess import guess_boxes
+from synth_core.ui.shared.guess_boxes import guess_boxes
 from synth_core.ui.shared.widgets import number, pick, slider_with_number
 from synth_core.ui.state import session
 

@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from synth_core.analysis.explained import sentence
 from synth_core.analysis.measures import worst_statistic
 from synth_core.analysis.policy import Policy, judge
+from synth_core.analysis.result_sentences import sentence
 from synth_core.analysis.settings import Settings
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.mechanisms.guarantees import Guarantee

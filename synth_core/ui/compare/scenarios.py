@@ -21,7 +21,7 @@ from synth_core.ui.compare import play
 from synth_core.ui.compare.rule import rule_popover
 from synth_core.ui.shared.board import Stage
 from synth_core.ui.shared.header import origin
-from synth_core.ui.shared.refits import Beside
+from synth_core.ui.shared.refits import ComparedChoice
 from synth_core.ui.state import session
 
 
@@ -46,7 +46,7 @@ def proposed_reason() -> str:
     return same.note if same else ""
 
 
-def decision_bar() -> Beside | None:
+def decision_bar() -> ComparedChoice | None:
     """Pin, show beside, switch, edit; the rule. Returns what is to be shown beside, where it can be."""
     choices = session.choices()
     with st.container(horizontal=True, vertical_alignment="center", key="decision_bar"):
@@ -115,7 +115,7 @@ def _words(beside: Scenario | None, same: Scenario | None, now: Scenario | None)
     return " ".join(parts) or "Pin what you see, move on, and compare."
 
 
-def _to_show(beside: Scenario, now: str) -> Beside | None:
+def _to_show(beside: Scenario, now: str) -> ComparedChoice | None:
     """What is to be computed beside the present choices; None, with words, where it cannot be compared."""
     try:
         settings = session.current().settings_of(beside)
@@ -125,7 +125,7 @@ def _to_show(beside: Scenario, now: str) -> Beside | None:
     if settings.outcome != session.choices().settings.outcome:
         st.warning(f"{session.plain(beside.name)} is of another variable, {session.plain(settings.outcome)}.")
         return None
-    return Beside(beside.name, now, settings, beside.mechanisms)
+    return ComparedChoice(beside.name, now, settings, beside.mechanisms)
 
 
 def _beside_pills(names: list[str]) -> None:

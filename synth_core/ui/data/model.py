@@ -12,7 +12,7 @@ from synth_core.models.categories import OfCategories
 from synth_core.models.transformation import TRANSFORMATIONS
 from synth_core.system import limits
 from synth_core.ui.server import access
-from synth_core.ui.shared.guess import guess_boxes
+from synth_core.ui.shared.guess_boxes import guess_boxes
 from synth_core.ui.shared.widgets import key_of, number, pick, switch
 from synth_core.ui.state import session
 

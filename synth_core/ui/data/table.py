@@ -13,7 +13,7 @@ import streamlit as st
 from synth_core.data.examples import EXAMPLES
 from synth_core.data.readers import DELIMITERS, ENCODINGS, SUFFIXES, ReadOptions
 from synth_core.system import limits
-from synth_core.ui.shared.reading import choose_sheet, show_reading, take_upload
+from synth_core.ui.shared.uploads import choose_sheet, show_reading, take_upload
 from synth_core.ui.shared.widgets import own_number
 from synth_core.ui.state import session
 

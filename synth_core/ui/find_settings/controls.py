@@ -27,7 +27,7 @@ PERCENTILE = "percentile"
 
 
 @dataclass(frozen=True)
-class Asked:
+class MapRequest:
     """What the sidebar asks for."""
 
     mechanisms: list[str]
@@ -36,7 +36,7 @@ class Asked:
     sweeps: list[Sweep]
 
 
-def choose_map() -> Asked | None:
+def choose_map() -> MapRequest | None:
     """Mechanisms, the settings to sweep and the measure; None while there is nothing to plan."""
     choices = session.choices()
     pick(
@@ -64,7 +64,7 @@ def choose_map() -> Asked | None:
         return None
     explore = session.choices().explore
     sweeps = [Sweep(name, *getattr(explore.sweeps, name)) for name in possible if name in explore.swept]
-    return Asked(mapped, measure(), settings, sweeps)
+    return MapRequest(mapped, measure(), settings, sweeps)
 
 
 def _needs_bounds(mechanism: str) -> bool:
@@ -106,7 +106,7 @@ def measure() -> str:
     return statistic_name(explore.percentile)
 
 
-def map_tasks(asked: Asked) -> list[Any]:
+def map_tasks(asked: MapRequest) -> list[Any]:
     browser = session.current()
     reference = browser.reference
     planned = plan(
@@ -119,7 +119,7 @@ def map_tasks(asked: Asked) -> list[Any]:
     return [point_task(browser.table, each, reference) for each in planned]
 
 
-def map_button(asked: Asked) -> tuple[str, ...]:
+def map_button(asked: MapRequest) -> tuple[str, ...]:
     """Start the map; what it takes stands beside. Returns the key of the map that is asked for."""
     total, seconds = estimate(
         asked.mechanisms,
@@ -148,7 +148,7 @@ def map_button(asked: Asked) -> tuple[str, ...]:
     return key
 
 
-def _start_map(asked: Asked) -> None:
+def _start_map(asked: MapRequest) -> None:
     tasks = map_tasks(asked)
     background.start(MAP_RUN, tasks, tuple(task.key for task in tasks))
 

@@ -14,7 +14,7 @@ from synth_core.experiments.explore.tuning import expected_fits, variants_for
 from synth_core.jobs.tasks import tune_task
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system import limits
-from synth_core.ui.find_settings.controls import PERCENTILE, TUNING_RUN, Asked
+from synth_core.ui.find_settings.controls import PERCENTILE, TUNING_RUN, MapRequest
 from synth_core.ui.shared import background
 from synth_core.ui.shared.widgets import number, pick
 from synth_core.ui.state import session
@@ -38,7 +38,7 @@ AT_MOST = {  # of a target: place, bounds, step, format, label
 }
 
 
-def choose_goal(asked: Asked) -> Target | EpsilonTarget:
+def choose_goal(asked: MapRequest) -> Target | EpsilonTarget:
     """What is to be reached, and the button that starts the search."""
     a, b, c, d, e = st.columns([4, 4, 2.2, 2.2, 3], gap="small", vertical_alignment="bottom")
     with a:
@@ -150,7 +150,7 @@ def _at_most(measure: str) -> float:
     return float(value_at(session.choices(), place))
 
 
-def _button(asked: Asked, wanted: Target | EpsilonTarget) -> None:
+def _button(asked: MapRequest, wanted: Target | EpsilonTarget) -> None:
     """Start the search of every chosen mechanism."""
     searches = {m: variants_for(m, asked.settings, asked.sweeps) for m in asked.mechanisms}
     count = sum(len(v) for v in searches.values())
@@ -169,7 +169,7 @@ def _button(asked: Asked, wanted: Target | EpsilonTarget) -> None:
     )
 
 
-def _start_tuning(asked: Asked, wanted: Target | EpsilonTarget, searches: dict[str, Any]) -> None:
+def _start_tuning(asked: MapRequest, wanted: Target | EpsilonTarget, searches: dict[str, Any]) -> None:
     browser = session.current()
     tasks = [
         tune_task(browser.table, asked.settings, m, wanted, variants, browser.reference)

@@ -8,16 +8,16 @@ import streamlit as st
 
 from synth_core.experiments.explore.sweep import duration
 from synth_core.experiments.rivals.bands import RivalBand, bands_of, strict_epsilons
-from synth_core.experiments.rivals.beside import Beside, installed, offered, planned
 from synth_core.experiments.rivals.cells import UndeclaredBins
-from synth_core.experiments.rivals.declared import cells_words
+from synth_core.experiments.rivals.declared_cells import cells_words
 from synth_core.experiments.rivals.graphical import INSTALL
+from synth_core.experiments.rivals.map_runs import MapRun, installed, offered, planned
 from synth_core.experiments.rivals.registry import RIVALS
 from synth_core.jobs.tasks import Task, rival_task
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.mechanisms.ranges import read_edges
 from synth_core.models import family
-from synth_core.ui.find_settings.controls import MAP_RUN, Asked
+from synth_core.ui.find_settings.controls import MAP_RUN, MapRequest
 from synth_core.ui.server.manager import manager
 from synth_core.ui.shared import background
 from synth_core.ui.shared.widgets import key_of, number, pick
@@ -32,7 +32,7 @@ SAME = ("outcome", "predictors", "categorical")  # settings without which a run 
 NOT_HERE = "They cannot be released here, and are no answer of the search."
 
 
-def choose_rivals(asked: Asked) -> None:
+def choose_rivals(asked: MapRequest) -> None:
     """Which synthesizers, how often and under which promise; the button that adds them to the map."""
     with st.expander("Other synthesizers beside it", key="rivals", expanded=bool(_chosen())):
         here = [who for who in offered() if installed(who)]
@@ -98,7 +98,7 @@ def _store_edges(key: str, outcome: str) -> None:
     session.put("explore", explore.model_copy(update={"edges": edges, "edges_of": outcome}))
 
 
-def _button(asked: Asked) -> None:
+def _button(asked: MapRequest) -> None:
     """Start them, once the map says at which epsilons; what is missing is said instead."""
     settings, edges = asked.settings, session.choices().explore.edges_for(asked.settings.outcome)
     try:
@@ -144,7 +144,7 @@ def waits_for_map() -> bool:
     return bool(st.session_state.pop(WAITING, False))
 
 
-def _planned(asked: Asked, epsilons: tuple[float, ...]) -> list[Beside]:
+def _planned(asked: MapRequest, epsilons: tuple[float, ...]) -> list[MapRun]:
     explore = session.choices().explore
     return planned(
         _chosen(),
@@ -156,7 +156,7 @@ def _planned(asked: Asked, epsilons: tuple[float, ...]) -> list[Beside]:
     )
 
 
-def _tasks(beside: list[Beside], asked: Asked) -> list[Task]:
+def _tasks(beside: list[MapRun], asked: MapRequest) -> list[Task]:
     return [rival_task(session.current().table, asked.settings, each) for each in beside]
 
 

@@ -32,7 +32,7 @@ from synth_core.figures.explore import map_figure
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system.cache import content_key
 from synth_core.ui.find_settings import controls, rivals
-from synth_core.ui.find_settings.controls import MAP_RUN, TUNING_RUN, Asked
+from synth_core.ui.find_settings.controls import MAP_RUN, TUNING_RUN, MapRequest
 from synth_core.ui.server.manager import manager
 from synth_core.ui.shared import background
 from synth_core.ui.shared.board import board
@@ -45,7 +45,9 @@ ROOM = 320  # characters that stand below an answer
 Summary = dict[str, Any]
 
 
-def show(asked: Asked | None, wanted: Target | EpsilonTarget | None, key: tuple[str, ...] | None) -> None:
+def show(
+    asked: MapRequest | None, wanted: Target | EpsilonTarget | None, key: tuple[str, ...] | None
+) -> None:
     """The main area; it refreshes itself while something runs, and only then."""
     active = any(run is not None and run.running for run in map(background.current, RUNS))
     active |= rivals.waits_for_map()
@@ -53,7 +55,10 @@ def show(asked: Asked | None, wanted: Target | EpsilonTarget | None, key: tuple[
 
 
 def _view(
-    asked: Asked | None, wanted: Target | EpsilonTarget | None, key: tuple[str, ...] | None, polling: bool
+    asked: MapRequest | None,
+    wanted: Target | EpsilonTarget | None,
+    key: tuple[str, ...] | None,
+    polling: bool,
 ) -> None:
     filling, tuning, others = map(background.current, RUNS)
     if polling != any(run is not None and run.running for run in (filling, tuning, others)):

@@ -8,12 +8,12 @@ import streamlit as st
 from synth_core.data.table import Table
 from synth_core.errors import FitError
 from synth_core.release.ledger.by_release import ABOUT
-from synth_core.release.ledger.limit_room import counted, largest_next, other_words
+from synth_core.release.ledger.limit_room import largest_next, limit_spent, other_words
 from synth_core.release.making.releasing import ReleaseOutcome
 from synth_core.release.plan.plan import Plan
 from synth_core.system import limits
-from synth_core.ui.release import desk, release_actions
-from synth_core.ui.release.desk import ICONS
+from synth_core.ui.release import release_actions, release_job
+from synth_core.ui.release.release_job import ICONS
 from synth_core.ui.shared.widgets import own_number
 from synth_core.ui.state import session
 from synth_core.ui.state.session import plain
@@ -36,7 +36,7 @@ def checks_step(plan: Plan | None, table: Table | None, outcome: ReleaseOutcome 
         "Check",
         on_click=session.attempt,
         args=("checks", release_actions.ask, True),
-        disabled=desk.state().task is not None,
+        disabled=release_job.state().task is not None,
         type="secondary" if outcome else "primary",
         width="stretch",
         help="Runs the gate. Nothing is written or charged.",
@@ -51,7 +51,7 @@ def release_step(plan: Plan | None, table: Table | None, outcome: ReleaseOutcome
     if plan is None or table is None or outcome is None:
         st.caption("First the checks: they charge nothing.")
         return
-    if release_actions.stand_in_the_way(outcome.checks) and not outcome.archives:
+    if release_actions.release_obstacles(outcome.checks) and not outcome.archives:
         st.caption("A check has failed: see step 3.")
         return
     charge = plan.target_epsilon * plan.guarantee.charged(plan.datasets)
@@ -70,11 +70,11 @@ def release_step(plan: Plan | None, table: Table | None, outcome: ReleaseOutcome
         "Release",
         on_click=session.attempt,
         args=("release", release_actions.ask, False),
-        disabled=desk.state().task is not None or not confirmed,
+        disabled=release_job.state().task is not None or not confirmed,
         type="primary",
         width="stretch",
     )
-    if desk.state().audit:
+    if release_job.state().audit:
         st.caption("The privacy audit that was chosen on the page Robustness goes into the public report.")
     session.show_message("release")
     if outcome.archives:
@@ -153,7 +153,7 @@ def show_ledger(series: str) -> None:
         left = None if balance.limit is None else max(balance.limit - balance.spent, 0.0)
         d.metric("Left", "–" if left is None else f"{left:g}")
     else:
-        b.metric(f"ε at δ = {delta:g}", f"{counted(balance):.4g}")
+        b.metric(f"ε at δ = {delta:g}", f"{limit_spent(balance):.4g}")
         d.metric(
             "Left for one more",
             f"ε ≤ {largest:g}" if largest else "nothing",

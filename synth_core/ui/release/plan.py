@@ -11,7 +11,7 @@ from synth_core.mechanisms.composition import DELTA
 from synth_core.release.plan.plan import OF_BLOCKS, TUNED_ON, WARNINGS, Plan, has_rho
 from synth_core.system import limits
 from synth_core.ui.compare.scenarios import proposed_reason
-from synth_core.ui.release import desk, plan_actions
+from synth_core.ui.release import plan_actions, release_job
 from synth_core.ui.shared.finished_runs import runs_panel
 from synth_core.ui.shared.widgets import own_number
 from synth_core.ui.state import session
@@ -32,7 +32,7 @@ def plan_step(plan: Plan | None) -> None:
         try:
             show_plan(plan)
         except InputError as missing:
-            st.error(plain(str(missing)), icon=desk.ICONS["failed"])
+            st.error(plain(str(missing)), icon=release_job.ICONS["failed"])
     session.show_message("plan")
 
 
@@ -110,7 +110,7 @@ def plan_form() -> None:
         type="primary",
         on_click=session.attempt,
         args=("plan", plan_actions.make_plan, table.fingerprint),
-        disabled=desk.state().task is not None,
+        disabled=release_job.state().task is not None,
     )
 
 
@@ -190,7 +190,7 @@ def show_plan(plan: Plan) -> None:
     )
     if plan.warning:
         st.warning(plan.warning, icon=":material/warning:")
-    for problem in desk.state().problems:
+    for problem in release_job.state().problems:
         st.warning(f"The fit on the tuning table has not converged: {problem}.", icon=":material/warning:")
     columns = st.columns(3)
     for column, (label, name, content) in zip(columns, plan_actions.plan_files(plan), strict=False):

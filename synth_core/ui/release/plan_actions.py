@@ -15,7 +15,7 @@ from synth_core.release.plan.frozen_map import SUFFIX, find_map, load_maps, stor
 from synth_core.release.plan.plan import OF_BLOCKS, Plan, of_blocks, parse_plan
 from synth_core.release.plan.planning import Decision
 from synth_core.release.state import plans_directory
-from synth_core.ui.release import desk
+from synth_core.ui.release import release_job
 from synth_core.ui.state import session
 from synth_core.ui.state.browser import Desk
 
@@ -73,7 +73,7 @@ def make_plan(shown: str) -> None:
             f"{find_mechanism(form['mechanism']).label}: with several sensitive variables {OF_BLOCKS}."
         )
     task = plan_task(browser.table, session.settings(), form["mechanism"], decision, browser.reference, whole)
-    desk.start(task, "plan")
+    release_job.start(task, "plan")
 
 
 def current_form() -> dict[str, Any]:

@@ -18,12 +18,12 @@ from synth_core.release.making.releasing import ReleaseOutcome
 from synth_core.release.output.gate import FAIL, GateCheck
 from synth_core.release.plan.frozen_map import find_map
 from synth_core.release.state import plans_directory
-from synth_core.ui.release import desk
+from synth_core.ui.release import release_job
 
 
 def confirmation() -> str:
     """The key of the box that confirms a charge: another plan, table or label asks again."""
-    now = desk.state()
+    now = release_job.state()
     plan = "" if now.plan is None else now.plan.digest[:12]
     table = "" if now.table is None else now.table.fingerprint
     return f"confirmed_{plan}_{table}_{st.session_state.get('release_label', '')}"
@@ -31,7 +31,7 @@ def confirmation() -> str:
 
 def ask(dry_run: bool) -> None:
     """Button callback: the gate alone, or the release."""
-    now = desk.state()
+    now = release_job.state()
     plan, table = now.plan, now.table
     if plan is None or table is None:
         raise InputError("Another tab has cleared the desk: make the plan and choose the table again.")
@@ -51,10 +51,10 @@ def ask(dry_run: bool) -> None:
         dry_run=dry_run,
         audit=now.audit,
     )
-    desk.start(release_task(request, secrets.token_hex(4)), "release")
+    release_job.start(release_task(request, secrets.token_hex(4)), "release")
 
 
-def stand_in_the_way(checks: tuple[GateCheck, ...]) -> list[GateCheck]:
+def release_obstacles(checks: tuple[GateCheck, ...]) -> list[GateCheck]:
     """Failed checks without a reason to override them."""
     return [
         c

@@ -11,7 +11,7 @@ from synth_core.errors import FitError
 from synth_core.models import family
 from synth_core.release.ledger.balances import Balance
 from synth_core.release.ledger.limit_room import left_words
-from synth_core.ui.release import desk, plan_actions, release_actions
+from synth_core.ui.release import plan_actions, release_actions, release_job
 from synth_core.ui.state import session
 from synth_core.ui.state.browser import Desk
 from synth_core.ui.state.session import plain
@@ -21,17 +21,17 @@ DONE, HERE, LATER = (f":material/{name}:" for name in ("check_circle", "arrow_ci
 
 
 @dataclass(frozen=True)
-class Standing:
+class ReleaseProgress:
     """How far a release is, from 1 to 5, and the words that every step shows: table, model, budget left."""
 
     at: int
     about: str
 
 
-def standing() -> Standing:
+def standing() -> ReleaseProgress:
     """Of what lies on the desk now."""
-    now = desk.state()
-    return Standing(_reached(now), " · ".join((*_subject(now), _budget(now))))
+    now = release_job.state()
+    return ReleaseProgress(_reached(now), " · ".join((*_subject(now), _budget(now))))
 
 
 def _reached(now: Desk) -> int:
@@ -40,7 +40,7 @@ def _reached(now: Desk) -> int:
     if now.table is None:
         return 2
     if now.outcome is None or (
-        not now.outcome.archives and release_actions.stand_in_the_way(now.outcome.checks)
+        not now.outcome.archives and release_actions.release_obstacles(now.outcome.checks)
     ):
         return 3
     return 5 if now.outcome.archives else 4
@@ -88,7 +88,7 @@ def left_of(balance: Balance, now: Desk) -> str:
     return f"{words} of {balance.limit:g}" if balance.count.delta is None else words
 
 
-def show_stepper(now: Standing) -> None:
+def show_stepper(now: ReleaseProgress) -> None:
     """The five steps in a line, with a mark on the present one."""
     marks = []
     for number, name in enumerate(NAMES, 1):
@@ -98,11 +98,11 @@ def show_stepper(now: Standing) -> None:
         st.markdown("  ›  ".join(marks))
 
 
-def _mark(number: int, now: Standing) -> str:
+def _mark(number: int, now: ReleaseProgress) -> str:
     return DONE if number < now.at else HERE if number == now.at else LATER
 
 
-def step(number: int, now: Standing) -> Any:
+def step(number: int, now: ReleaseProgress) -> Any:
     """The container of a step: open are the present one and the one before it."""
     is_open = number in (now.at - 1, now.at)
     label = f"{number} · {NAMES[number - 1]}"

@@ -10,8 +10,8 @@ from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.release.plan.plan import Plan
 from synth_core.system import limits
-from synth_core.ui.release import desk
-from synth_core.ui.shared.reading import choose_sheet, show_reading, take_upload
+from synth_core.ui.release import release_job
+from synth_core.ui.shared.uploads import choose_sheet, show_reading, take_upload
 from synth_core.ui.shared.widgets import own_number
 from synth_core.ui.state import session
 from synth_core.ui.state.session import plain
@@ -73,7 +73,7 @@ def simulates() -> str | None:
 
 def put_table(table: Table) -> None:
     """Put the table to be released on the desk."""
-    now = desk.state()
+    now = release_job.state()
     missing = () if now.plan is None else now.plan.missing
     now.table, now.outcome = table.with_missing(missing), None
 

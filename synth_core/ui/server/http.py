@@ -14,7 +14,7 @@ from starlette.responses import RedirectResponse
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from synth_core.ui.server.doors import Doors
+from synth_core.ui.server.request_guard import RequestGuard
 
 ASSETS = "assets"
 _BLANK_PAGE = Path(__file__).with_name("blank_page.js").read_text()
@@ -87,4 +87,4 @@ class _KeptAssets:
 
 def middleware() -> list[Middleware]:
     """The doors, and behind them the headers of assets."""
-    return [Middleware(Doors, head=_head), Middleware(_KeptAssets)]
+    return [Middleware(RequestGuard, head=_head), Middleware(_KeptAssets)]

@@ -69,11 +69,11 @@ class Shown:
     clicked: int | None = None
     current: bool = False
     missing: dict[str, str] = field(default_factory=dict)
-    beside: Beside | None = None
+    beside: ComparedChoice | None = None
 
 
 @dataclass(frozen=True)
-class Beside:
+class ComparedChoice:
     """Another choice to be shown faintly beside the present one.
 
     Attributes
@@ -99,7 +99,7 @@ def show(
     mechanisms: Sequence[str],
     make_figures: MakeFigures,
     detail: str = "",
-    beside: Beside | None = None,
+    beside: ComparedChoice | None = None,
     stage: Stage | None = None,
     subject: Subject | None = None,
 ) -> Shown:
@@ -111,7 +111,7 @@ def show(
         Else the sensitive variable of the settings.
     detail : str
         Whatever else the figures depend on.
-    beside : Beside, optional
+    beside : ComparedChoice, optional
         Run too, and handed to `make_figures` as its fourth argument.
     stage : Stage, optional
         With it, the picture can be presented.
@@ -213,7 +213,7 @@ def _draw(
     seen: _Seen,
     mechanisms: Sequence[str],
     make_figures: MakeFigures,
-    beside: Beside | None,
+    beside: ComparedChoice | None,
     stage: Stage | None,
 ) -> Any:
     """Results table and figures; returns what was clicked."""
@@ -249,7 +249,7 @@ def _draw(
     return clicked if isinstance(clicked, int) else None
 
 
-def _add_differences(rows: list[dict[str, Any]], summaries: list[Summary], beside: Beside) -> None:
+def _add_differences(rows: list[dict[str, Any]], summaries: list[Summary], beside: ComparedChoice) -> None:
     """What became of each mechanism that both choices have."""
     policy, now = session.choices().policy, {s["mechanism"]: s for s in summaries}
     for row in rows:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from synth_core.analysis.explained import above_target, explained, sentence
 from synth_core.analysis.measures import WORST
 from synth_core.analysis.policy import judge
+from synth_core.analysis.result_sentences import above_target, explained, sentence
 from synth_core.analysis.settings import Settings
 from synth_core.figures.compare import results
 from synth_core.jobs.tasks import Task, mechanism_task

@@ -28,7 +28,7 @@ from synth_core.system import files, memory
 from synth_core.system.cache import results_cache
 from synth_core.system.characters import isolated, visible
 from synth_core.system.entries import read
-from synth_core.ui.server.doors import BROWSER_HEADER
+from synth_core.ui.server.request_guard import BROWSER_HEADER
 from synth_core.ui.state.browser import Browser, ExampleTable
 from synth_core.ui.state.choices import (
     FIRST_EXAMPLE,

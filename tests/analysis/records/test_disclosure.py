@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from synth_core.analysis.records.coded import Coded
 from synth_core.analysis.records.disclosure import attribute_disclosure
+from synth_core.analysis.records.discretise import DiscretisedTables
 
 
 def tables(mine, theirs):
     mine, theirs = np.array(mine), np.array(theirs)
     n_codes = tuple(int(k) + 1 for k in np.maximum(mine.max(axis=0), theirs.max(axis=0)))
-    return Coded(tuple("abcd"[: mine.shape[1]]), mine, theirs, n_codes)
+    return DiscretisedTables(tuple("abcd"[: mine.shape[1]]), mine, theirs, n_codes)
 
 
 def test_against_a_loop(rng):

@@ -10,14 +10,14 @@ from scipy.stats.contingency import association
 
 from synth_core.analysis.records import measures
 from synth_core.analysis.records.blocks import Block
-from synth_core.analysis.records.coded import Coded, coded
+from synth_core.analysis.records.discretise import DiscretisedTables, coded
 from synth_core.analysis.records.table import whole_records
 from synth_core.data.table import Table
 
 
 def tables(rng, n=300, m=260, codes=(2, 3, 4, 5)):
     mine, theirs = (np.column_stack([rng.integers(0, k, size) for k in codes]) for size in (n, m))
-    return Coded(tuple("abcd"[: len(codes)]), mine, theirs, codes)
+    return DiscretisedTables(tuple("abcd"[: len(codes)]), mine, theirs, codes)
 
 
 def test_k_marginals_against_pandas(rng):
@@ -75,7 +75,7 @@ def test_ratio_is_1_on_average_for_tables_of_one_distribution():
         t = tables(rng, 400, 400)
         another.append(measures.propensity(t)[1])
         drawn = t.confidential[rng.integers(0, 400, 400)]
-        again.append(measures.propensity(Coded(t.names, t.confidential, drawn, t.n_codes))[1])
+        again.append(measures.propensity(DiscretisedTables(t.names, t.confidential, drawn, t.n_codes))[1])
     for found, expected in ((again, 1), (another, 2)):
         assert np.mean(found) == pytest.approx(expected, abs=4 * expected * np.sqrt(2 / 10 / 100))
         assert stats.kstest(np.array(found) * 10 / expected, stats.chi2(10).cdf).pvalue > 1e-3
@@ -83,7 +83,7 @@ def test_ratio_is_1_on_average_for_tables_of_one_distribution():
 
 def test_ratio_grows_where_tables_differ(rng):
     t = tables(rng)
-    shifted = Coded(t.names, t.confidential, np.zeros_like(t.synthetic), t.n_codes)
+    shifted = DiscretisedTables(t.names, t.confidential, np.zeros_like(t.synthetic), t.n_codes)
     assert measures.propensity(shifted)[1] > 10  # finite, though the columns separate the tables
 
 
@@ -94,7 +94,9 @@ def test_association_against_scipy(rng):
     assert measures.cramers_v(a, b) == pytest.approx(expected)
     assert measures.cramers_v(a, a) == pytest.approx(1.0)
     assert measures.cramers_v(a, np.zeros(500, dtype=int)) == 0.0
-    t = Coded(("a", "b"), np.column_stack([a, b]), np.column_stack([a, rng.permutation(b)]), (3, 4))
+    t = DiscretisedTables(
+        ("a", "b"), np.column_stack([a, b]), np.column_stack([a, rng.permutation(b)]), (3, 4)
+    )
     worst, mean, pair = measures.association_difference(t)
     assert worst == mean
     assert pair == ("a", "b")

@@ -7,13 +7,13 @@ from scipy import stats
 
 from synth_core.analysis.records.numbers import average_numbers, number_measures, regression_of
 from synth_core.analysis.utility import coefficient_overlaps, interval_overlap
-from synth_core.data.earlier import Earlier
+from synth_core.data.earlier_variable import EarlierVariable
 
 PERCENTILES = (5.0, 25.0, 50.0, 90.0)  # the first is 0
 SEX, PAY, RENT = (
-    Earlier("sex", ("f", "m", "x")),
-    Earlier("pay", (), 10.0, zeros=True),
-    Earlier("rent", (), 5.0),
+    EarlierVariable("sex", ("f", "m", "x")),
+    EarlierVariable("pay", (), 10.0, zeros=True),
+    EarlierVariable("rent", (), 5.0),
 )
 
 

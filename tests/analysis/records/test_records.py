@@ -10,7 +10,7 @@ from synth_core.analysis.fits import Fits
 from synth_core.analysis.records.blocks import MISSING_SHARE, Block, parts_of, shares_of
 from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.analysis.records.table import whole_records
-from synth_core.data.earlier import Earlier
+from synth_core.data.earlier_variable import EarlierVariable
 from synth_core.data.table import Table
 from synth_core.errors import InputError
 
@@ -57,12 +57,12 @@ def test_parts_are_in_order_and_conditional_on_what_stands_before():
 
 
 def test_a_missing_value_is_zero_with_a_column_of_its_own():
-    number = Earlier("income", scale=10.0, zeros=True, missing=True)
+    number = EarlierVariable("income", scale=10.0, zeros=True, missing=True)
     x = np.array([0.0, 20.0, np.nan, -5.0])
     expected = [[0, 1, 0], [np.arcsinh(2), 0, 0], [0, 0, 1], [np.arcsinh(-0.5), 0, 0]]
     np.testing.assert_allclose(number.columns(x), expected)
     assert number.column_names == ("income", "income: zero", "income: missing")
-    codes = Earlier("work", ("no", "part", "full"), missing=True)
+    codes = EarlierVariable("work", ("no", "part", "full"), missing=True)
     np.testing.assert_array_equal(
         codes.columns(np.array([0, 1, 2, np.nan])), [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
     )

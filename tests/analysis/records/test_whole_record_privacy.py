@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from synth_core.data.earlier import Earlier
+from synth_core.data.earlier_variable import EarlierVariable
 from synth_core.mechanisms.censoring import Censoring, weighted_terms
 from synth_core.models import build_model
 from synth_core.models.base import Records
 
 EPSILON, SHARES, C = 1.0, (0.4, 0.6), 0.7
-FIRST = Earlier("first", ("a", "b"))
+FIRST = EarlierVariable("first", ("a", "b"))
 AXIS = np.linspace(-4.0, 4.0, 61)
 N = 40
 

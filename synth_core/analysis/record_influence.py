@@ -16,7 +16,7 @@ from synth_core.analysis.fits import Fits
 from synth_core.analysis.mechanism_weights import WeightsOfValues, weights_of_values, weights_without
 from synth_core.analysis.risk_map import RiskMap
 from synth_core.engine.sampling import Posterior
-from synth_core.mechanisms.bounds import Bounds, apart
+from synth_core.mechanisms.bounds import Bounds, spread
 from synth_core.mechanisms.catalogue import Mechanism
 from synth_core.mechanisms.censoring import Censoring, weighted_terms
 from synth_core.models.base import Array, Model
@@ -52,12 +52,12 @@ def joint_oscillation(
         None where it is not known whose leaving moves others, or where every log-likelihood is costly.
     """
     model = fits.model
-    moved = weights_without(mechanism, fits, weights) if model.exact_again else None
+    moved = weights_without(mechanism, fits, weights) if model.cheap_log_lik else None
     if moved is None:
         return None
     largest = bounds.oscillation
     for total in _changes(fits, weights, moved, posterior, bounds, censoring):
-        largest = max(largest, float(apart(total.max(), total.min())))
+        largest = max(largest, float(spread(total.max(), total.min())))
     return largest
 
 
@@ -120,7 +120,7 @@ def replaced_oscillation(
     model, n = fits.model, fits.model.records.n
     ranges = fits.intervals() if mechanism.standard.truncates else None
     weigh = weights_of_values(mechanism, fits, frozen)
-    n_values, n_rows = (FINE_VALUES, COARSE_RECORDS) if model.exact_again else (COARSE_VALUES, FINE_RECORDS)
+    n_values, n_rows = (FINE_VALUES, COARSE_RECORDS) if model.cheap_log_lik else (COARSE_VALUES, FINE_RECORDS)
     search = _Replacement(model, posterior.draws, multiplier, np.sort(model.records.outcome), ranges, weigh)
     rows = np.arange(n)
     if n > n_rows:
@@ -160,6 +160,6 @@ class _Replacement:
             change = change.reshape(len(own), -1, len(rows))
             with np.errstate(invalid="ignore"):
                 change -= own[:, None]
-            ranges = apart(change.max(axis=0), change.min(axis=0))
+            ranges = spread(change.max(axis=0), change.min(axis=0))
             found = np.maximum(found, ranges.max(axis=0))
         return found

@@ -11,7 +11,7 @@ from starlette.routing import Route, WebSocketRoute
 
 from synth_core.errors import InputError
 from synth_core.ui.server import access, http, origins
-from synth_core.ui.server.doors import BROWSER_HEADER, Doors, refusal
+from synth_core.ui.server.request_guard import BROWSER_HEADER, RequestGuard, refusal
 
 KEY = "k" * 43
 HERE = "127.0.0.1:8501"
@@ -115,7 +115,9 @@ async def stream(socket):
     await socket.close()
 
 
-APP = Doors(Starlette(routes=[Route("/", page), Route("/name", name), WebSocketRoute("/stream", stream)]))
+APP = RequestGuard(
+    Starlette(routes=[Route("/", page), Route("/name", name), WebSocketRoute("/stream", stream)])
+)
 
 
 def send(kind, path, headers, **more):
@@ -184,4 +186,4 @@ def test_a_page_gets_the_script_and_every_answer_its_headers():
 
 
 def test_the_doors_stand_before_all_else():
-    assert http.middleware()[0].cls is Doors
+    assert http.middleware()[0].cls is RequestGuard

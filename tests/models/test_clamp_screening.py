@@ -9,8 +9,8 @@ from synth_core.engine.sampling import Sampler, sample
 from synth_core.engine.toolchain import compile_program
 from synth_core.mechanisms.censoring import Censoring
 from synth_core.models import Refit, build_model
+from synth_core.models.clamp_screening import RADII, Terms, settle
 from synth_core.models.clamped_mode import ClampedNormal
-from synth_core.models.settled import RADII, Terms, settle
 from tests.conftest import records_of
 
 N = 400

@@ -36,7 +36,7 @@ def fitted(name, n):
     )
     model = MODELS[name](records, options)
     censoring = Censoring(0.5, np.zeros(n), prior, 0.1, prior_design)
-    joined, weights, together = model.beside_prior(np.full(n, 0.3), censoring)
+    joined, weights, together = model.append_prior_records(np.full(n, 0.3), censoring)
     return joined.stan_data(weights, together)
 
 

@@ -19,7 +19,7 @@ BINS = 10  # of a number, by quantiles of the confidential table, zeros and miss
 
 
 @dataclass(frozen=True)
-class Coded:
+class DiscretisedTables:
     """A confidential and a synthetic table with the same codes.
 
     Attributes
@@ -45,7 +45,7 @@ def coded(
     synthetic: pd.DataFrame,
     predictors: Sequence[str],
     rows: NDArray[np.int64] | None = None,
-) -> Coded:
+) -> DiscretisedTables:
     """Both tables as codes; synthetic records have the predictors of records.
 
     Parameters
@@ -66,7 +66,7 @@ def coded(
     mine, theirs = (np.column_stack([pair[i] for pair in pairs]) for i in (0, 1))
     n_codes = tuple(int(max(a.max(), b.max())) + 1 for a, b, _ in pairs)
     labels = tuple((*known, MISSING)[:n] for n, (_, _, known) in zip(n_codes, pairs, strict=True))
-    return Coded(tuple(names), mine, theirs, n_codes, labels)
+    return DiscretisedTables(tuple(names), mine, theirs, n_codes, labels)
 
 
 def _both(

@@ -21,10 +21,10 @@ from synth_core.data.table import outcome_column
 from synth_core.errors import InputError
 from synth_core.experiments.explore.measures import Ruler
 from synth_core.experiments.explore.point import percentiles_for
-from synth_core.experiments.rivals.apart import made_apart
-from synth_core.experiments.rivals.declared import block_of, edges_of
-from synth_core.experiments.rivals.problem import Problem, Synthetic, problem_of
-from synth_core.experiments.rivals.registry import RIVALS, Asked, all_asked
+from synth_core.experiments.rivals.declared_cells import block_of, edges_of
+from synth_core.experiments.rivals.problem import Problem, RivalSynthetic, problem_of
+from synth_core.experiments.rivals.registry import RIVALS, RivalSpec, all_asked
+from synth_core.experiments.rivals.rival_subprocess import make_in_subprocess
 from synth_core.system.cache import content_key
 from synth_core.system.code_version import code_version
 from synth_core.system.entries import get_or_compute
@@ -33,7 +33,10 @@ Array = NDArray[np.float64]
 Summary = dict[str, Any]
 
 CODE = (  # that decides a run
-    *(f"experiments/rivals/{name}.py" for name in ("beside", "budget", "cells", "declared", "graphical")),
+    *(
+        f"experiments/rivals/{name}.py"
+        for name in ("map_runs", "budget", "cells", "declared_cells", "graphical")
+    ),
     *(f"experiments/rivals/{name}.py" for name in ("problem", "registry", "simple")),
     "experiments/explore/measures.py",
 )
@@ -41,19 +44,19 @@ MAX_RUNS = 1_000  # asked for at once
 
 
 @dataclass(frozen=True)
-class Beside:
+class MapRun:
     """One run that is asked for.
 
     Attributes
     ----------
-    asked : Asked
+    asked : RivalSpec
     counted : {"rho", "epsilon"}
         See `Budget`.
     edges : tuple of float
         Of the bins of a number, in its unit; empty: as declared otherwise, see `edges_of`.
     """
 
-    asked: Asked
+    asked: RivalSpec
     counted: str
     edges: tuple[float, ...] = ()
 
@@ -102,7 +105,7 @@ def planned(
     replicates: int,
     counted: str,
     edges: tuple[float, ...],
-) -> list[Beside]:
+) -> list[MapRun]:
     """Every run of the rivals at every epsilon, the quick ones first; the first seed is that of the settings.
 
     Raises
@@ -118,10 +121,10 @@ def planned(
             f"These are {len(asked):,} runs of other synthesizers; at most {MAX_RUNS:,} are made at once. Take fewer "
             f"runs of each, or fewer synthesizers."
         )
-    return [Beside(each, counted, edges) for each in sorted(asked, key=lambda each: RIVALS[each.who].slow)]
+    return [MapRun(each, counted, edges) for each in sorted(asked, key=lambda each: RIVALS[each.who].slow)]
 
 
-def run_key(fingerprint: str, settings: Settings, beside: Beside) -> str:
+def run_key(fingerprint: str, settings: Settings, beside: MapRun) -> str:
     """Content key of a run: what decides it, and nothing of our mechanisms."""
     return content_key(
         kind="rival",
@@ -139,7 +142,7 @@ def run_key(fingerprint: str, settings: Settings, beside: Beside) -> str:
     )
 
 
-def problem_beside(analysis: Analysis, edges: tuple[float, ...]) -> Problem:
+def problem_for_map(analysis: Analysis, edges: tuple[float, ...]) -> Problem:
     """The complete records as a rival is given them; raises InputError."""
     s, records, complete = analysis.settings, analysis.selection.records, analysis.selection.complete
     columns = {name: analysis.table.frame[name][complete].reset_index(drop=True) for name in s.predictors}
@@ -149,7 +152,7 @@ def problem_beside(analysis: Analysis, edges: tuple[float, ...]) -> Problem:
     return problem_of(pd.DataFrame(columns), [block_of(s)], s.predictors, {s.outcome: found} if found else {})
 
 
-def run_beside(analysis: Analysis, beside: Beside) -> RivalRun:
+def run_for_map(analysis: Analysis, beside: MapRun) -> RivalRun:
     """Run a rival and measure what it made, or read the run from the cache.
 
     Parameters
@@ -170,9 +173,9 @@ def run_beside(analysis: Analysis, beside: Beside) -> RivalRun:
 
     def compute() -> RivalRun:
         started = time.perf_counter()
-        problem = problem_beside(analysis, beside.edges)
+        problem = problem_for_map(analysis, beside.edges)
         look = lambda: analysis.progress(f"{asked.label}{at}", 0.0)  # noqa: E731
-        made = made_apart(asked, problem, beside.counted, look)
+        made = make_in_subprocess(asked, problem, beside.counted, look)
         ruler = Ruler(analysis.selection.records.outcome, percentiles_for(analysis.settings))
         errors = ruler.measure(_values(made, analysis.settings))
         seconds = time.perf_counter() - started
@@ -189,7 +192,7 @@ def run_beside(analysis: Analysis, beside: Beside) -> RivalRun:
     return replace(found, cached=cached)
 
 
-def _values(made: Synthetic, settings: Settings) -> Array:
+def _values(made: RivalSynthetic, settings: Settings) -> Array:
     """The synthetic values as the map measures them: numbers, or codes of categories."""
     column, categories = made.frame[settings.outcome], settings.outcome_categories
     if categories is not None:
@@ -197,7 +200,7 @@ def _values(made: Synthetic, settings: Settings) -> Array:
     return column.to_numpy(dtype=float)
 
 
-def summary_of(run: RivalRun, beside: Beside) -> Summary:
+def summary_of(run: RivalRun, beside: MapRun) -> Summary:
     """A run as plain values."""
     return {
         "who": beside.asked.who,

@@ -18,7 +18,7 @@ class _HasEpsilon(Protocol):
 Tuned = TypeVar("Tuned", bound=_HasEpsilon)
 
 
-def brought_to(
+def solve_for_epsilon(
     evaluate: Callable[[float], Tuned],
     target: float,
     whose: str,

@@ -31,7 +31,7 @@ class JobQueue(Protocol):
     def retry(self, job: Job) -> None: ...
 
 
-class Lane:
+class WorkerThread:
     """A thread that feeds one worker process."""
 
     def __init__(self, manager: JobQueue, index: int):

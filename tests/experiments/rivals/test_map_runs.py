@@ -13,20 +13,20 @@ from synth_core.analysis.settings import make_settings
 from synth_core.data.examples import load_example
 from synth_core.data.table import Table
 from synth_core.errors import Cancelled, InputError
-from synth_core.experiments.rivals import apart, registry
+from synth_core.experiments.rivals import registry, rival_subprocess
 from synth_core.experiments.rivals.bands import bands_of, strict_epsilons
-from synth_core.experiments.rivals.beside import (
-    Beside,
+from synth_core.experiments.rivals.cells import UndeclaredBins
+from synth_core.experiments.rivals.declared_cells import cells_words, declared_cells
+from synth_core.experiments.rivals.map_runs import (
+    MapRun,
     planned,
-    problem_beside,
-    run_beside,
+    problem_for_map,
+    run_for_map,
     run_key,
     summary_of,
 )
-from synth_core.experiments.rivals.cells import UndeclaredBins
-from synth_core.experiments.rivals.declared import cells_words, declared_cells
-from synth_core.experiments.rivals.problem import Synthetic
-from synth_core.experiments.rivals.registry import Asked
+from synth_core.experiments.rivals.problem import RivalSynthetic
+from synth_core.experiments.rivals.registry import RivalSpec
 from synth_core.system.cache import Cache
 from tests.experiments.rivals.test_graphical import needs_mbi
 
@@ -43,7 +43,7 @@ def analysis(cache, settings=BOUNDED, rows=2000, **more):
 
 
 def one(who, epsilon, seed=3, counted="rho", edges=()):
-    return Beside(Asked(who, registry.RIVALS[who].label, epsilon, seed), counted, edges)
+    return MapRun(RivalSpec(who, registry.RIVALS[who].label, epsilon, seed), counted, edges)
 
 
 def naive_distance(confidential, synthetic):
@@ -56,7 +56,7 @@ def naive_distance(confidential, synthetic):
 def test_a_histogram_at_a_large_budget_errs_as_its_bins_do(cache):
     """Noise is then below one record: what is left is uniform values within bins, and the draw of 2,000 records."""
     a = analysis(cache)
-    found = run_beside(a, one("histogram", 500.0))
+    found = run_for_map(a, one("histogram", 500.0))
     outcome = a.selection.records.outcome
     edges = np.linspace(
         0, 1, math.ceil(math.log(2000)) + 1
@@ -73,17 +73,17 @@ def test_a_histogram_at_a_large_budget_errs_as_its_bins_do(cache):
 
 def test_a_run_is_measured_as_a_loop_measures_it_and_repeats(cache, tmp_path):
     a, asked = analysis(cache, rows=300), one("histogram", 2.0)
-    first = run_beside(a, asked)
-    made = registry.made_by(asked.asked, problem_beside(a, ()), "rho").frame["x"].to_numpy()
+    first = run_for_map(a, asked)
+    made = registry.make_rival(asked.asked, problem_for_map(a, ()), "rho").frame["x"].to_numpy()
     errors = dict(zip(first.names, first.errors, strict=True))
     outcome = a.selection.records.outcome
     assert errors["ecdf_max"] == pytest.approx(naive_distance(outcome, made), abs=1e-12)
     assert errors["mean"] == pytest.approx(abs(made.mean() / outcome.mean() - 1), abs=1e-12)
-    assert run_beside(a, asked).cached
-    again = run_beside(analysis(Cache(tmp_path / "other"), rows=300), asked)
+    assert run_for_map(a, asked).cached
+    again = run_for_map(analysis(Cache(tmp_path / "other"), rows=300), asked)
     assert not again.cached
     np.testing.assert_array_equal(again.errors, first.errors)
-    other = run_beside(a, one("histogram", 2.0, seed=4))
+    other = run_for_map(a, one("histogram", 2.0, seed=4))
     assert not np.array_equal(other.errors, first.errors)
 
 
@@ -93,7 +93,7 @@ def test_the_error_at_a_small_budget_is_that_of_its_noise(cache):
     At epsilon 0.01 that are 200 records a count.
     """
     a, epsilon = analysis(cache), 0.01
-    runs = [run_beside(a, one("histogram", epsilon, seed)).errors[0] for seed in range(20)]
+    runs = [run_for_map(a, one("histogram", epsilon, seed)).errors[0] for seed in range(20)]
     rng, edges, outcome = np.random.default_rng(1), np.linspace(0, 1, 9), np.sort(a.selection.records.outcome)
     counts, naive = np.histogram(outcome, edges)[0], []
     for _ in range(400):
@@ -104,12 +104,12 @@ def test_the_error_at_a_small_budget_is_that_of_its_noise(cache):
         both = [np.searchsorted(each, at, side="right") / 2000 for each in (outcome, found)]
         naive.append(np.abs(both[0] - both[1]).max())
     assert np.mean(runs) == pytest.approx(np.mean(naive), abs=4 * np.std(naive) * math.sqrt(1 / 20 + 1 / 400))
-    assert np.mean(runs) > 1.2 * run_beside(a, one("histogram", 500.0)).errors[0]
+    assert np.mean(runs) > 1.2 * run_for_map(a, one("histogram", 500.0)).errors[0]
 
 
 def test_a_sample_is_a_tenth_of_the_records(cache):
     a = analysis(cache)
-    found = [run_beside(a, one("sample", None, seed)) for seed in range(10)]
+    found = [run_for_map(a, one("sample", None, seed)) for seed in range(10)]
     errors = [f.errors[f.names.index("ecdf_max")] for f in found]
     # Kolmogorov's distance of 200 of 2,000 without replacement: mean 0.8687 and deviation 0.26 times sqrt(0.9 / 200).
     scale = math.sqrt(0.9 / 200)
@@ -122,7 +122,7 @@ def test_categories_are_measured_by_their_codes(cache, rng):
     )
     s = make_settings(outcome="kind", model="categorical", categories=("a", "b", "c"), predictors=("area",))
     a = Analysis(Table("t", frame), s, cache)
-    found = run_beside(a, one("histogram", 200.0))
+    found = run_for_map(a, one("histogram", 200.0))
     assert found.n_cells == 3
     assert found.errors[0] < 1.63 / math.sqrt(400)
 
@@ -195,7 +195,7 @@ def test_bins_are_declared_and_never_read_from_the_table(cache):
     with pytest.raises(UndeclaredBins):
         declared_cells(none, 2000)
     with pytest.raises(UndeclaredBins):
-        run_beside(Analysis(load_example("lognormal", 200), none, cache), one("histogram", 1.0))
+        run_for_map(Analysis(load_example("lognormal", 200), none, cache), one("histogram", 1.0))
     assert cells_words(none, 2000, (0.0, 1.0, 5.0)) == "Bins of x: 2 from 0 to 5, as declared here."
     guessed = none.model_copy(update={"guess": (20.0, 1.0)})
     assert "by the guess on the Data page" in cells_words(guessed, 2000, ())
@@ -203,7 +203,7 @@ def test_bins_are_declared_and_never_read_from_the_table(cache):
     # Two tables of as many records, and the same bins.
     for s, edges in ((guessed, ()), (none, (0.0, 1.0, 5.0))):
         cells = [
-            problem_beside(Analysis(load_example("lognormal", 200, seed), s, cache), edges).cells
+            problem_for_map(Analysis(load_example("lognormal", 200, seed), s, cache), edges).cells
             for seed in (1, 2)
         ]
         assert cells[0] == cells[1]
@@ -213,13 +213,13 @@ def test_a_slow_rival_ends_with_its_request(cache, monkeypatch):
     """In a process of its own, which sees its end within a second."""
     slow = dataclasses.replace(registry.RIVALS["mst"], check=lambda: None, seconds=60.0)
     monkeypatch.setitem(registry.RIVALS, "mst", slow)
-    children, popen = [], apart.subprocess.Popen
+    children, popen = [], rival_subprocess.subprocess.Popen
 
     def sleeper(command, **more):
         children.append(popen(["sleep", "60"], **more))
         return children[0]
 
-    monkeypatch.setattr(apart.subprocess, "Popen", sleeper)
+    monkeypatch.setattr(rival_subprocess.subprocess, "Popen", sleeper)
     started = time.monotonic()
 
     def progress(text, share):
@@ -227,22 +227,25 @@ def test_a_slow_rival_ends_with_its_request(cache, monkeypatch):
             raise Cancelled("cancelled")
 
     with pytest.raises(Cancelled):
-        run_beside(analysis(cache, rows=100, progress=progress), one("mst", 1.0))
+        run_for_map(analysis(cache, rows=100, progress=progress), one("mst", 1.0))
     assert time.monotonic() - started < 5
     assert children[0].poll() is not None
 
 
 def test_a_rival_apart_answers_as_here(cache, monkeypatch):
     """A real child process; that it fails is told in its words."""
-    problem, asked = problem_beside(analysis(cache, rows=100), ()), one("histogram", 1.0).asked
+    problem, asked = problem_for_map(analysis(cache, rows=100), ()), one("histogram", 1.0).asked
     monkeypatch.setitem(
         registry.RIVALS, "histogram", dataclasses.replace(registry.RIVALS["histogram"], seconds=9.0)
     )
-    here, there = registry.made_by(asked, problem, "rho"), apart.made_apart(asked, problem, "rho")
-    assert isinstance(there, Synthetic)
+    here, there = (
+        registry.make_rival(asked, problem, "rho"),
+        rival_subprocess.make_in_subprocess(asked, problem, "rho"),
+    )
+    assert isinstance(there, RivalSynthetic)
     pd.testing.assert_frame_equal(here.frame, there.frame)
     with pytest.raises(InputError, match="counted by rho or epsilon"):
-        apart.made_apart(asked, problem, "delta")
+        rival_subprocess.make_in_subprocess(asked, problem, "delta")
 
 
 @needs_mbi
@@ -255,8 +258,8 @@ def test_mst_and_aim_of_one_variable_err_as_its_bins_at_a_large_budget(who, coun
     frame = table.frame.assign(area=np.arange(1000) % 3)
     for predictors in ((), ("z", "area")):
         s = make_settings(outcome="x", model="lognormal", guess=(20.0, 1.0), predictors=predictors)
-        found = run_beside(Analysis(Table("t", frame), s, cache), one(who, 40.0, counted=counted))
-        exact = run_beside(Analysis(Table("t", frame), s, cache), one("histogram", 500.0))
+        found = run_for_map(Analysis(Table("t", frame), s, cache), one(who, 40.0, counted=counted))
+        exact = run_for_map(Analysis(Table("t", frame), s, cache), one("histogram", 500.0))
         error = abs(found.errors[0] - exact.errors[0])
         assert error < 1.63 / math.sqrt(1000), (predictors, found.errors[0], exact.errors[0])
     assert summary_of(found, one(who, 40.0, counted=counted))["who"] == who

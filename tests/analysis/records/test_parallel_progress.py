@@ -5,8 +5,8 @@ import threading
 import pytest
 
 from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.records.parallel_progress import ParallelProgress
 from synth_core.analysis.records.records import RecordsAnalysis
-from synth_core.analysis.records.telling import Telling
 from synth_core.data.table import Table
 from synth_core.errors import Cancelled, FitError
 from tests.analysis.records.test_records import BLOCKS, COMMON, people
@@ -14,7 +14,7 @@ from tests.analysis.records.test_records import BLOCKS, COMMON, people
 
 def test_the_first_part_that_runs_is_told():
     told = []
-    telling = Telling(lambda text, share: told.append((text, share)))
+    telling = ParallelProgress(lambda text, share: told.append((text, share)))
     first, second = telling.of(0, "sex"), telling.of(1, "work")
     first("model", 0.0)  # before any runs
     with telling.running(1):
@@ -35,7 +35,7 @@ def test_the_first_part_that_runs_is_told():
 
 
 def test_what_still_runs_is_ended_and_may_run_again():
-    telling = Telling(lambda text, share: None)
+    telling = ParallelProgress(lambda text, share: None)
     tell = telling.of(0, "sex")
     with telling.running(0):
         telling.stop()

@@ -16,7 +16,7 @@ SKEWED = 0.2  # Kelly's skewness; that of an exponential is 0.46
 
 
 @dataclass(frozen=True)
-class Traits:
+class OutcomeFeatures:
     """Of the present values of a column.
 
     Attributes
@@ -79,13 +79,13 @@ class Traits:
         return found
 
 
-def traits_of(values: NDArray[np.float64]) -> Traits:
+def outcome_features(values: NDArray[np.float64]) -> OutcomeFeatures:
     """Recognise them in the values of a column, of shape (n_records,), none missing."""
     nonzero = np.abs(values[values != 0])
     mean = float(values.mean())
     whole = bool((values % 1 == 0).all())
     heap, heaped = _heap(nonzero)
-    return Traits(
+    return OutcomeFeatures(
         n=len(values),
         zeros=int((values == 0).sum()),
         losses=int((values < 0).sum()),

@@ -65,7 +65,7 @@ def refusal(kind: str, scheme: str, headers: Headers, method: str = "GET") -> st
     return None
 
 
-class Doors:
+class RequestGuard:
     """The outermost middleware.
 
     Parameters

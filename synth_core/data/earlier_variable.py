@@ -14,7 +14,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Earlier:
+class EarlierVariable:
     """How a sensitive variable enters the design of a later one: by declared constants, never by the table's own.
 
     A mean, a deviation or a list of levels taken from the table would let one record move the columns of all others.

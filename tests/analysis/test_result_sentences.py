@@ -2,8 +2,8 @@
 
 import pytest
 
-from synth_core.analysis.explained import above_target, sentence
 from synth_core.analysis.measures import ECDF_AVG, ECDF_MAX, WORST, error_of, error_sentence
+from synth_core.analysis.result_sentences import above_target, sentence
 from synth_core.analysis.settings import make_settings
 from synth_core.mechanisms.catalogue import guarantees
 

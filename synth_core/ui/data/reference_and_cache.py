@@ -9,7 +9,7 @@ from synth_core.data.readers import SUFFIXES
 from synth_core.system import limits
 from synth_core.system.cache import results_cache
 from synth_core.ui.server import access
-from synth_core.ui.shared.reading import show_reading, take_upload
+from synth_core.ui.shared.uploads import show_reading, take_upload
 from synth_core.ui.shared.widgets import own_number
 from synth_core.ui.state import session
 

@@ -22,17 +22,17 @@ import pandas as pd
 
 from synth_core.errors import FitError, InputError
 from synth_core.experiments.rivals.cells import Cells
-from synth_core.experiments.rivals.problem import Problem, Synthetic
-from synth_core.experiments.rivals.registry import RIVALS, Asked, made_by
+from synth_core.experiments.rivals.problem import Problem, RivalSynthetic
+from synth_core.experiments.rivals.registry import RIVALS, RivalSpec, make_rival
 
 LOOK_SECONDS = 0.25
 _ROOT = Path(__file__).parents[3]
 
 
-def made_apart(
-    asked: Asked, problem: Problem, counted: str, look: Callable[[], None] = lambda: None
-) -> Synthetic:
-    """As `made_by`; a slow rival runs in a child process, which ends when `look` raises.
+def make_in_subprocess(
+    asked: RivalSpec, problem: Problem, counted: str, look: Callable[[], None] = lambda: None
+) -> RivalSynthetic:
+    """As `make_rival`; a slow rival runs in a child process, which ends when `look` raises.
 
     Parameters
     ----------
@@ -48,9 +48,9 @@ def made_apart(
     """
     if not RIVALS[asked.who].slow:
         look()
-        return made_by(asked, problem, counted)
+        return make_rival(asked, problem, counted)
     child = subprocess.Popen(
-        [sys.executable, "-m", "synth_core.experiments.rivals.apart"],
+        [sys.executable, "-m", "synth_core.experiments.rivals.rival_subprocess"],
         cwd=_ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -74,10 +74,10 @@ def made_apart(
     if "error" in answer:
         raise InputError(answer["error"])
     rows = None if answer["rows"] is None else np.array(answer["rows"], dtype=np.int64)
-    return Synthetic(pd.DataFrame(answer["columns"]), rows)
+    return RivalSynthetic(pd.DataFrame(answer["columns"]), rows)
 
 
-def _question(asked: Asked, problem: Problem, counted: str) -> bytes:
+def _question(asked: RivalSpec, problem: Problem, counted: str) -> bytes:
     """A line of JSON and the codes; a rival that is slow sees no values."""
     words = {
         "asked": asdict(asked),
@@ -92,7 +92,7 @@ def _question(asked: Asked, problem: Problem, counted: str) -> bytes:
     return stream.getvalue()
 
 
-def _asked_again(question: bytes) -> tuple[Asked, Problem, str]:
+def _asked_again(question: bytes) -> tuple[RivalSpec, Problem, str]:
     """What `_question` wrote, without the values of the records."""
     stream = io.BytesIO(question)
     words = json.loads(stream.readline())
@@ -102,13 +102,13 @@ def _asked_again(question: bytes) -> tuple[Asked, Problem, str]:
         for each in words["cells"]
     )
     problem = Problem(pd.DataFrame(), cells, sensitive, tuple(words["public_names"]), public)
-    return Asked(**words["asked"]), problem, words["counted"]
+    return RivalSpec(**words["asked"]), problem, words["counted"]
 
 
 def _answer(source: IO[bytes], out: IO[bytes]) -> None:
     """In the child: read the question, and write the answer."""
     try:
-        made = made_by(*_asked_again(source.read()))
+        made = make_rival(*_asked_again(source.read()))
         columns = {name: made.frame[name].tolist() for name in made.frame.columns}
         answer = {"columns": columns, "rows": None if made.rows is None else made.rows.tolist()}
     except InputError as error:

@@ -10,7 +10,7 @@ from synth_core.analysis.fits import Progress
 from synth_core.errors import Cancelled
 
 
-class Telling:
+class ParallelProgress:
     """Tells the progress of the first part that is not done: a line that changed from part to part could not be read.
 
     Parameters
