@@ -8,9 +8,9 @@ import time
 import numpy as np
 
 from benchmarks.measure import Line
-from synth_core.experiments.papers.censor import CASE, censor_4, label
 from synth_core.experiments.studies.run_study import run_study
 from synth_core.jobs.warm_up import warm_up
+from synth_core.replication.censor import CASE, censor_4, label
 from synth_core.system.backend import open_backend
 from synth_core.system.cache import MemoryCache
 from synth_core.system.scratch import temporary_files

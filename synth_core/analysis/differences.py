@@ -9,8 +9,8 @@ from synth_core.analysis.measures import ECDF_MAX, WORST, error_words, worst_sta
 from synth_core.analysis.policy import measured
 from synth_core.analysis.setting_words import setting_name, setting_value
 from synth_core.analysis.settings import Settings
+from synth_core.analysis.wording.belief_sentences import epsilon_number
 from synth_core.mechanisms.catalogue import find_mechanism
-from synth_core.mechanisms.suspicion import epsilon_number
 
 
 def changed_settings(before: Settings, after: Settings) -> list[str]:

@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from synth_core.analysis.measures import ECDF_MAX, WORST, error_of, error_reach, percentile_of
 from synth_core.analysis.utility import statistic_words
+from synth_core.analysis.wording.belief_sentences import epsilon_number
 from synth_core.mechanisms.guarantees import Guarantee
-from synth_core.mechanisms.suspicion import epsilon_number
 from synth_core.system import limits
 
 CHOSEN_HERE = (

@@ -7,10 +7,10 @@ from typing import Any
 
 from synth_core.analysis.measures import WORST, error_sentence
 from synth_core.analysis.settings import Settings
+from synth_core.analysis.wording.belief_sentences import epsilon_number, suspicion
+from synth_core.analysis.wording.guarantee_sentences import OWN_TESTED, explain, local_words
 from synth_core.mechanisms.catalogue import find_mechanism
-from synth_core.mechanisms.guarantee_words import OWN_TESTED, explain, local_words
 from synth_core.mechanisms.guarantees import Guarantee
-from synth_core.mechanisms.suspicion import epsilon_number, suspicion
 from synth_core.models import OwnProgram
 
 

@@ -11,7 +11,7 @@ from synth_core.analysis.drawing import Drawing
 from synth_core.data.earlier_variable import EarlierVariable
 from synth_core.engine.sampling import Sampler
 from synth_core.errors import InputError
-from synth_core.mechanisms.guarantee_words import DECLARED_SPAN
+from synth_core.mechanisms.guarantees import DECLARED_SPAN
 from synth_core.mechanisms.likelihoods import SERIES_ANCHORS
 from synth_core.mechanisms.ranges import Brackets, Tail, check_brackets, check_range
 from synth_core.mechanisms.schemes import SCHEMES
@@ -268,7 +268,7 @@ class Settings(BaseModel):
         return self
 
     def weights_source(self, scheme: str) -> str:
-        """The table that risk is measured on, in a word for `guarantee_words.explain`."""
+        """The table that risk is measured on, in a word for `wording.guarantee_sentences.explain`."""
         spanned = SCHEMES[scheme].measure is not None
         return DECLARED_SPAN if spanned and self.risk_span is not None else self.risk_reference
 

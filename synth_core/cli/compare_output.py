@@ -15,7 +15,7 @@ from synth_core.analysis.settings import Settings
 from synth_core.analysis.subgroups import Group, GroupAccuracy, by_group
 from synth_core.analysis.summary import plain_numbers
 from synth_core.analysis.utility import statistic_name, statistic_words
-from synth_core.mechanisms.guarantee_words import neighbour_words
+from synth_core.analysis.wording.guarantee_sentences import neighbour_words
 from synth_core.system.text_table import aligned
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.measures import percentile_of
+from synth_core.analysis.wording.guarantee_sentences import neighbour_words
 from synth_core.cli.compare import add_options, open_analysis
 from synth_core.cli.map_rivals import add_rivals, as_json, as_rows, notes, run_rivals
 from synth_core.cli.output import finite
@@ -27,7 +28,6 @@ from synth_core.experiments.explore.wording import (
 )
 from synth_core.experiments.rivals.bands import RivalBand
 from synth_core.mechanisms.catalogue import find_mechanism
-from synth_core.mechanisms.guarantee_words import neighbour_words
 from synth_core.system import limits
 from synth_core.system.text_table import aligned
 

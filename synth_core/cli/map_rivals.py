@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.wording.belief_sentences import epsilon_number
 from synth_core.cli.output import finite
 from synth_core.errors import FitError, InputError
-from synth_core.experiments.explore.wording import epsilon_number
 from synth_core.experiments.rivals.bands import RivalBand, bands_of, error_text, strict_epsilons
 from synth_core.experiments.rivals.budget import COUNTED
 from synth_core.experiments.rivals.declared_cells import cells_words

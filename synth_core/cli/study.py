@@ -13,11 +13,11 @@ from synth_core.cli.output import destination, show_or_write
 from synth_core.cli.rivals import RIVALS_STUDY, add_rivals, run_with_rivals
 from synth_core.cli.settings_arguments import add_settings, option_name, settings_from
 from synth_core.errors import Cancelled, InputError
-from synth_core.experiments.named_studies import NAMED_STUDIES, build
 from synth_core.experiments.studies import baseline
 from synth_core.experiments.studies.report import FORMATS, StudyReport, render
 from synth_core.experiments.studies.run_study import ConsoleProgress, run_study
 from synth_core.experiments.studies.study import SAMPLER, Study, check_study
+from synth_core.replication.named_studies import NAMED_STUDIES, build
 
 LIKE = "like"
 OF_RIVALS = ("block", "share", "rival", "edges", "budget")

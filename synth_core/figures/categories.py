@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from synth_core.analysis.utility import SHARE_OF
+from synth_core.analysis.wording.headings import CATEGORY_FIGURES
 from synth_core.figures.palette import color
 from synth_core.figures.parts import (
     FAINT_OTHER,
@@ -21,7 +22,6 @@ from synth_core.figures.parts import (
     table,
 )
 from synth_core.mechanisms.catalogue import find_mechanism
-from synth_core.mechanisms.words import CATEGORY_FIGURES
 
 GREY = "rgba(128,128,128,0.55)"
 

@@ -7,13 +7,13 @@ from typing import Any
 
 from synth_core.analysis.anchored import clamped_warning
 from synth_core.analysis.measures import worst_statistic
+from synth_core.analysis.wording.headings import in_plain_words
 from synth_core.figures.categories import of_categories, shares_figure
 from synth_core.figures.palette import color
 from synth_core.figures.parts import Figure, Other, Summary, beside_once, statistic_label
 from synth_core.figures.privacy import bounds_figure, weights_figure
 from synth_core.figures.utility import ecdf_figure, quantiles_figure
 from synth_core.mechanisms.catalogue import find_mechanism
-from synth_core.mechanisms.words import in_plain_words
 from synth_core.system import limits
 
 MANY_CENSORED = 0.2

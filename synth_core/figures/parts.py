@@ -13,8 +13,8 @@ from html import escape
 from typing import Any
 
 from synth_core.analysis.utility import statistic_words
+from synth_core.analysis.wording.headings import FIGURES
 from synth_core.figures.palette import transparent
-from synth_core.mechanisms.words import FIGURES
 from synth_core.system.characters import isolated
 
 Summary = dict[str, Any]

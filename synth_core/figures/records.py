@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from synth_core.analysis.anchored import clamped_warning
+from synth_core.analysis.wording.headings import RECORD_FIGURES
 from synth_core.figures.compare import (
     cell,
     epsilon_text,
@@ -27,7 +28,6 @@ from synth_core.figures.parts import (
     table,
 )
 from synth_core.figures.privacy import bounds_figure
-from synth_core.mechanisms.words import RECORD_FIGURES
 
 PAIRS = 12  # that are shown, the worst first
 MAPS = 4  # mechanisms whose cells are shown side by side

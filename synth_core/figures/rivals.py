@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from synth_core.analysis.measures import is_relative, measure_label, value_text
-from synth_core.experiments.explore.wording import epsilon_number
+from synth_core.analysis.wording.belief_sentences import epsilon_number
 from synth_core.experiments.rivals.bands import RivalBand, error_text
 from synth_core.experiments.rivals.budget import Budget
 from synth_core.figures.palette import rival_look, transparent

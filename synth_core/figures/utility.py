@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from synth_core.analysis.utility import statistic_words
+from synth_core.analysis.wording.headings import CATEGORY_FIGURES
 from synth_core.figures.categories import of_categories
 from synth_core.figures.palette import color, dash
 from synth_core.figures.parts import (
@@ -30,7 +31,6 @@ from synth_core.figures.parts import (
     worded,
 )
 from synth_core.mechanisms.catalogue import find_mechanism
-from synth_core.mechanisms.words import CATEGORY_FIGURES
 
 # Points drawn; and how much farther than all others the extremes must lie to be left out.
 MANY, FAR = 100, 3.0

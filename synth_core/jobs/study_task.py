@@ -11,13 +11,13 @@ from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.summary import density, five_numbers
 from synth_core.data.table import open_table
 from synth_core.errors import InputError
-from synth_core.experiments.named_studies import NAMED_STUDIES, build
 from synth_core.experiments.studies.databases_like_mine import compare_like, local_bounds, study_like
 from synth_core.experiments.studies.report import StudyReport
 from synth_core.experiments.studies.run_study import StudyOutcome, run_study
 from synth_core.experiments.studies.study import check_study
 from synth_core.experiments.studies.study_sentences import like_in_words, rows_in_words
 from synth_core.experiments.studies.violins import panels
+from synth_core.replication.named_studies import NAMED_STUDIES, build
 from synth_core.system.backend.base import SerialBackend
 
 LIKE = "like"

@@ -87,6 +87,8 @@ WeightsFrom = Literal[
     "current", "frozen", "closed"
 ]  # table, a frozen map's fixed parts, or all from a plan's map
 
+DECLARED_SPAN = "declared span"  # of the risk, in the place of the name of a table that weights come from
+
 SUPPORT = (
     "It holds for every table of values that the model allows, within declared bounds where there are any. "
 )

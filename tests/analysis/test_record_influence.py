@@ -5,11 +5,11 @@ import pytest
 
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.settings import make_settings
+from synth_core.analysis.wording.guarantee_sentences import DECLARED_SPAN, about_weights, local_words
 from synth_core.data.examples import load_example
 from synth_core.data.table import read_table
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import find_mechanism
-from synth_core.mechanisms.guarantee_words import DECLARED_SPAN, about_weights, local_words
 from synth_core.mechanisms.weights import RISK_MAPS
 from synth_core.models import Records, build_model
 

@@ -92,7 +92,7 @@ def test_tune_json_and_table(capsys):
     assert low < by_name["exponential"]["share_meeting_target"] < high
     status, out, _ = run(capsys, *asked, "epsilon=3")
     assert status == 0
-    assert "ε = 3.00 (ε-DP) with Histogram" in out
+    assert "ε = 3 (ε-DP) with Histogram" in out
     status, out, _ = run(capsys, *asked, "median<=0.0001%")
     assert status == 0
     assert "no setting of the chosen mechanisms reaches it" in out

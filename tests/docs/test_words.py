@@ -4,12 +4,7 @@ import re
 
 import pytest
 
-from synth_core.mechanisms import catalogue
-from synth_core.mechanisms.catalogue import MECHANISMS
-from synth_core.mechanisms.likelihoods import LIKELIHOODS, PLAIN
-from synth_core.mechanisms.schemes import SCHEMES
-from synth_core.mechanisms.standards import STANDARDS, WHOLE
-from synth_core.mechanisms.words import (
+from synth_core.analysis.wording.headings import (
     ADJUSTMENTS,
     CATEGORY_FIGURES,
     COLUMNS,
@@ -18,6 +13,11 @@ from synth_core.mechanisms.words import (
     RECORD_FIGURES,
     in_plain_words,
 )
+from synth_core.mechanisms import catalogue
+from synth_core.mechanisms.catalogue import MECHANISMS
+from synth_core.mechanisms.likelihoods import LIKELIHOODS, PLAIN
+from synth_core.mechanisms.schemes import SCHEMES
+from synth_core.mechanisms.standards import STANDARDS, WHOLE
 from tests.support.documents import DOCS
 
 ENTRIES = set(re.findall(r"^- \*\*(.+?)\*\*", (DOCS / "guide/glossary.md").read_text(encoding="utf-8"), re.M))

@@ -60,8 +60,8 @@ def test_the_axis_holds_what_is_better_than_ours():
 def test_each_epsilon_stands_beside_its_promise():
     figure = map_figure(POINTS, "ecdf_max", rivals=bands_of(RUNS))
     hovers = [h for t in figure["traces"] if "MST" in t.get("name", "") for h in t["hovertemplate"]]
-    assert "ε = 1.00: zCDP with ρ = ε²/8 = 0.125, one record withheld" in hovers[0]
-    assert "ε = 4.00: zCDP with ρ = ε²/8 = 2," in hovers[1]
+    assert "ε = 1: zCDP with ρ = ε²/8 = 0.125, one record withheld" in hovers[0]
+    assert "ε = 4: zCDP with ρ = ε²/8 = 2," in hovers[1]
     assert "mean ± 2 standard errors of 3 runs" in hovers[0]
     assert all("cannot be released here" in h for h in hovers)
     assert "none can be released here" in figure["reading"]

@@ -2,9 +2,9 @@ import math
 
 import pytest
 
+from synth_core.analysis.wording.guarantee_sentences import explain
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import MECHANISMS, compose, find_mechanism, guarantees
-from synth_core.mechanisms.guarantee_words import explain
 from synth_core.mechanisms.guarantees import belief_after, safety_factor
 from synth_core.mechanisms.schemes import SCHEMES
 

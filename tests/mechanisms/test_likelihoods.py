@@ -4,38 +4,32 @@ import math
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.engines import ENGINES, Synthesis
 from synth_core.analysis.flat import flatten
 from synth_core.analysis.result_sentences import explained
 from synth_core.analysis.settings import make_settings
-from synth_core.cli import main
+from synth_core.analysis.wording.belief_sentences import suspicion
+from synth_core.analysis.wording.guarantee_sentences import explain, neighbour_words
+from synth_core.analysis.wording.headings import in_plain_words
 from synth_core.data.examples import load_example
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import MECHANISMS, compose, find_mechanism, guarantees, require_several
 from synth_core.mechanisms.composition import rho_of
-from synth_core.mechanisms.guarantee_words import explain, neighbour_words
 from synth_core.mechanisms.guarantees import REPLACED, Guarantee, pure_rho
 from synth_core.mechanisms.likelihoods import LIKELIHOODS, Likelihood
 from synth_core.mechanisms.standards import STANDARDS
-from synth_core.mechanisms.suspicion import suspicion
-from synth_core.mechanisms.words import in_plain_words
 from synth_core.release.plan.planning import Decision, make_plan
-from tests.conftest import ROOT
-from tests.support.documents import blocks
+from tests.support.toy_likelihood import likelihood_of_the_page
 
-FILE = "synth_core/mechanisms/likelihoods/levelled.py"
 QUICK = {"draws": 200, "warmup": 200, "chains": 1}
 
 
 @pytest.fixture
 def levelled(monkeypatch):
     """The likelihood of the page, registered."""
-    (block,) = (b for b in blocks(ROOT / "docs" / "develop" / "extending.md") if b.file == FILE)
-    names = {}
-    exec(compile(block.text, FILE, "exec"), names)
+    names = likelihood_of_the_page()
     monkeypatch.setitem(LIKELIHOODS, "levelled", names["LEVELLED"])
     return names
 
@@ -52,35 +46,6 @@ def test_it_composes_and_says_what_it_promises(levelled):
     with pytest.raises(InputError, match="sensitive range"):
         find_mechanism("none/levelled/averaged")
     require_several(point)
-
-
-def compare_page():
-    import streamlit as st
-
-    from synth_core.ui.compare import controls
-    from synth_core.ui.state import session
-
-    session.take_over()
-    if "started" not in st.session_state:
-        st.session_state["started"] = True
-        session.use_example("beta", 60, 1)
-    controls.choose_mechanisms()
-
-
-def test_it_is_offered_on_compare_and_by_the_command_line(levelled, tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("SYNTH_RESULTS_DIR", str(tmp_path))
-    page = AppTest.from_function(compare_page, default_timeout=60).run()
-    assert not page.exception
-    (box,) = (each for each in page.selectbox if each.label == "Likelihood")
-    assert levelled["LEVELLED"].label in box.options
-    page = box.set_value("levelled").run()
-    page = next(each for each in page.selectbox if each.label == "Weights").set_value("none").run()
-    assert any("less a fixed level" in each.value for each in page.caption)
-    page = next(each for each in page.button if each.label == "Add").click().run()
-    assert any("levelled" in each for each in page.multiselect[0].value)
-    with pytest.raises(SystemExit):
-        main(["compare", "--help"])
-    assert "levelled" in capsys.readouterr().out
 
 
 @pytest.mark.stan

@@ -42,7 +42,7 @@ def test_a_copy_has_the_same_version(project):
         (WEIGHTS, "def truncate(", "# the second adjustment\n\n\ndef truncate("),
         ("synth_core/figures/utility.py", "import", "import abc\nimport"),
         ("synth_core/release/report/report.py", "import", "import abc\nimport"),
-        ("synth_core/experiments/papers/ppm.py", "import", "import abc\nimport"),
+        ("synth_core/replication/ppm.py", "import", "import abc\nimport"),
         ("synth_core/system/files.py", "import", "import abc\nimport"),
     ],
 )

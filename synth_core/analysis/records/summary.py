@@ -13,8 +13,8 @@ from synth_core.analysis.records.discretise import DiscretisedTables
 from synth_core.analysis.records.measures import Measures, cramers_v
 from synth_core.analysis.records.records import COVERS, RecordsAnalysis, RecordsResult
 from synth_core.analysis.summary import density, five_numbers
-from synth_core.mechanisms.guarantee_words import SEED, about_weights, explain
-from synth_core.mechanisms.suspicion import epsilon_number, suspicion
+from synth_core.analysis.wording.belief_sentences import epsilon_number, suspicion
+from synth_core.analysis.wording.guarantee_sentences import SEED, about_weights, explain
 
 MAX_CELLS = 144  # of a pair's table: more are not read on a screen
 

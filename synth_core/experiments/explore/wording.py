@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from synth_core.analysis.measures import measure_label, value_text
+from synth_core.analysis.wording.belief_sentences import epsilon_number
 from synth_core.experiments.explore.frontier import frontiers
 from synth_core.experiments.explore.knobs import KNOBS
 from synth_core.experiments.explore.measures import Target
@@ -67,11 +68,6 @@ def knobs_text(knobs: dict[str, Any]) -> str:
         f"range {value[0]:g} to {value[1]:g} × value" if name == "range" else f"{symbols[name]} = {value:.5g}"
         for name, value in knobs.items()
     )
-
-
-def epsilon_number(epsilon: float) -> str:
-    """Epsilon with two decimals, more where it is small."""
-    return f"{epsilon:.2f}" if epsilon >= 0.1 else f"{epsilon:.2g}"
 
 
 def epsilon_text(summary: Summary) -> str:

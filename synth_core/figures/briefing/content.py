@@ -10,13 +10,13 @@ from synth_core.analysis.measures import WORST, error_words
 from synth_core.analysis.policy import CHOSEN_HERE, Policy, judge, measured
 from synth_core.analysis.result_sentences import above_target, explained, sentence
 from synth_core.analysis.settings import Settings
+from synth_core.analysis.wording.belief_sentences import epsilon_number, suspicion
+from synth_core.analysis.wording.headings import in_plain_words
 from synth_core.figures.briefing.charts import Chart, epsilon_chart, errors_chart, values_chart, weights_chart
 from synth_core.figures.compare import compare_figures, results
 from synth_core.figures.parts import Figure, Summary
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.mechanisms.guarantees import Guarantee
-from synth_core.mechanisms.suspicion import epsilon_number, suspicion
-from synth_core.mechanisms.words import in_plain_words
 from synth_core.models import family
 from synth_core.release.bounded_text import printable
 from synth_core.system import limits

@@ -29,12 +29,12 @@ from synth_core.analysis.result_sentences import sentence
 from synth_core.analysis.setting_words import acting_settings, setting_name, setting_value
 from synth_core.analysis.summary import density, ecdf_points, five_numbers, number_text, plain_numbers
 from synth_core.analysis.utility import ecdf_distance, percentile_words
+from synth_core.analysis.wording.belief_sentences import suspicion
+from synth_core.analysis.wording.guarantee_sentences import explain
+from synth_core.analysis.wording.headings import in_plain_words
 from synth_core.mechanisms.catalogue import ADJUSTMENTS
-from synth_core.mechanisms.guarantee_words import explain
 from synth_core.mechanisms.guarantees import belief_after
 from synth_core.mechanisms.schemes import SCHEMES
-from synth_core.mechanisms.suspicion import suspicion
-from synth_core.mechanisms.words import in_plain_words
 from synth_core.models import family
 from synth_core.release.ledger.balances import Place
 from synth_core.release.ledger.limit_room import left_words, limit_words, other_words, spent_words

@@ -8,9 +8,9 @@ import pandas as pd
 import streamlit as st
 
 from synth_core.analysis.settings import Settings
+from synth_core.analysis.wording.headings import RECORD_COLUMNS
 from synth_core.figures.records import record_figures, record_results
 from synth_core.jobs.tasks import Task, records_task
-from synth_core.mechanisms.words import RECORD_COLUMNS
 from synth_core.ui.shared import refits
 from synth_core.ui.shared.subject import Subject, Summary
 from synth_core.ui.state import session

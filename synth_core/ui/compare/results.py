@@ -5,9 +5,9 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
+from synth_core.analysis.wording.guarantee_sentences import neighbour_words
 from synth_core.figures.compare import compare_figures
 from synth_core.mechanisms.catalogue import find_mechanism
-from synth_core.mechanisms.guarantee_words import neighbour_words
 from synth_core.ui.compare import play, subgroups
 from synth_core.ui.compare.briefing import briefing_menu
 from synth_core.ui.compare.inspector import inspect_record, results_csv

@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from synth_core.analysis.measures import measure_label
+from synth_core.analysis.wording.belief_sentences import epsilon_number
 from synth_core.experiments.explore.measures import Target
 from synth_core.experiments.explore.sweep import duration
 from synth_core.experiments.explore.targets import EpsilonTarget
@@ -16,7 +17,6 @@ from synth_core.experiments.explore.wording import (
     answer_text,
     band_text,
     best_answers,
-    epsilon_number,
     goal_text,
     guarantee_label,
     knobs_text,

@@ -9,11 +9,11 @@ import streamlit as st
 
 from synth_core.analysis.settings import Settings
 from synth_core.errors import InputError
-from synth_core.experiments.named_studies import NAMED_STUDIES, OURS
 from synth_core.figures.study import measure_label, study_figure
 from synth_core.jobs.study_task import LIKE, StudyRequest
 from synth_core.jobs.tasks import study_task
 from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.replication.named_studies import NAMED_STUDIES, OURS
 from synth_core.system import limits
 from synth_core.ui.robustness.kinds import LIKE_MINE, PAPERS
 from synth_core.ui.shared import background

@@ -11,7 +11,7 @@ from typing import Any
 
 import streamlit as st
 
-from synth_core.mechanisms.words import COLUMNS, Word
+from synth_core.analysis.wording.headings import COLUMNS, Word
 from synth_core.ui.server.http import plotly_path
 
 HERE = Path(__file__).parent

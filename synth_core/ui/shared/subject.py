@@ -10,9 +10,9 @@ from synth_core.analysis.measures import WORST
 from synth_core.analysis.policy import judge
 from synth_core.analysis.result_sentences import above_target, explained, sentence
 from synth_core.analysis.settings import Settings
+from synth_core.analysis.wording.headings import COLUMNS, Word
 from synth_core.figures.compare import results
 from synth_core.jobs.tasks import Task, mechanism_task
-from synth_core.mechanisms.words import COLUMNS, Word
 from synth_core.ui.state import session
 from synth_core.ui.state.browser import Browser
 

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
+from synth_core.analysis.wording.belief_sentences import suspicion
 from synth_core.mechanisms.catalogue import guarantees
-from synth_core.mechanisms.suspicion import suspicion
 
 ODDS = sorted(set(guarantees()) - {"averaged", "truncated"})
 

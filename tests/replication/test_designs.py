@@ -9,10 +9,10 @@ from scipy import stats
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.settings import make_settings
 from synth_core.data.table import Table
-from synth_core.experiments.designs import anchored
 from synth_core.experiments.studies.replicate import EARLIER_SAMPLER
 from synth_core.experiments.studies.run_study import run_study
 from synth_core.experiments.studies.study import simulate, simulate_earlier, task_key, task_of
+from synth_core.replication import anchored
 from synth_core.system.backend import SerialBackend
 from synth_core.system.cache import Cache, MemoryCache
 

@@ -7,7 +7,10 @@ import pandas as pd
 
 from synth_core.data.table import Table
 from synth_core.errors import InputError
-from synth_core.experiments.papers.ranges import (
+from synth_core.experiments.studies.run_study import StudyOutcome
+from synth_core.experiments.studies.study import Case, Study, fixed_design
+from synth_core.experiments.studies.verdicts import Row, value
+from synth_core.replication.ranges import (
     AVG_NARROW,
     AVG_WIDE,
     DELTA,
@@ -15,9 +18,6 @@ from synth_core.experiments.papers.ranges import (
     WEIGHTED,
     delta_orderings,
 )
-from synth_core.experiments.studies.run_study import StudyOutcome
-from synth_core.experiments.studies.study import Case, Study, fixed_design
-from synth_core.experiments.studies.verdicts import Row, value
 
 TABLE_1 = {  # mean, median, 90th percentile of one synthetic set of 19 values
     "Unweighted": (36413, 20832, 73446),

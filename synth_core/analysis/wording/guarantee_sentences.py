@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from synth_core.mechanisms.catalogue import Mechanism
-from synth_core.mechanisms.guarantees import REPLACED, WITHHELD, Guarantee, belief_after
+from synth_core.mechanisms.guarantees import DECLARED_SPAN, REPLACED, WITHHELD, Guarantee, belief_after
 
 SEED = (
     "It holds for one draw made with a secret random seed, up to the sampler's distance from the exact "
@@ -18,9 +18,6 @@ OWN_TESTED = (
     "The program is the analyst's own. What is said here holds if its target is what the check found where it was "
     "tried: values of the parameters and bounds that were drawn, not all."
 )
-
-
-DECLARED_SPAN = "declared span"  # in the place of a reference table's name
 
 
 def about_weights(weighted: bool, reference: str, from_current: bool, anchored: bool = False) -> str:

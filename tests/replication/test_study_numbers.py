@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from synth_core.experiments.named_studies import NAMED_STUDIES, OURS
-from synth_core.experiments.papers import PAPERS, censor
 from synth_core.experiments.studies import verdicts
 from synth_core.experiments.studies.probability import contraction, exceedance, safety
 from synth_core.mechanisms.histogram import seeded_counts
+from synth_core.replication import censor
+from synth_core.replication.named_studies import NAMED_STUDIES, OURS
+from synth_core.replication.papers import PAPERS
 
 
 def test_exceedance_counts_above_and_forgives_rounding():

@@ -8,9 +8,9 @@ import pytest
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.settings import make_settings
 from synth_core.data.table import Table
-from synth_core.experiments.papers import censor
 from synth_core.experiments.studies.extra_measures import RecordsAbove
 from synth_core.experiments.studies.study import SAMPLER, simulate, task_key
+from synth_core.replication import censor
 
 
 def test_a_replicates_key_knows_what_is_measured_beside():

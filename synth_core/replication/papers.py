@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from synth_core.data.examples import EXAMPLES, load_example
 from synth_core.data.table import Table
-from synth_core.experiments.papers import censor, curve, fatigue, ppm, ranges, reweight
 from synth_core.experiments.studies.named_study import NamedStudy
 from synth_core.experiments.studies.study import Study
+from synth_core.replication import censor, curve, fatigue, ppm, ranges, reweight
 
 
 def _curve() -> Study:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from synth_core.experiments.designs import anchored
 from synth_core.experiments.studies.named_study import NamedStudy
+from synth_core.replication import anchored
 
 DESIGNS = (NamedStudy("anchored", lambda table: anchored.study(), anchored.compare),)

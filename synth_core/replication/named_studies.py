@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from synth_core.data.table import Table
 from synth_core.errors import InputError
-from synth_core.experiments.designs import DESIGNS
-from synth_core.experiments.papers import PAPERS
 from synth_core.experiments.studies.named_study import NamedStudy
 from synth_core.experiments.studies.study import Study
+from synth_core.replication.designs import DESIGNS
+from synth_core.replication.papers import PAPERS
 
 Load = Callable[[str], Table]  # a path or example:NAME to a table
 
