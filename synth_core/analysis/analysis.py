@@ -114,22 +114,22 @@ class Analysis:
         return map_of(Fits(self._reference, self.settings, self.cache, self.progress))
 
     def under(self, **changes: Any) -> Analysis:
-        """The same table under other settings of the mechanisms."""
+        """An analysis of this table under other settings of the mechanisms."""
         return self._again(self.settings.model_copy(update=changes), self.progress)
 
     def from_current(self) -> Analysis:
-        """The same table with weights from itself, whatever the risk reference."""
+        """An analysis of this table with weights from itself, whatever the risk reference."""
         if self._reference is None:
             return self
         settings = self.settings.model_copy(update={"risk_reference": "current"})
         return self._with(self.table, settings, self.progress, None)
 
     def reporting(self, progress: Progress) -> Analysis:
-        """The same analysis, telling its progress to another."""
+        """This analysis, with its progress reported to another callback."""
         return self._again(self.settings, progress)
 
     def on(self, table: Table, holds_anchor: bool = False) -> Analysis:
-        """The same settings, risk map and noise on another table, in this one's design.
+        """An analysis of another table with these settings, risk map and noise, in this table's design.
 
         How predictors are centred and scaled is held: they are not sensitive.
 
@@ -245,7 +245,7 @@ class Analysis:
         return self.refit_and_key(result)[0]
 
     def refit_and_key(self, result: Result) -> tuple[Posterior, str]:
-        """The same, and its key."""
+        """The fit behind a result of these settings, and its key in the cache."""
         promised, s = result.epsilon_promised, self.settings
         as_set = promised is None or (promised == s.epsilon and s.match_epsilon is None)
         # Another has to find its anchor again.

@@ -89,13 +89,13 @@ class Anchored:
     pilot_diagnostics: Diagnostics | None = None
 
     def held_on(self, fits: Fits) -> Anchored:
-        """The same anchor, weight and prior for a table with as many rows."""
+        """This anchor, weight and prior for another table with as many rows."""
         complete = fits.selection.complete
         return replace(self, log_lik=self.anchor.log_lik(fits), part=self.rows[complete])
 
     @property
     def censoring(self) -> Censoring:
-        """Of the fit."""
+        """How the terms of the fit are clamped."""
         n_prior = len(self.log_lik) if self.prior_outcome is None else len(self.prior_outcome)
         return Censoring(
             self.bound, self.log_lik, self.prior_outcome, self.prior_records / n_prior, self.prior_design
@@ -133,7 +133,7 @@ class Anchored:
 
 
 class AnchorBuilder:
-    """From a table, its settings and perhaps another table to `Anchored`.
+    """Builds the anchor of a fit from a table, its settings and perhaps another table.
 
     Parameters
     ----------

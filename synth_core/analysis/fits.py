@@ -52,7 +52,7 @@ class Fits:
         self.contract_verified = False
 
     def under(self, settings: Settings, progress: Progress | None = None, cache: Cache | None = None) -> Fits:
-        """The same table and columns under other settings; the records are not read again."""
+        """Fits of this table and these columns under other settings; the records are not read again."""
         other = Fits(self.table, settings, cache or self.cache, progress or self.progress)
         same_model = (settings.model, settings.model_options) == (
             self.settings.model,

@@ -1,4 +1,4 @@
-"""From a mechanism to its weights: scheme, scale and shift, truncation, re-weighting.
+"""The weights of a mechanism: scheme, scale and shift, truncation, re-weighting.
 
 The risk that weights are made of comes from the current table, or from a frozen risk map
 (risk_map.py). Only then does a record's weight depend on that record alone (PPM, Assumptions 1
@@ -77,7 +77,7 @@ class Risk:
 
 
 class SubsetEvidence:
-    """The same evidence about some of the records; what a frozen map knows is the same."""
+    """Evidence about a subset of the records; what a frozen map knows does not change."""
 
     def __init__(self, risk: Risk, rows: slice | NDArray[np.bool_]):
         self._risk, self._rows = risk, rows
@@ -239,7 +239,7 @@ def weights_without(mechanism: Mechanism, fits: Fits, weights: Array) -> list[Ar
 
 
 def weights_of_values(mechanism: Mechanism, fits: Fits, frozen: RiskMap | None) -> WeightsOfValues | None:
-    """Of records and other values for them, the weights that these would have, the others' risk held.
+    """A function that gives records the weights that other values would have, with the others' risk held.
 
     None where a record's weight does not change with its value, or where a refit or a range enters it.
     """

@@ -43,7 +43,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class ModelCheck:
-    """Of the records of one group: shares by bin, distribution function, residuals.
+    """The check of a model on the records of one group: shares by bin, distribution function, residuals.
 
     Attributes
     ----------

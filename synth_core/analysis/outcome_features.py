@@ -17,7 +17,7 @@ SKEWED = 0.2  # Kelly's skewness; that of an exponential is 0.46
 
 @dataclass(frozen=True)
 class OutcomeFeatures:
-    """Of the present values of a column.
+    """Features of the values of a column that are not missing.
 
     Attributes
     ----------

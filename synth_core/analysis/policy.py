@@ -134,7 +134,7 @@ def judge(policy: Policy, numbers: Mapping[str, Any], guarantee: Guarantee) -> V
 
 
 def _doubt(policy: Policy, numbers: Mapping[str, Any], error: float | None, n_reasons: int) -> str:
-    """That accuracy decides, and that it is too close to its limit to be sure of."""
+    """A sentence where accuracy decides and is too close to its limit to be sure of; else empty."""
     reach = error_reach(numbers, policy.measure) if policy.percent is not None and error is not None else None
     if reach is None or policy.percent is None or error is None or not math.isfinite(error):
         return ""

@@ -143,7 +143,7 @@ class _Replacement:
     weigh: WeightsOfValues | None
 
     def largest(self, rows: Index, n_values: int) -> Array:
-        """Of each of these records the largest range, over draws, that another value gives, of shape (n_rows,)."""
+        """The largest range over draws that another value gives each of these records, of shape (n_rows,)."""
         ranks = np.unique(np.linspace(0, len(self.ordered) - 1, n_values).astype(int))
         again, values = np.tile(rows, len(ranks)), np.repeat(self.ordered[ranks], len(rows))
         if self.ranges is not None:

@@ -88,7 +88,7 @@ class Result:
 
     @property
     def epsilon(self) -> float:
-        """Of one released data set: promised where the guarantee is strict, else 2 * Delta."""
+        """The epsilon of one released data set: promised where the guarantee is strict, else 2 * Delta."""
         if self.epsilon_promised is not None:
             return self.epsilon_promised
         assert self.lipschitz_bound is not None

@@ -1,4 +1,4 @@
-"""Which settings a result depends on, and the key that follows."""
+"""The key of a result in the cache, and the settings that it depends on."""
 
 from __future__ import annotations
 

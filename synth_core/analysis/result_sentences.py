@@ -73,7 +73,7 @@ def sentence(
 
 
 def above_target(numbers: Mapping[str, Any], settings: Settings) -> str:
-    """That the measured ε is above the target that the mechanism was given; empty where it is not.
+    """A clause where the measured ε is above the target that the mechanism was given; else empty.
 
     Scalar weights and truncation aim at the unweighted fit's bounds; the refit has its own.
     """

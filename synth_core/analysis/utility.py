@@ -65,14 +65,14 @@ def ecdf_distance(confidential: Array, synthetic: Array) -> EcdfDistance:
 
 
 def distance_of(confidential: Array, synthetic: Array, categories: tuple[str, ...] | None) -> EcdfDistance:
-    """That of numbers, or that of codes of categories."""
+    """The distance of two distributions, of numbers or of codes of categories."""
     if categories is None:
         return ecdf_distance(confidential, synthetic)
     return category_distance(confidential, synthetic, len(categories))
 
 
 def category_distance(confidential: Array, synthetic: Array, n_categories: int) -> EcdfDistance:
-    """The same of two samples of codes, in the order of categories that sets the distribution functions furthest apart.
+    """The distance of two samples of codes, in the order of categories that makes it largest.
 
     That is the order of the difference of their shares, and `ecdf_max` is then the total variation distance, half of
     the sum of the absolute differences.
@@ -282,7 +282,7 @@ def interval_overlap(confidential: Array, synthetic: Array, design: Array) -> fl
 
 
 def coefficient_overlaps(confidential: tuple[Array, Array], synthetic: tuple[Array, Array]) -> Array:
-    """The same of each coefficient but the first, where the two tables may differ in the predictors too.
+    """The overlap of the intervals of each coefficient but the first; the two tables may differ in the predictors too.
 
     Parameters
     ----------

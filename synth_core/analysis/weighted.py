@@ -42,7 +42,7 @@ class Weighted:
     anchored: Anchored | None = None
 
     def censoring_of(self, rows: Any) -> Censoring | None:
-        """Of some of the records."""
+        """How the terms of some of the records are clamped."""
         return None if self.censoring is None else self.censoring.of(rows)
 
 

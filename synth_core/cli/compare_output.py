@@ -20,7 +20,7 @@ from synth_core.system.text_table import aligned
 
 
 def number(value: float | None) -> float | str | None:
-    """As JSON takes it: what is not finite is text."""
+    """A number as JSON takes it: what is not finite is text."""
     return value if value is None or math.isfinite(value) else str(value)
 
 
@@ -146,7 +146,7 @@ def print_table(analysis: Analysis, results: list[Result], out: Callable[[str], 
 
 
 def _by_groups(analysis: Analysis, result: Result, groups: list[Group]) -> dict[str, list[GroupAccuracy]]:
-    """By statistic, accuracy within each group."""
+    """The accuracy within each group, by statistic."""
     s, outcome = analysis.settings, analysis.model.records.outcome
     names = ("mean", *(statistic_name(p) for p in s.percentiles))
     return {name: by_group(outcome, result.synthetic, groups, name, s.seed) for name in names}

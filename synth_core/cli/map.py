@@ -141,7 +141,7 @@ def _run(
 
 
 def _best(points: list[dict[str, Any]], measure: str) -> list[bool]:
-    """Which points lie on a frontier."""
+    """Whether each point lies on a frontier."""
     numbered = [p | {"id": i} for i, p in enumerate(points)]
     best = {p["id"] for kept in frontier_points(numbered, measure).values() for p in kept}
     return [i in best for i in range(len(points))]

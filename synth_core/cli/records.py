@@ -130,7 +130,7 @@ def open_records(args: argparse.Namespace, table: Table | None = None) -> Record
 def records_of(
     args: argparse.Namespace, table: Table | None, blocks: tuple[Block, ...], common: dict[str, Any]
 ) -> RecordsAnalysis:
-    """The same of given blocks and of what they have in common; raises InputError."""
+    """An analysis of given blocks and of what they have in common; raises InputError."""
     from synth_core.system.cache import results_cache
 
     chosen = make_settings(**common | {"outcome": blocks[0].name, "model": USUAL})

@@ -1,4 +1,4 @@
-"""From predictors to a design matrix (formulaic), and from a table to a model's records."""
+"""The design matrix of predictors (formulaic), and a model's records from a table."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ class DesignTransform:
 
     @property
     def steps(self) -> np.ndarray:
-        """Of each column, as in `Records`: between a category and the first one, and two deviations of a number."""
+        """The step of each column, as in `Records`: from the first category to another, two deviations of a number."""
         of_level = [
             name in self.levels
             for name in self.predictors

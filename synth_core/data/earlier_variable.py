@@ -40,7 +40,7 @@ class EarlierVariable:
 
     @property
     def column_names(self) -> tuple[str, ...]:
-        """Of the columns of the design."""
+        """The names of the columns of the design."""
         own = [f"{self.name}: {category}" for category in self.categories[1:]] or [self.name]
         own += [f"{self.name}: zero"] if self.zeros else []
         return (*own, *([f"{self.name}: missing"] if self.missing else []))

@@ -14,7 +14,7 @@ class Executable(cmdstanpy.CmdStanModel):
     """
 
     def exe_info(self) -> dict[str, str]:
-        """As cmdstanpy's; an executable that did not answer is asked again."""
+        """What the executable says of its build, as cmdstanpy reads it; one that did not answer is asked again."""
         place = str(self.exe_file)
         if not _told.get(place):
             _told[place] = super().exe_info()

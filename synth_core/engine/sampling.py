@@ -111,7 +111,7 @@ class Posterior:
         return next(iter(self.draws.values())).shape[0]
 
     def thinned(self, count: int) -> dict[str, np.ndarray]:
-        """At most `count` of the draws, evenly spread."""
+        """A thinned posterior: at most `count` of the draws, evenly spread."""
         some = np.linspace(0, self.n_draws - 1, min(count, self.n_draws)).astype(int)
         return {name: values[some] for name, values in self.draws.items()}
 

@@ -34,7 +34,7 @@ def require_whole(files: list[str]) -> None:
 
 
 def _return_codes(text: str) -> list[int]:
-    """Of every chain, from cmdstanpy's message; a negative one is the signal that ended it."""
+    """The return code of every chain, from cmdstanpy's message; a negative one is the signal that ended it."""
     found = re.search(r"retcodes=\[([-\d, ]*)\]", text)
     return [int(code) for code in found[1].split(",")] if found and found[1].strip() else []
 

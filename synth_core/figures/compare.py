@@ -112,7 +112,7 @@ def results(
 
 
 def row_head(s: Summary, labels: dict[str, str]) -> dict[str, Any]:
-    """Which mechanism a row is of."""
+    """The head of a row: its mechanism."""
     return {
         "mechanism": s["mechanism"],
         "label": labels[s["mechanism"]],

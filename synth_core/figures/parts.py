@@ -61,7 +61,7 @@ def legend_layout(summaries: list[Summary], other: Other | None) -> dict[str, An
 
 
 def beside_once(traces: list[dict[str, Any]], other: Other) -> list[dict[str, Any]]:
-    """The same traces, what is beside in one line of the legend: a line for each mechanism twice had no room."""
+    """Traces whose comparison has one line of the legend: a line for each mechanism twice had no room."""
     now = {t["meta"] for t in traces if t.get("showlegend") and t.get("name", "").endswith(f", {other.now}")}
 
     def said(t: dict[str, Any]) -> bool:

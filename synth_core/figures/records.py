@@ -103,7 +103,7 @@ def record_figures(summaries: list[Summary], labels: dict[str, str], pair: tuple
 
 
 def variables_figure(summaries: list[Summary], labels: dict[str, str]) -> Figure:
-    """By variable, how far its distribution is off: bars side by side, one a mechanism."""
+    """A figure of how far the distribution of each variable is off: bars side by side, one a mechanism."""
     names = [part["name"] for part in summaries[0]["parts"]]
     traces, rows = [], []
     for s in summaries:

@@ -111,7 +111,7 @@ def _mechanism(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def _whole(analysis: Analysis, spec: dict[str, Any]) -> RecordsAnalysis:
-    """The same table and settings for several sensitive variables."""
+    """An analysis of this table and these settings for several sensitive variables."""
     from synth_core.analysis.records.blocks import Block, common_of
     from synth_core.analysis.records.records import RecordsAnalysis
 

@@ -47,7 +47,7 @@ class Censoring:
         return np.zeros(n_records) if self.anchor is None else self.anchor
 
     def of(self, rows: slice | NDArray[np.int64]) -> Censoring:
-        """The same for some of the records."""
+        """This censoring for some of the records."""
         return Censoring(self.bound, None if self.anchor is None else self.anchor[rows])
 
     @property

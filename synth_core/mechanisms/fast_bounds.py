@@ -1,4 +1,4 @@
-"""The same Lipschitz bounds from few of the log-likelihoods, where a model's structure allows it.
+"""Lipschitz bounds from few of the log-likelihoods, where a model's structure allows it.
 
 Three facts, none of them an approximation:
 
@@ -49,7 +49,7 @@ class LinearFamily:
 
 
 def facing(coefficients: Array, low: Array, high: Array) -> Index:
-    """Which draws can be largest or smallest at some statistics within a box.
+    """The draws that can be largest or smallest at some statistics within a box.
 
     Draw s is out if one other draw is beyond it everywhere in the box.
 

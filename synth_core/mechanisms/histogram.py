@@ -62,7 +62,7 @@ def noisy_bins(counts: NDArray[np.int64], epsilon: float) -> NDArray[np.int64]:
 
 
 def seeded_counts(seed: tuple[int, ...]) -> Noise:
-    """The same law from NumPy's generator: for simulated tables only, whose study must be repeatable.
+    """Noise of the same law from NumPy's generator: for simulated tables only, whose study must be repeatable.
 
     Never for a release: a noise with a known seed protects nothing.
     """

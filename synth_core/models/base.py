@@ -54,7 +54,7 @@ class Records:
 
     @cached_property
     def digest(self) -> str:
-        """Of every value in the order of the records: what a fit's key knows of the table."""
+        """A digest of every value in the order of the records: what a fit's key knows of the table."""
         found = hashlib.sha256(repr(self.design.shape).encode())
         for array in (self.outcome, self.design):
             found.update(np.ascontiguousarray(array).view(np.uint8).data)
@@ -291,12 +291,12 @@ class Model(ABC):
     def adapt_trajectories(
         self, sampler: Sampler, weights: Array, censoring: Censoring | None, data: Mapping[str, Any]
     ) -> Sampler:
-        """The same, changed by what the data for Stan show of this fit; `weights` as they are for the records."""
+        """Sampler settings changed by what the data for Stan show of this fit; `weights` are those of the records."""
         return sampler
 
     @property
     def has_density(self) -> NDArray[np.bool_]:
-        """Whose terms c keeps within the bound, of shape (n_records,); the others' are one probability's logarithm."""
+        """Whether each record's term is a log density, which c keeps within the bound, and not a log probability."""
         return np.ones(self.records.n, dtype=bool)
 
     def slope_scale_of(self, usual: float, censoring: Censoring | None, spread: float = 1.0) -> float:
@@ -315,7 +315,7 @@ class Model(ABC):
         return min(usual, spread * self.options.prior_scale / np.sqrt(slopes))
 
     def unclamped(self, weights: Array, censoring: Censoring | None) -> list[tuple[Self, Array]]:
-        """Whose likelihoods enter as they are, and with what weights: these records, or those of an anchor's prior."""
+        """The likelihoods that enter unclamped, and their weights: these records, or those of an anchor's prior."""
         if censoring is None:
             return [(self, weights)]
         prior_weights = np.broadcast_to(censoring.prior_weight, weights.shape)
@@ -347,7 +347,7 @@ class Model(ABC):
         return type(self)(records, self.options), np.concatenate([weights, below]), joined
 
     def of_records(self, rows: NDArray[np.int64], outcome: Array) -> Self:
-        """The same family for some of the records, in the same design, with another outcome."""
+        """This family for some of the records, in the same design, with another outcome."""
         return type(self)(
             replace(self.records, outcome=outcome, design=self.records.design[rows]), self.options
         )

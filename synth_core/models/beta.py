@@ -185,7 +185,7 @@ class Beta(BetaFamily):
 
     @staticmethod
     def _coefficients(draws: Draws) -> Array:
-        """Of the features, of shape (n_draws, 3)."""
+        """The coefficients of the features, of shape (n_draws, 3)."""
         a, b = draws["a"], draws["b"]
         return np.column_stack([a - 1.0, b - 1.0, -scipy.special.betaln(a, b)])
 

@@ -82,7 +82,7 @@ class ClampedBeta:
         return np.asarray(sums @ self._slope(at) + prior)
 
     def _climb(self, here: Array) -> Array:
-        """By Newton's steps, as long as they gain."""
+        """Climb by Newton's steps, as long as they gain."""
         density = self.density(here)
         factor = self._factor(here)
         for _ in range(STEPS):
@@ -99,11 +99,11 @@ class ClampedBeta:
         return here
 
     def _factor(self, at: Array) -> Array:
-        """Of the covariance by the second derivative at a point."""
+        """A factor of the covariance by the second derivative at a point."""
         return covariance_factor(self._curvature(at, self._moving(at)))
 
     def _refactored(self, at: Array, factor: Array) -> Array:
-        """Of the covariance by gradients a standard deviation away, as a factor so far says."""
+        """A factor of the covariance by gradients a standard deviation away, as a factor so far says."""
         ends = [[self.gradient(there) for there in (at - step, at + step)] for step in factor.T]
         fall = np.array([0.5 * (low - high) for low, high in ends]) @ factor
         value, direction = np.linalg.eigh((fall + fall.T) / 2)
@@ -119,7 +119,7 @@ class ClampedBeta:
         return found
 
     def settled(self, center: Array, basis: Array) -> tuple[NDArray[np.bool_], dict[str, Any]]:
-        """Which terms may change sides in a box of coefficients around the centre, and the sums of the others.
+        """The terms that may change sides in a box of coefficients around the centre, and the sums of the others.
 
         The box has an edge along what each coordinate changes the coefficients by, and one across.
 
@@ -158,13 +158,13 @@ class ClampedBeta:
         return self.kept + (self.count * (np.abs(self._terms(at)) < self.bound)) @ self.features
 
     def _jacobian(self, at: Array) -> Array:
-        """Of (a, b)."""
+        """The Jacobian of (a, b)."""
         mean, excess = scipy.special.expit(at[0]), np.exp(at[1])
         turn = (self.lower + excess) * mean * (1 - mean)
         return np.array([[turn, excess * mean], [-turn, excess * (1 - mean)]])
 
     def _slope(self, at: Array) -> Array:
-        """Of the coefficients, of shape (3, 2)."""
+        """The derivative of the coefficients, of shape (3, 2)."""
         a, b = self._shapes(at)
         psi = scipy.special.digamma(np.array([a, b])) - scipy.special.digamma(a + b)
         return np.vstack([np.eye(2), -psi]) @ self._jacobian(at)

@@ -104,7 +104,7 @@ def check_edges(what: str, edges: tuple[float, ...]) -> None:
 
 
 def with_zero_alone(edges: tuple[float, ...]) -> tuple[float, ...]:
-    """The same brackets, and 0 as one of its own.
+    """Edges of brackets with 0 as a bracket of its own.
 
     Examples
     --------

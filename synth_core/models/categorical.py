@@ -75,7 +75,7 @@ class Categorical(OfCategories):
         return scipy.special.log_softmax(logits, axis=0).transpose(2, 0, 1), index
 
     def _logits(self, draws: Draws, rows: Rows) -> tuple[Array, NDArray[np.int64]]:
-        """Of shape (n_categories, n_used, n_draws), and each row's place among the used."""
+        """Logits of shape (n_categories, n_used, n_draws), and each row's place among the used."""
         beta = draws["beta"].reshape(-1, self.n_categories, self.rows.shape[1])
         used, index = np.unique(self.row_of[rows], return_inverse=True)
         return self.rows[used] @ beta.transpose(1, 2, 0), index

@@ -101,7 +101,7 @@ class OfCategories(Model):
 
     @abstractmethod
     def prior_scale(self, data: Mapping[str, Any]) -> Array:
-        """Of each coordinate of the data's center, of shape (n_coordinates,)."""
+        """The prior scale of each coordinate of the data's center, of shape (n_coordinates,)."""
 
     @property
     def density_scale(self) -> str:
@@ -131,7 +131,7 @@ class OfCategories(Model):
         return row_sums(cell, weights, shape[0] * shape[1]).reshape(shape)
 
     def kept(self, weights: Array, censoring: Censoring | None) -> Array:
-        """The same of the records that enter as they are."""
+        """Weighted counts of the records that enter without clamping."""
         none = np.zeros((len(self.rows), self.n_categories))
         return sum((m.counts(alpha) for m, alpha in self.unclamped(weights, censoring)), none)
 

@@ -1,4 +1,4 @@
-"""Which clamped terms of a normal regression cannot change sides near the centre of its coordinates.
+"""The clamped terms of a normal regression that cannot change sides near the centre of its coordinates.
 
 A term that is within the bound for every theta up to some distance is quadratic in (beta, 1) there: a sum of such
 terms is made of sums that are taken once. A term that is beyond the bound there is a constant. Only the others, a few

@@ -61,12 +61,12 @@ class ClampedNormal:
     each: float = 1.0
 
     def share_inside(self, at: Point) -> float:
-        """Of the weight that may be clamped; 1 without any."""
+        """The share of the weight within the bound, of what may be clamped; 1 without any."""
         total = self.weight.sum()
         return float(self.weight[self.inside(at.beta, at.sigma)].sum() / total) if total > 0 else 1.0
 
     def inside(self, beta: Array, sigma: float) -> NDArray[np.bool_]:
-        """Which terms the bound does not clamp, of shape (n,)."""
+        """Whether the bound leaves each term unclamped, of shape (n,)."""
         return np.asarray(np.abs(self._terms(beta, sigma)) < self.bound)
 
     def at(self, beta: Array, sigma: float) -> Point:
@@ -149,7 +149,7 @@ class ClampedNormal:
         ) if total > 0 else 0.0
 
     def _some(self) -> ClampedNormal:
-        """The same of some records, evenly spread."""
+        """This density of some records, evenly spread."""
         n = len(self.response)
         chosen = np.linspace(0, n - 1, min(n, MAX_RECORDS)).astype(int)
         return replace(

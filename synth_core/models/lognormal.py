@@ -269,7 +269,7 @@ class Lognormal(Model):
         return self.log_density(draws, rows)
 
     def weighted_sum(self, draws: Draws, weights: Array) -> Array:
-        """From weighted moments of residuals around a centre, whatever the number of records."""
+        """The weighted sum from moments of residuals around a centre, whatever the number of records."""
         center, sigma = draws["beta"].mean(axis=0), draws["sigma"]
         sums = _Sums.of([(self, weights)], center, 0.0)
         apart = draws["beta"] - center

@@ -103,7 +103,7 @@ class ZeroPart:
 
 
 def empty_zero_part() -> dict[str, Any]:
-    """The same data for a model without a zero part."""
+    """The data of `zero_part_data.stan` for a model without a zero part."""
     empty = np.empty(0)
     none = np.empty((0, 0))
     return {

@@ -1,4 +1,4 @@
-"""From a chosen run to a release: plan, ledger, gate, archives, reports, and the list of finished runs.
+"""Releases of chosen runs: plan, ledger, gate, archives, reports, and the list of finished runs.
 
 A release is charged once, and can be repeated after a crash with the same data set. It may import `analysis`
 and the rooms below it.

@@ -157,7 +157,7 @@ class RunStore:
 
 
 def _checksum(row: Any) -> str:
-    """Of what never changes of a run; a name and a note may."""
+    """A checksum of what never changes of a run; a name and a note may."""
     return hashlib.sha256(json.dumps([str(row[name]) for name in _CHECKED]).encode()).hexdigest()
 
 

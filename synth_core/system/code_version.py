@@ -1,4 +1,4 @@
-"""Which code a stored number was made by: a part of every key, so that an entry of other code counts as absent."""
+"""The version of the code that made a stored number: a part of every key, so an entry of other code is absent."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class AttributeDisclosure:
-    """Of one sensitive variable, as codes; shares of all confidential records.
+    """Attribute disclosure of one sensitive variable, as codes; shares of all confidential records.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class AttributeDisclosure:
 
 
 def attribute_disclosure(tables: DiscretisedTables, n_public: int) -> tuple[AttributeDisclosure, ...]:
-    """Of every sensitive variable, the keys being all public predictors; none without predictors.
+    """Attribute disclosure of every sensitive variable, the keys being all public predictors; none without predictors.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ SLOPE_SCALE = 100.0  # of the propensity's slopes: it keeps a column that separa
 
 @dataclass(frozen=True)
 class Measures:
-    """Of one synthetic table, or means over several.
+    """Measures of the joint distribution of one synthetic table, or their means over several.
 
     Attributes
     ----------

@@ -140,7 +140,7 @@ class RecordsResult:
 
     @property
     def guarantee(self) -> Guarantee:
-        """Of the same point in every block: the weakest of theirs."""
+        """The guarantee of all blocks together: the weakest of theirs."""
         return min((part.result.guarantee for part in self.parts), key=lambda each: each.strength)
 
     @property
@@ -150,12 +150,12 @@ class RecordsResult:
 
     @property
     def epsilon(self) -> float:
-        """Of one released data set: promised where the guarantee is strict, else 2 * Delta."""
+        """The epsilon of one released data set: promised where the guarantee is strict, else 2 * Delta."""
         return 2.0 * self.lipschitz_bound if self.epsilon_promised is None else self.epsilon_promised
 
     @property
     def epsilon_replace(self) -> float | None:
-        """Of all sensitive values of one record changed; None where it is not promised, since it is not measured."""
+        """The epsilon of all sensitive values of one record changed; None where it is not promised."""
         return None if self.epsilon_promised is None else 2.0 * self.epsilon_promised
 
     @property
@@ -231,7 +231,7 @@ class RecordsAnalysis:
         return whole_records(other, self.blocks, self.predictors).table
 
     def dividing(self, epsilons: dict[str, float]) -> RecordsAnalysis:
-        """The same with these epsilons of the variables, of which the sum is that of a record."""
+        """An analysis with these epsilons of the variables, whose sum is that of a record."""
         total = sum(epsilons.values())
         blocks = tuple(replace(block, share=epsilons[block.name] / total) for block in self.blocks)
         common = self.common | {"epsilon": total}
@@ -245,7 +245,7 @@ class RecordsAnalysis:
         return self._new(0)
 
     def _new(self, place: int) -> Analysis:
-        """Of a part, its predictors not yet those of all rows."""
+        """A new analysis of a part, whose predictors are not yet those of all rows."""
         part, reference = self.parts[place], self._reference
         return Analysis(
             self.table,
@@ -258,7 +258,7 @@ class RecordsAnalysis:
         )
 
     def _analysis(self, place: int, anchored: bool) -> Analysis:
-        """Of a part; an anchored one after the first is tuned on a surrogate."""
+        """The analysis of a part; an anchored one after the first is tuned on a surrogate."""
         found = self._analyses.get((place, anchored))
         if found is not None:
             return found
@@ -275,16 +275,16 @@ class RecordsAnalysis:
         return analysis
 
     def analyses(self, anchored: bool) -> list[Analysis]:
-        """Of each part, in order; `anchored` for an anchored likelihood."""
+        """The analyses of the parts, in order; `anchored` for an anchored likelihood."""
         return [self._analysis(place, anchored) for place in range(len(self.parts))]
 
     def from_current(self) -> RecordsAnalysis:
-        """The same with weights from the table itself, whatever the risk reference."""
+        """An analysis with weights from the table itself, whatever the risk reference."""
         common = self.common | {"risk_reference": "current"}
         return self._again(common, None, self.progress)
 
     def reporting(self, progress: Progress) -> RecordsAnalysis:
-        """The same, telling its progress to another."""
+        """A copy whose progress is reported to another callback."""
         return self._again(self.common, self._others[0], progress)
 
     def _again(
@@ -449,12 +449,12 @@ def _naming(part: Part) -> Iterator[None]:
 
 
 def _part_entropy(entropy: int, place: int) -> int:
-    """Of one part: its random numbers must not be those of another."""
+    """The entropy of one part: its random numbers must not be those of another."""
     return int.from_bytes(hashlib.sha256(f"part {place}".encode() + entropy.to_bytes(32)).digest())
 
 
 def of_all(bounds: Bounds, complete: NDArray[np.bool_]) -> Bounds:
-    """The same of all records: a value that is missing has no term."""
+    """Bounds of all records from those of the complete ones: a value that is missing has no term."""
     highest, lowest = np.zeros((2, len(complete)))
     highest[complete], lowest[complete] = bounds.highest, bounds.lowest
     return Bounds(highest, lowest, bounds.draw_max, bounds.draw_min)

@@ -144,7 +144,7 @@ def _lines(analysis: RecordsAnalysis, result: RecordsResult) -> list[str]:
 
 
 def _pairs(tables: DiscretisedTables, sensitive: set[str]) -> list[dict[str, Any]]:
-    """Of each pair of columns that synthesis touches: the association, and the shares by cell."""
+    """The association and the shares by cell of each pair of columns that synthesis touches."""
     found = []
     for i, j in itertools.combinations(range(len(tables.names)), 2):
         if not sensitive & {tables.names[i], tables.names[j]}:

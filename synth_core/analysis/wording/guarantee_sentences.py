@@ -21,7 +21,7 @@ OWN_TESTED = (
 
 
 def about_weights(weighted: bool, reference: str, from_current: bool, anchored: bool = False) -> str:
-    """Whose alpha: what the source of the weights means for the promise.
+    """A sentence on the source of the weights, and what it means for the promise.
 
     `from_current` says that re-weighting, range averaging or matching reads the current table
     even where the risk map is frozen.

@@ -236,7 +236,7 @@ def _build(source: Path, cmdstan: Path, target: Path, wait: Callable[[], None], 
 
 
 def _make(source: Path, cmdstan: Path, declared: list[Path], others: list[Path]) -> None:
-    """As cmdstanpy does it, which changes the directory of the whole process meanwhile."""
+    """Build an executable by CmdStan's make; cmdstanpy would change the directory of the whole process."""
     flags = f"STANCFLAGS+=--include-paths={source.parent} --filename-in-msg={source.name}"
     external = [f"USER_HEADER={header}" for header in declared + others]
     done = subprocess.run(

@@ -73,10 +73,10 @@ class Subject(Protocol):
         """Raise InputError for what no audit can be made of."""
 
     def reporting(self, progress: Progress) -> Subject:
-        """The same, telling its progress to another."""
+        """A copy whose progress is reported to another callback."""
 
     def from_current(self) -> Subject:
-        """The same with weights from its own table."""
+        """A copy with weights from its own table."""
 
     def relations(self, mechanism: Mechanism) -> tuple[str, ...]:
         """The neighbours that something is said about."""

@@ -77,7 +77,7 @@ class Side:
 
     @property
     def other_weights(self) -> Array:
-        """Of the records that both tables have."""
+        """The weights of the records that both tables have."""
         weights = self.weighted.weights
         return weights if self.place is None else np.delete(weights, self.place)
 
@@ -102,7 +102,7 @@ class _Runs:
 
 
 def withheld(side: Side) -> Side:
-    """The same table with the record's value withheld: its row stays, and its term is gone."""
+    """The side of the table with the record's value withheld: its row stays, and its term is gone."""
     weights = side.weighted.weights
     gone = np.arange(len(weights)) == side.place
     return replace(side, weighted=replace(side.weighted, weights=np.where(gone, 0.0, weights)))
@@ -237,7 +237,7 @@ def _distances(values: Sequence[Values]) -> dict[str, float]:
 
 
 def _farthest(distances: dict[str, float]) -> set[str]:
-    """Of many parameters those that tell the tables apart best."""
+    """The parameters that tell the tables apart best."""
     return set(sorted(distances, key=distances.__getitem__, reverse=True)[:PARAMETERS])
 
 

@@ -1,4 +1,4 @@
-"""Which neighbouring tables an audit runs on: the worst records, removed and replaced."""
+"""The neighbouring tables that an audit runs on: the worst records, removed and replaced."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class Power:
 
     @property
     def words(self) -> str:
-        """The same as half a sentence."""
+        """The power in words, as half a sentence."""
         claim, runs = f"ε = {self.claim:.3g}", f"{self.runs:,} runs"
         if self.claim < self.surely:
             return f"{runs} can test {claim}: a lower bound of up to {self.surely:.1f} can be shown"

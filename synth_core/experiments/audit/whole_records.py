@@ -111,7 +111,7 @@ class _Trials:
         self.weighted = [each.weighted(self.mechanism) for each in self.analyses]
 
     def neighbours(self) -> list[Neighbour]:
-        """Of the worst records."""
+        """The neighbours that differ in the worst records."""
         return [self._neighbour(row, why) for row, why in self._worst().items()]
 
     def _neighbour(self, row: int, why: str) -> Neighbour:
@@ -141,7 +141,7 @@ class _Trials:
         return standing_out(self.result.lipschitz_bounds, spread, risk)
 
     def _place(self, part: Analysis, row: int) -> int | None:
-        """Of a record among those of a part; None where its value is missing."""
+        """The place of a record among those of a part; None where its value is missing."""
         complete = part.selection.complete
         return int(complete[:row].sum()) if complete[row] else None
 
@@ -263,7 +263,7 @@ class _Trials:
         }
 
     def _near(self, part: Part, row: int, values: Array) -> NDArray[np.bool_]:
-        """Which synthetic values are as good as the record's own; missing where it is missing."""
+        """Whether each synthetic value is as good as the record's own; missing where it is missing."""
         mine, s = self._confidential[part.name], part.settings
         x = mine[row]
         if np.isnan(x):

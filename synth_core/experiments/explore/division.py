@@ -167,7 +167,7 @@ def divide(whole: RecordsAnalysis, mechanism: str, wanted: dict[str, float]) -> 
 
 
 def _shares(epsilons: dict[str, float]) -> dict[str, float]:
-    """Of the sum, in tenths of a per cent; the largest has what is left.
+    """The shares of the sum, in tenths of a per cent; the largest has what is left.
 
     Examples
     --------
@@ -181,7 +181,7 @@ def _shares(epsilons: dict[str, float]) -> dict[str, float]:
 
 
 def _distances(found: RecordsResult) -> dict[str, float]:
-    """Of each variable; of one that may be missing the larger of its two parts'."""
+    """The distance of each variable; of one that may be missing, the larger of its two parts'."""
     distances: dict[str, float] = {}
     for part in found.parts:
         name = part.part.block.name

@@ -44,7 +44,7 @@ class Budget:
 
     @property
     def rho(self) -> float:
-        """Of zCDP."""
+        """The ρ of zCDP."""
         return self.epsilon**2 / 8
 
     @property

@@ -63,7 +63,7 @@ class Cells:
         return (len(self.categories) or len(self.edges) - 1) + self.missing
 
     def codes(self, column: pd.Series) -> Codes:
-        """Of the values of a column of whole records, of shape (n_records,).
+        """The codes of the values of a column of whole records, of shape (n_records,).
 
         Examples
         --------
@@ -144,7 +144,7 @@ def check_edges(name: str, edges: tuple[float, ...]) -> None:
 
 
 def public_codes(name: str, column: pd.Series, edges: Edges) -> Codes:
-    """Of a public predictor: its levels, or bins of a number by the edges given, else by its own quantiles."""
+    """The codes of a public predictor: its levels, or bins of a number by given edges, else by its quantiles."""
     if name in edges:
         check_edges(name, edges[name])
         values = pd.to_numeric(column).to_numpy(dtype=float)

@@ -32,7 +32,7 @@ _ROOT = Path(__file__).parents[3]
 def make_in_subprocess(
     asked: RivalSpec, problem: Problem, counted: str, look: Callable[[], None] = lambda: None
 ) -> RivalSynthetic:
-    """As `make_rival`; a slow rival runs in a child process, which ends when `look` raises.
+    """The synthetic data of a rival, by `make_rival`; a slow one runs in a child process and ends when `look` raises.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def _asked_again(question: bytes) -> tuple[RivalSpec, Problem, str]:
 
 
 def _answer(source: IO[bytes], out: IO[bytes]) -> None:
-    """In the child: read the question, and write the answer."""
+    """Read the question and write the answer, in the child process."""
     try:
         made = make_rival(*_asked_again(source.read()))
         columns = {name: made.frame[name].tolist() for name in made.frame.columns}

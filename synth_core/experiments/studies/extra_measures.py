@@ -14,7 +14,7 @@ Numbers = dict[str, float]
 
 
 class Extra(Protocol):
-    """From a result to numbers by name; a frozen dataclass, whose `repr` is a part of the replicate's key."""
+    """A measure of a result beyond its own numbers; a frozen dataclass whose `repr` enters the replicate's key."""
 
     def __call__(self, analysis: Analysis, result: Result) -> Numbers: ...
 

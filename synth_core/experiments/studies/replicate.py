@@ -148,6 +148,6 @@ def numbers(result: Result) -> Numbers:
 
 
 def cpu_seconds() -> float:
-    """Of this process and of the samplers that it started."""
+    """The processor time of this process and of the samplers that it started, in seconds."""
     used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return float(np.sum([each.ru_utime + each.ru_stime for each in used]))

@@ -126,7 +126,7 @@ def subsample_design(table: Table) -> Design:
 
 
 def _entropy(case: Case) -> int:
-    """The same tables for the same design and number of rows, whatever the case is called."""
+    """The entropy of a case's tables: the same for the same design and number of rows, whatever the case is called."""
     digest = hashlib.sha256(f"{case.design.identity}|{case.rows}".encode()).digest()
     return int.from_bytes(digest[:4], "big")
 
@@ -159,7 +159,7 @@ def task_of(case: Case, seed: int, replicate: int) -> ReplicateTask:
 
 
 def _settings(case: Case) -> dict[str, Any]:
-    """Of every point, but for what the point changes."""
+    """The settings of every point, but for what the point changes."""
     return SAMPLER | ({} if case.earlier is None else {"risk_reference": EARLIER}) | case.settings
 
 

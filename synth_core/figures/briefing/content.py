@@ -112,7 +112,7 @@ def briefing(source: Provenance, chapters: Sequence[Chapter], releasable: bool) 
 
 
 def _printable(chapter: Chapter) -> Chapter:
-    """The same, its names without characters that no file format takes."""
+    """A chapter whose names have no characters that a file format refuses."""
     s = chapter.settings
     names = {"outcome": printable(s.outcome), "predictors": tuple(map(printable, s.predictors))}
     return replace(
@@ -149,7 +149,7 @@ def _labels(chapter: Chapter) -> dict[str, str]:
 
 
 def _rows(chapter: Chapter) -> list[dict[str, Any]]:
-    """As on the screen."""
+    """The rows of the results, as on the screen."""
     policy = chapter.policy
     measure = WORST if policy.percent is None else policy.measure
     badges = {

@@ -50,7 +50,7 @@ def _as_script(value: Any) -> Markup:
 
 
 def _coloured(value: Any) -> Any:
-    """The same, with the colours that the screen leaves to its theme."""
+    """A part of a figure with the colours that the screen leaves to its theme."""
     if isinstance(value, dict):
         return {key: _coloured(each) for key, each in value.items()}
     if isinstance(value, list | tuple):

@@ -178,7 +178,7 @@ class Mixture(TwoPart):
         return block, u, block.mean(axis=0), scipy.linalg.cholesky(covariance, lower=True)
 
     def start(self, fit: Refit) -> Start:
-        """At draws of the pilot run under these weights that lie apart, scaled by what they vary by.
+        """Starting points: draws of the pilot run under these weights that lie apart, scaled by what they vary by.
 
         Nearer than the draws of another fit, in which other components may be occupied.
         """

@@ -37,7 +37,7 @@ class State:
 
 @dataclass(frozen=True)
 class Pilot:
-    """Of the kept sweeps: mean responsibilities (n, K) and sigma (K,), every draw, and coordinates.
+    """What a pilot run keeps: mean responsibilities (n, K) and sigma (K,), every draw, and coordinates.
 
     Attributes
     ----------

@@ -87,7 +87,7 @@ def _read_nowhere_else(examiner: Examiner, rng: np.random.Generator) -> None:
 
 
 def _without_censoring(examiner: Examiner, rng: np.random.Generator) -> None:
-    """At a bound of 0 the target moves by no more than a constant, which no posterior knows of."""
+    """Check that at a bound of 0 the target moves by no more than a constant, which no posterior knows of."""
     weights = examiner.weights
     if not examiner.same(
         examiner.targets(weights, anchor=_anywhere(examiner, rng)), examiner.targets(weights)

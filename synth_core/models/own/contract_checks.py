@@ -138,7 +138,7 @@ class Examiner:
 
     @cached_property
     def log_lik(self) -> Array:
-        """Of the compared records, of shape (POINTS, n_rows)."""
+        """The log-likelihoods of the compared records, of shape (POINTS, n_rows)."""
         return self.whole[:, self.rows]
 
     def targets(

@@ -31,7 +31,7 @@ def _columns(name: str, shape: tuple[int, ...]) -> list[str]:
 
 
 def _write_draws(draws: Draws, wanted: tuple[str, ...], seed: int, file: Path) -> None:
-    """As quantities.hpp reads them."""
+    """Write draws as quantities.hpp reads them."""
     names: list[str] = []
     blocks = []
     for name, values in draws.items():
@@ -42,7 +42,7 @@ def _write_draws(draws: Draws, wanted: tuple[str, ...], seed: int, file: Path) -
 
 
 def _read_quantities(file: Path, wanted: tuple[str, ...], n_draws: int) -> dict[str, Array]:
-    """As quantities.hpp writes them; raises ValueError if they are not all there."""
+    """The quantities that quantities.hpp wrote; raises ValueError if they are not all there."""
     content = file.read_bytes()
     counts = np.frombuffer(content, np.int64, len(wanted))
     values = np.frombuffer(content, np.float64, offset=counts.nbytes).reshape(n_draws, counts.sum())
@@ -114,7 +114,7 @@ def _run(command: list[str], scratch: Path, environment: dict[str, str]) -> None
 
 
 def _refusal(console: Path) -> str | None:
-    """Which data a program refused, in words without its values."""
+    """The data that a program refused, in words without its values."""
     import re
 
     for path in console.glob("*.txt"):

@@ -109,7 +109,7 @@ def limit_words(held: Balance | Place) -> str:
 
 
 def other_words(held: Balance | Place) -> str:
-    """The same releases as the limit does not count them; empty where no theorem does."""
+    """The releases of a series in the way that its limit does not count; empty where no theorem does."""
     if held.count.delta is not None:
         return f"the sum of ε is {held.spent:g}"
     return f"counted by zCDP, ε = {epsilon_at(held.rho):.3g} at δ = {DELTA:g}" if held.rho else ""

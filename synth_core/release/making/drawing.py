@@ -66,17 +66,17 @@ class Request:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Of the columns that are released or drawn from."""
+        """The fingerprint of the columns that are released or drawn from."""
         return self.table.fingerprint_of(c.name for c in self.plan.columns)
 
     @property
     def fingerprints(self) -> tuple[str, str]:
-        """Of these columns: in the order of the rows, and in none."""
+        """The fingerprints of these columns: in the order of the rows, and in none."""
         return self.fingerprint, self.table.fingerprint_of_records(c.name for c in self.plan.columns)
 
     @property
     def id(self) -> str:
-        """Of this release: the same plan, table, series and label are the same release."""
+        """The identifier of this release: the same plan, table, series and label are the same release."""
         parts = "\n".join((self.plan.digest, self.fingerprint, self.name, self.label))
         return hashlib.sha256(parts.encode()).hexdigest()[:24]
 
@@ -163,7 +163,7 @@ class ReleaseRun:
 
     @property
     def epsilon(self) -> float:
-        """Of one data set: the target, or what an overridden check measured, rounded up."""
+        """The epsilon of one data set: the target, or what an overridden check measured, rounded up."""
         measured = gate.measured_epsilon(self.plan, self.source.fitted.result)
         return max(
             self.plan.target_epsilon,

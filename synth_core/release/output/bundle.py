@@ -113,7 +113,7 @@ def releasable_files(plan: Plan, synthetic: Synthetic) -> dict[str, bytes]:
 
 
 def checksums(contents: dict[str, bytes]) -> bytes:
-    """As `sha256sum -c` reads it."""
+    """Checksums of files, as `sha256sum -c` reads them."""
     return "".join(f"{hashlib.sha256(contents[k]).hexdigest()}  {k}\n" for k in sorted(contents)).encode()
 
 

@@ -95,7 +95,7 @@ class Fitted:
 
     @property
     def diagnostics(self) -> list[Diagnostics]:
-        """Of each fit; none of a histogram."""
+        """The diagnostics of each fit; none of a histogram."""
         parts = self.result.parts if isinstance(self.result, RecordsResult) else ()
         found = [part.result.diagnostics for part in parts] or [self.result.diagnostics]  # type: ignore[union-attr]
         return [each for each in found if each is not None]

@@ -58,7 +58,7 @@ class Source:
 
 
 def of_one(plan: Plan, analysis: Analysis, result: Result) -> Source:
-    """Of one sensitive variable."""
+    """The finished fit of one sensitive variable."""
     selection, model, flat = analysis.selection, analysis.model, flatten(result)
     names = ("epsilon", "n_truncated", "n_censored", "ecdf_max", "ecdf_avg", "overlap")
     numbers = {"n": flat.n_records} | {name: getattr(flat, name) for name in names}
@@ -80,7 +80,7 @@ def of_one(plan: Plan, analysis: Analysis, result: Result) -> Source:
 
 
 def of_records(plan: Plan, analysis: RecordsAnalysis, result: RecordsResult) -> Source:
-    """Of several."""
+    """The finished fits of several sensitive variables."""
     values = [part.part for part in result.parts if not part.part.of_missing]
     table = analysis.table
     confidential = {p.name: outcome_values(table, p.name, p.settings.outcome_categories) for p in values}

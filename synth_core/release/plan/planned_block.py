@@ -32,7 +32,7 @@ class PlannedBlock(BaseModel):
 
     @property
     def block(self) -> Block:
-        """The same, as an analysis takes it."""
+        """This block as an analysis takes it."""
         missing = () if self.may_be_missing else None
         return Block(self.name, self.model, self.options, missing, self.earlier_scale, self.share)
 

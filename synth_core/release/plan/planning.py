@@ -1,4 +1,4 @@
-"""From a chosen run to a plan: everything that was solved for becomes a number, the map is frozen."""
+"""The plan of a chosen run: everything that was solved for becomes a number, the map is frozen."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class Audited(_Kept):
     lines: tuple[AuditedLine, ...] = Field(min_length=1, max_length=100)
 
     def text(self) -> str:
-        """As JSON."""
+        """The summary as JSON."""
         return self.model_dump_json()
 
 

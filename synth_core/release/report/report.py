@@ -74,7 +74,7 @@ def _environment() -> jinja2.Environment:
 
 
 def versions() -> dict[str, str]:
-    """Of the program's libraries, for the record."""
+    """The versions of the program's libraries."""
     return {name: importlib.metadata.version(name) for name in PACKAGES}
 
 

@@ -36,7 +36,7 @@ def _sliders() -> dict[str, tuple[str, tuple[float, float], float]]:
 
 
 def play_menu(mechanisms: tuple[str, ...]) -> None:
-    """Which setting, from where to where; or what stops it."""
+    """The menu of Play: which setting, from where to where; or what stops it."""
     used = set().union(*(find_mechanism(key).tuning for key in mechanisms))
     offered = [place for name, each in SLIDERS.items() if name in used for _, place, *_ in each]
     if not offered:

@@ -1,4 +1,4 @@
-"""Which interval around a value is sensitive: relative to the value, another one in the tail, or brackets."""
+"""The sensitive interval around a value: relative to the value, another one in the tail, or brackets."""
 
 from __future__ import annotations
 

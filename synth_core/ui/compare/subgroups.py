@@ -62,7 +62,7 @@ def figures(summaries: list[Summary], labels: dict[str, str]) -> list[dict[str, 
 
 
 def _groups(mechanism: str, predictor: str, statistic: str) -> list[dict[str, Any]]:
-    """Of a stored result; computed once for what is on screen."""
+    """The groups of a stored result; computed once for what is on screen."""
     kept = st.session_state.setdefault("groups_shown", {})
     place, key = (mechanism, predictor, statistic), session.key_of_result(mechanism)
     if place in kept and kept[place][0] == key:

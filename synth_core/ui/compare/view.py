@@ -1,4 +1,4 @@
-"""Which picture Compare shows: one value protected against any change, within a sensitive range only, or all values."""
+"""The view of Compare: one value protected against any change, within a sensitive range only, or all values."""
 
 from __future__ import annotations
 

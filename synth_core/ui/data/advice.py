@@ -1,4 +1,4 @@
-"""Which model: a proposal from what is publicly known of the variable, or from a look at the table if asked."""
+"""Advice on the model: from what is publicly known of the variable, or from a look at the table if asked."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def propose() -> None:
 
 
 def _key(name: str) -> str:
-    """Of a widget that belongs to one sensitive variable of one table."""
+    """The key of a widget that belongs to one sensitive variable of one table."""
     browser = session.current()
     return f"advice_{name}_{browser.table.fingerprint}_{browser.choices.settings.outcome}"
 

@@ -10,7 +10,7 @@ from synth_core.ui.state import session
 
 
 def describe() -> None:
-    """Which table is in use, how it was read, and what is known of each column."""
+    """Show which table is in use, how it was read, and what is known of each column."""
     used = session.current().table
     kind = "confidential" if used.confidential else "public or simulated"
     st.markdown(

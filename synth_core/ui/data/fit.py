@@ -110,7 +110,7 @@ def show_check(settings: Settings, column: str | None, level: str | None, above:
 
 
 def show_sensitivity(settings: Settings) -> None:
-    """The same mechanism under narrower and wider priors."""
+    """Show the same mechanism under narrower and wider priors."""
     browser = session.current()
     mechanisms = [m for m in browser.choices.mechanisms if find_mechanism(m).likelihood.samples]
     if not mechanisms:

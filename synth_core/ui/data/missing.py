@@ -1,4 +1,4 @@
-"""Which values mean missing, and those that seem to: nothing is one unless the analyst says so."""
+"""The choice of values that mean missing, and those that seem to: nothing is one unless the analyst says so."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which model, its options, declared bounds, and the anchor of anchored censoring."""
+"""The choice of the model, its options, declared bounds, and the anchor of anchored censoring."""
 
 from __future__ import annotations
 

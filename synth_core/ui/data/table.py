@@ -1,4 +1,4 @@
-"""Which table: an example or an upload.
+"""The choice of the table: an example or an upload.
 
 What a button does is read from the widgets when it is pressed, not when it was drawn: on a busy server a click may
 come with a choice that no page has shown yet.

@@ -1,4 +1,4 @@
-"""Which variables: the sensitive one, the predictors, and which numbers are codes."""
+"""The choice of variables: the sensitive one, the predictors, and which numbers are codes."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ NOT_HERE = "They cannot be released here, and are no answer of the search."
 
 
 def choose_rivals(asked: MapRequest) -> None:
-    """Which synthesizers, how often and under which promise; the button that adds them to the map."""
+    """Choose synthesizers, how often and under which promise; the button adds them to the map."""
     with st.expander("Other synthesizers beside it", key="rivals", expanded=bool(_chosen())):
         here = [who for who in offered() if installed(who)]
         pick(

@@ -244,7 +244,7 @@ def _answer(run: BackgroundRun | None) -> None:
 
 
 def _whole_answers(texts: list[str]) -> str:
-    """As many of them as have room, none of them cut."""
+    """As many answers as have room, none of them cut."""
     kept = list(texts)
     while len(kept) > 1 and sum(map(len, kept)) > ROOM:
         kept.pop()

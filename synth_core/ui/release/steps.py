@@ -29,7 +29,7 @@ class ReleaseProgress:
 
 
 def standing() -> ReleaseProgress:
-    """Of what lies on the desk now."""
+    """How far the present release is."""
     now = release_job.state()
     return ReleaseProgress(_reached(now), " · ".join((*_subject(now), _budget(now))))
 

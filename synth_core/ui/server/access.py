@@ -1,4 +1,4 @@
-"""Who may do what on this server: sign-in, and whether an analyst's own Stan program may run."""
+"""Access to this server: sign-in, and whether an analyst's own Stan program may run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _shared() -> bool:
 
 
 def enforce() -> None:
-    """At the start of a server: a shared one drops the flag, before any worker could inherit it.
+    """Enforce the rules of a shared server at its start: it drops the flag before any worker could inherit it.
 
     Raises InputError if the declared addresses cannot be read.
     """

@@ -1,4 +1,4 @@
-"""Which hosts and origins belong to this server: loopback names, and what its administrator declares."""
+"""The hosts and origins of this server: loopback names, and what its administrator declares."""
 
 from __future__ import annotations
 

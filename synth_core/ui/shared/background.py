@@ -55,6 +55,6 @@ def resume(kind: str) -> None:
 
 
 def keep_alive() -> None:
-    """At the start of every page's run: a map goes on while its owner looks elsewhere."""
+    """Keep background runs alive, at the start of every page's run: a map goes on while its owner looks elsewhere."""
     for kind in list(session.current().runs):
         current(kind)

@@ -53,7 +53,7 @@ def origin(table: Table) -> str:
 
 
 def _unit(browser: Browser) -> str:
-    """In which unit the model's density, and with it ε, is taken."""
+    """The unit in which the model's density, and with it ε, is taken."""
     chosen, uses = browser.choices.settings, family(browser.choices.settings.model).uses
     if "unit" in uses:
         count = "unit" if chosen.unit == 1 else f"{chosen.unit:,g} units"

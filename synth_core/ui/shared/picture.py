@@ -22,7 +22,7 @@ class Last:
 
     @property
     def summaries(self) -> list[Summary]:
-        """In the order of the rows."""
+        """The summaries in the order of the rows."""
         return [summary for _, summary in self.found.values()]
 
 

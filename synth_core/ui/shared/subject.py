@@ -50,7 +50,7 @@ def _caption(s: Summary) -> str:
 
 
 def _promises(summaries: list[Summary], settings: Settings) -> dict[str, dict[str, Any]]:
-    """By mechanism, what stands beside its numbers: badge and explanation, the sentence, and what the rule says."""
+    """What stands beside each mechanism's numbers: badge and explanation, the sentence, and what the rule says."""
     policy, found = session.choices().policy, {}
     for s in summaries:
         guarantee, lines = explained(s, settings)

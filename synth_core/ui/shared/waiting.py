@@ -60,7 +60,7 @@ def watch(kind: str, run: BackgroundRun, stopped: str) -> dict[str, Any] | None:
 def progress_row(
     job: Job, button: str, key: str, on_click: Callable[..., None], args: tuple[Any, ...] = ()
 ) -> None:
-    """In a fragment: how far a job is, and how to stop it; a full rerun once it has ended."""
+    """Show in a fragment how far a job is, and how to stop it; a full rerun follows once it has ended."""
     manager().touch([job])
     if job.finished.is_set():
         st.rerun()

@@ -182,7 +182,7 @@ def refuse(box: str, given: float | None, bounds: Bounds, kept: float | None) ->
 
 
 def _rule(bounds: Bounds) -> str:
-    """Which numbers are taken, in words."""
+    """The numbers that are taken, in words."""
     lower, upper = bounds
     if lower is not None and upper is not None:
         return f"it must lie between {lower:,.12g} and {upper:,.12g}"

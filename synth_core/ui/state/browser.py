@@ -70,7 +70,7 @@ class BackgroundRun:
         return [job.summary for job in self.having("done") if job.summary is not None]
 
     def seconds_left(self, lanes: int) -> float:
-        """From what finished points of the same mechanism took, else from the estimate."""
+        """Seconds that are left, from what finished points of the same mechanism took, else from the estimate."""
         took: dict[str, list[float]] = defaultdict(list)
         for job in self.having("done"):
             if job.summary is not None and not job.summary.get("cached") and "seconds" in job.summary:
@@ -90,7 +90,7 @@ class BackgroundRun:
 
 @dataclass(frozen=True)
 class ExampleTable:
-    """Which example is in use, so that a link can name it."""
+    """The example in use, so that a link can name it."""
 
     key: str
     rows: int | None = None

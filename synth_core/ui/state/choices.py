@@ -173,7 +173,7 @@ class Choices(BaseModel):
         return replace(block, model=kept.model, options={k: v for k, v in options.items() if v != usual[k]})
 
     def describing(self, name: str) -> Choices:
-        """The same blocks, with the settings now those of another of them."""
+        """Choices with the same blocks, and the settings of another of them."""
         kept = self.model_copy(update={"blocks": self.whole})
         block = next(each for each in self.blocks if each.name == name)
         given = {k: Settings.model_fields[k].default for k in OPTIONS - {"prior_scale"}} | block.options
@@ -182,7 +182,7 @@ class Choices(BaseModel):
         return chosen.model_copy(update=pairs(bounds, guess))
 
     def with_settings(self, **changes: Any) -> Choices:
-        """The same choices with other settings, not validated."""
+        """Choices with other settings, not validated."""
         return self.model_copy(update={"settings": self.settings.model_copy(update=changes)})
 
     @property
@@ -272,7 +272,7 @@ def unusual(choices: Choices) -> dict[str, Any]:
 
 
 def usual_again(choices: Choices) -> Choices:
-    """The same columns and model, with a newcomer's settings and mechanisms."""
+    """Choices with the same columns and model, and a newcomer's settings and mechanisms."""
     first = first_choices()
     return choices.with_settings(**{name: getattr(first.settings, name) for name in LASTING}).with_mechanisms(
         *first.mechanisms
@@ -314,7 +314,7 @@ def value_at(choices: Choices, place: str) -> Any:
 
 
 def replaced(choices: Any, place: str, value: Any) -> Any:
-    """The same choices with another value at a place; a list, as widgets give it, becomes a tuple."""
+    """Choices with another value at a place; a list, as widgets give it, becomes a tuple."""
     name, _, rest = place.partition(".")
     if isinstance(choices, tuple):
         items, i = list(choices), int(name)

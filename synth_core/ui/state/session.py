@@ -97,7 +97,7 @@ def recognised() -> bool:
 
 
 def account() -> str:
-    """Who owns runs: the signed-in user where sign-in is configured, else this browser."""
+    """The owner of runs: the signed-in user where sign-in is configured, else this browser."""
     name = _user() or f"browser:{_key() or owner()}"
     return hashlib.sha256(name.encode()).hexdigest()[:32]  # a key is not to be read from a file
 
@@ -186,7 +186,7 @@ def is_late(place: str, widget: str) -> bool:
 
 
 def take_over() -> None:
-    """At the start of a run: what another tab of this browser chose meanwhile counts here too."""
+    """Take over at the start of a run what another tab of this browser chose meanwhile."""
     browser = current()
     if st.session_state.setdefault("revision", browser.revision) != browser.revision:
         st.session_state["revision"] = browser.revision
