@@ -258,8 +258,8 @@ class Analysis:
         censoring = censoring_under(result.point, self.fits, self._anchored_for(result.point))
         posterior, key = self.fits.posterior(result.weights, censoring)
         anchor = None if censoring is None else censoring.anchor
-        found = self.fits.bounds(posterior, key, result.weights, anchor=anchor)
-        return found if censoring is None else found.clamped(censoring.bound)
+        bounds = self.fits.bounds(posterior, key, result.weights, anchor=anchor)
+        return bounds if censoring is None else bounds.clamped(censoring.bound)
 
     def _sampled(self, mechanism: Mechanism, scalar: float | None = None) -> Result:
         fits, weighted = self.fits, self.weighted(mechanism, scalar)
@@ -327,11 +327,11 @@ class Analysis:
             return plain.under(scale=x)._sampled(mechanism)
 
         upper = 1.0 if mechanism.single_weight else limits.SCALE[1]
-        result, found = solve_for_epsilon(
+        result, solution = solve_for_epsilon(
             evaluate, target, f"of {other.label}", mechanism, upper, self.settings.reweight_tolerance
         )
         name = "scalar" if mechanism.single_weight else "scale"
-        return replace(result, tuned=result.tuned | solved(name, found))
+        return replace(result, tuned=result.tuned | solved(name, solution))
 
     def _rng(self, *stream: int) -> np.random.Generator:
         return np.random.default_rng(

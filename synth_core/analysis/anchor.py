@@ -77,12 +77,14 @@ class Anchor:
         """Log-likelihood of the table's records under the anchor, or of other outcomes of theirs: (n_records,)."""
         model = self._model(fits, outcome)
         n, n_draws = model.records.n, _n_draws(self.draws)
-        found, step = np.empty(n), max(1, model.block_elements // n_draws)
+        mixture_log_lik, step = np.empty(n), max(1, model.block_elements // n_draws)
         for start in range(0, n, step):
             rows = slice(start, min(start + step, n))
-            found[rows] = np.logaddexp.reduce(model.log_lik(self.draws, rows), axis=0) - np.log(n_draws)
+            mixture_log_lik[rows] = np.logaddexp.reduce(model.log_lik(self.draws, rows), axis=0) - np.log(
+                n_draws
+            )
         # A record that the anchor holds for impossible is clamped, by a rule that reads that record alone.
-        return np.where(np.isfinite(found), found, IMPOSSIBLE)
+        return np.where(np.isfinite(mixture_log_lik), mixture_log_lik, IMPOSSIBLE)
 
     def simulate(self, fits: Fits, rng: np.random.Generator) -> Array:
         """One outcome of each record's predictors, drawn from the anchor."""

@@ -74,13 +74,13 @@ def anchor_weight(
         draws = normal_draws(copies.model, weights, at, CHAINS * DRAWS)
         if draws is None:
             draws = copies.posterior(weights, at, text)[0].draws
-        found = lipschitz_bounds(
+        bounds = lipschitz_bounds(
             lambda block: copies.model.log_lik(draws, rows[block]) - at_anchor[rows[block]],
             len(rows),
             CHAINS * DRAWS,
             block_elements=copies.model.block_elements,
         ).lipschitz_bounds
-        return float(np.log(c * np.quantile(found, CLAMPED_QUANTILE) / bound))
+        return float(np.log(c * np.quantile(bounds, CLAMPED_QUANTILE) / bound))
 
     log_c, excess = 0.0, largest(1.0)
     if excess <= 0:

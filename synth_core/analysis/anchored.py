@@ -118,18 +118,18 @@ class Anchored:
     @property
     def tuned(self) -> dict[str, int | float]:
         """What was solved for, in numbers."""
-        found: dict[str, int | float] = {"c": self.weight}
+        settings: dict[str, int | float] = {"c": self.weight}
         if self.anchor.kind == "pilot":
             n = len(self.part)
             read = n - int(self.part.sum()) or n
-            found |= {
+            settings |= {
                 "pilot_c": self.pilot_weight,
                 "pilot_records": read,
                 "pilot_clamped": self.pilot_clamped,
             }
         if self.anchor.kind == "counts":
-            found |= {"fit_epsilon": 2 * self.bound, "anchor_records": self.prior_records}
-        return found
+            settings |= {"fit_epsilon": 2 * self.bound, "anchor_records": self.prior_records}
+        return settings
 
 
 class AnchorBuilder:
@@ -256,8 +256,8 @@ class AnchorBuilder:
         records = s.anchor_records if s.anchor_records is not None else rounded(counts.total)
         bound = (1 - share) * s.epsilon / 2
         with refusing_the_draw():
-            found = self._complete(anchor, self.rows, bound, records, simulated, counts.worth)
-        return replace(found, counts_worth=counts.worth)
+            anchored = self._complete(anchor, self.rows, bound, records, simulated, counts.worth)
+        return replace(anchored, counts_worth=counts.worth)
 
     def _fitted(self, simulated: Array) -> Draws:
         """Parameters that fit a simulated table: their centre where that is known, else draws."""

@@ -83,15 +83,15 @@ def levels(fits: Fits) -> list[tuple[Codes, int]]:
     Public predictors have the levels of the table, earlier sensitive variables those that were declared.
     """
     s, complete = fits.settings, fits.selection.complete
-    found = []
+    levels_of_columns = []
     for name in s.predictors:
         column = fits.table.frame[name]
         codes, n = _public(column, name in s.categorical)
-        found.append((codes[complete], n))
+        levels_of_columns.append((codes[complete], n))
     for each in s.earlier:
         codes, n = earlier_codes(each, each.values(fits.table))
-        found.append((codes[complete], n))
-    return found or [(np.zeros(fits.model.records.n, dtype=np.int64), 1)]
+        levels_of_columns.append((codes[complete], n))
+    return levels_of_columns or [(np.zeros(fits.model.records.n, dtype=np.int64), 1)]
 
 
 def _public(column: pd.Series, categorical: bool) -> tuple[Codes, int]:
@@ -155,9 +155,9 @@ def counting_model(fits: Fits) -> OfCategories:
         edges = model.guess_edges(*s.guess)
         # What lies beyond a guess counts in its last brackets: a rule that reads a value alone.
         records = records.with_outcome(np.clip(records.outcome, edges[0], edges[-1]))
-    found = build_model(BY_BRACKETS, records, bracket_edges=edges)
-    assert isinstance(found, OfCategories)
-    return found
+    model_of_counts = build_model(BY_BRACKETS, records, bracket_edges=edges)
+    assert isinstance(model_of_counts, OfCategories)
+    return model_of_counts
 
 
 def noisy_margins(fits: Fits, epsilon: float, rng: np.random.Generator) -> NoisyCounts:
@@ -179,7 +179,7 @@ def noisy_margins(fits: Fits, epsilon: float, rng: np.random.Generator) -> Noisy
     return NoisyCounts(tuple(tables), float(np.sqrt(2 * alpha) / (1 - alpha)))
 
 
-def shares_given(found: NoisyCounts, source: Fits) -> Array:
+def shares_given(counts: NoisyCounts, source: Fits) -> Array:
     """Probabilities of the categories of each complete record of `source`, of shape (n_records, n_categories).
 
     The most likely log-linear model with a term for each category and each pair of a predictor's level and a category,
@@ -187,17 +187,17 @@ def shares_given(found: NoisyCounts, source: Fits) -> Array:
     what an anchor says of them.
     """
     by = levels(source)
-    n_categories = found.tables[0].shape[1]
+    n_categories = counts.tables[0].shape[1]
     cells, row_of, count = np.unique(
         np.column_stack([codes for codes, _ in by]), axis=0, return_inverse=True, return_counts=True
     )
     design = scipy.sparse.csr_array(
         np.hstack([np.eye(n)[cells[:, j]] for j, (_, n) in enumerate(by)])  # one column a level
     )
-    told = np.vstack(found.tables)
-    mass = count * (found.total / count.sum())
+    told = np.vstack(counts.tables)
+    mass = count * (counts.total / count.sum())
     # A count varies by chance too, where the source's records are not those that were counted.
-    variance = found.deviation**2 + 1.0
+    variance = counts.deviation**2 + 1.0
 
     def loss(at: Array) -> tuple[float, Array]:
         terms = at.reshape(-1, n_categories)
@@ -210,7 +210,7 @@ def shares_given(found: NoisyCounts, source: Fits) -> Array:
         return value, (prior - np.vstack([slope.sum(axis=0)[None], design.T @ slope])).ravel()
 
     start = np.zeros((design.shape[1] + 1, n_categories))
-    start[0] = np.log(np.maximum(sum(table.sum(axis=0) for table in found.tables), found.total / 1000))
+    start[0] = np.log(np.maximum(sum(table.sum(axis=0) for table in counts.tables), counts.total / 1000))
     start[0] -= start[0].mean()
     best = scipy.optimize.minimize(
         loss, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 1000, "maxfun": 2000}

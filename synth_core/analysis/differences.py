@@ -23,14 +23,14 @@ def changed_settings(before: Settings, after: Settings) -> list[str]:
     >>> changed_settings(old, old.model_copy(update={"scale": 0.5, "predictors": ("age",)}))
     ['predictors none → age', 'scale c 0.9 → 0.5']
     """
-    found = []
+    changes = []
     for name in Settings.model_fields:
         if getattr(before, name) == getattr(after, name) or name == "risk_reference":
             continue
         old, new = setting_value(before, name), setting_value(after, name)
         change = "changed" if name == "program" else f"{old} → {new}"
-        found.append(f"{setting_name(name)} {change}")
-    return found
+        changes.append(f"{setting_name(name)} {change}")
+    return changes
 
 
 def difference(before: Mapping[str, Any], after: Mapping[str, Any], measure: str = WORST) -> str:

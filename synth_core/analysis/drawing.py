@@ -72,6 +72,6 @@ def even_uniforms(kind_of: NDArray[np.int64], rng: np.random.Generator) -> Array
     sequence = scipy.stats.qmc.Sobol(1, scramble=True, rng=rng).random_base2(max(n - 1, 0).bit_length())[
         :n, 0
     ]
-    found = np.empty(n)
-    found[order] = sequence + WIDTH * rng.random(n)
-    return np.clip(found, *OPEN)
+    uniforms = np.empty(n)
+    uniforms[order] = sequence + WIDTH * rng.random(n)
+    return np.clip(uniforms, *OPEN)

@@ -182,10 +182,10 @@ class Fits:
                 f"{self.model.label}: categories have no order, so a sensitive range says nothing of them. Take a "
                 f"mechanism of the whole range."
             )
-        found = intervals(self.model.records.outcome, s.range, s.tail, s.brackets, self.tail_from)
-        width = found[:, 1] - found[:, 0]
+        ranges = intervals(self.model.records.outcome, s.range, s.tail, s.brackets, self.tail_from)
+        width = ranges[:, 1] - ranges[:, 0]
         if self.model.discrete:
-            lower, upper = self.model.whole_ends(*found.T)
+            lower, upper = self.model.whole_ends(*ranges.T)
             width = upper - lower
         alone = ~(width > 0)
         if alone.any():
@@ -194,7 +194,7 @@ class Fits:
                 f"{int(np.argmax(alone)) + 1} of the complete rows): nothing about it would be protected. Widen the "
                 f"range, or use brackets."
             )
-        return found
+        return ranges
 
     def outside(self, frozen: tuple[Posterior, str, Model] | None = None) -> Array:
         """lambda_i: the probability that a synthetic value leaves the record's range.

@@ -64,6 +64,6 @@ def identification_risk(
 
 def _by_group(group: NDArray[np.int64], values: Array) -> NDArray[np.complex128]:
     """Numbers that are in order by group, and by value within one: NumPy compares real parts first."""
-    found = np.empty(len(values), dtype=np.complex128)
-    found.real, found.imag = group, values
-    return found
+    keys = np.empty(len(values), dtype=np.complex128)
+    keys.real, keys.imag = group, values
+    return keys

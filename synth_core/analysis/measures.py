@@ -64,8 +64,8 @@ def value_text(measure: str, value: float) -> str:
 
 def worst_statistic(numbers: Mapping[str, Any]) -> dict[str, Any]:
     """The statistic with the largest relative error, of a summary."""
-    found: dict[str, Any] = max(numbers["statistics"], key=lambda each: abs(each["relative_error"]))
-    return found
+    worst: dict[str, Any] = max(numbers["statistics"], key=lambda each: abs(each["relative_error"]))
+    return worst
 
 
 def error_of(numbers: Mapping[str, Any], measure: str) -> float | None:
@@ -82,8 +82,8 @@ def error_of(numbers: Mapping[str, Any], measure: str) -> float | None:
         return abs(float(worst_statistic(numbers)["relative_error"]))
     if not is_relative(measure):
         return float(numbers[measure])
-    found = [s["relative_error"] for s in numbers["statistics"] if s["name"] == measure]
-    return abs(float(found[0])) if found else None
+    errors = [s["relative_error"] for s in numbers["statistics"] if s["name"] == measure]
+    return abs(float(errors[0])) if errors else None
 
 
 def error_reach(numbers: Mapping[str, Any], measure: str) -> tuple[float, float] | None:
@@ -99,11 +99,11 @@ def error_reach(numbers: Mapping[str, Any], measure: str) -> tuple[float, float]
     """
     if measure == WORST:
         measure = worst_statistic(numbers)["name"]
-    found = [s for s in numbers["statistics"] if s["name"] == measure]
-    if not found or not found[0]["confidential"]:
+    matching = [s for s in numbers["statistics"] if s["name"] == measure]
+    if not matching or not matching[0]["confidential"]:
         return None
-    value = float(found[0]["confidential"])
-    ends = [(float(end) - value) / abs(value) for end in found[0]["synthetic_interval"]]
+    value = float(matching[0]["confidential"])
+    ends = [(float(end) - value) / abs(value) for end in matching[0]["synthetic_interval"]]
     least = 0.0 if min(ends) <= 0 <= max(ends) else min(map(abs, ends))
     return least, max(map(abs, ends))
 
@@ -114,8 +114,8 @@ def error_words(numbers: Mapping[str, Any], measure: str) -> str:
         return f"off by {_short(100 * numbers[ECDF_MAX])} points"
     if measure == ECDF_AVG:
         return f"{numbers[ECDF_AVG]:.2g}"
-    found = [s for s in numbers["statistics"] if s["name"] == measure]
-    return _off(found[0]["relative_error"]) if found else ""
+    matching = [s for s in numbers["statistics"] if s["name"] == measure]
+    return _off(matching[0]["relative_error"]) if matching else ""
 
 
 def error_sentence(numbers: Mapping[str, Any], measure: str) -> str:

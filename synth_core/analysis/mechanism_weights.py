@@ -84,8 +84,8 @@ class SubsetEvidence:
 
     def __getattr__(self, name: str) -> Any:
         """Looked up when a scheme asks: it may need little of it, and f_i costs a fit."""
-        found = getattr(self._risk, name)
-        return found[self._rows] if name in ("outcome", "max_abs_log_lik", "oscillation") else found
+        value = getattr(self._risk, name)
+        return value[self._rows] if name in ("outcome", "max_abs_log_lik", "oscillation") else value
 
 
 class ReplacedValueEvidence:
@@ -176,8 +176,8 @@ def weights_of(
             weights = _reweighted_by(weights, fits, frozen, frozen.reweighting)
             tuned["k"] = frozen.reweighting.k
         else:
-            weights, found = _reweighted(weights, fits)
-            tuned |= solved("k", found)
+            weights, solution = _reweighted(weights, fits)
+            tuned |= solved("k", solution)
     return MechanismWeights(weights, truncated, tuned)
 
 
@@ -219,7 +219,7 @@ def weights_without(mechanism: Mechanism, fits: Fits, weights: Array) -> list[Ar
     if scheme.alpha is None or scheme.movers is None or _goes_on(mechanism):
         return None
     alpha_of = scheme.alpha
-    risk, chosen, found = Risk(fits, None), _chosen(scheme, fits), []
+    risk, chosen, without = Risk(fits, None), _chosen(scheme, fits), []
 
     def of(evidence: Any, rows: NDArray[np.bool_]) -> Array:
         alpha = np.zeros(len(weights))
@@ -234,8 +234,8 @@ def weights_without(mechanism: Mechanism, fits: Fits, weights: Array) -> list[Ar
     for record in scheme.movers(risk):
         others = everyone.copy()
         others[record] = False
-        found.append(of(LeaveOneOutEvidence(risk, others), others))
-    return found
+        without.append(of(LeaveOneOutEvidence(risk, others), others))
+    return without
 
 
 def weights_of_values(mechanism: Mechanism, fits: Fits, frozen: RiskMap | None) -> WeightsOfValues | None:
@@ -277,12 +277,12 @@ def _reweighted(weights: Array, fits: Fits) -> tuple[Array, Solution]:
 
     tolerance = fits.settings.reweight_tolerance
     try:
-        found = solve_increasing(evaluate, first.lipschitz_bound, 0.95, 10.0, tolerance)
+        solution = solve_increasing(evaluate, first.lipschitz_bound, 0.95, 10.0, tolerance)
     except ValueError:
         raise InputError("Re-weighting found no k that keeps Δ: even the largest stays below it.") from None
-    return reweight(weights, first.lipschitz_bounds, found.at), found
+    return reweight(weights, first.lipschitz_bounds, solution.at), solution
 
 
-def solved(name: str, found: Solution) -> dict[str, int | float]:
+def solved(name: str, solution: Solution) -> dict[str, int | float]:
     """A solution as plain numbers for a result."""
-    return {name: found.at, "relative_error": found.error, "refits": found.refits}
+    return {name: solution.at, "relative_error": solution.error, "refits": solution.refits}

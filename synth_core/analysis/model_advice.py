@@ -102,7 +102,7 @@ def advise_table(table: Table, outcome: str, regression: bool = False) -> Advice
         If the column is no sensitive number (`numeric_outcome`).
     """
     values = numeric_outcome(table, outcome)
-    column, found = table.column(outcome), outcome_features(values[~np.isnan(values)])
+    column, features = table.column(outcome), outcome_features(values[~np.isnan(values)])
     leak = LOOKED if table.confidential else "The table is public or simulated."
     if column.identifier:
         why = (
@@ -115,22 +115,22 @@ def advise_table(table: Table, outcome: str, regression: bool = False) -> Advice
             "predictor and a category. If it counts something, say so above."
         )
         return Advice({}, (why,), leak)
-    kind = _kind_of(found)
+    kind = _kind_of(features)
     settings, reason = _proposed(kind, regression)
-    typical = None if found.typical == 0 else found.typical
-    reasons = (*found.sentences, reason, *_in_unit(settings, typical), *_beyond(found, settings))
+    typical = None if features.typical == 0 else features.typical
+    reasons = (*features.sentences, reason, *_in_unit(settings, typical), *_beyond(features, settings))
     return Advice(settings, reasons, leak)
 
 
-def _kind_of(found: OutcomeFeatures) -> str:
+def _kind_of(features: OutcomeFeatures) -> str:
     """The kind of the values: one of `KINDS`, or a finer one that only a look can tell."""
-    if found.inside_unit:
+    if features.inside_unit:
         return "share"
-    if found.losses:
-        return "losses_without_zeros" if found.zeros < MANY_ZEROS * found.n else "losses"
-    if found.counts:
-        return "even_counts" if found.dispersion < OVERDISPERSED else "counts"
-    return "zeros" if found.zeros else "amounts"
+    if features.losses:
+        return "losses_without_zeros" if features.zeros < MANY_ZEROS * features.n else "losses"
+    if features.counts:
+        return "even_counts" if features.dispersion < OVERDISPERSED else "counts"
+    return "zeros" if features.zeros else "amounts"
 
 
 def _proposed(kind: str, regression: bool) -> tuple[dict[str, Any], str]:
@@ -168,21 +168,21 @@ def rounded(value: float) -> float:
     return min(choices, key=lambda choice: abs(math.log(choice / value)))
 
 
-def _beyond(found: OutcomeFeatures, settings: dict[str, Any]) -> list[str]:
+def _beyond(features: OutcomeFeatures, settings: dict[str, Any]) -> list[str]:
     """What the proposed model does not show, and what to do about it."""
     more = []
-    if found.at_top:
+    if features.at_top:
         more.append(
             "A smooth model spreads a top code. If the code is public, declare it as the upper bound and let the plan "
             "move values beyond it to it (--clamp)."
         )
-    if found.at_top > LARGE_SPIKE * found.n:
+    if features.at_top > LARGE_SPIKE * features.n:
         more.append("None of the models has a part of its own for so large a spike: it will not fit well.")
-    if found.heap:
+    if features.heap:
         more.append(
             "Synthetic values do not heap on round numbers; round them in the plan, or in what is published."
         )
-    if family(settings["model"]).bell and abs(found.log_skewness) > UNEVEN_LOGS:
+    if family(settings["model"]).bell and abs(features.log_skewness) > UNEVEN_LOGS:
         more.append(
             "The logarithms are skewed too: if the fit is bad, take a normal mixture, which needs minutes."
         )

@@ -159,8 +159,8 @@ def run_check(analysis: Analysis, column: str | None, level: str | None) -> dict
     analysis.progress("comparing with the data", 0.0)
     group, names = categories(analysis, column)
     shown = names.index(level) if level in names else None
-    found = check_model(analysis.model, posterior, group, names, shown, analysis.settings.seed)
-    return asdict(found) | {
+    check = check_model(analysis.model, posterior, group, names, shown, analysis.settings.seed)
+    return asdict(check) | {
         "categories": list(names),
         "diagnostics": asdict(posterior.diagnostics),
         "problems": list(posterior.diagnostics.problems),
@@ -211,7 +211,7 @@ def residual_positions(
     Where a value has probability of its own the position is drawn between Pr(X < x_i) and Pr(X <= x_i)
     (Dunn and Smyth 1996).
     """
-    found = np.empty(len(rows))
+    positions = np.empty(len(rows))
     step = max(1, 2**20 // len(next(iter(draws.values()))))
     for start in range(0, len(rows), step):
         part = rows[start : start + step]
@@ -219,8 +219,8 @@ def residual_positions(
         upper = model.cdf(draws, values, part).mean(axis=0)
         before = values - 1.0 if model.discrete else np.nextafter(values, -np.inf)
         lower = model.cdf(draws, before, part).mean(axis=0)
-        found[start : start + step] = lower + rng.random(len(part)) * (upper - lower)
-    return found
+        positions[start : start + step] = lower + rng.random(len(part)) * (upper - lower)
+    return positions
 
 
 def _averages(model: Model, draws: dict[str, Array], values: Array, rows: NDArray[np.int64]) -> Array:
@@ -249,7 +249,7 @@ def _by_group(
     """Mean normal residual of each category, over at most `RECORDS_USED` of its records."""
     from scipy import special
 
-    found = []
+    averages = []
     for level, label in enumerate(labels):
         rows = np.flatnonzero(group == level)
         if not len(rows):
@@ -257,7 +257,7 @@ def _by_group(
         some = rows if len(rows) <= RECORDS_USED else np.sort(rng.choice(rows, RECORDS_USED, False))
         position = np.clip(residual_positions(model, draws, some, rng), 1e-6, 1 - 1e-6)
         residual = special.ndtri(position)
-        found.append(
+        averages.append(
             {
                 "label": label,
                 "n": len(rows),
@@ -265,4 +265,4 @@ def _by_group(
                 "error": float(1 / np.sqrt(len(some))),
             }
         )
-    return found
+    return averages

@@ -57,26 +57,28 @@ class OutcomeFeatures:
     @property
     def sentences(self) -> list[str]:
         """What was recognised, a sentence each; counts and shares, no single value."""
-        found = []
+        sentences = []
         if self.inside_unit:
-            found.append("Every value lies strictly between 0 and 1.")
+            sentences.append("Every value lies strictly between 0 and 1.")
         if self.counts:
-            found.append("All values are whole numbers from zero, as counts are.")
+            sentences.append("All values are whole numbers from zero, as counts are.")
         if self.losses:
-            found.append(f"{self.losses:,} of {self.n:,} values are below zero.")
+            sentences.append(f"{self.losses:,} of {self.n:,} values are below zero.")
         if self.zeros and not self.counts:
-            found.append(f"{self.zeros:,} of {self.n:,} values are zero ({100 * self.zeros / self.n:.1f} %).")
+            sentences.append(
+                f"{self.zeros:,} of {self.n:,} values are zero ({100 * self.zeros / self.n:.1f} %)."
+            )
         if self.at_top:
-            found.append(f"{self.at_top:,} records share the largest value, as with a top code.")
+            sentences.append(f"{self.at_top:,} records share the largest value, as with a top code.")
         if self.heap:
-            found.append(
+            sentences.append(
                 f"{100 * self.heaped:.0f} % of the values that are not zero are multiples of {self.heap:,g}."
             )
         if abs(self.skewness) > SKEWED:
-            found.append(
+            sentences.append(
                 f"The values are skewed, with a long {'upper' if self.skewness > 0 else 'lower'} tail."
             )
-        return found
+        return sentences
 
 
 def outcome_features(values: NDArray[np.float64]) -> OutcomeFeatures:

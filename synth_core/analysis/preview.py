@@ -50,7 +50,7 @@ def preview(fits: Fits, weights: Array, censoring: Censoring | None) -> Preview 
     """
     if censoring is not None and censoring.anchor is not None:
         return None
-    found = []
+    previews = []
     unweighted = fits.unweighted_key()
     for key in [unweighted, *(fits.cache.get(_index_key(fits)) or {"fits": []})["fits"]]:
         noted, posterior = fits.cache.get(_weights_key(key)), read(fits.cache, Posterior, key)
@@ -60,10 +60,10 @@ def preview(fits: Fits, weights: Array, censoring: Censoring | None) -> Preview 
             other = (
                 np.inf if _bound(censoring) != noted["bound"] else 0.0
             )  # first those of the same likelihood
-            found.append((other, float(np.abs(weights - noted["weights"]).mean()), key, noted, posterior))
-    if not found:
+            previews.append((other, float(np.abs(weights - noted["weights"]).mean()), key, noted, posterior))
+    if not previews:
         return None
-    _, _, key, noted, posterior = min(found, key=lambda each: each[:3])
+    _, _, key, noted, posterior = min(previews, key=lambda each: each[:3])
     log_ratio = _log_likelihood_ratio(
         fits,
         posterior,

@@ -152,7 +152,7 @@ class _Replacement:
         weights = self.multiplier[again] if self.weigh is None else self.weigh(again, values)
         replaced = self.model.of_records(again, values)
         own = weighted_terms(self.model.log_lik(self.draws, rows), self.multiplier[rows])
-        found = np.zeros(len(rows))
+        largest = np.zeros(len(rows))
         step = len(rows) * max(1, self.model.block_elements // own.size)  # some values at all records
         for first in range(0, len(again), step):
             those = slice(first, first + step)
@@ -161,5 +161,5 @@ class _Replacement:
             with np.errstate(invalid="ignore"):
                 change -= own[:, None]
             ranges = spread(change.max(axis=0), change.min(axis=0))
-            found = np.maximum(found, ranges.max(axis=0))
-        return found
+            largest = np.maximum(largest, ranges.max(axis=0))
+        return largest

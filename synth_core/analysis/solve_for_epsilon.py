@@ -49,14 +49,14 @@ def solve_for_epsilon(
 
     wanted = f"ε = {target:.2f} {whose}".strip()
     try:
-        found = solve_increasing(epsilon_at, target, start, upper, tolerance)
+        solution = solve_increasing(epsilon_at, target, start, upper, tolerance)
     except ValueError:
         raise InputError(
             f"{mechanism.label} cannot reach the {wanted}: even its largest weights stay below it."
         ) from None
-    if found.error > tolerance:
+    if solution.error > tolerance:
         raise InputError(
             f"{mechanism.label} cannot be brought to the {wanted} by scaling its "
-            f"weights: the nearest is ε = {found.value:.2f}."
+            f"weights: the nearest is ε = {solution.value:.2f}."
         )
-    return refits[found.at], found
+    return refits[solution.at], solution

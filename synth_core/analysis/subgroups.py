@@ -72,9 +72,9 @@ def _by_value(values: pd.Series) -> list[Group]:
     counts = np.bincount(codes, minlength=len(levels))
     kept = [int(i) for i in np.argsort(-counts, kind="stable") if counts[i] >= MIN_RECORDS]
     kept = kept[:MAX_GROUPS] if len(kept) == len(levels) <= MAX_GROUPS else kept[: MAX_GROUPS - 1]
-    found = [Group(_name(levels[i]), rows[codes == i]) for i in sorted(kept)]
+    groups = [Group(_name(levels[i]), rows[codes == i]) for i in sorted(kept)]
     others = rows[~np.isin(codes, kept)]
-    return found + ([Group(OTHERS, others)] if len(others) >= MIN_RECORDS else [])
+    return groups + ([Group(OTHERS, others)] if len(others) >= MIN_RECORDS else [])
 
 
 def _by_quarter(values: Array, predictor: str) -> list[Group]:
@@ -114,10 +114,12 @@ def by_group(
     if not groups:
         raise InputError(f"No group has {MIN_RECORDS} records.")
     percentile = percentile_of(measure)
-    found = []
+    accuracies = []
     for group in groups:
         real, made = confidential[group.rows], synthetic[:, group.rows]
         both = statistics(real, made, () if percentile is None else (percentile,), seed)
         distance = ecdf_distance(real, made[0])
-        found.append(GroupAccuracy(len(group.rows), replace(both[-1], name=group.name), distance.ecdf_max))
-    return found
+        accuracies.append(
+            GroupAccuracy(len(group.rows), replace(both[-1], name=group.name), distance.ecdf_max)
+        )
+    return accuracies

@@ -84,8 +84,8 @@ def category_distance(confidential: Array, synthetic: Array, n_categories: int) 
     """
     shares = [category_shares(each, n_categories) for each in (confidential, synthetic)]
     place = np.argsort(np.argsort(shares[1] - shares[0], kind="stable"))
-    found = ecdf_distance(*(place[each.astype(int)].astype(float) for each in (confidential, synthetic)))
-    return replace(found, location=float(np.flatnonzero(place == found.location)[0]))
+    distance = ecdf_distance(*(place[each.astype(int)].astype(float) for each in (confidential, synthetic)))
+    return replace(distance, location=float(np.flatnonzero(place == distance.location)[0]))
 
 
 def category_shares(codes: Array, n_categories: int) -> Array:
@@ -110,10 +110,10 @@ def share_statistics(
     def resampled(share: float, random: np.random.Generator) -> Array:
         return random.binomial(n, share, BOOTSTRAP_DRAWS) / n  # exactly the bootstrap's
 
-    found = []
+    statistics_of_shares = []
     for code, category in enumerate(categories):
         mine, theirs = float((confidential == code).mean()), (synthetic == code).mean(axis=1)
-        found.append(
+        statistics_of_shares.append(
             Statistic(
                 SHARE_OF + category,
                 mine,
@@ -122,7 +122,7 @@ def share_statistics(
                 _interval(_barycenter([resampled(each, rng_synthetic) for each in theirs])),
             )
         )
-    return tuple(found)
+    return tuple(statistics_of_shares)
 
 
 def bootstrap_quantile(
@@ -277,8 +277,8 @@ def interval_overlap(confidential: Array, synthetic: Array, design: Array) -> fl
     """
     if design.shape[1] < 2:
         return None
-    found = coefficient_overlaps((confidential, design), (synthetic, design))
-    return float(np.mean(found)) if found.size else None
+    overlaps = coefficient_overlaps((confidential, design), (synthetic, design))
+    return float(np.mean(overlaps)) if overlaps.size else None
 
 
 def coefficient_overlaps(confidential: tuple[Array, Array], synthetic: tuple[Array, Array]) -> Array:

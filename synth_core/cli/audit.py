@@ -92,10 +92,10 @@ def _audit(args: argparse.Namespace) -> Audit:
         subject, asked = of_plan(plan, risk_map, _table(args, args.data), cache, _Progress(), asked, seed)
         return run_audit(subject, asked, plan.digest)
     if kind == "run":
-        found = RunStore().find(subject)
-        table = _run_table(args, found).with_missing(found.data.get("missing", ()))
-        reference = load_reference_of(found, args.data_seed, table)
-        analysis, asked = of_run(found, table, cache, reference, asked)
+        run = RunStore().find(subject)
+        table = _run_table(args, run).with_missing(run.data.get("missing", ()))
+        reference = load_reference_of(run, args.data_seed, table)
+        analysis, asked = of_run(run, table, cache, reference, asked)
     elif kind == "settings":
         file = settings_file.from_bytes(content)
         settings = file.settings.model_copy(update={"risk_reference": args.risk_reference or "current"})
@@ -138,10 +138,10 @@ def _kind(subject: str) -> tuple[str, bytes]:
         return "table", b""
     if path.suffix.lower() == ".json":
         content = read_limited(path, limits.MAX_PLAN_BYTES, "plan or settings file")
-        found = parse_object(content, limits.MAX_PLAN_BYTES, "plan or settings file").get("format")
-        if found not in (PLAN_FORMAT, settings_file.FORMAT):
+        format_name = parse_object(content, limits.MAX_PLAN_BYTES, "plan or settings file").get("format")
+        if format_name not in (PLAN_FORMAT, settings_file.FORMAT):
             raise InputError("The file is neither a release plan nor settings of this program.")
-        return ("plan" if found == PLAN_FORMAT else "settings"), content
+        return ("plan" if format_name == PLAN_FORMAT else "settings"), content
     if path.is_file() or path.suffix:
         return "table", b""
     return "run", b""
@@ -154,17 +154,17 @@ def _table(args: argparse.Namespace, data: str | None) -> Table:
     return replace(table, confidential=False) if args.public else table
 
 
-def _run_table(args: argparse.Namespace, found: StoredRun) -> Table:
+def _run_table(args: argparse.Namespace, run: StoredRun) -> Table:
     """The run's table: named, or the example that it was made on."""
-    if args.data is None and found.data["name"].startswith("example:"):
-        args.rows = args.rows or found.data["rows"]
-        return _table(args, found.data["name"].partition(",")[0])
+    if args.data is None and run.data["name"].startswith("example:"):
+        args.rows = args.rows or run.data["rows"]
+        return _table(args, run.data["name"].partition(",")[0])
     return _table(args, args.data)
 
 
-def load_reference_of(found: StoredRun, data_seed: int, table: Table) -> Any:
+def load_reference_of(run: StoredRun, data_seed: int, table: Table) -> Any:
     """What the run's risk map was frozen on."""
-    return load_reference(run_settings(found), data_seed, table)
+    return load_reference(run_settings(run), data_seed, table)
 
 
 class _Progress:

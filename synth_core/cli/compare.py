@@ -94,11 +94,11 @@ def run_compare(args: argparse.Namespace) -> int:
         results.append(analysis.run(key))
         record_run(analysis, results[-1])
     if args.format == "json":
-        found = as_json(analysis, results)
+        answer = as_json(analysis, results)
         if groups is not None:
-            for one, result in zip(found["results"], results, strict=True):
+            for one, result in zip(answer["results"], results, strict=True):
                 one["groups"] = groups_json(analysis, result, groups)
-        print(json.dumps(found, indent=2, ensure_ascii=False))
+        print(json.dumps(answer, indent=2, ensure_ascii=False))
     else:
         print_table(analysis, results, print)
         if groups is not None:

@@ -154,14 +154,14 @@ def _by_groups(analysis: Analysis, result: Result, groups: list[Group]) -> dict[
 
 def groups_json(analysis: Analysis, result: Result, groups: list[Group]) -> list[dict[str, Any]]:
     """Accuracy within each group; confidential."""
-    found = _by_groups(analysis, result, groups)
+    accuracies = _by_groups(analysis, result, groups)
     return [
         {
             "group": group.name,
             "records": len(group.rows),
-            "ecdf_max": found["mean"][i].ecdf_max,
+            "ecdf_max": accuracies["mean"][i].ecdf_max,
             "relative_error": {
-                name: number(each[i].statistic.relative_error) for name, each in found.items()
+                name: number(each[i].statistic.relative_error) for name, each in accuracies.items()
             },
         }
         for i, group in enumerate(groups)
@@ -174,19 +174,19 @@ def print_groups(
     """A table of errors within groups, a line a group and mechanism."""
     lines = []
     for result in results:
-        found = _by_groups(analysis, result, groups)
+        accuracies = _by_groups(analysis, result, groups)
         for i, group in enumerate(groups):
-            errors = [f"{each[i].statistic.relative_error:+.1%}" for each in found.values()]
+            errors = [f"{each[i].statistic.relative_error:+.1%}" for each in accuracies.values()]
             lines.append(
                 [
                     group.name,
                     f"{len(group.rows):,}",
                     result.mechanism,
-                    f"{found['mean'][i].ecdf_max:.4f}",
+                    f"{accuracies['mean'][i].ecdf_max:.4f}",
                     *errors,
                 ]
             )
-    names = [f"error of the {statistic_words(name)}" for name in found]
+    names = [f"error of the {statistic_words(name)}" for name in accuracies]
     out(f"Within groups of {by}:")
     for line in aligned([["group", "records", "mechanism", "ECDF max", *names], *lines]):
         out(line)

@@ -122,13 +122,13 @@ def load_reference(settings: Settings, data_seed: int, table: Table) -> Table | 
         content = find_map(plan, [Path(name).parent, plans_directory()])
         if content is None:
             raise InputError(f"The plan {name} has no risk map: its mechanism uses no weights.")
-        found = load_map(plan, content)
+        risk_map = load_map(plan, content)
         own = table.fingerprint, table.fingerprint_of_records((settings.outcome, *settings.predictors))
-        if found.fingerprint in own or found.records in own:
+        if risk_map.fingerprint in own or risk_map.records in own:
             raise InputError(
                 f"The risk map of the plan {name} was frozen on this very table; freeze it on another one."
             )
-        return found
+        return risk_map
     # A simulated reference is another sample of the design, not the table itself.
     return load_data(name, None, data_seed + 1000, missing=table.missing)
 

@@ -36,12 +36,12 @@ def run_division(args: argparse.Namespace) -> int:
     analysis = open_records(args)
     for key in keys:
         check_division(analysis.blocks, key, wanted)
-    found = [divide(analysis, key, wanted) for key in keys]
+    divisions = [divide(analysis, key, wanted) for key in keys]
     if args.format == "json":
-        answer = {"divisions": [each.as_dict() for each in found], "note": DATA_DEPENDENT}
+        answer = {"divisions": [each.as_dict() for each in divisions], "note": DATA_DEPENDENT}
         print(json.dumps(answer, indent=2, ensure_ascii=False))
         return 0
-    for each in found:
+    for each in divisions:
         first, *lines = division_words(each)
         print(f"{each.mechanism}: {first}")
         for line in lines:

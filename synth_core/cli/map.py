@@ -96,19 +96,19 @@ def run_map(args: argparse.Namespace) -> int:
     points = plan(analysis.table.fingerprint, keys, settings, sweeps, analysis.reference_fingerprint)
     cost = estimate(keys, settings, sweeps, n_rows)[1]
     say(f"{len(points)} points, at most about {duration(cost)}; points computed before take no time")
-    found = _run(analysis, points, args.predictive, extra)
+    computed = _run(analysis, points, args.predictive, extra)
     for _ in range(args.refine):
         more = refined(
             analysis.table.fingerprint,
-            [planned for planned, _ in found],
-            _best([point for _, point in found], args.measure),
+            [planned for planned, _ in computed],
+            _best([point for _, point in computed], args.measure),
             analysis.reference_fingerprint,
         )
         say(f"refining: {len(more)} more points")
-        found += _run(analysis, more, args.predictive, extra)
-    if not found:
+        computed += _run(analysis, more, args.predictive, extra)
+    if not computed:
         raise FitError("No point of the map could be computed.")
-    shown = sorted((point for _, point in found), key=lambda p: (keys.index(p["mechanism"]), p["epsilon"]))
+    shown = sorted((point for _, point in computed), key=lambda p: (keys.index(p["mechanism"]), p["epsilon"]))
     best = _best(shown, args.measure)
     others = run_rivals(args, analysis, shown, say)
     if args.format == "json":
@@ -126,7 +126,7 @@ def _run(
     analysis: Analysis, points: list[Planned], predictive: int, extra: tuple[float, ...]
 ) -> list[tuple[Planned, dict[str, Any]]]:
     """Compute points; one bad corner of the grid does not lose the others."""
-    found = []
+    computed = []
     for i, planned in enumerate(points, start=1):
         changes = planned.settings.model_dump(include={*planned.knobs, "match_epsilon"})
         said = f"{i} of {len(points)}: {planned.mechanism}, {knobs_text(planned.knobs)}"
@@ -135,9 +135,9 @@ def _run(
         except (InputError, FitError) as error:
             say(f"{said}: {error}")
             continue
-        found.append((planned, point.summary()))
+        computed.append((planned, point.summary()))
         say(said)
-    return found
+    return computed
 
 
 def _best(points: list[dict[str, Any]], measure: str) -> list[bool]:

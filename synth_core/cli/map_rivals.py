@@ -75,18 +75,18 @@ def run_rivals(
             "The map has no point with a strict guarantee, hence no ε for rivals: add a strict mechanism, such as "
             "--mechanism anchored."
         )
-    found = []
+    summaries = []
     asked = planned(list(dict.fromkeys(args.rival)), epsilons, settings, args.replicates, args.budget, edges)
     for i, each in enumerate(asked, start=1):
         at = "" if each.asked.epsilon is None else f" at ε = {each.asked.epsilon:g}"
         said = f"{i} of {len(asked)}: {each.asked.label}{at}, seed {each.asked.seed}"
         try:
-            found.append(summary_of(run_for_map(analysis, each), each))
+            summaries.append(summary_of(run_for_map(analysis, each), each))
         except (InputError, FitError) as error:
             say(f"{said}: {error}")
             continue
         say(said)
-    return bands_of(found)
+    return bands_of(summaries)
 
 
 def as_json(others: list[RivalBand], measure: str) -> dict[str, Any]:

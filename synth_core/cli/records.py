@@ -195,37 +195,37 @@ def _rows(result: RecordsResult) -> list[list[str]]:
     """The joint row, and one for each part."""
     mark = " !" if result.problems else ""
     joint = [result.mechanism, f"{result.lipschitz_bound:.3f}", f"{result.epsilon:.3f}{mark}"]
-    found = result.measures
+    measures = result.measures
     joint += [
         result.guarantee.label,
-        f"{found.k_marginal:.0f}",
-        f"{found.pmse_ratio:.2f}",
-        f"{found.association:.3f}",
+        f"{measures.k_marginal:.0f}",
+        f"{measures.pmse_ratio:.2f}",
+        f"{measures.association:.3f}",
     ]
     joint += ["", "", "", f"{result.seconds:.2f}"]
     return [joint, *(_part_row(part) for part in result.parts)]
 
 
-def _of_number(found: NumberMeasures) -> str:
+def _of_number(number: NumberMeasures) -> str:
     """Percentiles and the regression of a number in words."""
     errors = ", ".join(
         f"{statistic_words(each.name)} {each.relative_error:+.1%}"
-        for each in found.statistics
+        for each in number.statistics
         if each.confidential
     )
-    said = f"{found.name}: {errors}."
-    if found.overlap is None or found.meeting is None:
+    said = f"{number.name}: {errors}."
+    if number.overlap is None or number.meeting is None:
         return said
     return (
-        f"{said} Regression on all other columns: {round(found.meeting * found.n_coefficients)} of "
-        f"{found.n_coefficients} intervals meet, their mean overlap is {found.overlap:.2f}."
+        f"{said} Regression on all other columns: {round(number.meeting * number.n_coefficients)} of "
+        f"{number.n_coefficients} intervals meet, their mean overlap is {number.overlap:.2f}."
     )
 
 
-def _of_disclosure(found: tuple[AttributeDisclosure, ...]) -> str:
+def _of_disclosure(disclosures: tuple[AttributeDisclosure, ...]) -> str:
     """What an intruder learns, in words."""
-    guessed = ", ".join(f"{each.target} {each.cap:.0%} ({each.baseline:.0%})" for each in found)
-    certain = ", ".join(f"{each.target} {each.disco:.1%}" for each in found)
+    guessed = ", ".join(f"{each.target} {each.cap:.0%} ({each.baseline:.0%})" for each in disclosures)
+    certain = ", ".join(f"{each.target} {each.disco:.1%}" for each in disclosures)
     return (
         f"Who knows the predictors of a record and takes a synthetic record that has them is right in {guessed}, in "
         f"parentheses from the shares alone. Told by all such synthetic records, and rightly: {certain} of the "
@@ -234,16 +234,16 @@ def _of_disclosure(found: tuple[AttributeDisclosure, ...]) -> str:
 
 
 def _part_row(part: PartResult) -> list[str]:
-    found = part.result
+    result = part.result
     return [
         f"  {part.part.name}",
         f"{part.bounds.lipschitz_bound:.3f}",
-        f"{found.epsilon:.3f}{' !' if found.problems else ''}",
+        f"{result.epsilon:.3f}{' !' if result.problems else ''}",
         *[""] * 4,
         f"{part.distance:.4f}",
-        f"{found.n_zero_weight:,}",
-        f"{found.n_censored:,}",
-        "cached" if found.cached else f"{found.seconds:.2f}",
+        f"{result.n_zero_weight:,}",
+        f"{result.n_censored:,}",
+        "cached" if result.cached else f"{result.seconds:.2f}",
     ]
 
 

@@ -48,15 +48,15 @@ def edges_by_name(texts: list[str]) -> dict[str, tuple[float, ...]]:
     >>> edges_by_name(["pay=0,10,20"])
     {'pay': (0.0, 10.0, 20.0)}
     """
-    found: dict[str, tuple[float, ...]] = {}
+    edges_of: dict[str, tuple[float, ...]] = {}
     for text in texts:
         name, _, edges = text.partition("=")
-        if name in found:
+        if name in edges_of:
             raise InputError(f"--edges names '{name}' twice.")
         if not edges:
             raise InputError(f"--edges takes NAME=EDGE,EDGE,… (given: {text}).")
-        found[name] = read_edges(edges)
-    return found
+        edges_of[name] = read_edges(edges)
+    return edges_of
 
 
 def study_from(args: argparse.Namespace) -> RivalStudy:

@@ -70,20 +70,20 @@ def _reading(annotation: Any) -> dict[str, Any]:
 
 def given_settings(args: argparse.Namespace) -> dict[str, Any]:
     """The settings that were given, files read."""
-    found = {
+    given = {
         name: value for name in Settings.model_fields if (value := getattr(args, name, None)) is not None
     }
-    found = {name: tuple(value) if isinstance(value, list) else value for name, value in found.items()}
-    if "brackets" in found:
-        found["brackets"] = _read_brackets(found["brackets"])
-    if found.get("anchor", "").startswith("values:"):
-        found["anchor_values"] = read_anchor_values(_existing(found["anchor"].removeprefix("values:")))
-        found["anchor"] = "values"
-    if "program" in found:
-        if "model" in found:
+    given = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+    if "brackets" in given:
+        given["brackets"] = _read_brackets(given["brackets"])
+    if given.get("anchor", "").startswith("values:"):
+        given["anchor_values"] = read_anchor_values(_existing(given["anchor"].removeprefix("values:")))
+        given["anchor"] = "values"
+    if "program" in given:
+        if "model" in given:
             raise InputError("Give --model or --program, not both.")
-        found |= {"model": OwnProgram.name, "program": read_program(found["program"])}
-    return found
+        given |= {"model": OwnProgram.name, "program": read_program(given["program"])}
+    return given
 
 
 def settings_from(args: argparse.Namespace, data: str, leave_out: Collection[str] = ()) -> Settings:

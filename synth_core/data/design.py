@@ -116,10 +116,10 @@ def _predictor(table: Table, name: str, as_category: bool) -> pd.Series:
             )
         series = series.astype("object").where(series.notna(), None).astype("category")
         for level in series.cat.categories:
-            if found := unseen(str(level)):
+            if character := unseen(str(level)):
                 raise InputError(
-                    f"Predictor '{name}' has a category with a character that cannot be seen ({found}, first in row "
-                    f"{int(np.argmax(series == level)) + 1:,}). Correct it, or leave the column out."
+                    f"Predictor '{name}' has a category with a character that cannot be seen ({character}, first in "
+                    f"row {int(np.argmax(series == level)) + 1:,}). Correct it, or leave the column out."
                 )
     else:
         check_exact(series, name)

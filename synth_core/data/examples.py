@@ -155,7 +155,7 @@ def half_of(table: Table, which: int) -> Table:
 
 def other_half(table: Table) -> Table | None:
     """The half of a fixed example that `table` is not; None if it is no such half."""
-    found = re.fullmatch(r"example:(\w+), half ([12])", table.name)
-    if found is None or table.confidential or EXAMPLES[found[1]].simulate is not None:
+    match = re.fullmatch(r"example:(\w+), half ([12])", table.name)
+    if match is None or table.confidential or EXAMPLES[match[1]].simulate is not None:
         return None
-    return half_of(load_example(found[1]), 3 - int(found[2]))
+    return half_of(load_example(match[1]), 3 - int(match[2]))

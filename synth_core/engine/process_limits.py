@@ -62,12 +62,12 @@ def reason(error: str, console: Path | None = None) -> str | None:
     text = error
     for path in () if console is None else console.glob("*.txt"):
         text += path.read_text(errors="replace")[-(2**20) :]
-    found = _STATUS.search(text)
-    if found is None:
+    match = _STATUS.search(text)
+    if match is None:
         return None
     if "out of memory" in text or "bad_alloc" in text or "Cannot allocate memory" in text:
         return f"it asked for more than {limits.OWN_MEMORY_MB / 1024:g} GiB of memory"
-    status = int(found[1])
+    status = int(match[1])
     number = status - 128 if status > 128 else -status
     if number == 24:
         return f"it used more than {_seconds.get():,} seconds of processor time"

@@ -81,20 +81,20 @@ class Diagnostics:
     @property
     def problems(self) -> tuple[str, ...]:
         """What is wrong, in words; empty for a fit that may be used unmarked."""
-        found = []
+        problems = []
         if not self.rhat <= self.max_rhat:
             shown = np.ceil(1000 * self.rhat) / 1000  # 1.0103 must not read as 1.010
-            found.append(f"R-hat is {shown:.3f} (at most {self.max_rhat:g} is asked)")
+            problems.append(f"R-hat is {shown:.3f} (at most {self.max_rhat:g} is asked)")
         needed = limits.MIN_ESS_PER_CHAIN * self.chains
         lowest = min(self.ess_bulk, self.ess_tail)
         if not lowest >= needed:
-            found.append(f"effective sample size is {np.floor(lowest):.0f} (at least {needed} is asked)")
+            problems.append(f"effective sample size is {np.floor(lowest):.0f} (at least {needed} is asked)")
         if self.divergences > limits.MAX_DIVERGENCE_SHARE * self.draws:
-            found.append(
+            problems.append(
                 f"{self.divergences} divergent transitions (more draws do not help; a smaller prior scale, fewer "
                 "predictors or another model may)"
             )
-        return tuple(found)
+        return tuple(problems)
 
 
 @dataclass(frozen=True)
@@ -233,11 +233,14 @@ def _restart_of(fit: Any, sampler: Sampler, names: tuple[str, ...]) -> dict[str,
     """Where a later fit may start: the last draws of every chain, metric and step size."""
     last = [(chain + 1) * sampler.draws - 1 for chain in range(sampler.chains)]
     known = fit.metadata.stan_vars  # a variable without elements is not written
-    found = {
+    restart = {
         name: fit.stan_variable(name)[last] if name in known else np.empty((sampler.chains, 0))
         for name in names
     }
-    return found | {"inv_metric": np.mean(fit.metric, axis=0), "step_size": np.array(np.mean(fit.step_size))}
+    return restart | {
+        "inv_metric": np.mean(fit.metric, axis=0),
+        "step_size": np.array(np.mean(fit.step_size)),
+    }
 
 
 def _started(start: Start | None, chains: int) -> dict[str, Any]:

@@ -35,8 +35,8 @@ def require_whole(files: list[str]) -> None:
 
 def _return_codes(text: str) -> list[int]:
     """The return code of every chain, from cmdstanpy's message; a negative one is the signal that ended it."""
-    found = re.search(r"retcodes=\[([-\d, ]*)\]", text)
-    return [int(code) for code in found[1].split(",")] if found and found[1].strip() else []
+    match = re.search(r"retcodes=\[([-\d, ]*)\]", text)
+    return [int(code) for code in match[1].split(",")] if match and match[1].strip() else []
 
 
 def was_killed(text: str) -> bool:

@@ -39,7 +39,7 @@ def shares_figure(
     traces = [_bars(first, "confidential", "Confidential", GREY)]
     rows = [["Confidential", *(f"{100 * each['confidential']:.2f}" for each in first)]]
     if other is not None:
-        for before in other.found.values():
+        for before in other.summaries.values():
             name = before["mechanism"]
             label = labels.get(name) or find_mechanism(name).label
             traces.append(

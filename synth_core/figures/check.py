@@ -25,8 +25,8 @@ Check = dict[str, Any]
 
 def check_figures(check: Check, outcome: str, category: str | None) -> list[Figure]:
     """The figures in reading order; the last only with a category."""
-    found = [shares_figure(check, outcome), distribution_figure(check, outcome), residuals_figure(check)]
-    return [*found, groups_figure(check, category)] if category else found
+    figures = [shares_figure(check, outcome), distribution_figure(check, outcome), residuals_figure(check)]
+    return [*figures, groups_figure(check, category)] if category else figures
 
 
 def shares_figure(check: Check, outcome: str) -> Figure:

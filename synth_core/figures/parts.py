@@ -33,13 +33,13 @@ class Other:
     ----------
     name, now : str
         Of that choice, and of the present one, as the legend says them.
-    found : dict
+    summaries : dict
         Its summaries by mechanism.
     """
 
     name: str
     now: str
-    found: Mapping[str, Summary]
+    summaries: Mapping[str, Summary]
 
 
 def opacity(summary: Summary) -> float:

@@ -34,7 +34,7 @@ def _violins(
         name = s["mechanism"]
         look, now = color(name), "" if other is None else other.now
         named = known(labels[name], now, name)
-        before = None if other is None else other.found.get(name)
+        before = None if other is None else other.summaries.get(name)
         density = s["privacy"][what]["density"]
         traces.append(violin(i, density, look, hover[name], opacity=opacity(s), **named))
         if other is not None and before is not None and before["privacy"] is not None:
@@ -93,7 +93,7 @@ def bounds_figure(
                 **known(labels[name], "", name, legend=False),
             )
         )
-        before = None if other is None else other.found.get(name)
+        before = None if other is None else other.summaries.get(name)
         if other is not None and before is not None and before["lipschitz_bound"] is not None:
             tops.append(before["lipschitz_bound"])
             traces.append(
@@ -150,7 +150,7 @@ def weights_figure(summaries: list[Summary], labels: dict[str, str], other: Othe
                 **known(labels[name], "", name, legend=False),
             )
         )
-        before = None if other is None else other.found.get(name)
+        before = None if other is None else other.summaries.get(name)
         if other is not None and before is not None and before["privacy"] is not None:
             some = before["privacy"]["scatter"]
             traces.append(

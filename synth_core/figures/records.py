@@ -40,7 +40,7 @@ def record_results(
     """One row a mechanism, with a row for each of its variables beneath."""
     rows = []
     for s in summaries:
-        found = s["measures"]
+        measures = s["measures"]
         worst = max(s["parts"], key=lambda part: part["distance"])
         rows.append(
             row_head(s, labels)
@@ -52,11 +52,11 @@ def record_results(
                 "parts": [_part(part) for part in s["parts"]],
                 "cells": {
                     "epsilon": cell(epsilon_text(s), s["epsilon"]),
-                    "sample": cell(f"{100 * found['sample_share']:.1f} %", -found["sample_share"]),
+                    "sample": cell(f"{100 * measures['sample_share']:.1f} %", -measures["sample_share"]),
                     "gap": cell(f"{100 * worst['distance']:.1f} points ({worst['name']})", worst["distance"]),
-                    "associations": cell(f"{found['association']:.3f}", found["association"]),
-                    "pmse": cell(f"{found['pmse_ratio']:.1f}", found["pmse_ratio"]),
-                    "k_marginal": cell(f"{found['k_marginal']:.0f}", -found["k_marginal"]),
+                    "associations": cell(f"{measures['association']:.3f}", measures["association"]),
+                    "pmse": cell(f"{measures['pmse_ratio']:.1f}", measures["pmse_ratio"]),
+                    "k_marginal": cell(f"{measures['k_marginal']:.0f}", -measures["k_marginal"]),
                     "delta": cell(f"{s['lipschitz_bound']:.2f}", s["lipschitz_bound"]),
                 },
             }
@@ -150,15 +150,15 @@ def associations_figure(summaries: list[Summary], labels: dict[str, str]) -> Fig
     pairs.reverse()  # plotly counts from below
     names = [f"{shown(a)} and {shown(b)}" for a, b in pairs]
     traces, rows = [], []
-    for s, found in zip(summaries, off, strict=True):
+    for s, differences in zip(summaries, off, strict=True):
         label = labels[s["mechanism"]]
         traces.append(
             scatter(
-                [found.get(pair) for pair in pairs],
+                [differences.get(pair) for pair in pairs],
                 list(range(len(pairs))),
                 "markers",
                 [
-                    f"{label}<br>{name}: off by {found.get(p, 0.0):.3f}"
+                    f"{label}<br>{name}: off by {differences.get(p, 0.0):.3f}"
                     for p, name in zip(pairs, names, strict=True)
                 ],
                 marker={"color": color(s["mechanism"]), "size": 9},
@@ -166,7 +166,8 @@ def associations_figure(summaries: list[Summary], labels: dict[str, str]) -> Fig
                 **known(label, "", s["mechanism"]),
             )
         )
-        rows += [[f"{a} and {b}", label, f"{found[a, b]:.4f}"] for a, b in reversed(pairs) if (a, b) in found]
+        listed = [pair for pair in reversed(pairs) if pair in differences]
+        rows += [[f"{a} and {b}", label, f"{differences[a, b]:.4f}"] for a, b in listed]
     word = RECORD_FIGURES["associations"]
     return figure(
         "associations",

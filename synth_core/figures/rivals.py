@@ -131,7 +131,7 @@ def rival_rows(bands: Sequence[RivalBand], measure: str) -> list[list[str]]:
 
 def rivals_alt(bands: Sequence[RivalBand], measure: str) -> list[str]:
     """Each rival in a part of a sentence, for those who do not see the picture."""
-    found = []
+    sentences = []
     for who in dict.fromkeys(band.who for band in bands):
         mine = [band for band in bands if band.who == who]
         values = ", ".join(
@@ -139,5 +139,5 @@ def rivals_alt(bands: Sequence[RivalBand], measure: str) -> list[str]:
             + f"error {value_text(measure, band.mean[measure])}"
             for band in mine
         )
-        found.append(f"{mine[0].label}, not ours ({mine[0].guarantee}): {values}")
-    return found
+        sentences.append(f"{mine[0].label}, not ours ({mine[0].guarantee}): {values}")
+    return sentences

@@ -59,7 +59,7 @@ def ecdf_figure(
     traces: list[dict[str, Any]] = []
     rows = []
     if other is not None:  # behind all others
-        for before in other.found.values():
+        for before in other.summaries.values():
             label = labels.get(before["mechanism"]) or find_mechanism(before["mechanism"]).label
             behind = {"dash": "dot", "width": 1.5}
             traces.append(_curve(before, label, other.name, line=behind, opacity=FAINT_OTHER))
@@ -217,7 +217,7 @@ def errors_figure(
             )
         )
         marks.append(traces[-1])
-        before = None if other is None else other.found.get(name)
+        before = None if other is None else other.summaries.get(name)
         if other is not None and before is not None:
             traces.append(_before(before, labels[name], other.name, y))
     layout = {

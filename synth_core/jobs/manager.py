@@ -141,8 +141,8 @@ class JobManager:
         new = {
             t.key: kept[t.spec["kind"]] for t in tasks if t.spec["kind"] in kept and t.key not in self._jobs
         }
-        found = {key: stored_summary(results_cache(), key, alone) for key, alone in new.items()}
-        return {key: summary for key, summary in found.items() if summary is not None}
+        summaries = {key: stored_summary(results_cache(), key, alone) for key, alone in new.items()}
+        return {key: summary for key, summary in summaries.items() if summary is not None}
 
     def _drop_unwanted(self) -> None:
         wanted = set().union(*self._wanted.values())

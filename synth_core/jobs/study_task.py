@@ -89,7 +89,7 @@ def _violins(outcome: StudyOutcome) -> dict[str, list[dict[str, Any]]]:
     return {
         measure: [
             {"case": v.case, "label": v.label, "density": density(v.values), "five": five_numbers(v.values)}
-            for v in found
+            for v in panel
         ]
-        for measure, found in panels(outcome).items()
+        for measure, panel in panels(outcome).items()
     }

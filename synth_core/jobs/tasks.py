@@ -90,8 +90,8 @@ class Job:
 
     def _read(self, name: str) -> dict[str, Any] | None:
         try:
-            found: dict[str, Any] = json.loads((self.directory / name).read_text())
-            return found
+            content: dict[str, Any] = json.loads((self.directory / name).read_text())
+            return content
         except (OSError, ValueError):
             return None
 

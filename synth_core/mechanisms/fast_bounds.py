@@ -176,14 +176,14 @@ def _largest_by_draw(
     highest, lowest : arrays of shape (n_active,)
         Extremes over the draws of each record's term.
     """
-    found = np.full(n_draws, start)
+    largest = np.full(n_draws, start)
     slack = ROUNDING * max(float(np.abs(highest).max()), float(np.abs(lowest).max()))
     together = min(TOGETHER, len(highest))
     threshold = min(lowest.max() - slack, np.partition(highest, -together)[-together])
     candidates = np.flatnonzero(highest >= threshold)
     candidates = candidates[np.argsort(-highest[candidates], kind="stable")]
     for block in np.array_split(candidates, max(1, len(candidates) // max(step, together))):
-        if highest[block[0]] < found.min() - slack:  # no later one is larger, at any draw
+        if highest[block[0]] < largest.min() - slack:  # no later one is larger, at any draw
             break
-        np.maximum(found, terms(block).max(axis=1), out=found)
-    return found
+        np.maximum(largest, terms(block).max(axis=1), out=largest)
+    return largest

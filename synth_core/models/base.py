@@ -55,12 +55,12 @@ class Records:
     @cached_property
     def digest(self) -> str:
         """A digest of every value in the order of the records: what a fit's key knows of the table."""
-        found = hashlib.sha256(repr(self.design.shape).encode())
+        digest = hashlib.sha256(repr(self.design.shape).encode())
         for array in (self.outcome, self.design):
-            found.update(np.ascontiguousarray(array).view(np.uint8).data)
+            digest.update(np.ascontiguousarray(array).view(np.uint8).data)
         if self.steps is not None:
-            found.update(self.steps.tobytes())
-        return found.hexdigest()
+            digest.update(self.steps.tobytes())
+        return digest.hexdigest()
 
     @cached_property
     def distinct_design(self) -> tuple[Array, NDArray[np.int64]]:

@@ -63,10 +63,10 @@ class ClampedBeta:
         if not len(self.count):
             return at, self._factor(at)
         at = self._climb(at)
-        found = self._factor(at)
+        factor = self._factor(at)
         for _ in range(ROUNDS):
-            found = self._refactored(at, found)
-        return at, found
+            factor = self._refactored(at, factor)
+        return at, factor
 
     def density(self, at: Array) -> float:
         """Up to a constant, in nats; with the Jacobian of both coordinates."""
@@ -91,11 +91,11 @@ class ClampedBeta:
             share, gain = min(1.0, 2.0 / max(float(np.abs(step).max()), 1e-9)), 0.0
             while gain <= 0 and share > LEAST_SHARE:
                 there = here + share * step
-                found = self.density(there)
-                gain, share = found - density, share / 2
+                value = self.density(there)
+                gain, share = value - density, share / 2
             if not gain > LEAST_GAIN:
                 break
-            here, density = there, found
+            here, density = there, value
         return here
 
     def _factor(self, at: Array) -> Array:
@@ -114,9 +114,13 @@ class ClampedBeta:
     def coefficients(self, at: Array) -> Array:
         """(a - 1, b - 1, -log B(a, b)), of shape (..., 3), at points of shape (..., 2)."""
         a, b = self._shapes(at)
-        found = np.empty((*at.shape[:-1], 3))
-        found[..., 0], found[..., 1], found[..., 2] = a - 1.0, b - 1.0, -scipy.special.betaln(a, b)
-        return found
+        coefficients = np.empty((*at.shape[:-1], 3))
+        coefficients[..., 0], coefficients[..., 1], coefficients[..., 2] = (
+            a - 1.0,
+            b - 1.0,
+            -scipy.special.betaln(a, b),
+        )
+        return coefficients
 
     def settled(self, center: Array, basis: Array) -> tuple[NDArray[np.bool_], dict[str, Any]]:
         """The terms that may change sides in a box of coefficients around the centre, and the sums of the others.

@@ -62,13 +62,13 @@ class Bracketed(OrderedLogit):
     def log_within(self) -> Array:
         """Log density of each record's value within its bracket, of shape (n_records,)."""
         low, high, x = self.edges[self.code], self.edges[self.code + 1], self.records.outcome
-        found = np.zeros(len(x))
+        log_density = np.zeros(len(x))
         wide = high > low
         log = wide & (low > 0)
         plain = wide & ~log
-        found[plain] = -np.log(high[plain] - low[plain])
-        found[log] = -np.log(x[log]) - np.log(np.log(high[log] / low[log]))
-        return np.where(wide, found + np.log(self.options.unit), 0.0)
+        log_density[plain] = -np.log(high[plain] - low[plain])
+        log_density[log] = -np.log(x[log]) - np.log(np.log(high[log] / low[log]))
+        return np.where(wide, log_density + np.log(self.options.unit), 0.0)
 
     def cdf(self, draws: Draws, values: Array, rows: Rows) -> Array:
         return self._upto(draws, values, rows, True)
@@ -129,7 +129,7 @@ def codes_of(edges: Array, values: Array) -> NDArray[np.int64]:
 def values_within(edges: Array, codes: NDArray[np.int64], share: Array) -> Array:
     """The value of each bracket below which a share of it lies: above 0 by a uniform logarithm, else uniform."""
     low, high = edges[codes], edges[codes + 1]
-    found = low + share * (high - low)
+    values = low + share * (high - low)
     log = low > 0
-    found[log] = low[log] * (high[log] / low[log]) ** share[log]
-    return np.clip(found, low, high)
+    values[log] = low[log] * (high[log] / low[log]) ** share[log]
+    return np.clip(values, low, high)

@@ -126,11 +126,11 @@ def ascend(
 
 def category_contrasts(n_categories: int) -> Array:
     """Orthonormal columns that each sum to 0, of shape (n_categories, n_categories - 1) (Helmert)."""
-    found = np.zeros((n_categories, n_categories - 1))
+    contrasts = np.zeros((n_categories, n_categories - 1))
     for j in range(1, n_categories):
-        found[:j, j - 1], found[j, j - 1] = 1.0, -j
-        found[: j + 1, j - 1] /= np.sqrt(j * (j + 1))
-    return found
+        contrasts[:j, j - 1], contrasts[j, j - 1] = 1.0, -j
+        contrasts[: j + 1, j - 1] /= np.sqrt(j * (j + 1))
+    return contrasts
 
 
 def penalised_shares(rows: Array, counts: Array, scale: Array) -> tuple[Array, Array]:
@@ -167,12 +167,12 @@ def penalised_shares(rows: Array, counts: Array, scale: Array) -> tuple[Array, A
 def _information(rows: Array, total: Array, mean: Array, product: Array, contrasts: Array) -> Array:
     """Information about gamma: for contrasts a and b the rows, weighted by the covariance of a and b."""
     k, free = rows.shape[1], contrasts.shape[1]
-    found = np.empty((free, k, free, k))
+    information = np.empty((free, k, free, k))
     for a in range(free):
         for b in range(a + 1):
             weight = total * (product[:, :, a] @ contrasts[:, b] - mean[:, a] * mean[:, b])
-            found[a, :, b, :] = found[b, :, a, :] = (rows * weight[:, None]).T @ rows
-    return found.reshape(free * k, free * k)
+            information[a, :, b, :] = information[b, :, a, :] = (rows * weight[:, None]).T @ rows
+    return information.reshape(free * k, free * k)
 
 
 def _penalty(k: int, slope_scale: float) -> Array:

@@ -49,7 +49,7 @@ def quadrature_rows(cell: Index, x: Array, weight: Array, slope: float) -> tuple
     low, high = x[start], x[start + size - 1]
     needed = nodes_needed(slope * (high - low) / 2)
     kept = np.repeat(needed >= size, size)
-    found = [(cell[kept], x[kept], weight[kept])]
+    parts = [(cell[kept], x[kept], weight[kept])]
     for q in np.unique(needed[needed < size]):
         some = (needed == q) & (needed < size)
         rows = np.repeat(some, size)
@@ -57,8 +57,8 @@ def quadrature_rows(cell: Index, x: Array, weight: Array, slope: float) -> tuple
         of = np.repeat(np.arange(some.sum()), size[some])
         place, share, total = _rules((x[rows] - middle[of]) / half[of], weight[rows], size[some], int(q))
         nodes = middle[:, None] + half[:, None] * place
-        found.append((np.repeat(cell[start[some]], q), nodes.ravel(), (total[:, None] * share).ravel()))
-    cell, x, weight = (np.concatenate(each) for each in zip(*found, strict=True))
+        parts.append((np.repeat(cell[start[some]], q), nodes.ravel(), (total[:, None] * share).ravel()))
+    cell, x, weight = (np.concatenate(each) for each in zip(*parts, strict=True))
     order = np.argsort(cell, kind="stable")
     return cell[order], x[order], weight[order]
 

@@ -154,11 +154,11 @@ class Lognormal(Model):
             basis = factor_of_covariance(sums.gram, sigma, beta_scale)
             return center, basis, float(np.log(sigma)), spread_of_log_sigma(sums.weight)
         density = self._density(unclamped, level, beta_scale, weights, censoring)
-        found = density.climb(center, sigma)
-        if density.share_inside(found) < MANY_MODES:
-            found = density.search(center, sigma, np.random.default_rng(0))
-        basis, spread = density.scale(found)
-        return found.beta, basis, float(np.log(found.sigma)), spread
+        mode = density.climb(center, sigma)
+        if density.share_inside(mode) < MANY_MODES:
+            mode = density.search(center, sigma, np.random.default_rng(0))
+        basis, spread = density.scale(mode)
+        return mode.beta, basis, float(np.log(mode.sigma)), spread
 
     def _density(
         self,
@@ -204,9 +204,9 @@ class Lognormal(Model):
         estimate = _least_squares([*unclamped, (self, weights)], level, beta_scale)
         inits = []
         for chain in range(fit.chains):
-            found = density.search(*estimate, np.random.default_rng(chain))
-            u = scipy.linalg.solve_triangular(data["basis"], found.beta - center, lower=True)
-            s = (np.log(found.sigma) - log_sigma) / data["log_sigma_scale"]
+            mode = density.search(*estimate, np.random.default_rng(chain))
+            u = scipy.linalg.solve_triangular(data["basis"], mode.beta - center, lower=True)
+            s = (np.log(mode.sigma) - log_sigma) / data["log_sigma_scale"]
             rng = np.random.default_rng([fit.seed, 43, chain])
             apart = [rng.uniform(-2, 2, size) for size in (len(u), None, data["zero_k"])]  # as Stan's own
             inits.append({"u": u + apart[0], "s": s + apart[1], "v": apart[2]})

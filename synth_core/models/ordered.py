@@ -137,11 +137,11 @@ class OrderedLogit(OfCategories):
         cut_above, cut_below, gap = self._ends(draws["log_share"])
         above = (cut_above[place] - location[index]) * scale
         below = (cut_below[place] - location[index]) * scale
-        found = log_interval(above, below, gap[place] * scale)
+        log_lik = log_interval(above, below, gap[place] * scale)
         if self.point_mass_category is not None:
             logit = np.where(place == 0, 1.0, -1.0)[:, None] * apart[0][index]
-            found += np.minimum(logit, 0.0) - np.log1p(np.exp(-np.abs(logit)))
-        return found.T + self.log_within[rows]
+            log_lik += np.minimum(logit, 0.0) - np.log1p(np.exp(-np.abs(logit)))
+        return log_lik.T + self.log_within[rows]
 
     def _ends(self, log_share: Array) -> tuple[Array, ...]:
         """Cuts above and below each category and what lies between, of shape (1 + n_ordered, n_draws).
@@ -161,12 +161,12 @@ class OrderedLogit(OfCategories):
         location, index = self.records.linear_predictor(draws["beta"], rows)
         scale = np.exp(-self.records.linear_predictor(draws["delta"], rows)[0])[:, None]
         at = (cut[:, :, None] - location[:, None]) * scale
-        found = log_shares(at, gap[:, :, None] * scale)
+        shares = log_shares(at, gap[:, :, None] * scale)
         if self.point_mass_category is not None:
             logit = self.records.linear_predictor(draws["gamma"], rows)[0]
-            found += scipy.special.log_expit(-logit)[:, None]
-            found = np.insert(found, self.point_mass_category, scipy.special.log_expit(logit), axis=1)
-        return found, index
+            shares += scipy.special.log_expit(-logit)[:, None]
+            shares = np.insert(shares, self.point_mass_category, scipy.special.log_expit(logit), axis=1)
+        return shares, index
 
     def guess(self, typical: float, spread: float, zeros: float) -> Draws:
         """All categories alike: nobody need guess more."""

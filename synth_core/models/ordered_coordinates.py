@@ -37,12 +37,12 @@ def gaps(log_share: Array) -> tuple[Array, Array]:
 
 def log_shares(cut: Array, gap: Array) -> Array:
     """What `gaps` was made of, of shape (n_draws, n_categories, ...), from arrays with cuts as their second axis."""
-    found = np.zeros((len(cut), cut.shape[1] + 1, *cut.shape[2:]))
-    found[:, :-1] += scipy.special.log_expit(cut)
-    found[:, 1:] += scipy.special.log_expit(-cut)
+    shares = np.zeros((len(cut), cut.shape[1] + 1, *cut.shape[2:]))
+    shares[:, :-1] += scipy.special.log_expit(cut)
+    shares[:, 1:] += scipy.special.log_expit(-cut)
     with np.errstate(divide="ignore"):
-        found[:, 1:-1] += np.log(-np.expm1(-gap))
-    return found
+        shares[:, 1:-1] += np.log(-np.expm1(-gap))
+    return shares
 
 
 def log_interval(above: Array, below: Array, apart: Array) -> Array:

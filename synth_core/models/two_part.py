@@ -99,14 +99,14 @@ class TwoPart(Lognormal):
         return zero * ((lower <= 0) & (upper >= 0)) + other * mass
 
     def guess(self, typical: float, spread: float, zeros: float) -> Draws:
-        found = super().guess(typical, spread, zeros)
+        draws = super().guess(typical, spread, zeros)
         if self.zero_part is None:
-            return found
-        return found | {"gamma": self._first_column(scipy.special.logit(np.array([zeros])))}
+            return draws
+        return draws | {"gamma": self._first_column(scipy.special.logit(np.array([zeros])))}
 
     def guess_edges(self, typical: float, spread: float) -> tuple[float, ...]:
-        found = super().guess_edges(typical, spread)
-        return found if self.zero_part is None else with_zero_alone(found)
+        edges = super().guess_edges(typical, spread)
+        return edges if self.zero_part is None else with_zero_alone(edges)
 
     def from_uniform(self, draw: Draws, uniform: Array) -> Array:
         if self.zero_part is None:

@@ -44,8 +44,8 @@ def check_words(text: str) -> str:
 
 def check_seen(text: str) -> str:
     """The name of a column, or a category: whatever a table may have; raises ValueError."""
-    if found := unseen(text):
-        raise ValueError(f"must not hold a character that cannot be seen ({found})")
+    if characters := unseen(text):
+        raise ValueError(f"must not hold a character that cannot be seen ({characters})")
     return text
 
 

@@ -141,19 +141,19 @@ class RunStore:
 
     def describe(self, run: str, name: str | None = None, note: str | None = None) -> None:
         """Give a run a name, or a note."""
-        found = self.find(run)
+        known = self.find(run)
         for column, text in (("name", name), ("note", note)):
             if text is not None:
                 if text:
                     words(text, f"The {column}")
                 with transaction(self._db):
-                    self._db.execute(f"UPDATE runs SET {column} = ? WHERE id = ?", (text[:200], found.id))
+                    self._db.execute(f"UPDATE runs SET {column} = ? WHERE id = ?", (text[:200], known.id))
 
     def delete(self, run: str) -> None:
         """Forget a run. What was released from it stays in the ledger."""
-        found = self.find(run)
+        known = self.find(run)
         with transaction(self._db):
-            self._db.execute("DELETE FROM runs WHERE id = ?", (found.id,))
+            self._db.execute("DELETE FROM runs WHERE id = ?", (known.id,))
 
 
 def _checksum(row: Any) -> str:

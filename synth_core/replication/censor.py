@@ -253,8 +253,8 @@ def _local_to_global(of: Any) -> list[Row]:
     for epsilon in EPSILONS:
         for name in ("Weighted", "Weighted-e", "Censor_w", "Censor_uw"):
             values = of(name, "lipschitz_bound", None if name == "Weighted" else epsilon)
-            found = exceedance(values, epsilon / 2)
-            rows.append(shown(f"δ: Δ of {name} above {epsilon / 2:g}", found.said(2)))
+            exceeded = exceedance(values, epsilon / 2)
+            rows.append(shown(f"δ: Δ of {name} above {epsilon / 2:g}", exceeded.said(2)))
         kept = safety(of("Weighted-e", "lipschitz_bound", epsilon), ROWS)
         rows.append(shown(f"Global ε from Weighted-e, ε = {epsilon}, s = {kept.factor:g}", kept.said))
     return rows

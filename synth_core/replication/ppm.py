@@ -65,19 +65,19 @@ def conjugate(outcome: StudyOutcome, n: int) -> tuple[np.ndarray, np.ndarray]:
     -------
     Delta, and the posterior mean of mu; arrays of shape (3, R)
     """
-    case, found = outcome.study.case(key(n)), np.empty((3, outcome.replicates))
-    means = np.empty_like(found)
+    case, deltas = outcome.study.case(key(n)), np.empty((3, outcome.replicates))
+    means = np.empty_like(deltas)
     for r in range(outcome.replicates):
         x = simulate(case, outcome.seed, r)["x"].to_numpy(float)
         rng = np.random.default_rng([outcome.seed, n, r])
         f = _gamma_bounds(x, np.ones(n), rng)
         weighted = likelihood_weights(f)
         cut = truncate(weighted, f, M)
-        found[0, r] = f.max()
-        found[1, r] = (weighted * _gamma_bounds(x, weighted, rng)).max()
-        found[2, r] = (cut * _gamma_bounds(x, cut, rng)).max()
+        deltas[0, r] = f.max()
+        deltas[1, r] = (weighted * _gamma_bounds(x, weighted, rng)).max()
+        deltas[2, r] = (cut * _gamma_bounds(x, cut, rng)).max()
         means[:, r] = [(1 + w @ x) / (1e-3 + w.sum()) for w in (np.ones(n), weighted, cut)]
-    return found, means
+    return deltas, means
 
 
 def compare_44(outcome: StudyOutcome) -> list[Row]:
@@ -100,8 +100,8 @@ def compare_44(outcome: StudyOutcome) -> list[Row]:
             )
     rows += _drift(of) + _contraction(of)
     for n in SIZES:
-        found = exceedance(of(n, "Weighted-M"), M)
-        rows.append(shown(f"δ: Δ of Weighted-M above {M}, n = {n:,}", found.said()))
+        exceeded = exceedance(of(n, "Weighted-M"), M)
+        rows.append(shown(f"δ: Δ of Weighted-M above {M}, n = {n:,}", exceeded.said()))
         kept = safety(of(n, "Weighted-M"), n)
         rows.append(
             claim(

@@ -204,7 +204,7 @@ def compare_supp_5(outcome: StudyOutcome) -> list[Row]:
         for name in ("LW", "LW_final"):
             values = outcome.values(case, name, DELTA)
             top, width = contraction(values)
-            found = exceedance(values, target)
+            exceeded = exceedance(values, target)
             rows.append(
                 claim(
                     f"{case}: Δ of {name} contracts around {target:g}",
@@ -220,8 +220,8 @@ def compare_supp_5(outcome: StudyOutcome) -> list[Row]:
                 claim(
                     f"{case}: δ, Δ of {name} above {target:g}",
                     "nearly 0 (Supp 5)" if case == "Poisson" else "small (Supp 5)",
-                    f"{found.said(2)}; above {1.05 * target:g}: {exceedance(values, 1.05 * target).probability:.2f}",
-                    found.lower < 0.1,
+                    f"{exceeded.said(2)}; above {1.05 * target:g}: {exceedance(values, 1.05 * target).probability:.2f}",
+                    exceeded.lower < 0.1,
                     "The median lies at the published value to two digits, but a maximum over draws and records "
                     "scatters to both sides of it; the figure's axis does not tell the two apart.",
                 )

@@ -143,14 +143,14 @@ class Cache:
             lock.__exit__(None, None, None)
 
     def _files(self) -> list[tuple[float, int, Path]]:
-        found = []
+        entries = []
         for path in self.directory.glob("??/*"):
             try:
                 status = path.stat()
-                found.append((status.st_mtime, status.st_size, path))
+                entries.append((status.st_mtime, status.st_size, path))
             except OSError:
                 continue
-        return sorted(found)
+        return sorted(entries)
 
     def size(self) -> int:
         """Bytes on disk."""
@@ -194,11 +194,11 @@ class MemoryCache(Cache):
     def get_or_compute(
         self, key: str, compute: Callable[[], Entry], wait: Callable[[], None] = lambda: None
     ) -> tuple[Entry, bool]:
-        found = self._entries.get(key)
-        if found is None:
-            found = self._entries[key] = compute()
-            return found, False
-        return found, True
+        entry = self._entries.get(key)
+        if entry is None:
+            entry = self._entries[key] = compute()
+            return entry, False
+        return entry, True
 
 
 def results_cache() -> Cache:

@@ -60,4 +60,4 @@ def isolated(text: str) -> str:
     >>> isolated("of \\u05d0\\u05d1: 3") == "of \\u2068\\u05d0\\u05d1\\u2069: 3"
     True
     """
-    return _RUN.sub(lambda found: f"{_ISOLATE}{found[0]}{_END}", text)
+    return _RUN.sub(lambda match: f"{_ISOLATE}{match[0]}{_END}", text)

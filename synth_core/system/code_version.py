@@ -34,10 +34,10 @@ def without_words(source: str) -> str:
     'x = "# no comment"'
     """
 
-    def kept(found: re.Match[str]) -> str:
-        if found["comment"] is not None:
+    def kept(match: re.Match[str]) -> str:
+        if match["comment"] is not None:
             return ""
-        return found[0] if found["docstring"] is None else found[0].split('"""')[0].rstrip("rR") + '""'
+        return match[0] if match["docstring"] is None else match[0].split('"""')[0].rstrip("rR") + '""'
 
     return _EMPTY_LINES.sub("\n", _PARTS.sub(kept, source))
 

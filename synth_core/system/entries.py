@@ -41,9 +41,9 @@ def from_entry(kind: type[T], entry: Entry) -> T:
         name, _, key = path.partition(":")
         if key and isinstance(part := values.get(name, {}), dict):
             values[name] = part | {key: array}
-    found: T | None = _adapter(kind).validate_python(values)
-    assert found is not None
-    return found
+    value: T | None = _adapter(kind).validate_python(values)
+    assert value is not None
+    return value
 
 
 def read(cache: Cache, kind: type[T], key: str) -> T | None:

@@ -76,9 +76,9 @@ def cluster(tmp_path, monkeypatch):
 
 
 def same(one, two):
-    assert one.found.keys() == two.found.keys()
-    for key, values in one.found.items():
-        np.testing.assert_array_equal(values, two.found[key], err_msg=str(key))
+    assert one.measured.keys() == two.measured.keys()
+    for key, values in one.measured.items():
+        np.testing.assert_array_equal(values, two.measured[key], err_msg=str(key))
 
 
 @pytest.mark.slow

@@ -54,7 +54,7 @@ def attribute_disclosure(tables: DiscretisedTables, n_public: int) -> tuple[Attr
     both = np.vstack([tables.confidential[:, :n_public], tables.synthetic[:, :n_public]])
     keys = np.unique(both, axis=0, return_inverse=True)[1].ravel()
     n, n_keys = len(tables.confidential), int(keys.max()) + 1
-    found = []
+    disclosures = []
     for column in range(n_public, len(tables.names)):
         codes = tables.confidential[:, column], tables.synthetic[:, column]
         mine, theirs = (
@@ -63,7 +63,7 @@ def attribute_disclosure(tables: DiscretisedTables, n_public: int) -> tuple[Attr
         )
         shares, single = _shares(theirs), (mine > 0).sum(axis=1) == 1
         own = shares[keys[:n], codes[0]]
-        found.append(
+        disclosures.append(
             AttributeDisclosure(
                 tables.names[column],
                 float(own.mean()),
@@ -72,7 +72,7 @@ def attribute_disclosure(tables: DiscretisedTables, n_public: int) -> tuple[Attr
                 float((own == 1).mean()),
             )
         )
-    return tuple(found)
+    return tuple(disclosures)
 
 
 def _counts(keys: Codes, codes: Codes, n_keys: int, n_codes: int) -> Array:

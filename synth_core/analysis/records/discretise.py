@@ -76,15 +76,15 @@ def _both(
     if levels is None and pd.api.types.is_numeric_dtype(mine) and mine.nunique() > BINS:
         values = mine.dropna().to_numpy(dtype=float)
         edges = np.unique(np.quantile(values[values != 0], np.linspace(0, 1, BINS + 1)[1:-1]))
-        found = [_binned(each.to_numpy(dtype=float), edges) for each in (mine, theirs)]
+        codes = [_binned(each.to_numpy(dtype=float), edges) for each in (mine, theirs)]
         names = _bin_names(edges)
     else:
         known = list(levels) if levels else sorted(mine.dropna().unique().tolist(), key=str)
         place = {level: i for i, level in enumerate(known)}
-        found = [each.map(place).to_numpy(dtype=float) for each in (mine, theirs)]
+        codes = [each.map(place).to_numpy(dtype=float) for each in (mine, theirs)]
         names = tuple(str(level) for level in known)
-    last = int(np.nanmax(np.concatenate(found))) + 1
-    first, second = (np.where(np.isnan(each), last, each).astype(np.int64) for each in found)
+    last = int(np.nanmax(np.concatenate(codes))) + 1
+    first, second = (np.where(np.isnan(each), last, each).astype(np.int64) for each in codes)
     return first, second, names[:last]
 
 

@@ -73,16 +73,16 @@ def measure(tables: DiscretisedTables, seed: int) -> Measures:
     return Measures(score, equal_sample(tables, sets, score, seed), pmse, ratio, mean, worst, pair)
 
 
-def average(found: Sequence[Measures]) -> Measures:
+def average(measures: Sequence[Measures]) -> Measures:
     """Means over data sets; the worst pair is that of the worst of them."""
-    worst = max(found, key=lambda each: each.worst_association)
+    worst = max(measures, key=lambda each: each.worst_association)
     return replace(
         worst,
-        k_marginal=float(np.mean([each.k_marginal for each in found])),
-        sample_share=float(np.mean([each.sample_share for each in found])),
-        pmse=float(np.mean([each.pmse for each in found])),
-        pmse_ratio=float(np.mean([each.pmse_ratio for each in found])),
-        association=float(np.mean([each.association for each in found])),
+        k_marginal=float(np.mean([each.k_marginal for each in measures])),
+        sample_share=float(np.mean([each.sample_share for each in measures])),
+        pmse=float(np.mean([each.pmse for each in measures])),
+        pmse_ratio=float(np.mean([each.pmse_ratio for each in measures])),
+        association=float(np.mean([each.association for each in measures])),
     )
 
 
@@ -118,10 +118,10 @@ def k_marginal_score(
 def cells_of(codes: Codes, columns: tuple[int, ...], n_codes: tuple[int, ...]) -> Codes:
     """The cell of each row in the table of these columns, by a number below a few times the number of rows."""
     shape = tuple(n_codes[column] for column in columns)
-    found = np.ravel_multi_index(tuple(codes[:, list(columns)].T), shape)
-    if math.prod(shape) > 2 * len(found):
-        found = np.unique(found, return_inverse=True)[1]
-    return found
+    cells = np.ravel_multi_index(tuple(codes[:, list(columns)].T), shape)
+    if math.prod(shape) > 2 * len(cells):
+        cells = np.unique(cells, return_inverse=True)[1]
+    return cells
 
 
 def _distances(cell: Codes, parts: Sequence[Codes]) -> list[float]:
@@ -150,10 +150,10 @@ def equal_sample(tables: DiscretisedTables, sets: list[tuple[int, ...]], score: 
     lacking = np.maximum(by_share, 1e-9)
     log_odds = scipy.special.logit(SHARES)
     tried, at = -np.log(np.minimum.accumulate(lacking)), -np.log(1000 - score)
-    found = float(np.interp(at, tried, log_odds))
+    log_odds_of_share = float(np.interp(at, tried, log_odds))
     if at < tried[0]:  # below the shares that were tried, in proportion
-        found = log_odds[0] + 2 * (at - tried[0])
-    return float(scipy.special.expit(found))
+        log_odds_of_share = log_odds[0] + 2 * (at - tried[0])
+    return float(scipy.special.expit(log_odds_of_share))
 
 
 def propensity(tables: DiscretisedTables) -> tuple[float, float]:
@@ -181,14 +181,14 @@ def propensity(tables: DiscretisedTables) -> tuple[float, float]:
 
 def association_difference(tables: DiscretisedTables) -> tuple[float, float, tuple[str, str]]:
     """The largest and the mean absolute difference of Cramér's V over pairs of columns, and the worst pair."""
-    found = {}
+    differences = {}
     for i, j in itertools.combinations(range(len(tables.names)), 2):
         sides = [cramers_v(t[:, i], t[:, j]) for t in (tables.confidential, tables.synthetic)]
-        found[tables.names[i], tables.names[j]] = abs(sides[0] - sides[1])
-    if not found:
+        differences[tables.names[i], tables.names[j]] = abs(sides[0] - sides[1])
+    if not differences:
         return 0.0, 0.0, (tables.names[0], tables.names[0])
-    worst = max(found, key=lambda pair: found[pair])
-    return found[worst], float(np.mean(list(found.values()))), worst
+    worst = max(differences, key=lambda pair: differences[pair])
+    return differences[worst], float(np.mean(list(differences.values()))), worst
 
 
 def cramers_v(first: Codes, second: Codes) -> float:

@@ -73,7 +73,7 @@ def number_measures(
         {each.name: _values(frame[each.name], each) for each in columns}
         for frame in (confidential, synthetic)
     ]
-    found = []
+    measures = []
     for each in columns:
         if each.categories:
             continue
@@ -83,7 +83,7 @@ def number_measures(
         ]
         overlaps = coefficient_overlaps(*fits)
         mine, theirs = (outcome for outcome, _ in fits)
-        found.append(
+        measures.append(
             NumberMeasures(
                 each.name,
                 statistics(mine, theirs[None, :], percentiles, seed) if len(theirs) else (),
@@ -92,7 +92,7 @@ def number_measures(
                 overlaps.size,
             )
         )
-    return tuple(found)
+    return tuple(measures)
 
 
 def _values(column: pd.Series, each: EarlierVariable) -> Array:
@@ -122,9 +122,9 @@ def regression_of(
     return values[name][there], np.hstack([public, *others])[there]
 
 
-def average_numbers(found: Sequence[tuple[NumberMeasures, ...]]) -> tuple[NumberMeasures, ...]:
+def average_numbers(measures: Sequence[tuple[NumberMeasures, ...]]) -> tuple[NumberMeasures, ...]:
     """Means over data sets. An interval of the mean of quantile functions has the means of their ends."""
-    return tuple(_mean(same) for same in zip(*found, strict=True))
+    return tuple(_mean(same) for same in zip(*measures, strict=True))
 
 
 def _mean(same: tuple[NumberMeasures, ...]) -> NumberMeasures:

@@ -259,9 +259,9 @@ class RecordsAnalysis:
 
     def _analysis(self, place: int, anchored: bool) -> Analysis:
         """The analysis of a part; an anchored one after the first is tuned on a surrogate."""
-        found = self._analyses.get((place, anchored))
-        if found is not None:
-            return found
+        known = self._analyses.get((place, anchored))
+        if known is not None:
+            return known
         part = self.parts[place]
         analysis = self._new(place)
         # Learnt where every row is: a missing value does not move the predictors of the others.
@@ -381,8 +381,8 @@ class RecordsAnalysis:
                 pool.shutdown(wait=False, cancel_futures=True)
                 self._parallel_progress.stop()
                 raise
-        found = [each.result() for each in waiting]
-        return analyses, [result for result, _ in found], [bounds for _, bounds in found]
+        fitted = [each.result() for each in waiting]
+        return analyses, [result for result, _ in fitted], [bounds for _, bounds in fitted]
 
     def judge(self, synthetic: pd.DataFrame, rows: NDArray[np.int64] | None = None) -> Judged:
         """Judge any synthetic sensitive columns, whoever made them.

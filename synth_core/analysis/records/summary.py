@@ -33,12 +33,12 @@ def scales_in_words(scales: list[tuple[str, str]]) -> str:
     return "; ".join(f"{scale} ({', '.join(those)})" for scale, those in names.items())
 
 
-def measures_in_words(found: Measures) -> str:
+def measures_in_words(measures: Measures) -> str:
     """The measures of several columns together, in words."""
     return (
-        f"In sets of three columns it is as close to the table as a random sample of {found.sample_share:.1%} of the "
-        f"records. The association of {found.worst_pair[0]} and {found.worst_pair[1]} is furthest off, by "
-        f"{found.worst_association:.2f}."
+        f"In sets of three columns it is as close to the table as a random sample of {measures.sample_share:.1%} of "
+        f"the records. The association of {measures.worst_pair[0]} and {measures.worst_pair[1]} is furthest off, by "
+        f"{measures.worst_association:.2f}."
     )
 
 
@@ -117,7 +117,7 @@ def _lines(analysis: RecordsAnalysis, result: RecordsResult) -> list[str]:
     source = analysis.parts[0].settings.weights_source(point.scheme)
     reads_current = point.reads_current(first.tuned)
     if promised.strict:
-        found = explain(
+        lines = explain(
             promised,
             result.epsilon,
             2 * result.epsilon,
@@ -127,9 +127,9 @@ def _lines(analysis: RecordsAnalysis, result: RecordsResult) -> list[str]:
             reads_current,
             first.anchor,
         )
-        found.insert(1, f"{COVERS}.")
+        lines.insert(1, f"{COVERS}.")
     else:
-        found = [
+        lines = [
             promised.promise,
             f"Not promised: {promised.limits}",
             about_weights(point.weighted, source, reads_current),
@@ -138,21 +138,21 @@ def _lines(analysis: RecordsAnalysis, result: RecordsResult) -> list[str]:
             SEED,
         ]
     return [
-        *found,
+        *lines,
         "The ε of one variable is its share, not the protection of that variable: later ones are conditional on it.",
     ]
 
 
 def _pairs(tables: DiscretisedTables, sensitive: set[str]) -> list[dict[str, Any]]:
     """The association and the shares by cell of each pair of columns that synthesis touches."""
-    found = []
+    pairs = []
     for i, j in itertools.combinations(range(len(tables.names)), 2):
         if not sensitive & {tables.names[i], tables.names[j]}:
             continue
         sides = tables.confidential[:, [i, j]], tables.synthetic[:, [i, j]]
         tied = [cramers_v(*side.T) for side in sides]
         mine, theirs = (_shares(side, (tables.n_codes[i], tables.n_codes[j])) for side in sides)
-        found.append(
+        pairs.append(
             {
                 "names": [tables.names[i], tables.names[j]],
                 "association": abs(tied[0] - tied[1]),
@@ -161,7 +161,7 @@ def _pairs(tables: DiscretisedTables, sensitive: set[str]) -> list[dict[str, Any
                 "synthetic": theirs,
             }
         )
-    return found
+    return pairs
 
 
 def _shares(codes: NDArray[np.int64], n_codes: tuple[int, ...]) -> list[list[float]] | None:

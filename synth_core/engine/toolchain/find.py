@@ -57,10 +57,10 @@ def _install_official(directory: Path, report: Report) -> Path | None:
 def _get_cmdstan(report: Report) -> Path | None:
     directory = cache_root() / "toolchain"
     with file_lock(cache_root() / "toolchain.lock"):
-        found = find_cmdstan()  # another process may have made it meanwhile
-        if found is None and not from_registry():
+        cmdstan = find_cmdstan()  # another process may have made it meanwhile
+        if cmdstan is None and not from_registry():
             return _install_official(directory, report)
-        return found or assemble(directory, report)
+        return cmdstan or assemble(directory, report)
 
 
 def ensure_cmdstan(report: Report = lambda text: None) -> Path:
@@ -76,18 +76,18 @@ def ensure_cmdstan(report: Report = lambda text: None) -> Path:
     FitError
         If that failed; the message says why and what to do.
     """
-    found = find_cmdstan()
-    if found is None:
+    cmdstan = find_cmdstan()
+    if cmdstan is None:
         try:
-            found = _get_cmdstan(report)
+            cmdstan = _get_cmdstan(report)
         except OSError as error:
             raise FitError(
                 "Stan is not installed here. " + files.explain(error, "The cache directory", _ELSEWHERE)
             ) from None
-    if found is None:
+    if cmdstan is None:
         raise FitError(
             "The official CmdStan could not be installed. Check that GitHub is reachable, or install CmdStan "
             "yourself and set CMDSTAN to its directory."
         )
-    os.environ["CMDSTAN"] = str(found)
-    return found
+    os.environ["CMDSTAN"] = str(cmdstan)
+    return cmdstan

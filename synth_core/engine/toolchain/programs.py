@@ -31,18 +31,18 @@ _USER_HEADER = re.compile(r"^// user header: (\S+)$", re.MULTILINE)  # C++ funct
 
 def _with_includes(program: Path, include_directory: Path) -> list[Path]:
     """The program and every file it includes, each once, and its user header with what that includes."""
-    found, waiting = [program], [program]
+    files, waiting = [program], [program]
     while waiting:
         for name in _included(waiting.pop().read_text()):
             path = include_directory / name
-            if path not in found:
-                found.append(path)
+            if path not in files:
+                files.append(path)
                 waiting.append(path)
     headers = [include_directory / name for name in _user_headers(program)]
     for header in headers:  # and what they include from beside them
         beside = [header.parent / name for name in _BESIDE.findall(header.read_text())]
         headers += [each for each in beside if each not in headers]
-    return found + headers
+    return files + headers
 
 
 @cache

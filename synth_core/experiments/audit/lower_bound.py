@@ -68,8 +68,8 @@ def epsilon_lower(
     p = lower_limit(counts[0], runs[0], error / 2) - delta
     q = upper_limit(counts[1], runs[1], error / 2)
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = np.log(np.maximum(p, 0.0)) - np.log(q)
-    return np.maximum(found, 0.0)
+        epsilon = np.log(np.maximum(p, 0.0)) - np.log(q)
+    return np.maximum(epsilon, 0.0)
 
 
 def detectable(runs: tuple[int, int], error: float, delta: float = 0.0) -> float:
@@ -107,10 +107,10 @@ def choose(
         side: Literal["left", "right"] = "left" if above else "right"
         counted = [np.searchsorted(each, at, side=side) for each in (p, q)]
         counts = [len(each) - k if above else k for each, k in zip((p, q), counted, strict=True)]
-        found = epsilon_lower((counts[0], counts[1]), runs, error, delta)
-        i = int(np.argmax(found))
-        if found[i] > best[1]:
-            best = Event(statistic, above, float(at[i])), float(found[i])
+        bounds = epsilon_lower((counts[0], counts[1]), runs, error, delta)
+        i = int(np.argmax(bounds))
+        if bounds[i] > best[1]:
+            best = Event(statistic, above, float(at[i])), float(bounds[i])
     return best[0]
 
 
@@ -128,7 +128,7 @@ def measure(
         By statistic, its values of shape (n_runs,) on D and on D', in the order of the runs.
     """
     each = error / (2 * len(first))
-    found = []
+    findings = []
     for name, values in first.items():
         halves = [np.array_split(v, 2) for v in (values, second[name])]
         for likelier_on_first in (True, False):
@@ -139,5 +139,5 @@ def measure(
             counts = (event.count(tested[0]), event.count(tested[1]))
             runs = (len(tested[0]), len(tested[1]))
             bound = float(epsilon_lower(counts, runs, each, delta))
-            found.append(Finding(event, likelier_on_first, counts, runs, bound))
-    return found
+            findings.append(Finding(event, likelier_on_first, counts, runs, bound))
+    return findings

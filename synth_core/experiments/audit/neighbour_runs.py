@@ -123,23 +123,25 @@ def posterior_pair(fits: dict[str, tuple[Side, Side]], relation: str, runs: int,
         Statistics of the synthetic tables, from which table it is (0 or 1), its posteriors, and of each the draws
         that are runs.
     """
-    found = {name: _one_fit(*sides, relation, runs, name) for name, sides in fits.items()}
-    kept = _farthest({k: v for each in found.values() for k, v in _distances(each.values).items()})
+    runs_by_part = {name: _one_fit(*sides, relation, runs, name) for name, sides in fits.items()}
+    kept = _farthest({k: v for each in runs_by_part.values() for k, v in _distances(each.values).items()})
     both = []
     for i in (0, 1):
-        rows = [each.rows(i, runs) for each in found.values()]
+        rows = [each.rows(i, runs) for each in runs_by_part.values()]
         n_runs = min(map(len, rows))
         rows = [each[np.linspace(0, len(each) - 1, n_runs).astype(int)] for each in rows]
         values: Values = {}
-        for each, at in zip(found.values(), rows, strict=True):
+        for each, at in zip(runs_by_part.values(), rows, strict=True):
             for name in (RATIO, TERM):
                 values[name] = values.get(name, 0.0) + each.values[i][name][at]
             values |= {name: each.values[i][name][at] for name in each.values[i] if name in kept}
-        both.append(values | released(i, [each.posteriors[i] for each in found.values()], rows))
-    problems = [p for each in found.values() for fit in each.posteriors for p in fit.diagnostics.problems]
-    thinned = [max(each.thin[i] for each in found.values()) for i in (0, 1)]
+        both.append(values | released(i, [each.posteriors[i] for each in runs_by_part.values()], rows))
+    problems = [
+        p for each in runs_by_part.values() for fit in each.posteriors for p in fit.diagnostics.problems
+    ]
+    thinned = [max(each.thin[i] for each in runs_by_part.values()) for i in (0, 1)]
     # Any draw of one fit may meet any draw of another.
-    lowest, highest = np.sum([each.centred for each in found.values()], axis=0)
+    lowest, highest = np.sum([each.centred for each in runs_by_part.values()], axis=0)
     largest = float(max(highest, -lowest))
     return Pair(both[0], both[1], (thinned[0], thinned[1]), largest, tuple(dict.fromkeys(problems)))
 
@@ -213,15 +215,15 @@ def _ratio(here: Side, there: Side, relation: str, posterior: Posterior) -> tupl
 
 def _parameters(model: Model, posterior: Posterior, of: str) -> Values:
     """Every single parameter that log-likelihoods need, by name."""
-    found = {}
+    parameters = {}
     for name in model.parameters:
         values = posterior.draws[name]
         if values.ndim == 1:
-            found[of + name] = values
+            parameters[of + name] = values
             continue
         flat = values.reshape(len(values), -1)
-        found |= {f"{of}{name}[{j + 1}]": flat[:, j] for j in range(flat.shape[1])}
-    return found
+        parameters |= {f"{of}{name}[{j + 1}]": flat[:, j] for j in range(flat.shape[1])}
+    return parameters
 
 
 def _distances(values: Sequence[Values]) -> dict[str, float]:
@@ -296,7 +298,7 @@ def synthetic_statistics(
         analysis.selection.records.outcome.std()
     )
     names = ("mean", "95th percentile", "largest value", "smallest value", "share near the record")
-    found = {f"synthetic {name}": np.empty(runs) for name in names}
+    statistics = {f"synthetic {name}": np.empty(runs) for name in names}
     at = 0
     for batch in sets:
         part = slice(at, at + len(batch))
@@ -305,9 +307,9 @@ def synthetic_statistics(
         rank = math.ceil(0.95 * batch.shape[1]) - 1
         high = np.partition(batch, rank, axis=1)[:, rank]
         columns = (batch.mean(axis=1), high, batch.max(axis=1), batch.min(axis=1), near.mean(axis=1))
-        for name, column in zip(found, columns, strict=True):
-            found[name][part] = column
-    return found
+        for name, column in zip(statistics, columns, strict=True):
+            statistics[name][part] = column
+    return statistics
 
 
 def _histograms(
@@ -354,7 +356,7 @@ def histogram_pair(
     lower, upper = histogram.check_bounds(outcomes[0], s.bounds)
     edges = np.linspace(lower, upper, int(rule) + 1)
     counts = [np.histogram(values, edges)[0] for values in outcomes]
-    found = []
+    statistics = []
     for i, values in enumerate(outcomes):
         drawn = np.empty((runs, int(rule)), dtype=np.int64)
         text = f"{mechanism.label}: {'the neighbour' if i else 'the table'}"
@@ -365,9 +367,9 @@ def histogram_pair(
         ratio = (s.epsilon / 2) * (np.abs(drawn - counts[1]) - np.abs(drawn - counts[0])).sum(axis=1)
         changed = np.flatnonzero(counts[0] != counts[1])
         bins = {f"noisy count of bin {j + 1}": drawn[:, j].astype(float) for j in changed}
-        found.append({RATIO: ratio} | bins | released)
-    largest = float(max(np.abs(each[RATIO]).max() for each in found))
-    return Pair(found[0], found[1], (1, 1), largest)
+        statistics.append({RATIO: ratio} | bins | released)
+    largest = float(max(np.abs(each[RATIO]).max() for each in statistics))
+    return Pair(statistics[0], statistics[1], (1, 1), largest)
 
 
 # Of likelihoods that sample no posterior, by key: what gives the runs on both tables.

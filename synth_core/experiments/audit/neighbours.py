@@ -72,15 +72,15 @@ def standing_out(bounds: Array, spread: Array, risk: Array) -> dict[int, str]:
         Of the mechanism, see `term_spread`, and of the unweighted fit.
     """
     largest = bounds >= bounds.max() * (1 - 1e-9)  # clamped bounds tie
-    found: dict[int, str] = {}
+    reasons: dict[int, str] = {}
     for score, why in (
         (np.where(largest, spread, -1.0), "largest Δ of a record"),
         (spread, "largest effect on the posterior"),
         (np.where(np.isfinite(risk), risk, np.inf), "largest Δ of a record if nothing were weighted"),
     ):
         row = int(np.argmax(score))
-        found[row] = f"{found[row]}; {why}" if row in found else why
-    return found
+        reasons[row] = f"{reasons[row]}; {why}" if row in reasons else why
+    return reasons
 
 
 def term_spread(analysis: Analysis, weighted: Weighted) -> Array:
@@ -116,7 +116,7 @@ def neighbours(
     weighted : Weighted or None
         The weights that gave it; None for the histogram.
     """
-    found = []
+    tried = []
     for row, why in worst_records(analysis, result, weighted).items():
         value = None
         if relation == REPLACED:
@@ -124,8 +124,8 @@ def neighbours(
                 value = _farthest_bin(analysis, row)
             else:
                 value = worst_alternative(analysis, weighted, result, row)
-        found.append(Neighbour(relation, row, value, why, changed(analysis, row, value)))
-    return found
+        tried.append(Neighbour(relation, row, value, why, changed(analysis, row, value)))
+    return tried
 
 
 def changed(analysis: Analysis, row: int, value: float | None) -> Table:

@@ -79,13 +79,13 @@ def _cell(value: Any) -> str:
 
 def notes(audit: Audit) -> list[str]:
     """The reasons behind the verdicts, each once, after the lines that it stands for."""
-    found: dict[tuple[str, str], dict[str, list[str]]] = {}
+    lines_by_note: dict[tuple[str, str], dict[str, list[str]]] = {}
     for line in audit.lines:
         if line.why:
             who = line.label if line.weights == NONE else f"{line.label} (weights: {line.weights})"
-            found.setdefault((line.verdict, line.why), {}).setdefault(who, []).append(line.relation)
+            lines_by_note.setdefault((line.verdict, line.why), {}).setdefault(who, []).append(line.relation)
     texts = []
-    for (verdict, why), lines in found.items():
+    for (verdict, why), lines in lines_by_note.items():
         who = "; ".join(f"{name}, {' and '.join(relations)}" for name, relations in lines.items())
         texts.append(f"{who}: {verdict}. {why}")
     return texts

@@ -230,29 +230,29 @@ class _Trials:
         public = (
             np.delete(self.analysis.public_design, row, axis=0) if dropped else self.analysis.public_design
         )
-        found: dict[str, list[float]] = {}
+        statistics: dict[str, list[float]] = {}
         for columns in self._drawn(posteriors, rows, public, i):
             close = np.ones(len(frame), dtype=bool)
             for part in self.parts:
                 values = columns[part.name]
                 if part.of_missing:
-                    found.setdefault(f"synthetic share of {part.name}", []).append(float(values.mean()))
+                    statistics.setdefault(f"synthetic share of {part.name}", []).append(float(values.mean()))
                     continue
                 near = self._near(part, row, values)
                 close &= near
-                found.setdefault(f"synthetic share near the record: {part.name}", []).append(
+                statistics.setdefault(f"synthetic share near the record: {part.name}", []).append(
                     float(near.mean())
                 )
                 if not part.settings.outcome_categories:
                     there = values[~np.isnan(values)]
-                    found.setdefault(f"synthetic mean of {part.name}", []).append(
+                    statistics.setdefault(f"synthetic mean of {part.name}", []).append(
                         float(there.mean()) if there.size else 0.0
                     )
-                    found.setdefault(f"synthetic largest {part.name}", []).append(
+                    statistics.setdefault(f"synthetic largest {part.name}", []).append(
                         float(there.max()) if there.size else 0.0
                     )
-            found.setdefault("synthetic share near the whole record", []).append(float(close.mean()))
-        return {name: np.array(values) for name, values in found.items()}
+            statistics.setdefault("synthetic share near the whole record", []).append(float(close.mean()))
+        return {name: np.array(values) for name, values in statistics.items()}
 
     @cached_property
     def _confidential(self) -> dict[str, Array]:

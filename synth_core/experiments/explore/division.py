@@ -125,11 +125,11 @@ def divide(whole: RecordsAnalysis, mechanism: str, wanted: dict[str, float]) -> 
         nonlocal trials
         trials += 1
         at, tell = trials, whole.progress
-        found = whole.dividing(kept | epsilons)
-        found.progress = lambda text, share: tell(
+        divided = whole.dividing(kept | epsilons)
+        divided.progress = lambda text, share: tell(
             f"division {min(at, steps)} of {steps}: {text}", (min(at, steps) - 1 + share) / steps
         )
-        return found.run(mechanism)
+        return divided.run(mechanism)
 
     last = fitted(high)
     # What the largest epsilon does not reach, none does: it stays there, and is told.
@@ -180,10 +180,10 @@ def _shares(epsilons: dict[str, float]) -> dict[str, float]:
     return shares | {largest: round(1 - others, 3)}
 
 
-def _distances(found: RecordsResult) -> dict[str, float]:
+def _distances(result: RecordsResult) -> dict[str, float]:
     """The distance of each variable; of one that may be missing, the larger of its two parts'."""
     distances: dict[str, float] = {}
-    for part in found.parts:
+    for part in result.parts:
         name = part.part.block.name
         distances[name] = max(distances.get(name, 0.0), part.distance)
     return distances
@@ -193,12 +193,13 @@ def _rounded(x: float) -> float:
     return float(f"{x:.{DIGITS}g}")
 
 
-def division_words(found: Division) -> list[str]:
+def division_words(division: Division) -> list[str]:
     """The division in plain sentences, a line a variable."""
     lines = [
-        f"ε = {found.epsilon:.3g} ({found.guarantee}) for a whole record, divided by what is asked of each variable:"
+        f"ε = {division.epsilon:.3g} ({division.guarantee}) for a whole record, divided by what is asked of each "
+        "variable:"
     ]
-    for each in found.shares:
+    for each in division.shares:
         asked = "nothing asked" if each.wanted is None else f"at most {each.wanted:g} asked"
         said = "" if each.met else f": NOT reached, {WHY_NOT[each.reachable]}"
         lines.append(

@@ -53,8 +53,8 @@ def frontiers(epsilon: Array, error: Array, guarantee: list[str]) -> dict[str, N
     dict from guarantee to indices into the arrays
     """
     names = np.array(guarantee)
-    found = {}
+    places = {}
     for name in dict.fromkeys(guarantee):
         mine = np.flatnonzero(names == name)
-        found[name] = mine[frontier(epsilon[mine], error[mine])]
-    return found
+        places[name] = mine[frontier(epsilon[mine], error[mine])]
+    return places

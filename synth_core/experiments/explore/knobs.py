@@ -39,8 +39,8 @@ class KnobKind:
 
     def value(self, knobs: dict[str, Any]) -> float | None:
         """Its value among a point's; None where it does not move the mechanism."""
-        found = knobs.get(self.tuning)
-        return found if found is None or self.end is None else found[self.end]
+        setting = knobs.get(self.tuning)
+        return setting if setting is None or self.end is None else setting[self.end]
 
 
 KNOBS: dict[str, KnobKind] = {
@@ -56,10 +56,10 @@ KNOBS: dict[str, KnobKind] = {
 def knobs_of(mechanism: Mechanism, settings: Settings) -> dict[str, Any]:
     """The settings that move a mechanism and that a map sweeps, by their names."""
     names = dict.fromkeys(kind.tuning for kind in KNOBS.values())
-    found = {name: getattr(settings, name) for name in names if name in mechanism.tuning}
+    knobs = {name: getattr(settings, name) for name in names if name in mechanism.tuning}
     if settings.brackets is not None:
-        found.pop("range", None)
-    return found
+        knobs.pop("range", None)
+    return knobs
 
 
 def settings_at(settings: Settings, knobs: dict[str, Any]) -> Settings:

@@ -50,16 +50,16 @@ def read_target(text: str, share: float) -> Target:
     >>> read_target("q90 <= 2%", 0.9)
     Target(measure='q90', at_most=0.02, share=0.9)
     """
-    found = _TARGET.match(text)
+    match = _TARGET.match(text)
     try:
-        number = float(found[2]) if found else math.nan
+        number = float(match[2]) if match else math.nan
     except ValueError:
         number = math.nan
-    if found is None or math.isnan(number):
+    if match is None or math.isnan(number):
         raise InputError(
             f"The target '{text}' is not understood; write it like ecdf_max<=0.05, q90<=2% or epsilon=4."
         )
-    return Target(found[1], number / 100 if found[3] else number, share)
+    return Target(match[1], number / 100 if match[3] else number, share)
 
 
 class Ruler:
@@ -82,7 +82,7 @@ class Ruler:
         ordered = np.sort(synthetic)
         distance = ecdf_distance(self._ordered, ordered)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            found = np.append(ordered.mean(), np.quantile(ordered, self._shares))
-            errors = np.abs(found - self._known) / np.abs(self._known)
+            values = np.append(ordered.mean(), np.quantile(ordered, self._shares))
+            errors = np.abs(values - self._known) / np.abs(self._known)
         errors[self._known == 0] = np.nan  # a relative error of nothing
         return np.concatenate([[distance.ecdf_max, distance.ecdf_avg], errors])

@@ -193,11 +193,11 @@ def run_point(
             seconds=flat.seconds,
         )
 
-    found, cached = get_or_compute(
+    point, cached = get_or_compute(
         analysis.cache,
         MapPoint,
         point_key(analysis.table.fingerprint, settings, mechanism, reference, count, extra, stream),
         compute,
         lambda: analysis.progress("waiting for the same computation elsewhere", 0.0),
     )
-    return replace(found, cached=cached)
+    return replace(point, cached=cached)

@@ -47,7 +47,7 @@ def refined(
     """
     known = {result_key(fingerprint, p.settings, find_mechanism(p.mechanism), reference) for p in points}
     flat = [_flat(p.knobs) for p in points]
-    found: dict[str, Planned] = {}
+    planned: dict[str, Planned] = {}
     for point, mine, chosen in zip(points, flat, best, strict=True):
         for name, value in mine.items() if chosen else ():
             others = [
@@ -65,10 +65,10 @@ def refined(
                 mechanism = find_mechanism(point.mechanism)
                 key = result_key(fingerprint, settings, mechanism, reference)
                 if key not in known:
-                    found.setdefault(key, Planned(point.mechanism, settings, knobs_of(mechanism, settings)))
-    if len(points) + len(found) > limits.MAX_SWEEP_POINTS:
+                    planned.setdefault(key, Planned(point.mechanism, settings, knobs_of(mechanism, settings)))
+    if len(points) + len(planned) > limits.MAX_SWEEP_POINTS:
         raise InputError(
-            f"The refined map would have {len(points) + len(found):,} points; at most "
+            f"The refined map would have {len(points) + len(planned):,} points; at most "
             f"{limits.MAX_SWEEP_POINTS:,} are computed at once."
         )
-    return list(found.values())
+    return list(planned.values())

@@ -113,11 +113,11 @@ def smallest(
     rounded : callable
         Settings are rounded to this before they are tried.
     """
-    search, start, found = _Search(share, rounded), 0, None
-    while found is None and (reached := search.climb(grid, start, tried)) is not None:
+    search, start, trial = _Search(share, rounded), 0, None
+    while trial is None and (reached := search.climb(grid, start, tried)) is not None:
         above, following = reached
         above = search.narrow(above, tried)
-        found, x = search.confirm(above.at, grid[min(following, len(grid) - 1)], confirmed)
+        trial, x = search.confirm(above.at, grid[min(following, len(grid) - 1)], confirmed)
         start = next((i for i, value in enumerate(grid) if rounded(value) > x), len(grid))
     assert search.best is not None
-    return Found(found, search.below, search.best, search.tried)
+    return Found(trial, search.below, search.best, search.tried)

@@ -89,7 +89,7 @@ class Planned:
 
 def values_for(mechanism: Mechanism, settings: Settings, sweeps: Iterable[Sweep]) -> dict[str, Values]:
     """The values of every swept knob that moves the mechanism."""
-    found = {}
+    values = {}
     for sweep in sweeps:
         if KNOBS[sweep.knob].tuning in mechanism.tuning:
             if KNOBS[sweep.knob].tuning == "range" and settings.brackets is not None:
@@ -97,8 +97,8 @@ def values_for(mechanism: Mechanism, settings: Settings, sweeps: Iterable[Sweep]
                     "Absolute brackets are set on Compare (Sensitive range), so a and b move nothing; "
                     "remove the brackets to sweep them."
                 )
-            found[sweep.knob] = sweep.values
-    return found
+            values[sweep.knob] = sweep.values
+    return values
 
 
 def combinations(values: dict[str, Values], settings: Settings) -> Iterable[dict[str, Any]]:
@@ -112,14 +112,14 @@ def combinations(values: dict[str, Values], settings: Settings) -> Iterable[dict
 
 
 def _chosen(mechanisms: Iterable[str], sweeps: Iterable[Sweep]) -> tuple[list[Mechanism], list[Sweep]]:
-    found = [find_mechanism(key) for key in dict.fromkeys(mechanisms)]
-    if not found:
+    points = [find_mechanism(key) for key in dict.fromkeys(mechanisms)]
+    if not points:
         raise InputError("Choose at least one mechanism for the map.")
     sweeps = list(sweeps)
     names = [sweep.knob for sweep in sweeps]
     if len(set(names)) != len(names):
         raise InputError("A setting is swept twice.")
-    return found, sweeps
+    return points, sweeps
 
 
 def count_points(mechanisms: Iterable[str], settings: Settings, sweeps: Iterable[Sweep]) -> dict[str, int]:

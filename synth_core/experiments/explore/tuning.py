@@ -129,13 +129,13 @@ def _wanted(analysis: Analysis, target: EpsilonTarget, steps: _SearchProgress) -
     assert target.like is not None
     other = find_mechanism(target.like)
     steps.begin(f"ε of {other.label}")
-    found = analysis.under(match_epsilon=None).run(other.key).epsilon
-    if not limits.EPSILON[0] <= found <= limits.EPSILON[1]:
+    epsilon = analysis.under(match_epsilon=None).run(other.key).epsilon
+    if not limits.EPSILON[0] <= epsilon <= limits.EPSILON[1]:
         raise InputError(
-            f"{other.label} has ε = {found:.3g} here, which is not between "
+            f"{other.label} has ε = {epsilon:.3g} here, which is not between "
             f"{limits.EPSILON[0]:g} and {limits.EPSILON[1]:g}."
         )
-    return found
+    return epsilon
 
 
 def _changes(analysis: Analysis, knobs: dict[str, Any]) -> dict[str, Any]:
@@ -185,25 +185,25 @@ def _to_accuracy(
         met = int(np.count_nonzero(errors <= target.at_most))  # NaN meets nothing
         return Trial(x, point.epsilon, met, len(errors), not point.problems)
 
-    found = smallest(
+    answer = smallest(
         [1.0] if knob is None else _grid(analysis, mechanism, knob),
         target.share,
         lambda x: trial(x, PREDICTIVE, FOR_BANDS),  # as the map's: both share them
         lambda x: trial(x, CHECKS, FOR_CHECKS),
         _rounded,
     )
-    if found.trial is None:
-        return TuningAnswer(mechanism.key, None, share=found.best.share, why=_why(found, target, points))
-    point = points[found.trial.at]
-    under = analysis if knob is None else analysis.under(**{knob: found.trial.at})
+    if answer.trial is None:
+        return TuningAnswer(mechanism.key, None, share=answer.best.share, why=_why(answer, target, points))
+    point = points[answer.trial.at]
+    under = analysis if knob is None else analysis.under(**{knob: answer.trial.at})
     return TuningAnswer(
         mechanism.key,
         _derived(point.summary(), mechanism),
-        found.trial.share,
-        clopper_pearson(found.trial.met, found.trial.n),
-        found.trial.n,
+        answer.trial.share,
+        clopper_pearson(answer.trial.met, answer.trial.n),
+        answer.trial.n,
         _over_seeds(under, mechanism, point, steps),
-        None if found.below is None else (found.below.epsilon, found.below.share),
+        None if answer.below is None else (answer.below.epsilon, answer.below.share),
     )
 
 
@@ -212,8 +212,8 @@ def _derived(summary: dict[str, Any], mechanism: Mechanism) -> dict[str, Any]:
     return summary | {"guarantee": "data_derived"} if mechanism.keeps_epsilon else summary
 
 
-def _why(found: Found, target: Target, points: dict[float, MapPoint]) -> str:
-    best = found.best
+def _why(answer: Found, target: Target, points: dict[float, MapPoint]) -> str:
+    best = answer.best
     if not best.usable:
         return "No setting reaches it: no fit of the search converged."
     if best.share == 0:
@@ -238,12 +238,12 @@ def _over_seeds(
     """Epsilon of the same settings over other sampler seeds: 2 * Delta is a maximum over draws."""
     if mechanism.keeps_epsilon:
         return None
-    found = [point.epsilon]
+    epsilons = [point.epsilon]
     for other in range(1, OTHER_SEEDS + 1):
         steps.begin(f"with another sampler seed ({other} of {OTHER_SEEDS})")
         seed = (analysis.settings.seed + 7919 * other) % limits.SEED[1]
-        found.append(analysis.under(seed=seed).run(mechanism.key).epsilon)
-    return min(found), max(found)
+        epsilons.append(analysis.under(seed=seed).run(mechanism.key).epsilon)
+    return min(epsilons), max(epsilons)
 
 
 def _to_epsilon(

@@ -51,12 +51,12 @@ def finite(value: float | None) -> bool:
 def frontier_points(points: list[Summary], measure: str) -> dict[str, list[Summary]]:
     """The frontier of every guarantee that is one, epsilon ascending."""
     shown = [p for p in points if usable(p, measure) and p["guarantee"] != "none"]
-    found = frontiers(
+    places = frontiers(
         np.array([p["epsilon"] for p in shown]),
         np.array([p["bands"][measure][1] for p in shown]),
         [guarantee_label(p) for p in shown],
     )
-    return {name: [shown[i] for i in indices] for name, indices in found.items()}
+    return {name: [shown[i] for i in indices] for name, indices in places.items()}
 
 
 def knobs_text(knobs: dict[str, Any]) -> str:
@@ -159,10 +159,10 @@ def best_answers(answers: Iterable[AnswerDict], target: Target | EpsilonTarget) 
 
 def verdict(answers: list[AnswerDict], target: Target | EpsilonTarget) -> str:
     """The answer of all mechanisms in a sentence or two, one part for each guarantee."""
-    found = best_answers(answers, target)
-    if not found:
+    best = best_answers(answers, target)
+    if not best:
         return f"{target_text(target)}: no setting of the chosen mechanisms reaches it."
-    return f"{target_text(target)}: {goal_text(target)}" + "; ".join(answer_text(a) for a in found) + "."
+    return f"{target_text(target)}: {goal_text(target)}" + "; ".join(answer_text(a) for a in best) + "."
 
 
 def points_csv(summaries: Iterable[Summary], measures: tuple[str, ...]) -> str:

@@ -15,13 +15,13 @@ from synth_core.mechanisms.catalogue import guarantees
 
 def strict_epsilons(points: list[Summary], measure: str) -> tuple[float, ...]:
     """The epsilons of the strict frontier of a map, ascending; each once, to six digits."""
-    found = {
+    epsilons = {
         float(f"{point['epsilon']:.6g}")
         for kept in frontier_points(points, measure).values()
         for point in kept
         if guarantees()[point["guarantee"]].strict
     }
-    return tuple(sorted(found))
+    return tuple(sorted(epsilons))
 
 
 @dataclass(frozen=True)

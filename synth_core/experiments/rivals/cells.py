@@ -72,21 +72,21 @@ class Cells:
         """
         if self.categories:
             place = {category: code for code, category in enumerate(self.categories)}
-            found = column.map(place).to_numpy(dtype=float)
+            codes = column.map(place).to_numpy(dtype=float)
         else:
             values = column.to_numpy(dtype=float)
             inside = np.clip(np.nan_to_num(values), self.edges[0], self.edges[-1])
-            found = np.where(np.isnan(values), np.nan, codes_of(np.array(self.edges), inside))
-        return np.where(np.isnan(found), self.n - 1, found).astype(np.int64)
+            codes = np.where(np.isnan(values), np.nan, codes_of(np.array(self.edges), inside))
+        return np.where(np.isnan(codes), self.n - 1, codes).astype(np.int64)
 
     def values(self, codes: Codes, rng: np.random.Generator) -> pd.Series:
         """A value for each code: the category, or a number uniform within its bin."""
         absent = (codes == self.n - 1) & self.missing
         place = np.where(absent, 0, codes)
         if self.categories:
-            found = np.array(self.categories, dtype=object)[place]
-            found[absent] = None
-            return pd.Series(found, dtype=object)
+            values = np.array(self.categories, dtype=object)[place]
+            values[absent] = None
+            return pd.Series(values, dtype=object)
         edges = np.array(self.edges)
         numbers = edges[place] + rng.random(len(codes)) * np.diff(edges)[place]
         numbers[absent] = np.nan

@@ -38,8 +38,8 @@ def declared_cells(settings: Settings, n: int, edges: tuple[float, ...] = ()) ->
     InputError
         If edges do not ascend; UndeclaredBins if nothing was declared.
     """
-    found = edges_of(settings, n, edges)
-    return cells_of(block_of(settings), {settings.outcome: found} if found else {})
+    declared_edges = edges_of(settings, n, edges)
+    return cells_of(block_of(settings), {settings.outcome: declared_edges} if declared_edges else {})
 
 
 def block_of(settings: Settings) -> Block:

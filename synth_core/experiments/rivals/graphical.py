@@ -99,12 +99,12 @@ def _fitted(problem: Problem, budget: Budget, which: str) -> list[tuple[tuple[st
         query = context.query(**{budget.counted: spent})
         table = query.contingency_table(keys=keys, table=table, algorithm=each).release()
     potentials = table.model.potentials
-    found = [
+    factors = [
         (tuple(potentials[clique].domain.attributes), np.array(potentials[clique].values))
         for clique in potentials.cliques
     ]
     jax.clear_caches()  # half a gigabyte of compiled functions, which no later fit can use
-    return found
+    return factors
 
 
 def _measure(budget: Budget) -> Any:

@@ -148,8 +148,9 @@ def problem_for_map(analysis: Analysis, edges: tuple[float, ...]) -> Problem:
     columns = {name: analysis.table.frame[name][complete].reset_index(drop=True) for name in s.predictors}
     columns = {k: v.astype(str) if k in s.categorical else v for k, v in columns.items()}
     columns[s.outcome] = pd.Series(outcome_column(records.outcome, s.outcome_categories))
-    found = edges_of(s, records.n, edges)
-    return problem_of(pd.DataFrame(columns), [block_of(s)], s.predictors, {s.outcome: found} if found else {})
+    declared = edges_of(s, records.n, edges)
+    by_name = {s.outcome: declared} if declared else {}
+    return problem_of(pd.DataFrame(columns), [block_of(s)], s.predictors, by_name)
 
 
 def run_for_map(analysis: Analysis, beside: MapRun) -> RivalRun:
@@ -182,14 +183,14 @@ def run_for_map(analysis: Analysis, beside: MapRun) -> RivalRun:
         return RivalRun(ruler.names, errors, problem.n, problem.shape[0], seconds)
 
     key = run_key(analysis.table.fingerprint, analysis.settings, beside)
-    found, cached = get_or_compute(
+    run, cached = get_or_compute(
         analysis.cache,
         RivalRun,
         key,
         compute,
         lambda: analysis.progress("waiting for the same computation elsewhere", 0.0),
     )
-    return replace(found, cached=cached)
+    return replace(run, cached=cached)
 
 
 def _values(made: RivalSynthetic, settings: Settings) -> Array:

@@ -163,13 +163,13 @@ def run_rivals(
     check_study(study)
     runner = _Runner(study, cache)
     asked = cells_asked(study)
-    found = []
+    cells = []
     for done, each in enumerate(asked):
         at = "" if each.epsilon is None else f" at ε = {each.epsilon:g}"
         report(done, len(asked), f"{each.label}{at}, seed {each.seed}")
-        found.append(runner.cell(each))
+        cells.append(runner.cell(each))
     report(len(asked), len(asked), "")
-    return found
+    return cells
 
 
 class _Runner:
@@ -227,8 +227,8 @@ class _Runner:
             made, epsilon, problems = self._ours(asked)
         seconds = time.perf_counter() - started
         numbers, details = self._judged(made)
-        found = numbers | {"seconds": seconds, "epsilon_found": float("nan") if epsilon is None else epsilon}
-        return {"numbers": found, "details": details | {"problems": problems}}
+        values = numbers | {"seconds": seconds, "epsilon_found": float("nan") if epsilon is None else epsilon}
+        return {"numbers": values, "details": details | {"problems": problems}}
 
     def _ours(self, asked: RivalSpec) -> tuple[RivalSynthetic, float, list[str]]:
         """A mechanism's synthetic records, with the epsilon that it measured or promised in sum, and its problems."""
@@ -252,7 +252,7 @@ class _Runner:
         judged = self.judge.judge(made.frame, made.rows)
         measures, numbers = judged.measures, judged.numbers
         nan = float("nan")
-        found = {
+        scores = {
             "k_marginal": measures.k_marginal,
             "sample_share": measures.sample_share,
             "pmse_ratio": measures.pmse_ratio,
@@ -268,7 +268,7 @@ class _Runner:
             "distance": self._distances(made),
             "disclosure": [asdict(each) for each in judged.disclosure],
         }
-        return found, details
+        return scores, details
 
     def _distances(self, made: RivalSynthetic) -> dict[str, float]:
         """Total variation of the shares of each column and each pair that has a sensitive one."""
@@ -289,7 +289,7 @@ class _Runner:
 
 def by_who(cells: list[Cell]) -> Mapping[tuple[str, float | None], list[Cell]]:
     """Cells of all seeds of each synthesizer at each epsilon, in the order of the study."""
-    found: dict[tuple[str, float | None], list[Cell]] = {}
+    cells_by_who: dict[tuple[str, float | None], list[Cell]] = {}
     for cell in cells:
-        found.setdefault((cell.asked.who, cell.asked.epsilon), []).append(cell)
-    return found
+        cells_by_who.setdefault((cell.asked.who, cell.asked.epsilon), []).append(cell)
+    return cells_by_who

@@ -45,7 +45,7 @@ def _judged(draws: dict[str, np.ndarray]) -> np.ndarray:
 def run_naive(task: NaiveTask, check: Callable[[], None] = lambda: None) -> dict[str, Any]:
     """Every point by the per-record program; the seconds, and Delta of each for comparison."""
     x, n = task.x, len(task.x)
-    started, before, found = time.perf_counter(), cpu_seconds(), []
+    started, before, largest_bounds = time.perf_counter(), cpu_seconds(), []
 
     def bounds(weights: np.ndarray, censor_bound: float | None, seed: int) -> np.ndarray:
         check()
@@ -67,18 +67,18 @@ def run_naive(task: NaiveTask, check: Callable[[], None] = lambda: None) -> dict
         if f is None:
             f = bounds(np.ones(n), None, s.seed)
             if not point.weighted and not point.clamps:
-                found.append(float(f.max()))
+                largest_bounds.append(float(f.max()))
                 continue
         weights = likelihood_weights(f, s.scale, s.shift) if point.scheme == "likelihood" else np.ones(n)
         if "truncation" in point.adjustments:
             weights = truncate(weights, f, s.epsilon / 2)
         censor_bound = s.epsilon / 2 if point.likelihood is CENSORED else None
         largest = float(bounds(weights, censor_bound, s.seed).max())
-        found.append(largest if censor_bound is None else min(largest, censor_bound))
+        largest_bounds.append(largest if censor_bound is None else min(largest, censor_bound))
     return {
         "seconds": time.perf_counter() - started,
         "cpu_seconds": cpu_seconds() - before,
-        "lipschitz_bounds": found,
+        "lipschitz_bounds": largest_bounds,
     }
 
 

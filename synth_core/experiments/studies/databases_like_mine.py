@@ -108,7 +108,7 @@ def _plain(s: Settings) -> dict[str, Any]:
 
 def local_bounds(analysis: Analysis, study: Study) -> dict[str, float]:
     """Delta of the analyst's own table, by label, with the study's sampler; NaN where there is none."""
-    found = {}
+    bounds = {}
     case = study.cases[0]
     sampler = {name: case.settings.get(name, usual) for name, usual in SAMPLER.items()}
     for point in case.points:
@@ -118,8 +118,8 @@ def local_bounds(analysis: Analysis, study: Study) -> dict[str, float]:
         # What is made of noisy measurements has no bound, and nothing of its noise is to be spent here.
         bounded = find_mechanism(point.mechanism).likelihood.samples
         bound = own.run(point.mechanism).lipschitz_bound if bounded else None
-        found[point.label] = float("nan") if bound is None else bound
-    return found
+        bounds[point.label] = float("nan") if bound is None else bound
+    return bounds
 
 
 def compare_like(outcome: StudyOutcome, local: dict[str, float] | None = None) -> list[Row]:
@@ -148,8 +148,8 @@ def compare_like(outcome: StudyOutcome, local: dict[str, float] | None = None) -
                     )
                 )
                 target = point.changes["epsilon"] / 2
-                found = exceedance(delta, target)
-                rows.append(shown(f"δ, Δ above {target:g}: {where}", found.said()))
+                exceeded = exceedance(delta, target)
+                rows.append(shown(f"δ, Δ above {target:g}: {where}", exceeded.said()))
                 rows += _against_today(where, delta, (local or {}).get(point.label, float("nan")), case.rows)
                 kept = safety(delta, case.rows)
                 rows.append(shown(f"Global ε with s = {kept.factor:g}: {where}", kept.said))
@@ -169,8 +169,8 @@ def _against_today(where: str, delta: np.ndarray, today: float, rows: int) -> li
     """How often another database's Delta lies above today's, as it is and with the factor of safety."""
     if not np.isfinite(today):
         return []
-    found, factor = [], safety(delta, rows).factor
+    rows_today, factor = [], safety(delta, rows).factor
     for s, what in ((1.0, f"today's {today:.3f}"), (factor, f"{factor:g} × today's {today:.3f}")):
         above = exceedance(delta, s * today)
-        found.append(shown(f"Δ above {what}: {where}", above.said()))
-    return found
+        rows_today.append(shown(f"Δ above {what}: {where}", above.said()))
+    return rows_today

@@ -27,8 +27,8 @@ class RecordsAbove:
 
     def __call__(self, analysis: Analysis, result: Result) -> Numbers:
         posterior, key = analysis.refit_and_key(result)
-        found = analysis.fits.bounds(posterior, key, np.ones(analysis.model.records.n))
-        return {f"above_{self.bound:g}": float((found.highest > self.bound).sum())}
+        bounds = analysis.fits.bounds(posterior, key, np.ones(analysis.model.records.n))
+        return {f"above_{self.bound:g}": float((bounds.highest > self.bound).sum())}
 
 
 @dataclass(frozen=True)

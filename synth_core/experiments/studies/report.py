@@ -61,8 +61,8 @@ class StudyReport:
         """R-hat and effective sample size over all fits. One short chain does not reach 1.01."""
 
         def every(measure: str) -> np.ndarray:
-            found = [values for key, values in self.outcome.found.items() if key[2] == measure]
-            return np.concatenate(found)
+            diagnostics = [values for key, values in self.outcome.measured.items() if key[2] == measure]
+            return np.concatenate(diagnostics)
 
         rhat, ess = every("rhat"), every("ess")
         fitted = np.isfinite(ess)

@@ -22,11 +22,11 @@ TellProgress = Callable[[int, int, float], None]  # done, all, seconds left (NaN
 
 @dataclass(frozen=True)
 class StudyOutcome:
-    """What a study found.
+    """The results of a study.
 
     Attributes
     ----------
-    found : dict
+    measured : dict
         By (case key, point label, measure), an array of shape (R,), replicates in order.
     computed : int
         Replicates of cases that were computed now; the others were stored.
@@ -37,7 +37,7 @@ class StudyOutcome:
     study: Study
     replicates: int
     seed: int
-    found: dict[tuple[str, str, str], Array]
+    measured: dict[tuple[str, str, str], Array]
     computed: int
     seconds: float
     cpu_seconds: float
@@ -45,7 +45,7 @@ class StudyOutcome:
 
     def values(self, case: str, label: str, measure: str) -> Array:
         """One measure over the replicates, of shape (R,)."""
-        return self.found[case, label, measure]
+        return self.measured[case, label, measure]
 
 
 def run_study(

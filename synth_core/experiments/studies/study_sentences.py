@@ -21,12 +21,12 @@ def like_in_words(outcome: StudyOutcome, local: dict[str, float]) -> list[str]:
     local : dict
         Delta of the table in use by a point's label, in nats, from `like.local_bounds`.
     """
-    found = []
+    sentences = []
     for case in outcome.study.cases:
         for point in case.points:
             where = f"{point.label}, {case.key}" if len(outcome.study.cases) > 1 else point.label
             if find_mechanism(point.mechanism).keeps_epsilon:
-                found.append(f"{where}: ε is promised for every table, whatever database comes.")
+                sentences.append(f"{where}: ε is promised for every table, whatever database comes.")
                 continue
             bounds = outcome.values(case.key, point.label, "lipschitz_bound")
             today = local.get(point.label, float("nan"))
@@ -34,11 +34,11 @@ def like_in_words(outcome: StudyOutcome, local: dict[str, float]) -> list[str]:
                 continue
             above, kept = exceedance(bounds, today), safety(bounds, case.rows)
             beyond = exceedance(bounds, kept.factor * today)
-            found.append(
+            sentences.append(
                 f"{where}: today's ε = {2 * today:.2f} would be exceeded in {above.count} of {above.replicates} "
                 f"databases; {kept.factor:g} times it, ε = {2 * kept.factor * today:.2f}, in {beyond.count} of them."
             )
-    return found
+    return sentences
 
 
 def rows_in_words(rows: Iterable[Row]) -> list[str]:

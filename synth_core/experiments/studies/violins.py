@@ -33,16 +33,16 @@ def violins(outcome: StudyOutcome, measure: str) -> list[Violin]:
 
     A statistic, such as "median", is preceded by that of the simulated databases, "Data".
     """
-    found = []
+    shapes = []
     for case in outcome.study.cases:
         data = (case.key, case.points[0].label, f"data_{measure}")
-        if data in outcome.found:
-            found.append(Violin(case.key, "Data", outcome.found[data]))
+        if data in outcome.measured:
+            shapes.append(Violin(case.key, "Data", outcome.measured[data]))
         for point in case.points:
             values = outcome.values(case.key, point.label, measure)
             if np.isfinite(values).all():
-                found.append(Violin(case.key, point.label, values))
-    return found
+                shapes.append(Violin(case.key, point.label, values))
+    return shapes
 
 
 def panels(outcome: StudyOutcome) -> dict[str, list[Violin]]:

@@ -290,11 +290,11 @@ def _side_by_side(chapters: Sequence[Chapter], internal: bool) -> Page:
     """Every mechanism that some chapter has: ε and what is furthest off, by chapter."""
     policy = chapters[0].policy
     limited = policy.percent is not None and policy.measure != WORST
-    found: list[dict[str, str]] = []
+    cells: list[dict[str, str]] = []
     order: list[str] = []
     for chapter in chapters:
         rows, numbers = _rows(chapter), {s["mechanism"]: s for s in chapter.summaries}
-        found.append({row["mechanism"]: _in_short(row, numbers[row["mechanism"]], policy) for row in rows})
+        cells.append({row["mechanism"]: _in_short(row, numbers[row["mechanism"]], policy) for row in rows})
         order += [row["mechanism"] for row in rows if row["mechanism"] not in order]
     what = "the accuracy that the rule limits" if limited else "the statistic that is furthest off"
     ruled = ", and whether it keeps the rule" if policy.states else ""
@@ -303,7 +303,7 @@ def _side_by_side(chapters: Sequence[Chapter], internal: bool) -> Page:
         internal,
         (f"ε with its guarantee, {what}{ruled}.",),
         columns=("Mechanism", *(each.name for each in chapters)),
-        rows=tuple((find_mechanism(key).label, *(rows.get(key, "–") for rows in found)) for key in order),
+        rows=tuple((find_mechanism(key).label, *(rows.get(key, "–") for rows in cells)) for key in order),
     )
 
 

@@ -46,13 +46,13 @@ def fit_mixture(
     pooled = solve_penalised(gram, design.T @ (weights * response))
     residual = response - design @ pooled
     spread = max(float(residual.std()), sigma_lower)
-    found = []
+    estimates = []
     for _ in range(STARTS):
         centers = np.quantile(residual, rng.random(n_components))
         start = np.exp(-2.0 * ((residual[:, None] - centers) / spread) ** 2) + 1e-3
         start /= start.sum(axis=1, keepdims=True)
-        found.append(_iterate(design, response, weights, start, sigma_lower, ITERATIONS // 4))
-    best = max(found, key=lambda estimate: estimate.log_lik)
+        estimates.append(_iterate(design, response, weights, start, sigma_lower, ITERATIONS // 4))
+    best = max(estimates, key=lambda estimate: estimate.log_lik)
     return _iterate(design, response, weights, best.responsibilities, sigma_lower, ITERATIONS)
 
 

@@ -215,10 +215,10 @@ class Mixture(TwoPart):
 
     def guess(self, typical: float, spread: float, zeros: float) -> Draws:
         """Every component the same."""
-        found, n = super().guess(typical, spread, zeros), self.n_components
-        return found | {
+        draws, n = super().guess(typical, spread, zeros), self.n_components
+        return draws | {
             "pi_k": np.full((1, n), 1 / n),
-            "beta": np.repeat(found["beta"][:, :, None], n, axis=2),
+            "beta": np.repeat(draws["beta"][:, :, None], n, axis=2),
             "sigma": np.full((1, n), max(spread, SIGMA_LOWER)),
         }
 
@@ -278,8 +278,8 @@ class Mixture(TwoPart):
     def _open(self, draws: Draws, response: Array, rows: Rows, component: int) -> Array:
         """Residuals of ends that may be infinite."""
         finite = np.isfinite(response)
-        found = self._residuals(draws, np.where(finite, response, 0.0), rows, component)
-        return np.where(finite, found, response)
+        residuals = self._residuals(draws, np.where(finite, response, 0.0), rows, component)
+        return np.where(finite, residuals, response)
 
     def response_at(self, draw: Draws, uniform: Array) -> Array:
         component, within = parted(uniform, draw["pi_k"][:, None])

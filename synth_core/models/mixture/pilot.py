@@ -135,8 +135,8 @@ def _widened(precision: Array, shift: Array, states: list[State]) -> tuple[Array
 def _drawn(responsibilities: Array, rng: np.random.Generator) -> NDArray[np.intp]:
     """A component of each record."""
     ends = np.cumsum(responsibilities.T, axis=0)
-    found = (ends < rng.random(ends.shape[1]) * ends[-1]).sum(axis=0)
-    return np.minimum(found, len(ends) - 1)
+    component = (ends < rng.random(ends.shape[1]) * ends[-1]).sum(axis=0)
+    return np.minimum(component, len(ends) - 1)
 
 
 def _coefficients(design: Array, response: Array, sigma: float, s: Array, rng: np.random.Generator) -> Array:

@@ -53,9 +53,9 @@ def _anywhere(examiner: Examiner, rng: np.random.Generator) -> Array:
     size = float(np.abs(examiner.log_lik).max())
     near = _near(examiner, rng)
     far = rng.uniform(-2.0 * size, 2.0 * size, len(near))
-    found = np.where(rng.uniform(size=len(near)) < 0.5, near, far)
-    found[rng.integers(len(found))] = IMPOSSIBLE
-    return found
+    anchors = np.where(rng.uniform(size=len(near)) < 0.5, near, far)
+    anchors[rng.integers(len(anchors))] = IMPOSSIBLE
+    return anchors
 
 
 def _some_out(weights: Array, rng: np.random.Generator) -> Array:
@@ -76,13 +76,13 @@ def _read_nowhere_else(examiner: Examiner, rng: np.random.Generator) -> None:
     bound = float(np.median(np.abs(examiner.log_lik)) / 2)
     anchored = model.data_of(rows, censor_bound=bound, cdf_at=at, anchor=_anywhere(examiner, rng))
     try:
-        found = model.generate(examiner.draws, anchored, wanted, 16)
+        quantities = model.generate(examiner.draws, anchored, wanted, 16)
     except FitError as error:
         if "'anchor'" not in str(error):
             raise
         raise Broken("Declare the anchor without bounds: a log-likelihood can be any number.") from None
     for name in wanted:
-        if not np.allclose(found[name], without[name], 1e-8, 1e-8, equal_nan=True):
+        if not np.allclose(quantities[name], without[name], 1e-8, 1e-8, equal_nan=True):
             raise Broken(f"{name} changes with the anchor: only the model block may read it.")
 
 
@@ -103,10 +103,10 @@ def _clamped_at(examiner: Examiner, bound: float, weights: Array, anchor: Array)
     # The tolerance goes by what the program computes with, not by the anchors: one of them is a million.
     size = float(np.abs(weights * log_lik).sum(axis=1).max())
     prior = examiner.targets(none, bound)
-    found = examiner.targets(weights, bound, anchor=anchor) - prior
-    if examiner.same(found, _sum(log_lik, weights, Censoring(bound, anchor)), size):
+    change = examiner.targets(weights, bound, anchor=anchor) - prior
+    if examiner.same(change, _sum(log_lik, weights, Censoring(bound, anchor)), size):
         return
-    if examiner.same(found, _sum(log_lik, weights, Censoring(bound)), size):
+    if examiner.same(change, _sum(log_lik, weights, Censoring(bound)), size):
         raise Broken(f"The anchor is ignored at a bound of {bound:.3g}.")
     if not examiner.same(examiner.targets(none, bound, anchor=anchor), prior):
         raise Broken(

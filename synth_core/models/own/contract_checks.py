@@ -97,8 +97,10 @@ class Examiner:
         return f"Parameters: {', '.join(self.draws)}."
 
     def finite(self) -> str:
-        found = self.model.generate(self.draws, self.model.data_of(slice(None)), ("log_lik", "x_rep"), 13)
-        for name, values in found.items():
+        quantities = self.model.generate(
+            self.draws, self.model.data_of(slice(None)), ("log_lik", "x_rep"), 13
+        )
+        for name, values in quantities.items():
             bad = ~np.isfinite(values).all(axis=0)
             if values.shape[1] != self.model.records.n:
                 raise Broken(f"{name} must have one element a record (N), in the records' order.")
@@ -108,8 +110,8 @@ class Examiner:
                     f"{int(np.argmax(bad)) + 1} of the complete rows): a division by zero, a logarithm of zero, or "
                     f"a value outside the model's support."
                 )
-        self.x_rep = found["x_rep"][-1] * self.model.unit
-        self.whole = found["log_lik"]
+        self.x_rep = quantities["x_rep"][-1] * self.model.unit
+        self.whole = quantities["log_lik"]
         if self.model.bounds is not None:
             out = (self.x_rep < self.model.bounds[0]) | (self.x_rep > self.model.bounds[1])
             if out.any():
@@ -131,8 +133,8 @@ class Examiner:
                 "changes with censor_bound: it must be uncensored",
             ),
         ):
-            found = self.model.generate(self.draws, data, ("log_lik",))["log_lik"]
-            if found.shape != self.log_lik.shape or not np.allclose(found, self.log_lik, 1e-8, 1e-8):
+            log_lik = self.model.generate(self.draws, data, ("log_lik",))["log_lik"]
+            if log_lik.shape != self.log_lik.shape or not np.allclose(log_lik, self.log_lik, 1e-8, 1e-8):
                 raise Broken(f"log_lik {words}.")
         return "The same for any part of the table, any weights and any bound."
 
@@ -151,14 +153,14 @@ class Examiner:
         """The log target at each value of the parameters, of shape (POINTS,)."""
         data = self.model.data_of(self.rows if rows is None else rows, weights, bound, anchor=anchor)
         program = sandbox.own_source(self.model.source)
-        found = np.array(
+        targets = np.array(
             [log_target(program, data, {k: v[s] for k, v in self.draws.items()}) for s in range(POINTS)]
         )
-        if not np.isfinite(found).all():
+        if not np.isfinite(targets).all():
             raise Broken(
                 "The log target is not finite at some weights between 0 and 1 (all weights 0 leave the prior)."
             )
-        return found
+        return targets
 
     def same(self, left: Array, right: Array, size: float = 0.0) -> bool:
         """Whether two quantities, of terms that sum to about `size`, agree over the parameters, up to a constant."""
@@ -236,8 +238,8 @@ class Examiner:
         """Generated quantities for a middle record whose value is replaced, at one draw."""
         row = np.full(len(outcome), self.rows[len(self.rows) // 2])
         draw = {name: values[-1:] for name, values in self.draws.items()}
-        found = self.model.generate(draw, self.model.data_of(row, outcome=outcome), wanted, seed)
-        return {name: values[0] for name, values in found.items()}
+        quantities = self.model.generate(draw, self.model.data_of(row, outcome=outcome), wanted, seed)
+        return {name: values[0] for name, values in quantities.items()}
 
     def density(self) -> str:
         model = self.model
@@ -270,15 +272,15 @@ class Examiner:
         index = np.arange(model.records.n)
         draw = {name: values[-1:] for name, values in self.draws.items()}
         levels = [np.full(model.records.n, level) for level in np.quantile(self.x_rep, [0.1, 0.5, 0.9])]
-        found = [model._tails(draw, at, index) for at in (self.x_rep, *levels)]
-        for below, above in found:
+        tails = [model._tails(draw, at, index) for at in (self.x_rep, *levels)]
+        for below, above in tails:
             if not ((below >= 0) & (below <= 1)).all():
                 raise Broken("cdf leaves [0, 1].")
             if not np.allclose(below + above, 1.0, rtol=0, atol=1e-8):
                 raise Broken("cdf and ccdf do not add up to 1.")
-        if any((later < earlier - 1e-12).any() for (earlier, _), (later, _) in pairwise(found[1:])):
+        if any((later < earlier - 1e-12).any() for (earlier, _), (later, _) in pairwise(tails[1:])):
             raise Broken("cdf falls somewhere: it must grow with cdf_at.")
-        share = found[0][0][0]
+        share = tails[0][0][0]
         if model.discrete:  # spread evenly over the jump
             below = model._tails(draw, self.x_rep - 1, index)[0][0]
             share = below + np.random.default_rng(15).uniform(size=len(share)) * (share - below)

@@ -143,15 +143,15 @@ class OwnProgram(Model):
         return generate(sandbox.own_source(self.source), data, chosen, wanted, seed)
 
     def log_lik(self, draws: Draws, rows: Rows) -> Array:
-        found = self.generate(draws, self.data_of(rows), ("log_lik",))["log_lik"]
-        bad = np.isnan(found).any(axis=0)
+        log_lik = self.generate(draws, self.data_of(rows), ("log_lik",))["log_lik"]
+        bad = np.isnan(log_lik).any(axis=0)
         if bad.any():
             row = int(np.arange(self.records.n)[rows][np.argmax(bad)]) + 1
             raise FitError(
                 f"The program's log_lik is not a number for {bad.sum():,} records under some draw (first in row "
                 f"{row} of the complete rows)."
             )
-        return found
+        return log_lik
 
     def require_anchor(self) -> None:
         if not self.takes_anchor:
@@ -185,10 +185,10 @@ class OwnProgram(Model):
         finite = np.isfinite(values)
         at = np.where(finite, values, self.records.outcome[index])
         wanted = ("cdf", "ccdf") if "ccdf" in self.declared.outputs else ("cdf",)
-        found = self.generate(draws, self.data_of(index, cdf_at=at), wanted)
-        below = np.where(finite, found["cdf"], (values > 0).astype(float))
+        tails = self.generate(draws, self.data_of(index, cdf_at=at), wanted)
+        below = np.where(finite, tails["cdf"], (values > 0).astype(float))
         above = (
-            np.where(finite, found["ccdf"], (values < 0).astype(float)) if "ccdf" in found else 1.0 - below
+            np.where(finite, tails["ccdf"], (values < 0).astype(float)) if "ccdf" in tails else 1.0 - below
         )
         return below, above
 
@@ -209,9 +209,9 @@ class OwnProgram(Model):
     def predict(self, draw: Draws, rng: np.random.Generator) -> Array:
         one = {name: np.asarray(draw[name])[None] for name in self.parameters}
         seed = int(rng.integers(1, 2**31 - 1))
-        found = self.generate(one, self.data_of(slice(None)), ("x_rep",), seed)["x_rep"][0]
-        if not np.isfinite(found).all():
+        values = self.generate(one, self.data_of(slice(None)), ("x_rep",), seed)["x_rep"][0]
+        if not np.isfinite(values).all():
             raise FitError(
-                f"The program's predictive draw x_rep is not finite for {(~np.isfinite(found)).sum():,} records."
+                f"The program's predictive draw x_rep is not finite for {(~np.isfinite(values)).sum():,} records."
             )
-        return found * self.unit
+        return values * self.unit

@@ -89,10 +89,10 @@ def generate(
         )
         return _read_quantities(scratch / "draws.out", wanted, len(next(iter(draws.values()))))
     except (RuntimeError, ValueError, OSError) as error:
-        found = process_limits.reason(str(error), scratch)
+        why = process_limits.reason(str(error), scratch)
         raise FitError(
             "The own program stopped while its generated quantities were computed: "
-            f"{found or _refusal(scratch) or 'its process ended with an error'}."
+            f"{why or _refusal(scratch) or 'its process ended with an error'}."
         ) from None
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
@@ -118,13 +118,13 @@ def _refusal(console: Path) -> str | None:
     import re
 
     for path in console.glob("*.txt"):
-        found = re.search(
+        match = re.search(
             r"Exception: [^\n]*?\b(x|Z|weights|censor_bound|anchor|cdf_at|N|K|M)(?:\[(\d+))?[^\n]* is ",
             path.read_text(errors="replace"),
         )
-        if found:
-            where = f" (first in row {found[2]})" if found[2] else ""
-            return f"the data do not keep a bound that it declares for '{found[1]}'{where}"
+        if match:
+            where = f" (first in row {match[2]})" if match[2] else ""
+            return f"the data do not keep a bound that it declares for '{match[1]}'{where}"
     return None
 
 
@@ -141,8 +141,8 @@ def log_target(program: Path, data: Mapping[str, Any], parameters: Mapping[str, 
     cmdstanpy.disable_logging()
     model = cmdstanpy.CmdStanModel(exe_file=str(sandbox.executable(program)))
     try:
-        found = model.log_prob(dict(parameters), dict(data), sig_figs=17)
+        value = model.log_prob(dict(parameters), dict(data), sig_figs=17)
     except (RuntimeError, ValueError, OSError) as error:
         why = process_limits.reason(str(error)) or "its process ended with an error"
         raise FitError(f"The own program stopped while its target was computed: {why}.") from None
-    return float(found["lp__"].iloc[0])
+    return float(value["lp__"].iloc[0])

@@ -138,8 +138,8 @@ def executable(program: Path, progress: Callable[[str, float], None] = lambda te
 
 def _prune() -> None:
     """Delete the executables of own programs that were unused for longest."""
-    found = sorted(_executables(), key=lambda path: path.stat().st_mtime, reverse=True)
-    for path in found[_KEPT:]:
+    executables = sorted(_executables(), key=lambda path: path.stat().st_mtime, reverse=True)
+    for path in executables[_KEPT:]:
         shutil.rmtree(path.parent, ignore_errors=True)
 
 

@@ -103,9 +103,9 @@ def refuse_dangerous(source: str) -> None:
     code = without_comments(source)
     for pattern, reason in _REFUSED.items():
         # An include counts wherever it stands: stanc's idea of a comment might differ from ours.
-        found = re.search(pattern, source if "include" in pattern else code)
-        if found:
-            line = source.count("\n", 0, found.start()) + 1
+        match = re.search(pattern, source if "include" in pattern else code)
+        if match:
+            line = source.count("\n", 0, match.start()) + 1
             raise ProgramError(f"Line {line} {reason}.", line=line)
 
 

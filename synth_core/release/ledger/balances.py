@@ -118,7 +118,7 @@ def next_number(entries: list[Entry]) -> int:
 
 def place_of(release: str, entries: list[Entry]) -> Place:
     """Where a release stood when it was last reserved."""
-    number, total, limit, found = 0, 0.0, 0.0, Place(0, 0.0, 0.0)
+    number, total, limit, place = 0, 0.0, 0.0, Place(0, 0.0, 0.0)
     for i, entry in enumerate(entries):
         if entry.kind == "limit":
             limit = float(entry.details["limit"])
@@ -126,5 +126,5 @@ def place_of(release: str, entries: list[Entry]) -> Place:
         if entry.release == release and entry.kind in ("reserve", "raise"):
             number = int(entry.details.get("number", number))
             then = balance_of("", entries[: i + 1])
-            found = Place(number, total, limit, then.rho, then.count)
-    return found
+            place = Place(number, total, limit, then.rho, then.count)
+    return place

@@ -62,8 +62,8 @@ class Heads:
 
     def _load(self) -> dict[str, Any]:
         try:
-            found = json.loads(self._file.read_text())
-            return {str(k): (int(n), str(h)) for k, (n, h) in found.items()}
+            heads = json.loads(self._file.read_text())
+            return {str(k): (int(n), str(h)) for k, (n, h) in heads.items()}
         except FileNotFoundError:
             return {}
         except (OSError, ValueError, AttributeError, TypeError):

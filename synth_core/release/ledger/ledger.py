@@ -73,7 +73,7 @@ class Ledger:
 
     def entries(self, series: str) -> list[Entry]:
         """All entries of a series, verified; raises StateError if the chain does not hold."""
-        found, before = [], GENESIS
+        entries, before = [], GENESIS
         rows = read(
             self._db, "SELECT number, body, hash FROM entries WHERE series = ? ORDER BY number", (series,)
         )
@@ -84,15 +84,15 @@ class Ledger:
             ):
                 raise StateError(_tampered(series, f"entry {expected} was changed or is missing"))
             body = json.loads(row["body"])
-            found.append(Entry(series, expected, hash=genuine, **body))
+            entries.append(Entry(series, expected, hash=genuine, **body))
             before = genuine
         number, head = self._heads.read(series)
-        lost = number > len(found) or len(found) - number > self._heads.MAX_LAG
-        if lost or (number and found[number - 1].hash != head):
+        lost = number > len(entries) or len(entries) - number > self._heads.MAX_LAG
+        if lost or (number and entries[number - 1].hash != head):
             raise StateError(
                 _tampered(series, "its entries and the separate note of its newest one disagree")
             )
-        return found
+        return entries
 
     def verify(self) -> dict[str, int]:
         """Check every chain and the database itself; entries by series. Raises StateError."""

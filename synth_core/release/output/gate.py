@@ -97,8 +97,8 @@ class Fitted:
     def diagnostics(self) -> list[Diagnostics]:
         """The diagnostics of each fit; none of a histogram."""
         parts = self.result.parts if isinstance(self.result, RecordsResult) else ()
-        found = [part.result.diagnostics for part in parts] or [self.result.diagnostics]  # type: ignore[union-attr]
-        return [each for each in found if each is not None]
+        fits = [part.result.diagnostics for part in parts] or [self.result.diagnostics]  # type: ignore[union-attr]
+        return [each for each in fits if each is not None]
 
 
 def examine(
@@ -121,7 +121,7 @@ def examine(
     anchor : str
         A sentence, of an anchored mechanism.
     """
-    found = [
+    checks = [
         GateCheck(
             "ledger", "Budget and ledger", PASS, ledger_finding, "The ledger holds and the limit allows it."
         ),
@@ -139,7 +139,7 @@ def examine(
         replace(check, status=OVERRIDDEN, reason=overrides[check.key])
         if check.status == FAIL and check.key in overrides
         else check
-        for check in found
+        for check in checks
     ]
 
 
@@ -149,12 +149,12 @@ def refused(checks: list[GateCheck]) -> list[GateCheck]:
 
 
 def _convergence(fitted: Fitted) -> GateCheck:
-    problems, found = fitted.result.problems, fitted.diagnostics
+    problems, diagnostics = fitted.result.problems, fitted.diagnostics
     text = (
         "There is no sampler."
-        if not found
-        else f"R-hat {max(d.rhat for d in found):.3f}, effective sample size "
-        f"{min(min(d.ess_bulk, d.ess_tail) for d in found):.0f}."
+        if not diagnostics
+        else f"R-hat {max(d.rhat for d in diagnostics):.3f}, effective sample size "
+        f"{min(min(d.ess_bulk, d.ess_tail) for d in diagnostics):.0f}."
     )
     return GateCheck(
         "convergence",

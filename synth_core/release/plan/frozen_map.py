@@ -187,14 +187,14 @@ def load_map(plan: Plan, content: bytes) -> RiskMap:
     """The risk map of a plan of one sensitive variable; raises InputError as `load_maps` does."""
     if plan.blocks:
         raise InputError("The plan's risk map is of whole records. Take the table that it was frozen on.")
-    [found] = load_maps(plan, content)
-    return found
+    [risk_map] = load_maps(plan, content)
+    return risk_map
 
 
 def _sound(file: FrozenFile, settings: Settings, content: bytes, part: str = "") -> RiskMap:
-    found = _parse(file, content, part)
-    _try(settings, found)
-    return found
+    risk_map = _parse(file, content, part)
+    _try(settings, risk_map)
+    return risk_map
 
 
 def _parse(file: FrozenFile, content: bytes, part: str) -> RiskMap:
@@ -249,7 +249,7 @@ def _parse(file: FrozenFile, content: bytes, part: str) -> RiskMap:
     )
 
 
-def _try(s: Settings, found: RiskMap) -> None:
+def _try(s: Settings, risk_map: RiskMap) -> None:
     """Made-up records of every category have likelihoods under the draws, or these are of another model.
 
     Raises
@@ -257,7 +257,7 @@ def _try(s: Settings, found: RiskMap) -> None:
     Exception
         Of any kind, if they have none.
     """
-    design = found.transform.specimen()
+    design = risk_map.transform.specimen()
     if s.model == OwnProgram.name:
         return  # it would have to run: its own checks come first
     n = len(design)
@@ -271,16 +271,18 @@ def _try(s: Settings, found: RiskMap) -> None:
     # Earlier sensitive variables: all of them at nought.
     names = [name for each in s.earlier for name in each.column_names]
     design = np.hstack([design, np.zeros((n, len(names)))])
-    records = Records(outcome.astype(float), design, (*found.transform.names, *names))
+    records = Records(outcome.astype(float), design, (*risk_map.transform.names, *names))
     model = build_model(s.model, records, **s.model_options)
-    posteriors = [found.posterior] + ([] if found.reweighting is None else [found.reweighting.posterior])
+    posteriors = [risk_map.posterior] + (
+        [] if risk_map.reweighting is None else [risk_map.reweighting.posterior]
+    )
     for posterior in posteriors:
         if model.log_lik(posterior.draws, np.arange(n)).shape != (posterior.n_draws, n):
             raise InputError("The risk map's draws do not belong to the plan's model.")
 
 
-def _span(found: Any) -> tuple[float, float]:
-    low, high = float(found[0]), float(found[1])
+def _span(value: Any) -> tuple[float, float]:
+    low, high = float(value[0]), float(value[1])
     if not (math.isfinite(low) and math.isfinite(high)) or low > high:
         raise InputError("The risk map's span is not one.")
     return low, high

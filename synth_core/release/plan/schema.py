@@ -58,16 +58,16 @@ def _whole(series: pd.Series) -> bool:
 
 def differences(plan: Plan, table: Table) -> list[str]:
     """How a table differs from what the plan expects; empty if it fits. Names columns, never values."""
-    found = []
+    differences = []
     for column in plan.columns:
         name = printable(column.name)
         if column.name not in table.frame.columns:
             near = [c for c in table.frame.columns if c.strip().lower() == column.name.strip().lower()]
             hint = f" (there is a column '{printable(near[0])}')" if near else ""
-            found.append(f"column '{name}' is missing{hint}")
+            differences.append(f"column '{name}' is missing{hint}")
             continue
-        found += [f"column '{name}' {text}" for text in _differences(plan, column, table)]
-    return found
+        differences += [f"column '{name}' {text}" for text in _differences(plan, column, table)]
+    return differences
 
 
 def _differences(plan: Plan, column: ColumnSchema, table: Table) -> list[str]:
@@ -99,27 +99,27 @@ def _differences(plan: Plan, column: ColumnSchema, table: Table) -> list[str]:
 
 
 def _number_differences(plan: Plan, column: ColumnSchema, values: np.ndarray) -> list[str]:
-    found, present = [], values[np.isfinite(values)]
+    differences, present = [], values[np.isfinite(values)]
     if column.whole and (present % 1 != 0).any():
         first = int(np.argmax(np.isfinite(values) & (values % 1 != 0))) + 1
-        found.append(f"has decimals where the plan has whole numbers (first in row {first:,})")
+        differences.append(f"has decimals where the plan has whole numbers (first in row {first:,})")
     bounds = plan.outcomes[column.name].bounds if column.role == "outcome" else None
     if bounds is not None:
         lower, upper = bounds
         outside = (values < lower) | (values > upper)
         if outside.any():
-            found.append(
+            differences.append(
                 f"has {int(outside.sum()):,} values beyond the declared bounds (first in row "
                 f"{int(np.argmax(outside)) + 1:,})"
             )
-    return found
+    return differences
 
 
 def check_schema(plan: Plan, table: Table) -> None:
     """Refuse a table whose columns have drifted away from the plan; raises InputError naming them."""
-    found = differences(plan, table)
-    if found:
-        shown = "; ".join(found[:12]) + (f"; and {len(found) - 12} more" if len(found) > 12 else "")
+    unlike = differences(plan, table)
+    if unlike:
+        shown = "; ".join(unlike[:12]) + (f"; and {len(unlike) - 12} more" if len(unlike) > 12 else "")
         raise InputError(
             f"The table does not fit the plan: {shown}. Correct the table, or make another plan."
         )

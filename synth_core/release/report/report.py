@@ -83,11 +83,11 @@ def _mechanism_words(plan: Plan) -> list[str]:
     likelihood = point.likelihood
     if not likelihood.samples:
         return [f"{likelihood.label}: {likelihood.method}"]
-    found = [SCHEMES[point.scheme].label, *(ADJUSTMENTS[a] for a in point.adjustments)]
-    found.append(likelihood.label)
+    words = [SCHEMES[point.scheme].label, *(ADJUSTMENTS[a] for a in point.adjustments)]
+    words.append(likelihood.label)
     if point.standard.of_range:
-        found.append(point.standard.label)
-    return [plain, *found] if (plain := in_plain_words(point)) else found
+        words.append(point.standard.label)
+    return [plain, *words] if (plain := in_plain_words(point)) else words
 
 
 def _settings_rows(plan: Plan) -> list[tuple[str, str]]:
@@ -104,7 +104,7 @@ def _measure_words(name: str) -> str:
         return "overlap of the intervals of regression coefficients"
     if name in RECORD_MEASURES:
         return RECORD_MEASURES[name]
-    return re.sub(r"\bq(\d+(?:\.\d+)?)$", lambda found: percentile_words(float(found[1])), name)
+    return re.sub(r"\bq(\d+(?:\.\d+)?)$", lambda match: percentile_words(float(match[1])), name)
 
 
 @dataclass(frozen=True)

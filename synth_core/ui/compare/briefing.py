@@ -90,7 +90,7 @@ def chapters(shown: Shown) -> list[Chapter]:
     notes = {each.name: each.note for each in session.choices().scenarios}
     beside = shown.beside
     now = "Now" if beside.now == "now" else beside.now
-    other = [beside.found[name] for name in beside.mechanisms if name in beside.found]
+    other = [beside.summaries[name] for name in beside.mechanisms if name in beside.summaries]
     return [
         Chapter(beside.name, notes.get(beside.name, ""), beside.settings, other, policy),
         Chapter(now, notes.get(beside.now, ""), shown.settings, shown.summaries, policy),

@@ -64,7 +64,7 @@ def _asked() -> dict[str, float]:
     names = [block.name for block in choices.whole]
     for first in range(0, len(names), A_ROW):
         for column, name in zip(st.columns(A_ROW), names[first : first + A_ROW], strict=False):
-            found = own_number(
+            entered = own_number(
                 f"Largest difference of {session.plain(name)}",
                 BOUNDS,
                 kept.get(name),
@@ -75,10 +75,10 @@ def _asked() -> dict[str, float]:
                 format="%g",
                 help="Of the distribution functions; of categories half of the sum of the differences of shares.",
             )
-            if found != kept.get(name):
+            if entered != kept.get(name):
                 kept = (
-                    {**kept, name: found}
-                    if found is not None
+                    {**kept, name: entered}
+                    if entered is not None
                     else {k: v for k, v in kept.items() if k != name}
                 )
                 explore = choices.explore.model_copy(update={"accuracies": tuple(kept.items())})
@@ -111,17 +111,17 @@ def _result(run: Any) -> None:
             "Continue", key="resume_division", width="stretch", on_click=background.resume, args=(RUN,)
         )
         return
-    found = run.summaries()[0]
-    point = find_mechanism(found["mechanism"])
-    unmet = [each for each in found["shares"] if not each["met"]]
+    answer = run.summaries()[0]
+    point = find_mechanism(answer["mechanism"])
+    unmet = [each for each in answer["shares"] if not each["met"]]
     left.markdown(
         session.plain(
-            f"ε = {found['epsilon']:.3g} ({found['guarantee']}) for a whole record, {point.label}, "
+            f"ε = {answer['epsilon']:.3g} ({answer['guarantee']}) for a whole record, {point.label}, "
         )
         + ("reaches what is asked." if not unmet else "does **not** reach all that is asked.")
     )
     if right.button("Use it", key="use_division", width="stretch", help="Sets ε and each variable's share."):
-        _use(found)
+        _use(answer)
         st.rerun()
     st.dataframe(
         pd.DataFrame(
@@ -133,21 +133,21 @@ def _result(run: Any) -> None:
                 "Asked": "–" if each["wanted"] is None else f"at most {each['wanted']:g}",
                 "": "" if each["met"] else f"not reached, {WHY_NOT[each['reachable']]}",
             }
-            for each in found["shares"]
+            for each in answer["shares"]
         ),
         hide_index=True,
     )
-    for problem in found["problems"]:
+    for problem in answer["problems"]:
         st.caption(session.plain(f"A fit has not converged: {problem}"))
     st.caption(DATA_DEPENDENT)
 
 
-def _use(found: dict[str, Any]) -> None:
+def _use(answer: dict[str, Any]) -> None:
     """The division becomes the choice."""
     choices = session.choices()
-    shares = {each["name"]: each["share"] for each in found["shares"]}
+    shares = {each["name"]: each["share"] for each in answer["shares"]}
     if {block.name for block in choices.whole} != shares.keys():
         return
     blocks = tuple(replace(block, share=shares[block.name]) for block in choices.whole)
-    settings = choices.settings.model_copy(update={"epsilon": found["epsilon"]})
+    settings = choices.settings.model_copy(update={"epsilon": answer["epsilon"]})
     session.change(choices.model_copy(update={"blocks": blocks, "settings": settings}))

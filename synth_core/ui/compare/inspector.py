@@ -103,9 +103,9 @@ def _columns(settings: Settings, policy: Policy) -> dict[str, Callable[[Summary]
         return find_mechanism(s["mechanism"]).guarantee(s["weights_from"], s["tuned"])
 
     def verdict(s: Summary) -> str:
-        found = judge(policy, s, promise(s))
-        words = "passes" if found.passed else f"fails: {'; '.join(found.reasons)}"
-        return f"{words}. {found.doubt}" if found.doubt else words
+        judged = judge(policy, s, promise(s))
+        words = "passes" if judged.passed else f"fails: {'; '.join(judged.reasons)}"
+        return f"{words}. {judged.doubt}" if judged.doubt else words
 
     plain = ("epsilon_replace", "lipschitz_bound", "oscillation", "oscillation_joint", "ecdf_max", "ecdf_avg")
     return (
@@ -130,8 +130,8 @@ def _columns(settings: Settings, policy: Policy) -> dict[str, Callable[[Summary]
 
 
 def _synthetic(s: Summary, statistics: list[str]) -> dict[str, float]:
-    found = {t["name"]: t["synthetic"] for t in s["statistics"]}
-    return {f"{name}_synthetic": found[name] for name in statistics}
+    values = {t["name"]: t["synthetic"] for t in s["statistics"]}
+    return {f"{name}_synthetic": values[name] for name in statistics}
 
 
 def _chosen_words(settings: Settings) -> str:

@@ -81,14 +81,16 @@ def edit_brackets() -> None:
         hide_index=True,
         key="brackets_editor",
     )
-    found: Brackets
+    brackets: Brackets
     try:
         if upload is not None:
-            found = read_brackets(upload.getvalue().decode("utf-8", errors="replace"))
+            brackets = read_brackets(upload.getvalue().decode("utf-8", errors="replace"))
         else:
-            found = tuple(sorted((float(a), float(b)) for a, b in frame.dropna().to_numpy()))
-            check_brackets(found)
+            brackets = tuple(sorted((float(a), float(b)) for a, b in frame.dropna().to_numpy()))
+            check_brackets(brackets)
     except InputError as error:
         st.error(session.plain(str(error)), icon=":material/error:")
         return
-    st.button("Use these brackets", type="primary", on_click=session.put, args=("settings.brackets", found))
+    st.button(
+        "Use these brackets", type="primary", on_click=session.put, args=("settings.brackets", brackets)
+    )

@@ -42,7 +42,7 @@ def show_results(chosen: tuple[str, ...], pair: Pair) -> None:
     shown = refits.show(
         "records:" + "|".join(f"{block.name}{block.missing is not None}" for block in blocks),
         chosen,
-        lambda found, labels, used: record_figures(found, labels, pair),
+        lambda summaries, labels, used: record_figures(summaries, labels, pair),
         detail="|".join(pair),
         subject=WHOLE_RECORDS,
     )

@@ -23,8 +23,8 @@ def show_results(chosen: tuple[str, ...]) -> None:
     shown = refits.show(
         "compare",
         chosen,
-        lambda found, labels, used, *other: (
-            compare_figures(found, labels, used.outcome, *other) + subgroups.figures(found, labels)
+        lambda summaries, labels, used, *other: (
+            compare_figures(summaries, labels, used.outcome, *other) + subgroups.figures(summaries, labels)
         ),
         detail=subgroups.asked(),
         beside=beside,

@@ -58,11 +58,11 @@ def example_named(word: str | None) -> ExampleTable | None:
     """The example that an address names; None for none, raises InputError for what no link of ours says."""
     if not word:
         return None
-    found = NAMED.fullmatch(word)
-    if found is None or found[1] not in EXAMPLES:
+    match = NAMED.fullmatch(word)
+    if match is None or match[1] not in EXAMPLES:
         raise InputError("The link is damaged: it names an example that does not exist.")
-    simulated = EXAMPLES[found[1]].simulate is not None
-    rows, seed, half = (None if part is None else int(part) for part in found.groups()[1:])
+    simulated = EXAMPLES[match[1]].simulate is not None
+    rows, seed, half = (None if part is None else int(part) for part in match.groups()[1:])
     if (rows is not None and not simulated) or (half is not None and simulated):
         raise InputError("The link is damaged: it asks for a part that its example does not have.")
     if rows is not None and not limits.MIN_ROWS <= rows <= limits.MAX_EXAMPLE_ROWS:
@@ -71,7 +71,7 @@ def example_named(word: str | None) -> ExampleTable | None:
         )
     if seed is not None and not limits.SEED[0] <= seed <= limits.SEED[1]:
         raise InputError(f"The link asks for a seed outside {limits.SEED[0]} to {limits.SEED[1]:,}.")
-    return ExampleTable(found[1], rows, 1 if seed is None else seed, half)
+    return ExampleTable(match[1], rows, 1 if seed is None else seed, half)
 
 
 def offered_by_link() -> None:

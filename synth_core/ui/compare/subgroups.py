@@ -51,14 +51,14 @@ def figures(summaries: list[Summary], labels: dict[str, str]) -> list[dict[str, 
         return []
     if not family(chosen.settings.model).ordered:
         return []
-    found = []
+    figures = []
     for summary in summaries:
         if summary.get("old") or summary["preview_khat"] is not None:
             continue
         groups = _groups(summary["mechanism"], chosen.group_by, chosen.group_statistic)
         if groups:
-            found.append(summary | {"statistics": groups})
-    return [subgroups_figure(found, labels, chosen.group_by, chosen.group_statistic)] if found else []
+            figures.append(summary | {"statistics": groups})
+    return [subgroups_figure(figures, labels, chosen.group_by, chosen.group_statistic)] if figures else []
 
 
 def _groups(mechanism: str, predictor: str, statistic: str) -> list[dict[str, Any]]:
@@ -77,10 +77,10 @@ def _groups(mechanism: str, predictor: str, statistic: str) -> list[dict[str, An
         accuracy = by_group(selection.records.outcome, result.synthetic, groups, statistic, s.seed)
     except InputError:
         return []
-    found = [
+    rows = [
         asdict(each.statistic)
         | {"relative_error": each.statistic.relative_error, "n_records": each.n_records}
         for each in accuracy
     ]
-    kept[place] = (key, found)
-    return found
+    kept[place] = (key, rows)
+    return rows

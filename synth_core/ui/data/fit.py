@@ -89,23 +89,23 @@ def show_check(settings: Settings, column: str | None, level: str | None, above:
     """The verdict and the fit's diagnostics `above`, here the figures."""
     browser = session.current()
     with above:
-        found = wait_for("check", check_task(browser.table, settings, column, level))
-    if found is None:
+        check = wait_for("check", check_task(browser.table, settings, column, level))
+    if check is None:
         return
     key = (browser.table.fingerprint, column)
     known = st.session_state.setdefault("check_categories", {})
-    if column is not None and known.get(key) != found["categories"]:
-        known[key] = found["categories"]
+    if column is not None and known.get(key) != check["categories"]:
+        known[key] = check["categories"]
         st.rerun()
-    verdict = fit_verdict(found, settings.model)
-    d = found["diagnostics"]
+    verdict = fit_verdict(check, settings.model)
+    d = check["diagnostics"]
     with above:
         SHOWN_AS[verdict.level](session.plain(f"{verdict.words} {verdict.advice}"), icon=ICONS[verdict.level])
         st.caption(
-            f"{session.plain(level or ALL)}: {found['n_records']:,} records · {found['density_scale']} · R-hat "
+            f"{session.plain(level or ALL)}: {check['n_records']:,} records · {check['density_scale']} · R-hat "
             f"{d['rhat']:.3f}, effective draws {d['ess_bulk']:.0f}, {d['divergences']} divergent"
         )
-    figures = check_figures(found, settings.outcome, column)
+    figures = check_figures(check, settings.outcome, column)
     board([], figures, content_key(figures=figures)[:16], False)
 
 

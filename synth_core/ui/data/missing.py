@@ -16,11 +16,11 @@ def choose_missing() -> None:
     table = session.current().table
     key = session.widget_key(PLACE)
     st.session_state.setdefault(key, list(table.missing))
-    found = table.proposed_missing
-    single = [f"{column.name}={token}" for token, columns in found.items() for column in columns]
+    proposed = table.proposed_missing
+    single = [f"{column.name}={token}" for token, columns in proposed.items() for column in columns]
     st.multiselect(
         "Values that mean missing",
-        dict.fromkeys((*table.missing, *found, *single)),
+        dict.fromkeys((*table.missing, *proposed, *single)),
         key=key,
         accept_new_options=True,
         placeholder="none; for example N or -9",
@@ -30,7 +30,7 @@ def choose_missing() -> None:
         "one column only. The values go into settings files and plans, so that a release reads its table the same way.",
     )
     session.show_message(PLACE)
-    for token, columns in found.items():
+    for token, columns in proposed.items():
         _propose(token, columns)
 
 

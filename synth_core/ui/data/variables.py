@@ -54,9 +54,9 @@ def choose_variables() -> None:
 def _ask_of_codes() -> None:
     """Predictors that look like codes and are taken as quantities."""
     s = session.choices().settings
-    found = session.current().table.codes_among(n for n in s.predictors if n not in s.categorical)
-    if found:
-        names = ", ".join(session.plain(name) for name in found)
+    codes = session.current().table.codes_among(n for n in s.predictors if n not in s.categorical)
+    if codes:
+        names = ", ".join(session.plain(name) for name in codes)
         st.caption(f"Few whole numbers, as codes have: {names}. Taken as quantities unless they stand here.")
 
 

@@ -197,12 +197,12 @@ def status() -> None:
             "Continue", key="resume_rivals", width="stretch", on_click=background.resume, args=(RIVALS_RUN,)
         )
         return
-    found = bands()
-    if not found:
+    shown = bands()
+    if not shown:
         left.caption("The other synthesizers are of another variable or other predictors: add them again.")
         return
-    names = dict.fromkeys(f"{band.label} ({band.guarantee})" for band in found)
-    left.caption(session.plain(f"Beside the map, {found[0].runs} runs each: {', '.join(names)}. {NOT_HERE}"))
+    names = dict.fromkeys(f"{band.label} ({band.guarantee})" for band in shown)
+    left.caption(session.plain(f"Beside the map, {shown[0].runs} runs each: {', '.join(names)}. {NOT_HERE}"))
 
 
 def _now(run: BackgroundRun) -> str:

@@ -134,8 +134,8 @@ def _points(run: BackgroundRun) -> list[Summary]:
 def _answer_points(run: BackgroundRun | None) -> list[Summary]:
     if run is None:
         return []
-    found = best_answers(run.summaries(), run.asked)
-    return [a["point"] | {"id": "answer-" + a["mechanism"]} for a in found]
+    answers = best_answers(run.summaries(), run.asked)
+    return [a["point"] | {"id": "answer-" + a["mechanism"]} for a in answers]
 
 
 def _status(run: BackgroundRun | None, key: tuple[str, ...] | None, measure: str) -> None:
@@ -288,8 +288,8 @@ def _answers_table(answers: list[Summary], measure: str) -> pd.DataFrame:
         "ε over seeds",
         "Meets the target",
     ]
-    found = pd.DataFrame(rows).reindex(columns=columns).fillna("")
-    return found.loc[:, (found != "").any()]
+    table = pd.DataFrame(rows).reindex(columns=columns).fillna("")
+    return table.loc[:, (table != "").any()]
 
 
 def _panel(point: Summary | None, measure: str) -> None:

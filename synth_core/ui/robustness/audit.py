@@ -107,8 +107,10 @@ def _say_power(plan: Plan | None, chosen: list[str], runs: int) -> None:
         if claim is None:
             unknown.append(label)
             continue
-        found = power(claim, runs, lines, variables=variables)
-        (strong if found.claim < found.surely else weak).append(f"{label}: {found.words}")
+        power_of_audit = power(claim, runs, lines, variables=variables)
+        (strong if power_of_audit.claim < power_of_audit.surely else weak).append(
+            f"{label}: {power_of_audit.words}"
+        )
     if weak:
         st.warning(plain(". ".join(weak) + "."), icon=":material/bolt:")
     if strong:
@@ -124,10 +126,10 @@ def _claim(mechanism: str) -> float | None:
     try:
         if find_mechanism(mechanism).keeps_epsilon:
             return session.settings().epsilon
-        found = session.stored_result(mechanism)
+        result = session.stored_result(mechanism)
     except InputError:  # of the columns: said where they are chosen
         return None
-    return None if found is None else found.epsilon
+    return None if result is None else result.epsilon
 
 
 def _start(plan: Plan | None, chosen: Any, runs: int) -> None:
@@ -148,14 +150,14 @@ def _start(plan: Plan | None, chosen: Any, runs: int) -> None:
 
 
 def _show(run: BackgroundRun, plan: Plan | None) -> None:
-    found = watch(KIND, run, "Stopped; finished lines are kept.")
-    if found is None:
+    audit = watch(KIND, run, "Stopped; finished lines are kept.")
+    if audit is None:
         return
-    _verdict(found["rows"])
-    st.dataframe(_frame(found["rows"]), hide_index=True, width="stretch")
+    _verdict(audit["rows"])
+    st.dataframe(_frame(audit["rows"]), hide_index=True, width="stretch")
     st.caption(MEANING)
     with st.expander("How it was done, and why each verdict"):
-        for line in [*found["heading"], *found["notes"]]:
+        for line in [*audit["heading"], *audit["notes"]]:
             st.markdown(plain(line))
         st.markdown(
             "**Lower bound**: ε between the two tables is at least this, with the confidence above. "
@@ -164,17 +166,17 @@ def _show(run: BackgroundRun, plan: Plan | None) -> None:
             "**Detectable**: the largest lower bound that so many runs could have given."
         )
     left, right = st.columns(2, vertical_alignment="center")
-    name = "internal" if found["confidential"] else "public-table"
+    name = "internal" if audit["confidential"] else "public-table"
     label = (
         "Audit as CSV (internal)"
-        if found["confidential"]
+        if audit["confidential"]
         else "Audit as CSV (of a public or simulated table)"
     )
     left.download_button(
-        label, found["csv"], f"audit-{name}.csv", "text/csv", icon=":material/download:", on_click="ignore"
+        label, audit["csv"], f"audit-{name}.csv", "text/csv", icon=":material/download:", on_click="ignore"
     )
     if plan is not None:
-        _include(right, found, plan)
+        _include(right, audit, plan)
 
 
 def _verdict(rows: list[dict[str, Any]]) -> None:
@@ -213,10 +215,10 @@ def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
     return shown
 
 
-def _include(place: Any, found: dict[str, Any], plan: Plan) -> None:
+def _include(place: Any, audit: dict[str, Any], plan: Plan) -> None:
     """Offer the audit to the public report, or say why it may not go there."""
     try:
-        kept = parse_audit(found["json"].encode(), plan).text()
+        kept = parse_audit(audit["json"].encode(), plan).text()
     except InputError as error:
         place.caption(f"Not for the public report: {plain(str(error))}")
         return

@@ -113,15 +113,15 @@ def start(run_kind: str, settings: Settings, asked: StudyRequest) -> None:
 
 def show_run(run_kind: str, run: BackgroundRun) -> None:
     """What the study found in words, its violins and table, or why there are none."""
-    found = watch(run_kind, run, "Stopped; what was finished is kept.")
-    if found is None:
+    answer = watch(run_kind, run, "Stopped; what was finished is kept.")
+    if answer is None:
         return
-    title, *rest = found["heading"]
+    title, *rest = answer["heading"]
     st.markdown(f"**{session.plain(title)}**")
-    if found["words"]:
-        st.info("  \n".join(session.plain(line) for line in found["words"]), icon=":material/fact_check:")
+    if answer["words"]:
+        st.info("  \n".join(session.plain(line) for line in answer["words"]), icon=":material/fact_check:")
     st.caption(session.plain(" · ".join(rest)))
-    measures = [m for m, violins in found["violins"].items() if violins]
+    measures = [m for m, violins in answer["violins"].items() if violins]
     if measures:
         measure = st.segmented_control(
             "Shown",
@@ -131,7 +131,7 @@ def show_run(run_kind: str, run: BackgroundRun) -> None:
             required=True,
             label_visibility="collapsed",
         )
-        violins = found["violins"][measure]
+        violins = answer["violins"][measure]
         cases = list(dict.fromkeys(v["case"] for v in violins))
         case = cases[0]
         if len(violins) > 10 and len(cases) > 1:
@@ -140,7 +140,7 @@ def show_run(run_kind: str, run: BackgroundRun) -> None:
             )
             violins = [v for v in violins if v["case"] == case]
         board([], [study_figure(violins, measure)], f"study{run.jobs[0].key[:12]}{measure}{case}", False)
-    st.dataframe(as_table(found["rows"]), hide_index=True, height=420)
+    st.dataframe(as_table(answer["rows"]), hide_index=True, height=420)
 
 
 def as_table(rows: list[dict[str, Any]]) -> pd.DataFrame:

@@ -39,7 +39,7 @@ def parse(text: str) -> Origin | None:
 
 def declared() -> frozenset[Origin]:
     """The origins in SYNTH_ORIGINS, separated by commas; raises InputError if one of them is none."""
-    found = set()
+    origins = set()
     for text in filter(None, (part.strip() for part in os.environ.get(VARIABLE, "").split(","))):
         origin = parse(text)
         if origin is None:
@@ -47,8 +47,8 @@ def declared() -> frozenset[Origin]:
                 f"{VARIABLE} holds '{text}', which is no origin. Write scheme and host, with the port if it is not "
                 f"the usual one, and no path: {VARIABLE}=https://synth.example.org"
             )
-        found.add(origin)
-    return frozenset(found)
+        origins.add(origin)
+    return frozenset(origins)
 
 
 def own(scheme: str, host: str) -> frozenset[Origin]:

@@ -84,20 +84,20 @@ def runs_panel() -> None:
     """Choose a finished run: use its settings again, name it, note something, compare, delete."""
     try:
         with _store() as store:
-            found, damaged = store.runs(), store.damaged
+            runs, damaged = store.runs(), store.damaged
     except StateError as error:
         st.error(session.plain(str(error)), icon=":material/error:")
         return
     if damaged:
         st.warning(f"What was kept of {damaged:,} runs {DAMAGED}", icon=":material/error:")
     if in_demo():  # runs of other tables may be of confidential ones
-        found = [r for r in found if r.data["fingerprint"] == session.current().table.fingerprint]
-    if not found:
+        runs = [r for r in runs if r.data["fingerprint"] == session.current().table.fingerprint]
+    if not runs:
         st.caption("None yet: runs of the page Compare are kept here, without any record.")
         return
-    here = [run for run in found if run.data["fingerprint"] == session.current().table.fingerprint]
+    here = [run for run in runs if run.data["fingerprint"] == session.current().table.fingerprint]
     only = st.toggle("Only of the table in use", value=bool(here), disabled=not here)
-    by_label = {_label(run): run for run in (here if only and here else found)}
+    by_label = {_label(run): run for run in (here if only and here else runs)}
     run = by_label[st.selectbox("Finished run", list(by_label))]
     st.caption(
         f"{session.plain(run.data['name'])}, {session.plain(run.settings['outcome'])}; {run.guarantee}; seed "
@@ -113,7 +113,7 @@ def runs_panel() -> None:
         left, right = st.columns(2)
         left.button("Keep name and note", on_click=session.attempt, args=("runs", _describe, run))
         right.button("Delete this run", on_click=session.attempt, args=("runs", _delete, run))
-        others = {_label(other): other for other in found if other.id != run.id}
+        others = {_label(other): other for other in runs if other.id != run.id}
         other = st.selectbox("Compare with", [None, *others], format_func=lambda k: k or "no other run")
         if other:
             rows = compare_runs(run, others[other])

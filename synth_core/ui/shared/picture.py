@@ -16,14 +16,14 @@ Summary = dict[str, Any]
 class Last:
     """The last finished picture: by mechanism the job's key and its summary, and what they were made of."""
 
-    found: Mapping[str, tuple[str, Summary]]
+    results: Mapping[str, tuple[str, Summary]]
     settings: Settings
     fingerprint: str
 
     @property
     def summaries(self) -> list[Summary]:
         """The summaries in the order of the rows."""
-        return [summary for _, summary in self.found.values()]
+        return [summary for _, summary in self.results.values()]
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,9 @@ def assemble(jobs: Sequence[Job], last: Last | None, fingerprint: str) -> Pictur
             summaries.append(summary)
         elif state == "failed":
             missing[name] = job.error
-        elif last is not None and name in last.found and _comparable(last, job, fingerprint):
+        elif last is not None and name in last.results and _comparable(last, job, fingerprint):
             state = "old"
-            summaries.append(last.found[name][1] | {"old": True})
+            summaries.append(last.results[name][1] | {"old": True})
         else:
             missing[name] = "cancelled" if state == "cancelled" else "is being fitted …"
         version.append(f"{job.key[:8]}{state[0]}")
@@ -81,12 +81,14 @@ def assemble(jobs: Sequence[Job], last: Last | None, fingerprint: str) -> Pictur
 
 def last_picture(last: Last) -> Picture:
     """The last finished picture as it was, under the version that it had."""
-    return Picture(last.summaries, version="".join(f"{key[:8]}d" for key, _ in last.found.values()), dim=True)
+    return Picture(
+        last.summaries, version="".join(f"{key[:8]}d" for key, _ in last.results.values()), dim=True
+    )
 
 
 def brings_news(jobs: Sequence[Job], last: Last | None) -> bool:
     """Whether something finished that the last picture does not show: what was known already is no reason to redraw."""
-    known = set() if last is None else {key for key, _ in last.found.values()}
+    known = set() if last is None else {key for key, _ in last.results.values()}
     return any(
         job.state == "failed" or (job.state == "done" and job.key not in known) or job.preview() is not None
         for job in jobs

@@ -80,7 +80,7 @@ class ComparedChoice:
     ----------
     name, now : str
         Of that choice, and of the present one.
-    found : dict
+    summaries : dict
         By mechanism its summary, as far as it is there.
     """
 
@@ -88,7 +88,7 @@ class ComparedChoice:
     now: str
     settings: Settings
     mechanisms: tuple[str, ...]
-    found: dict[str, Summary] = field(default_factory=dict)
+    summaries: dict[str, Summary] = field(default_factory=dict)
 
     def tasks(self, browser: Browser, subject: Subject) -> list[Task]:
         return [subject.task(browser, self.settings, name) for name in self.mechanisms]
@@ -152,8 +152,8 @@ def show(
             return Shown([], missing=missing)  # what is above says it once
         picture, settings = last_picture(last), last.settings
     if beside is not None:
-        found = {job.spec["mechanism"]: job.summary for job in beside_jobs if job.summary is not None}
-        beside = replace(beside, found=found)
+        compared = {job.spec["mechanism"]: job.summary for job in beside_jobs if job.summary is not None}
+        beside = replace(beside, summaries=compared)
     current = picture.complete and not pending
     seen = _Seen(page + detail, subject, picture, settings, not current)
     clicked = _draw(seen, mechanisms, make_figures, beside, stage)
@@ -224,14 +224,14 @@ def _draw(
         + (" ≈ preview" if s["preview_khat"] is not None else "")
         for s in summaries
     }
-    more = () if beside is None else (Other(beside.name, beside.now, beside.found),)
+    more = () if beside is None else (Other(beside.name, beside.now, beside.summaries),)
     figures = make_figures(summaries, labels, used, *more) if summaries else []
     rows = seen.subject.rows(summaries, labels, used, picture.missing)
     if beside is not None:
         _add_differences(rows, summaries, beside)
     version = f"{seen.kind}{picture.version}{session.choices().policy!r}"
     if beside is not None:
-        named = "".join(f"{s['mechanism']}{s['epsilon']}{s['ecdf_max']}" for s in beside.found.values())
+        named = "".join(f"{s['mechanism']}{s['epsilon']}{s['ecdf_max']}" for s in beside.summaries.values())
         version += f"|{beside.name}|{beside.now}|{beside.settings!r}{named}"
     order = {s["mechanism"]: i for i, s in enumerate(summaries)} | {
         name: i for i, name in enumerate(mechanisms)
@@ -254,8 +254,8 @@ def _add_differences(rows: list[dict[str, Any]], summaries: list[Summary], besid
     policy, now = session.choices().policy, {s["mechanism"]: s for s in summaries}
     for row in rows:
         name = row["mechanism"]
-        if name in now and name in beside.found and not row["old"]:
+        if name in now and name in beside.summaries and not row["old"]:
             words = difference(
-                beside.found[name], now[name], WORST if policy.percent is None else policy.measure
+                beside.summaries[name], now[name], WORST if policy.percent is None else policy.measure
             )
             row["difference"] = f"{beside.name} → {beside.now}: {words}." if words else ""

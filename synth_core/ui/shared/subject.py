@@ -51,14 +51,14 @@ def _caption(s: Summary) -> str:
 
 def _promises(summaries: list[Summary], settings: Settings) -> dict[str, dict[str, Any]]:
     """What stands beside each mechanism's numbers: badge and explanation, the sentence, and what the rule says."""
-    policy, found = session.choices().policy, {}
+    policy, promises = session.choices().policy, {}
     for s in summaries:
         guarantee, lines = explained(s, settings)
         if s["tuned"]:
             lines.append(
                 "Solved for: " + ", ".join(f"{k.replace('_', ' ')} {v:.4g}" for k, v in s["tuned"].items())
             )
-        found[s["mechanism"]] = {
+        promises[s["mechanism"]] = {
             "label": guarantee.label,
             "strength": guarantee.strength,
             "lines": lines,
@@ -66,7 +66,7 @@ def _promises(summaries: list[Summary], settings: Settings) -> dict[str, dict[st
             "hints": list(filter(None, [above_target(s, settings)])),
             "verdict": judge(policy, s, guarantee) if policy.states and not s.get("old") else None,
         }
-    return found
+    return promises
 
 
 ONE_VARIABLE = Subject(

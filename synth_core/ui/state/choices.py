@@ -263,12 +263,12 @@ LASTING = (*PRESET_SETTINGS, "percentiles", "draws", "warmup", "chains", "seed",
 def unusual(choices: Choices) -> dict[str, Any]:
     """The lasting settings that are not those a newcomer has, by name; "mechanisms" among them."""
     first = first_choices()
-    found = {
+    changed = {
         name: getattr(choices.settings, name)
         for name in LASTING
         if getattr(choices.settings, name) != getattr(first.settings, name)
     }
-    return found | ({} if choices.mechanisms == first.mechanisms else {"mechanisms": choices.mechanisms})
+    return changed | ({} if choices.mechanisms == first.mechanisms else {"mechanisms": choices.mechanisms})
 
 
 def usual_again(choices: Choices) -> Choices:
@@ -307,10 +307,10 @@ def pairs(
 
 def value_at(choices: Choices, place: str) -> Any:
     """What stands at a place, such as "settings.scale", "mechanisms" or "settings.range.0"."""
-    found: Any = choices
+    value: Any = choices
     for name in place.split("."):
-        found = found[int(name)] if isinstance(found, tuple) else getattr(found, name)
-    return found
+        value = value[int(name)] if isinstance(value, tuple) else getattr(value, name)
+    return value
 
 
 def replaced(choices: Any, place: str, value: Any) -> Any:

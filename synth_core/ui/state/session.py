@@ -341,5 +341,5 @@ _JOINER = "\u2060"  # of no width
 
 def plain(text: str) -> str:
     """Text from a user's file, safe inside Markdown."""
-    parted = _REPLACED.sub(lambda found: found[0][0] + _JOINER + found[0][1:], visible(text))
+    parted = _REPLACED.sub(lambda match: match[0][0] + _JOINER + match[0][1:], visible(text))
     return "".join(f"\\{c}" if c in "\\`*_{}[]()#+-.!|<>$:~&" else c for c in isolated(parted))
