@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,7 +18,7 @@ from synth_core.analysis.anchored import AnchorBuilder, Anchored
 from synth_core.analysis.assessment import Privacy, privacy_of, utility_of
 from synth_core.analysis.drawing import synthetic_values
 from synth_core.analysis.engines import ENGINES, Inputs
-from synth_core.analysis.fits import Fits, Progress
+from synth_core.analysis.fits import Fits, Progress, tells_nothing
 from synth_core.analysis.mechanism_weights import solved
 from synth_core.analysis.preview import preview, remember
 from synth_core.analysis.result import Result
@@ -44,59 +44,73 @@ from synth_core.system.entries import get_or_compute
 Array = NDArray[np.float64]
 
 
+@dataclass(frozen=True, eq=False)
 class Analysis:
-    """Runs mechanisms on one table.
+    """The context of a run on one table, which never changes: `dataclasses.replace` makes another.
 
-    Parameters
+    Attributes
     ----------
+    table : Table
+    settings : Settings
+    cache : Cache
+    progress : callable
+        Where progress is told.
     reference : Table or RiskMap, optional
         The table that the risk map is frozen on, or a stored map, named in
         `settings.risk_reference`; None makes weights from `table` itself.
+    show_preview : callable, optional
+        Called with an approximate result while a slow fit runs; None computes none.
     entropy : int, optional
         A secret of a release, of any size: the synthetic values are drawn with it instead of
         the settings' seed, which has 31 bits only.
-    show_preview : callable, optional
-        Called with an approximate result while a slow fit runs; None computes none.
-    anchor : Table, optional
-        The table that anchored censoring is anchored on, named in `settings.anchor`.
     noise : callable
         The histogram's; another one than opendp's is for studies of simulated tables.
+    anchor : Table, optional
+        The table that anchored censoring is anchored on, named in `settings.anchor`.
+    prepared : Fits, optional
+        Of the same table: its columns, its model and its held design are used again.
+    held_anchor : Anchored, optional
+        Anchor, weight and prior of another table, for its neighbours.
     """
 
-    def __init__(  # noqa: PLR0913 # each is another way for something to come in
-        self,
-        table: Table,
-        settings: Settings,
-        cache: Cache,
-        progress: Progress = lambda text, share: None,
-        reference: Table | RiskMap | None = None,
-        show_preview: Callable[[Result], None] | None = None,
-        entropy: int | None = None,
-        noise: histogram.Noise = histogram.noisy_bins,
-        anchor: Table | None = None,
-    ):
-        if (settings.risk_reference == "current") != (reference is None):
+    table: Table
+    settings: Settings
+    cache: Cache
+    progress: Progress = tells_nothing
+    reference: Table | RiskMap | None = None
+    show_preview: Callable[[Result], None] | None = None
+    entropy: int | None = None
+    noise: histogram.Noise = histogram.noisy_bins
+    anchor: Table | None = None
+    prepared: Fits | None = None
+    held_anchor: Anchored | None = None
+
+    def __post_init__(self) -> None:
+        s, reference, anchor = self.settings, self.reference, self.anchor
+        if (s.risk_reference == "current") != (reference is None):
             raise InputError("The risk reference is named but its table is not given.")
-        self.table = table
-        self.settings = settings
-        self.cache = cache
-        self.progress = progress
-        if settings.anchor in set(SELF_CONTAINED_ANCHORS) - set(SERIES_ANCHORS) and anchor is not None:
-            raise InputError(f"The anchor is '{settings.anchor}', and a table is given for it too.")
-        self._reference = reference
-        self._anchor = anchor
-        self._held: Anchored | None = None  # of another table, for its neighbours
-        self._entropy = entropy
-        columns = settings.outcome, *settings.predictors
-        if isinstance(reference, Table) and reference.same_records(table, columns):
+        if s.anchor in set(SELF_CONTAINED_ANCHORS) - set(SERIES_ANCHORS) and anchor is not None:
+            raise InputError(f"The anchor is '{s.anchor}', and a table is given for it too.")
+        if self.prepared is not None and self.prepared.table.fingerprint != self.table.fingerprint:
+            raise ValueError("What is prepared is of another table.")
+        columns = s.outcome, *s.predictors
+        if isinstance(reference, Table) and reference.same_records(self.table, columns):
             raise InputError("The risk reference is the table itself; freeze the risk map on another table.")
-        if anchor is not None and anchor.same_records(table, columns):
+        if anchor is not None and anchor.same_records(self.table, columns):
             raise InputError("The anchor's table is the table itself; take one that was fixed without it.")
-        self.show_preview = show_preview
-        self.noise = noise
-        self.fits = Fits(table, settings, cache, progress)
-        if isinstance(reference, RiskMap):
-            self.fits.tail_from = reference.tail_from
+
+    @cached_property
+    def fits(self) -> Fits:
+        """What is computed of the table under these settings."""
+        if self.prepared is None:
+            found = Fits(self.table, self.settings, self.cache, self.progress)
+        else:
+            found = self.prepared.under(self.settings, self.progress, self.cache)
+        return (
+            replace(found, tail_from=self.reference.tail_from)
+            if isinstance(self.reference, RiskMap)
+            else found
+        )
 
     @property
     def selection(self) -> Selection:
@@ -109,24 +123,25 @@ class Analysis:
     @cached_property
     def frozen(self) -> RiskMap | None:
         """The frozen risk map, fitted on the reference table if it was not stored."""
-        if self._reference is None or isinstance(self._reference, RiskMap):
-            return self._reference
-        return map_of(Fits(self._reference, self.settings, self.cache, self.progress))
+        if self.reference is None or isinstance(self.reference, RiskMap):
+            return self.reference
+        return map_of(Fits(self.reference, self.settings, self.cache, self.progress))
 
     def under(self, **changes: Any) -> Analysis:
-        """An analysis of this table under other settings of the mechanisms."""
-        return self._again(self.settings.model_copy(update=changes), self.progress)
+        """An analysis of this table under other settings of the mechanisms, without previews."""
+        settings = self.settings.model_copy(update=changes)
+        return replace(self, settings=settings, prepared=self.fits, show_preview=None, held_anchor=None)
 
     def from_current(self) -> Analysis:
         """An analysis of this table with weights from itself, whatever the risk reference."""
-        if self._reference is None:
+        if self.reference is None:
             return self
         settings = self.settings.model_copy(update={"risk_reference": "current"})
-        return self._with(self.table, settings, self.progress, None)
+        return replace(self, settings=settings, reference=None, show_preview=None, prepared=None)
 
     def reporting(self, progress: Progress) -> Analysis:
         """This analysis, with its progress reported to another callback."""
-        return self._again(self.settings, progress)
+        return replace(self, progress=progress, prepared=self.fits)
 
     def on(self, table: Table, holds_anchor: bool = False) -> Analysis:
         """An analysis of another table with these settings, risk map and noise, in this table's design.
@@ -138,49 +153,39 @@ class Analysis:
         holds_anchor : bool
             Anchor, c and prior of this table too: an anchored mechanism reads no record for them.
         """
-        other = self._with(table, self.settings, self.progress, self._reference)
-        other.fits.tail_from = self.fits.tail_from
-        other.fits.transform = self.selection.transform
-        other._held = self.anchored if holds_anchor else None
-        return other
-
-    def _with(
-        self, table: Table, settings: Settings, progress: Progress, reference: Table | RiskMap | None
-    ) -> Analysis:
-        return Analysis(
-            table,
-            settings,
-            self.cache,
-            progress,
-            reference,
-            entropy=self._entropy,
-            noise=self.noise,
-            anchor=self._anchor,
+        return replace(
+            self,
+            table=table,
+            prepared=Fits(
+                table,
+                self.settings,
+                self.cache,
+                self.progress,
+                self.fits.tail_from,
+                self.selection.transform,
+            ),
+            held_anchor=self.anchored if holds_anchor else None,
+            show_preview=None,
         )
-
-    def _again(self, settings: Settings, progress: Progress) -> Analysis:
-        other = self._with(self.table, settings, progress, self._reference)
-        other.fits = self.fits.under(settings, progress)
-        return other
 
     @property
     def reference_fingerprint(self) -> str | None:
         """What a result's key knows of other tables: what the weights are frozen on, and the anchor's."""
-        reference = self._reference
+        reference = self.reference
         key = reference.key if isinstance(reference, RiskMap) else getattr(reference, "fingerprint", None)
         if self.fits.surrogate is not None:
             key = f"{key or ''}~{self.fits.surrogate.table.fingerprint}"
-        if self._anchor is None:
+        if self.anchor is None:
             return key
-        return f"{key or ''}|{self._anchor.fingerprint}:{self._anchor.confidential}"
+        return f"{key or ''}|{self.anchor.fingerprint}:{self.anchor.confidential}"
 
     @cached_property
     def anchored(self) -> Anchored:
         """What anchored censoring is anchored at, its weight and its prior."""
         s = self.settings
-        if self._held is not None:
-            return self._held.held_on(self.fits)
-        table = self._reference if s.anchor == "reference" else self._anchor
+        if self.held_anchor is not None:
+            return self.held_anchor.held_on(self.fits)
+        table = self.reference if s.anchor == "reference" else self.anchor
         if s.anchor == "reference" and table is None:
             raise InputError(
                 "The anchor is the reference table, and there is none; freeze the risk map on a table."
@@ -193,9 +198,9 @@ class Analysis:
     @property
     def weights_from(self) -> WeightsFrom:
         """Where the weights come from, see `Mechanism.guarantee`."""
-        if self._reference is None:
+        if self.reference is None:
             return "current"
-        return "closed" if isinstance(self._reference, RiskMap) and self._reference.closed else "frozen"
+        return "closed" if isinstance(self.reference, RiskMap) and self.reference.closed else "frozen"
 
     def run(self, key: str) -> Result:
         """Run one mechanism, or read its result from the cache."""
@@ -229,7 +234,7 @@ class Analysis:
             Replaces EM's own weight.
         """
         # A stored map is at hand; one that is still to be fitted is asked for by weights alone.
-        frozen = self.frozen if mechanism.weighted or isinstance(self._reference, RiskMap) else None
+        frozen = self.frozen if mechanism.weighted or isinstance(self.reference, RiskMap) else None
         return weigh(mechanism, self.fits, frozen, self._anchored_for(mechanism), scalar)
 
     def _anchored_for(self, mechanism: Mechanism) -> Anchored | None:
@@ -278,7 +283,7 @@ class Analysis:
         """Bounds, synthetic data and utility of a mechanism under its posterior."""
         mechanism, anchored = weighted.mechanism, weighted.anchored
         frozen = self.frozen if mechanism.weighted else None
-        privacy = privacy_of(weighted, self.fits, frozen, posterior, fit_key, self._reference is None)
+        privacy = privacy_of(weighted, self.fits, frozen, posterior, fit_key, self.reference is None)
         return self._result(
             mechanism,
             self._synthetic(posterior),
@@ -334,9 +339,7 @@ class Analysis:
         return replace(result, tuned=result.tuned | solved(name, solution))
 
     def _rng(self, *stream: int) -> np.random.Generator:
-        return np.random.default_rng(
-            [self.settings.seed if self._entropy is None else self._entropy, *stream]
-        )
+        return np.random.default_rng([self.settings.seed if self.entropy is None else self.entropy, *stream])
 
     def _synthetic(self, posterior: Posterior) -> Array:
         """One data set per draw; the draws and the noise depend on the seed only."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -31,53 +31,89 @@ Progress = Callable[[str, float], None]  # what is being done, share done; may r
 SLOW_RECORDS = 20_000  # a censored fit needs every record
 # Of a refit of a slow model, which starts where an earlier run has been.
 SHORT_WARMUP = 300
+_COLUMNS = ("outcome", "predictors", "categorical", "outcome_categories", "earlier")
 _DATA = {"outcome", "predictors", "categorical", "earlier", "model"} | MODEL_OPTIONS
 
 
+def tells_nothing(text: str, share: float) -> None:
+    """Progress that nobody watches."""
+
+
+@dataclass(frozen=True)
+class ReadRecords:
+    """Chosen columns of a table and the model of them, where they are at hand; None is read when asked for."""
+
+    selection: Selection | None = None
+    model: Model | None = None
+
+
+@dataclass(frozen=True, eq=False)
 class Fits:
     """What can be computed of a table: pseudo posteriors, their bounds, range probabilities.
 
     Everything is cached by content, so that mechanisms, sessions and processes share it.
+
+    Attributes
+    ----------
+    progress : callable
+        Where progress is told.
+    tail_from : float or None
+        Where the tail's sensitive range starts, if it was frozen elsewhere.
+    transform : DesignTransform or None
+        How predictors become a design, if another table's is held.
+    surrogate : Fits or None
+        What an anchor is simulated on, if the design is sensitive too.
+    contract_verified : bool
+        Whether an own program kept its contract on the table that this one is simulated from.
+    read : ReadRecords
+        What other fits have read of the same table and columns already.
     """
 
-    def __init__(self, table: Table, settings: Settings, cache: Cache, progress: Progress):
-        self.table = table
-        self.settings = settings
-        self.cache = cache
-        self.progress = progress
-        self.tail_from: float | None = None  # where the tail's range starts, if frozen elsewhere
-        self.transform: DesignTransform | None = None  # of the predictors, if another table's is held
-        self.surrogate: Fits | None = None  # what an anchor is simulated on, if the design is sensitive too
-        # An own program kept its contract on the table that this one is simulated from.
-        self.contract_verified = False
+    table: Table
+    settings: Settings
+    cache: Cache
+    progress: Progress
+    tail_from: float | None = None
+    transform: DesignTransform | None = None
+    surrogate: Fits | None = None
+    contract_verified: bool = False
+    read: ReadRecords = ReadRecords()
 
     def under(self, settings: Settings, progress: Progress | None = None, cache: Cache | None = None) -> Fits:
-        """Fits of this table and these columns under other settings; the records are not read again."""
-        other = Fits(self.table, settings, cache or self.cache, progress or self.progress)
-        same_model = (settings.model, settings.model_options) == (
-            self.settings.model,
-            self.settings.model_options,
+        """Fits of this table under other settings; records of the same columns are not read again."""
+        mine, known = self.settings, vars(self)  # a cached property stands there once it was asked for
+        same_columns = all(getattr(settings, name) == getattr(mine, name) for name in _COLUMNS)
+        same_model = same_columns and (settings.model, settings.model_options) == (
+            mine.model,
+            mine.model_options,
         )
-        kept = {"selection", "tail_from", "transform", "surrogate", "contract_verified"} | (
-            {"model"} if same_model else set()
+        return replace(
+            self,
+            settings=settings,
+            progress=progress or self.progress,
+            cache=cache or self.cache,
+            read=ReadRecords(
+                known.get("selection", self.read.selection) if same_columns else None,
+                known.get("model", self.read.model) if same_model else None,
+            ),
         )
-        other.__dict__.update({k: v for k, v in self.__dict__.items() if k in kept})
-        return other
 
     def simulated(self, outcome: Array, **changes: Any) -> Fits:
         """Fits to another outcome of the same predictors, under some other settings; for posteriors alone."""
+        model = type(self.model)(self.model.records.with_outcome(outcome), self.model.options)
         other = self.under(self.settings.model_copy(update=changes))
-        other.__dict__["model"] = type(self.model)(
-            self.model.records.with_outcome(outcome), self.model.options
-        )
-        return other
+        return replace(other, read=replace(other.read, model=model))
 
     @cached_property
     def selection(self) -> Selection:
+        if self.read.selection is not None:
+            return self.read.selection
         return selected(self.table, self.settings, self.transform)
 
     @cached_property
     def model(self) -> Model:
+        if self.read.model is not None:
+            return self.read.model
         s = self.settings
         model = build_model(s.model, self.selection.records, **s.model_options)
         if not self.contract_verified:

@@ -274,6 +274,7 @@ def run_job(spec: dict[str, Any], directory: str, tables: list[Table]) -> dict[s
     try:
         with working_in(place):
             settings = Settings(**spec["settings"])
+            columns = (spec["fingerprint"], settings.outcome, settings.predictors, settings.categorical)
             analysis = Analysis(
                 _tables[spec["fingerprint"]],
                 settings,
@@ -281,10 +282,8 @@ def run_job(spec: dict[str, Any], directory: str, tables: list[Table]) -> dict[s
                 _Reporter(place),
                 None if spec["reference"] is None else _tables[spec["reference"]],
                 lambda result: _write(place / "preview.json", _summary(analysis, result)),
+                prepared=_prepared.get(columns),
             )
-            columns = (spec["fingerprint"], settings.outcome, settings.predictors, settings.categorical)
-            if columns in _prepared:
-                analysis.fits = _prepared[columns].under(settings, analysis.progress, analysis.cache)
             _prepared.clear()
             _prepared[columns] = analysis.fits
             answer = {"summary": _ANSWERS[spec["kind"]](analysis, spec)}

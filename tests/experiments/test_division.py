@@ -21,14 +21,17 @@ class Curves:
 
     blocks = BLOCKS
 
-    def __init__(self, curves, epsilons=None, log=None):
-        self.curves, self.epsilons = curves, epsilons
+    parts = (SimpleNamespace(settings=SimpleNamespace(epsilon=2.0), share=1 / 3),)
+
+    def __init__(self, curves, epsilons=None, log=None, progress=lambda text, share: None):
+        self.curves, self.epsilons, self.progress = curves, epsilons, progress
         self.log = [] if log is None else log
-        self.parts = [SimpleNamespace(settings=SimpleNamespace(epsilon=2.0), share=1 / 3)]
-        self.progress = lambda text, share: None
 
     def dividing(self, epsilons):
-        return Curves(self.curves, epsilons, self.log)
+        return Curves(self.curves, epsilons, self.log, self.progress)
+
+    def reporting(self, progress):
+        return Curves(self.curves, self.epsilons, self.log, progress)
 
     def run(self, mechanism):
         self.log.append(self.epsilons)
@@ -104,6 +107,32 @@ def test_a_variable_that_lives_off_those_before_it_is_told_as_it_is_at_the_end()
 def test_what_cannot_be_divided(mechanism, wanted, said):
     with pytest.raises(InputError, match=said):
         check_division(BLOCKS, mechanism, wanted)
+
+
+@pytest.mark.stan
+def test_each_division_is_told_while_its_parts_are_fitted(cache):
+    rng = np.random.default_rng(8)
+    frame = pd.DataFrame({name: rng.choice(["a", "b"], 200) for name in ("x", "y")})
+    blocks = tuple(Block(name, "categorical", {"categories": ("a", "b")}) for name in frame)
+    common = {"anchor": "counts", "draws": 100, "warmup": 100, "chains": 1}
+    told = []
+    whole = RecordsAnalysis(
+        Table("t", frame), blocks, common, cache, lambda text, share: told.append((text, share))
+    )
+    found = divide(whole, "anchored", {"x": 0.2})
+    for k in range(1, found.trials + 1):
+        lines = [
+            (text, share) for text, share in told if text.startswith(f"division {k} of {HALVINGS + 2}: ")
+        ]
+        parts = {text.split(": ")[1] for text, _ in lines}
+        # What is fitted: first both, then the variable that is searched; the last was fitted before.
+        assert parts >= {
+            "comparing whole records",
+            *(["x"] if k < found.trials else []),
+            *(["y"] if k == 1 else []),
+        }
+        assert all((k - 1) <= share * (HALVINGS + 2) <= k for _, share in lines)
+    assert all(text.startswith("division ") for text, _ in told)
 
 
 @pytest.mark.stan

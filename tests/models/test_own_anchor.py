@@ -49,9 +49,8 @@ def incomes(seed, n=300, name="incomes") -> Table:
 def fits_of(cache, program, table=None, **changes) -> Fits:
     given = {"outcome": "x", "predictors": ("z",), "model": "own", "program": program, "epsilon": 2.0}
     settings = make_settings(**given | QUICK | changes)
-    fits = Fits(table or incomes(1), settings, cache, lambda text, share: None)
-    fits.contract_verified = True  # the contract has tests of its own
-    return fits
+    # The contract has tests of its own.
+    return Fits(table or incomes(1), settings, cache, lambda text, share: None, contract_verified=True)
 
 
 # -- what is given to a program --------------------------------------------------------------------

@@ -20,7 +20,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from synth_core.analysis.analysis import Analysis
-from synth_core.analysis.fits import Fits, Progress
+from synth_core.analysis.fits import Fits, Progress, tells_nothing
 from synth_core.analysis.records.blocks import (
     Block,
     Part,
@@ -176,17 +176,21 @@ class RecordsResult:
         return tuple(f"{p.part.name}: {text}" for p in self.parts for text in p.result.problems)
 
 
+@dataclass(frozen=True, eq=False)
 class RecordsAnalysis:
-    """Runs mechanisms on whole records.
+    """The context of a run on whole records, which never changes: `dataclasses.replace` makes another.
 
-    Parameters
+    Attributes
     ----------
-    table : Table
-        As it was loaded: kept as `loaded`; `table` is that of whole records.
+    loaded : Table
+        As it was loaded; `table` is that of whole records.
     blocks : tuple of Block
         In the order in which they are synthesized.
     common : dict
         Settings of all blocks: predictors, epsilon, seed, and so on.
+    cache : Cache
+    progress : callable
+        Where progress is told.
     reference : Table or tuple of RiskMap, optional
         As that of `Analysis`, with the same columns; or stored maps, one for each part.
     anchor : Table, optional
@@ -195,23 +199,17 @@ class RecordsAnalysis:
         What all random numbers beside the chains' are made of, secret in a release; else the seed.
     """
 
-    def __init__(
-        self,
-        table: Table,
-        blocks: tuple[Block, ...],
-        common: dict[str, object],
-        cache: Cache,
-        progress: Progress = lambda text, share: None,
-        reference: Table | tuple[RiskMap, ...] | None = None,
-        anchor: Table | None = None,
-        entropy: int | None = None,
-    ):
-        self._entropy = entropy
-        self._parallel_progress = ParallelProgress(progress)
-        self.blocks, self.cache, self.progress = blocks, cache, progress
-        self.common, self.parts = common, parts_of(blocks, common)
+    loaded: Table
+    blocks: tuple[Block, ...]
+    common: dict[str, object]
+    cache: Cache
+    progress: Progress = tells_nothing
+    reference: Table | tuple[RiskMap, ...] | None = None
+    anchor: Table | None = None
+    entropy: int | None = None
+
+    def __post_init__(self) -> None:
         settings = self.parts[0].settings
-        self.predictors, self.seed, self.datasets = settings.predictors, settings.seed, settings.datasets
         if settings.match_epsilon:
             require_several(find_mechanism(settings.match_epsilon), matched=True)
         if settings.risk_span or settings.anchor in NO_ANCHORS:
@@ -219,12 +217,41 @@ class RecordsAnalysis:
                 "Blocks take no declared span of the risk, and no anchor of values or of a series: each "
                 "is of a single fit."
             )
-        self.records: WholeRecords = whole_records(table, blocks, self.predictors)
-        self.table, self.loaded = self.records.table, table
-        self._others = reference, anchor
-        self._reference = self._read(reference) if isinstance(reference, Table) else reference
-        self._anchor = None if anchor is None else self._read(anchor)
-        self._analyses: dict[tuple[int, bool], Analysis] = {}
+        _ = self.records, self._reference, self._anchor  # what cannot be read is refused here
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """What is fitted, in order."""
+        return parts_of(self.blocks, self.common)
+
+    @cached_property
+    def records(self) -> WholeRecords:
+        """The rows of whole records."""
+        return whole_records(self.loaded, self.blocks, self.predictors)
+
+    @property
+    def table(self) -> Table:
+        return self.records.table
+
+    @property
+    def predictors(self) -> tuple[str, ...]:
+        return self.parts[0].settings.predictors
+
+    @property
+    def seed(self) -> int:
+        return self.parts[0].settings.seed
+
+    @property
+    def datasets(self) -> int:
+        return self.parts[0].settings.datasets
+
+    @cached_property
+    def _reference(self) -> Table | tuple[RiskMap, ...] | None:
+        return self._read(self.reference) if isinstance(self.reference, Table) else self.reference
+
+    @cached_property
+    def _anchor(self) -> Table | None:
+        return None if self.anchor is None else self._read(self.anchor)
 
     def _read(self, other: Table) -> Table:
         """Whole records of another table."""
@@ -234,18 +261,26 @@ class RecordsAnalysis:
         """An analysis with these epsilons of the variables, whose sum is that of a record."""
         total = sum(epsilons.values())
         blocks = tuple(replace(block, share=epsilons[block.name] / total) for block in self.blocks)
-        common = self.common | {"epsilon": total}
-        reference, anchor = self._others
-        return RecordsAnalysis(
-            self.loaded, blocks, common, self.cache, self.progress, reference, anchor, self._entropy
-        )
+        return replace(self, blocks=blocks, common=self.common | {"epsilon": total})
+
+    def from_current(self) -> RecordsAnalysis:
+        """An analysis with weights from the table itself, whatever the risk reference."""
+        return replace(self, common=self.common | {"risk_reference": "current"}, reference=None)
+
+    def reporting(self, progress: Progress) -> RecordsAnalysis:
+        """A copy whose progress is reported to another callback."""
+        return replace(self, progress=progress)
+
+    @cached_property
+    def _parallel_progress(self) -> ParallelProgress:
+        return ParallelProgress(self.progress)
 
     @cached_property
     def _first(self) -> Analysis:
         return self._new(0)
 
-    def _new(self, place: int) -> Analysis:
-        """A new analysis of a part, whose predictors are not yet those of all rows."""
+    def _new(self, place: int, prepared: Fits | None = None) -> Analysis:
+        """A new analysis of a part; its predictors are those of its own rows, if `prepared` holds no others."""
         part, reference = self.parts[place], self._reference
         return Analysis(
             self.table,
@@ -254,55 +289,37 @@ class RecordsAnalysis:
             self._parallel_progress.of(place, part.name),
             reference[place] if isinstance(reference, tuple) else reference,
             anchor=self._anchor,
-            entropy=None if self._entropy is None else _part_entropy(self._entropy, place),
+            entropy=None if self.entropy is None else _part_entropy(self.entropy, place),
+            prepared=prepared,
         )
+
+    @cached_property
+    def _analyses(self) -> dict[tuple[int, bool], Analysis]:
+        """The analyses of parts that were asked for, by place and whether they are anchored."""
+        return {}
 
     def _analysis(self, place: int, anchored: bool) -> Analysis:
         """The analysis of a part; an anchored one after the first is tuned on a surrogate."""
-        known = self._analyses.get((place, anchored))
-        if known is not None:
-            return known
-        part = self.parts[place]
-        analysis = self._new(place)
-        # Learnt where every row is: a missing value does not move the predictors of the others.
-        analysis.fits.transform = self._first.selection.transform
-        if anchored and place:
-            before = [self._analysis(j, True) for j in range(place)]
-            table = surrogate_table(self.table, self.parts[: place + 1], before, self._rng)
-            analysis.fits.surrogate = Fits(table, part.settings, self.cache, self.progress)
-            analysis.fits.surrogate.transform = analysis.fits.transform
-        self._analyses[place, anchored] = analysis
-        return analysis
+        if (place, anchored) not in self._analyses:
+            settings, surrogate = self.parts[place].settings, None
+            # Learnt where every row is: a missing value does not move the predictors of the others.
+            transform = self._first.selection.transform
+            if anchored and place:
+                before = [self._analysis(j, True) for j in range(place)]
+                table = surrogate_table(self.table, self.parts[: place + 1], before, self._rng)
+                surrogate = Fits(table, settings, self.cache, self.progress, transform=transform)
+            held = Fits(
+                self.table, settings, self.cache, self.progress, transform=transform, surrogate=surrogate
+            )
+            self._analyses[place, anchored] = self._new(place, held)
+        return self._analyses[place, anchored]
 
     def analyses(self, anchored: bool) -> list[Analysis]:
         """The analyses of the parts, in order; `anchored` for an anchored likelihood."""
         return [self._analysis(place, anchored) for place in range(len(self.parts))]
 
-    def from_current(self) -> RecordsAnalysis:
-        """An analysis with weights from the table itself, whatever the risk reference."""
-        common = self.common | {"risk_reference": "current"}
-        return self._again(common, None, self.progress)
-
-    def reporting(self, progress: Progress) -> RecordsAnalysis:
-        """A copy whose progress is reported to another callback."""
-        return self._again(self.common, self._others[0], progress)
-
-    def _again(
-        self, common: dict[str, object], reference: Table | tuple[RiskMap, ...] | None, progress: Progress
-    ) -> RecordsAnalysis:
-        return RecordsAnalysis(
-            self.loaded,
-            self.blocks,
-            common,
-            self.cache,
-            progress,
-            reference,
-            self._others[1],
-            self._entropy,
-        )
-
     def _rng(self, *stream: int) -> np.random.Generator:
-        return np.random.default_rng([self.seed if self._entropy is None else self._entropy, *stream])
+        return np.random.default_rng([self.seed if self.entropy is None else self.entropy, *stream])
 
     @property
     def public_transform(self) -> DesignTransform:

@@ -124,12 +124,12 @@ def divide(whole: RecordsAnalysis, mechanism: str, wanted: dict[str, float]) -> 
     def fitted(epsilons: dict[str, float]) -> RecordsResult:
         nonlocal trials
         trials += 1
-        at, tell = trials, whole.progress
-        divided = whole.dividing(kept | epsilons)
-        divided.progress = lambda text, share: tell(
-            f"division {min(at, steps)} of {steps}: {text}", (min(at, steps) - 1 + share) / steps
-        )
-        return divided.run(mechanism)
+        at = min(trials, steps)
+
+        def tell(text: str, share: float) -> None:
+            whole.progress(f"division {at} of {steps}: {text}", (at - 1 + share) / steps)
+
+        return whole.reporting(tell).dividing(kept | epsilons).run(mechanism)
 
     last = fitted(high)
     # What the largest epsilon does not reach, none does: it stays there, and is told.

@@ -113,8 +113,7 @@ def local_bounds(analysis: Analysis, study: Study) -> dict[str, float]:
     sampler = {name: case.settings.get(name, usual) for name, usual in SAMPLER.items()}
     for point in case.points:
         settings = analysis.settings.model_copy(update=sampler | point.changes)
-        own = Analysis(analysis.table, settings, analysis.cache, analysis.progress)
-        own.fits = analysis.fits.under(settings)
+        own = Analysis(analysis.table, settings, analysis.cache, analysis.progress, prepared=analysis.fits)
         # What is made of noisy measurements has no bound, and nothing of its noise is to be spent here.
         bounded = find_mechanism(point.mechanism).likelihood.samples
         bound = own.run(point.mechanism).lipschitz_bound if bounded else None

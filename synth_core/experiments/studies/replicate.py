@@ -95,18 +95,20 @@ def run_task(task: ReplicateTask, check: Callable[[], None] = lambda: None) -> d
     started, before = time.perf_counter(), cpu_seconds()
     cache, found = MemoryCache(), []
     table = Table("simulated", task.frame, confidential=False)
-    first: Analysis | None = None
+    fits: Fits | None = None
+
+    def tell(text: str, share: float) -> None:
+        check()
+
     reference = None if task.earlier is None else _reference(task.earlier, task.settings, cache, check)
     for mechanism, changes, extras in task.points:
         check()
         settings = make_settings(**(task.settings | changes))
         # The seed of the noise: the table's and the point's own.
         noise = histogram.seeded_counts((settings.seed, 51, round(1000 * settings.epsilon)))
-        analysis = Analysis(table, settings, cache, lambda text, share: check(), reference, noise=noise)
-        analysis.fits.contract_verified = True
-        if first is not None:
-            analysis.fits = first.fits.under(settings)
-        first = first or analysis
+        fits = fits or Fits(table, settings, cache, tell, contract_verified=True)
+        analysis = Analysis(table, settings, cache, tell, reference, noise=noise, prepared=fits)
+        fits = analysis.fits
         result = analysis.run(mechanism)
         measured = numbers(result)
         for extra in extras:
@@ -120,9 +122,8 @@ def _reference(
 ) -> RiskMap:
     """The fit to an earlier table, as a frozen risk map."""
     longer = make_settings(**(settings | EARLIER_SAMPLER))
-    fits = Fits(Table(EARLIER, frame), longer, cache, lambda text, share: check())
-    fits.contract_verified = True
-    return map_of(fits)
+    table = Table(EARLIER, frame)
+    return map_of(Fits(table, longer, cache, lambda text, share: check(), contract_verified=True))
 
 
 def numbers(result: Result) -> Numbers:
