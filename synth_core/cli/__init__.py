@@ -11,14 +11,27 @@ import contextlib
 import sys
 from typing import Any
 
-from synth_core.cli import advise, audit, compare, ledger, maintain, map, program, release, runs, study, tune
+from synth_core.cli import (
+    advise,
+    audit,
+    codebook,
+    compare,
+    ledger,
+    maintain,
+    map,
+    program,
+    release,
+    runs,
+    study,
+    tune,
+)
 from synth_core.errors import Cancelled, FitError, InputError
 from synth_core.system import files
 from synth_core.system.characters import visible
 from synth_core.system.scratch import temporary_files
 
 # Each adds its sub-commands to the parser.
-COMMANDS = (maintain, advise, compare, map, tune, study, program, audit, release, ledger, runs)
+COMMANDS = (maintain, codebook, advise, compare, map, tune, study, program, audit, release, ledger, runs)
 EXIT_BAD_INPUT = 2
 EXIT_FAILED = 1
 

@@ -105,7 +105,7 @@ def _audit(args: argparse.Namespace) -> Audit:
             blocks, common = tuple(each.block for each in file.blocks), common_of(settings)
             return run_audit(records_of(args, table, blocks, common).reporting(_Progress()), asked)
         reference = load_reference(settings, args.data_seed, table)
-        anchor = load_anchor(settings, args.data_seed, table.missing)
+        anchor = load_anchor(settings, args.data_seed, table)
         analysis = Analysis(table, settings, cache, reference=reference, anchor=anchor)
     else:
         if args.data is not None:
@@ -119,7 +119,7 @@ def _audit(args: argparse.Namespace) -> Audit:
         check_no_shares(args)
         settings = settings_from(args, subject)
         reference = load_reference(settings, args.data_seed, table)
-        anchor = load_anchor(settings, args.data_seed, table.missing)
+        anchor = load_anchor(settings, args.data_seed, table)
         analysis = Analysis(table, settings, cache, reference=reference, anchor=anchor)
     asked = replace(asked, mechanisms=_keys(asked.mechanisms))
     return run_audit(analysis.reporting(_Progress()), asked)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
 from typing import Any
 
 from synth_core.analysis.analysis import Analysis
@@ -23,6 +22,7 @@ from synth_core.mechanisms.standards import STANDARDS
 from synth_core.models import family
 from synth_core.release.run_store import RunStore, run_record
 from synth_core.release.state import StateError
+from synth_core.system.json_text import json_text
 
 
 def add(commands: Any) -> None:
@@ -76,7 +76,7 @@ def open_analysis(args: argparse.Namespace) -> tuple[Analysis, list[str]]:
     table = table_of(args, args.data)
     settings = settings_from(args, args.data)
     reference = load_reference(settings, args.data_seed, table)
-    anchor = load_anchor(settings, args.data_seed, table.missing)
+    anchor = load_anchor(settings, args.data_seed, table)
     return Analysis(table, settings, results_cache(), reference=reference, anchor=anchor), keys
 
 
@@ -98,7 +98,7 @@ def run_compare(args: argparse.Namespace) -> int:
         if groups is not None:
             for one, result in zip(answer["results"], results, strict=True):
                 one["groups"] = groups_json(analysis, result, groups)
-        print(json.dumps(answer, indent=2, ensure_ascii=False))
+        print(json_text(answer))
     else:
         print_table(analysis, results, print)
         if groups is not None:

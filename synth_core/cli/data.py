@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from synth_core.analysis.risk_map import RiskMap
 from synth_core.analysis.settings import Settings
+from synth_core.data.codebook import Codebook, read_codebook
 from synth_core.data.examples import EXAMPLES, Example, half_of, load_example
-from synth_core.data.readers import ReadOptions
+from synth_core.data.readers import DELIMITERS, ENCODINGS, ReadOptions
 from synth_core.data.table import Table, open_table
 from synth_core.errors import InputError
 from synth_core.mechanisms.likelihoods import SELF_CONTAINED_ANCHORS
@@ -18,6 +20,9 @@ from synth_core.release.plan.frozen_map import find_map, load_map
 from synth_core.release.plan.plan import read_plan
 from synth_core.release.state import plans_directory
 from synth_core.system import limits
+
+READING = ("sheet", "delimiter", "encoding", "codebook", "decimal", "thousands", "missing")
+WORDS_OF_DELIMITERS = {word.rpartition(" ")[2]: sign for sign, word in DELIMITERS.items()}
 
 
 def add_simulated(command: argparse.ArgumentParser) -> None:
@@ -35,9 +40,23 @@ def add_reading(command: Any, plan_says_missing: bool = False) -> None:
     plan_says_missing : bool
         Whether a plan says which values mean missing, so that there is no option for them.
     """
-    command.add_argument("--sheet", metavar="NAME", help="of an Excel workbook (default: its first)")
+    option = command.add_argument
+    option("--sheet", metavar="NAME", help="of an Excel workbook (default: its first)")
+    option("--delimiter", choices=tuple(WORDS_OF_DELIMITERS), help="of a text file (default: found out)")
+    option("--encoding", choices=ENCODINGS, help="of a text file or a SAS file (default: found out)")
     if plan_says_missing:
         return
+    option(
+        "--codebook",
+        metavar="FILE",
+        help="what each column is: .json or .csv as `codebook` writes it, a NIST data dictionary, or DDI .xml",
+    )
+    option("--decimal", choices=(".", ","), help="the decimal sign where numbers can be read in two ways")
+    option(
+        "--thousands",
+        choices=(",", ".", " ", "'"),
+        help="the sign of thousands where numbers can be read in two ways",
+    )
     command.add_argument(
         "--missing",
         nargs="+",
@@ -50,29 +69,53 @@ def add_reading(command: Any, plan_says_missing: bool = False) -> None:
 
 def table_of(args: argparse.Namespace, data: str) -> Table:
     """The table that `data` names, read as the options of `add_simulated` and `add_reading` say."""
-    return load_data(data, args.rows, args.data_seed, args.sheet, getattr(args, "missing", ()))
+    table = load_data(data, args.rows, args.data_seed, options_of(args), getattr(args, "missing", ()))
+    if unknown := table.entries_without_column:
+        print(
+            f"! the codebook has entries of columns that {table.name} does not have: {', '.join(unknown)}",
+            file=sys.stderr,
+        )
+    return table
+
+
+def options_of(args: argparse.Namespace, codebook: Codebook = Codebook()) -> ReadOptions:
+    """How a file is read: as the options of `add_reading` say, and as a plan's codebook does."""
+    if (path := getattr(args, "codebook", None)) is not None:
+        codebook = read_codebook(path)
+    return ReadOptions(
+        delimiter=None if args.delimiter is None else WORDS_OF_DELIMITERS[args.delimiter],
+        encoding=args.encoding,
+        decimal=getattr(args, "decimal", None),
+        thousands=getattr(args, "thousands", None),
+        sheet=args.sheet,
+        codebook=codebook,
+    )
 
 
 def load_data(
     data: str,
     rows: int | None = None,
     seed: int = 1,
-    sheet: str | None = None,
+    options: ReadOptions = ReadOptions(),
     missing: Iterable[str] = (),
 ) -> Table:
     """A table from `example:NAME`, from one half of it (`example:NAME/1of2`), or from a file.
 
     Parameters
     ----------
-    sheet : str, optional
-        Of a workbook; None is its first.
+    options : ReadOptions
+        How a file is read; an example takes none.
     missing : iterable of str
         Values that mean missing in it.
     """
     if not data.startswith("example:"):
-        return open_table(data, ReadOptions(sheet=sheet)).with_missing(missing)
-    if sheet is not None:
+        return open_table(data, options).with_missing(missing)
+    if options.sheet is not None:
         raise InputError(f"--sheet is for an Excel workbook, and {data} is none.")
+    if options != ReadOptions():
+        raise InputError(
+            f"The options of reading (--codebook, --decimal, …) are for files, and {data} is none."
+        )
     return _load_example(data, rows, seed).with_missing(missing)
 
 
@@ -130,12 +173,19 @@ def load_reference(settings: Settings, data_seed: int, table: Table) -> Table | 
             )
         return risk_map
     # A simulated reference is another sample of the design, not the table itself.
-    return load_data(name, None, data_seed + 1000, missing=table.missing)
+    return load_data(name, None, data_seed + 1000, like(table, name), table.missing)
 
 
-def load_anchor(settings: Settings, data_seed: int, missing: Iterable[str] = ()) -> Table | None:
-    """The table that the settings' anchor names, if it is one; with the same values that mean missing."""
+def like(table: Table, name: str) -> ReadOptions:
+    """How another file is read beside a table: by the same codebook, for the columns that it has."""
+    if name.startswith("example:"):
+        return ReadOptions()
+    return ReadOptions(codebook=table.declared_codebook)
+
+
+def load_anchor(settings: Settings, data_seed: int, table: Table) -> Table | None:
+    """The table that the settings' anchor names, if it is one, read by the same codebook and missing marks."""
     if settings.anchor in SELF_CONTAINED_ANCHORS:
         return None
     name = settings.anchor.removeprefix("release:").removeprefix("public:")
-    return load_data(name, None, data_seed + 1000, missing=missing)
+    return load_data(name, None, data_seed + 1000, like(table, name), table.missing)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from typing import Any
 
 from synth_core.cli.records import number_of, open_records
@@ -11,6 +10,7 @@ from synth_core.errors import InputError
 from synth_core.experiments.explore.division import check_division, divide, division_words
 from synth_core.experiments.explore.wording import DATA_DEPENDENT
 from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.system.json_text import json_text
 
 
 def add_accuracy(command: Any) -> None:
@@ -39,7 +39,7 @@ def run_division(args: argparse.Namespace) -> int:
     divisions = [divide(analysis, key, wanted) for key in keys]
     if args.format == "json":
         answer = {"divisions": [each.as_dict() for each in divisions], "note": DATA_DEPENDENT}
-        print(json.dumps(answer, indent=2, ensure_ascii=False))
+        print(json_text(answer))
         return 0
     for each in divisions:
         first, *lines = division_words(each)

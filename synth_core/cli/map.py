@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from typing import Any
 
@@ -29,6 +28,7 @@ from synth_core.experiments.explore.wording import (
 from synth_core.experiments.rivals.bands import RivalBand
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system import limits
+from synth_core.system.json_text import json_text
 from synth_core.system.text_table import aligned
 
 DEFAULT = (Sweep("scale", 0.2, 2.0, 7), Sweep("epsilon", 1.0, 10.0, 7))
@@ -113,7 +113,7 @@ def run_map(args: argparse.Namespace) -> int:
     others = run_rivals(args, analysis, shown, say)
     if args.format == "json":
         made = _json(shown, best, args.measure) | as_json(others, args.measure)
-        print(json.dumps(made, indent=2, ensure_ascii=False))
+        print(json_text(made))
     elif args.format == "csv":
         named = ("ecdf_max", "ecdf_avg", "mean", "q15", "median", "q90", args.measure)
         print(points_csv(shown, tuple(dict.fromkeys(named))), end="")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -17,11 +16,13 @@ from synth_core.analysis.settings import MODEL_OPTIONS, Settings, make_settings
 from synth_core.analysis.utility import statistic_words
 from synth_core.cli.compare_output import number
 from synth_core.cli.data import load_anchor, load_reference, table_of
+from synth_core.cli.quoted import split_quoted, unquoted
 from synth_core.cli.settings_arguments import given_settings, option_name
 from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.models import USUAL
+from synth_core.system.json_text import json_text
 from synth_core.system.text_table import aligned
 
 OF_A_BLOCK = {"outcome", "model", "program", "guess"} | MODEL_OPTIONS - {"prior_scale"}
@@ -38,7 +39,8 @@ def add_blocks(command: Any) -> None:
         action="append",
         metavar="NAME=MODEL[:OPTION=VALUE...]",
         help="a sensitive variable and its model, again for each variable, in the order of synthesis; for example "
-        "MSP=categorical:categories=1,2,3 or PINCP=two_part:unit=1000:missing=N:guess=40,0.8",
+        "MSP=categorical:categories=1,2,3 or PINCP=two_part:unit=1000:missing=N:guess=40,0.8; what "
+        "holds one of = : , stands between quotation marks: 'edu=categorical:categories=\"No, never\",Yes'",
     )
     command.add_argument(
         "--share",
@@ -55,14 +57,18 @@ def read_block(text: str) -> Block:
     --------
     >>> read_block("MSP=categorical:categories=1,2,N:missing=").options
     {'categories': ('1', '2', 'N')}
+    >>> read_block('edu=categorical:categories="None, or other","B: more"').options
+    {'categories': ('None, or other', 'B: more')}
     """
-    name, equals, rest = text.partition("=")
-    model, *options = rest.split(":")
-    if not (equals and name and model):
+    name, *rest = split_quoted(text, "=", 1)
+    model, *options = split_quoted("".join(rest), ":")
+    name = unquoted(name)
+    if not (name and model):
         raise InputError(f"A block is written NAME=MODEL[:OPTION=VALUE...] (given: {text}).")
     given: dict[str, Any] = {}
     for option in options:
-        key, _, value = option.partition("=")
+        key, *values = split_quoted(option, "=", 1)
+        value = "".join(values)
         if key in given:
             raise InputError(f"Block '{name}': the option '{key}' is given twice.")
         given[key] = value
@@ -72,7 +78,7 @@ def read_block(text: str) -> Block:
         name,
         model,
         {key: _typed(key, value) for key, value in given.items()},
-        None if missing is None else tuple(filter(None, missing.split(","))),
+        None if missing is None else tuple(filter(None, map(unquoted, split_quoted(missing, ",")))),
         None if scale is None else number_of(scale, f"Block '{name}': earlier_scale"),
     )
 
@@ -81,7 +87,7 @@ def _typed(key: str, value: str) -> Any:
     """A value as the setting of that name takes it; the settings themselves check it."""
     field = Settings.model_fields.get(key)
     if field is not None and "tuple" in str(field.annotation):
-        return tuple(value.split(","))
+        return tuple(map(unquoted, split_quoted(value, ",")))
     return True if field is not None and field.annotation is bool and not value else value
 
 
@@ -144,7 +150,7 @@ def records_of(
         common,
         results_cache(),
         reference=reference,
-        anchor=load_anchor(chosen, args.data_seed, args.missing),
+        anchor=load_anchor(chosen, args.data_seed, table),
     )
 
 
@@ -160,7 +166,7 @@ def run_blocks(args: argparse.Namespace) -> int:
     analysis = open_records(args)
     results = [analysis.run(key) for key in keys]
     if args.format == "json":
-        print(json.dumps(as_json(analysis, results), indent=2, ensure_ascii=False))
+        print(json_text(as_json(analysis, results)))
         return 0
     records = analysis.records
     print(

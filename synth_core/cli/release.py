@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from synth_core.cli.compare import add_table, record_run
-from synth_core.cli.data import add_reading, add_simulated, load_reference, table_of
+from synth_core.cli.data import add_reading, add_simulated, load_data, load_reference, options_of, table_of
 from synth_core.cli.limit_arguments import add_count, count_beside
 from synth_core.cli.output import check_directory, destination
 from synth_core.cli.records import add_blocks, check_no_shares, open_records
 from synth_core.cli.settings_arguments import settings_from
+from synth_core.data.codebook import Codebook
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.release.bounded_text import read_limited
@@ -142,7 +143,7 @@ def run_apply(args: argparse.Namespace) -> int:
     request = Request(
         plan=plan,
         risk_map=content,
-        table=table_of(args, args.data),
+        table=load_data(args.data, args.rows, args.data_seed, options_of(args, plan.codebook or Codebook())),
         series=args.series,
         label=args.release,
         limit=args.limit,

@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import Any
 
-from synth_core.cli.data import load_data
+from synth_core.cli.data import load_data, options_of
 from synth_core.cli.records import add_blocks, blocks_from, common_settings
 from synth_core.errors import InputError
 from synth_core.experiments.rivals.budget import COUNTED
@@ -74,7 +74,7 @@ def study_from(args: argparse.Namespace) -> RivalStudy:
     if "scale" in common:
         common["scale"] = common["scale"][0]
     return RivalStudy(
-        load_data(args.table, sheet=args.sheet, missing=args.missing),
+        load_data(args.table, options=options_of(args), missing=args.missing),
         blocks_from(args),
         common,
         tuple(args.mechanism or MECHANISMS),

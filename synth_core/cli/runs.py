@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from dataclasses import asdict
 from typing import Any
 
 from synth_core.release.bounded_text import printable
 from synth_core.release.run_store import DAMAGED, RunStore, compare_runs
+from synth_core.system.json_text import json_text
 
 
 def add(commands: Any) -> None:
@@ -53,7 +53,7 @@ def run_list(args: argparse.Namespace) -> int:
 
 def run_show(args: argparse.Namespace) -> int:
     """Everything kept of a run."""
-    print(json.dumps(asdict(RunStore().find(args.runs[0])), indent=2, ensure_ascii=False))
+    print(json_text(asdict(RunStore().find(args.runs[0]))))
     return 0
 
 

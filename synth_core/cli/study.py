@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from synth_core.analysis.settings import Settings, make_settings
-from synth_core.cli.data import add_reading, load_data
+from synth_core.cli.data import READING, add_reading, load_data, options_of
 from synth_core.cli.output import destination, show_or_write
 from synth_core.cli.rivals import RIVALS_STUDY, add_rivals, run_with_rivals
 from synth_core.cli.settings_arguments import add_settings, option_name, settings_from
@@ -112,7 +112,7 @@ def _run(args: argparse.Namespace) -> int:
 def _named(args: argparse.Namespace) -> tuple[Study, Any]:
     options = (*LIKE_SETTINGS, "mechanism", "rows")
     given = [option_name(name) for name in options if getattr(args, name) is not None]
-    given += [option_name(name) for name in ("sheet", "missing") if getattr(args, name)]
+    given += [option_name(name) for name in READING if getattr(args, name)]
     if args.table is not None:
         given.insert(0, f"the table {args.table}")
     if given and args.name in NAMED_STUDIES:
@@ -131,7 +131,7 @@ def _like(args: argparse.Namespace) -> tuple[Study, Any]:
     if args.table is None:
         raise InputError("Which table? study like FILE --outcome COLUMN, or study like example:NAME")
     settings = settings_from(args, args.table, leave_out=SWEPT)
-    table = load_data(args.table, sheet=args.sheet, missing=args.missing)
+    table = load_data(args.table, options=options_of(args), missing=args.missing)
     epsilons, scales = args.epsilon or [settings.epsilon], args.scale or [settings.scale]
     for epsilon, scale in ((e, c) for e in epsilons for c in scales):
         make_settings(**(settings.model_dump() | {"epsilon": epsilon, "scale": scale}))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from typing import Any
 
 from synth_core.cli.compare import add_options, open_analysis
@@ -24,6 +23,7 @@ from synth_core.experiments.explore.wording import (
 )
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system import limits
+from synth_core.system.json_text import json_text
 
 
 def add(commands: Any) -> None:
@@ -84,7 +84,7 @@ def run_tune(args: argparse.Namespace) -> int:
         )
         answers.append(tune(analysis, key, target, variants).as_dict())
     if args.format == "json":
-        print(json.dumps(_json(answers, target), indent=2, ensure_ascii=False))
+        print(json_text(_json(answers, target)))
         return 0
     print(verdict(answers, target))
     for answer in answers:

@@ -103,6 +103,8 @@ def select(
 
 def _predictor(table: Table, name: str, as_category: bool) -> pd.Series:
     column = table.column(name)
+    if not as_category:
+        table.checked_number(name)
     series = table.frame[name].reset_index(drop=True)
     if column.kind == "empty":
         raise InputError(f"Predictor '{name}' has no values.")

@@ -6,7 +6,7 @@ A marker is written as its text, for every column, or as COLUMN=TEXT, for one.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import pandas as pd
@@ -19,26 +19,28 @@ LONGEST_TOKEN = 12  # characters of a lone text that is proposed as a marker
 
 def checked_markers(markers: Iterable[str]) -> tuple[str, ...]:
     """Markers without surrounding space, each once; raises InputError for an empty, long or surplus one."""
-    found = tuple(dict.fromkeys(marker.strip() for marker in markers))
+    found = tuple(
+        dict.fromkeys(text for marker in markers if (text := marker.strip()))
+    )  # blank is missing anyway
     if len(found) > limits.MAX_MARKERS:
         raise InputError(f"At most {limits.MAX_MARKERS} values can mean missing (given: {len(found)}).")
     for marker in found:
-        if not marker:
-            raise InputError("An empty cell is missing anyway; leave it out of the values that mean missing.")
         if len(marker) > limits.MAX_MARKER_LENGTH:
             raise InputError(f"A value that means missing has at most {limits.MAX_MARKER_LENGTH} characters.")
     return found
 
 
-def without_markers(frame: pd.DataFrame, markers: Iterable[str], decimal: str = ".") -> pd.DataFrame:
+def without_markers(
+    frame: pd.DataFrame, markers: Iterable[str], decimal: str | Mapping[str, str] = "."
+) -> pd.DataFrame:
     """The frame with every marked cell empty; a column of text that then holds only numbers becomes one of numbers.
 
     Parameters
     ----------
     markers : iterable of str
         A number is met in every spelling, a text letter by letter but for surrounding space.
-    decimal : str
-        Decimal sign of numbers that were read as text.
+    decimal : str or mapping
+        Decimal sign of numbers that were read as text, of all columns or of each.
 
     Returns
     -------
@@ -50,13 +52,13 @@ def without_markers(frame: pd.DataFrame, markers: Iterable[str], decimal: str = 
     InputError
         If a marker names a column that the frame does not have.
     """
-    texts = _by_column(markers, list(frame.columns))
+    texts = by_column(markers, list(frame.columns))
     changed = {}
     for name, marked in texts.items():
         series = frame[name]
-        found = _without(series, marked, decimal)
-        if found is not series:
-            changed[name] = found
+        cleared = _without(series, marked, decimal if isinstance(decimal, str) else decimal.get(name, "."))
+        if cleared is not series:
+            changed[name] = cleared
     return frame.assign(**changed) if changed else frame
 
 
@@ -67,7 +69,7 @@ def markers_of(markers: Iterable[str], kept: Iterable[str], columns: Iterable[st
     return tuple(marker for marker, (column, one, _) in named if not one or column in wanted)
 
 
-def _by_column(markers: Iterable[str], columns: list[str]) -> dict[str, list[str]]:
+def by_column(markers: Iterable[str], columns: list[str]) -> dict[str, list[str]]:
     """Each column's own texts that mean missing."""
     found: dict[str, list[str]] = {}
     for marker in markers:

@@ -16,13 +16,13 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
 
 import pyarrow
 import pyarrow.ipc
 
+from synth_core.data.codebook import Codebook
 from synth_core.data.readers import ReadOptions, reader_errors_in_words
 from synth_core.data.table import Table, read_table
 from synth_core.errors import InputError
@@ -31,6 +31,7 @@ from synth_core.system.characters import one_line, visible
 
 _ROOT = Path(__file__).parents[2]
 _WATCH_SECONDS = 0.2
+WRITTEN = "written:"  # before the name of a column of cells as they were written
 
 
 class Reading:
@@ -68,7 +69,7 @@ class Reading:
             start_new_session=True,
         )
         self._confidential = confidential
-        question = json.dumps({"name": name, "options": asdict(options)}).encode()
+        question = json.dumps({"name": name, "options": _as_json(options)}).encode()
         threading.Thread(target=self._talk, args=(question, content), daemon=True).start()
         threading.Thread(target=self._watch, daemon=True).start()
 
@@ -119,9 +120,7 @@ class Reading:
             found = json.loads(head) if status == 0 else {}
             self._error = found.get("error", "")
             if "options" in found:
-                frame = pyarrow.ipc.open_file(answer).read_all().to_pandas(integer_object_nulls=True)
-                options = _options(found["options"])
-                self._table = Table(self.name, frame, self._confidential, options)
+                self._table = _of_answer(found, answer, self.name, self._confidential)
         except (ValueError, TypeError, pyarrow.ArrowException, MemoryError):
             self._table = None
         if self._table is None and not self._error:
@@ -144,9 +143,32 @@ class Reading:
         )
 
 
+def _as_json(options: ReadOptions) -> dict[str, Any]:
+    return {**vars(options), "codebook": options.codebook.model_dump(mode="json")}
+
+
 def _options(found: dict[str, Any]) -> ReadOptions:
     """As they were before JSON, which knows no tuples."""
-    return ReadOptions(**found | {"sheets": tuple(found["sheets"])})
+    codebook = Codebook.model_validate(found["codebook"])
+    return ReadOptions(**found | {"sheets": tuple(found["sheets"]), "codebook": codebook})
+
+
+def _of_answer(found: dict[str, Any], answer: bytes, name: str, confidential: bool) -> Table:
+    """The table of a reader's answer: its frame, and beside it the cells as they were written."""
+    both = pyarrow.ipc.open_file(answer).read_all()
+    n_columns = found["n_columns"]
+    frame = both.select(list(range(n_columns))).to_pandas(integer_object_nulls=True)
+    texts = both.select(list(range(n_columns, both.num_columns)))
+    written = {each: texts.column(i).combine_chunks() for i, each in enumerate(texts.schema.names)}
+    return Table(
+        name,
+        frame,
+        confidential,
+        _options(found["options"]),
+        codebook=Codebook.model_validate(found["codebook"]),
+        written={each.removeprefix(WRITTEN): cells for each, cells in written.items()},
+        questions=found["questions"],
+    )
 
 
 def _send(stream: IO[bytes], head: bytes, content: bytes) -> None:
@@ -190,10 +212,17 @@ def main(parent: int) -> None:
     try:
         table = read_table(content, name, _options(question["options"]))
         with reader_errors_in_words(name):
-            found = pyarrow.Table.from_pandas(table.frame, preserve_index=False)
-            with pyarrow.ipc.new_file(columns, found.schema) as stream:
-                stream.write_table(found)
-        answer: dict[str, Any] = {"options": asdict(table.read_options)}
+            both = pyarrow.Table.from_pandas(table.frame, preserve_index=False)
+            for column, cells in table.written.items():
+                both = both.append_column(WRITTEN + column, cells)
+            with pyarrow.ipc.new_file(columns, both.schema) as stream:
+                stream.write_table(both)
+        answer: dict[str, Any] = {
+            "options": _as_json(table.read_options),
+            "n_columns": table.frame.shape[1],
+            "codebook": table.codebook.model_dump(mode="json"),
+            "questions": table.questions,
+        }
     except InputError as error:
         answer = {"error": str(error)}
     _send(sys.stdout.buffer, json.dumps(answer).encode(), columns.getvalue())

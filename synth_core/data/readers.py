@@ -1,56 +1,88 @@
-"""From the bytes of a file to a data frame: formats, delimiters, encodings, decimal commas.
+"""From the bytes of a file to a data frame: the one door of every table.
 
-Nothing is written to disk except for the formats whose reader accepts a path only
-(SPSS, SAS): these pass through an unnamed in-memory file.
+Text is read as text, and a codebook says what it means: the declared one, and for columns without an entry a proposed
+one, whose reasons are said. What can be read in two ways is not guessed (`Read.questions`).
 """
 
 from __future__ import annotations
 
 import contextlib
-import csv
-import io
-import os
-import re
-import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
-from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow
 
+from synth_core.data.binary_file import (
+    PARQUET,
+    STATISTICAL,
+    TypedColumns,
+    binary_data,
+    read_parquet,
+    read_statistical,
+)
+from synth_core.data.cells import Distinct, Finding, Numerals, look_at
+from synth_core.data.codebook import Codebook, Entry, Kind
+from synth_core.data.text_file import DELIMITERS, ENCODINGS, check_columns, read_text
 from synth_core.data.workbook import read_sheet
 from synth_core.errors import InputError
 from synth_core.system import limits
 from synth_core.system.characters import one_line, unseen, visible
 
-DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
-ENCODINGS = ("utf-8", "cp1252", "latin-1", "utf-16")
+__all__ = ["DELIMITERS", "ENCODINGS", "SUFFIXES", "Read", "ReadOptions", "read_frame"]
+
 TEXT_SUFFIXES = (".csv", ".tsv", ".txt", ".gz")
 WORKBOOK = ".xlsx"
-SUFFIXES = (*TEXT_SUFFIXES, WORKBOOK, ".parquet", ".dta", ".sav", ".zsav", ".sas7bdat", ".xpt")
-_DECIMAL_COMMA = re.compile(r"(?<![\w,.])-?\d+,\d+(?![\w,.])")
+SUFFIXES = (*TEXT_SUFFIXES, WORKBOOK, PARQUET, *STATISTICAL)
+SIGNS = {",": "comma", ".": "point", " ": "space", "'": "apostrophe", "’": "apostrophe"}
 
 
 @dataclass(frozen=True)
 class ReadOptions:
     """How a file is to be read; None means detect.
 
-    `sheet` is of a workbook, the first if it is None. `sheets` are all that were found in it, once it was read.
+    `decimal` and `thousands` are the signs of numbers that can be read in two ways. `sheet` is of a workbook, the first
+    if it is None. `sheets` are all that were found in it, once it was read. `codebook` holds the declared entries.
     """
 
     delimiter: str | None = None
     encoding: str | None = None
     decimal: str | None = None
+    thousands: str | None = None
     sheet: str | None = None
     sheets: tuple[str, ...] = ()
+    codebook: Codebook = field(default_factory=Codebook)
 
 
-def read_frame(
-    content: bytes, name: str, options: ReadOptions = ReadOptions()
-) -> tuple[pd.DataFrame, ReadOptions]:
+@dataclass(frozen=True)
+class Read:
+    """What was read of a file.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        Numbers as numbers, everything else as text without surrounding space; missing cells empty.
+    written : dict
+        Of a column of a text file, its cells as the file writes them.
+    options : ReadOptions
+        As used.
+    codebook : Codebook
+        An entry for every column: as declared, or as proposed with the reason.
+    questions : dict
+        Of a column that can be read in two ways, both, in words.
+    """
+
+    frame: pd.DataFrame
+    options: ReadOptions
+    codebook: Codebook
+    written: dict[str, pyarrow.Array] = field(default_factory=dict)
+    questions: dict[str, str] = field(default_factory=dict)
+
+
+def read_frame(content: bytes, name: str, options: ReadOptions = ReadOptions()) -> Read:
     """Read a table from the bytes of a file.
 
     Parameters
@@ -59,18 +91,12 @@ def read_frame(
     name : str
         The file's name; its ending decides the format.
     options : ReadOptions
-        For text files and workbooks; what is None is detected.
-
-    Returns
-    -------
-    frame : pandas.DataFrame
-    options : ReadOptions
-        As used.
+        What is None is detected, and what the codebook does not say is proposed.
 
     Raises
     ------
     InputError
-        For an empty, unknown, broken or oversized file.
+        For an empty, unknown, broken or oversized file, and for one that breaks its codebook.
     """
     name = visible(one_line(name))
     suffix = PurePath(name).suffix.lower()
@@ -84,13 +110,16 @@ def read_frame(
         raise InputError(f"The file {name} has no sheets: only a workbook ({WORKBOOK}) has.")
     with reader_errors_in_words(name):
         if suffix in TEXT_SUFFIXES:
-            frame, options = _read_text(_gunzip(content) if suffix == ".gz" else content, name, options)
+            found = _of_text(_gunzip(content) if suffix == ".gz" else content, name, options)
         elif suffix == WORKBOOK:
             frame, sheet, sheets = read_sheet(content, name, options.sheet)
-            options = replace(options, sheet=sheet, sheets=sheets)
+            found = _of_typed(TypedColumns(frame), name, replace(options, sheet=sheet, sheets=sheets))
+        elif suffix == PARQUET:
+            found = _of_typed(read_parquet(content, name), name, options)
         else:
-            frame = _read_binary(content, suffix, name)
-        return _checked(frame, name), options
+            typed = read_statistical(content, suffix, name, options.encoding)
+            found = _of_typed(typed, name, replace(options, encoding=typed.encoding))
+        return found
 
 
 @contextlib.contextmanager
@@ -111,6 +140,7 @@ def reader_errors_in_words(name: str) -> Iterator[None]:
 
 def _gunzip(content: bytes) -> bytes:
     import gzip
+    import io
 
     limit = limits.MAX_UNPACKED_MB * 1024**2
     with gzip.GzipFile(fileobj=io.BytesIO(content)) as stream:
@@ -120,164 +150,206 @@ def _gunzip(content: bytes) -> bytes:
     return plain
 
 
-def _decode(content: bytes, name: str, encoding: str | None) -> tuple[str, str]:
-    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        encoding = encoding or "utf-16"
-    elif encoding == "utf-16":
-        pass
-    elif b"\x00" in content[:8192]:
-        raise InputError(f"The file {name} is not text: it contains binary data.")
-    for candidate in (encoding,) if encoding else ("utf-8", "cp1252", "latin-1"):
-        try:
-            return content.decode("utf-8-sig" if candidate == "utf-8" else candidate), candidate
-        except (UnicodeError, LookupError):
-            continue
-    raise InputError(f"The file {name} cannot be decoded as {encoding}; choose another encoding.")
-
-
-def _detect_delimiter(text: str) -> str:
-    """The delimiter that splits the first lines into the most equal columns."""
-    sample = text[:65536].splitlines()[:50]
-    scores: dict[str, float] = {}
-    for delimiter in DELIMITERS:
-        widths = [len(row) for row in csv.reader(sample, delimiter=delimiter) if row]
-        if widths and max(widths) > 1:
-            agreement = widths.count(widths[0]) / len(widths)
-            scores[delimiter] = agreement * 1000 + widths[0]
-    return max(scores, key=lambda key: scores[key]) if scores else ","
-
-
-def _read_text(content: bytes, name: str, options: ReadOptions) -> tuple[pd.DataFrame, ReadOptions]:
-    text, encoding = _decode(content, name, options.encoding)
-    if not text.strip():
-        raise InputError(f"The file {name} is empty.")
-    text = text.lstrip("\r\n")
-    delimiter = options.delimiter or _detect_delimiter(text)
-    decimal = options.decimal
-    if decimal is None:
-        sample = text[:65536]
-        points = len(re.findall(r"(?<![\w.])-?\d+\.\d+(?![\w.])", sample))
-        commas = len(_DECIMAL_COMMA.findall(sample)) if delimiter != "," else 0
-        decimal = "," if commas > points else "."
-    header = next(csv.reader(io.StringIO(text), delimiter=delimiter, skipinitialspace=True))
-    _check_columns(len(header), name)  # before the work: it grows with their square
-    try:
-        frame = _read_cells(text, delimiter, decimal, len(header))
-    except pd.errors.ParserWarning:  # pandas would drop the cells, and shift a decimal comma's
-        raise InputError(
-            f"Some rows of {name} have more cells than the header has names. If numbers use a decimal comma, "
-            f"the file needs another delimiter than the comma."
-        ) from None
-    frame.columns = pd.Index([cell.strip() for cell in header], dtype=object)
-    return frame, ReadOptions(delimiter, encoding, decimal)
-
-
-def _read_cells(text: str, delimiter: str, decimal: str, columns: int) -> pd.DataFrame:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", pd.errors.ParserWarning)
-        return pd.read_csv(
-            io.BytesIO(text.encode()),  # a StringIO takes four bytes a character, and longer
-            sep=delimiter,
-            decimal=decimal,
-            header=0,
-            names=range(columns),  # names are set by the caller: pandas renames duplicates silently
-            index_col=False,
-            low_memory=False,
-            skipinitialspace=True,
-        )
-
-
-def _read_binary(content: bytes, suffix: str, name: str) -> pd.DataFrame:
-    stream = io.BytesIO(content)
-    if suffix == ".parquet":
-        import pyarrow.parquet
-
-        table = pyarrow.parquet.ParquetFile(stream)
-        unpacked = sum(table.metadata.row_group(i).total_byte_size for i in range(table.num_row_groups))
-        if unpacked > limits.MAX_UNPACKED_MB * 1024**2:
-            raise InputError(f"The file {name} unpacks to more than {limits.MAX_UNPACKED_MB:,} MB.")
-        _check_size(table.metadata.num_rows, table.metadata.num_columns, name)
-        return table.read().to_pandas(ignore_metadata=True)
-    if suffix == ".dta":
-        return pd.read_stata(stream, convert_categoricals=True)
-    import pyreadstat
-
-    readers: dict[str, Callable[..., Any]] = {
-        ".sav": pyreadstat.read_sav,
-        ".zsav": pyreadstat.read_sav,
-        ".sas7bdat": pyreadstat.read_sas7bdat,
-        ".xpt": pyreadstat.read_xport,
+def _of_text(content: bytes, name: str, options: ReadOptions) -> Read:
+    read = read_text(content, name, options.delimiter, options.encoding)
+    names = _checked_names(read.names, name)
+    _check_rows(len(read.cells[0]), name)
+    columns = [Distinct.of(cells) for cells in read.cells]
+    findings = {
+        column: _found(distinct, options.codebook.get(column), read.delimiter)
+        for column, distinct in zip(names, columns, strict=True)
     }
-    if not hasattr(os, "memfd_create"):
-        raise InputError(f"Files ending in '{suffix}' need Linux here; save the table as CSV.")
-    handle = os.memfd_create("upload")  # memory, not disk: pyreadstat takes paths only
-    try:
-        os.write(handle, content)
-        path = f"/proc/self/fd/{handle}"
-        _, about = readers[suffix](path, metadataonly=True)
-        _check_size(about.number_rows or 0, about.number_columns or 0, name)
-        frame, _ = readers[suffix](path)
-    finally:
-        os.close(handle)
-    return frame
-
-
-def _check_size(rows: int, columns: int, name: str) -> None:
-    """Refuse, before it is unpacked, a small file that says it holds a huge table (run lengths pack that)."""
-    _check_columns(columns, name)
-    if rows > limits.MAX_ROWS or rows * columns * 8 > limits.MAX_UNPACKED_MB * 1024**2:
-        raise InputError(
-            f"The file {name} unpacks to {rows:,} rows and {columns:,} columns: too large to be read."
+    signs = {finding.decided for finding in findings.values()} - {""}
+    series, entries, questions = {}, [], {}
+    for column, distinct in zip(names, columns, strict=True):
+        declared = options.codebook.get(column)
+        series[column], proposed, question = _meaning(
+            column, distinct, findings[column], declared, options, signs
         )
+        entries.append(declared or proposed)
+        if question:
+            questions[column] = question
+    used = replace(options, delimiter=read.delimiter, encoding=read.encoding)
+    frame = pd.DataFrame(series, copy=False)
+    frame.columns = pd.Index(names, dtype=object)
+    written = dict(zip(names, read.cells, strict=True))
+    return Read(frame, used, Codebook(columns=tuple(entries)), written, questions)
 
 
-def _mixed(cells: pd.Series) -> bool:
-    """Whether cells are of several kinds, as in a workbook: such a column is read as text."""
-    import pyarrow
+def _meaning(
+    column: str,
+    distinct: Distinct,
+    finding: Finding,
+    declared: Entry | None,
+    options: ReadOptions,
+    signs: set[str],
+) -> tuple[pd.Series, Entry, str]:
+    """A column's cells, its proposed entry, and a question where it can be read in two ways: it stays text then."""
+    numerals = finding.numerals or _reading(finding, options, signs)
+    question = _question(column, finding) if finding.readings and numerals is None else ""
+    numbers = distinct.numbers(numerals) if finding.kind == "number" and numerals is not None else None
+    if declared is not None and declared.kind == "number" and numbers is None and finding.kind != "empty":
+        raise InputError(_not_numbers(column, distinct, declared))
+    texts = distinct.texts(() if declared is None else declared.missing) if numbers is None else numbers
+    return texts, _proposed(column, finding, numerals, question), question
 
+
+def without_marks(
+    column: str, cells: pyarrow.Array, marks: list[str], options: ReadOptions
+) -> tuple[pd.Series, str]:
+    """A column of a text file whose cells of these texts are missing too, and the question where there is one.
+
+    What is left may be numbers, and may then be read in two ways, which the marks had hidden.
+    """
+    distinct = Distinct.of(cells).without(marks)
+    finding = look_at(distinct, options.delimiter or ",")
+    series, _, question = _meaning(column, distinct, finding, None, options, set())
+    return series, question
+
+
+def _found(distinct: Distinct, declared: Entry | None, delimiter: str) -> Finding:
+    if declared is None:
+        return look_at(distinct, delimiter)
+    if declared.kind == "number":
+        return look_at(distinct, delimiter, declared.numerals)
+    return Finding("date" if declared.kind == "date" else "text")
+
+
+def _reading(finding: Finding, options: ReadOptions, signs: set[str]) -> Numerals | None:
+    """That of two readings which the options name, or else the decimal sign that the file's other columns show."""
+    for each in finding.readings:
+        if options.decimal == each.decimal or (options.thousands and options.thousands == each.thousands):
+            return each
+    if options.decimal is None and options.thousands is None and len(signs) == 1:
+        return next((each for each in finding.readings if each.decimal in signs), None)
+    return None
+
+
+def _question(column: str, finding: Finding) -> str:
+    sign = next(each.thousands for each in finding.readings if each.thousands)
+    word = SIGNS[sign]
+    return (
+        f"Column '{column}' can be read in two ways: each {word} in it stands before exactly three digits, so it "
+        f"may be a decimal {word} or one between thousands. Say which, by the decimal sign, the sign of thousands or a "
+        f"codebook."
+    )
+
+
+def _not_numbers(column: str, distinct: Distinct, declared: Entry) -> str:
+    texts = distinct.texts(declared.missing)
+    spelled = texts.str.replace(declared.thousands, "", regex=False) if declared.thousands else texts
+    spelled = spelled.str.replace(declared.decimal, ".", regex=False)
+    bad = (pd.to_numeric(spelled, errors="coerce").isna() & texts.notna()).to_numpy()
+    where = f" (first in row {int(np.argmax(bad)) + 1:,})" if bad.any() else ""
+    return (
+        f"Column '{column}' is declared a number in the codebook, and {bad.sum():,} of its cells are none{where}. Name "
+        "those that mean missing, correct its signs, or declare another kind."
+    )
+
+
+def _proposed(column: str, finding: Finding, numerals: Numerals | None, question: str) -> Entry:
+    if finding.kind == "number":
+        how = numerals or Numerals(missing=finding.readings[0].missing)
+        return Entry(
+            column=column,
+            kind="number",
+            decimal="," if how.decimal == "," else ".",
+            thousands=how.thousands,
+            missing=how.missing,
+            note=question or finding.reason,
+        )
+    kinds: dict[str, Kind] = {"date": "date", "text": "category", "empty": "unused"}
+    note = "no values" if finding.kind == "empty" else finding.reason
+    return Entry(column=column, kind=kinds[finding.kind], note=note)
+
+
+def _of_typed(typed: TypedColumns, name: str, options: ReadOptions) -> Read:
+    frame = typed.frame
+    names = _checked_names([str(column) for column in frame.columns], name)
+    _check_rows(len(frame), name)
+    frame.columns = pd.Index(names, dtype=object)
+    entries = []
+    for i, column in enumerate(names):
+        cells = frame.iloc[:, i]
+        if cells.dtype == object or pd.api.types.is_string_dtype(cells):
+            cells = _one_kind(cells, column, name)
+        declared = options.codebook.get(column)
+        if declared is not None:
+            cells = _as_declared(cells, declared)
+        frame.isetitem(i, cells.array)
+        entries.append(declared or _described(column, cells, typed.labels.get(column, {})))
+    return Read(frame, options, Codebook(columns=tuple(entries)))
+
+
+def _one_kind(cells: pd.Series, column: str, name: str) -> pd.Series:
+    """Cells of objects as one kind; raises InputError for lists and binary data."""
+    if any(isinstance(c, list | dict | tuple | set | np.ndarray) for c in cells):
+        raise InputError(f"Column '{column}' of {name} holds lists; give it one value a cell.")
+    if any(isinstance(c, bytes | bytearray | memoryview) for c in cells):
+        raise InputError(binary_data(column, name))
+    blank = cells.map(lambda cell: isinstance(cell, str) and not cell.strip()).astype(bool)
+    if blank.any():
+        cells = cells.mask(blank).infer_objects()
+        if cells.dtype != object:
+            return cells
     try:
         pyarrow.array(cells, from_pandas=True)
     except (pyarrow.ArrowException, OverflowError):
-        return True
-    return False
+        return cells.map(cell_text, na_action="ignore")
+    return cells
 
 
-def _check_columns(columns: int, name: str) -> None:
-    if columns > limits.MAX_COLUMNS:
-        raise InputError(
-            f"The file {name} has {columns:,} columns; at most {limits.MAX_COLUMNS:,} can be read."
-        )
+def cell_text(cell: object) -> str:
+    """A typed cell as an agency would write it: whole numbers without a point."""
+    if isinstance(cell, bool | np.bool_):
+        return str(cell)
+    if isinstance(cell, float | np.floating) and float(cell).is_integer() and abs(float(cell)) < 1e15:
+        return str(int(cell))
+    return str(cell)
 
 
-def _checked(frame: pd.DataFrame, name: str) -> pd.DataFrame:
-    frame.columns = pd.Index([one_line(str(column)) for column in frame.columns], dtype=object)
-    _check_columns(frame.shape[1], name)
-    _check_names(list(frame.columns), name)
-    if frame.shape[0] > limits.MAX_ROWS:
-        raise InputError(
-            f"The file {name} has {frame.shape[0]:,} rows; at most {limits.MAX_ROWS:,} can be read."
-        )
-    if frame.shape[0] == 0:
+def _as_declared(cells: pd.Series, declared: Entry) -> pd.Series:
+    """A typed column of the kind that its codebook declares, its missing marks empty."""
+    if declared.kind == "number" and pd.api.types.is_numeric_dtype(cells) and not declared.missing:
+        return cells
+    if declared.kind == "date":
+        return cells
+    texts = cells.map(cell_text, na_action="ignore").astype("str")
+    distinct = Distinct.of(pyarrow.array(texts.fillna("").to_numpy(dtype=object), pyarrow.string()))
+    if declared.kind != "number":
+        return distinct.texts(declared.missing)
+    finding = look_at(distinct, ",", declared.numerals)
+    if finding.kind == "empty":
+        return pd.Series(np.full(len(cells), np.nan))
+    numbers = None if finding.numerals is None else distinct.numbers(finding.numerals)
+    if numbers is None:
+        raise InputError(_not_numbers(declared.column, distinct, declared))
+    return numbers
+
+
+def _described(column: str, cells: pd.Series, labels: Mapping[str, str]) -> Entry:
+    if cells.isna().all():
+        return Entry(column=column, kind="unused", note="no values")
+    if pd.api.types.is_datetime64_any_dtype(cells):
+        return Entry(column=column, kind="date", note="the file says so")
+    numeric = pd.api.types.is_numeric_dtype(cells) and not pd.api.types.is_bool_dtype(cells)
+    if numeric:
+        said = f"the file labels {len(labels)} of its codes" if labels else "the file says so"
+        return Entry(column=column, kind="number", note=said)
+    return Entry(column=column, kind="category", note="the file says so")
+
+
+def _check_rows(rows: int, name: str) -> None:
+    if rows > limits.MAX_ROWS:
+        raise InputError(f"The file {name} has {rows:,} rows; at most {limits.MAX_ROWS:,} can be read.")
+    if rows == 0:
         raise InputError(f"The file {name} has a header but no rows.")
-    for i, column in enumerate(frame.columns):
-        cells = frame.iloc[:, i]
-        if cells.dtype != object:
-            continue
-        if any(isinstance(c, list | dict | tuple | set | np.ndarray) for c in cells):
-            raise InputError(f"Column '{column}' of {name} holds lists; give it one value a cell.")
-        binary = [row for row, c in enumerate(cells, 1) if isinstance(c, bytes | bytearray | memoryview)]
-        if not binary and _mixed(cells):
-            frame.isetitem(i, cells.map(str, na_action="ignore").array)
-        if binary:
-            raise InputError(
-                f"Column '{column}' of {name} holds binary data (first in row {binary[0]:,}); store it as text or "
-                "as numbers, or leave the column out."
-            )
-    return frame
 
 
-def _check_names(names: list[str], file: str) -> None:
-    """Every column has a name of its own, all of which can be seen."""
+def _checked_names(given: list[str], file: str) -> list[str]:
+    """Names on one line; every column has one of its own, all of which can be seen."""
+    names = [one_line(str(column)) for column in given]
+    check_columns(len(names), file)
     for i, column in enumerate(names, 1):
         if not column.strip():
             raise InputError(f"Column {i} of {file} has no name; give every column a name.")
@@ -289,3 +361,4 @@ def _check_names(names: list[str], file: str) -> None:
         raise InputError(
             f"The column name '{doubled[0]}' stands more than once in {file}; give every column its own name."
         )
+    return names

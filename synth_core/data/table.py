@@ -11,14 +11,17 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow
 
-from synth_core.data.missing import checked_markers, lone_text, without_markers
-from synth_core.data.readers import ReadOptions, read_frame, reader_errors_in_words
+from synth_core.data.codebook import Codebook, Entry
+from synth_core.data.missing import by_column, checked_markers, lone_text, without_markers
+from synth_core.data.readers import ReadOptions, cell_text, read_frame, reader_errors_in_words, without_marks
 from synth_core.errors import InputError
 from synth_core.system import limits
 from synth_core.system.characters import one_line, visible
 
 NO_CATEGORY = -1.0  # the code of a value that is no declared category
+SMALLEST, LARGEST = 1e-50, 1e50  # of a sensitive number: beyond, it is an error of its file
 FEW_CODES = 10  # an integer column with at most so many distinct values may be a category
 _ID_NAME = re.compile(
     r"(^|[\W_])(id|key|serial(no)?|number|nr|no)$|^(new|c|cu|hh|case|person|record|row)id$", re.I
@@ -51,7 +54,16 @@ class Column:
 class Table:
     """A table as loaded. `confidential` is False only for public or simulated examples.
 
-    `missing` holds the values that mean missing: where one stood, `frame` has an empty cell.
+    Attributes
+    ----------
+    missing : tuple of str
+        Values that mean missing: where one stood, `frame` has an empty cell.
+    codebook : Codebook
+        What each column is, as declared or proposed; empty for a table that was not read from a file.
+    written : dict
+        Of a column of a text file, its cells as the file writes them.
+    questions : dict
+        Of a column that can be read in two ways, both, in words: it cannot be used before somebody says which.
     """
 
     name: str
@@ -59,6 +71,9 @@ class Table:
     confidential: bool = True
     read_options: ReadOptions = field(default_factory=ReadOptions)
     missing: tuple[str, ...] = ()
+    codebook: Codebook = field(default_factory=Codebook)
+    written: dict[str, pyarrow.Array] = field(default_factory=dict, compare=False, repr=False)
+    questions: dict[str, str] = field(default_factory=dict, compare=False)
 
     @property
     def rows(self) -> int:
@@ -73,6 +88,17 @@ class Table:
             digest.update(repr((column, str(series.dtype), len(series))).encode())
             digest.update(pd.util.hash_pandas_object(series, index=False).to_numpy().tobytes())
         return digest.hexdigest()[:16]
+
+    @cached_property
+    def identity(self) -> str:
+        """The fingerprint, and a hash of the cells as they were written: which table a worker holds."""
+        if not self.written:
+            return self.fingerprint
+        digest = hashlib.sha256()
+        for cells in self.written.values():
+            for buffer in cells.buffers():
+                digest.update(b"" if buffer is None else memoryview(buffer))
+        return f"{self.fingerprint}-{digest.hexdigest()[:16]}"
 
     def fingerprint_of(self, columns: Iterable[str]) -> str:
         """Of these columns alone: an unused one more does not make it another table."""
@@ -101,7 +127,47 @@ class Table:
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
-        return tuple(_describe(self.frame[name], name) for name in self.frame.columns)
+        return tuple(
+            _describe(self.frame[name], name, self.codebook.get(name)) for name in self.frame.columns
+        )
+
+    def as_written(self, columns: Iterable[str], rows: np.ndarray) -> pd.DataFrame:
+        """Columns as the file writes them, cell by cell, for a file that leaves.
+
+        Parameters
+        ----------
+        rows : array of bool of shape (n_rows,)
+            Which rows; they are numbered anew.
+        """
+        found = {}
+        for name in columns:
+            cells = self.written.get(name)
+            if cells is None:
+                typed = self.frame[name][rows].reset_index(drop=True)
+                found[name] = typed.map(cell_text, na_action="ignore").astype(object)
+            else:
+                found[name] = cells.filter(pyarrow.array(rows)).to_pandas().astype(object)
+        return pd.DataFrame(found, index=range(int(np.sum(rows))))
+
+    @property
+    def declared_codebook(self) -> Codebook:
+        """The entries that somebody declared, whom another file of the same columns may be read by."""
+        return self.read_options.codebook
+
+    @property
+    def entries_without_column(self) -> list[str]:
+        """Columns that the declared codebook has an entry for and the file does not have."""
+        return [e.column for e in self.declared_codebook.columns if e.column not in self.frame.columns]
+
+    def codebook_of(self, columns: Iterable[str]) -> Codebook:
+        """What these columns are, as a plan keeps it for later tables: without reasons."""
+        kept = self.codebook.only(columns)
+        return Codebook(columns=tuple(entry.model_copy(update={"note": ""}) for entry in kept.columns))
+
+    def checked_number(self, name: str) -> None:
+        """Refuse a column whose numbers can be read in two ways; raises InputError with both."""
+        if name in self.questions:
+            raise InputError(self.questions[name])
 
     def with_missing(self, markers: Iterable[str]) -> Table:
         """The same table, in which these values mean missing too; the fingerprint changes with a cell that does.
@@ -114,8 +180,36 @@ class Table:
         missing = checked_markers((*self.missing, *markers))
         if missing == self.missing:
             return self
-        frame = without_markers(self.frame, missing, self.read_options.decimal or ".")
-        return replace(self, frame=frame, missing=missing)
+        frame = without_markers(self.frame, missing, self._decimal_signs)
+        questions = dict(self.questions)
+        for name, marks in by_column(missing, list(frame.columns)).items():
+            text = not pd.api.types.is_numeric_dtype(self.frame[name])
+            marked = frame[name].isna().sum() > self.frame[name].isna().sum()
+            if text and marked and name in self.written and self.declared_codebook.get(name) is None:
+                cells, question = without_marks(name, self.written[name], marks, self.read_options)
+                frame = frame.assign(**{name: cells})
+                if question:
+                    questions[name] = question
+        frame = without_markers(
+            frame, missing, self._decimal_signs
+        )  # of what has become numbers, in every spelling
+        return replace(self, frame=frame, missing=missing, questions=questions)
+
+    @property
+    def decimal(self) -> str:
+        """The decimal sign: as it was given, or that of its columns."""
+        commas = any(entry.kind == "number" and entry.decimal == "," for entry in self.codebook.columns)
+        return self.read_options.decimal or ("," if commas else ".")
+
+    @property
+    def _decimal_signs(self) -> dict[str, str]:
+        """The decimal sign of each column of text: its own, or the file's."""
+        usual = self.decimal
+        entries = {entry.column: entry for entry in self.codebook.columns}
+        return {
+            name: entries[name].decimal if name in entries and entries[name].kind == "number" else usual
+            for name in self.frame.columns
+        }
 
     @property
     def proposed_missing(self) -> dict[str, list[Column]]:
@@ -154,8 +248,16 @@ def read_table(
     content: bytes, name: str, options: ReadOptions = ReadOptions(), confidential: bool = True
 ) -> Table:
     """Read, check and describe a file's bytes; raises InputError in plain words, whatever the file holds."""
-    frame, used = read_frame(content, name, options)
-    table = Table(visible(one_line(name)), frame, confidential, used)
+    read = read_frame(content, name, options)
+    table = Table(
+        visible(one_line(name)),
+        read.frame,
+        confidential,
+        read.options,
+        codebook=read.codebook,
+        written=read.written,
+        questions=read.questions,
+    )
     with reader_errors_in_words(name):
         table.columns  # noqa: B018  described here, where a failure can be said
     return table
@@ -173,7 +275,7 @@ def open_table(path: str, options: ReadOptions = ReadOptions()) -> Table:
     return read_table(content, file.name, options)
 
 
-def _describe(series: pd.Series, name: str) -> Column:
+def _describe(series: pd.Series, name: str, entry: Entry | None = None) -> Column:
     missing = int(series.isna().sum())
     present = series.dropna()
     plain = series.dtype != object or all(map(np.isscalar, present))
@@ -193,7 +295,7 @@ def _describe(series: pd.Series, name: str) -> Column:
         if identifier:
             note = "seems to be an ID"
         return Column(name, kind, missing, distinct, note, whole, identifier)
-    if pd.api.types.is_datetime64_any_dtype(series):
+    if pd.api.types.is_datetime64_any_dtype(series) or (entry is not None and entry.kind == "date"):
         return Column(name, "date", missing, distinct, note)
     counts = present.astype(str).value_counts(sort=False)  # each text is read once, however often it stands
     token, rows = lone_text(counts.index, counts.to_numpy())
@@ -237,6 +339,7 @@ def numeric_outcome(table: Table, name: str) -> np.ndarray:
         is constant, or holds whole numbers that would be rounded. The row is named, the value is not.
     """
     column = table.column(name)
+    table.checked_number(name)
     series = table.frame[name]
     if column.kind == "empty":
         raise InputError(f"Column '{name}' has no values.")
@@ -264,6 +367,14 @@ def numeric_outcome(table: Table, name: str) -> np.ndarray:
         raise InputError(
             f"Column '{name}' has {infinite.sum():,} infinite values "
             f"(first in row {int(np.argmax(infinite)) + 1})."
+        )
+    size = np.abs(values)
+    absurd = ((size > 0) & (size < SMALLEST)) | (size > LARGEST)
+    if absurd.any():
+        raise InputError(
+            f"Column '{name}' has {absurd.sum():,} values nearer to 0 than {SMALLEST:g} or beyond {LARGEST:g} "
+            f"(first in row {int(np.argmax(absurd)) + 1}). Readers of SAS transport files leave 5.4e-79 where a zero "
+            "stood: write 0 there, or give the column another unit."
         )
     if column.distinct == 1:
         raise InputError(f"Column '{name}' is constant: there is nothing to synthesize.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 from collections.abc import Iterable
 
@@ -11,6 +12,9 @@ import pandas as pd
 from synth_core.errors import InputError
 from synth_core.system import limits
 from synth_core.system.characters import one_line, visible
+
+TITLE_ROWS = 20  # above the header, at most
+_CELL = re.compile(rb'<c [^>]*?r="([A-Z]{1,4})([0-9]{1,8})"')
 
 
 def read_sheet(content: bytes, name: str, sheet: str | None) -> tuple[pd.DataFrame, str, tuple[str, ...]]:
@@ -32,6 +36,8 @@ def read_sheet(content: bytes, name: str, sheet: str | None) -> tuple[pd.DataFra
     stream = io.BytesIO(content)
     with zipfile.ZipFile(stream) as archive:
         unpacked = sum(entry.file_size for entry in archive.infolist())
+        if unpacked <= limits.MAX_UNPACKED_XLSX_MB * 1024**2:
+            check_extent(archive, name)
     if unpacked > limits.MAX_UNPACKED_XLSX_MB * 1024**2:
         raise InputError(f"The file {name} unpacks to more than {limits.MAX_UNPACKED_XLSX_MB:,} MB.")
     with pd.ExcelFile(stream, engine="openpyxl") as book:
@@ -40,8 +46,57 @@ def read_sheet(content: bytes, name: str, sheet: str | None) -> tuple[pd.DataFra
         if chosen not in shown:
             listed = ", ".join(list(shown)[:20]) + (", …" if len(shown) > 20 else "")
             raise InputError(f"The workbook {name} has no sheet '{sheet}'. It has: {listed}.")
-        frame = book.parse(shown[chosen], header=None, dtype=object)
-    header: Iterable[object] = frame.iloc[0] if len(frame) else ()
-    frame = frame.iloc[1:].reset_index(drop=True).infer_objects()
-    frame.columns = pd.Index([str(cell).strip() for cell in header], dtype=object)
+        frame = book.parse(shown[chosen], header=None, dtype=object, keep_default_na=False, na_values=[""])
+    header, first = _header(frame)
+    frame = frame.iloc[first:].reset_index(drop=True).infer_objects()
+    frame.columns = pd.Index(header, dtype=object)
     return frame, chosen, tuple(shown)
+
+
+def _header(frame: pd.DataFrame) -> tuple[list[str], int]:
+    """The names of the columns, and the first row below them.
+
+    A title stands above them: rows of one cell, in a sheet with more columns. A column without a name has "".
+    """
+    filled = frame.notna() & (frame != "")
+    for row in range(min(len(frame), TITLE_ROWS)):
+        if filled.iloc[row].sum() > 1 or frame.shape[1] <= 2:
+            return [
+                "" if not there else str(cell).strip() for cell, there in _cells(frame, filled, row)
+            ], row + 1
+    return ["" if not there else str(cell).strip() for cell, there in _cells(frame, filled, 0)] if len(
+        frame
+    ) else [], 1
+
+
+def _cells(frame: pd.DataFrame, filled: pd.DataFrame, row: int) -> Iterable[tuple[object, bool]]:
+    return zip(frame.iloc[row], filled.iloc[row], strict=True)
+
+
+def check_extent(archive: zipfile.ZipFile, name: str) -> None:
+    """Refuse a sheet whose cells lie far apart: a reader fills all that lies between; raises InputError."""
+    for entry in archive.namelist():
+        if not entry.startswith("xl/worksheets/") or not entry.endswith(".xml"):
+            continue
+        cells = rows = columns = 0
+        with archive.open(entry) as stream:
+            rest = b""
+            while part := stream.read(1 << 22):
+                part = rest + part
+                for column, row in _CELL.findall(part):
+                    cells += 1
+                    rows, columns = max(rows, int(row)), max(columns, _place(column))
+                rest = part[-64:].rpartition(b">")[2]
+        if columns > limits.MAX_COLUMNS or rows > limits.MAX_ROWS or rows * columns > 50 * cells + 1_000_000:
+            raise InputError(
+                f"A sheet of {name} reaches to row {rows:,} and column {columns:,}, and has {cells:,} cells: too "
+                "far apart to be read. Delete what stands beside the table."
+            )
+
+
+def _place(letters: bytes) -> int:
+    """The number of a column: A is 1, XFD 16,384."""
+    found = 0
+    for letter in letters:
+        found = 26 * found + letter - ord("A") + 1
+    return found

@@ -108,8 +108,8 @@ def _spec(
 ) -> dict[str, Any]:
     return {
         "kind": kind,
-        "fingerprint": table.fingerprint,
-        "reference": None if reference is None else reference.fingerprint,
+        "fingerprint": table.identity,
+        "reference": None if reference is None else reference.identity,
         "mechanism": mechanism,
         "settings": settings.model_dump(),
     }

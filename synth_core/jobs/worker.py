@@ -105,7 +105,7 @@ def _summary(analysis: Analysis, result: Result) -> dict[str, Any]:
 def _mechanism(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
     summary = _summary(analysis, analysis.run(spec["mechanism"]))
     mechanism, reference = find_mechanism(spec["mechanism"]), analysis.reference_fingerprint
-    key = result_key(spec["fingerprint"], analysis.settings, mechanism, reference)
+    key = result_key(analysis.table.fingerprint, analysis.settings, mechanism, reference)
     keep_summary(analysis.cache, key, summary)
     return summary
 
@@ -244,8 +244,8 @@ def run_job(spec: dict[str, Any], directory: str, tables: list[Table]) -> dict[s
     Parameters
     ----------
     spec : dict
-        "kind" (a key of `_ANSWERS`), "fingerprint", "settings" (as `Settings.model_dump`),
-        "mechanism", "reference" (a fingerprint or None), and what the kind needs.
+        "kind" (a key of `_ANSWERS`), "fingerprint" (the table's identity), "settings" (as `Settings.model_dump`),
+        "mechanism", "reference" (an identity or None), and what the kind needs.
     directory : str
         The job's own directory, private to the user.
     tables : list of Table
@@ -261,7 +261,7 @@ def run_job(spec: dict[str, Any], directory: str, tables: list[Table]) -> dict[s
     from synth_core.system.cache import results_cache
 
     for table in tables:
-        _tables[table.fingerprint] = table
+        _tables[table.identity] = table
     needed = [f for f in (spec["fingerprint"], spec["reference"]) if f is not None]
     if not all(fingerprint in _tables for fingerprint in needed):
         return {"needs_tables": True}

@@ -84,10 +84,10 @@ class WorkerThread:
         if not self._process.running:
             self._start()
         tables = list(job.tables)  # emptied when the job is cancelled meanwhile
-        new = [table for table in tables if table.fingerprint not in self._known]
+        new = [table for table in tables if table.identity not in self._known]
         arguments = (job.spec, str(job.directory))
         answer = self._process.call(worker.run_job, *arguments, new)
         if "needs_tables" in answer:
             answer = self._process.call(worker.run_job, *arguments, tables)
-        self._known.update(table.fingerprint for table in tables)
+        self._known.update(table.identity for table in tables)
         return answer

@@ -162,15 +162,6 @@ def parse_document(kind: type[T], content: bytes, limit: int, what: str, otherwi
     return validated(kind, values, what)
 
 
-def without_infinities(value: Any) -> Any:
-    """Plain values as JSON can hold them: what is not finite becomes null."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, dict):
-        return {k: without_infinities(v) for k, v in value.items()}
-    return [without_infinities(v) for v in value] if isinstance(value, list | tuple) else value
-
-
 def validated(kind: type[T], values: dict[str, Any], what: str) -> T:
     """Check an object against its schema; raises InputError that names the field and the rule."""
     try:

@@ -18,10 +18,11 @@ from synth_core.analysis.result import Result
 from synth_core.analysis.result_key import result_key
 from synth_core.analysis.summary import plain_numbers
 from synth_core.errors import InputError
-from synth_core.release.bounded_text import without_infinities, words
+from synth_core.release.bounded_text import words
 from synth_core.release.report.report import versions
 from synth_core.release.state import StateError, open_database, read, state_root, transaction
 from synth_core.system import clock
+from synth_core.system.json_text import without_infinities
 
 COMMAND_LINE = "command line"
 DAMAGED = "is damaged and not shown. Restore runs.sqlite from a backup, or run it again."

@@ -118,7 +118,7 @@ def test_detection(sep, decimal, encoding):
     np.testing.assert_allclose(table.frame["income"], FRAME["income"])
     assert "größe 1" in table.frame.columns
     assert table.read_options.delimiter == sep
-    assert table.read_options.decimal == decimal
+    assert table.decimal == decimal
 
 
 def test_detection_can_be_corrected():
@@ -274,7 +274,7 @@ def test_the_web_server_refuses_larger_uploads_by_the_same_limit():
 
 def test_a_decimal_comma_in_a_comma_separated_file_is_refused_not_misread():
     for text in ("a,b\n" + "1,5,2,5\n" * 12, "a,b\n" + "1,2,3\n" * 12):
-        with pytest.raises(InputError, match="more cells than the header"):
+        with pytest.raises(InputError, match=r"Row 1 of t.csv has [34] cells.* decimal comma"):
             read_table(text.encode(), "t.csv")
 
 
@@ -335,7 +335,7 @@ def test_whole_numbers_that_would_be_rounded_are_refused(large):
     outcome = read_table(f"x,z\n{rows}{large},3\n".encode(), "t.csv")
     with pytest.raises(InputError, match=r"'x' holds whole numbers beyond .* \(first in row 40\)"):
         select(outcome, "x", ("z",), ())
-    if abs(large) > 2**63:
+    if abs(large) >= 2**63:
         return  # cells that no integer type holds are text, and text is a category
     predictor = read_table(f"z,x\n{rows}{large},3\n".encode(), "t.csv")
     with pytest.raises(InputError, match="'z'"):

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pandas as pd
 
 from synth_core.experiments.audit.audit import NONE, Audit
 from synth_core.experiments.audit.verdict import EXCEEDED, VIOLATED, removed
-from synth_core.release.bounded_text import without_infinities
 from synth_core.release.output.bundle import csv_bytes
+from synth_core.system.json_text import json_text
 from synth_core.system.text_table import aligned
 
 FORMATS = ("table", "json", "csv", "markdown")
@@ -94,7 +93,7 @@ def notes(audit: Audit) -> list[str]:
 def render(audit: Audit, form: str) -> str:
     """The whole audit in one of `FORMATS`."""
     if form == "json":
-        return json.dumps(without_infinities(audit.as_dict()), indent=2, ensure_ascii=False)
+        return json_text(audit.as_dict())
     if form == "csv":
         return to_csv(audit).decode().rstrip("\n")
     cells = [[_cell(v) for v in row.values()] for row in rows(audit)]

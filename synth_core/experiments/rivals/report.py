@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import Any
 
 import numpy as np
 
 from synth_core.experiments.rivals.study import Cell, RivalStudy, by_who
-from synth_core.release.bounded_text import without_infinities
+from synth_core.system.json_text import json_text
 from synth_core.system.text_table import aligned
 
 MEASURES = {
@@ -49,7 +48,7 @@ def band(values: list[float]) -> tuple[float, float | None]:
 def render(study: RivalStudy, cells: list[Cell], form: str) -> str:
     """The comparison in one of `FORMATS`."""
     if form == "json":
-        return json.dumps(without_infinities(as_json(study, cells)), indent=2, ensure_ascii=False)
+        return json_text(as_json(study, cells))
     rows = [["", "ε", *(name for name, _ in MEASURES.values())]]
     for same in by_who(cells).values():
         rows.append([same[0].asked.label, _epsilon(same), *(_shown(same, name) for name in MEASURES)])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import itertools
-import json
 import math
 from dataclasses import asdict, dataclass
 
@@ -13,7 +12,7 @@ import numpy as np
 
 from synth_core.experiments.studies.run_study import StudyOutcome
 from synth_core.experiments.studies.verdicts import AGREES, DIFFERS, SUMMARIES, UNDECIDED, Row
-from synth_core.release.bounded_text import without_infinities
+from synth_core.system.json_text import json_text
 from synth_core.system.text_table import aligned
 
 FORMATS = ("table", "csv", "json", "markdown")
@@ -107,7 +106,7 @@ def _csv(report: StudyReport) -> str:
 
 def _json(report: StudyReport) -> str:
     o = report.outcome
-    return json.dumps(
+    return json_text(
         {
             "study": o.study.name,
             "title": o.study.title,
@@ -120,10 +119,8 @@ def _json(report: StudyReport) -> str:
             "backend": o.backend,
             "note": o.study.note,
             "baseline": report.baseline,
-            "rows": [without_infinities(asdict(row)) for row in report.rows],
-        },
-        indent=2,
-        ensure_ascii=False,
+            "rows": [asdict(row) for row in report.rows],
+        }
     )
 
 

@@ -111,7 +111,7 @@ class ReleaseRun:
         self.source: Source = run(seed, frozen, cache, progress)
         progress("checking", 0.8)
         drawn = self.source.drawn
-        self.synthetic = synthetic_data(self.plan, self.source.kept, drawn, reserved.secret)
+        self.synthetic = synthetic_data(self.plan, self.source, drawn, reserved.secret)
         balance = ledger.balance(request.name)
         finding = (
             f"{balance.releases:,} release{'' if balance.releases == 1 else 's'} so far; with this one "

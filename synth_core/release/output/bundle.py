@@ -7,12 +7,14 @@ import glob
 import hashlib
 import io
 import os
+import re
 import shutil
 import zipfile
 from pathlib import Path
 
 import pandas as pd
 
+from synth_core.data.cells import COMMA_DECIMAL, COMMA_GROUPS, NUMBER, POINT_GROUPS
 from synth_core.errors import FitError
 from synth_core.release.output.dataset import Synthetic
 from synth_core.release.plan.plan import Plan
@@ -22,16 +24,18 @@ from synth_core.system import files
 _RUNS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠", "|", "%")
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # in archives: the same release gives the same bytes
 
+_NUMBER = re.compile("|".join((NUMBER, COMMA_DECIMAL, COMMA_GROUPS, POINT_GROUPS)))
+
 
 def neutral(cell: object) -> object:
-    """A text cell that no spreadsheet runs as a formula; anything else as it is.
+    """A text cell that no spreadsheet runs as a formula; anything else as it is, numbers written as text too.
 
     Examples
     --------
-    >>> neutral("=1+1"), neutral("plain"), neutral(-3)
-    ("'=1+1", 'plain', -3)
+    >>> neutral("=1+1"), neutral("plain"), neutral(-3), neutral("-1.234,5")
+    ("'=1+1", 'plain', -3, '-1.234,5')
     """
-    if isinstance(cell, str) and cell.lstrip(" '\ufeff\u00a0").startswith(_RUNS):
+    if isinstance(cell, str) and cell.lstrip(" '\ufeff\u00a0").startswith(_RUNS) and not _NUMBER.match(cell):
         return "'" + cell
     return cell
 
@@ -105,8 +109,8 @@ def dictionary_csv(plan: Plan) -> bytes:
 def releasable_files(plan: Plan, synthetic: Synthetic) -> dict[str, bytes]:
     """Data sets and dictionary, by file name. Made of the plan and of synthetic values only."""
     contents = {}
-    for j, frame in enumerate(synthetic.frames, start=1):
-        contents[f"synthetic_{j}.csv"] = csv_bytes(frame)
+    for j, (frame, written) in enumerate(zip(synthetic.frames, synthetic.written, strict=True), start=1):
+        contents[f"synthetic_{j}.csv"] = csv_bytes(written)
         contents[f"synthetic_{j}.parquet"] = parquet_bytes(frame)
     contents["dictionary.csv"] = dictionary_csv(plan)
     return contents

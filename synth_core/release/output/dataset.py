@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from synth_core.data.missing import by_column
 from synth_core.data.table import outcome_column
 from synth_core.models import family
 from synth_core.release.plan.plan import Plan
@@ -55,7 +56,9 @@ class Synthetic:
     ----------
     orders : array of shape (n_datasets, n_records)
         Row j of a frame is record orders[., j].
-    frames : tuple of DataFrame, one a data set
+    frames, written : tuples of DataFrame, one a data set
+        Values, and cells as the file of the confidential table writes its own: predictors as they came, whole numbers
+        without a point, what is missing by its mark.
     moved : int
         Values beyond the declared bounds that were moved to them.
     """
@@ -63,6 +66,7 @@ class Synthetic:
     variables: tuple[Variable, ...]
     orders: NDArray[np.int64]
     frames: tuple[pd.DataFrame, ...]
+    written: tuple[pd.DataFrame, ...]
     moved: int
 
     @property
@@ -70,12 +74,22 @@ class Synthetic:
         return int(self.orders.shape[1])
 
 
-def synthetic_data(plan: Plan, kept: pd.DataFrame, drawn: dict[str, Array], entropy: int) -> Synthetic:
+class Kept(Protocol):
+    """What is kept of the confidential table: see `source.Source`."""
+
+    @property
+    def kept(self) -> pd.DataFrame: ...
+
+    @property
+    def written(self) -> pd.DataFrame: ...
+
+
+def synthetic_data(plan: Plan, source: Kept, drawn: dict[str, Array], entropy: int) -> Synthetic:
     """What is released of the drawn values. Everything here is post-processing, at no cost in ε.
 
     Parameters
     ----------
-    kept : DataFrame
+    source : Kept
         The predictors of the complete rows.
     drawn : dict
         Of each sensitive variable its values, of shape (n_datasets, n_records).
@@ -96,13 +110,29 @@ def synthetic_data(plan: Plan, kept: pd.DataFrame, drawn: dict[str, Array], entr
     n_datasets, n = variables[0].values.shape
     rng = np.random.default_rng([entropy, 41])
     orders = np.stack([rng.permutation(n) if plan.shuffle else np.arange(n) for _ in range(n_datasets)])
-    frames = []
+    frames, written = [], []
     for dataset, order in enumerate(orders):
-        frame = kept.iloc[order].reset_index(drop=True)
+        frame = source.kept.iloc[order].reset_index(drop=True)
+        as_written = source.written.iloc[order].reset_index(drop=True)
         for place, variable in enumerate(variables):
-            frame.insert(place, variable.name, _column(variable, dataset, order))
+            column = _column(variable, dataset, order)
+            frame.insert(place, variable.name, column)
+            as_written.insert(place, variable.name, _cells(column, plan, variable))
         frames.append(frame)
-    return Synthetic(tuple(variables), orders, tuple(frames), moved)
+        written.append(as_written)
+    return Synthetic(tuple(variables), orders, tuple(frames), tuple(written), moved)
+
+
+def _cells(column: Any, plan: Plan, variable: Variable) -> pd.Series:
+    """A released variable as text: whole where it was rounded so, its first declared mark where it is missing."""
+    series = pd.Series(column)
+    if variable.categories is None:
+        whole = variable.whole or (plan.decimals is not None and plan.decimals <= 0)
+        series = series.map(lambda x: f"{x:.0f}" if whole else repr(float(x)), na_action="ignore").astype(
+            object
+        )
+    marks = by_column(plan.missing, [c.name for c in plan.columns]).get(variable.name, [])
+    return series.where(series.notna(), marks[0] if marks else None)
 
 
 def _column(variable: Variable, dataset: int, order: NDArray[np.int64]) -> Any:

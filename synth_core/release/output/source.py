@@ -33,8 +33,8 @@ class Source:
     ----------
     drawn : dict
         Of each sensitive variable the synthetic values, of shape (n_datasets, n_records).
-    kept : DataFrame
-        The predictors of the complete rows.
+    kept, written : DataFrame
+        The predictors of the complete rows: their values, and their cells as the file writes them.
     dropped_by : dict
         Rows that were left out, by column.
     numbers : dict
@@ -47,6 +47,7 @@ class Source:
     fitted: Fitted
     drawn: dict[str, Array]
     kept: pd.DataFrame
+    written: pd.DataFrame
     dropped: int
     dropped_by: dict[str, int]
     density_scale: str
@@ -70,6 +71,7 @@ def of_one(plan: Plan, analysis: Analysis, result: Result) -> Source:
         Fitted(result, {outcome: model.records.outcome}, model.records.design, beyond_map(plan, analysis)),
         {outcome: result.synthetic},
         analysis.table.frame.loc[selection.complete, list(plan.settings.predictors)].reset_index(drop=True),
+        analysis.table.as_written(plan.settings.predictors, selection.complete),
         selection.dropped,
         dict(selection.dropped_by),
         model.density_scale,
@@ -102,6 +104,7 @@ def of_records(plan: Plan, analysis: RecordsAnalysis, result: RecordsResult) -> 
         Fitted(result, confidential, analysis.public_design, max(beyond) if beyond else None),
         {p.name: np.stack([each[p.name] for each in result.drawn]) for p in values},
         table.frame[list(analysis.predictors)],
+        analysis.loaded.as_written(analysis.predictors, analysis.records.complete),
         analysis.records.dropped,
         dict(analysis.records.dropped_by),
         scales_in_words([(part.part.name, part.density_scale) for part in result.parts]),

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_serializer, field_valid
 
 from synth_core.analysis.records.blocks import Part, common_of, parts_of
 from synth_core.analysis.settings import Settings, omitted_defaults
+from synth_core.data.codebook import Codebook
 from synth_core.data.table import Table
 from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
 from synth_core.mechanisms.composition import Count
@@ -137,6 +138,7 @@ class Plan(_Closed):
     created: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")]
     tuned_on: Tuning
     columns: tuple[ColumnSchema, ...] = Field(min_length=1, max_length=500)
+    codebook: Codebook | None = _LATER  # what the columns are: every later table is read by it
     missing: Markers = ()
     mechanism: Annotated[str, Field(max_length=200)]
     settings: Settings
@@ -294,7 +296,9 @@ class Plan(_Closed):
 
     def canonical(self) -> str:
         """The plan as JSON that is the same for the same plan."""
-        return json.dumps(self.model_dump(mode="json"), sort_keys=True, ensure_ascii=False, indent=2)
+        return json.dumps(
+            self.model_dump(mode="json"), sort_keys=True, ensure_ascii=False, indent=2, allow_nan=False
+        )
 
     @property
     def digest(self) -> str:

@@ -104,7 +104,7 @@ def make_plan(analysis: Analysis, result: Result, decision: Decision) -> tuple[P
         "safety": safety,
         "frozen": frozen,
     }
-    values["tuned_on"] |= {"epsilon": result.epsilon, "utility": utility}
+    values["tuned_on"] |= {"epsilon": _finite(result.epsilon), "utility": _known(utility)}
     return validated(Plan, values, "plan"), content
 
 
@@ -157,7 +157,7 @@ def make_records_plan(
     measures |= {
         k: v for k, v in asdict(result.measures).items() if isinstance(v, float) and math.isfinite(v)
     }
-    values["tuned_on"] |= {"epsilon": result.epsilon, "utility": measures}
+    values["tuned_on"] |= {"epsilon": _finite(result.epsilon), "utility": _known(measures)}
     return validated(Plan, values, "plan"), content
 
 
@@ -177,6 +177,19 @@ def _check_anchor(point: Mechanism, settings: Settings) -> None:
             "A plan carries its anchor: take a pilot, declared values, the last release of the series, or the "
             "reference table (the risk reference), which is frozen with the plan."
         )
+
+
+def _known(measures: dict[str, float]) -> dict[str, float]:
+    """Those that are numbers: of a fit far from the data an overlap may have none."""
+    return {name: value for name, value in measures.items() if math.isfinite(value)}
+
+
+def _finite(epsilon: float) -> float:
+    if not math.isfinite(epsilon):
+        raise InputError(
+            "On the tuning table ε is not finite: a record has no likelihood there. Nothing is planned."
+        )
+    return epsilon
 
 
 def _check_target(decision: Decision, settings: Settings, strict: bool) -> None:
@@ -204,6 +217,7 @@ def _values(
             "records": table.fingerprint_of_records(names),
         },
         "missing": markers_of(table.missing, names, table.frame.columns),
+        "codebook": table.codebook_of(names).model_dump() if table.codebook.columns else None,
         "columns": [c.model_dump() for c in columns],
         "settings": settings.model_dump(exclude=set(UNPLANNED)),
         "shuffle": decision.shuffle,

@@ -126,7 +126,11 @@ def to_text(
     file = SettingsFile(**plain, scenarios=scenarios, missing=missing, blocks=held)
     empty = {name for name in ("policy", "scenarios") if not getattr(file, name)}
     return json.dumps(
-        file.model_dump(mode="json", exclude=empty), sort_keys=True, ensure_ascii=False, indent=2
+        file.model_dump(mode="json", exclude=empty),
+        sort_keys=True,
+        ensure_ascii=False,
+        indent=2,
+        allow_nan=False,
     )
 
 

@@ -1,38 +1,144 @@
-"""The columns of the table in use, without any value."""
+"""The codebook of the table in use: what each column is, why, and how it is changed. No value is shown."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from synth_core.data.readers import DELIMITERS
+from synth_core.data.codebook import KINDS, SEPARATOR, Entry
+from synth_core.data.readers import DELIMITERS, SIGNS
+from synth_core.errors import InputError
+from synth_core.ui.data.table import read_again
+from synth_core.ui.shared.uploads import upload_of
 from synth_core.ui.state import session
+
+PLACE = "codebook"
+NONE = "none"
+THOUSANDS = (NONE, ",", ".", " ", "'")
+HEIGHT = 284  # seven rows: the page does not jump between files
+CHANGED = {  # a heading of the table, and the attribute of an entry that it changes
+    "Kind": "kind",
+    "Missing marks": "missing",
+    "Categories": "categories",
+    "Decimal": "decimal",
+    "Thousands": "thousands",
+}
 
 
 def describe() -> None:
-    """Show which table is in use, how it was read, and what is known of each column."""
+    """Which table is in use, how it was read, and its codebook: to be changed where the file is still at hand."""
     used = session.current().table
     kind = "confidential" if used.confidential else "public or simulated"
     st.markdown(
         f"In use: **{session.plain(used.name)}**, {used.rows:,} rows, {len(used.columns)} columns, {kind}{_reading()}"
     )
-    st.dataframe(
-        pd.DataFrame(
-            {"Column": c.name, "Kind": c.kind, "Missing": c.missing, "Distinct": c.distinct, "Note": c.note}
-            for c in used.columns
-        ),
+    for question in used.questions.values():
+        st.warning(session.plain(question), icon=":material/help:")
+    if upload_of("table_file", used) is None:
+        st.dataframe(
+            _rows()[["Column", "Kind", "Missing", "Distinct", "Note"]], hide_index=True, height=HEIGHT
+        )
+        return
+    key = f"codebook_{used.identity}_{used.codebook.digest}"
+    st.data_editor(
+        _rows(),
+        key=key,
         hide_index=True,
-        height=248,
-        column_config={"Note": st.column_config.TextColumn(width="large")},
+        height=HEIGHT,
+        num_rows="fixed",
+        disabled=["Column", "Missing", "Distinct", "Note"],
+        column_config={
+            "Column": st.column_config.TextColumn(pinned=True),
+            "Kind": st.column_config.SelectboxColumn(options=list(KINDS), required=True),
+            "Missing marks": st.column_config.TextColumn(
+                help=f"Texts that mean missing, parted by {SEPARATOR}"
+            ),
+            "Categories": st.column_config.TextColumn(
+                help=f"Declared, in their order, parted by {SEPARATOR}. Take them from the questionnaire."
+            ),
+            "Decimal": st.column_config.SelectboxColumn(options=[".", ","]),
+            "Thousands": st.column_config.SelectboxColumn(options=list(THOUSANDS)),
+            "Note": st.column_config.TextColumn(width="large"),
+        },
+        on_change=session.attempt,
+        args=(PLACE, _take, key),
     )
+    session.show_message(PLACE)
+    st.download_button(
+        "Save this codebook",
+        used.codebook.to_json(),
+        "codebook.json",
+        "application/json",
+        help="For the command line (--codebook) and for the next file of the same kind.",
+        on_click="ignore",
+    )
+
+
+def _rows() -> pd.DataFrame:
+    """The codebook as rows, in the order of the columns."""
+    used = session.current().table
+    entries = {entry.column: entry for entry in used.codebook.columns}
+    rows: list[dict[str, Any]] = []
+    for column in used.columns:
+        entry = entries.get(column.name)
+        row: dict[str, Any] = {"Column": column.name, "Kind": column.kind if entry is None else entry.kind}
+        row |= {"Missing": column.missing, "Distinct": column.distinct}
+        if entry is not None:
+            signs = entry.kind == "number" and column.name not in used.questions
+            row |= {
+                "Missing marks": SEPARATOR.join(entry.missing),
+                "Categories": SEPARATOR.join(entry.categories),
+                "Decimal": entry.decimal if signs else "",
+                "Thousands": (entry.thousands or NONE) if signs else "",
+            }
+        rows.append(
+            row | {"Note": "; ".join(filter(None, (column.note, "" if entry is None else entry.note)))}
+        )
+    return pd.DataFrame(rows)
+
+
+def _take(key: str) -> None:
+    """Widget callback: the file is read again by the changed entries; raises InputError."""
+    used = session.current().table
+    entries = {entry.column: entry for entry in used.codebook.columns}
+    changed = []
+    for row, cells in st.session_state[key]["edited_rows"].items():
+        entry = entries[used.columns[int(row)].name]
+        given: dict[str, Any] = {CHANGED[heading]: value for heading, value in cells.items()}
+        for name in ("missing", "categories"):
+            if name in given:
+                given[name] = tuple(filter(None, (given[name] or "").split(SEPARATOR)))
+        if "thousands" in given:
+            given["thousands"] = "" if given["thousands"] in (None, NONE) else given["thousands"]
+            if given["thousands"] == given.get(
+                "decimal", entry.decimal
+            ):  # a point between thousands: a decimal comma
+                given["decimal"] = "," if given["thousands"] == "." else "."
+        given = {name: value for name, value in given.items() if value is not None}
+        try:
+            changed.append(Entry.model_validate(entry.model_dump() | given | {"note": "declared here"}))
+        except ValueError as error:
+            raise InputError(f"Column '{entry.column}': {_rule(error)}.") from None
+    read_again(used.declared_codebook.updated(changed))
+
+
+def _rule(error: ValueError) -> str:
+    from pydantic import ValidationError
+
+    if not isinstance(error, ValidationError):
+        return str(error)
+    return error.errors(include_input=False, include_url=False)[0]["msg"].removeprefix("Value error, ")
 
 
 def _reading() -> str:
     """How the table in use was read, in words; empty where nothing was to be found out."""
-    used = session.current().table.read_options
+    table = session.current().table
+    used = table.read_options
     if used.sheet is not None:
         return f" · sheet {session.plain(used.sheet)}"
-    if used.delimiter is None or used.decimal is None:
+    if used.delimiter is None:
         return ""
-    decimal = {".": "point", ",": "comma"}[used.decimal]
-    return f" · read as {DELIMITERS[used.delimiter]}-separated {used.encoding}, decimal {decimal}"
+    word = DELIMITERS.get(used.delimiter, used.delimiter)
+    return f" · read as {word}-separated {used.encoding}, decimal {SIGNS[table.decimal]}"

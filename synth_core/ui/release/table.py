@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
 
+from synth_core.data.codebook import Codebook
 from synth_core.data.examples import EXAMPLES, load_example, other_half
-from synth_core.data.readers import SUFFIXES
+from synth_core.data.readers import SUFFIXES, ReadOptions
 from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.release.plan.plan import Plan
@@ -52,11 +55,18 @@ def choose_table() -> None:
         st.button(
             "Take this file",
             on_click=session.attempt,
-            args=("table", take_upload, "table", put_table, upload),
+            args=("table", _take_file, upload),
         )
     with st.expander("The table in use"):
         st.caption("Releasing the very table that the settings were tuned on costs the strict claim.")
         st.button("Take the table in use", on_click=session.attempt, args=("table", take_table, "current"))
+
+
+def _take_file(upload: Any) -> None:
+    """Button callback: a file, read by the plan's codebook."""
+    plan = release_job.state().plan
+    codebook = Codebook() if plan is None or plan.codebook is None else plan.codebook
+    take_upload("table", put_table, upload, ReadOptions(codebook=codebook))
 
 
 def half() -> Table | None:

@@ -43,6 +43,12 @@ def show_reading(place: str) -> None:
         st.fragment(_progress, run_every=POLL_SECONDS)(place)
 
 
+def upload_of(key: str, table: Table) -> Any:
+    """The upload of a file widget that became this table, while the browser holds it; else None."""
+    upload = st.session_state.get(key)
+    return upload if upload is not None and visible(one_line(upload.name)) == table.name else None
+
+
 def choose_sheet(place: str, use: Use, upload: Any, table: Table | None) -> None:
     """On the page: which sheet of the upload that became `table`, where it has several; their names alone are shown."""
     if upload is None or table is None or table.name != visible(one_line(upload.name)):
@@ -63,7 +69,9 @@ def choose_sheet(place: str, use: Use, upload: Any, table: Table | None) -> None
 
 def _take_sheet(key: str, place: str, use: Use, upload: Any, confidential: bool) -> None:
     """Widget callback: read the same file again, another sheet of it."""
-    options = ReadOptions(sheet=st.session_state[key])
+    options = ReadOptions(
+        sheet=st.session_state[key]
+    )  # its columns are others: what was declared is not of them
     session.attempt(place, take_upload, place, use, upload, options, confidential)
 
 

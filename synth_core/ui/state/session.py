@@ -260,7 +260,12 @@ def use_example(key: str, rows: int | None, seed: int, half: int | None = None) 
 
 
 def use_file(table: Table) -> None:
-    """Take an uploaded table, with a sensitive variable to start from."""
+    """Take an uploaded table, with a sensitive variable to start from; read in another way, what was chosen stays."""
+    before, chosen = current().table, choices()
+    again = before.name == table.name and list(before.frame.columns) == list(table.frame.columns)
+    if again and (chosen.settings.outcome != before.proposed_outcome or chosen.settings.predictors):
+        use_table(table, chosen)
+        return
     first = {"outcome": table.proposed_outcome, "predictors": (), "model": USUAL}
     use_table(table, choices().for_table(first))
 

@@ -1,0 +1,183 @@
+"""Typed tables of Stata, SPSS, SAS and Parquet, with their value labels and marks of missing values.
+
+Nothing is written to disk: readers that accept a path only are given an unnamed file in memory.
+"""
+
+from __future__ import annotations
+
+import datetime
+import io
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from synth_core.data.text_file import check_columns
+from synth_core.errors import InputError
+from synth_core.system import limits
+
+PARQUET = ".parquet"
+STATISTICAL = (".dta", ".sav", ".zsav", ".sas7bdat", ".xpt")
+
+
+@dataclass(frozen=True)
+class TypedColumns:
+    """What a typed file holds.
+
+    Attributes
+    ----------
+    frame : DataFrame
+    labels : dict
+        Of a column, what each of its codes is called.
+    encoding : str, optional
+        Of its texts, where it was not as the format says.
+    """
+
+    frame: pd.DataFrame
+    labels: dict[str, dict[str, str]] = field(default_factory=dict)
+    encoding: str | None = None
+
+
+def read_parquet(content: bytes, name: str) -> TypedColumns:
+    """The columns of a Parquet file. Texts stay in their dictionaries until they are known to be of ordinary length."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    file = pq.ParquetFile(io.BytesIO(content))
+    unpacked = sum(file.metadata.row_group(i).total_byte_size for i in range(file.metadata.num_row_groups))
+    if unpacked > limits.MAX_UNPACKED_MB * 1024**2:
+        raise InputError(f"The file {name} unpacks to more than {limits.MAX_UNPACKED_MB:,} MB.")
+    check_size(file.metadata.num_rows, file.metadata.num_columns, name)
+    kinds = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
+    texts = [each.name for each in file.schema_arrow if any(kind(each.type) for kind in kinds)]
+    table = pq.ParquetFile(io.BytesIO(content), read_dictionary=texts).read()
+    for place, column in enumerate(table.schema.names):
+        values = table.column(place)
+        if pa.types.is_dictionary(values.type):
+            for chunk in values.chunks:
+                if pa.types.is_string(chunk.dictionary.type) or pa.types.is_large_string(
+                    chunk.dictionary.type
+                ):
+                    check_length(pc.max(pc.utf8_length(chunk.dictionary)).as_py() or 0, column, name)
+                elif pa.types.is_binary(chunk.dictionary.type):
+                    raise InputError(binary_data(column, name))
+            table = table.set_column(place, column, values.cast(values.type.value_type))
+        elif pa.types.is_decimal(values.type):
+            whole = values.type.scale <= 0
+            table = table.set_column(place, column, values.cast(pa.int64() if whole else pa.float64()))
+    return TypedColumns(table.to_pandas(ignore_metadata=True))
+
+
+def binary_data(column: str, name: str) -> str:
+    """What is said of a column of bytes."""
+    return f"Column '{column}' of {name} holds binary data; store it as text or as numbers, or leave the column out."
+
+
+def check_length(characters: int, column: str, name: str) -> None:
+    """Refuse a text that no cell of a survey holds: every row that shares it would cost its length again."""
+    if characters > limits.MAX_CELL_CHARACTERS:
+        raise InputError(
+            f"Column '{column}' of {name} holds a cell of {characters:,} characters; at most "
+            f"{limits.MAX_CELL_CHARACTERS:,} can be read. Shorten it, or leave the column out."
+        )
+
+
+def read_statistical(content: bytes, suffix: str, name: str, encoding: str | None) -> TypedColumns:
+    """The columns of a file of Stata, SPSS or SAS.
+
+    Codes with a label each become their labels in a Stata file, as Stata shows them; where only some have one (9999999:
+    Refused) the column stays one of numbers, and where one label is of two codes it stays one of codes.
+    """
+    with _path_of(content, suffix) as path:
+        about, used = _metadata(path, suffix, name, encoding)
+        check_size(about.number_rows or 0, about.number_columns or 0, name)
+        frame, about = _reader(suffix)(path, **_encoding(used))
+    labels = {
+        column: {_code(code): str(label) for code, label in of.items()}
+        for column, of in about.variable_value_labels.items()
+    }
+    if suffix == ".dta":
+        for column, of in about.variable_value_labels.items():
+            frame[column] = _labelled(frame[column], of)
+    for column in frame.columns:
+        if frame[column].dtype == object:
+            frame[column] = _plain(frame[column])
+    return TypedColumns(frame, labels, used)
+
+
+def check_size(rows: int, columns: int, name: str) -> None:
+    """Refuse, before it is unpacked, a small file that says it holds a huge table (run lengths pack that)."""
+    check_columns(columns, name)
+    if rows > limits.MAX_ROWS or rows * columns * 8 > limits.MAX_UNPACKED_MB * 1024**2:
+        raise InputError(
+            f"The file {name} unpacks to {rows:,} rows and {columns:,} columns: too large to be read."
+        )
+
+
+@contextmanager
+def _path_of(content: bytes, suffix: str) -> Iterator[str]:
+    if not hasattr(os, "memfd_create"):
+        raise InputError(f"Files ending in '{suffix}' need Linux here; save the table as CSV.")
+    handle = os.memfd_create("upload")  # memory, not disk: pyreadstat takes paths only
+    try:
+        os.write(handle, content)
+        yield f"/proc/self/fd/{handle}"
+    finally:
+        os.close(handle)
+
+
+def _reader(suffix: str) -> Any:
+    import pyreadstat
+
+    return {
+        ".dta": pyreadstat.read_dta,
+        ".sav": pyreadstat.read_sav,
+        ".zsav": pyreadstat.read_sav,
+        ".sas7bdat": pyreadstat.read_sas7bdat,
+        ".xpt": pyreadstat.read_xport,
+    }[suffix]
+
+
+def _encoding(encoding: str | None) -> dict[str, str]:
+    return (
+        {} if encoding is None else {"encoding": {"cp1252": "WINDOWS-1252"}.get(encoding, encoding.upper())}
+    )
+
+
+def _metadata(path: str, suffix: str, name: str, encoding: str | None) -> tuple[Any, str | None]:
+    """What the file says of itself, and the encoding that its texts are in: transport files of SAS do not say."""
+    for candidate in (encoding,) if encoding else (None, "cp1252", "latin-1"):
+        try:
+            _, about = _reader(suffix)(path, metadataonly=True, **_encoding(candidate))
+            _reader(suffix)(path, row_limit=0, **_encoding(candidate))
+            return about, candidate
+        except UnicodeDecodeError:
+            continue
+    raise InputError(
+        f"The texts of {name} cannot be decoded as {encoding}; choose another encoding (--encoding)."
+    )
+
+
+def _code(code: object) -> str:
+    return str(int(code)) if isinstance(code, float) and code % 1 == 0 else str(code)
+
+
+def _labelled(series: pd.Series, of: Mapping[Any, Any]) -> pd.Series:
+    """The labels of a Stata column, where every code that occurs has one of its own."""
+    labels = {code: str(label).strip() for code, label in of.items()}
+    if len(set(labels.values())) < len(labels) or not series.dropna().isin(list(labels)).all():
+        return series
+    return series.map(labels)
+
+
+def _plain(series: pd.Series) -> pd.Series:
+    """Dates as dates, blank text as missing."""
+    present = series.dropna()
+    if len(present) and present.map(lambda cell: isinstance(cell, datetime.date)).all():
+        return pd.to_datetime(series, errors="coerce")
+    return series.map(lambda cell: np.nan if isinstance(cell, str) and not cell.strip() else cell)

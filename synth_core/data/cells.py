@@ -1,0 +1,282 @@
+"""What cells of text mean: numbers with their signs, dates, codes, missing marks.
+
+Everything is decided by the distinct cells of a whole column, not by its first rows, and by rules that can be said.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+INFINITE = r"(?i)^[+-]?inf(inity)?$"
+POINT_GROUP = r"^[+-]?[1-9]\d{0,2}\.\d{3}$"  # 52.873: a decimal point, or one of thousands
+POINT_GROUPS = r"^[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?$"
+COMMA_GROUP = r"^[+-]?[1-9]\d{0,2},\d{3}$"
+COMMA_GROUPS = r"^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?$"
+COMMA_DECIMAL = r"^[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?$"
+SPACES = " '’\u00a0\u2009\u202f"
+SPACE_GROUPS = rf"^[+-]?[1-9]\d{{0,2}}([{SPACES}]\d{{3}})+([.,]\d+)?$"
+LEADING_ZERO = r"^[+-]?0\d"
+WHOLE = r"^-?\d+$"
+DATES = (
+    r"^\d{4}-\d{1,2}-\d{1,2}([ T]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?$",
+    r"^\d{4}/\d{1,2}/\d{1,2}$",
+    r"^\d{1,2}\.\d{1,2}\.(\d{4}|\d{2})$",
+    r"^\d{1,2}[/-]\d{1,2}[/-](\d{4}|\d{2})$",
+    r"(?i)^\d{1,2}[ -]?(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[ -]?\d{2,4}$",
+)
+# Among numbers these are no value, whoever wrote the file; among texts they may be one (the country NA).
+MISSING_AMONG_NUMBERS = frozenset(
+    {
+        "#N/A",
+        "#N/A N/A",
+        "#NA",
+        "-1.#IND",
+        "-1.#QNAN",
+        "-NaN",
+        "-nan",
+        "1.#IND",
+        "1.#QNAN",
+        "<NA>",
+        "N/A",
+        "NA",
+    }
+    | {"NULL", "NaN", "None", "n/a", "nan", "null"}
+)
+
+
+@dataclass(frozen=True)
+class Numerals:
+    """How a column writes numbers: its decimal sign, its sign of thousands (empty for none), its missing marks."""
+
+    decimal: str = "."
+    thousands: str = ""
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What the distinct cells of a column can be.
+
+    Attributes
+    ----------
+    kind : str
+        "number", "date", "text", or "empty".
+    numerals : Numerals, optional
+        Of a number; of one that can be read in two ways, None until the file or its reader says which.
+    readings : tuple of Numerals
+        Both, where there are two.
+    decided : str
+        The decimal sign that this column shows without doubt: evidence for others of the file.
+    reason : str
+        Why, in words that quote no cell.
+    """
+
+    kind: str
+    numerals: Numerals | None = None
+    readings: tuple[Numerals, ...] = ()
+    decided: str = ""
+    reason: str = ""
+
+
+def look_at(column: Distinct, delimiter: str, how: Numerals | None = None) -> Finding:
+    """What the cells of a column can be.
+
+    Parameters
+    ----------
+    delimiter : str
+        Of the file: between commas, a point is a decimal point.
+    how : Numerals, optional
+        Declared signs, which are not guessed then.
+    """
+    distinct = column.present
+    if not len(distinct):
+        return Finding("empty")
+    if how is not None:
+        return _declared(distinct, how)
+    if column.floats is not None:
+        return _points(distinct, delimiter, ())
+    plain = pc.or_(_matches(distinct, NUMBER), _matches(distinct, INFINITE))
+    if pc.all(plain).as_py():
+        return _points(distinct, delimiter, ())
+    marks, rest = _without_marks(distinct.filter(pc.invert(plain)))
+    numbers = distinct.filter(plain)
+    if not len(rest):
+        return _points(numbers, delimiter, marks) if len(numbers) else Finding("text")
+    finding = _with_signs(numbers, rest, marks)
+    if finding is not None:
+        return finding
+    for pattern in DATES:
+        if not len(numbers) and _all(rest, pattern):
+            return Finding("date", reason="every cell is written as a date")
+    return Finding("text")
+
+
+def _points(numbers: pyarrow.Array, delimiter: str, marks: tuple[str, ...]) -> Finding:
+    """Numbers with points only."""
+    said = f"; {', '.join(marks)} among numbers mean missing" if marks else ""
+    if _leading_zeros(numbers):
+        return Finding("text", reason="codes with leading zeros")
+    dotted = numbers.filter(pc.match_substring(numbers, "."))
+    if not len(dotted):
+        return Finding("number", Numerals(missing=marks), reason="whole numbers" + said)
+    if delimiter == ",":
+        return Finding("number", Numerals(missing=marks), reason="a decimal point" + said)
+    if _all(dotted.slice(0, 100), POINT_GROUP) and _all(dotted, POINT_GROUP):
+        both = Numerals(".", "", marks), Numerals(",", ".", marks)
+        return Finding("number", None, both, reason="exactly three digits")
+    return Finding("number", Numerals(missing=marks), decided=".", reason="a decimal point" + said)
+
+
+def _leading_zeros(numbers: pyarrow.Array) -> bool:
+    """Whether a number begins as a code does, 01."""
+    first = numbers.filter(pc.or_(pc.starts_with(numbers, "0"), pc.starts_with(numbers, "-0")))
+    return bool(pc.any(_matches(first, LEADING_ZERO), min_count=0).as_py())
+
+
+def _with_signs(numbers: pyarrow.Array, rest: pyarrow.Array, marks: tuple[str, ...]) -> Finding | None:
+    """Numbers of which some (`rest`) have commas, points or spaces between groups of three digits."""
+    if _all(rest, SPACE_GROUPS):
+        sign = re.sub(r"[\d.,+-]", "", rest[0].as_py())[0]
+        comma = pc.any(pc.match_substring(rest, ",")).as_py()
+        return Finding("number", Numerals("," if comma else ".", sign, marks), reason="grouped by threes")
+    dotted = numbers.filter(pc.match_substring(numbers, "."))
+    in_groups = _all(rest, COMMA_GROUPS)
+    points = pc.or_(_matches(rest, COMMA_DECIMAL), _matches(rest, POINT_GROUPS))
+    by_comma = pc.all(points).as_py() and _all(dotted, POINT_GROUP)
+    if by_comma and _leading_zeros(numbers):
+        return Finding("text", reason="codes with leading zeros")
+    thousands = "." if len(dotted) or pc.any(pc.match_substring(rest, ".")).as_py() else ""
+    as_decimal, as_groups = Numerals(",", thousands, marks), Numerals(".", ",", marks)
+    if in_groups and by_comma:
+        return Finding("number", None, (as_groups, as_decimal), reason="exactly three digits")
+    if in_groups:
+        return Finding("number", as_groups, decided=".", reason="commas between thousands")
+    if by_comma:
+        return Finding("number", as_decimal, decided=",", reason="a decimal comma")
+    return None
+
+
+def _declared(distinct: pyarrow.Array, how: Numerals) -> Finding:
+    left = distinct.filter(pc.invert(pc.is_in(distinct, pyarrow.array(list(how.missing), pyarrow.string()))))
+    marks, rest = _without_marks(left)
+    if not len(rest):
+        return Finding("empty")
+    spelled = spell(rest, how)
+    fine = pc.or_(_matches(spelled, NUMBER), _matches(spelled, INFINITE))
+    if not pc.all(fine).as_py():
+        return Finding("text")
+    return Finding("number", Numerals(how.decimal, how.thousands, (*how.missing, *marks)), reason="declared")
+
+
+def spell(texts: pyarrow.Array, how: Numerals) -> pyarrow.Array:
+    """Numbers as every parser reads them: without a sign of thousands, with a decimal point."""
+    if how.thousands:
+        texts = pc.replace_substring(texts, how.thousands, "")
+    return texts if how.decimal == "." else pc.replace_substring(texts, how.decimal, ".")
+
+
+def _without_marks(texts: pyarrow.Array) -> tuple[tuple[str, ...], pyarrow.Array]:
+    known = pc.is_in(texts, pyarrow.array(sorted(MISSING_AMONG_NUMBERS), pyarrow.string()))
+    return tuple(sorted(set(texts.filter(known).to_pylist()))), texts.filter(pc.invert(known))
+
+
+def _matches(texts: pyarrow.Array, pattern: str) -> pyarrow.Array:
+    return pc.match_substring_regex(texts, pattern)
+
+
+def _all(texts: pyarrow.Array, pattern: str) -> bool:
+    return bool(pc.all(_matches(texts, pattern), min_count=0).as_py())
+
+
+@dataclass(frozen=True)
+class Distinct:
+    """The cells of a column as its distinct ones, without surrounding space, and which of them each cell is.
+
+    `index` is None where nearly every cell is another one: then `cells` has all of them.
+    """
+
+    cells: pyarrow.Array
+    index: NDArray[np.int64] | None
+
+    @classmethod
+    def of(cls, texts: pyarrow.Array) -> Distinct:
+        sample = texts.slice(0, 5_000)
+        if len(texts) > 10_000 and len(sample.unique()) > len(sample) / 2:
+            as_they_are = cls(texts, None)
+            return cls(pc.utf8_trim_whitespace(texts), None) if as_they_are.floats is None else as_they_are
+        encoded = texts.dictionary_encode()
+        trimmed = pc.utf8_trim_whitespace(encoded.dictionary).dictionary_encode()  # "M" and "M " are one
+        index = encoded.indices.to_numpy(zero_copy_only=False)
+        return cls(trimmed.dictionary, trimmed.indices.to_numpy(zero_copy_only=False)[index].astype(np.int64))
+
+    def without(self, marks: Iterable[str]) -> Distinct:
+        """The same with these cells empty."""
+        marked = pc.is_in(self.cells, pyarrow.array(list(marks), pyarrow.string()))
+        return Distinct(pc.if_else(marked, "", self.cells), self.index)
+
+    @cached_property
+    def floats(self) -> pyarrow.Array | None:
+        """The cells as numbers, the empty ones missing, where every one is written with digits and a point at most."""
+        try:
+            found = self._or_missing("").cast(pyarrow.float64())
+        except pyarrow.ArrowInvalid:
+            return None
+        return None if pc.any(pc.is_nan(found)).as_py() else found
+
+    def _or_missing(self, *marks: str) -> pyarrow.Array:
+        """The cells, missing where they are one of these."""
+        marked = pc.is_in(self.cells, pyarrow.array(marks, pyarrow.string()))
+        if not pc.any(marked).as_py():
+            return self.cells
+        return pc.if_else(marked, pyarrow.scalar(None, pyarrow.string()), self.cells)
+
+    @cached_property
+    def present(self) -> pyarrow.Array:
+        """Those that are not empty."""
+        there = pc.not_equal(self.cells, "")
+        return self.cells if pc.all(there, min_count=0).as_py() else self.cells.filter(there)
+
+    def spread(self, values: Any) -> Any:
+        """Values of the distinct cells as values of all cells."""
+        return values if self.index is None else values[self.index]
+
+    def texts(self, missing: Iterable[str] = ()) -> pd.Series:
+        """The cells as text, missing where they are empty or one of the marks."""
+        cells = self._or_missing("", *missing)
+        taken = cells if self.index is None else cells.take(pyarrow.array(self.index))
+        return pd.Series(taken, dtype="str")
+
+    def numbers(self, how: Numerals) -> pd.Series | None:
+        """The cells as numbers; None where whole numbers are too large for 64 bits: they stay text."""
+        spelled = spell(self._or_missing("", *how.missing), how)
+        if self.floats is None and pc.any(pc.starts_with(spelled, "+")).as_py():
+            spelled = pc.replace_substring_regex(spelled, r"^\+", "")
+        there = spelled.drop_null()
+        if not (_all(there.slice(0, 100), WHOLE) and _all(there, WHOLE)):
+            values = (
+                self.floats
+                if self.floats is not None and how == Numerals()
+                else spelled.cast(pyarrow.float64())
+            )
+            return pd.Series(self.spread(values.to_numpy(zero_copy_only=False)))
+        try:
+            found = spelled.cast(pyarrow.int64())
+        except pyarrow.ArrowInvalid:
+            return None
+        if not found.null_count:
+            return pd.Series(self.spread(found.to_numpy(zero_copy_only=False)))
+        if pc.any(pc.greater(pc.abs(found), 2**53), min_count=0).as_py():
+            # A floating-point number, which can be empty too, would round it.
+            return pd.Series(self.spread(pd.array(found.to_pandas(integer_object_nulls=True), dtype="Int64")))
+        return pd.Series(self.spread(found.cast(pyarrow.float64()).to_numpy(zero_copy_only=False)))

@@ -1,0 +1,271 @@
+"""The codebook: what each column of a table is, as an agency declares it or as a reader proposes it.
+
+Meaning is declared, not read off the table, wherever a guarantee rests on it: categories, bounds and edges.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+
+from synth_core.data.cells import SPACES, Numerals
+from synth_core.errors import InputError
+from synth_core.system import limits
+from synth_core.system.characters import unseen
+
+Kind = Literal["number", "category", "ordered", "date", "identifier", "text", "unused"]
+KINDS: tuple[Kind, ...] = ("number", "category", "ordered", "date", "identifier", "text", "unused")
+SEPARATOR = "|"  # of several texts in one cell of a codebook that is a CSV file
+
+
+class Entry(BaseModel):
+    """What one column is.
+
+    Attributes
+    ----------
+    decimal, thousands : str
+        Signs of its numbers; no thousands sign is "".
+    missing : tuple of str
+        Texts that mean missing beside an empty cell.
+    categories, labels : tuple of str
+        Declared categories in their order as the file writes them, and what each is called.
+    unit : str
+    bounds : (float, float), optional
+        Declared least and largest value.
+    role : str
+        "sensitive", "public", "weight", "unit", or "" where it is not said.
+    note : str
+        Why a reader proposes it; no part of what is declared.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    column: str
+    kind: Kind = "text"
+    decimal: Literal[".", ","] = "."
+    thousands: str = ""
+    missing: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    unit: str = ""
+    bounds: tuple[float, float] | None = None
+    role: Literal["", "sensitive", "public", "weight", "unit"] = ""
+    note: str = ""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Entry:
+        if len(self.thousands) > 1 or self.thousands not in ("", ",", ".", *SPACES):
+            raise ValueError("thousands is one of , . ' or a space, or empty")
+        if self.thousands and self.thousands == self.decimal:
+            raise ValueError("the decimal sign and the sign of thousands are the same")
+        if len(set(self.categories)) < len(self.categories):
+            raise ValueError("a category stands twice")
+        if self.labels and len(self.labels) != len(self.categories):
+            raise ValueError("there are not as many labels as categories")
+        if self.bounds is not None and not self.bounds[0] < self.bounds[1]:
+            raise ValueError("the lower bound is not below the upper one")
+        return self
+
+    @property
+    def numerals(self) -> Numerals:
+        return Numerals(self.decimal, self.thousands, self.missing)
+
+
+class Codebook(BaseModel):
+    """Entries of columns; a column without one is as its reader proposes."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    columns: tuple[Entry, ...] = ()
+
+    @model_validator(mode="after")
+    def _distinct(self) -> Codebook:
+        names = [entry.column for entry in self.columns]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"column '{name}' has two entries")
+        return self
+
+    def get(self, column: str) -> Entry | None:
+        """The entry of a column, if it has one."""
+        return next((entry for entry in self.columns if entry.column == column), None)
+
+    @property
+    def digest(self) -> str:
+        """Hash of what is declared, of 16 hex digits: a plan carries it."""
+        declared = [entry.model_dump(mode="json", exclude={"note"}) for entry in self.columns]
+        content = json.dumps(
+            sorted(declared, key=lambda each: each["column"]), allow_nan=False, sort_keys=True
+        )
+        return hashlib.sha256(content.encode()).hexdigest()[:16]
+
+    def only(self, columns: Iterable[str]) -> Codebook:
+        """The entries of these columns."""
+        wanted = set(columns)
+        return Codebook(columns=tuple(entry for entry in self.columns if entry.column in wanted))
+
+    def updated(self, entries: Iterable[Entry]) -> Codebook:
+        """With these entries in the place of those of the same columns."""
+        new = {entry.column: entry for entry in entries}
+        kept = tuple(new.pop(entry.column, entry) for entry in self.columns)
+        return Codebook(columns=(*kept, *new.values()))
+
+    def to_json(self) -> str:
+        """As `read_codebook` reads it; defaults are left out."""
+        columns = [
+            {"column": e.column, "kind": e.kind} | e.model_dump(mode="json", exclude_defaults=True)
+            for e in self.columns
+        ]
+        return json.dumps({"columns": columns}, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+
+
+def read_codebook(path: str) -> Codebook:
+    """A codebook of a file: JSON of ours, a CSV with a row a column, NIST's data dictionary, or DDI-Codebook XML.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, or it is none of these, or an entry is wrong: the column and the rule are named.
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise InputError(f"There is no codebook {path}.")
+    if file.stat().st_size > limits.MAX_CODEBOOK_MB * 1024**2:
+        raise InputError(f"The codebook {path} is larger than {limits.MAX_CODEBOOK_MB} MB.")
+    return parse_codebook(file.read_bytes(), file.name)
+
+
+def parse_codebook(content: bytes, name: str) -> Codebook:
+    """A codebook of a file's bytes; see `read_codebook`."""
+    suffix = Path(name).suffix.lower()
+    try:
+        if suffix == ".csv":
+            return _of_rows(content.decode("utf-8-sig"), name)
+        if suffix == ".xml":
+            from synth_core.data.ddi import ddi_entries
+
+            return _checked(ddi_entries(content, name), name)
+        found = json.loads(content.decode("utf-8-sig"), object_pairs_hook=_once)
+    except InputError:
+        raise
+    except (UnicodeError, ValueError) as error:
+        said = f": {error}" if isinstance(error, _Twice) else ""
+        raise InputError(
+            f"The codebook {name} could not be read as {suffix.lstrip('.') or 'JSON'}{said}."
+        ) from None
+    if not isinstance(found, dict):
+        raise InputError(f"The codebook {name} is no JSON object.")
+    if "columns" in found:
+        if set(found) != {"columns"} or not isinstance(found["columns"], list):
+            raise InputError(f"The codebook {name} holds one list, 'columns', and nothing else.")
+        return _checked(found["columns"], name)
+    return _checked(_of_nist(found, name), name)
+
+
+class _Twice(ValueError):
+    """A key of JSON that stands twice."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise _Twice(f"'{next(name for name in names if names.count(name) > 1)}' stands twice")
+    return found
+
+
+def _checked(entries: Iterable[Mapping[str, Any]], name: str) -> Codebook:
+    found = []
+    for place, entry in enumerate(entries, 1):
+        column = entry.get("column") if isinstance(entry, Mapping) else None
+        where = f"of column '{column}'" if isinstance(column, str) else f"number {place}"
+        try:
+            found.append(Entry.model_validate(entry, strict=False))
+        except ValidationError as error:
+            first = error.errors(include_input=False, include_url=False)[0]
+            field = ".".join(map(str, first["loc"]))
+            what = first["msg"].removeprefix("Value error, ")
+            raise InputError(
+                f"In the codebook {name} the entry {where} is wrong: {field + ': ' if field else ''}{what}."
+            ) from None
+        for text in (found[-1].column, *found[-1].categories):
+            if hidden := unseen(text):
+                raise InputError(
+                    f"In the codebook {name} the entry {where} holds a character that cannot be seen ({hidden})."
+                )
+    try:
+        return Codebook(columns=tuple(found))
+    except ValidationError as error:
+        said = error.errors(include_input=False, include_url=False)[0]["msg"].removeprefix("Value error, ")
+        raise InputError(f"The codebook {name} is wrong: {said}.") from None
+
+
+def _of_rows(text: str, name: str) -> Codebook:
+    """A CSV with the names of an entry's attributes as its header; several texts are parted by |, bounds by "to"."""
+    rows = csv.DictReader(io.StringIO(text))
+    if "column" not in (rows.fieldnames or ()):
+        raise InputError(f"The codebook {name} needs a column named 'column', and one named 'kind'.")
+    return _checked([_entry_of(row, name, line) for line, row in enumerate(rows, 2)], name)
+
+
+def _entry_of(row: Mapping[str, str | None], name: str, line: int) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in row.items():
+        if key is None:
+            raise InputError(f"Line {line} of the codebook {name} has more cells than its header.")
+        if value is None or value == "":
+            continue
+        if key in ("missing", "categories", "labels"):
+            found[key] = tuple(value.split(SEPARATOR))
+        elif key == "bounds":
+            found[key] = tuple(part.strip() for part in value.split("to"))
+        else:
+            found[key] = value
+    return found
+
+
+def _of_nist(found: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    """Entries of a data dictionary of NIST's (SDNist): features with a description and values."""
+    entries = []
+    for column, about in found.items():
+        if not isinstance(about, Mapping) or not {"description", "values", "details"} & set(about):
+            raise InputError(
+                f"The file {name} is no codebook: neither a list 'columns' nor a data dictionary of features."
+            )
+        values = about.get("values")
+        if not isinstance(values, Mapping) or not values:
+            continue  # nothing but words: the reader proposes
+        codes = [str(code) for code in values if code not in ("min", "max")]
+        missing = [code for code in codes if _means_missing(str(values[code]), code)]
+        kept = [code for code in codes if code not in missing]
+        entry: dict[str, Any] = {"column": column, "kind": "number", "missing": missing}
+        if {"min", "max"} <= set(values):
+            entry["bounds"] = (values["min"], max(values["max"], *map(_number, kept or ["-inf"])))
+        elif kept:
+            entry |= {"kind": "category", "categories": kept, "labels": [str(values[code]) for code in kept]}
+        said = str(about.get("description", "")).lower()
+        if "weight" in said and "unweighted" not in said:
+            entry["role"] = "weight"
+        entries.append(entry)
+    return entries
+
+
+def _number(code: str) -> float:
+    """A code above the range that a dictionary gives: a top code such as 501."""
+    try:
+        return float(code)
+    except ValueError:
+        return float("-inf")
+
+
+def _means_missing(label: str, code: str) -> bool:
+    """Whether a dictionary says of a code that there is no value: N, in NIST's."""
+    said = label.lower()
+    return code in ("N", "") or said.startswith(("n/a", "not applicable", "missing", "not in universe"))

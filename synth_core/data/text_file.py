@@ -1,0 +1,226 @@
+"""A delimited text file as columns of text: encoding, line ends, lines above the header, delimiter, quotation marks.
+
+What a cell means is not decided here (see `cells`): no cell is changed, taken for missing or for a number.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import re
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow
+import pyarrow.csv
+
+from synth_core.errors import InputError
+from synth_core.system import limits
+
+DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
+ENCODINGS = ("utf-8", "cp1252", "latin-1", "utf-16")
+_SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\r?\n', re.I)  # Excel's
+SAMPLE_CHARACTERS, SAMPLE_LINES = 1 << 20, 100
+
+
+@dataclass(frozen=True)
+class TextColumns:
+    """What a text file holds, cell by cell.
+
+    Attributes
+    ----------
+    names : list of str
+        Of the header, without surrounding space.
+    cells : list of pyarrow.StringArray
+        Of each column, as the file writes them, without the quotation marks of the format.
+    skipped : int
+        Lines above the header that were left out: a title, or Excel's `sep=`.
+    """
+
+    names: list[str]
+    cells: list[pyarrow.Array]
+    encoding: str
+    delimiter: str
+    skipped: int
+
+
+def read_text(content: bytes, name: str, delimiter: str | None, encoding: str | None) -> TextColumns:
+    """Columns of text of a delimited file; raises InputError naming the line of what is wrong."""
+    text, encoding = _decode(content, name, encoding)
+    if not text or text.isspace():
+        raise InputError(f"The file {name} is empty.")
+    if "\r" in text and "\n" not in text:  # the line ends of old Macintosh programs
+        text = text.replace("\r", "\n")
+    longest = max(map(len, text[:SAMPLE_CHARACTERS].split("\n", 2)[:1]), default=0)
+    for sign in (delimiter,) if delimiter else DELIMITERS:
+        if longest > limits.MAX_COLUMNS:  # before the work: it grows with their square
+            check_columns(text[:longest].count(sign) + 1, name)
+    skipped = 0
+    if found := _SEPARATOR_LINE.match(text):
+        delimiter, text, skipped = delimiter or found[1], text[found.end() :], 1
+    while text.startswith(("\n", "\r\n")):
+        skipped, text = skipped + 1, text[text.index("\n") + 1 :]
+    delimiter = delimiter or _detect_delimiter(text)
+    header, above = _header(text, delimiter)
+    names = [cell.strip() for cell in header]
+    check_columns(len(names), name)  # before the work: it grows with their square
+    begins = 0
+    for _ in range(above):
+        begins = text.find("\n", begins) + 1 or len(text)
+    body = text[begins:]
+    cells = _cells(body, delimiter, len(names), name, skipped + above)
+    return TextColumns(names, cells, encoding, delimiter, skipped + above - _lines_of(header))
+
+
+def check_columns(columns: int, name: str) -> None:
+    """Refuse more columns than can be read."""
+    if columns > limits.MAX_COLUMNS:
+        raise InputError(
+            f"The file {name} has {columns:,} columns; at most {limits.MAX_COLUMNS:,} can be read."
+        )
+
+
+def _decode(content: bytes, name: str, encoding: str | None) -> tuple[str, str]:
+    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        encoding = encoding or "utf-16"
+    elif encoding == "utf-16":
+        pass
+    elif b"\x00" in content[:8192]:
+        raise InputError(f"The file {name} is not text: it contains binary data.")
+    for candidate in (encoding,) if encoding else ("utf-8", "cp1252", "latin-1"):
+        try:
+            return content.decode("utf-8-sig" if candidate == "utf-8" else candidate), candidate
+        except (UnicodeError, LookupError):
+            continue
+    raise InputError(f"The file {name} cannot be decoded as {encoding}; choose another encoding.")
+
+
+def _sample(text: str, delimiter: str) -> list[list[str]]:
+    lines = text[:SAMPLE_CHARACTERS].splitlines(keepends=True)[:SAMPLE_LINES]
+    if len(text) > SAMPLE_CHARACTERS and len(lines) > 1:
+        lines = lines[:-1]  # it may be cut
+    return [row for row in csv.reader(lines, delimiter=delimiter, skipinitialspace=True) if row]
+
+
+def _detect_delimiter(text: str) -> str:
+    """The delimiter that splits most of the first lines into the same number of cells, more than one."""
+    scores: dict[str, tuple[float, int]] = {}
+    for delimiter in DELIMITERS:
+        rows = _sample(text, delimiter)
+        width, times = Counter(map(len, rows)).most_common(1)[0] if rows else (1, 0)
+        if width > 1:
+            scores[delimiter] = times / len(rows), width
+    return max(scores, key=lambda key: scores[key]) if scores else ","
+
+
+def _header(text: str, delimiter: str) -> tuple[list[str], int]:
+    """The row of names, and how many lines of the text end with it.
+
+    A title stands above it: one cell with others empty or not there, in a file whose rows are wider.
+    """
+    width = Counter(len(row) for row in _sample(text, delimiter)).most_common(1)[0][0]
+    lines = text[:SAMPLE_CHARACTERS].splitlines(keepends=True)[: 2 * SAMPLE_LINES]
+    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
+    first: list[str] | None = None
+    ends = 0
+    for row in reader:
+        first, ends = first or row, ends or reader.line_num
+        title = sum(bool(cell.strip()) for cell in row) <= 1 and width > 2
+        if not title or reader.line_num > SAMPLE_LINES:
+            if len(row) != width or reader.line_num > SAMPLE_LINES:
+                break
+            return row, reader.line_num
+    assert first is not None
+    return first, ends
+
+
+def _lines_of(header: list[str]) -> int:
+    return 1 + sum(cell.count("\n") for cell in header)
+
+
+def _cells(text: str, delimiter: str, n_columns: int, name: str, above: int) -> list[pyarrow.Array]:
+    """The cells below the header, by column."""
+    spans_lines = False
+    if '"' in text:
+        spans_lines = _check_quotes(text, delimiter, n_columns, name, above)
+        # A quotation mark after a space opens a cell too, as in `a, "b, c"`.
+        text = re.sub(rf'(?m)(^|{re.escape(delimiter)}) +(?=")', r"\1", text)
+    if not text or text.isspace():
+        raise InputError(f"The file {name} has a header but no rows.")
+    labels = [str(i) for i in range(n_columns)]
+    content = text.encode()
+    wrong: list[tuple[int | None, int]] = []
+
+    def refuse(row: pyarrow.csv.InvalidRow) -> str:
+        wrong.append((row.number, row.actual_columns))
+        return "error"
+
+    def parse(threads: bool) -> pyarrow.Table:
+        return pyarrow.csv.read_csv(
+            io.BytesIO(content),
+            pyarrow.csv.ReadOptions(
+                use_threads=threads, column_names=labels, block_size=max(1 << 20, min(len(content), 1 << 24))
+            ),
+            pyarrow.csv.ParseOptions(
+                delimiter=delimiter, newlines_in_values=spans_lines, invalid_row_handler=refuse
+            ),
+            pyarrow.csv.ConvertOptions(
+                column_types=dict.fromkeys(labels, pyarrow.string()), strings_can_be_null=False
+            ),
+        )
+
+    try:
+        table = parse(threads=True)
+    except pyarrow.ArrowInvalid:
+        if not wrong:
+            raise
+        wrong.clear()  # threads do not know which row it is
+        with contextlib.suppress(pyarrow.ArrowInvalid):
+            parse(threads=False)
+        number, found = wrong[0]
+        more = found > n_columns
+        raise InputError(
+            f"Row {number:,} of {name} has {found:,} cells, and the header has {n_columns:,} names. "
+            + (
+                "If numbers use a decimal comma, the file needs another delimiter than the comma."
+                if more and delimiter == ","
+                else "Give every row as many cells as there are names."
+            )
+        ) from None
+    return [table.column(i).combine_chunks() for i in range(n_columns)]
+
+
+def _check_quotes(text: str, delimiter: str, n_columns: int, name: str, above: int) -> bool:
+    """Whether a quoted cell spans lines; raises InputError for a quotation mark that is never closed.
+
+    A stray mark would make one cell of all lines up to the next one. A cell that spans lines is written so that its
+    closing mark ends the cell, and does not hold whole rows.
+    """
+    content = np.frombuffer(text.encode(), dtype=np.uint8)
+    ends = np.flatnonzero(content == ord("\n"))
+    line_of = np.searchsorted(ends, np.flatnonzero(content == ord('"')))
+    if not (np.bincount(line_of) % 2).any():
+        return False
+    reader = csv.reader(
+        io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True, strict=True
+    )
+    before = 0
+    try:
+        for row in reader:
+            spans = reader.line_num - before > 1
+            if spans and any(_holds_rows(cell, delimiter, n_columns) for cell in row):
+                raise csv.Error
+            before = reader.line_num
+    except csv.Error:
+        raise InputError(
+            f"A quotation mark in line {above + before + 1:,} of {name} is not closed where its cell ends: the lines "
+            "below would become one cell. Close it, or leave it out."
+        ) from None
+    return True
+
+
+def _holds_rows(cell: str, delimiter: str, n_columns: int) -> bool:
+    inner = cell.splitlines()[1:-1]
+    return n_columns > 1 and any(line.count(delimiter) == n_columns - 1 for line in inner)

@@ -1,0 +1,120 @@
+"""What cells of text mean, rule by rule, and what is asked instead of guessed."""
+
+import numpy as np
+import pytest
+
+from synth_core.data.readers import ReadOptions
+from synth_core.data.table import numeric_outcome, read_table
+from synth_core.errors import InputError
+
+
+def column(cells, delimiter=";", options=ReadOptions(), beside=None):
+    """A table of one column of interest, `x`, and another."""
+    beside = beside or ["k"] * len(cells)
+    rows = "".join(f"{cell}{delimiter}{other}\n" for cell, other in zip(cells, beside, strict=True))
+    return read_table(f"x{delimiter}y\n{rows}".encode(), "t.csv", options)
+
+
+def repeated(*cells):
+    return list(cells) * 15
+
+
+@pytest.mark.parametrize(
+    ("cells", "values"),
+    [
+        (("1", "22", "-3"), (1, 22, -3)),
+        (("1.5", "22", "-3e2"), (1.5, 22, -300)),
+        (("+1", ".5", "2."), (1, 0.5, 2)),
+        (("1,5", "22", "3,25"), (1.5, 22, 3.25)),  # a decimal comma that no group of thousands explains
+        (("5287,3", "10", "7"), (5287.3, 10, 7)),
+        (("0,125", "0,250", "0,375"), (0.125, 0.25, 0.375)),
+        (("1,234,567", "12,345", "7"), (1_234_567, 12_345, 7)),
+        (("12,345.50", "7", "1,000.25"), (12_345.5, 7, 1_000.25)),
+        (("1.234.567", "12.345", "7"), (1_234_567, 12_345, 7)),
+        (("12.345,50", "7", "1.000,25"), (12_345.5, 7, 1_000.25)),
+        (("12 345", "7", "1 000 000"), (12_345, 7, 1_000_000)),
+        (("12'345.5", "7", "1'000"), (12_345.5, 7, 1_000)),
+        (("1", "NA", "3"), (1, np.nan, 3)),  # among numbers no value, whoever wrote it
+        (("1", "2", " "), (1, 2, np.nan)),
+        ((" 7 ", "8", "9 "), (7, 8, 9)),
+    ],
+)
+def test_numbers_in_every_spelling(cells, values):
+    table = column(repeated(*cells))
+    assert not table.questions
+    np.testing.assert_array_equal(numeric_outcome(table, "x"), values * 15)
+    assert list(table.as_written(["x"], np.ones(45, bool))["x"]) == repeated(*cells)
+
+
+@pytest.mark.parametrize("cells", [("01", "02", "13"), ("-01", "02", "3"), ("007", "1", "2")])
+def test_codes_with_leading_zeros_stay_text(cells):
+    table = column(repeated(*cells))
+    assert list(table.frame["x"]) == repeated(*cells)
+
+
+@pytest.mark.parametrize(
+    "cells", [("NA", "ZA", "BW"), ("None", "Primary", "null"), ("TRUE", "FALSE", "TRUE")]
+)
+def test_texts_are_categories_whatever_a_program_takes_them_for(cells):
+    table = column(repeated(*cells))
+    assert table.frame["x"].notna().all()
+    assert list(table.frame["x"]) == repeated(*cells)
+
+
+@pytest.mark.parametrize(("sign", "word"), [(",", "comma"), (".", "point")])
+def test_what_can_be_read_in_two_ways_is_asked(sign, word):
+    cells = repeated(f"52{sign}873", f"1{sign}250", f"917{sign}004")
+    table = column(cells)
+    for use in (lambda: numeric_outcome(table, "x"),):
+        with pytest.raises(InputError, match=rf"'x' can be read in two ways: each {word}"):
+            use()
+    decimal = column(cells, options=ReadOptions(decimal=sign))
+    np.testing.assert_allclose(decimal.frame["x"][:3], [52.873, 1.25, 917.004])
+    thousands = column(cells, options=ReadOptions(thousands=sign))
+    np.testing.assert_allclose(thousands.frame["x"][:3], [52_873, 1_250, 917_004])
+
+
+def test_another_column_says_which_sign_is_the_decimal_one():
+    cells = repeated("52,873", "1,250", "917,004")
+    points = column(cells, beside=repeated("0.5", "1.25", "7"))
+    np.testing.assert_allclose(points.frame["x"][:3], [52_873, 1_250, 917_004])
+    commas = column(cells, beside=repeated("0,5", "1,25", "7"))
+    np.testing.assert_allclose(commas.frame["x"][:3], [52.873, 1.25, 917.004])
+
+
+def test_a_point_in_a_comma_separated_file_is_a_decimal_point():
+    table = column(repeated("52.873", "1.250", "917.004"), delimiter=",")
+    np.testing.assert_allclose(table.frame["x"][:3], [52.873, 1.25, 917.004])
+
+
+def test_a_mark_that_hid_the_two_readings_does_not_decide_between_them():
+    table = column([*repeated("52.873", "1.250", "917.004"), "R"]).with_missing(["R"])
+    with pytest.raises(InputError, match="two ways"):
+        numeric_outcome(table, "x")
+
+
+def test_the_last_row_counts_as_much_as_the_first():
+    cells = [str(i) for i in range(30_000)] + ["12,5"]
+    np.testing.assert_allclose(column(cells).frame["x"].iloc[-1], 12.5)
+    assert column([*cells[:-1], "many"]).column("x").kind == "text"
+
+
+@pytest.mark.parametrize(
+    "cell", ["2024-01-31", "2024-01-31 12:30", "31.01.2024", "31/01/24", "1-Jan-2024", "2024/1/31"]
+)
+def test_dates_are_said_to_be_dates(cell):
+    with pytest.raises(InputError, match="holds dates"):
+        numeric_outcome(column([cell] * 40), "x")
+
+
+def test_space_beside_a_category_makes_no_other_one_and_leaves_as_it_came():
+    table = column(repeated("M", "M ", " F"))
+    assert set(table.frame["x"]) == {"M", "F"}
+    assert list(table.as_written(["x"], np.ones(45, bool))["x"]) == repeated("M", "M ", " F")
+
+
+@pytest.mark.parametrize("value", ["5.4e-79", "1e60", "-3e55"])
+def test_an_outcome_on_an_absurd_scale_is_refused_by_its_row(value):
+    table = column([*repeated("10", "20", "30"), value])
+    with pytest.raises(InputError, match="first in row 46"):
+        numeric_outcome(table, "x")

@@ -1,0 +1,180 @@
+"""The codebook: declared, proposed, written, read back, and checked."""
+
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pyreadstat
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from synth_core.data.codebook import Codebook, Entry, parse_codebook
+from synth_core.data.readers import ReadOptions
+from synth_core.data.table import numeric_outcome, read_table
+from synth_core.errors import InputError
+
+
+def declared(*entries):
+    return ReadOptions(codebook=Codebook(columns=entries))
+
+
+def test_a_declared_kind_overrules_the_reader():
+    content = b"code;x\n" + b"01;1.234\n02;2.345\n" * 20
+    options = declared(
+        Entry(column="code", kind="number"), Entry(column="x", kind="number", decimal=",", thousands=".")
+    )
+    table = read_table(content, "t.csv", options)
+    np.testing.assert_array_equal(table.frame["code"][:2], [1, 2])
+    np.testing.assert_array_equal(table.frame["x"][:2], [1234, 2345])
+    as_text = read_table(content, "t.csv", declared(Entry(column="x", kind="category")))
+    assert list(as_text.frame["x"][:2]) == ["1.234", "2.345"]
+
+
+def test_missing_marks_of_a_column_are_of_that_column():
+    content = b"a,b\n" + b"1,9\n9,1\n" * 20
+    table = read_table(content, "t.csv", declared(Entry(column="a", kind="number", missing=("9",))))
+    assert table.frame["a"].isna().sum() == 20 and table.frame["b"].notna().all()
+
+
+def test_a_file_that_breaks_its_codebook_is_refused_by_row_and_without_the_value():
+    content = b"a\n" + b"1\n" * 30 + b"secret\n"
+    with pytest.raises(InputError, match=r"'a' is declared a number .*1 of its cells .*row 31") as refused:
+        read_table(content, "t.csv", declared(Entry(column="a", kind="number")))
+    assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "rule"),
+    [
+        ('{"columns": [{"column": "a", "kind": "amount"}]}', "entry of column 'a' is wrong: kind"),
+        ('{"columns": [{"column": "a"}, {"column": "a"}]}', "column 'a' has two entries"),
+        ('{"columns": [{"column": "a", "decimal": ".", "thousands": "."}]}', "are the same"),
+        ('{"columns": [{"column": "a", "categories": ["x", "x"]}]}', "a category stands twice"),
+        ('{"columns": [{"column": "a", "bounds": [2, 1]}]}', "lower bound is not below"),
+        ('{"columns": [{"column": "a", "weight": 3}]}', "weight"),
+        ('{"columns": [{"column": "a", "column": "b"}]}', "'column' stands twice"),
+        ('{"columns": "a"}', "one list"),
+        ("[1]", "no JSON object"),
+        ("nonsense", "could not be read"),
+    ],
+)
+def test_a_wrong_codebook_is_refused_by_column_and_rule(content, rule):
+    with pytest.raises(InputError, match=rule):
+        parse_codebook(content.encode(), "book.json")
+
+
+def test_every_way_to_write_a_codebook():
+    entry = Entry(column="edu", kind="ordered", categories=("1", "2"), labels=("low", "high"), missing=("N",))
+    book = Codebook(columns=(entry, Entry(column="inc", kind="number", bounds=(0.0, 5e6))))
+    assert parse_codebook(book.to_json().encode(), "b.json") == book
+    rows = "column,kind,categories,labels,missing,bounds\nedu,ordered,1|2,low|high,N,\ninc,number,,,,0 to 5000000\n"
+    assert parse_codebook(rows.encode(), "b.csv") == book
+    nist = {
+        "edu": {"description": "d", "values": {"N": "N/A (child)", "1": "low", "2": "high"}},
+        "inc": {"description": "d", "values": {"N": "N/A", "min": 0, "max": 500, "501": "more"}},
+        "wgt": {"description": "A sampling weight", "values": {"min": 1, "max": 9}},
+    }
+    found = parse_codebook(json.dumps(nist).encode(), "dictionary.json")
+    edu, inc, weight = found.columns
+    assert (edu.categories, edu.labels, edu.missing) == (("1", "2"), ("low", "high"), ("N",))
+    assert (inc.kind, inc.bounds, inc.missing, weight.role) == ("number", (0, 501), ("N",), "weight")
+    ddi = """<codeBook xmlns="ddi:codebook:2_5"><dataDscr>
+      <var name="edu"><varFormat type="character"/>
+        <catgry><catValu>1</catValu><labl>low</labl></catgry>
+        <catgry><catValu>2</catValu><labl>high</labl></catgry>
+        <catgry missing="Y"><catValu>N</catValu></catgry></var>
+      <var name="inc" intrvl="contin"><varFormat type="numeric"/><valrng><range min="0" max="500"/></valrng></var>
+      <var name="w" wgt="wgt"><varFormat type="numeric"/></var></dataDscr></codeBook>"""
+    edu, inc, weight = parse_codebook(ddi.encode(), "study.xml").columns
+    assert (edu.kind, edu.categories, edu.missing) == ("category", ("1", "2"), ("N",))
+    assert (inc.kind, inc.bounds, weight.role) == ("number", (0, 500), "weight")
+
+
+def test_xml_that_would_unfold_is_refused():
+    bomb = b'<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><codeBook><var name="&b;"/></codeBook>'
+    with pytest.raises(InputError, match="no XML that can be read"):
+        parse_codebook(bomb, "study.xml")
+
+
+def test_the_digest_is_of_what_is_declared():
+    one = Codebook(columns=(Entry(column="a", note="why"), Entry(column="b")))
+    assert one.digest == Codebook(columns=(Entry(column="b"), Entry(column="a"))).digest
+    assert one.digest != Codebook(columns=(Entry(column="a", kind="number"), Entry(column="b"))).digest
+
+
+def statistical(kind, tmp_path, frame, **labels):
+    path = tmp_path / f"t.{kind}"
+    {"sav": pyreadstat.write_sav, "dta": pyreadstat.write_dta}[kind](frame, str(path), **labels)
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("kind", ["sav", "dta"])
+def test_numbers_of_which_some_have_labels_stay_numbers(kind, tmp_path):
+    frame = pd.DataFrame({"inc": [*np.arange(30.0), 999.0, 998.0]})
+    labels = {"inc": {999: "Refused", 998: "Unknown"}}
+    table = read_table(statistical(kind, tmp_path, frame, variable_value_labels=labels), f"t.{kind}")
+    assert table.column("inc").kind == "number"
+    assert np.isnan(numeric_outcome(table.with_missing(["999", "998"]), "inc")).sum() == 2
+
+
+def test_labels_of_a_stata_file_are_its_categories_where_each_is_of_one_code(tmp_path):
+    frame = pd.DataFrame({"sex": [1, 2] * 15, "mar": [1, 8, 9] * 10})
+    labels = {"sex": {1: "male", 2: "female"}, "mar": {1: "yes", 8: "Unknown", 9: "Unknown"}}
+    table = read_table(statistical("dta", tmp_path, frame, variable_value_labels=labels), "t.dta")
+    assert set(table.frame["sex"]) == {"male", "female"}
+    assert set(table.frame["mar"]) == {1, 8, 9}
+
+
+def test_blank_text_is_missing_in_every_format(tmp_path):
+    frame = pd.DataFrame({"t": ["a", "", " ", "b"] * 10, "x": np.arange(40.0)})
+    buffer = io.BytesIO()
+    frame.to_parquet(buffer)
+    book = io.BytesIO()
+    frame.to_excel(book, index=False)
+    for content, name in (
+        (frame.to_csv(index=False).encode(), "t.csv"),
+        (buffer.getvalue(), "t.parquet"),
+        (book.getvalue(), "t.xlsx"),
+        (statistical("sav", tmp_path, frame), "t.sav"),
+        (statistical("dta", tmp_path, frame), "t.dta"),
+    ):
+        assert read_table(content, name).frame["t"].isna().sum() == 20, name
+
+
+WORDS = st.text(st.characters(codec="utf-8", categories=("L", "N", "P")), min_size=1, max_size=8)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    texts=st.lists(WORDS, min_size=3, max_size=3),
+    numbers=st.lists(st.integers(-(10**9), 10**9), min_size=3, max_size=3),
+    decimals=st.lists(
+        st.floats(-1e6, 1e6, allow_nan=False).map(lambda x: round(x, 3)), min_size=3, max_size=3
+    ),
+)
+@pytest.mark.parametrize("kind", ["csv", "tsv", "xlsx", "parquet", "sav", "dta"])
+def test_what_a_codebook_declares_is_read_back_from_every_format(
+    kind, texts, numbers, decimals, tmp_path_factory
+):
+    frame = pd.DataFrame({"t": texts * 12, "n": numbers * 12, "d": decimals * 12})
+    options = declared(
+        Entry(column="t", kind="category"), Entry(column="n", kind="number"), Entry(column="d", kind="number")
+    )
+    stream = io.BytesIO()
+    if kind in ("csv", "tsv"):
+        stream.write(frame.to_csv(index=False, sep="," if kind == "csv" else "\t").encode())
+    elif kind == "xlsx":
+        frame.to_excel(stream, index=False)
+    elif kind == "parquet":
+        frame.to_parquet(stream)
+    else:
+        stream.write(statistical(kind, tmp_path_factory.mktemp("t"), frame))
+    table = read_table(stream.getvalue(), f"t.{kind}", options)
+    assert list(table.frame["t"]) == list(frame["t"])
+    np.testing.assert_array_equal(table.frame["n"].astype(float), frame["n"])
+    np.testing.assert_array_equal(table.frame["d"].astype(float), frame["d"])
+    if kind in ("csv", "tsv"):
+        written = table.as_written(["t", "n"], np.ones(36, bool))
+        assert list(written["t"]) == list(frame["t"]) and list(written["n"]) == list(frame["n"].astype(str))

@@ -1,0 +1,77 @@
+"""Delimited text: delimiters, quotation marks, line ends, lines above the header, rows that are too long or short."""
+
+import pytest
+
+from synth_core.data.table import read_table
+from synth_core.errors import InputError
+
+ROWS = [f"{i},name {i},{i * 1.5}" for i in range(1, 41)]
+
+
+def text(header="a,b,c", rows=ROWS, end="\n"):
+    return end.join([header, *rows, ""]).encode()
+
+
+def check(content, columns=("a", "b", "c"), rows=40):
+    table = read_table(content, "t.csv")
+    assert (tuple(table.frame.columns), table.rows) == (columns, rows)
+    return table
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_line_ends(end):
+    assert check(text(end=end)).frame["c"].sum() == sum(range(1, 41)) * 1.5
+
+
+@pytest.mark.parametrize(
+    "above",
+    ["sep=,\n", "Table 4: incomes\n", "Table 4: incomes\n\n", "Table 4,,\n", "Incomes\n2024\n", "\n\n"],
+)
+def test_lines_above_the_header_are_left_out(above):
+    check(above.encode() + text())
+
+
+def test_a_separator_line_says_the_delimiter():
+    check(b"sep=|\n" + text().replace(b",", b"|"))
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_delimiters_are_found_out(delimiter):
+    check(text().replace(b",", delimiter.encode()))
+
+
+def test_a_decimal_comma_does_not_make_a_delimiter():
+    rows = [f"{i}.10;{i},5" for i in range(1, 41)]
+    table = check(text("code;x", rows), ("code", "x"))
+    assert table.frame["x"].iloc[0] == 1.5 and table.frame["code"].iloc[0] == 1.1
+
+
+def test_quoted_cells_keep_delimiters_line_breaks_and_marks():
+    rows = [f'{i},"one, two",{i}' for i in range(1, 39)] + ['39,"first\nsecond",39', '40,"so ""called""",40']
+    table = check(text(rows=rows))
+    assert list(table.frame["b"].iloc[-2:]) == ["first\nsecond", 'so "called"']
+
+
+def test_a_quotation_mark_after_a_space_opens_a_cell():
+    table = check(text(rows=[f'{i}, "one, two", {i}' for i in range(1, 41)]))
+    assert set(table.frame["b"]) == {"one, two"}
+
+
+@pytest.mark.parametrize("closing", ['"Jones', 'Jones"'])
+def test_a_stray_quotation_mark_is_refused_by_its_line(closing):
+    """All rows between two of them would be one cell."""
+    rows = [*ROWS]
+    rows[9], rows[29] = '10,"Smith,15', f"30,{closing},45"
+    with pytest.raises(InputError, match="quotation mark in line 11 of"):
+        read_table(text(rows=rows), "t.csv")
+
+
+@pytest.mark.parametrize(("row", "cells"), [("20,name", 2), ("20,name,1,2", 4)])
+def test_a_row_of_another_length_is_refused_by_its_number(row, cells):
+    with pytest.raises(InputError, match=rf"Row 20 of t.csv has {cells} cells, and the header has 3 names"):
+        read_table(text(rows=[*ROWS[:19], row, *ROWS[20:]]), "t.csv")
+
+
+def test_a_column_without_a_name_is_refused_and_not_invented():
+    with pytest.raises(InputError, match=r"Column 1 of .* has no name"):
+        read_table(text(header=",b,c"), "t.csv")
