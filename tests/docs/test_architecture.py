@@ -19,7 +19,7 @@ DOORS = {
     "cmdstanpy": ("engine", "models/own", "jobs/warm_up.py"),
     "formulaic": ("data/design.py", "jobs/warm_up.py"),
     "arviz_stats": ("engine/sampling.py", "analysis/preview.py", "jobs/warm_up.py"),
-    "pyreadstat": ("data/readers.py",),
+    "pyreadstat": ("data/binary_file.py",),
     "pptx": ("figures/briefing/powerpoint.py",),
     "opendp": ("mechanisms/histogram.py", "mechanisms/composition.py", "experiments/rivals"),
     "mbi": ("experiments/rivals/graphical.py",),

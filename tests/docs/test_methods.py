@@ -142,7 +142,7 @@ def test_priors_are_those_of_the_code():
         "ordered": [
             f"N}}(0, {ordered.SHARE_SCALE:g} h)",
             f"N}}(0, {ordered.LOCATION_SCALE:g} h)",
-            f"N}}(0, {ordered.SPREAD_SCALE:g} h)",
+            f"N}}(0, {ordered.SPREAD_SCALE:g} h/\\sqrt{{k-1}})",
         ],
         "negative_binomial": ["scale $5 h$", "LKJ}(6)", "10^{-4}"],
     }.items():

@@ -7,14 +7,12 @@ import glob
 import hashlib
 import io
 import os
-import re
 import shutil
 import zipfile
 from pathlib import Path
 
 import pandas as pd
 
-from synth_core.data.cells import COMMA_DECIMAL, COMMA_GROUPS, NUMBER, POINT_GROUPS
 from synth_core.errors import FitError
 from synth_core.release.output.dataset import Synthetic
 from synth_core.release.plan.plan import Plan
@@ -24,27 +22,31 @@ from synth_core.system import files
 _RUNS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠", "|", "%")
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # in archives: the same release gives the same bytes
 
-_NUMBER = re.compile("|".join((NUMBER, COMMA_DECIMAL, COMMA_GROUPS, POINT_GROUPS)))
-
 
 def neutral(cell: object) -> object:
-    """A text cell that no spreadsheet runs as a formula; anything else as it is, numbers written as text too.
+    """A text cell that no spreadsheet runs as a formula; anything else as it is.
 
     Examples
     --------
-    >>> neutral("=1+1"), neutral("plain"), neutral(-3), neutral("-1.234,5")
-    ("'=1+1", 'plain', -3, '-1.234,5')
+    >>> neutral("=1+1"), neutral("plain"), neutral(-3)
+    ("'=1+1", 'plain', -3)
     """
-    if isinstance(cell, str) and cell.lstrip(" '\ufeff\u00a0").startswith(_RUNS) and not _NUMBER.match(cell):
+    if isinstance(cell, str) and cell.lstrip(" '\ufeff\u00a0").startswith(_RUNS):
         return "'" + cell
     return cell
 
 
-def csv_bytes(frame: pd.DataFrame) -> bytes:
-    """A table as CSV in UTF-8, its text cells and its header neutralised."""
-    safe = frame.copy()
+def csv_bytes(frame: pd.DataFrame, written: pd.DataFrame | None = None) -> bytes:
+    """A table as CSV in UTF-8, its text cells and its header neutralised.
+
+    Parameters
+    ----------
+    written : DataFrame, optional
+        The same cells as text: what stands in the file. Which of them are numbers is read off `frame`.
+    """
+    safe = frame.copy() if written is None else written.copy()
     for name in safe.columns:
-        if not pd.api.types.is_numeric_dtype(safe[name]):
+        if not pd.api.types.is_numeric_dtype(frame[name]):
             safe[name] = safe[name].map(neutral)
     safe.columns = pd.Index([neutral(str(name)) for name in safe.columns], dtype=object)
     return safe.to_csv(index=False, lineterminator="\n").encode()
@@ -110,7 +112,7 @@ def releasable_files(plan: Plan, synthetic: Synthetic) -> dict[str, bytes]:
     """Data sets and dictionary, by file name. Made of the plan and of synthetic values only."""
     contents = {}
     for j, (frame, written) in enumerate(zip(synthetic.frames, synthetic.written, strict=True), start=1):
-        contents[f"synthetic_{j}.csv"] = csv_bytes(written)
+        contents[f"synthetic_{j}.csv"] = csv_bytes(frame, written)
         contents[f"synthetic_{j}.parquet"] = parquet_bytes(frame)
     contents["dictionary.csv"] = dictionary_csv(plan)
     return contents
