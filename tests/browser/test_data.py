@@ -109,3 +109,17 @@ def test_a_model_is_proposed_from_what_is_said_and_from_a_look(new_page):
     page.get_by_text("407 complete rows of 407").wait_for()
     page.get_by_text("inverse hyperbolic sine of the value over 1000").wait_for()
     settled(page)
+
+
+def test_what_can_be_read_in_two_ways_is_asked(new_page):
+    """Each comma stands before three digits: the column waits for an answer."""
+    page = new_page("/data")
+    rows = "".join(f"{20 + i % 40};{10 + i * 37 % 80},{100 + 7 * i % 900:03d}\n" for i in range(60))
+    content = ("age;amount\n" + rows).encode()
+    upload(page, {"name": "amounts.csv", "mimeType": "text/csv", "buffer": content})
+    page.get_by_text("Column 'amount' can be read in two ways").first.wait_for()
+    page.get_by_text("How to read a text file").click()
+    settled(page)
+    pick(page, "Sign of thousands", "comma")
+    page.get_by_text("sensitive variable amount").wait_for()
+    expect(page.get_by_text("can be read in two ways")).to_have_count(0)

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from synth_core.data.codebook import KINDS, SEPARATOR, Entry
+from synth_core.data.codebook import KINDS, SEPARATOR, Entry, parse_codebook
 from synth_core.data.readers import DELIMITERS, SIGNS
 from synth_core.errors import InputError
 from synth_core.ui.data.table import read_again
@@ -66,14 +66,23 @@ def describe() -> None:
         args=(PLACE, _take, key),
     )
     session.show_message(PLACE)
-    st.download_button(
-        "Save this codebook",
-        used.codebook.to_json(),
-        "codebook.json",
-        "application/json",
-        help="For the command line (--codebook) and for the next file of the same kind.",
-        on_click="ignore",
-    )
+    with st.expander("Save this codebook, or take one from a file"):
+        st.download_button(
+            "Save this codebook",
+            used.codebook.to_json(),
+            "codebook.json",
+            "application/json",
+            help="For the command line and for the next file of the same kind.",
+            on_click="ignore",
+        )
+        st.file_uploader(
+            "Codebook",
+            type=["json", "csv", "xml"],
+            key="codebook_file",
+            on_change=session.attempt,
+            args=(PLACE, _take_codebook),
+            help="As this page and the command `codebook` write it; a data dictionary of NIST; or DDI-Codebook XML.",
+        )
 
 
 def _rows() -> pd.DataFrame:
@@ -122,6 +131,13 @@ def _take(key: str) -> None:
         except ValueError as error:
             raise InputError(f"Column '{entry.column}': {_rule(error)}.") from None
     read_again(used.declared_codebook.updated(changed))
+
+
+def _take_codebook() -> None:
+    """Widget callback: read the table again by an uploaded codebook; raises InputError."""
+    upload = st.session_state.get("codebook_file")
+    if upload is not None:
+        read_again(parse_codebook(upload.getvalue(), upload.name))
 
 
 def _rule(error: ValueError) -> str:

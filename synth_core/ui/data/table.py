@@ -10,7 +10,7 @@ from typing import Any
 
 import streamlit as st
 
-from synth_core.data.codebook import Codebook, parse_codebook
+from synth_core.data.codebook import Codebook
 from synth_core.data.examples import EXAMPLES
 from synth_core.data.readers import DELIMITERS, ENCODINGS, SUFFIXES, ReadOptions
 from synth_core.system import limits
@@ -21,7 +21,6 @@ from synth_core.ui.state import session
 EXAMPLE, FILE = "Example", "Your file"
 DETECT = "detect"
 HOW = ("delimiter", "encoding", "decimal", "thousands")
-DECLARED = "declared_codebook"  # entries that the analyst declared of the file in the widget
 READ_ONCE = "file_read_once"  # whether the widgets have been used for a file
 DECIMALS = {".": "point", ",": "comma"}
 THOUSANDS = {",": "comma", ".": "point", " ": "space", "'": "apostrophe"}
@@ -129,52 +128,34 @@ def choose_file() -> None:
             key="file_thousands",
             on_change=_take_file,
         )
-    with st.expander("Codebook: what the columns are, from a file"):
-        st.file_uploader(
-            "Codebook",
-            type=["json", "csv", "xml"],
-            key="codebook_file",
-            on_change=session.attempt,
-            args=("codebook_file", _take_codebook),
-            help="As this page and the command `codebook` write it; a data dictionary of NIST; or DDI-Codebook XML.",
-        )
-        session.show_message("codebook_file")
-
-
-def _take_codebook() -> None:
-    """Widget callback: read the table again by an uploaded codebook; raises InputError."""
-    upload = st.session_state.get("codebook_file")
-    if upload is not None:
-        read_again(parse_codebook(upload.getvalue(), upload.name))
 
 
 def read_again(codebook: Codebook) -> None:
-    """Read the upload again by a codebook; it is kept for the next reading of the same file."""
-    st.session_state[DECLARED] = codebook
-    _take_file()
+    """Read the upload again by a codebook, which stays with the table."""
+    _take_file(codebook=codebook)
 
 
-def _take_file(another: bool = False) -> None:
+def _take_file(another: bool = False, codebook: Codebook | None = None) -> None:
     """Widget callback: read the upload as the widgets say, and use it; nothing while there is none.
 
     Parameters
     ----------
     another : bool
         Whether it is another file. How the one before was read does not count for it, nor that it was public.
+    codebook : Codebook, optional
+        Declared entries; None keeps those of the same file.
     """
     chosen = st.session_state
     upload = chosen.get("table_file")
     if upload is None:
         return
-    if another:
-        chosen.pop(DECLARED, None)
     if another and chosen.get(READ_ONCE):
         chosen.update({f"file_{name}": DETECT for name in HOW}, file_confidential=True)
     chosen[READ_ONCE] = True
     how = {name: chosen.get(f"file_{name}", DETECT) for name in HOW}
     given: dict[str, Any] = {name: value for name, value in how.items() if value != DETECT}
     used = session.current().table
-    sheet = None if another or used.name != upload.name else used.read_options.sheet
-    options = ReadOptions(**given, sheet=sheet, codebook=chosen.get(DECLARED, Codebook()))
+    before = ReadOptions() if another or used.name != upload.name else used.read_options
+    options = ReadOptions(**given, sheet=before.sheet, codebook=codebook or before.codebook)
     confidential = bool(chosen.get("file_confidential", True))
     session.attempt("file", take_upload, "file", session.use_file, upload, options, confidential)
