@@ -132,6 +132,16 @@ class Analysis:
         settings = self.settings.model_copy(update=changes)
         return replace(self, settings=settings, prepared=self.fits, show_preview=None, held_anchor=None)
 
+    @property
+    def least_epsilon(self) -> float:
+        """The smallest epsilon that can be asked for."""
+        return limits.EPSILON[0]
+
+    @property
+    def unweighted_bound(self) -> float:
+        """Delta of the fit with all weights 1."""
+        return self.fits.unweighted_bounds().lipschitz_bound
+
     def from_current(self) -> Analysis:
         """An analysis of this table with weights from itself, whatever the risk reference."""
         if self.reference is None:

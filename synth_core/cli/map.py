@@ -6,15 +6,18 @@ import argparse
 import sys
 from typing import Any
 
-from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.measures import percentile_of
+from synth_core.analysis.records.records import RecordsAnalysis
+from synth_core.analysis.records.result import COVERS
 from synth_core.analysis.wording.guarantee_sentences import neighbour_words
-from synth_core.cli.compare import add_options, open_analysis
+from synth_core.cli.compare import add_options
+from synth_core.cli.explored import open_explored
 from synth_core.cli.map_rivals import add_rivals, as_json, as_rows, notes, run_rivals
 from synth_core.cli.output import finite
+from synth_core.cli.records import add_blocks
 from synth_core.errors import FitError, InputError
 from synth_core.experiments.explore.knobs import KNOBS
-from synth_core.experiments.explore.point import PREDICTIVE, run_point
+from synth_core.experiments.explore.point import PREDICTIVE, Explored, run_point
 from synth_core.experiments.explore.refine import refined
 from synth_core.experiments.explore.sweep import Planned, Sweep, duration, estimate, plan, read_sweep
 from synth_core.experiments.explore.wording import (
@@ -38,6 +41,7 @@ def add(commands: Any) -> None:
     """Add the sub-command."""
     command = commands.add_parser("map", help="sweep settings: epsilon against utility, and the frontier")
     add_options(command, ["unweighted", "weighted", "exponential"])
+    add_blocks(command)
     add_sweep(command)
     command.add_argument(
         "--measure",
@@ -82,7 +86,11 @@ def run_map(args: argparse.Namespace) -> int:
     if not low <= args.predictive <= high:
         raise InputError(f"--predictive must lie between {low} and {high:,} (given: {args.predictive}).")
     sweeps = list(DEFAULT) if args.sweep is None else [read_sweep(text) for text in args.sweep]
-    analysis, keys = open_analysis(args)
+    analysis, keys = open_explored(args, args.measure)
+    if isinstance(analysis, RecordsAnalysis) and args.rival:
+        raise InputError(
+            "Other synthesizers stand beside a map of one sensitive variable; leave --rival out."
+        )
     settings = analysis.settings.model_copy(update={"match_epsilon": None})
     for mechanism in map(find_mechanism, keys):
         if mechanism.likelihood.needs_bounds and settings.bounds is None:
@@ -91,7 +99,9 @@ def run_map(args: argparse.Namespace) -> int:
             )
     if args.refine < 0:
         raise InputError(f"--refine must be 0 or more (given: {args.refine}).")
-    n_rows = len(analysis.table.frame)
+    # Several variables are as many fits, and as many records to measure.
+    n_parts = len(analysis.parts) if isinstance(analysis, RecordsAnalysis) else 1
+    n_rows = n_parts * len(analysis.table.frame)
     estimate(keys, settings, sweeps, n_rows)  # refuses too many points, with their cost
     points = plan(analysis.table.fingerprint, keys, settings, sweeps, analysis.reference_fingerprint)
     cost = estimate(keys, settings, sweeps, n_rows)[1]
@@ -110,7 +120,7 @@ def run_map(args: argparse.Namespace) -> int:
         raise FitError("No point of the map could be computed.")
     shown = sorted((point for _, point in computed), key=lambda p: (keys.index(p["mechanism"]), p["epsilon"]))
     best = _best(shown, args.measure)
-    others = run_rivals(args, analysis, shown, say)
+    others = [] if isinstance(analysis, RecordsAnalysis) else run_rivals(args, analysis, shown, say)
     if args.format == "json":
         made = _json(shown, best, args.measure) | as_json(others, args.measure)
         print(json_text(made))
@@ -118,12 +128,12 @@ def run_map(args: argparse.Namespace) -> int:
         named = ("ecdf_max", "ecdf_avg", "mean", "q15", "median", "q90", args.measure)
         print(points_csv(shown, tuple(dict.fromkeys(named))), end="")
     else:
-        _print(shown, best, args.measure, others)
+        _print(shown, best, args.measure, others, several=isinstance(analysis, RecordsAnalysis))
     return 0
 
 
 def _run(
-    analysis: Analysis, points: list[Planned], predictive: int, extra: tuple[float, ...]
+    analysis: Explored, points: list[Planned], predictive: int, extra: tuple[float, ...]
 ) -> list[tuple[Planned, dict[str, Any]]]:
     """Compute points; one bad corner of the grid does not lose the others."""
     computed = []
@@ -171,7 +181,9 @@ def _json(points: list[dict[str, Any]], best: list[bool], measure: str) -> dict[
     }
 
 
-def _print(points: list[dict[str, Any]], best: list[bool], measure: str, others: list[RivalBand]) -> None:
+def _print(
+    points: list[dict[str, Any]], best: list[bool], measure: str, others: list[RivalBand], several: bool
+) -> None:
     rows = [["mechanism", "settings", "ε", "guarantee", f"{measure}, median (5–95 %)", "frontier"]]
     for p, on_frontier in zip(points, best, strict=True):
         mark = "yes" if on_frontier else "not converged" if p["problems"] else ""
@@ -188,6 +200,9 @@ def _print(points: list[dict[str, Any]], best: list[bool], measure: str, others:
     for line in aligned(rows + as_rows(others, measure)):
         print(line)
     print(f"Bands over {points[0]['n_predictive']} synthetic data sets of each fit; {FRONTIER_RULE}.")
-    print(neighbour_words(find_mechanism(p["mechanism"]) for p in points))
+    if several:
+        print(f"An error is the largest over the sensitive variables. {COVERS}.")
+    else:
+        print(neighbour_words(find_mechanism(p["mechanism"]) for p in points))
     for line in notes(others):
         print(line)

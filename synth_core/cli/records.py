@@ -9,7 +9,8 @@ from typing import Any
 from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.records.disclosure import AttributeDisclosure
 from synth_core.analysis.records.numbers import NumberMeasures
-from synth_core.analysis.records.records import COVERS, PartResult, RecordsAnalysis, RecordsResult
+from synth_core.analysis.records.records import RecordsAnalysis
+from synth_core.analysis.records.result import COVERS, PartResult, RecordsResult
 from synth_core.analysis.records.summary import measures_in_words
 from synth_core.analysis.risk_map import RiskMap
 from synth_core.analysis.settings import MODEL_OPTIONS, Settings, make_settings
@@ -32,8 +33,8 @@ HEADER = (
 )
 
 
-def add_blocks(command: Any) -> None:
-    """The options that name sensitive variables and their shares of epsilon."""
+def add_blocks(command: Any, shares: bool = True) -> None:
+    """The options that name sensitive variables, and their shares of epsilon where `--share` is no other option."""
     command.add_argument(
         "--block",
         action="append",
@@ -42,12 +43,13 @@ def add_blocks(command: Any) -> None:
         "MSP=categorical:categories=1,2,3 or PINCP=two_part:unit=1000:missing=N:guess=40,0.8; what "
         "holds one of = : , stands between quotation marks: 'edu=categorical:categories=\"No, never\",Yes'",
     )
-    command.add_argument(
-        "--share",
-        action="append",
-        metavar="NAME=SHARE",
-        help="of a block in ε; what is left is divided equally among the others",
-    )
+    if shares:
+        command.add_argument(
+            "--share",
+            action="append",
+            metavar="NAME=SHARE",
+            help="of a block in ε; what is left is divided equally among the others",
+        )
 
 
 def read_block(text: str) -> Block:
@@ -73,13 +75,14 @@ def read_block(text: str) -> Block:
             raise InputError(f"Block '{name}': the option '{key}' is given twice.")
         given[key] = value
     missing = given.pop("missing", None)
-    scale = given.pop("earlier_scale", None)
+    scale, share = (given.pop(key, None) for key in ("earlier_scale", "share"))
     return Block(
         name,
         model,
         {key: _typed(key, value) for key, value in given.items()},
         None if missing is None else tuple(filter(None, map(unquoted, split_quoted(missing, ",")))),
         None if scale is None else number_of(scale, f"Block '{name}': earlier_scale"),
+        None if share is None else number_of(share, f"Block '{name}': share"),
     )
 
 

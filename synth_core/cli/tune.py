@@ -5,11 +5,20 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from synth_core.cli.compare import add_options, open_analysis
+from synth_core.analysis.measures import ECDF_MAX
+from synth_core.analysis.records.blocks import shares_of
+from synth_core.analysis.records.records import RecordsAnalysis
+from synth_core.analysis.records.result import COVERS
+from synth_core.cli.compare import add_options
+from synth_core.cli.explored import open_explored
 from synth_core.cli.map import add_sweep, say
 from synth_core.cli.output import finite
+from synth_core.cli.records import add_blocks
 from synth_core.errors import InputError
+from synth_core.experiments.explore.division import Division, check_division, divide
 from synth_core.experiments.explore.measures import Target, read_target
+from synth_core.experiments.explore.point import Explored
+from synth_core.experiments.explore.records_point import difference_of
 from synth_core.experiments.explore.sweep import read_sweep
 from synth_core.experiments.explore.targets import EpsilonTarget
 from synth_core.experiments.explore.tuning import expected_fits, tune, variants_for
@@ -39,8 +48,16 @@ def add(commands: Any) -> None:
         help="ecdf_max<=0.05, q90<=2%%, mean<=1%%, epsilon=4, or epsilon=MECHANISM: the epsilon that this "
         "one has as it is set",
     )
+    add_blocks(command, shares=False)
+    command.add_argument(
+        "--divide",
+        action="store_true",
+        help="with blocks and an accuracy: first divide ε of a strict mechanism so that each variable has the least "
+        "that it needs",
+    )
     command.add_argument(
         "--share",
+        dest="share_of_sets",
         type=float,
         default=0.9,
         help="share of synthetic data sets in which an accuracy is to be reached",
@@ -49,7 +66,7 @@ def add(commands: Any) -> None:
         "--by", default="ecdf_max", metavar="MEASURE", help="what decides among settings of the same epsilon"
     )
     command.add_argument("--format", choices=("table", "json"), default="table")
-    command.set_defaults(run=run_tune)
+    command.set_defaults(run=run_tune, share=None)
 
 
 def read_goal(text: str, share: float, by: str) -> Target | EpsilonTarget:
@@ -64,11 +81,35 @@ def read_goal(text: str, share: float, by: str) -> Target | EpsilonTarget:
     return EpsilonTarget(number, by)
 
 
+def _divided(
+    args: argparse.Namespace, analysis: Explored, keys: list[str], target: Target | EpsilonTarget
+) -> dict[str, Division]:
+    """How ε of each strict mechanism is divided before it is searched for, where that is asked for."""
+    if not args.divide:
+        return {}
+    if (
+        not isinstance(analysis, RecordsAnalysis)
+        or not isinstance(target, Target)
+        or target.measure != ECDF_MAX
+    ):
+        raise InputError(
+            f"--divide takes blocks (--block) and an accuracy of {ECDF_MAX}, such as {ECDF_MAX}<=0.05."
+        )
+    wanted = {block.name: target.at_most for block in analysis.blocks}
+    for key in keys:
+        check_division(analysis.blocks, key, wanted)
+    divisions = {}
+    for key in keys:
+        say(f"{find_mechanism(key).label}: dividing ε")
+        divisions[key] = divide(analysis, key, wanted)
+    return divisions
+
+
 def run_tune(args: argparse.Namespace) -> int:
     """Tune each mechanism by itself and print the answers, the best of each guarantee first."""
-    target = read_goal(args.target, args.share, args.by)
+    target = read_goal(args.target, args.share_of_sets, args.by)
     sweeps = [read_sweep(text) for text in args.sweep or ()]
-    analysis, keys = open_analysis(args)
+    analysis, keys = open_explored(args, target.measure)
     analysis = analysis.under(match_epsilon=None)
     searches = {key: variants_for(key, analysis.settings, sweeps) for key in keys}
     count = sum(len(variants) for variants in searches.values())
@@ -77,25 +118,66 @@ def run_tune(args: argparse.Namespace) -> int:
             f"This asks for {count:,} searches, about {count * expected_fits(target):,} refits; at most "
             f"{limits.MAX_SEARCHES} are made at once. Sweep fewer settings."
         )
-    answers = []
+    divisions = _divided(args, analysis, keys, target)
+    answers, shares = [], {}
     for key, variants in searches.items():
         say(
             f"{find_mechanism(key).label}: searches: {len(variants)}, of about {expected_fits(target)} refits each"
         )
-        answers.append(tune(analysis, key, target, variants).as_dict())
+        under = analysis
+        if key in divisions and isinstance(analysis, RecordsAnalysis):
+            under = analysis.dividing({each.name: each.epsilon for each in divisions[key].shares})
+        shares[key] = shares_by_name(under)
+        answers.append(tune(under, key, target, variants).as_dict())
     if args.format == "json":
-        print(json_text(_json(answers, target)))
+        print(json_text(_json(answers, target, shares)))
         return 0
     print(verdict(answers, target))
     for answer in answers:
         print(f"  {answer_text(answer)}")
         if answer["point"] is not None and (sure := sure_text(answer)):
             print(f"    {sure}")
+        for variable in _variables(answer, shares[answer["mechanism"]]):
+            print(f"    {_variable_text(variable)}")
+    if args.block:
+        print(f"An error is the largest over the sensitive variables. {COVERS}.")
     print(DATA_DEPENDENT)
     return 0
 
 
-def _json(answers: list[dict[str, Any]], target: Target | EpsilonTarget) -> dict[str, Any]:
+def shares_by_name(analysis: Explored) -> dict[str, float]:
+    """The share of ε of each of several sensitive variables; empty where there is one."""
+    if not isinstance(analysis, RecordsAnalysis):
+        return {}
+    return dict(zip((b.name for b in analysis.blocks), shares_of(analysis.blocks), strict=True))
+
+
+def _variables(answer: dict[str, Any], shares: dict[str, float]) -> list[dict[str, Any]]:
+    """What each of several sensitive variables has at an answer: its share of ε, and its largest difference."""
+    if answer["point"] is None:
+        return []
+    keeps = find_mechanism(answer["mechanism"]).keeps_epsilon
+    return [
+        {
+            "name": name,
+            "share": share if keeps else None,
+            "epsilon": share * answer["point"]["epsilon"] if keeps else None,
+            "difference": finite(answer["point"]["bands"][difference_of(name)][1]),
+        }
+        for name, share in shares.items()
+    ]
+
+
+def _variable_text(variable: dict[str, Any]) -> str:
+    epsilon = (
+        "" if variable["share"] is None else f"ε = {variable['epsilon']:.3g} ({variable['share']:.1%}), "
+    )
+    return f"{variable['name']}: {epsilon}difference {variable['difference']:.3g} in the middle"
+
+
+def _json(
+    answers: list[dict[str, Any]], target: Target | EpsilonTarget, shares: dict[str, dict[str, float]]
+) -> dict[str, Any]:
     """The documented JSON of an inverse tuning."""
     return {
         "verdict": verdict(answers, target),
@@ -127,6 +209,7 @@ def _json(answers: list[dict[str, Any]], target: Target | EpsilonTarget) -> dict
                 "epsilon_over_seeds": a["epsilon_seeds"],
                 "below": a["below"],
                 "refits": a["refits"],
+                "blocks": _variables(a, shares[a["mechanism"]]),
             }
             for a in answers
         ],

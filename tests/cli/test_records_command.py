@@ -101,3 +101,68 @@ def test_what_cannot_be_is_said_in_one_line(arguments, match, file, capsys):
     assert main(["compare", file, *arguments]) == 2
     [line] = capsys.readouterr().err.splitlines()
     assert match in line
+
+
+@pytest.mark.stan
+def test_tuning_of_blocks_divides_epsilon_and_reaches_every_variable(file, capsys):
+    asked = ["tune", file, *blocks(SEX, PAY), "--mechanism", "censored", "--target", "ecdf_max<=0.2", *QUICK]
+    answers = []
+    for more in ([], ["--divide"]):
+        assert main([*asked, *more, "--format", "json"]) == 0
+        [answer] = json.loads(capsys.readouterr().out)["answers"]
+        assert answer["reached"]
+        assert answer["share_meeting_target"] >= 0.9
+        assert sum(each["epsilon"] for each in answer["blocks"]) == pytest.approx(answer["epsilon"])
+        assert all(each["difference"] <= 0.2 for each in answer["blocks"])
+        answers.append(answer)
+    assert [each["share"] for each in answers[0]["blocks"]] == [0.5, 0.5]
+    assert answers[1]["blocks"][0]["share"] != 0.5
+    assert main(asked) == 0
+    out = capsys.readouterr().out
+    assert "An error is the largest over the sensitive variables." in out
+    assert "pay: ε = " in out
+
+
+@pytest.mark.stan
+def test_a_map_of_blocks(file, capsys):
+    asked = [
+        "map",
+        file,
+        *blocks(SEX, WORK, PAY),
+        "--mechanism",
+        "unweighted",
+        "weighted",
+        "--sweep",
+        "scale=0.5:1:2",
+    ]
+    assert main([*asked, *QUICK, "--format", "json", "--predictive", "30"]) == 0
+    points = json.loads(capsys.readouterr().out)["points"]
+    assert [p["mechanism"] for p in points] == ["unweighted", "weighted", "weighted"]
+    assert all(p["epsilon"] == pytest.approx(2 * p["lipschitz_bound"]) for p in points)
+
+
+@pytest.mark.parametrize(
+    ("command", "more", "match"),
+    [
+        ("tune", ["--target", "q90<=0.1"], "No sensitive variable is a number"),
+        ("tune", ["--target", "epsilon=3", "--mechanism", "range_averaged"], "about one sensitive variable"),
+        ("tune", ["--target", "epsilon=3", "--divide"], "--divide takes blocks"),
+        (
+            "tune",
+            ["--target", "ecdf_max<=0.1", "--divide", "--mechanism", "weighted"],
+            "measured and not set",
+        ),
+        ("map", ["--rival", "sample"], "leave --rival out"),
+        ("map", ["--measure", "q90"], "No sensitive variable is a number"),
+    ],
+)
+def test_what_map_and_tune_do_not_take_with_blocks(command, more, match, file, capsys):
+    assert main([command, file, *blocks(SEX), *more]) == 2
+    assert match in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_shares_in_the_block_and_without_blocks(file, capsys):
+    assert main(["map", file, "--outcome", "pay", "--share", "pay=1"]) == 2
+    assert "there are none (--block)" in capsys.readouterr().err
+    assert main(["compare", file, *blocks(f"{SEX}:share=0.3", f"{PAY}:share=0.3")]) == 2
+    assert "they sum to 0.6" in capsys.readouterr().err

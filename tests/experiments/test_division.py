@@ -83,6 +83,24 @@ def test_what_no_epsilon_reaches_is_said_and_does_not_stop_the_others():
     assert "NOT" not in said[2]
 
 
+def test_an_epsilon_that_is_refused_reaches_nothing():
+    class TooSmall(Curves):
+        def dividing(self, epsilons):
+            return TooSmall(self.curves, epsilons, self.log, self.progress)
+
+        def reporting(self, progress):
+            return TooSmall(self.curves, self.epsilons, self.log, progress)
+
+        def run(self, mechanism):
+            if self.epsilons["pay"] < 3.0:
+                raise InputError("There is too little to learn from.")
+            return super().run(mechanism)
+
+    curves = {"sex": [lambda e: 0.0], "work": [lambda e: 0.0], "pay": [lambda e: 0.2 / e["pay"]]}
+    pay = divide(TooSmall(curves), "anchored", {"pay": 0.1}).shares[2]
+    assert pay.met and 3.0 <= pay.epsilon <= 3.0 * STEP * 1.01
+
+
 def test_a_variable_that_lives_off_those_before_it_is_told_as_it_is_at_the_end():
     curves = {
         "sex": [lambda e: 0.1 / e["sex"]],

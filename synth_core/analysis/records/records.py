@@ -10,10 +10,11 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,154 +27,33 @@ from synth_core.analysis.records.blocks import (
     Part,
     as_predictors,
     parts_of,
+    settings_of_first,
 )
-from synth_core.analysis.records.disclosure import AttributeDisclosure, attribute_disclosure
+from synth_core.analysis.records.disclosure import attribute_disclosure
 from synth_core.analysis.records.discretise import DiscretisedTables, coded
-from synth_core.analysis.records.measures import Measures, average, measure
-from synth_core.analysis.records.numbers import NumberMeasures, average_numbers, number_measures
+from synth_core.analysis.records.measures import average, measure
+from synth_core.analysis.records.numbers import average_numbers, number_measures
 from synth_core.analysis.records.parallel_progress import ParallelProgress
+from synth_core.analysis.records.result import Judged, PartResult, RecordsResult
 from synth_core.analysis.records.surrogate import surrogate_table
 from synth_core.analysis.records.synthetic_records import draw_records
 from synth_core.analysis.records.table import WholeRecords, whole_records
 from synth_core.analysis.result import Result
 from synth_core.analysis.risk_map import RiskMap
+from synth_core.analysis.settings import Settings
 from synth_core.analysis.utility import distance_of
 from synth_core.data.design import DesignTransform
 from synth_core.data.table import Table, outcome_column, outcome_values
 from synth_core.errors import FitError, InputError
 from synth_core.mechanisms.bounds import Bounds, joint_lipschitz_bounds
 from synth_core.mechanisms.catalogue import Mechanism, find_mechanism, require_several
-from synth_core.mechanisms.guarantees import Guarantee
 from synth_core.mechanisms.likelihoods import SERIES_ANCHORS
+from synth_core.system import limits
 from synth_core.system.cache import Cache
 
 Array = NDArray[np.float64]
-COVERS = "ε covers everything sensitive about one record, all of its blocks withheld together"
 AT_ONCE = 2  # parts: one waits for its chains, of the other the bounds are computed
 NO_ANCHORS = ("values", *SERIES_ANCHORS)  # of a single fit, or of a plan
-
-
-@dataclass(frozen=True)
-class PartResult:
-    """One part under a mechanism.
-
-    Attributes
-    ----------
-    part : Part
-    result : Result
-        The `synthetic` of a later part is drawn at the confidential earlier values: it must never leave.
-    bounds : Bounds
-        Of all records; 0 where a value is missing.
-    density_scale : str
-        On which scale its density is taken, in words.
-    distance : float
-        Of the synthetic values, drawn conditional on synthetic earlier ones: the largest difference of the
-        distribution functions, or the total variation of categories; the mean over data sets.
-    """
-
-    part: Part
-    result: Result
-    bounds: Bounds
-    density_scale: str
-    distance: float
-
-
-@dataclass(frozen=True)
-class Judged:
-    """How close a synthetic table is to the confidential one, and what an intruder learns from it.
-
-    Attributes
-    ----------
-    measures : Measures
-        Of all columns together, predictors included.
-    numbers : tuple of NumberMeasures
-        Of each sensitive number, in the order of blocks.
-    disclosure : tuple of AttributeDisclosure
-        Of each sensitive variable; empirical.
-    """
-
-    measures: Measures
-    numbers: tuple[NumberMeasures, ...]
-    disclosure: tuple[AttributeDisclosure, ...]
-
-
-@dataclass(frozen=True)
-class RecordsResult:
-    """A mechanism on whole records. Confidential, except `synthetic`.
-
-    Attributes
-    ----------
-    mechanism : str
-    parts : tuple of PartResult
-    lipschitz_bounds : array of shape (n_records,)
-        Delta_i over all combinations of the blocks' draws, in nats.
-    epsilon_promised : float or None
-        Of a strict mechanism: the sum of what the blocks promise.
-    drawn : tuple of dict
-        Of each data set the values of every part, of shape (n_records,) in the order of the records: numbers, or codes
-        of categories; missing as NaN.
-    synthetic : tuple of DataFrame
-        The same as the table has them: the sensitive columns.
-    measures : Measures
-        Of all columns together, predictors included; means over data sets.
-    seconds : float
-    numbers : tuple of NumberMeasures
-        Of each sensitive number, in the order of blocks.
-    disclosure : tuple of AttributeDisclosure
-        Of each sensitive variable in the first data set; empirical.
-    """
-
-    mechanism: str
-    parts: tuple[PartResult, ...]
-    lipschitz_bounds: Array
-    epsilon_promised: float | None
-    drawn: tuple[dict[str, Array], ...]
-    synthetic: tuple[pd.DataFrame, ...]
-    measures: Measures
-    seconds: float
-    numbers: tuple[NumberMeasures, ...] = ()
-    disclosure: tuple[AttributeDisclosure, ...] = ()
-
-    @property
-    def point(self) -> Mechanism:
-        return find_mechanism(self.mechanism)
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """The guarantee of all blocks together: the weakest of theirs."""
-        return min((part.result.guarantee for part in self.parts), key=lambda each: each.strength)
-
-    @property
-    def lipschitz_bound(self) -> float:
-        """Delta, the largest of the by-record bounds."""
-        return float(self.lipschitz_bounds.max())
-
-    @property
-    def epsilon(self) -> float:
-        """The epsilon of one released data set: promised where the guarantee is strict, else 2 * Delta."""
-        return 2.0 * self.lipschitz_bound if self.epsilon_promised is None else self.epsilon_promised
-
-    @property
-    def epsilon_replace(self) -> float | None:
-        """The epsilon of all sensitive values of one record changed; None where it is not promised."""
-        return None if self.epsilon_promised is None else 2.0 * self.epsilon_promised
-
-    @property
-    def growth(self) -> Array:
-        """Sum of the blocks' bounds, which Delta does not exceed, by the number of draws."""
-        growths = [part.result.growth for part in self.parts]
-        shortest = min(map(len, growths))
-        return np.sum([each[:shortest] for each in growths], axis=0)
-
-    @property
-    def tuned(self) -> dict[str, int | float]:
-        """What was solved for, of any block."""
-        return {name: value for part in self.parts for name, value in part.result.tuned.items()}
-
-    @property
-    def problems(self) -> tuple[str, ...]:
-        """Why the numbers should not be used, by block."""
-        return tuple(f"{p.part.name}: {text}" for p in self.parts for text in p.result.problems)
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,6 +143,32 @@ class RecordsAnalysis:
         blocks = tuple(replace(block, share=epsilons[block.name] / total) for block in self.blocks)
         return replace(self, blocks=blocks, common=self.common | {"epsilon": total})
 
+    @cached_property
+    def settings(self) -> Settings:
+        """The settings that all blocks have, with all of epsilon, naming the first of them."""
+        return settings_of_first(self.blocks, self.common)
+
+    def under(self, **changes: Any) -> RecordsAnalysis:
+        """An analysis of these records under other settings of the mechanisms."""
+        return replace(self, common=self.common | changes)
+
+    @property
+    def least_epsilon(self) -> float:
+        """The smallest epsilon of which every part has a share that it can be fitted under."""
+        return limits.EPSILON[0] / min(part.share for part in self.parts)
+
+    @cached_property
+    def unweighted_bound(self) -> float:
+        """Delta of the fits with all weights 1, over all combinations of the blocks' draws."""
+        analyses = self.analyses(False)
+        bounds = [of_all(each.fits.unweighted_bounds(), each.selection.complete) for each in analyses]
+        return float(joint_lipschitz_bounds(bounds).max())
+
+    @property
+    def reference_fingerprint(self) -> str | None:
+        """What the key of a result knows of other tables: the risk reference's and the anchor's."""
+        return self._first.reference_fingerprint
+
     def from_current(self) -> RecordsAnalysis:
         """An analysis with weights from the table itself, whatever the risk reference."""
         return replace(self, common=self.common | {"risk_reference": "current"}, reference=None)
@@ -346,7 +252,7 @@ class RecordsAnalysis:
             with _naming(part):  # before the first fit: what a later block refuses is not said minutes after
                 _ = each.model
         analyses, results, bounds = self._fitted(mechanism)
-        drawn = [self._draw(analyses, results, dataset) for dataset in range(self.datasets)]
+        drawn = list(self._drawn(analyses, results, ((63, dataset) for dataset in range(self.datasets))))
         frames = tuple(self._frame(each) for each in drawn)
         promised = [r.epsilon_promised for r in results]
         self.progress("comparing whole records", 0.0)
@@ -424,16 +330,30 @@ class RecordsAnalysis:
             attribute_disclosure(tables, len(self.predictors)),
         )
 
-    def _draw(self, analyses: list[Analysis], results: list[Result], dataset: int) -> dict[str, Array]:
+    def draw(self, result: RecordsResult, streams: Iterable[tuple[int, ...]]) -> Iterator[dict[str, Array]]:
+        """More synthetic tables of the fits behind a result, one for each stream of random numbers.
+
+        Returns
+        -------
+        iterator of dict
+            As `RecordsResult.drawn`.
+        """
+        analyses = self.analyses(result.point.likelihood.anchors)
+        return self._drawn(analyses, [each.result for each in result.parts], streams)
+
+    def _drawn(
+        self, analyses: list[Analysis], results: list[Result], streams: Iterable[tuple[int, ...]]
+    ) -> Iterator[dict[str, Array]]:
         """Values of every part, one synthetic value after the other, missing as NaN."""
-        drawn = []
-        for place, (part, analysis, result) in enumerate(zip(self.parts, analyses, results, strict=True)):
-            rng = self._rng(63, dataset, place)
-            posterior = analysis.refit(result)
-            which = int(rng.integers(posterior.n_draws))
-            draw = {name: values[which] for name, values in posterior.draws.items()}
-            drawn.append((part, analysis.model, draw, rng))
-        return draw_records(drawn, self.public_design)
+        posteriors = [each.refit(result) for each, result in zip(analyses, results, strict=True)]
+        for stream in streams:
+            drawn = []
+            for place, (part, analysis) in enumerate(zip(self.parts, analyses, strict=True)):
+                rng = self._rng(*stream, place)
+                which = int(rng.integers(posteriors[place].n_draws))
+                draw = {name: values[which] for name, values in posteriors[place].draws.items()}
+                drawn.append((part, analysis.model, draw, rng))
+            yield draw_records(drawn, self.public_design)
 
     def _distance(self, part: Part, drawn: dict[str, Array]) -> float:
         """How far the synthetic values that are there stand from the confidential ones."""

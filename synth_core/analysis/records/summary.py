@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from synth_core.analysis.records.discretise import DiscretisedTables
 from synth_core.analysis.records.measures import Measures, cramers_v
-from synth_core.analysis.records.records import COVERS, RecordsAnalysis, RecordsResult
+from synth_core.analysis.records.records import RecordsAnalysis
+from synth_core.analysis.records.result import COVERS, RecordsResult
 from synth_core.analysis.summary import density, five_numbers
 from synth_core.analysis.wording.belief_sentences import epsilon_number, suspicion
 from synth_core.analysis.wording.guarantee_sentences import SEED, about_weights, explain

@@ -12,7 +12,7 @@ import numpy as np
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.anchor import PAID_FROM_THE_TABLE
 from synth_core.analysis.fits import Progress
-from synth_core.analysis.records.records import RecordsResult
+from synth_core.analysis.records.result import RecordsResult
 from synth_core.analysis.result import Result
 from synth_core.analysis.settings import Settings
 from synth_core.analysis.weighted import Weighted

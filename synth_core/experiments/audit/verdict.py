@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from synth_core.analysis.records.records import RecordsResult
+from synth_core.analysis.records.result import RecordsResult
 from synth_core.analysis.result import Result
 from synth_core.experiments.audit.neighbours import REMOVED
 from synth_core.mechanisms.catalogue import Mechanism

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.fits import Progress
 from synth_core.analysis.records.blocks import Part, missing_name
-from synth_core.analysis.records.records import RecordsAnalysis, RecordsResult, of_all
+from synth_core.analysis.records.records import RecordsAnalysis, of_all
+from synth_core.analysis.records.result import RecordsResult
 from synth_core.analysis.records.summary import scales_in_words
 from synth_core.analysis.records.synthetic_records import draw_records
 from synth_core.analysis.settings import Settings

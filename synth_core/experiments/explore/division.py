@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from synth_core.analysis.records.blocks import Block, shares_of
-from synth_core.analysis.records.records import RecordsAnalysis, RecordsResult
+from synth_core.analysis.records.records import RecordsAnalysis
+from synth_core.analysis.records.result import RecordsResult
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import find_mechanism
 
@@ -138,7 +139,10 @@ def divide(whole: RecordsAnalysis, mechanism: str, wanted: dict[str, float]) -> 
         if not open_:
             break
         middle = high | {name: _rounded(math.sqrt(low[name] * high[name])) for name in open_}
-        distances = _distances(fitted(middle))
+        try:
+            distances = _distances(fitted(middle))
+        except InputError:  # an ε that is too small for an anchor reaches nothing
+            distances = dict.fromkeys(open_, math.inf)
         for name in open_:
             (high if distances[name] <= wanted[name] else low)[name] = middle[name]
     if open_:

@@ -18,11 +18,14 @@ from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.drawing import synthetic_values
 from synth_core.analysis.engines import ENGINES
 from synth_core.analysis.flat import flatten
+from synth_core.analysis.records.records import RecordsAnalysis
+from synth_core.analysis.records.summary import scales_in_words
 from synth_core.analysis.result import Result
 from synth_core.analysis.result_key import result_key
 from synth_core.analysis.settings import Settings
 from synth_core.experiments.explore.knobs import knobs_of
 from synth_core.experiments.explore.measures import WHOLE_PERCENTILES, Ruler
+from synth_core.experiments.explore.records_point import RecordsRuler
 from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
 from synth_core.mechanisms.guarantees import Guarantee, WeightsFrom
 from synth_core.system.cache import content_key
@@ -30,8 +33,11 @@ from synth_core.system.code_version import code_version
 from synth_core.system.entries import get_or_compute
 
 Array = NDArray[np.float64]
+Explored = Analysis | RecordsAnalysis  # one sensitive variable, or several
 
-CODE = ("experiments/explore/measures.py", "experiments/explore/point.py")  # that decides a point
+CODE = tuple(
+    f"experiments/explore/{name}.py" for name in ("measures", "point", "records_point")
+)  # that decides a point
 PREDICTIVE = 100  # data sets a point is measured on
 MIN_PREDICTIVE = 25
 _RECORDS_AT_MOST = 20_000_000  # over all data sets of a point
@@ -149,7 +155,7 @@ def predictive(analysis: Analysis, result: Result, count: int, stream: int) -> I
 
 
 def run_point(
-    analysis: Analysis,
+    analysis: Explored,
     key: str,
     count: int = PREDICTIVE,
     extra: tuple[float, ...] = (),
@@ -159,11 +165,15 @@ def run_point(
 
     Parameters
     ----------
+    analysis : Analysis or RecordsAnalysis
+        Of several sensitive variables every measure is the largest error over them.
     count : int
         Data sets to measure, fewer for large tables (`predictive_count`).
     extra : tuple of float
         Percentiles beyond the whole ones and those of the settings.
     """
+    if isinstance(analysis, RecordsAnalysis):
+        return _records_point(analysis, key, count, extra, stream)
     mechanism, reference = find_mechanism(key), analysis.reference_fingerprint
     settings = analysis.settings
 
@@ -197,6 +207,66 @@ def run_point(
         analysis.cache,
         MapPoint,
         point_key(analysis.table.fingerprint, settings, mechanism, reference, count, extra, stream),
+        compute,
+        lambda: analysis.progress("waiting for the same computation elsewhere", 0.0),
+    )
+    return replace(point, cached=cached)
+
+
+def _records_point(
+    analysis: RecordsAnalysis, key: str, count: int, extra: tuple[float, ...], stream: int
+) -> MapPoint:
+    """The point of several sensitive variables, measured on whole synthetic records."""
+    mechanism, settings = find_mechanism(key), analysis.settings
+    percentiles = percentiles_for(settings, extra)
+
+    def compute() -> MapPoint:
+        result = analysis.run(key)
+        ruler = RecordsRuler(analysis.table, analysis.parts, percentiles)
+        wanted = predictive_count(analysis.table.rows * len(analysis.parts), count)
+        errors = []
+        for j, columns in enumerate(analysis.draw(result, ((stream, j) for j in range(wanted)))):
+            errors.append(ruler.measure(columns))
+            analysis.progress("measuring predictive data sets", (j + 1) / wanted)
+        weakest = min(result.parts, key=lambda each: each.result.guarantee.strength).result
+        models = [each.model for each in analysis.analyses(False)]
+        return MapPoint(
+            mechanism=key,
+            knobs=knobs_of(mechanism, settings),
+            epsilon=result.epsilon,
+            epsilon_replace=result.epsilon_replace,
+            lipschitz_bound=result.lipschitz_bound,
+            n_records=analysis.table.rows,
+            density_scale=scales_in_words(
+                [(part.name, model.density_scale) for part, model in zip(analysis.parts, models, strict=True)]
+            ),
+            weights_from=weakest.weights_from,
+            tuned=weakest.tuned,
+            problems=result.problems,
+            names=ruler.names,
+            errors=np.array(errors),
+            seconds=result.seconds,
+        )
+
+    parts = zip(analysis.parts, analysis.analyses(False), strict=True)
+    content = content_key(
+        kind="point of whole records",
+        made_by=code_version(*CODE),
+        table=analysis.table.fingerprint,
+        results=[
+            result_key(each.table.fingerprint, part.settings, mechanism, each.reference_fingerprint)
+            for part, each in parts
+        ],
+        missing=[part.block.missing is not None for part in analysis.parts],
+        knobs=knobs_of(mechanism, settings),
+        count=count,
+        percentiles=percentiles,
+        stream=stream,
+    )
+    point, cached = get_or_compute(
+        analysis.cache,
+        MapPoint,
+        content,
         compute,
         lambda: analysis.progress("waiting for the same computation elsewhere", 0.0),
     )

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.measures import percentile_of
 from synth_core.analysis.settings import Settings
 from synth_core.analysis.solve_for_epsilon import solve_for_epsilon
@@ -24,6 +23,7 @@ from synth_core.experiments.explore.point import (
     FOR_BANDS,
     FOR_CHECKS,
     PREDICTIVE,
+    Explored,
     MapPoint,
     run_point,
 )
@@ -46,7 +46,7 @@ OTHER_SEEDS = 4  # refits of an answer with other sampler seeds: how exact its e
 class _SearchProgress:
     """Turns the progress of single fits into that of a search of about `expected` fits."""
 
-    def __init__(self, analysis: Analysis, label: str, expected: int):
+    def __init__(self, analysis: Explored, label: str, expected: int):
         self._out = analysis.progress
         self._label, self._expected, self.done = label, expected, 0
         self.at = ""
@@ -83,7 +83,7 @@ def expected_fits(target: Target | EpsilonTarget) -> int:
 
 
 def tune(
-    analysis: Analysis,
+    analysis: Explored,
     key: str,
     target: Target | EpsilonTarget,
     variants: tuple[dict[str, Any], ...] = ({},),
@@ -92,6 +92,8 @@ def tune(
 
     Parameters
     ----------
+    analysis : Analysis or RecordsAnalysis
+        Of several sensitive variables an accuracy is that of every one: the largest error over them.
     variants : tuple of dict
         Settings to try beside the one that is searched over, each searched by itself: shifts,
         radii, ranges. The best counts.
@@ -122,7 +124,7 @@ def tune(
     return TuningAnswer(**best.as_dict() | {"wanted": wanted, "refits": steps.done})
 
 
-def _wanted(analysis: Analysis, target: EpsilonTarget, steps: _SearchProgress) -> float:
+def _wanted(analysis: Explored, target: EpsilonTarget, steps: _SearchProgress) -> float:
     """The epsilon to be reached: given, or that of another mechanism as it is set."""
     if target.epsilon is not None:
         return target.epsilon
@@ -138,7 +140,7 @@ def _wanted(analysis: Analysis, target: EpsilonTarget, steps: _SearchProgress) -
     return epsilon
 
 
-def _changes(analysis: Analysis, knobs: dict[str, Any]) -> dict[str, Any]:
+def _changes(analysis: Explored, knobs: dict[str, Any]) -> dict[str, Any]:
     return settings_at(analysis.settings, knobs).model_dump(include={*knobs, "match_epsilon"})
 
 
@@ -157,29 +159,34 @@ def _rounded_down(x: float) -> float:
     return near if near <= x else _rounded(near - 10.0 ** (math.floor(math.log10(x)) - 3))
 
 
-def _grid(analysis: Analysis, mechanism: Mechanism, knob: str) -> list[float]:
+def _grid(analysis: Explored, mechanism: Mechanism, knob: str) -> list[float]:
     """Where a search looks first: geometric, up to where the weights are those of no privacy."""
     if knob == "scale":
         lower, upper = SCALE_FROM, limits.SCALE[1]
     elif not mechanism.likelihood.samples:
         lower, upper = UNSAMPLED_EPSILON
     else:
-        largest = 2 * analysis.fits.unweighted_bounds().lipschitz_bound
-        upper = float(np.clip(largest, 2 * EPSILON_FROM, limits.EPSILON[1]))
-        lower = min(EPSILON_FROM, upper / 20)
+        largest, least = 2 * analysis.unweighted_bound, analysis.least_epsilon
+        upper = max(float(np.clip(largest, 2 * EPSILON_FROM, limits.EPSILON[1])), 2 * least)
+        lower = max(min(EPSILON_FROM, upper / 20), least)
     return [_rounded(x) for x in np.geomspace(lower, upper, GRID_STEPS)]
 
 
 def _to_accuracy(
-    analysis: Analysis, mechanism: Mechanism, knob: str | None, target: Target, steps: _SearchProgress
+    analysis: Explored, mechanism: Mechanism, knob: str | None, target: Target, steps: _SearchProgress
 ) -> TuningAnswer:
     points: dict[float, MapPoint] = {}
+    refused: list[InputError] = []
     extra = _extra(target.measure)
 
     def trial(x: float, count: int, stream: int) -> Trial:
         steps.begin(knobs_text({} if knob is None else {knob: x}))
         at = analysis if knob is None else analysis.under(**{knob: x})
-        point = run_point(at, mechanism.key, count, extra, stream)
+        try:
+            point = run_point(at, mechanism.key, count, extra, stream)
+        except InputError as error:  # such as an ε that is too small for an anchor: it reaches nothing
+            refused.append(error)
+            return Trial(x, x if knob == "epsilon" else math.nan, 0, count, False)
         points.setdefault(x, point)  # the bands of an answer are those of the map
         errors = point.draws(target.measure)
         met = int(np.count_nonzero(errors <= target.at_most))  # NaN meets nothing
@@ -192,6 +199,8 @@ def _to_accuracy(
         lambda x: trial(x, CHECKS, FOR_CHECKS),
         _rounded,
     )
+    if not points:
+        raise refused[-1]
     if answer.trial is None:
         return TuningAnswer(mechanism.key, None, share=answer.best.share, why=_why(answer, target, points))
     point = points[answer.trial.at]
@@ -233,7 +242,7 @@ def _why(answer: Found, target: Target, points: dict[float, MapPoint]) -> str:
 
 
 def _over_seeds(
-    analysis: Analysis, mechanism: Mechanism, point: MapPoint, steps: _SearchProgress
+    analysis: Explored, mechanism: Mechanism, point: MapPoint, steps: _SearchProgress
 ) -> tuple[float, float] | None:
     """Epsilon of the same settings over other sampler seeds: 2 * Delta is a maximum over draws."""
     if mechanism.keeps_epsilon:
@@ -247,7 +256,7 @@ def _over_seeds(
 
 
 def _to_epsilon(
-    analysis: Analysis,
+    analysis: Explored,
     mechanism: Mechanism,
     wanted: float | None,
     target: EpsilonTarget,
@@ -275,8 +284,8 @@ def _to_epsilon(
         knobs = {"epsilon": _rounded_down(aim)} if "epsilon" in mechanism.tuning else {}
         name, lowest, upper, start = "scale", 1e-4, limits.SCALE[1], 0.5
     elif "epsilon" in mechanism.tuning:
-        name, lowest, start = "epsilon", limits.EPSILON[0], wanted
-        upper = min(2 * analysis.fits.unweighted_bounds().lipschitz_bound, limits.EPSILON[1])
+        name, lowest, start = "epsilon", analysis.least_epsilon, wanted
+        upper = min(2 * analysis.unweighted_bound, limits.EPSILON[1])
     else:
         return TuningAnswer(mechanism.key, None, why="It has no setting that could move its ε.")
     tried: list[MapPoint] = []

@@ -123,9 +123,8 @@ def sure_text(answer: AnswerDict) -> str:
         parts.append("ε is exact: it is promised, not measured")
     if answer["below"] is not None:
         epsilon, share = answer["below"]
-        parts.append(
-            f"at the next smaller setting tried (ε = {epsilon_number(epsilon)}) only {percent(share)} do"
-        )
+        fewer = f"only {percent(share)} do" if share else "none does, or it cannot be fitted"
+        parts.append(f"at the next smaller setting tried (ε = {epsilon_number(epsilon)}) {fewer}")
     elif answer["interval"] is not None and answer["point"]["knobs"]:
         parts.append("it is the smallest setting tried, so a smaller ε may do")
     return "; ".join(parts)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from synth_core.analysis.analysis import Analysis
-from synth_core.analysis.records.records import RecordsResult
+from synth_core.analysis.records.result import RecordsResult
 from synth_core.analysis.result import Result
 from synth_core.engine.sampling import Diagnostics
 from synth_core.errors import InputError

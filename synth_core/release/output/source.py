@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.flat import flatten
-from synth_core.analysis.records.records import RecordsAnalysis, RecordsResult
+from synth_core.analysis.records.records import RecordsAnalysis
+from synth_core.analysis.records.result import RecordsResult
 from synth_core.analysis.records.summary import measures_in_words, privacy_words, scales_in_words
 from synth_core.analysis.result import Result
 from synth_core.analysis.settings import Settings

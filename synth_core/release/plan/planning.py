@@ -11,7 +11,8 @@ from typing import Any
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.flat import flatten
 from synth_core.analysis.records.blocks import settings_of_first
-from synth_core.analysis.records.records import RecordsAnalysis, RecordsResult
+from synth_core.analysis.records.records import RecordsAnalysis
+from synth_core.analysis.records.result import RecordsResult
 from synth_core.analysis.result import Result
 from synth_core.analysis.settings import Settings
 from synth_core.data.missing import markers_of

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from synth_core.analysis.drawing import DRAWING_WORDS
 from synth_core.analysis.measures import ECDF_AVG, ECDF_MAX, measure_label
-from synth_core.analysis.records.records import COVERS
+from synth_core.analysis.records.result import COVERS
 from synth_core.analysis.result import Result
 from synth_core.analysis.result_sentences import sentence
 from synth_core.analysis.setting_words import acting_settings, setting_name, setting_value

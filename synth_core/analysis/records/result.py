@@ -1,0 +1,144 @@
+"""A mechanism on whole records: what each part gives, one bound over all of them, synthetic tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from synth_core.analysis.records.blocks import Part
+from synth_core.analysis.records.disclosure import AttributeDisclosure
+from synth_core.analysis.records.measures import Measures
+from synth_core.analysis.records.numbers import NumberMeasures
+from synth_core.analysis.result import Result
+from synth_core.mechanisms.bounds import Bounds
+from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
+from synth_core.mechanisms.guarantees import Guarantee
+
+Array = NDArray[np.float64]
+COVERS = "ε covers everything sensitive about one record, all of its blocks withheld together"
+
+
+@dataclass(frozen=True)
+class PartResult:
+    """One part under a mechanism.
+
+    Attributes
+    ----------
+    part : Part
+    result : Result
+        The `synthetic` of a later part is drawn at the confidential earlier values: it must never leave.
+    bounds : Bounds
+        Of all records; 0 where a value is missing.
+    density_scale : str
+        On which scale its density is taken, in words.
+    distance : float
+        Of the synthetic values, drawn conditional on synthetic earlier ones: the largest difference of the
+        distribution functions, or the total variation of categories; the mean over data sets.
+    """
+
+    part: Part
+    result: Result
+    bounds: Bounds
+    density_scale: str
+    distance: float
+
+
+@dataclass(frozen=True)
+class Judged:
+    """How close a synthetic table is to the confidential one, and what an intruder learns from it.
+
+    Attributes
+    ----------
+    measures : Measures
+        Of all columns together, predictors included.
+    numbers : tuple of NumberMeasures
+        Of each sensitive number, in the order of blocks.
+    disclosure : tuple of AttributeDisclosure
+        Of each sensitive variable; empirical.
+    """
+
+    measures: Measures
+    numbers: tuple[NumberMeasures, ...]
+    disclosure: tuple[AttributeDisclosure, ...]
+
+
+@dataclass(frozen=True)
+class RecordsResult:
+    """A mechanism on whole records. Confidential, except `synthetic`.
+
+    Attributes
+    ----------
+    mechanism : str
+    parts : tuple of PartResult
+    lipschitz_bounds : array of shape (n_records,)
+        Delta_i over all combinations of the blocks' draws, in nats.
+    epsilon_promised : float or None
+        Of a strict mechanism: the sum of what the blocks promise.
+    drawn : tuple of dict
+        Of each data set the values of every part, of shape (n_records,) in the order of the records: numbers, or codes
+        of categories; missing as NaN.
+    synthetic : tuple of DataFrame
+        The same as the table has them: the sensitive columns.
+    measures : Measures
+        Of all columns together, predictors included; means over data sets.
+    seconds : float
+    numbers : tuple of NumberMeasures
+        Of each sensitive number, in the order of blocks.
+    disclosure : tuple of AttributeDisclosure
+        Of each sensitive variable in the first data set; empirical.
+    """
+
+    mechanism: str
+    parts: tuple[PartResult, ...]
+    lipschitz_bounds: Array
+    epsilon_promised: float | None
+    drawn: tuple[dict[str, Array], ...]
+    synthetic: tuple[pd.DataFrame, ...]
+    measures: Measures
+    seconds: float
+    numbers: tuple[NumberMeasures, ...] = ()
+    disclosure: tuple[AttributeDisclosure, ...] = ()
+
+    @property
+    def point(self) -> Mechanism:
+        return find_mechanism(self.mechanism)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The guarantee of all blocks together: the weakest of theirs."""
+        return min((part.result.guarantee for part in self.parts), key=lambda each: each.strength)
+
+    @property
+    def lipschitz_bound(self) -> float:
+        """Delta, the largest of the by-record bounds."""
+        return float(self.lipschitz_bounds.max())
+
+    @property
+    def epsilon(self) -> float:
+        """The epsilon of one released data set: promised where the guarantee is strict, else 2 * Delta."""
+        return 2.0 * self.lipschitz_bound if self.epsilon_promised is None else self.epsilon_promised
+
+    @property
+    def epsilon_replace(self) -> float | None:
+        """The epsilon of all sensitive values of one record changed; None where it is not promised."""
+        return None if self.epsilon_promised is None else 2.0 * self.epsilon_promised
+
+    @property
+    def growth(self) -> Array:
+        """Sum of the blocks' bounds, which Delta does not exceed, by the number of draws."""
+        growths = [part.result.growth for part in self.parts]
+        shortest = min(map(len, growths))
+        return np.sum([each[:shortest] for each in growths], axis=0)
+
+    @property
+    def tuned(self) -> dict[str, int | float]:
+        """What was solved for, of any block."""
+        return {name: value for part in self.parts for name, value in part.result.tuned.items()}
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Why the numbers should not be used, by block."""
+        return tuple(f"{p.part.name}: {text}" for p in self.parts for text in p.result.problems)

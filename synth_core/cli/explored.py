@@ -1,0 +1,24 @@
+"""What `map` and `tune` explore: one sensitive variable, or several."""
+
+from __future__ import annotations
+
+import argparse
+
+from synth_core.cli.compare import open_analysis
+from synth_core.cli.records import check_no_shares, open_records
+from synth_core.experiments.explore.point import Explored
+from synth_core.experiments.explore.records_point import check_measure
+from synth_core.mechanisms.catalogue import find_mechanism, require_several
+
+
+def open_explored(args: argparse.Namespace, measure: str) -> tuple[Explored, list[str]]:
+    """One sensitive variable or several (`--block`), and the mechanisms; raises InputError for what cannot be asked."""
+    if not args.block:
+        check_no_shares(args)
+        return open_analysis(args)
+    keys = list(dict.fromkeys(find_mechanism(name).key for name in args.mechanism))
+    for key in keys:
+        require_several(find_mechanism(key))
+    analysis = open_records(args)
+    check_measure(analysis, measure)
+    return analysis, keys

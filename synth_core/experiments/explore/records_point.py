@@ -1,0 +1,80 @@
+"""A point of the map for several sensitive variables: every measure is the largest error over the variables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from synth_core.analysis.measures import ECDF_AVG, ECDF_MAX
+from synth_core.analysis.records.blocks import Part
+from synth_core.analysis.records.records import RecordsAnalysis
+from synth_core.analysis.utility import distance_of
+from synth_core.data.table import Table, outcome_values
+from synth_core.errors import InputError
+from synth_core.experiments.explore.measures import Ruler
+
+Array = NDArray[np.float64]
+
+
+class RecordsRuler:
+    """Measures synthetic records against the confidential ones: "every variable is within" is the largest error.
+
+    A measure that a variable does not have, such as a percentile of categories, leaves it out. Where a value may be
+    missing, the share of missing values counts as a variable too, and the values that are there are compared.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The measures of all variables together, then the largest difference of each by itself.
+    """
+
+    def __init__(self, table: Table, parts: Sequence[Part], percentiles: tuple[float, ...]):
+        self._parts = [(part.name, part.settings.outcome_categories) for part in parts]
+        self._values = {}
+        for name, categories in self._parts:
+            values = outcome_values(table, name, categories)
+            self._values[name] = values[~np.isnan(values)]
+        self._rulers = {
+            name: Ruler(self._values[name], percentiles) for name, categories in self._parts if not categories
+        }
+        numbers = next(iter(self._rulers.values()), None)
+        self._common = (ECDF_MAX, ECDF_AVG) if numbers is None else numbers.names
+        self.names = (*self._common, *(difference_of(name) for name, _ in self._parts))
+
+    def measure(self, columns: dict[str, Array]) -> Array:
+        """The errors of one synthetic table, of shape (len(names),); NaN where one of a variable is not defined.
+
+        Parameters
+        ----------
+        columns : dict of arrays of shape (n_synthetic,)
+            Numbers or codes of every part, missing as NaN.
+        """
+        errors = np.full((len(self._parts), len(self._common)), -np.inf)
+        for row, (name, categories) in zip(errors, self._parts, strict=True):
+            synthetic = columns[name][~np.isnan(columns[name])]
+            if not synthetic.size:  # nothing was drawn of it: as far off as can be
+                row[:] = np.nan
+                row[:2] = 1.0
+            elif categories:
+                distance = distance_of(self._values[name], synthetic, categories)
+                row[:2] = distance.ecdf_max, distance.ecdf_avg
+            else:
+                row[:] = self._rulers[name].measure(synthetic)
+        return np.concatenate([errors.max(axis=0), errors[:, 0]])
+
+
+def difference_of(name: str) -> str:
+    """The measure that is the largest difference of one variable."""
+    return f"{ECDF_MAX} of {name}"
+
+
+def check_measure(analysis: RecordsAnalysis, measure: str) -> None:
+    """Refuse a measure that no variable has; raises InputError."""
+    if measure not in (ECDF_MAX, ECDF_AVG) and all(
+        part.settings.outcome_categories for part in analysis.parts
+    ):
+        raise InputError(
+            f"No sensitive variable is a number, so there is no '{measure}'. Take {ECDF_MAX} or {ECDF_AVG}."
+        )

@@ -1,0 +1,159 @@
+"""The map and inverse tuning of several sensitive variables, against naive loops and the definitions."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synth_core.analysis.records.blocks import Block, parts_of
+from synth_core.analysis.records.records import RecordsAnalysis
+from synth_core.data.table import Table
+from synth_core.errors import InputError
+from synth_core.experiments.explore import tuning
+from synth_core.experiments.explore.measures import Target
+from synth_core.experiments.explore.point import FOR_BANDS, run_point
+from synth_core.experiments.explore.records_point import RecordsRuler, check_measure, difference_of
+from synth_core.experiments.explore.targets import EpsilonTarget
+from synth_core.experiments.explore.tuning import NEAR, tune
+
+SEX = Block("sex", "categorical", {"categories": ("f", "m")}, share=0.3)
+PAY = Block("pay", "lognormal", {"unit": 10.0})
+COMMON = {"predictors": ("z",), "draws": 400, "warmup": 300, "chains": 2, "epsilon": 8.0}
+
+
+def people(n=300) -> Table:
+    rng = np.random.default_rng(4)
+    z = rng.integers(0, 2, n)
+    sex = np.where(rng.random(n) < 0.3 + 0.2 * z, "f", "m")
+    return Table("t", pd.DataFrame({"z": z, "sex": sex, "pay": rng.lognormal(2.5 + 0.3 * z, 0.5)}))
+
+
+def whole(cache, **changes) -> RecordsAnalysis:
+    return RecordsAnalysis(people(), (SEX, PAY), COMMON | changes, cache)
+
+
+def naive_difference(mine, theirs) -> float:
+    """The largest difference of two distribution functions, value by value."""
+    return max(abs(np.mean(mine <= x) - np.mean(theirs <= x)) for x in np.concatenate([mine, theirs]))
+
+
+def test_the_error_of_a_table_is_the_largest_over_its_variables():
+    rng = np.random.default_rng(2)
+    pay = rng.lognormal(size=40).round(2)
+    frame = pd.DataFrame({"sex": rng.choice(["f", "m"], 40), "pay": pay, "age": rng.lognormal(size=40)})
+    blocks = (SEX, Block("pay", "lognormal"), Block("age", "lognormal"))
+    ruler = RecordsRuler(Table("t", frame), parts_of(blocks, {}), (50.0,))
+    made = {
+        "sex": rng.integers(0, 2, 40).astype(float),
+        "pay": np.where(rng.random(40) < 0.2, np.nan, rng.lognormal(size=40)),
+        "age": rng.lognormal(0.3, size=40),
+    }
+    errors = dict(zip(ruler.names, ruler.measure(made), strict=True))
+    there = made["pay"][~np.isnan(made["pay"])]
+    alone = {
+        "sex": abs(np.mean(frame["sex"] == "m") - made["sex"].mean()),  # total variation of two categories
+        "pay": naive_difference(pay, there),
+        "age": naive_difference(frame["age"].to_numpy(), made["age"]),
+    }
+    for name, difference in alone.items():
+        assert errors[difference_of(name)] == pytest.approx(difference)
+    assert errors["ecdf_max"] == pytest.approx(max(alone.values()))
+    means = [there.mean() / pay.mean() - 1, made["age"].mean() / frame["age"].mean() - 1]
+    assert errors["mean"] == pytest.approx(max(map(abs, means)))  # a mean of categories there is none
+    medians = [np.median(there) / np.median(pay) - 1, np.median(made["age"]) / np.median(frame["age"]) - 1]
+    assert errors["median"] == pytest.approx(max(map(abs, medians)))
+
+
+def test_a_variable_of_which_nothing_was_drawn_is_as_far_off_as_can_be():
+    frame = pd.DataFrame({"sex": ["f", "m"] * 10, "pay": np.arange(1.0, 21.0)})
+    ruler = RecordsRuler(Table("t", frame), parts_of((SEX, Block("pay", "lognormal")), {}), (50.0,))
+    made = {"sex": np.tile([0.0, 1.0], 10), "pay": np.full(20, np.nan)}
+    errors = dict(zip(ruler.names, ruler.measure(made), strict=True))
+    assert errors["ecdf_max"] == 1.0
+    assert math.isnan(errors["median"])  # which meets no target
+
+
+def test_a_measure_of_numbers_needs_a_number(cache):
+    only = RecordsAnalysis(people(), (replace(SEX, share=None),), {"predictors": ("z",)}, cache)
+    check_measure(only, "ecdf_max")
+    with pytest.raises(InputError, match="No sensitive variable is a number, so there is no 'q90'"):
+        check_measure(only, "q90")
+    check_measure(whole(cache), "q90")
+
+
+@pytest.mark.stan
+def test_a_point_has_the_joint_epsilon_and_tables_of_its_fits(cache):
+    analysis = whole(cache)
+    point = run_point(analysis, "weighted", 60)
+    result = analysis.run("weighted")
+    assert (point.epsilon, point.lipschitz_bound) == (result.epsilon, result.lipschitz_bound)
+    assert point.guarantee == result.guarantee
+    drawn = list(analysis.draw(result, ((FOR_BANDS, j) for j in range(60))))
+    mine = people().frame["pay"].to_numpy()
+    pays = [naive_difference(mine, each["pay"]) for each in drawn]
+    sexes = [abs((people().frame["sex"] == "m").mean() - each["sex"].mean()) for each in drawn]
+    assert np.allclose(point.draws("ecdf_max"), np.maximum(pays, sexes))
+    assert run_point(analysis, "weighted", 60).cached
+    assert not run_point(analysis.under(scale=0.7), "weighted", 60).cached
+    # The first tables of a result are those of its own stream.
+    again = next(iter(analysis.draw(result, [(63, 0)])))
+    assert all(np.array_equal(again[name], result.drawn[0][name]) for name in again)
+
+
+@pytest.mark.stan
+def test_the_unweighted_bound_is_that_of_the_unweighted_mechanism(cache):
+    analysis = whole(cache)
+    assert analysis.unweighted_bound == analysis.run("unweighted").lipschitz_bound
+    assert analysis.least_epsilon == pytest.approx(0.01 / 0.3)
+
+
+@pytest.mark.stan
+def test_least_epsilon_at_which_every_variable_is_within(cache):
+    target = Target("ecdf_max", 0.15, 0.9)
+    answer = tune(whole(cache), "censored", target)
+    assert answer.share >= 0.9
+    found = answer.point["epsilon"]
+    # The definition, on tables of another seed: known to 4 standard errors of 300.
+    slack = 4 * math.sqrt(0.9 * 0.1 / 300)
+
+    def share_at(epsilon):
+        at = whole(cache, epsilon=epsilon)
+        result = at.run("censored")
+        frame = people().frame
+        met = 0
+        for each in at.draw(result, ((99, j) for j in range(300))):
+            sex = abs((frame["sex"] == "m").mean() - each["sex"].mean())
+            met += max(sex, naive_difference(frame["pay"].to_numpy(), each["pay"])) <= target.at_most
+        return met / 300
+
+    assert share_at(found) > 0.9 - slack
+    assert share_at(found * 0.6) < 0.9 + slack
+    assert answer.point["guarantee"] == "data_derived"  # found by looking at the table
+
+
+@pytest.mark.stan
+def test_weights_are_scaled_to_a_joint_epsilon(cache):
+    answer = tune(whole(cache), "weighted", EpsilonTarget(4.0))
+    scale = answer.point["knobs"]["scale"]
+    result = whole(cache, scale=scale).run("weighted")
+    assert NEAR * 4.0 <= result.epsilon <= 4.0
+    assert result.epsilon == answer.point["epsilon"]
+    low, high = answer.epsilon_seeds
+    assert low <= result.epsilon <= high
+
+
+def test_a_setting_that_is_refused_misses_and_all_refused_is_said(cache, monkeypatch):
+    tried = []
+
+    def refuses(analysis, key, *more):
+        tried.append(analysis.settings.epsilon)
+        raise InputError(f"At ε = {analysis.settings.epsilon:g} there is too little to learn from.")
+
+    monkeypatch.setattr(tuning, "run_point", refuses)
+    monkeypatch.setattr(RecordsAnalysis, "unweighted_bound", 5.0)
+    with pytest.raises(InputError, match="At ε = 10 there is too little"):  # what the largest is refused for
+        tune(whole(cache), "censored", Target("ecdf_max", 0.1))
+    assert len(tried) == tuning.GRID_STEPS
+    assert tried[0] == pytest.approx(0.25)
