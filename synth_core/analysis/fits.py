@@ -24,6 +24,7 @@ from synth_core.models import Model, Refit, build_model
 from synth_core.models.own.contract import require_contract
 from synth_core.system.cache import Cache, content_key
 from synth_core.system.entries import get_or_compute
+from synth_core.system.plain_paths import plain
 
 Array = NDArray[np.float64]
 Progress = Callable[[str, float], None]  # what is being done, share done; may raise Cancelled
@@ -330,7 +331,7 @@ class Fits:
                 "check": lambda share: self.progress("computing bounds", share),
                 "block_elements": evaluated.block_elements,
             }
-            if printed or not evaluated.cheap_log_lik:
+            if printed or not evaluated.cheap_log_lik or plain():
                 return lipschitz_bounds(
                     lambda rows: log_lik(slice(None), rows), n, posterior.n_draws, weights, **more
                 )

@@ -15,6 +15,7 @@ import scipy
 from numpy.typing import NDArray
 
 from synth_core.models.coordinates import covariance_factor
+from synth_core.system.plain_paths import plain
 
 Array = NDArray[np.float64]
 
@@ -132,6 +133,13 @@ class ClampedBeta:
         moving : array of shape (n,)
         data : of the Stan program, see beta.stan
         """
+        if plain():  # a box without edges holds everything, and nothing is settled in it
+            return np.ones(len(self.count), dtype=bool), {
+                "box_middle": np.zeros(3),
+                "box": np.zeros((3, 3)),
+                "settled_features": np.zeros(3),
+                "settled_constant": 0.0,
+            }
         middle, along = self.coefficients(center), self._slope(center) @ basis
         edges = np.column_stack([along, np.cross(along[:, 0], along[:, 1])])
         edges /= np.linalg.norm(edges, axis=0)

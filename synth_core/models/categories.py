@@ -17,6 +17,7 @@ from synth_core.mechanisms.bounds import BLOCK_ELEMENTS, Rows
 from synth_core.mechanisms.censoring import Censoring
 from synth_core.models.base import Array, Draws, Model, Options, Records, parted
 from synth_core.models.coordinates import row_sums
+from synth_core.system.plain_paths import plain
 
 INTERCEPT_SCALE, STEP_SCALE = 5.0, 2.5
 WHITE_RECORDS = 40  # for each parameter
@@ -83,7 +84,7 @@ class OfCategories(Model):
         its share may be anything below, or where predictors decide the outcome and the prior alone says how far: steps
         are small, NUTS chooses how many.
         """
-        if censoring is not None and censoring.anchor is None:
+        if plain() or (censoring is not None and censoring.anchor is None):
             return sampler
         told = np.bincount(self.code, weights, self.n_categories)
         if censoring is not None and censoring.prior_outcome is not None:

@@ -14,6 +14,8 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from synth_core.system.plain_paths import plain
+
 Array = NDArray[np.float64]
 
 RADII = 2.0 ** np.arange(0.0, 7.1, 0.25)  # distances for which terms are settled; beyond the last, none is
@@ -76,7 +78,7 @@ def settle(terms: Terms) -> tuple[NDArray[np.int64], dict[str, Any]]:
     data : of the Stan program, see lognormal.stan
     """
     n = len(terms.count)
-    levels = len(RADII) if n else 0
+    levels = len(RADII) if n and not plain() else 0
     level = np.full(n, -1)
     for step in 2 ** np.arange(levels.bit_length())[::-1]:
         trial = np.minimum(level + step, levels - 1)

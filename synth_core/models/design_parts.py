@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from synth_core.models.base import Array, distinct_columns
+from synth_core.system.plain_paths import plain
 
 FEW_VALUES = 64  # of a column, for it to be kept by combination
 MOST_CELLS = 1024  # of a group of columns: what is computed of them stays in a core's nearest cache
@@ -32,7 +33,7 @@ def design_parts(rows: Array) -> dict[str, Any]:
     >>> found["n_groups"], found["n_cells"], found["cell"].tolist(), found["n_others"]
     (1, 3, [2, 3, 1], 0)
     """
-    few = [len(np.unique(column)) <= FEW_VALUES for column in rows.T]
+    few = [len(np.unique(column)) <= FEW_VALUES and not plain() for column in rows.T]
     groups: list[list[int]] = []
     for j in np.flatnonzero(few):
         joined = [*(groups[-1] if groups else []), int(j)]

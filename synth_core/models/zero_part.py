@@ -14,6 +14,7 @@ from synth_core.mechanisms.censoring import Censoring
 from synth_core.models.base import Array, Draws, Records, distinct_columns
 from synth_core.models.coordinates import penalised_estimate, row_sums, whitening
 from synth_core.models.gauss_rule import quadrature_rows
+from synth_core.system.plain_paths import plain
 
 SLOPE_SCALE = 2.5
 FEW_VALUES = 64  # of a column of the design, for it to be kept by cell
@@ -170,7 +171,7 @@ class _ByCell:
         if len(self.other) == 0:
             total = row_sums(self.cell, weight, len(self.cells))
             return _nodes(np.arange(len(total)), self.others, total)
-        if len(self.other) > 1:
+        if len(self.other) > 1 or plain():
             some = np.flatnonzero(weight)
             return _nodes(self.cell[some], self.others[some], weight[some])
         at = self.other[0]

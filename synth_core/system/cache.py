@@ -26,6 +26,7 @@ from synth_core.system import files, limits
 from synth_core.system.code_version import code_version
 from synth_core.system.files import cache_root
 from synth_core.system.locks import file_lock
+from synth_core.system.plain_paths import plain
 
 Entry = dict[str, Any]  # arrays, and one JSON value per other key
 
@@ -219,4 +220,5 @@ def results_cache() -> Cache:
         days = math.nan
     if not days > 0:
         raise InputError("SYNTH_CACHE_DAYS must be a number of days above 0.")
-    return Cache(Path(directory) if directory else cache_root() / "results", max_days=days)
+    root = Path(directory) if directory else cache_root() / "results"
+    return Cache(root / "plain" if plain() else root, max_days=days)
