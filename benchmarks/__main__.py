@@ -17,6 +17,7 @@ from benchmarks.app_million import app_million  # noqa: E402
 from benchmarks.browser import anchored_slider, browser  # noqa: E402
 from benchmarks.measure import Line, calibration  # noqa: E402
 from benchmarks.million import anchored_million, million, ten_million  # noqa: E402
+from benchmarks.plain import plain  # noqa: E402
 from benchmarks.records import whole_records  # noqa: E402
 from benchmarks.strict import strict  # noqa: E402
 from benchmarks.studies import study  # noqa: E402
@@ -37,6 +38,7 @@ BENCHMARKS = {
         models.mixture,
         models.mixture_gradient,
         models.survey,
+        plain,
         slow_models.mixture_refit,
         slow_models.own_program,
         study,
