@@ -192,14 +192,12 @@ def _repeat(
         p.is_file() and hashlib.sha256(p.read_bytes()).hexdigest() == sums[n] for n, p in kept.items()
     )
     if request.recompute or not whole:
-        if request.plan.mechanism == "histogram":
+        point = request.plan.point
+        if not point.guarantee("closed").secret_seed:
+            noise = f"The noise of a {point.label.lower()} has no seed"
             if not whole:
-                raise FitError(
-                    "The archives of this release are gone, and the noise of a histogram has no seed."
-                )
-            raise InputError(
-                "The noise of a histogram has no seed, so it cannot be drawn again; the archives are kept."
-            )
+                raise FitError(f"The archives of this release are gone. {noise}.")
+            raise InputError(f"{noise}, so it cannot be drawn again; the archives are kept.")
         before = known.commit
         request = replace(request, overrides=before["overridden"], audit=before.get("audit", ""))
         archives = ReleaseRun(request, frozen, ledger, known, progress).archives()
