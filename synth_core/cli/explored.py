@@ -4,21 +4,41 @@ from __future__ import annotations
 
 import argparse
 
+from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.cli.compare import open_analysis
 from synth_core.cli.records import check_no_shares, open_records
+from synth_core.data.table import Table
 from synth_core.experiments.explore.point import Explored
 from synth_core.experiments.explore.records_point import check_measure
 from synth_core.mechanisms.catalogue import find_mechanism, require_several
 
 
 def open_explored(args: argparse.Namespace, measure: str) -> tuple[Explored, list[str]]:
-    """One sensitive variable or several (`--block`), and the mechanisms; raises InputError for what cannot be asked."""
+    """One sensitive variable or several, and the mechanisms; raises InputError for what cannot be asked.
+
+    A single block is a sensitive variable as `--outcome` names it, and takes every mechanism.
+    """
     if not args.block:
         check_no_shares(args)
         return open_analysis(args)
     keys = list(dict.fromkeys(find_mechanism(name).key for name in args.mechanism))
+    analysis = open_records(args)
+    if len(analysis.parts) == 1:
+        return one_of(analysis), keys
     for key in keys:
         require_several(find_mechanism(key))
-    analysis = open_records(args)
     check_measure(analysis, measure)
     return analysis, keys
+
+
+def one_of(analysis: RecordsAnalysis) -> Analysis:
+    """The analysis of the only variable."""
+    return Analysis(
+        analysis.loaded,
+        analysis.settings,
+        analysis.cache,
+        analysis.progress,
+        analysis.reference if isinstance(analysis.reference, Table) else None,
+        anchor=analysis.anchor,
+    )

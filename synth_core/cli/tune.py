@@ -93,7 +93,7 @@ def _divided(
         or target.measure != ECDF_MAX
     ):
         raise InputError(
-            f"--divide takes blocks (--block) and an accuracy of {ECDF_MAX}, such as {ECDF_MAX}<=0.05."
+            f"--divide takes two blocks or more (--block) and an accuracy of {ECDF_MAX}, such as {ECDF_MAX}<=0.05."
         )
     wanted = {block.name: target.at_most for block in analysis.blocks}
     for key in keys:
@@ -139,7 +139,7 @@ def run_tune(args: argparse.Namespace) -> int:
             print(f"    {sure}")
         for variable in _variables(answer, shares[answer["mechanism"]]):
             print(f"    {_variable_text(variable)}")
-    if args.block:
+    if isinstance(analysis, RecordsAnalysis):
         print(f"An error is the largest over the sensitive variables. {COVERS}.")
     print(DATA_DEPENDENT)
     return 0

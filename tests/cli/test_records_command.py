@@ -146,7 +146,7 @@ def test_a_map_of_blocks(file, capsys):
     [
         ("tune", ["--target", "q90<=0.1"], "No sensitive variable is a number"),
         ("tune", ["--target", "epsilon=3", "--mechanism", "range_averaged"], "about one sensitive variable"),
-        ("tune", ["--target", "epsilon=3", "--divide"], "--divide takes blocks"),
+        ("tune", ["--target", "epsilon=3", "--divide"], "--divide takes two blocks or more"),
         (
             "tune",
             ["--target", "ecdf_max<=0.1", "--divide", "--mechanism", "weighted"],
@@ -157,7 +157,7 @@ def test_a_map_of_blocks(file, capsys):
     ],
 )
 def test_what_map_and_tune_do_not_take_with_blocks(command, more, match, file, capsys):
-    assert main([command, file, *blocks(SEX), *more]) == 2
+    assert main([command, file, *blocks(SEX, "area=categorical:categories=north,south"), *more]) == 2
     assert match in capsys.readouterr().err.splitlines()[-1]
 
 
@@ -166,3 +166,27 @@ def test_shares_in_the_block_and_without_blocks(file, capsys):
     assert "there are none (--block)" in capsys.readouterr().err
     assert main(["compare", file, *blocks(f"{SEX}:share=0.3", f"{PAY}:share=0.3")]) == 2
     assert "they sum to 0.6" in capsys.readouterr().err
+
+
+@pytest.mark.stan
+def test_a_single_block_is_an_outcome(file, capsys):
+    answers = []
+    for named in (
+        ["--block", "pay=lognormal:bounds=0,200"],
+        ["--outcome", "pay", "--model", "lognormal", "--bounds", "0", "200"],
+    ):
+        asked = [
+            "tune",
+            file,
+            *named,
+            "--mechanism",
+            "histogram",
+            "weighted",
+            "--target",
+            "epsilon=3",
+            *QUICK,
+        ]
+        assert main([*asked, "--format", "json"]) == 0
+        answers.append(json.loads(capsys.readouterr().out))
+    assert answers[0] == answers[1]
+    assert all(each["reached"] for each in answers[0]["answers"])
