@@ -336,7 +336,7 @@ def clamped_warning(clamped: int, n_records: int) -> str:
 
 @contextmanager
 def refusing_the_draw() -> Iterator[None]:
-    """Nothing but a noisy draw is read inside: what is refused there is the draw, and it keeps its charge."""
+    """Marks errors that depend on a private draw: nothing else of the table is read inside, so the charge stands."""
     try:
         yield
     except InputError as error:

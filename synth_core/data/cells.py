@@ -221,7 +221,7 @@ class Distinct:
         return cls(trimmed.dictionary, trimmed.indices.to_numpy(zero_copy_only=False)[index].astype(np.int64))
 
     def without(self, marks: Iterable[str]) -> Distinct:
-        """The same with these cells empty."""
+        """Distinct cells with these marks empty."""
         marked = pc.is_in(self.cells, pyarrow.array(list(marks), pyarrow.string()))
         return Distinct(pc.if_else(marked, "", self.cells), self.index)
 

@@ -101,7 +101,7 @@ class Table:
         return f"{self.fingerprint}-{digest.hexdigest()[:16]}"
 
     def fingerprint_of(self, columns: Iterable[str]) -> str:
-        """Of these columns alone: an unused one more does not make it another table."""
+        """The fingerprint of these columns alone: an unused one more does not make it another table."""
         return replace(self, frame=self.frame[list(columns)]).fingerprint
 
     def same_records(self, other: Table, columns: Iterable[str]) -> bool:
@@ -170,7 +170,7 @@ class Table:
             raise InputError(self.questions[name])
 
     def with_missing(self, markers: Iterable[str]) -> Table:
-        """The same table, in which these values mean missing too; the fingerprint changes with a cell that does.
+        """A copy in which these values mean missing too; the fingerprint changes with a cell that does.
 
         Raises
         ------
@@ -407,7 +407,7 @@ def category_codes(table: Table, name: str, categories: tuple[str, ...]) -> np.n
 
 
 def undeclared(table: Table, name: str, categories: tuple[str, ...]) -> np.ndarray:
-    """Which rows hold something else than a declared category, of shape (n_rows,)."""
+    """Whether each row holds something else than a declared category, of shape (n_rows,)."""
     return _codes(table, name, categories) == NO_CATEGORY
 
 

@@ -28,7 +28,7 @@ CHANGED = {  # a heading of the table, and the attribute of an entry that it cha
 
 
 def describe() -> None:
-    """Which table is in use, how it was read, and its codebook: to be changed where the file is still at hand."""
+    """Show which table is in use, how it was read, and its codebook: to be changed where the file is still at hand."""
     used = session.current().table
     kind = "confidential" if used.confidential else "public or simulated"
     st.markdown(
