@@ -15,7 +15,7 @@ import time  # noqa: E402
 from benchmarks import baseline, models, paths, slow_models  # noqa: E402
 from benchmarks.app_million import app_million  # noqa: E402
 from benchmarks.browser import anchored_slider, browser  # noqa: E402
-from benchmarks.measure import Line, calibration  # noqa: E402
+from benchmarks.measure import TINY, Line, calibration  # noqa: E402
 from benchmarks.million import anchored_million, million, ten_million  # noqa: E402
 from benchmarks.plain import plain  # noqa: E402
 from benchmarks.records import whole_records  # noqa: E402
@@ -69,8 +69,15 @@ def cells(line: Line, change: str) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help=f"of {', '.join(BENCHMARKS)}")
+    parser.add_argument(
+        "--tiny", action="store_true", help="run each path once at the smallest size, measure nothing"
+    )
     parser.add_argument("--write-baseline", action="store_true", help="compare later runs with this one")
     args = parser.parse_args()
+    if args.tiny:
+        if args.write_baseline:
+            parser.error("the tiny size measures nothing: no baseline")
+        os.environ[TINY] = "1"
     known = baseline.read()
     print(f"Here: {baseline.machine()}\nBaseline: {known['machine'] or 'none'}\n")
     print(

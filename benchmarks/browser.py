@@ -13,11 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.measure import Line, analysis, fresh_cache
+from benchmarks.measure import Line, analysis, fresh_cache, sized
 from synth_core.data.examples import load_example
 
-MOVES = 15
 VIEW = {"width": 1440, "height": 900}
+
+
+def moves() -> int:
+    """How often a slider is moved."""
+    return sized(15, 2)
 
 
 class Watched:
@@ -138,14 +142,14 @@ def slider(browser: Any, app: Watched, n: int) -> list[Line]:
     next(sampling)  # imports
     with floor_page(browser, n) as other:
         app.page.wait_for_timeout(1000)
-        for _ in range(MOVES):
+        for _ in range(moves()):
             for page, times, sizes in ((other, floor, floor_sent), (app, new, sent)):
                 seconds, size = page.move("ArrowLeft")
                 times.append(seconds)
                 sizes.append(size)
             samplings.append(next(sampling))
-        stored = [app.move("ArrowRight")[0] for _ in range(MOVES)][1:]
-        floor += [other.move("ArrowRight")[0] for _ in range(MOVES)]
+        stored = [app.move("ArrowRight")[0] for _ in range(moves())][1:]
+        floor += [other.move("ArrowRight")[0] for _ in range(moves())]
     base, total, sampler = (statistics.median(each) for each in (floor, new, samplings))
     ratio = (total - sampler) / base
     return [
@@ -194,10 +198,10 @@ def _each_size(
     server = Server(results)
     try:
         app = Watched(browser.new_page(viewport=VIEW))
-        for n in sizes:
+        for place, n in enumerate(sizes[: sized(len(sizes), 1)]):
             use_beta(app.page, server.url, n)
             app.painted()
-            if n == sizes[0]:
+            if not place:
                 prepare(app.page)
             yield from measure(browser, app, n)
     finally:
@@ -219,7 +223,7 @@ def _beside_floor(browser: Any, app: Watched, n: int) -> Iterator[Line]:
     times: dict[str, list[float]] = {name: [] for name in ("floor", *sliders)}
     with floor_page(browser, n) as floor:
         app.page.wait_for_timeout(1000)
-        for _ in range(MOVES // 2):
+        for _ in range(moves() // 2):
             times["floor"].append(floor.move("ArrowLeft")[0])
             for name, slider in sliders.items():
                 times[name].append(app.move("ArrowLeft", slider)[0])
@@ -246,7 +250,9 @@ def browser(sizes: tuple[int, ...] = (2_000, 10_000)) -> Iterator[Line]:
             answers = time.perf_counter() - started
             port = server.port  # the browser knows an address with its port
             try:
-                app = Watched((browser if visit == "first" else returning).new_page(viewport=VIEW))
+                app = Watched(
+                    (browser.new_context(viewport=VIEW) if visit == "first" else returning).new_page()
+                )
                 app.page.goto(server.url)
                 app.painted()
                 if visit != "second":  # which fills the browser's cache

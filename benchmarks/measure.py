@@ -17,8 +17,11 @@ import psutil
 
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.settings import make_settings
+from synth_core.data.examples import load_example
 from synth_core.data.table import Table
 from synth_core.system.cache import Cache
+
+TINY = "SYNTH_BENCH_TINY"  # a variable of the environment, so that child processes see it
 
 
 def median_seconds(
@@ -27,18 +30,45 @@ def median_seconds(
     """Median time and the last answer.
 
     `clock` is wall time; `time.process_time` for what one thread computes here: others on the machine
-    change it little.
+    change it little. At the tiny size there is one run.
     """
     times, answer = [], None
-    for _ in range(runs):
+    for _ in range(1 if tiny() else runs):
         started = clock()
         answer = work()
         times.append(clock() - started)
     return statistics.median(times), answer
 
 
+def tiny() -> bool:
+    """Whether each path is only run through once, at the smallest size: `python -m benchmarks --tiny`."""
+    return bool(os.environ.get(TINY))
+
+
+def sized(full: int, small: int) -> int:
+    """A size, of records, draws, runs or moves: `full` to measure, `small` where each path is only run through."""
+    return small if tiny() else full
+
+
+def claim(holds: bool, *told: Any) -> None:
+    """What is claimed of a measured path, such as a ratio; at the tiny size nothing is measured, hence nothing claimed.
+
+    Raises
+    ------
+    AssertionError
+        If it does not hold.
+    """
+    assert tiny() or holds, told
+
+
 def fresh_cache() -> Cache:
     return Cache(Path(tempfile.mkdtemp(prefix="synth-bench-")))
+
+
+def households(rows: int) -> Table:
+    """The example 401ksubs; its first `rows` records where each path is only run through."""
+    table = load_example("401ksubs")
+    return Table("401ksubs", table.frame.head(rows)) if tiny() else table
 
 
 def analysis(table: Table, cache: Cache, **more: Any) -> Analysis:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from benchmarks.measure import Line, TreeMemory, fresh_cache, tree_processor
+from benchmarks.measure import Line, TreeMemory, claim, fresh_cache, sized, tree_processor
 
 MECHANISMS = ("unweighted", "weighted", "weighted_e", "exponential", "count_weighted")
 MEMORY_GIB = 3.0
@@ -95,9 +95,9 @@ def _child(path: str) -> None:
 
         sent = stage("ECDF, statistics and figures of all", draw)
     cache.purge()
-    assert sent < 400_000, sent
+    claim(sent < 400_000, sent)
     epsilons = {name: each.epsilon for name, each in found.items()}
-    assert epsilons["weighted"] < epsilons["unweighted"], epsilons
+    claim(epsilons["weighted"] < epsilons["unweighted"], epsilons)
     print(json.dumps({"stages": stages, "sent": sent, "epsilons": epsilons}))
 
 
@@ -119,7 +119,7 @@ def _anchored_child(path: str) -> None:
         peak = memory.take()
     cache.purge()
     fit = found.diagnostics  # of one chain: that it has settled is not asked as of a release
-    assert fit is not None and fit.rhat < 1.05 and not fit.divergences, fit
+    claim(fit is not None and fit.rhat < 1.05 and not fit.divergences, fit)
     assert found.epsilon == 1.0 and found.lipschitz_bound <= 0.5, (found.epsilon, found.lipschitz_bound)
     print(json.dumps({"seconds": seconds, "processor": processor, "gib": peak, "ecdf_max": found.ecdf_max}))
 
@@ -131,26 +131,28 @@ def _in_child(kind: str, path: Path) -> Any:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def anchored_million(n: int = 1_000_000) -> list[Line]:
+def anchored_million(n: int | None = None) -> list[Line]:
     """Anchored censoring with its pilot at ε = 1, through bounds and utility; four predictors, 11 columns."""
+    n = n or sized(1_000_000, 10_000)
     with tempfile.TemporaryDirectory() as place:
         answer = _in_child("anchored", write_csv(n, place))
-    assert answer["gib"] < MEMORY_GIB, answer
-    assert answer["ecdf_max"] < 0.05, answer
+    claim(answer["gib"] < MEMORY_GIB, answer)
+    claim(answer["ecdf_max"] < 0.05, answer)
     return [Line(f"anchored with its pilot, lognormal, n = {n:,}, one chain, ε = 1", answer["seconds"],
                  memory=answer["gib"], processor=answer["processor"],
                  note=f"largest distance of the ECDFs {answer['ecdf_max']:.4f}")]  # fmt: skip
 
 
-def million(n: int = 1_000_000) -> list[Line]:
+def million(n: int | None = None) -> list[Line]:
     """Load, fit, weights, five mechanisms, bounds, utility and figures with four predictors."""
+    n = n or sized(1_000_000, 1_000)
     with tempfile.TemporaryDirectory() as place:
         path = write_csv(n, place)
         size = path.stat().st_size / 1024**2
         answer = _in_child("all", path)
     stages = answer["stages"]
     peak = max(gib for *_, gib in stages)
-    assert peak < MEMORY_GIB, peak
+    claim(peak < MEMORY_GIB, peak)
     rows = [Line(f"n = {n:,}: {name}", wall, memory=gib, processor=used) for name, wall, used, gib in stages]
     total, processor = (sum(stage[i] for stage in stages) for i in (1, 2))
     return [
@@ -160,8 +162,9 @@ def million(n: int = 1_000_000) -> list[Line]:
     ]  # fmt: skip
 
 
-def ten_million(n: int = 10_000_000) -> list[Line]:
+def ten_million(n: int | None = None) -> list[Line]:
     """Bounds of a beta fit and count weights, n = 10,000,000: memory bounded by a few arrays of n."""
+    n = n or sized(10_000_000, 1_000)
     from synth_core.mechanisms.fast_bounds import bounds_by_extremes
     from synth_core.mechanisms.weights import count_weights, isolation_risk
     from synth_core.models import build_model

@@ -12,7 +12,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from benchmarks.measure import Line, tree_processor
+from benchmarks.measure import Line, claim, sized, tree_processor
 from synth_core.engine.sampling import Sampler, sample
 from synth_core.engine.stan_data import write_data
 from synth_core.engine.toolchain import compile_program
@@ -27,16 +27,16 @@ def _records(outcome: np.ndarray, design: np.ndarray) -> Records:
     return Records(outcome, design, tuple(f"z{i}" for i in range(design.shape[1])))
 
 
-def _refit_seconds(model: Model, runs: int = 3) -> float:
+def _refit_seconds(model: Model) -> float:
     """Median of data, sampling and parsing under new weights each time."""
     times = []
-    for run in range(runs):
+    for run in range(sized(3, 1)):
         weights = np.full(model.records.n, 0.5 + 0.1 * run)
         started = time.perf_counter()
         sampler = replace(SAMPLER, metric=model.metric)
         fit = sample(model.executable(), model.stan_data(weights), model.parameters, sampler)
         times.append(time.perf_counter() - started)
-        assert fit.diagnostics.rhat < 1.05 and not fit.diagnostics.divergences, fit.diagnostics
+        claim(fit.diagnostics.rhat < 1.05 and not fit.diagnostics.divergences, fit.diagnostics)
     return float(np.median(times))
 
 
@@ -48,7 +48,7 @@ def counts() -> list[Line]:
         "negative_binomial": lambda rng, n: rng.poisson(rng.gamma(10.0, 10.0, n)),
     }.items():
         seconds = []
-        for n in (2_000, 1_000_000):
+        for n in (2_000, 1_000_000)[: sized(2, 1)]:
             rng = np.random.default_rng(1)
             model = build_model(name, _records(draw(rng, n).astype(float), np.ones((n, 1))))
             seconds.append(_refit_seconds(model))
@@ -62,7 +62,7 @@ def categorical() -> list[Line]:
     rows = []
     for name, options in {"lognormal": {}, "beta_regression": {"bounds": (0.0, 1.0)}}.items():
         seconds = []
-        for n in (2_000, 100_000):
+        for n in (2_000, 100_000)[: sized(2, 1)]:
             rng = np.random.default_rng(2)
             codes = [rng.integers(0, levels, n) for levels in (2, 3, 4)]
             dummies = [(c[:, None] == np.arange(1, c.max() + 1)).astype(float) for c in codes]
@@ -79,7 +79,7 @@ def categorical() -> list[Line]:
 def wide_categories() -> list[Line]:
     """Twelve categories given five categorical predictors, 165 parameters: 7 leapfrog steps against NUTS' choice."""
     rng = np.random.default_rng(4)
-    n, labels = 20_000, tuple("abcdefghijkl")
+    n, labels = sized(20_000, 500), tuple("abcdefghijkl")
     columns = [rng.integers(0, levels, n) for levels in (8, 3, 3, 3, 2)]
     dummies = [column == level for column in columns for level in range(1, column.max() + 1)]
     design = np.column_stack([np.ones(n), *dummies]).astype(float)
@@ -90,16 +90,18 @@ def wide_categories() -> list[Line]:
     ones, fits = np.ones(n), {}
     data = model.stan_data(ones)
     for label, sampler in {
-        "ours": model.adapt_trajectories(model.sampler_settings(Sampler(2), None), ones, None, data),
-        "free": Sampler(2, 1000, 300, 1, 0.9, model.metric),
+        "ours": model.adapt_trajectories(
+            model.sampler_settings(Sampler(2, sized(1000, 50)), None), ones, None, data
+        ),
+        "free": Sampler(2, sized(1000, 50), sized(300, 100), 1, 0.9, model.metric),
     }.items():
         fits[label] = sample(model.executable(), data, model.parameters, sampler)
     ours, free = fits["ours"], fits["free"]
-    assert not ours.diagnostics.problems, ours.diagnostics
-    assert ours.diagnostics.ess_bulk > free.diagnostics.ess_bulk, (ours.diagnostics, free.diagnostics)
+    claim(not ours.diagnostics.problems, ours.diagnostics)
+    claim(ours.diagnostics.ess_bulk > free.diagnostics.ess_bulk, ours.diagnostics, free.diagnostics)
     a, b = (fit.draws["beta"] for fit in (ours, free))
     error = np.sqrt((a.var(0) + b.var(0)) / 500)  # effective draws of each coefficient, at least
-    assert (np.abs(a.mean(0) - b.mean(0)) < 5 * error).all()
+    claim((np.abs(a.mean(0) - b.mean(0)) < 5 * error).all())
     return [
         Line("multinomial logit of 12 categories, n = 20,000, 165 parameters, two chains", ours.seconds,
              free.seconds / ours.seconds,
@@ -112,7 +114,7 @@ def wide_categories() -> list[Line]:
 def mixture() -> list[Line]:
     """The mixture against its naive form, n = 1,000, two predictors, K = 3: the same posterior, sooner."""
     rng = np.random.default_rng(3)
-    n = 1_000
+    n = sized(1_000, 150)
     design = np.column_stack([np.ones(n), rng.normal(size=n), rng.normal(size=n)])
     first = rng.random(n) < 0.35
     y = np.where(first, 1.0 + 0.5 * design[:, 1], 3.0 - 0.4 * design[:, 2])
@@ -135,14 +137,14 @@ def mixture() -> list[Line]:
     by_record, vectorised = compile_program(naive), model.executable()
     ones = np.ones(n)
     data = {"n": n, "k": 3, "n_components": 3, "y": y, "z": design, "alpha": ones, "sigma_lower": 0.2}
-    sampler = Sampler(1, 500, 500, 1, model.adapt_delta)
+    sampler = Sampler(1, sized(500, 50), sized(500, 100), 1, model.adapt_delta)
     timed("ours", vectorised, lambda: ours(ones), sampler)
     timed("naive", by_record, lambda: (data, ("pi_k", "beta", "sigma"), None), sampler)
     weights = rng.uniform(0.3, 1.0, n)
     timed("warm", vectorised, lambda: ours(weights), Sampler(1, 500, 200, 1, model.adapt_delta))
     a, b = (model.monitors(fits[label].draws) for label in ("ours", "naive"))
     error = np.sqrt(a.var(0) / 50 + b.var(0) / 50)  # at least fifty effective draws each
-    assert (np.abs(a.mean(0) - b.mean(0)) < 5 * error).all(), (a.mean(0), b.mean(0))
+    claim((np.abs(a.mean(0) - b.mean(0)) < 5 * error).all(), a.mean(0), b.mean(0))
     return [
         Line("mixture, n = 1,000, K = 3, from a pilot run", times["ours"], times["naive"] / times["ours"],
              note=f"naive: per record, {times['naive']:.1f} s"),
@@ -153,7 +155,7 @@ def mixture() -> list[Line]:
 
 def survey() -> list[Line]:
     """Two-part model of a survey file: four categorical predictors and age, no two rows alike; few rows for many."""
-    n, sampler = 65_000, Sampler(1, 500, 500, 1)
+    n, sampler = sized(65_000, 1_000), Sampler(1, sized(500, 50), sized(500, 100), 1)
     rng = np.random.default_rng(5)
     codes = [rng.integers(0, levels, n) for levels in (4, 9, 7, 4)]
     dummies = [(c[:, None] == np.arange(1, c.max() + 1)).astype(float) for c in codes]
@@ -175,8 +177,8 @@ def survey() -> list[Line]:
     for name in model.parameters:
         a, b = (fits[label].draws[name].reshape(sampler.draws, -1) for label in ("few", "all"))
         error = np.sqrt((a.var(0) + b.var(0)) / 200)  # at least two hundred effective draws each
-        assert (np.abs(a.mean(0) - b.mean(0)) < 4 * error).all(), name
-        assert (np.abs(np.log(a.std(0) / b.std(0))) < 4 / np.sqrt(200)).all(), name
+        claim((np.abs(a.mean(0) - b.mean(0)) < 4 * error).all(), name)
+        claim((np.abs(np.log(a.std(0) / b.std(0))) < 4 / np.sqrt(200)).all(), name)
     return [
         Line("two-part, asinh, n = 65,000, no two rows alike, one chain of 500 + 500", None,
              times["all"] / times["few"], processor=times["few"],

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.measure import Line, analysis, fresh_cache, tree_processor
-from synth_core.data.examples import load_example
+from benchmarks.measure import Line, analysis, claim, fresh_cache, households, sized, tiny, tree_processor
 from synth_core.data.table import Table, open_table
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.models.own.sandbox import FLAG, approve
@@ -29,10 +28,14 @@ def mixture_refit() -> list[Line]:
             Line("mixture refit, Consumer Expenditure, K = 5", None, note="skipped: the file is not here")
         ]
     predictors = ("BLS_URBN", "SMSASTAT", "SEX_REF", "EDUC_REF", "FAM_TYPE", "CUTENURE")
+    table = open_table(str(CONSUMER_EXPENDITURE))
+    if tiny():
+        table = Table(table.name, table.frame.head(400))
     compared = analysis(
-        open_table(str(CONSUMER_EXPENDITURE)), fresh_cache(), outcome="FINCBTAX", predictors=predictors,
-        categorical=predictors, model="mixture", zero_part=True, transformation="asinh", asinh_scale=30_000.0,
-        unit=10_000.0, concentration=100.0, scale=0.6, shift=-0.1, chains=2,
+        table, fresh_cache(), draws=sized(1000, 100), warmup=sized(1000, 100), outcome="FINCBTAX",
+        predictors=predictors, categorical=predictors, model="mixture", zero_part=True,
+        transformation="asinh", asinh_scale=30_000.0, unit=10_000.0, concentration=100.0,
+        scale=0.6, shift=-0.1, chains=2,
     )  # fmt: skip
     lines, found = [], {}
     for name in ("unweighted", "weighted"):
@@ -40,13 +43,14 @@ def mixture_refit() -> list[Line]:
         found[name] = compared.run(name)
         seconds, processor = time.perf_counter() - started, tree_processor() - before
         d = found[name].diagnostics
-        assert d is not None and not d.problems, (name, d)
+        assert d is not None
+        claim(not d.problems, name, d)
         note = (
             f"R-hat {d.rhat:.3f}, smallest effective size {min(d.ess_bulk, d.ess_tail):,.0f} of {d.draws:,}"
         )
         path = f"mixture, Consumer Expenditure, K = 5, {name}: pilot, two chains, bounds, utility"
         lines.append(Line(path, seconds, processor=processor, note=note))
-    assert found["weighted"].lipschitz_bound < found["unweighted"].lipschitz_bound / 3
+    claim(found["weighted"].lipschitz_bound < found["unweighted"].lipschitz_bound / 3)
     return lines
 
 
@@ -57,11 +61,11 @@ def own_program() -> Iterator[Line]:
     """
     os.environ[FLAG] = "1"
     approve(OWN.read_text())
-    households = load_example("401ksubs")
-    again = np.resize(np.arange(households.rows), limits.MAX_OWN_ROWS)
-    many = Table("401ksubs, repeated", households.frame.iloc[again].reset_index(drop=True))
+    first = households(100)
+    again = np.resize(np.arange(first.rows), sized(limits.MAX_OWN_ROWS, 200))
+    many = Table("401ksubs, repeated", first.frame.iloc[again].reset_index(drop=True))
     fits = []
-    for table, draws in ((households, 1000), (many, 100)):
+    for table, draws in ((first, sized(1000, 100)), (many, 100)):
         compared = analysis(table, fresh_cache(), outcome="inc", predictors=COLUMNS, model="own",
                             program=OWN.read_text(), draws=draws, warmup=draws)  # fmt: skip
         weights = compared.weighted(find_mechanism("weighted")).weights
@@ -69,7 +73,7 @@ def own_program() -> Iterator[Line]:
         posterior, key = compared.fits.posterior(weights)
         refit = tree_processor() - before
         bounds = compared.fits.bounds(posterior, key, weights)
-        assert bounds.lipschitz_bound < compared.fits.unweighted_bounds().lipschitz_bound
+        claim(bounds.lipschitz_bound < compared.fits.unweighted_bounds().lipschitz_bound)
         fits.append(posterior)
         path = f"own program, student t, n = {table.rows:,}, refit of {draws} draws and bounds"
         seconds, processor = time.perf_counter() - started, tree_processor() - before
@@ -77,4 +81,4 @@ def own_program() -> Iterator[Line]:
     few, repeated = fits
     for name in ("beta", "log_sigma", "nu"):  # the same records: as far apart as the fewer ones say
         apart = np.abs(few.draws[name].mean(axis=0) - repeated.draws[name].mean(axis=0))
-        assert (apart < 4 * few.draws[name].std(axis=0)).all(), (name, apart)
+        claim((apart < 4 * few.draws[name].std(axis=0)).all(), name, apart)

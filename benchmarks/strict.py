@@ -6,7 +6,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from benchmarks.measure import Line, analysis, fresh_cache, median_seconds, tree_processor
+from benchmarks.measure import (
+    Line,
+    analysis,
+    claim,
+    fresh_cache,
+    households,
+    median_seconds,
+    sized,
+    tree_processor,
+)
 from synth_core.data.examples import load_example
 from synth_core.engine.sampling import Posterior, Sampler, sample
 from synth_core.mechanisms.censoring import Censoring
@@ -14,32 +23,40 @@ from synth_core.models import Model, build_model
 from synth_core.models.base import Records
 
 COLUMNS = ("age", "marr", "male", "fsize", "e401k")
-MANY = 100_000
-SAMPLER = Sampler(chains=4, draws=2000, warmup=1000, seed=1)
+
+
+def many() -> int:
+    """Records of the large tables."""
+    return sized(100_000, 1_000)
+
+
+def four_chains() -> Sampler:
+    """The sampler of the comparisons."""
+    return Sampler(chains=4, draws=sized(2000, 100), warmup=sized(1000, 100), seed=1)
 
 
 def strict() -> list[Line]:
     """Refits of 401ksubs under the three likelihoods, and a censored beta model of 100,000 records."""
     lines = [*_households(), _continuous()]
-    few, many = (_beta(rows) for rows in (2000, MANY))
+    few, large = (_beta(rows) for rows in (sized(2000, 500), many()))
     scales = iter(np.linspace(0.5, 0.99, 100))
-    one = replace(SAMPLER, chains=1, draws=1000)
+    one = replace(four_chains(), chains=1, draws=sized(1000, 100))
 
     def refit(model: Model, censoring: Censoring | None) -> None:
         weights = np.full(model.records.n, float(next(scales)))
         sample(model.executable(), model.stan_data(weights, censoring), model.parameters, one)
 
     refit(few, None)  # imports
-    seconds, _ = median_seconds(lambda: refit(many, Censoring(1.5)), 5)
-    plain, _ = median_seconds(lambda: refit(many, None), 5)
+    seconds, _ = median_seconds(lambda: refit(large, Censoring(1.5)), 5)
+    plain, _ = median_seconds(lambda: refit(large, None), 5)
     _the_same_posterior(few)
     note = "one pass over the records in every gradient gives the same posterior at n = 2,000, within 4 standard errors"
-    name = f"censored refit, beta, n = {MANY:,}, one chain"
+    name = f"censored refit, beta, n = {many():,}, one chain"
     return [*lines, Line(name, seconds, seconds / plain, note=f"ratio to the weighted one; {note}")]
 
 
 def _households() -> list[Line]:
-    table, shared = load_example("401ksubs"), {"outcome": "inc", "predictors": COLUMNS, "model": "lognormal"}
+    table, shared = households(1_000), {"outcome": "inc", "predictors": COLUMNS, "model": "lognormal"}
     usual = analysis(table, fresh_cache(), **shared)
     wide = analysis(table, fresh_cache(), **shared, unit=25.0, epsilon=6.0)
     near = analysis(table, fresh_cache(), **shared, epsilon=1.0, guess=(40.0, 0.8))
@@ -74,14 +91,14 @@ def _households() -> list[Line]:
 def _continuous() -> Line:
     """Censored lognormal with predictors of which no two rows agree, beside one pass over the records a gradient."""
     rng = np.random.default_rng(7)
-    design = np.column_stack([np.ones(MANY), rng.standard_normal((MANY, 5))])
-    outcome = np.exp(design @ np.array([3.0, 0.3, -0.2, 0.1, 0.0, 0.4]) + 0.5 * rng.standard_normal(MANY))
+    design = np.column_stack([np.ones(many()), rng.standard_normal((many(), 5))])
+    outcome = np.exp(design @ np.array([3.0, 0.3, -0.2, 0.1, 0.0, 0.4]) + 0.5 * rng.standard_normal(many()))
     model = build_model("lognormal", Records(outcome, design, tuple(f"z{i}" for i in range(6))), unit=25.0)
-    sampler, before = replace(SAMPLER, chains=1, draws=1000), tree_processor()
-    data = model.stan_data(np.ones(MANY), Censoring(3.0))
+    sampler, before = replace(four_chains(), chains=1, draws=sized(1000, 100)), tree_processor()
+    data = model.stan_data(np.ones(many()), Censoring(3.0))
     fit = sample(model.executable(), data, model.parameters, sampler)
     used = tree_processor() - before
-    assert not fit.diagnostics.problems, fit.diagnostics
+    claim(not fit.diagnostics.problems, fit.diagnostics)
     k = data["k"] + 1
     unsettled = {"n_radii": 0, "radius": np.empty(0), "settled_inside": [], "settled_beyond": []}
     unsettled |= {"settled_moments": np.empty((0, k, k)), "settled_sums": np.empty((0, 3))}
@@ -89,7 +106,7 @@ def _continuous() -> Line:
     naive = sample(model.executable(), data | unsettled, model.parameters, replace(sampler, seed=2))
     naive_used = tree_processor() - before
     _alike(fit, naive, model.parameters)
-    path = f"censored refit, lognormal, five continuous predictors, n = {MANY:,}, one chain, unit 25, ε = 6"
+    path = f"censored refit, lognormal, five continuous predictors, n = {many():,}, one chain, unit 25, ε = 6"
     note = "naive: one pass over the records in every gradient"
     return Line(path, None, naive_used / used, processor=used, note=note)
 
@@ -106,7 +123,7 @@ def _the_same_posterior(model: Model) -> None:
     everything = {"n_moving": data["n_censored"], "box": np.zeros((3, 3))}
     everything |= {"settled_features": np.zeros(3), "settled_constant": 0.0}
     fits = [
-        sample(model.executable(), each, model.parameters, replace(SAMPLER, seed=seed))
+        sample(model.executable(), each, model.parameters, replace(four_chains(), seed=seed))
         for seed, each in enumerate((data, data | everything), 1)
     ]
     _alike(*fits, model.parameters)
@@ -118,5 +135,5 @@ def _alike(one: Posterior, other: Posterior, parameters: tuple[str, ...]) -> Non
     for name in parameters:
         a, b = (fit.draws[name].reshape(fit.n_draws, -1) for fit in (one, other))
         error = np.hypot(a.std(axis=0), b.std(axis=0)) / np.sqrt(size)
-        assert (np.abs(a.mean(axis=0) - b.mean(axis=0)) < 4 * error).all(), name
-        assert (np.abs(np.log(a.std(axis=0) / b.std(axis=0))) < 4 / np.sqrt(size)).all(), name
+        claim((np.abs(a.mean(axis=0) - b.mean(axis=0)) < 4 * error).all(), name)
+        claim((np.abs(np.log(a.std(axis=0) / b.std(axis=0))) < 4 / np.sqrt(size)).all(), name)

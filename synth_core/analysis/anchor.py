@@ -162,13 +162,29 @@ def read_anchor_values(path: Path) -> dict[str, float | tuple[float, ...]]:
     try:
         if path.stat().st_size > limits.MAX_SETTINGS_BYTES:
             raise InputError(f"The anchor's values in {path} are larger than any that this program needs.")
-        found = json.loads(path.read_text(encoding="utf-8"))
-        values = {str(k): tuple(map(float, v)) if isinstance(v, list) else float(v) for k, v in found.items()}
+        found = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_unique)
+        values = {
+            str(k): tuple(map(_number, v)) if isinstance(v, list) else _number(v) for k, v in found.items()
+        }
         if not all(np.isfinite(value).all() for value in values.values()):
             raise ValueError
         return values
     except (OSError, ValueError, TypeError, AttributeError, RecursionError):
         raise InputError(
-            f"The anchor's values in {path} are not a JSON object of numbers, such as "
+            f"The anchor's values in {path} are not a JSON object of numbers, each name once, such as "
             f'{{"beta": [3.5, 0], "sigma": 0.8}}.'
         ) from None
+
+
+def _number(value: object) -> float:
+    """A number of JSON: no text that looks like one, and neither true nor false."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError
+    return float(value)
+
+
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """An object of which no name stands twice."""
+    if len(dict(pairs)) != len(pairs):
+        raise ValueError
+    return dict(pairs)

@@ -19,8 +19,10 @@ from synth_core.analysis.counts import (
     counting_model,
     greatest_share,
     noisy_margins,
+    order_scores,
     shares_given,
     spread_draws,
+    within_brackets,
 )
 from synth_core.analysis.fits import Fits
 from synth_core.analysis.risk_map import RiskMap
@@ -28,6 +30,7 @@ from synth_core.engine.sampling import Diagnostics
 from synth_core.errors import DrawRefused, InputError
 from synth_core.mechanisms.censoring import Censoring
 from synth_core.models import Draws
+from synth_core.models.bracketed import Bracketed
 from synth_core.system import limits
 
 Array = NDArray[np.float64]
@@ -241,8 +244,11 @@ class AnchorBuilder:
         share = min(s.counts_share, greatest_share(n_tables))
         counts = noisy_margins(self.fits, share * s.epsilon, self.rng(53))
         rng = self.rng(54)
-        codes = spread_draws(shares_given(counts, source), rng)
-        simulated = cells.outcomes(codes, rng.random(len(codes)))
+        shares = shares_given(counts, source, order_scores(cells))
+        codes, within = spread_draws(shares, rng), rng.random(len(shares))
+        if isinstance(cells, Bracketed):
+            within = within_brackets(cells.edges, shares, codes, within)
+        simulated = cells.outcomes(codes, within)
         of = s.outcome
         if cells is not self.fits.model:
             of = f"brackets of {of}" if s.bracket_edges else f"brackets of {of} that a guess makes"

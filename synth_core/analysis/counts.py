@@ -1,7 +1,7 @@
 """An anchor made of noisy counts: of the outcome, by each predictor (docs/methods/anchored.md).
 
-Each table of counts has Laplace noise. To them a log-linear model without interactions is fitted, given how noisy they
-are, and a table is simulated from it. All of that reads the noisy counts alone.
+Each table of counts has Laplace noise. To them a log-linear model without interactions of predictors is fitted,
+given how noisy they are, and a table is simulated from it. All of that reads the noisy counts alone.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from synth_core.errors import InputError
 from synth_core.mechanisms.noise import laplace
 from synth_core.models import BY_BRACKETS, build_model
 from synth_core.models.categories import OfCategories
+from synth_core.models.ordered import OrderedLogit
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -30,6 +31,10 @@ FEW_VALUES = (
 PUBLIC_CUTS = 10
 EARLIER_CUTS = 12  # of an earlier sensitive number: at declared multiples of its scale
 LEVEL_SCALE, SLOPE_SCALE = 3.0, 1.0  # prior deviations of log-linear terms: of a category, and by a level
+TREND_SCALE = 5.0  # of a trend of ordered categories by a predictor, for a deviation of each
+TREND_CUTS = 50  # a number of more values has its trend by the means of so many equal parts
+FARTHEST = 4.0  # deviations, beyond which a trend by a number goes no further
+STEEPEST = 8.0  # of a log density, from one end of a bracket to the other
 
 
 @dataclass(frozen=True)
@@ -92,6 +97,42 @@ def levels(fits: Fits) -> list[tuple[Codes, int]]:
         codes, n = earlier_codes(each, each.values(fits.table))
         levels_of_columns.append((codes[complete], n))
     return levels_of_columns or [(np.zeros(fits.model.records.n, dtype=np.int64), 1)]
+
+
+def trend_columns(fits: Fits) -> Array:
+    """Every predictor that is a number, for every complete record, of shape (n_records, n_columns): trends follow them.
+
+    A public number is centred and scaled; an earlier sensitive one stands as it does in a design.
+    """
+    s, complete = fits.settings, fits.selection.complete
+    found = [np.zeros((int(np.sum(complete)), 0))]
+    for name in s.predictors:
+        column = fits.table.frame[name]
+        if pd.api.types.is_numeric_dtype(column) and name not in s.categorical:
+            found.append(_along(column.to_numpy(dtype=float)[complete]))
+    found += [
+        each.columns(each.values(fits.table))[complete][:, :1] for each in s.earlier if not each.categories
+    ]
+    return np.hstack(found)
+
+
+def _along(values: Array) -> Array:
+    """A public number as one column: the mean of its part among `TREND_CUTS`, in deviations from the mean."""
+    if len(np.unique(values)) > TREND_CUTS:
+        cuts = np.unique(np.quantile(values, np.arange(1, TREND_CUTS) / TREND_CUTS))
+        part = np.searchsorted(cuts, values, side="right")
+        values = (np.bincount(part, values) / np.maximum(np.bincount(part), 1))[part]
+    apart = (values - values.mean()) / (values.std() or 1.0)
+    return np.clip(apart, -FARTHEST, FARTHEST)[:, None]
+
+
+def order_scores(cells: OfCategories) -> Array:
+    """The place of each category in their order, in deviations of equal shares; 0 for all where there is no order."""
+    if not isinstance(cells, OrderedLogit) or cells.n_ordered < 3:
+        return np.zeros(cells.n_categories)
+    place = np.arange(cells.n_ordered)
+    scores = (place - place.mean()) / place.std()
+    return np.where(cells.place < 0, 0.0, scores[cells.place])
 
 
 def _public(column: pd.Series, categorical: bool) -> tuple[Codes, int]:
@@ -166,7 +207,7 @@ def noisy_margins(fits: Fits, epsilon: float, rng: np.random.Generator) -> Noisy
     Raises
     ------
     InputError
-        If nothing is declared to count by, see `counted`.
+        If nothing is declared to count by, see `counting_model`.
     """
     model, by = counting_model(fits), levels(fits)
     each = epsilon / len(by)
@@ -179,44 +220,107 @@ def noisy_margins(fits: Fits, epsilon: float, rng: np.random.Generator) -> Noisy
     return NoisyCounts(tuple(tables), float(np.sqrt(2 * alpha) / (1 - alpha)))
 
 
-def shares_given(counts: NoisyCounts, source: Fits) -> Array:
+def shares_given(counts: NoisyCounts, source: Fits, scores: Array) -> Array:
     """Probabilities of the categories of each complete record of `source`, of shape (n_records, n_categories).
 
-    The most likely log-linear model with a term for each category and each pair of a predictor's level and a category,
-    given the noise, under normal priors. `source` has the predictors of the records, or where these are sensitive too
-    what an anchor says of them.
+    The most likely log-linear model given the noise, under normal priors. It has a term for each category, for each
+    pair of a predictor's level and a category, and, where categories are in an order, a trend along it that is
+    linear in each predictor that is a number. The prior of trends is wide: terms by level are drawn towards 0 each
+    by itself, and what many small terms say together, such as a slope, would be lost with them.
+
+    Parameters
+    ----------
+    source : Fits
+        It has the predictors of the records, or where these are sensitive too what an anchor says of them.
+    scores : array of shape (n_categories,)
+        Where each category stands in their order, see `order_scores`.
     """
     by = levels(source)
     n_categories = counts.tables[0].shape[1]
-    cells, row_of, count = np.unique(
-        np.column_stack([codes for codes, _ in by]), axis=0, return_inverse=True, return_counts=True
+    along = trend_columns(source) if scores.any() else np.zeros((len(by[0][0]), 0))
+    keys = np.column_stack([*(codes for codes, _ in by), along])
+    distinct, row_of, count = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
+    design = scipy.sparse.csr_array(  # one column a level
+        np.hstack([np.eye(n)[distinct[:, j].astype(np.int64)] for j, (_, n) in enumerate(by)])
     )
-    design = scipy.sparse.csr_array(
-        np.hstack([np.eye(n)[cells[:, j]] for j, (_, n) in enumerate(by)])  # one column a level
-    )
+    trend = distinct[:, len(by) :]
     told = np.vstack(counts.tables)
     mass = count * (counts.total / count.sum())
     # A count varies by chance too, where the source's records are not those that were counted.
     variance = counts.deviation**2 + 1.0
+    n_terms = (design.shape[1] + 1) * n_categories
+
+    def shares(at: Array) -> Array:
+        terms = at[:n_terms].reshape(-1, n_categories)
+        linear = design @ terms[1:] + terms[0] + np.multiply.outer(trend @ at[n_terms:], scores)
+        return np.asarray(scipy.special.softmax(linear, axis=1))
+
+    scale = np.full(n_terms + trend.shape[1], SLOPE_SCALE)
+    scale[:n_categories], scale[n_terms:] = LEVEL_SCALE, TREND_SCALE
 
     def loss(at: Array) -> tuple[float, Array]:
-        terms = at.reshape(-1, n_categories)
-        share = scipy.special.softmax(design @ terms[1:] + terms[0], axis=1)
+        share = shares(at)
         short = (told - design.T @ (share * mass[:, None])) / variance
         back = design @ short
         slope = mass[:, None] * share * (back - (share * back).sum(axis=1, keepdims=True))
-        prior = np.vstack([terms[:1] / LEVEL_SCALE**2, terms[1:] / SLOPE_SCALE**2])
-        value = 0.5 * variance * float((short**2).sum()) + 0.5 * float((prior * terms).sum())
-        return value, (prior - np.vstack([slope.sum(axis=0)[None], design.T @ slope])).ravel()
+        prior = at / scale**2
+        value = 0.5 * variance * float((short**2).sum()) + 0.5 * float(prior @ at)
+        terms = np.vstack([slope.sum(axis=0)[None], design.T @ slope]).ravel()
+        return value, prior - np.concatenate([terms, trend.T @ (slope @ scores)])
 
-    start = np.zeros((design.shape[1] + 1, n_categories))
-    start[0] = np.log(np.maximum(sum(table.sum(axis=0) for table in counts.tables), counts.total / 1000))
-    start[0] -= start[0].mean()
-    best = scipy.optimize.minimize(
-        loss, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 1000, "maxfun": 2000}
+    start = np.zeros(len(scale))
+    start[:n_categories] = np.log(
+        np.maximum(sum(table.sum(axis=0) for table in counts.tables), counts.total / 1000)
     )
-    terms = best.x.reshape(-1, n_categories)
-    return scipy.special.softmax(design @ terms[1:] + terms[0], axis=1)[row_of.ravel()]
+    start[:n_categories] -= start[:n_categories].mean()
+    best = scipy.optimize.minimize(
+        loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 1000, "maxfun": 2000}
+    )
+    return shares(best.x)[row_of.ravel()]
+
+
+def within_brackets(edges: Array, shares: Array, codes: Codes, uniform: Array) -> Array:
+    """How far into its bracket each record lies, by a log density whose slope is that between neighbouring brackets.
+
+    What a record's predictors say of its bracket they say of the value in it too: values spread alike within brackets,
+    whatever the predictors, would make slopes too flat.
+
+    Parameters
+    ----------
+    edges : array of shape (n_categories + 1,)
+        Of brackets; on the logarithm where a bracket is above 0, as its values are spread.
+    shares : array of shape (n_records, n_categories)
+    codes : array of int of shape (n_records,)
+    uniform : array of shape (n_records,), in (0, 1)
+
+    Returns
+    -------
+    array of shape (n_records,), in (0, 1): the share of a bracket that lies below
+
+    Examples
+    --------
+    >>> shares = np.array([[0.1, 0.3, 0.6], [0.3, 0.4, 0.3]])
+    >>> within_brackets(np.array([1.0, 2.0, 4.0, 8.0]), shares, np.array([1, 1]), np.array([0.5, 0.5])).round(3)
+    array([0.608, 0.5  ])
+    """
+    low, high = edges[:-1], edges[1:]
+    logs, wide = low > 0, high > low
+    with np.errstate(divide="ignore", invalid="ignore"):
+        width = np.where(wide, np.where(logs, np.log(high / np.where(logs, low, 1.0)), high - low), 1.0)
+    height = np.log(np.maximum(shares, 1e-300) / width)
+    steep, n = np.zeros(shares.shape), len(low)
+    alike = [wide[k] and wide[k + 1] and logs[k] == logs[k + 1] for k in range(n - 1)]
+    for k in range(n):
+        below, above = (k > 0 and alike[k - 1]), (k < n - 1 and alike[k])
+        first, last = (k - 1 if below else k), (k + 1 if above else k)
+        if first == last:
+            continue
+        apart = width[first : last + 1].sum() - (width[first] + width[last]) / 2
+        steep[:, k] = width[k] * (height[:, last] - height[:, first]) / apart
+    slope = np.clip(steep[np.arange(len(codes)), codes], -STEEPEST, STEEPEST)
+    flat = np.abs(slope) < 1e-6
+    slope = np.where(flat, 1.0, slope)
+    return np.where(flat, uniform, np.log1p(uniform * np.expm1(slope)) / slope)
 
 
 def spread_draws(shares: Array, rng: np.random.Generator) -> Codes:

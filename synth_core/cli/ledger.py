@@ -41,12 +41,14 @@ def add(commands: Any) -> None:
 
 def run_show(args: argparse.Namespace) -> int:
     """Balances of all series, or every entry of one."""
-    ledger = Ledger()
-    names = [slug(args.series, "The name of the series")] if args.series else ledger.series()
-    if args.series and args.series not in ledger.series():
+    ledger = Ledger.to_read()
+    known = ledger.series() if ledger else []
+    names = [slug(args.series, "The name of the series")] if args.series else known
+    if args.series and args.series not in known:
         raise InputError(f"The ledger has no series {args.series}.")
-    if not names:
+    if ledger is None or not names:
         print("The ledger is empty.")
+        return 0
     for name in names:
         b = ledger.balance(name)
         limit = "" if b.limit is None else f" of {limit_words(b)}"
@@ -86,7 +88,8 @@ def _delta(limit: Entry) -> str:
 
 def run_verify(args: argparse.Namespace) -> int:
     """Check every chain; a broken one ends with status 1."""
-    for name, entries in Ledger().verify().items():
+    ledger = Ledger.to_read()
+    for name, entries in ledger.verify().items() if ledger else ():
         print(f"{name}: {entries} entries, the chain holds")
     return 0
 

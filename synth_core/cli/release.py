@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from synth_core.cli.output import check_directory, destination
 from synth_core.cli.records import add_blocks, check_no_shares, open_records
 from synth_core.cli.settings_arguments import settings_from
 from synth_core.data.codebook import Codebook
+from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.release.bounded_text import read_limited
@@ -30,6 +32,11 @@ def add(commands: Any) -> None:
     option = plan.add_argument
     option("--mechanism", required=True, metavar="NAME", help="the one to release with")
     option("--tuned-on", required=True, choices=tuple(TUNED_ON), help="what kind of table DATA is")
+    option(
+        "--public",
+        action="store_true",
+        help="DATA is public or simulated, so that the public report may hold how close the settings came on it",
+    )
     option(
         "--series", required=True, metavar="NAME", help="name of the table over its periods, in the ledger"
     )
@@ -103,14 +110,14 @@ def run_plan(args: argparse.Namespace) -> int:
     if args.block:
         if not of_blocks(point):  # before a fit of minutes
             raise InputError(f"{point.label}: with several sensitive variables {OF_BLOCKS}.")
-        whole = open_records(args)
+        whole = open_records(args, _tuning_table(args))
         found = whole.run(point.key)
         plan, content = make_records_plan(whole, found, decision)
         problems = found.problems
     else:
         check_no_shares(args)
         settings = settings_from(args, args.data)
-        table = table_of(args, args.data)
+        table = _tuning_table(args)
         reference = load_reference(settings, args.data_seed, table)
         analysis = Analysis(table, settings, results_cache(), reference=reference)
         result = analysis.run(point.key)
@@ -128,6 +135,12 @@ def run_plan(args: argparse.Namespace) -> int:
     if plan.warning:
         print(f"! tuned on {TUNED_ON[plan.tuned_on.kind]}: {plan.warning}")
     return 0
+
+
+def _tuning_table(args: argparse.Namespace) -> Table:
+    """The table that is tuned on; a file is confidential unless it is declared public."""
+    table = table_of(args, args.data)
+    return replace(table, confidential=False) if args.public else table
 
 
 def run_apply(args: argparse.Namespace) -> int:

@@ -21,6 +21,7 @@ from synth_core.engine.stan_data import write_data
 from synth_core.errors import Cancelled, FitError
 from synth_core.system import limits
 from synth_core.system.attempts import Attempts
+from synth_core.system.scratch import working_directory
 
 Progress = Callable[[float], None]  # share done in [0, 1]; raises Cancelled to stop
 _SAMPLING = threading.Lock()  # of the fit whose console lines are read: a process has one standard output
@@ -223,8 +224,9 @@ def sample(
 def _scratch() -> Path:
     """A new directory for one fit, 0700; it holds the data as long as the fit runs."""
     try:
-        Path(tempfile.gettempdir()).mkdir(mode=0o700, exist_ok=True)  # a system may clear it meanwhile
-        return Path(tempfile.mkdtemp(prefix="synth-fit-"))
+        base = Path(tempfile.gettempdir())
+        base.mkdir(mode=0o700, exist_ok=True)  # a system may clear it meanwhile
+        return working_directory("synth-fit", base)
     except OSError as error:
         raise FitError(stop_reason.no_room(error)) from None
 

@@ -159,7 +159,28 @@ def parse_document(kind: type[T], content: bytes, limit: int, what: str, otherwi
         raise InputError(otherwise)
     if values.get("version") != kind.model_fields["version"].default:
         raise InputError(f"The {what} is of a version that this program does not know.")
-    return validated(kind, values, what)
+    found = validated(kind, values, what)
+    _check_kinds(values, found.model_dump(mode="json"), what, ())
+    return found
+
+
+def _check_kinds(given: Any, taken: Any, what: str, place: tuple[str, ...]) -> None:
+    """Refuse what would be taken for another kind of value: a text for a number, true for 1; raises InputError."""
+    if isinstance(given, dict) and isinstance(taken, dict):
+        for name in given.keys() & taken.keys():
+            _check_kinds(given[name], taken[name], what, (*place, name))
+    elif isinstance(given, list) and isinstance(taken, list):
+        for number, (one, other) in enumerate(zip(given, taken, strict=False)):
+            _check_kinds(one, other, what, (*place, str(number)))
+    elif taken is not None and (mine := _kind_of(given)) != (asked := _kind_of(taken)):
+        where = printable(".".join(place))
+        raise InputError(f"The {what} cannot be used: {where}: must be {asked}, and not {mine}.")
+
+
+def _kind_of(value: Any) -> str:
+    """The kind of a value of JSON, in words."""
+    kinds = {bool: "true or false", str: "a text", list: "a list", dict: "an object", type(None): "null"}
+    return kinds.get(type(value), "a number")
 
 
 def validated(kind: type[T], values: dict[str, Any], what: str) -> T:

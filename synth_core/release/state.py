@@ -63,6 +63,32 @@ def open_database(path: Path, schema: str) -> sqlite3.Connection:
     return connection
 
 
+def read_database(path: Path) -> sqlite3.Connection:
+    """Open a database for reading alone: on a disk that is read-only, too; raises StateError."""
+    try:
+        connection = sqlite3.connect(
+            f"{path.resolve().as_uri()}?mode=ro", BUSY_SECONDS, isolation_level=None, uri=True
+        )
+        connection.row_factory = sqlite3.Row
+        connection.execute("PRAGMA trusted_schema = OFF")
+    except (sqlite3.Error, OSError) as error:
+        raise StateError(_explain(path, error)) from None
+    return connection
+
+
+@contextlib.contextmanager
+def reading(connection: sqlite3.Connection) -> Iterator[None]:
+    """What is read inside is of one moment; raises StateError if the database cannot be read."""
+    try:
+        connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            connection.execute("COMMIT")
+    except sqlite3.Error as error:
+        raise StateError(_explain(_file_of(connection), error)) from None
+
+
 @contextlib.contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
     """Take the write lock first, so that what is read stays true until it is written.

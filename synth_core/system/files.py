@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import glob
 import os
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
 from synth_core.errors import FitError
 
+ABANDONED_SECONDS = 3600.0  # after which a temporary file belongs to no process, on another machine either
 WORKING_FILES = "The directory of working files (/dev/shm, or TMPDIR)"
 
 _REASONS = {
@@ -48,7 +52,8 @@ def write_whole(
     OSError
         If the disk is full or not writable; the old file is as it was, and nothing else is left.
     """
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    prefix = f".{path.name}.{os.getpid()}-"
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=prefix, suffix=".tmp")
     try:
         with os.fdopen(handle, "wb") as stream:
             if mode != 0o600:  # what it has; a memory stick may refuse to change any
@@ -66,6 +71,16 @@ def write_whole(
         raise
     if durable:
         sync_directory(path.parent)
+
+
+def remove_abandoned(path: Path) -> None:
+    """Remove what killed processes left of this file, and nothing that another one is writing now."""
+    for left in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
+        writer = left.name.removeprefix(f".{path.name}.").split("-")[0]
+        with contextlib.suppress(FileNotFoundError):  # another process may tidy up too
+            gone = writer.isdigit() and not Path(f"/proc/{writer}").exists() and Path("/proc/self").exists()
+            if gone or time.time() - left.stat().st_mtime > ABANDONED_SECONDS:
+                left.unlink()
 
 
 def sync_directory(path: Path) -> None:

@@ -1,6 +1,6 @@
 """Where a process keeps what it works on: private, in memory where there is room, gone when it ends.
 
-A sampler's input is confidential. A killed process cannot remove it, so the next one does.
+A sampler's input is confidential. A killed process cannot remove it, so the next one does, whoever called it.
 """
 
 from __future__ import annotations
@@ -27,17 +27,22 @@ def _base() -> Path:
     return shared_memory if roomy else Path(tempfile.gettempdir())
 
 
-def working_directory(prefix: str) -> Path:
+def working_directory(prefix: str, base: Path | None = None) -> Path:
     """A new private directory, named after this process.
 
     Directories of the same prefix whose process was killed are removed first.
+
+    Parameters
+    ----------
+    base : Path, optional
+        The directory that holds it; by default TMPDIR, or memory where there is room.
 
     Raises
     ------
     FitError
         If there is no room for it.
     """
-    base = _base()
+    base = base or _base()
     for old in base.glob(f"{prefix}-*-*"):
         pid = old.name.removeprefix(f"{prefix}-").split("-")[0]
         with contextlib.suppress(OSError):

@@ -3,9 +3,11 @@
 import errno
 import hashlib
 import json
+import os
 import shutil
 import signal
 import sqlite3
+import subprocess
 import threading
 from pathlib import Path
 
@@ -27,7 +29,7 @@ from synth_core.system import files
 from synth_core.system.attempts import AGAIN
 from synth_core.system.cache import Cache
 from synth_core.system.scratch import temporary_files, working_directory
-from tests.conftest import records_of
+from tests.conftest import PYTHON, ROOT, records_of
 
 pytestmark = pytest.mark.stan
 
@@ -217,6 +219,28 @@ def test_a_process_has_files_of_its_own_and_clears_those_of_killed_ones(tmp_path
     monkeypatch.setenv("TMPDIR", str(tmp_path / "gone"))
     with pytest.raises(FitError, match="TMPDIR"):
         working_directory("synth-test")
+
+
+def test_what_a_killed_fit_of_a_library_user_left_goes_with_the_next_fit(tmp_path, monkeypatch, rng):
+    """Nobody called `temporary_files`: the fit's own directory bears its process, and the next fit clears it."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(sampling.tempfile, "tempdir", None)
+    code = """
+import os, signal, subprocess
+import numpy as np
+from synth_core.engine import sampling
+from synth_core.models import Records, build_model
+model = build_model("beta", Records(np.random.default_rng(1).beta(1, 3, 200), np.ones((200, 1)), ("z",)))
+sampling.write_data = lambda data, path: (path.write_text("confidential"), os.kill(os.getpid(), signal.SIGKILL))
+sampling.sample(model.executable(), model.stan_data(np.ones(200)), model.parameters, sampling.Sampler(1, 100, 100))
+"""
+    killed = subprocess.run([PYTHON, "-c", code], cwd=ROOT, env=os.environ | {"TMPDIR": str(tmp_path)})
+    assert killed.returncode == -signal.SIGKILL
+    assert [path.read_text() for path in tmp_path.glob("*/data.json")] == ["confidential"]
+    beta_fit(rng, draws=100, warmup=100, chains=1)
+    assert not [
+        path for path in tmp_path.glob("**/*") if path.is_file()
+    ]  # cmdstanpy leaves an empty directory
 
 
 # -- what the program remembers --------------------------------------------------------------------

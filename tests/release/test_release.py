@@ -451,6 +451,10 @@ def test_names_from_right_to_left_turn_nothing_round_in_reports(store, state):
     "cell", ["=1", "+1", "-1", "@x", "\t=1", "\r=1", " =1", "＝1", "|cmd", "%x", "'=1", "\ufeff=1"]
 )
 def test_formula_cells_are_neutralised(cell):
+    for cut in (";", "\t", "\n", ";;", "; "):  # as a spreadsheet with decimal commas cuts a line
+        for part in re.split(r"[;\t\r\n]", neutral(f"a{cut}{cell}{cut}b")):
+            assert not part.lstrip(" \ufeff").startswith(("=", "+", "-", "@", "＝", "|", "%"))
+    assert neutral("a; b;c") == "a; b;c"
     assert neutral(cell).startswith("'")
     assert neutral(cell).endswith(cell)
     assert neutral("a=1") == "a=1"
@@ -565,6 +569,31 @@ def test_the_script_in_the_internal_bundle_repeats_the_run(plan_file, tmp_path, 
     capsys.readouterr()
 
 
+@pytest.mark.parametrize("called", ["public", "simulated"])
+def test_a_file_is_public_only_where_it_is_said_to_be(tmp_path, state, capsys, called):
+    """The command line keeps the app's rule: a table that was loaded is confidential."""
+    data, out = tmp_path / "t.csv", tmp_path / "p.json"
+    load_example("lognormal", 100, 1).frame.to_csv(data, index=False)
+    options = [
+        "--outcome",
+        "x",
+        "--model",
+        "lognormal",
+        "--mechanism",
+        "censored",
+        "--epsilon",
+        "6",
+        "--draws",
+        "200",
+    ]
+    options += ["--warmup", "200", "--chains", "1", "--tuned-on", called, "--series", "s", "--reason", "r"]
+    options += ["--decided-by", "me", "--out", str(out)]
+    assert main(["plan", str(data), *options]) == 2
+    assert "(--public)" in capsys.readouterr().err and not out.exists()
+    assert main(["plan", str(data), *options, "--public"]) == 0
+    assert parse_plan(out.read_bytes()).tuned_on.kind == called
+
+
 @pytest.mark.parametrize("called", ["public", "simulated", "historical"])
 def test_a_released_table_that_its_plan_calls_public_is_confidential(store, state, called):
     own = replace(load_example("lognormal", 300, 1), confidential=False)
@@ -575,6 +604,17 @@ def test_a_released_table_that_its_plan_calls_public_is_confidential(store, stat
     for value in made.plan.tuned_on.utility.values():
         assert f"{value:.4g}" not in page
     assert "the strict claim is lost" in page
+    less = own.frame.sample(frac=1, random_state=1).iloc[1:]
+    more = pd.concat([less, made.table.frame.head(150)])
+    for label, frame in {
+        "less": less,
+        "late": own.frame.assign(x=own.frame["x"] + 1e-9),
+        "more": more,
+    }.items():
+        # One row less, late decimals, other people beside: the table is as confidential as its records.
+        standing = made.plan.standing(Table(label, frame))
+        assert (standing.tuned_on == "confidential") == (called != "historical"), label
+        assert standing.open is False
     other = release(made)  # of another table the same plan may speak of its tuning
     found = read(other, "releasable")["report.html"].decode()
     assert ("How close the same settings came" in found) == (called != "historical")

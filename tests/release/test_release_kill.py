@@ -99,7 +99,7 @@ CRASHES = [  # (module, name, after the call?, which call)
     (files, "sync_directory", False, 5),  # both archives in their partial directory
     (files, "sync_directory", True, 6),  # renamed, not yet committed
     (releasing.Ledger, "commit", True, 1),
-    (releasing.Ledger, "_note", False, 3),  # committed, not yet noted beside the database
+    (releasing.Ledger, "_note", False, 2),  # committed, not yet noted beside the database
     (bundle, "write_file", True, 1),  # the first archive copied, the second not
     (files, "sync_directory", False, 9),  # the second archive copied
 ]

@@ -1,13 +1,18 @@
 """The ledger: charged once, never beyond the limit, edited never unnoticed; the run store beside it."""
 
+import errno
 import json
 import os
+import shutil
 import sqlite3
 import stat
 
 import pytest
 
+from synth_core.cli import main
 from synth_core.errors import InputError
+from synth_core.mechanisms.composition import Count
+from synth_core.release.ledger.balances import NewLimit
 from synth_core.release.ledger.ledger import Ledger
 from synth_core.release.run_store import UNNAMED_KEPT, RunStore, compare_runs
 from synth_core.release.state import StateError
@@ -160,8 +165,122 @@ def test_lost_and_half_written_files_are_found(ledger):
     with pytest.raises(StateError, match="key is missing"):
         Ledger(ledger.directory)
     key.write_bytes(content[::-1])
-    with pytest.raises(StateError, match="does not hold"):
+    with pytest.raises(StateError, match="do not belong together"):
         Ledger(ledger.directory).balance("income")
+
+
+def delete_entries(ledger):
+    edit(ledger, "DELETE FROM entries").close()
+
+
+def lose_tail(ledger):
+    """The last entries of the chain, and what its note said of them; the secret of the release stays."""
+    note = ledger.directory / "heads.json"
+    known = json.loads(note.read_text())
+    delete_entries(ledger)
+    note.write_text(json.dumps({"heads": {}, "signature": known["signature"]}))
+
+
+def lose_note_and_entries(ledger):
+    delete_entries(ledger)
+    (ledger.directory / "heads.json").unlink()
+
+
+def lose_note_by_an_older_form(ledger):
+    """A note without a signature, as an older program wrote it, that knows of nothing."""
+    delete_entries(ledger)
+    (ledger.directory / "heads.json").write_text("{}")
+
+
+def lose_everything(ledger):
+    ledger.close()
+    shutil.rmtree(ledger.directory)
+
+
+def lose_all_but_the_key(ledger):
+    ledger.close()
+    for name in ("ledger.sqlite", "heads.json"):
+        (ledger.directory / name).unlink()
+
+
+@pytest.mark.parametrize(
+    "lose",
+    [lose_tail, lose_note_and_entries, lose_note_by_an_older_form, lose_everything, lose_all_but_the_key],
+)
+@pytest.mark.parametrize("kept", ["releases", "secrets"])
+def test_a_loss_is_found_where_all_witnesses_in_the_ledger_are_gone(ledger, lose, kept):
+    """Releases that are kept beside the ledger, and secrets within it, have an entry each."""
+    ledger.reserve("income", "r", 4.0, DETAILS)
+    ledger.commit("income", "r", {})
+    if kept == "releases":
+        (ledger.directory.parent / "releases" / "r").mkdir(parents=True)
+    elif lose is lose_everything:
+        pytest.skip("nothing is left that could tell")
+    lose(ledger)
+    with pytest.raises(StateError, match=r"Restore|restored"):
+        Ledger(ledger.directory).verify()
+    with pytest.raises(StateError, match=r"Restore|restored"):
+        again = Ledger(ledger.directory)
+        again.reserve("income", "new", 1.0, details("1"), limit=NewLimit(100.0, "r", "w"))
+
+
+def test_a_ledger_of_an_older_program_is_read_and_its_note_is_signed_with_the_next_entry(ledger):
+    ledger.reserve("income", "r", 4.0, DETAILS)
+    note = ledger.directory / "heads.json"
+    note.write_text(json.dumps(json.loads(note.read_text())["heads"]))
+    ledger.commit("income", "r", {})
+    assert ledger.verify() == {"income": 3}
+    assert set(json.loads(note.read_text())) == {"heads", "signature"}
+
+
+def test_a_read_only_ledger_is_shown(ledger, monkeypatch):
+    """Nothing is opened for writing: a read-only disk, and a backup, are read."""
+    ledger.reserve("income", "r", 4.0, DETAILS)
+    ledger.close()
+    before = {path: path.stat().st_mtime_ns for path in (ledger.directory, *ledger.directory.iterdir())}
+    opened = os.open
+
+    def read_only(path, flags, *more, **named):
+        if flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
+            raise OSError(errno.EROFS, "read-only")
+        return opened(path, flags, *more, **named)
+
+    monkeypatch.setattr(os, "open", read_only)
+    monkeypatch.setenv("SYNTH_STATE_DIR", str(ledger.directory.parent))
+    assert main(["ledger", "show", "income"]) == 0
+    assert main(["ledger", "verify"]) == 0
+    assert before == {path: path.stat().st_mtime_ns for path in before}
+    with pytest.raises(StateError):
+        Ledger(ledger.directory)
+
+
+def test_an_empty_state_directory_is_an_empty_ledger(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("SYNTH_STATE_DIR", str(tmp_path))
+    assert main(["ledger", "show"]) == 0
+    assert "empty" in capsys.readouterr().out
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_limit_that_came_with_a_release_goes_with_it(tmp_path):
+    """A refused release, or a look at the gate, fixes neither a limit nor what it counts, nor ties the table."""
+    ledger = Ledger(tmp_path / "ledger")
+    with pytest.raises(InputError, match="limit of the series pay is reached"):
+        ledger.reserve("pay", "r", 4.0, DETAILS | {"rho": 2.0}, limit=NewLimit(1.0, "r", "w", Count(1e-6)))
+    assert ledger.series() == []
+    ledger.reserve("pay", "r", 4.0, DETAILS, limit=NewLimit(20.0, "r", "w"))
+    assert ledger.balance("pay").limit == 20.0
+    ledger.cancel("pay", "r", {"because": "a look at the gate only"})
+    assert ledger.balance("pay").limit is None
+    with pytest.raises(InputError, match="has no limit yet"):
+        ledger.reserve("pay", "r", 4.0, DETAILS)
+    other = ledger.reserve("other", "q", 4.0, DETAILS, limit=NewLimit(5.0, "r", "w"))  # of the same table
+    assert other.state == "reserved"
+    ledger.cancel("other", "q", {})
+    ledger.reserve("pay", "r", 4.0, DETAILS, limit=NewLimit(9.0, "r", "w"))
+    ledger.commit("pay", "r", {})
+    balance = ledger.balance("pay")
+    assert (balance.limit, balance.spent, balance.count.delta) == (9.0, 4.0, None)
+    assert ledger.place("pay", "r").limit == 9.0
 
 
 def test_an_older_copy_of_the_database_alone_is_found(ledger):

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.anchor import read_anchor_values
 from synth_core.analysis.mechanism_weights import weights_of
 from synth_core.analysis.settings import make_settings
 from synth_core.cli.data import load_reference
@@ -43,6 +44,48 @@ def tuned(store, mechanism, example="lognormal", rows=200, seed=1, **more):
 def frozen_on(plan, content, table, store):
     settings = plan.settings.model_copy(update={"risk_reference": "plan"})
     return Analysis(table, settings, store, reference=load_map(plan, content))
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "words"),
+    [
+        (("target_epsilon",), "5", "a number, and not a text"),
+        (("safety",), True, "a number, and not true or false"),
+        (("shuffle",), 1, "true or false, and not a number"),
+        (("settings", "epsilon"), "5", "a number, and not a text"),
+        (("settings", "chains"), True, "a number, and not true or false"),
+        (("settings", "range", 0), "0.4", "a number, and not a text"),
+        (("tuned_on", "rows"), "200", "a number, and not a text"),
+        (("columns", 0, "whole"), "no", "true or false, and not a text"),
+    ],
+)
+def test_a_plan_takes_no_value_of_another_kind(store, place, value, words):
+    analysis, result = tuned(store, "censored")
+    values = json.loads(make_plan(analysis, result, DECISION)[0].canonical())
+    held = values
+    for name in place[:-1]:
+        held = held[name]
+    held[place[-1]] = value
+    with pytest.raises(InputError, match=rf"{'.'.join(map(str, place))}: must be {words}"):
+        parse_plan(json.dumps(values).encode())
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"beta": ["3.5"], "sigma": 0.8}',
+        '{"beta": [3.5], "sigma": "0.8"}',
+        '{"beta": [true], "sigma": 0.8}',
+        '{"beta": [3.5], "sigma": true}',
+        '{"beta": [3.5], "sigma": 0.8, "sigma": 0.9}',
+        '{"beta": [3.5], "sigma": null}',
+        '{"beta": 3.5, "sigma": Infinity}',
+    ],
+)
+def test_declared_values_are_numbers_each_once(tmp_path, content):
+    (tmp_path / "values.json").write_text(content)
+    with pytest.raises(InputError, match="not a JSON object of numbers, each name once"):
+        read_anchor_values(tmp_path / "values.json")
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,8 @@
 import errno
 import os
 import stat
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -92,9 +94,9 @@ def test_what_cannot_be_computed_again_is_synced_and_the_cache_is_not(tmp_path, 
     assert synced == durable * 2  # the map before the plan that names it
     synced.clear()
     heads = Heads(tmp_path)
-    heads.open_key(False)
-    heads.write("s", 1, "head")
-    assert synced == durable * 2
+    key = heads.open_key(False)
+    heads.write("s", 1, "head", key)
+    assert synced == durable * 3  # the note, the key, the note again
     synced.clear()
     write_directory(tmp_path / "release", {"a": b"1", "b": b"2"})
     assert synced == [*durable * 2, "directory"]
@@ -118,7 +120,22 @@ def test_a_full_disk_under_a_release_is_told_in_words(tmp_path, monkeypatch):
 
 
 def test_what_a_killed_process_left_beside_an_archive_goes_with_the_next_write(tmp_path):
-    (tmp_path / ".a.zip.1x2y.tmp").touch()
-    (tmp_path / ".b.zip.1x2y.tmp").touch()
+    """But what another publisher is writing now stays: both write the same file, each whole."""
+    long_ago = time.time() - 2 * files.ABANDONED_SECONDS
+    living = f".a.zip.{os.getppid()}-x.tmp"
+    for name in (".a.zip.999999999-x.tmp", ".a.zip.1x2y.tmp", ".b.zip.1x2y.tmp", living, ".a.zip.3x4y.tmp"):
+        (tmp_path / name).touch()
+        if "1x2y" in name:  # by a process of another machine, perhaps
+            os.utime(tmp_path / name, (long_ago, long_ago))
     write_file(tmp_path / "a.zip", b"1")
-    assert names(tmp_path) == [".b.zip.1x2y.tmp", "a.zip"]
+    assert set(names(tmp_path)) == {living, ".a.zip.3x4y.tmp", ".b.zip.1x2y.tmp", "a.zip"}
+
+
+def test_publishers_at_once_write_the_same_archive(tmp_path):
+    """Twenty of them, each many times: none takes another's unfinished file away."""
+    content = bytes(200_000)
+    with ThreadPoolExecutor(20) as pool:
+        for done in [pool.submit(write_file, tmp_path / "a.zip", content) for _ in range(200)]:
+            done.result()
+    assert (tmp_path / "a.zip").read_bytes() == content
+    assert names(tmp_path) == ["a.zip"]

@@ -30,6 +30,8 @@ class DiscretisedTables:
         Of each column.
     labels : tuple of tuple of str
         What each code of a column stands for.
+    n_public : int
+        How many columns are public: the first of them.
     """
 
     names: tuple[str, ...]
@@ -37,6 +39,7 @@ class DiscretisedTables:
     synthetic: Codes
     n_codes: tuple[int, ...]
     labels: tuple[tuple[str, ...], ...] = ()
+    n_public: int = 0
 
 
 def coded(
@@ -66,7 +69,7 @@ def coded(
     mine, theirs = (np.column_stack([pair[i] for pair in pairs]) for i in (0, 1))
     n_codes = tuple(int(max(a.max(), b.max())) + 1 for a, b, _ in pairs)
     labels = tuple((*known, MISSING)[:n] for n, (_, _, known) in zip(n_codes, pairs, strict=True))
-    return DiscretisedTables(tuple(names), mine, theirs, n_codes, labels)
+    return DiscretisedTables(tuple(names), mine, theirs, n_codes, labels, len(names) - len(blocks))
 
 
 def _both(

@@ -46,8 +46,9 @@ class Measures:
     sample_share : float
         The share of the records whose random sample scores the same.
     pmse, pmse_ratio : float
-        Mean squared error of the propensity score, and over its expectation for a synthetic table drawn from the
-        distribution of the confidential one (Snoke et al. 2018). A draw of the parameters adds about 1: 2 is good.
+        Mean squared error of the propensity score, and over its expectation where the sensitive columns are drawn from
+        their distribution in the confidential table given the predictors (Snoke et al. 2018). A draw of the parameters
+        adds about 1: 2 is good for independent values, 1 for even ones.
     association : float
         Mean over pairs of columns of the absolute difference of Cramér's V.
     worst_association : float
@@ -66,7 +67,7 @@ class Measures:
 
 def measure(tables: DiscretisedTables, seed: int) -> Measures:
     """All measures of a pair of tables; `seed` draws marginals and samples where there are too many."""
-    sets = marginals(len(tables.names), seed)
+    sets = marginals(len(tables.names), seed, n_public=tables.n_public)
     score = k_marginal_score(tables.confidential, tables.synthetic, tables.n_codes, sets)
     pmse, ratio = propensity(tables)
     worst, mean, pair = association_difference(tables)
@@ -86,9 +87,24 @@ def average(measures: Sequence[Measures]) -> Measures:
     )
 
 
-def marginals(n_columns: int, seed: int, k: int = K) -> list[tuple[int, ...]]:
-    """Sets of k columns: all of them, or so many drawn at random."""
-    every = list(itertools.combinations(range(n_columns), min(k, n_columns)))
+def marginals(n_columns: int, seed: int, k: int = K, n_public: int = 0) -> list[tuple[int, ...]]:
+    """Sets of k columns with a sensitive one: all of them, or so many drawn at random.
+
+    Parameters
+    ----------
+    n_public : int
+        How many columns are public, the first of them: they are kept, so sets of them alone agree without any merit.
+
+    Examples
+    --------
+    >>> marginals(4, seed=1, k=2, n_public=3)
+    [(0, 3), (1, 3), (2, 3)]
+    """
+    every = [
+        columns
+        for columns in itertools.combinations(range(n_columns), min(k, n_columns))
+        if columns[-1] >= n_public
+    ]
     if len(every) <= MARGINALS:
         return every
     return [every[i] for i in np.random.default_rng([seed, 71]).choice(len(every), MARGINALS, replace=False)]
@@ -157,26 +173,35 @@ def equal_sample(tables: DiscretisedTables, sets: list[tuple[int, ...]], score: 
 
 
 def propensity(tables: DiscretisedTables) -> tuple[float, float]:
-    """pMSE, and its ratio to what a synthetic table from the confidential table's distribution has on average.
+    """pMSE, and its ratio to what it is on average where the sensitive columns are drawn anew given the predictors.
 
     A logistic regression tells the two tables apart by their codes; with c the share of synthetic rows among N, pMSE
-    is the mean of (p - c)^2, and (k - 1) (1 - c)^2 c / N is expected, k the number of its coefficients. Another
-    sample of the population has twice that at c = 1/2: the confidential table varies too.
+    is the mean of (p - c)^2. To first order it is U' (D' D)^-1 U / N, D the design and U = D' (s - c) with s = 1 for
+    synthetic rows. Given the predictors of both tables, their part of U is fixed, and k (1 - c)^2 c / N is expected
+    beside it, k the number of coefficients of sensitive columns: exactly where the shares of codes are sums of terms
+    of single predictors, else a little less. Where both have the same predictors their part is 0. Another sample
+    of the population has twice that at c = 1/2: the confidential table varies too.
     """
     both = np.vstack([tables.confidential, tables.synthetic])
     synthetic = np.repeat([0.0, 1.0], [len(tables.confidential), len(tables.synthetic)])
-    columns = [np.ones(len(both))]
-    for column in both.T:
-        columns += [(column == code).astype(float) for code in np.unique(column)[1:]]
+    columns, sensitive = [np.ones(len(both))], [False]
+    for place, column in enumerate(both.T):
+        own = [(column == code).astype(float) for code in np.unique(column)[1:]]
+        columns += own
+        sensitive += [place >= tables.n_public] * len(own)
     design = np.column_stack(columns)
     pivots = np.abs(np.diag(np.linalg.qr(design, mode="r")))
-    design = design[:, pivots > 1e-8 * np.sqrt(len(design))]
+    there = pivots > 1e-8 * np.sqrt(len(design))
+    design, of_sensitive = design[:, there], np.array(sensitive)[there]
     share, n = synthetic.mean(), len(both)
     coefficients, _ = penalised_estimate(design, np.ones(n), synthetic, "logit", SLOPE_SCALE)
     score = scipy.special.expit(design @ coefficients)
     pmse = float(((score - share) ** 2).mean())
-    expected = (design.shape[1] - 1) * (1 - share) ** 2 * share / n
-    return pmse, float(pmse / expected)
+    public = design[:, ~of_sensitive]
+    given = public.T @ (synthetic - share)
+    fixed = float(given @ np.linalg.solve(public.T @ public, given)) / n
+    expected = fixed + int(of_sensitive.sum()) * (1 - share) ** 2 * share / n
+    return pmse, pmse / expected if expected > 0 else float("nan")
 
 
 def association_difference(tables: DiscretisedTables) -> tuple[float, float, tuple[str, str]]:

@@ -17,6 +17,7 @@ from synth_core.engine import process_limits
 from synth_core.engine.stan_data import write_data
 from synth_core.errors import FitError
 from synth_core.models.own import sandbox
+from synth_core.system.scratch import working_directory
 
 Array = NDArray[np.float64]
 Draws = Mapping[str, Array]
@@ -78,7 +79,7 @@ def generate(
         With the reason if the process ended early.
     """
     executable = sandbox.executable(program)
-    scratch = Path(tempfile.mkdtemp(prefix="synth-quantities-"))  # 0700; deleted below
+    scratch = working_directory("synth-quantities", Path(tempfile.gettempdir()))
     try:
         _write_draws(draws, wanted, seed, scratch / "draws")
         write_data(data, scratch / "data.json")

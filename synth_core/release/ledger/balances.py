@@ -14,7 +14,8 @@ GENESIS = "0" * 64
 class Entry:
     """One line of the ledger. `kind` is limit, reserve, raise, commit, refuse or cancel.
 
-    `epsilon` is what the line adds to the sum: m * epsilon when reserved, negative when cancelled.
+    `epsilon` is what the line adds to the sum: m * epsilon when reserved, negative when cancelled. A limit that came
+    with the first release of its series names that release, and goes with it if it is cancelled.
     """
 
     series: str
@@ -22,9 +23,19 @@ class Entry:
     kind: str
     time: str
     epsilon: float
-    release: str  # id of the release, "" for a limit
+    release: str  # id of the release, "" for a limit that was set by itself
     details: dict[str, Any]
     hash: str
+
+
+@dataclass(frozen=True)
+class NewLimit:
+    """A limit that comes with the first release of a series, and what it counts."""
+
+    limit: float
+    reason: str
+    who: str
+    count: Count | None = None
 
 
 @dataclass(frozen=True)
@@ -37,6 +48,7 @@ class Reservation:
     epsilon: float  # charged so far
     state: str  # reserved, committed, refused or cancelled
     commit: dict[str, Any]  # what was written, if committed
+    warnings: tuple[str, ...] = ()  # of what was charged elsewhere
 
 
 @dataclass(frozen=True)
@@ -72,12 +84,11 @@ class Place:
 
 def balance_of(series: str, entries: list[Entry]) -> Balance:
     """What a series adds up to by sequential composition, as ε and as ρ."""
-    limit, strict, rhos = None, 0.0, dict[str, float | None]()
+    strict, rhos = 0.0, dict[str, float | None]()
     states: dict[str, str] = {}
     sums: dict[str, float] = {}
     for entry in entries:
         if entry.kind == "limit":
-            limit = float(entry.details["limit"])
             continue
         sums[entry.release] = sums.get(entry.release, 0.0) + entry.epsilon
         strict += entry.epsilon if entry.details.get("strict") else 0.0
@@ -88,7 +99,7 @@ def balance_of(series: str, entries: list[Entry]) -> Balance:
     committed = sum(e for r, e in sums.items() if states[r] in ("commit", "refuse"))
     return Balance(
         series,
-        limit,
+        next((float(entry.details["limit"]) for entry in reversed(limits_of(entries))), None),
         committed,
         max(0.0, sum(sums.values()) - committed),
         strict,
@@ -99,9 +110,19 @@ def balance_of(series: str, entries: list[Entry]) -> Balance:
     )
 
 
+def limits_of(entries: list[Entry]) -> list[Entry]:
+    """The limits that were set, without those that came with a release that was given back afterwards."""
+    given_back = {e.release: e.number for e in entries if e.kind == "cancel"}
+    return [
+        e
+        for e in entries
+        if e.kind == "limit" and not (e.release and given_back.get(e.release, 0) > e.number)
+    ]
+
+
 def count_of(entries: list[Entry]) -> Count:
     """How the limit of a series counts: as its first limit said, for good."""
-    first = next((e for e in entries if e.kind == "limit"), None)
+    first = next(iter(limits_of(entries)), None)
     return SUM if first is None else Count(first.details.get("delta"))
 
 
@@ -119,8 +140,9 @@ def next_number(entries: list[Entry]) -> int:
 def place_of(release: str, entries: list[Entry]) -> Place:
     """Where a release stood when it was last reserved."""
     number, total, limit, place = 0, 0.0, 0.0, Place(0, 0.0, 0.0)
+    standing = {e.number for e in limits_of(entries)}
     for i, entry in enumerate(entries):
-        if entry.kind == "limit":
+        if entry.number in standing:
             limit = float(entry.details["limit"])
         total += entry.epsilon
         if entry.release == release and entry.kind in ("reserve", "raise"):

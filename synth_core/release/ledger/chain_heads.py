@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hmac
 import json
 import secrets
+from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from synth_core.release.state import StateError
 from synth_core.system import files
@@ -14,7 +15,7 @@ from synth_core.system import files
 class Heads:
     """The key of the chains and their newest hashes, in two files of mode 0600.
 
-    The database is made before the key, so a key without a database means that one was lost.
+    The database is made before the note of heads and that before the key: a key without either means that one was lost.
 
     Raises
     ------
@@ -32,41 +33,75 @@ class Heads:
         if known and not (directory / "ledger.sqlite").exists():
             raise StateError("The ledger's database is missing. Restore the state directory from a backup.")
 
-    def open_key(self, has_entries: bool) -> bytes:
-        """The key of the chains, made with the first ledger of a directory, under the database's write lock."""
+    def open_key(self, in_use: bool) -> bytes:
+        """The key of the chains, made with the first ledger of a directory, under the database's write lock.
+
+        Parameters
+        ----------
+        in_use : bool
+            Whether there is anything of an earlier ledger: entries, secrets, or releases that it charged.
+        """
         if not self._key_file.exists():
-            if has_entries or self._file.exists():
-                raise StateError("The ledger's key is missing. Restore the state directory from a backup.")
-            files.write_whole(self._key_file, secrets.token_bytes(32), durable=True)
+            if in_use:
+                raise StateError(
+                    "The ledger's key is missing, or the ledger as a whole, and what it charged is there. Restore the "
+                    "state directory from a backup."
+                )
+            key = secrets.token_bytes(32)
+            self._save({}, key)  # before the key: so whatever has a key has had a note
+            files.write_whole(self._key_file, key, durable=True)
+        return self.read_key()
+
+    def read_key(self) -> bytes:
+        """The key of the chains, where there is one; raises StateError."""
+        if not self._key_file.exists():
+            raise StateError("The ledger's key is missing. Restore the state directory from a backup.")
         key = self._key_file.read_bytes()
         if len(key) != 32:
             raise StateError("The ledger's key is damaged. Restore the state directory from a backup.")
+        self._load(key)
         return key
 
-    def read(self, series: str) -> tuple[int, str]:
+    def read(self, series: str, key: bytes) -> tuple[int, str]:
         """Number of entries and newest hash of a series; (0, "") if it is new."""
-        number, head = self._load().get(series, (0, ""))
-        return int(number), str(head)
+        return self._load(key).get(series, (0, ""))
 
-    def names(self) -> list[str]:
+    def names(self, key: bytes) -> list[str]:
         """All series that ever had an entry."""
-        return list(self._load())
+        return list(self._load(key))
 
-    def write(self, series: str, number: int, head: str) -> None:
+    def write(self, series: str, number: int, head: str, key: bytes) -> None:
         """Note the newest hash, under the database's write lock; raises StateError if it cannot be written."""
-        heads = self._load() | {series: [number, head]}
+        self._save(self._load(key) | {series: (number, head)}, key)
+
+    def _save(self, heads: dict[str, tuple[int, str]], key: bytes) -> None:
+        content = {"heads": heads, "signature": _signature(heads, key)}
         try:
-            files.write_whole(self._file, json.dumps(heads), durable=True)
+            files.write_whole(self._file, json.dumps(content), durable=True)
         except OSError as error:
             raise StateError(files.explain(error, "The ledger's file of heads")) from None
 
-    def _load(self) -> dict[str, Any]:
+    def _load(self, key: bytes) -> dict[str, tuple[int, str]]:
         try:
-            heads = json.loads(self._file.read_text())
-            return {str(k): (int(n), str(h)) for k, (n, h) in heads.items()}
+            found = json.loads(self._file.read_text())
+            signed = isinstance(found.get("heads"), dict)  # an older program's note has no signature
+            heads = {str(k): (int(n), str(h)) for k, (n, h) in (found["heads"] if signed else found).items()}
+            genuine = not signed or hmac.compare_digest(str(found["signature"]), _signature(heads, key))
         except FileNotFoundError:
-            return {}
-        except (OSError, ValueError, AttributeError, TypeError):
+            raise StateError(
+                "The ledger's file of heads is missing. Restore the state directory from a backup."
+            ) from None
+        except (OSError, ValueError, AttributeError, TypeError, KeyError):
             raise StateError(
                 "The ledger's file of heads is damaged. Restore the state directory from a backup."
             ) from None
+        if not genuine:
+            raise StateError(
+                "The ledger's key and its file of heads do not belong together: one of them was changed. Restore the "
+                "state directory from a backup."
+            )
+        return heads
+
+
+def _signature(heads: dict[str, tuple[int, str]], key: bytes) -> str:
+    return hmac.new(key, json.dumps(heads, sort_keys=True).encode(), sha256).hexdigest()

@@ -3,8 +3,10 @@
 One chain of entries a series (a table over its periods). Each entry carries the keyed hash
 (HMAC-SHA256, with a key of mode 0600 beside the database) of itself and of the one before, and
 a second file holds the newest hash of every series, so that an edited, removed or half-written
-entry is found. What it cannot find is database, key and heads restored together from an older
-backup: compare with the head that the last internal report names.
+entry is found. Every release that is kept beside it, and every secret, must have its entry: so a ledger
+that is gone, or has lost the end of a chain with its note, is found too. What it cannot find is
+the whole state directory restored from an older backup: compare with the head that the last
+internal report names.
 
 A release is charged once: reserve (the charge and a secret seed, before anything is drawn), then
 the data set, then commit. A repeat finds its reservation, and with it the same seed.
@@ -15,25 +17,40 @@ from __future__ import annotations
 import hmac
 import json
 import secrets
+from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.mechanisms.composition import Count
 from synth_core.release.ledger.balances import (
     GENESIS,
     Balance,
     Entry,
+    NewLimit,
     Place,
     Reservation,
     balance_of,
+    limits_of,
     next_number,
     place_of,
 )
 from synth_core.release.ledger.chain_heads import Heads
+from synth_core.release.ledger.column_marks import MarkedColumn, marked
+from synth_core.release.ledger.elsewhere import Columns, check_elsewhere
 from synth_core.release.ledger.limit_room import check_count, check_room
-from synth_core.release.state import StateError, open_database, private_directory, read, transaction
+from synth_core.release.state import (
+    StateError,
+    open_database,
+    private_directory,
+    read,
+    read_database,
+    reading,
+    state_root,
+    transaction,
+)
 from synth_core.system import clock
 
 _SCHEMA = """
@@ -58,8 +75,53 @@ class Ledger:
         self._heads = Heads(self.directory)
         self._db = open_database(self.directory / "ledger.sqlite", _SCHEMA)
         with transaction(self._db):
-            some = self._db.execute("SELECT 1 FROM entries LIMIT 1").fetchone()
-            self._key = self._heads.open_key(some is not None)
+            some = self._db.execute("SELECT 1 FROM entries UNION SELECT 1 FROM secrets LIMIT 1").fetchone()
+            self._key = self._heads.open_key(some is not None or bool(self._kept()))
+
+    @staticmethod
+    def to_read(directory: Path | None = None) -> Ledger | None:
+        """The ledger for reading alone, which needs no place to write; None where there is none yet.
+
+        Raises
+        ------
+        StateError
+            If it is lost or damaged.
+        """
+        found = Ledger.__new__(Ledger)
+        found.directory = directory or state_root() / "ledger"
+        if not found.directory.is_dir():
+            found._check_known(set())
+            return None
+        found._heads = Heads(found.directory)
+        if not (found.directory / "ledger.sqlite").exists():
+            found._check_known(set())
+            return None
+        found._db = read_database(found.directory / "ledger.sqlite")
+        found._key = found._heads.read_key()
+        return found
+
+    def _kept(self) -> set[str]:
+        """Ids of the releases that are kept beside the ledger."""
+        releases = self.directory.parent / "releases"
+        return (
+            {path.name for path in releases.iterdir() if path.name[:1] != "."} if releases.is_dir() else set()
+        )
+
+    def _check_known(self, known: set[str]) -> None:
+        """Refuse to go on where a kept release, or one that has a secret, has no entry; raises StateError."""
+        unknown = self._kept() - known
+        if hasattr(self, "_db"):
+            unknown |= {str(row["id"]) for row in read(self._db, "SELECT id FROM secrets")} - known
+        if unknown:
+            raise StateError(
+                f"The ledger does not know {len(unknown):,} of the releases that are kept beside it: entries were "
+                f"lost, and with them what was charged. Nothing is released until it is restored from a backup of the "
+                f"whole state directory."
+            )
+
+    def marked(self, table: Table, names: Iterable[str]) -> tuple[MarkedColumn, ...]:
+        """Columns as this ledger remembers them."""
+        return marked(table, names, self._key)
 
     def close(self) -> None:
         self._db.close()
@@ -86,7 +148,7 @@ class Ledger:
             body = json.loads(row["body"])
             entries.append(Entry(series, expected, hash=genuine, **body))
             before = genuine
-        number, head = self._heads.read(series)
+        number, head = self._heads.read(series, self._key)
         lost = number > len(entries) or len(entries) - number > self._heads.MAX_LAG
         if lost or (number and entries[number - 1].hash != head):
             raise StateError(
@@ -95,12 +157,14 @@ class Ledger:
         return entries
 
     def verify(self) -> dict[str, int]:
-        """Check every chain and the database itself; entries by series. Raises StateError."""
-        with transaction(self._db):
+        """Check every chain, the database itself and the releases beside it; entries by series. Raises StateError."""
+        with reading(self._db):
             if self._db.execute("PRAGMA integrity_check").fetchone()[0] != "ok":
                 raise StateError("The ledger's database is damaged. Restore it from a backup.")
-            names = set(self.series()) | set(self._heads.names())
-            return {name: len(self.entries(name)) for name in sorted(names)}
+            names = set(self.series()) | set(self._heads.names(self._key))
+            found = {name: self.entries(name) for name in sorted(names)}
+            self._check_known({e.release for entries in found.values() for e in entries})
+            return {name: len(entries) for name, entries in found.items()}
 
     def balance(self, series: str) -> Balance:
         """The sum so far."""
@@ -128,6 +192,7 @@ class Ledger:
             sum(e.epsilon for e in mine),
             state,
             mine[-1].details if state == "committed" else {},
+            tuple([e for e in mine if e.kind == "reserve"][-1].details.get("warnings", ())),
         )
 
     def place(self, series: str, release: str) -> Place:
@@ -149,15 +214,19 @@ class Ledger:
         InputError
             If it shall count otherwise than the first limit did.
         """
-        details: dict[str, Any] = {"limit": limit, "reason": reason, "who": who}
         with transaction(self._db):
-            fixed = check_count(self.balance(series), count)
-            if fixed.delta is not None:
-                details["delta"] = fixed.delta
-            self._append(series, "limit", 0.0, "", details)
+            self._append_limit(series, "", NewLimit(limit, reason, who, count))
         self._note(series)
 
-    def reserve(self, series: str, release: str, epsilon: float, details: dict[str, Any]) -> Reservation:
+    def reserve(
+        self,
+        series: str,
+        release: str,
+        epsilon: float,
+        details: dict[str, Any],
+        columns: Columns = Columns(),
+        limit: NewLimit | None = None,
+    ) -> Reservation:
         """Charge a release before it is drawn, or find that it was charged already.
 
         Parameters
@@ -167,24 +236,38 @@ class Ledger:
         details : dict
             JSON values: data (the fingerprint), records (the same in no order of the rows; may be left out), plan, m,
             guarantee, strict, rho (of all data sets).
+        columns : Columns
+            Of the table, by `marked`: the sensitive ones are remembered, and known again.
+        limit : NewLimit, optional
+            Of a series that has none: set with the charge, and given back with it.
 
         Raises
         ------
         InputError
-            If the limit would be passed, none is set, it counts ρ and there is none, or the table was charged
-            under another series.
+            If the limit would be passed, none is set, it counts ρ and there is none, the table was charged
+            under another series, or a predictor is sensitive elsewhere.
         StateError
             If the ledger is damaged.
         """
         with transaction(self._db):
             known = self.reservation(series, release)
             if known is None or known.state == "cancelled":
+                every = {name: self.entries(name) for name in self.series()}
+                self._check_known({e.release for entries in every.values() for e in entries})
                 self._refuse_other_series(series, {details["data"], details.get("records")} - {None})
+                warnings = check_elsewhere(columns, series, release, every)
+                if limit is not None:
+                    self._append_limit(series, release, limit)
                 self._check_room(series, release, epsilon, details)
                 if known is None:
                     self._db.execute("INSERT INTO secrets VALUES (?, ?)", (release, new_secret()))
                 number = next_number(self.entries(series))
-                self._append(series, "reserve", epsilon, release, details | {"number": number})
+                more: dict[str, Any] = {"number": number}
+                if columns.sensitive:
+                    more["columns"] = [column.mark.as_json() for column in columns.sensitive]
+                if warnings:
+                    more["warnings"] = warnings
+                self._append(series, "reserve", epsilon, release, details | more)
                 known = self.reservation(series, release)
                 assert known is not None
         self._note(series)
@@ -226,6 +309,13 @@ class Ledger:
 
     # -- inside --------------------------------------------------------------------------------
 
+    def _append_limit(self, series: str, release: str, limit: NewLimit) -> None:
+        details: dict[str, Any] = {"limit": limit.limit, "reason": limit.reason, "who": limit.who}
+        fixed = check_count(self.balance(series), limit.count)
+        if fixed.delta is not None:
+            details["delta"] = fixed.delta
+        self._append(series, "limit", 0.0, release, details)
+
     def _open(self, series: str, release: str) -> Reservation:
         known = self.reservation(series, release)
         if known is None or known.state != "reserved":
@@ -233,12 +323,20 @@ class Ledger:
         return known
 
     def _check_room(self, series: str, release: str, epsilon: float, details: dict[str, Any]) -> None:
-        others = balance_of(series, [e for e in self.entries(series) if e.release != release])
+        entries = self.entries(series)
+        beside = [e for e in entries if e.kind != "limit" and e.release != release]
+        others = balance_of(series, limits_of(entries) + beside)
         check_room(others, epsilon, details.get("rho"), str(details.get("guarantee", "")))
 
     def _refuse_other_series(self, series: str, table: set[str]) -> None:
         for name in self.series():
-            known = ({e.details.get("data"), e.details.get("records")} for e in self.entries(name))
+            entries = self.entries(name)
+            last = {e.release: e.kind for e in entries}
+            known = (
+                {e.details.get("data"), e.details.get("records")}
+                for e in entries
+                if last[e.release] != "cancel"
+            )
             if name != series and any(table & each for each in known):
                 raise InputError(
                     f"This very table was released from under the series {name}: charge it there, so that its "
@@ -263,7 +361,7 @@ class Ledger:
         """Copy the newest hash to the second file; it may lag behind a commit, never lead."""
         with transaction(self._db):
             entries = self.entries(series)
-            self._heads.write(series, len(entries), entries[-1].hash)
+            self._heads.write(series, len(entries), entries[-1].hash, self._key)
 
 
 def new_secret() -> str:

@@ -117,12 +117,14 @@ class ReleaseRun:
             f"{balance.releases:,} release{'' if balance.releases == 1 else 's'} so far; with this one "
             f"{spent_words(balance)} of {balance.limit or 0:g} is spent or reserved; the chain holds"
         )
+        warnings = reserved.warnings
         self.checks = gate.examine(
             self.plan,
             self.plan.standing(request.table),
             self.source.fitted,
             self.synthetic,
             finding,
+            warnings,
             request.overrides,
             self.source.anchor,
         )

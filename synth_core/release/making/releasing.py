@@ -22,7 +22,8 @@ from synth_core.analysis.fits import Progress
 from synth_core.errors import DrawRefused, FitError, InputError
 from synth_core.mechanisms.composition import rho_of
 from synth_core.release.bounded_text import printable, slug
-from synth_core.release.ledger.balances import Reservation
+from synth_core.release.ledger.balances import NewLimit, Reservation
+from synth_core.release.ledger.elsewhere import Columns
 from synth_core.release.ledger.ledger import Ledger
 from synth_core.release.ledger.limit_room import check_count
 from synth_core.release.making.drawing import ReleaseRun, Request, working_directory
@@ -84,7 +85,7 @@ def _release(request: Request, frozen: Any, ledger: Ledger, progress: Progress) 
         return _repeat(request, frozen, ledger, known, progress)
     if known is not None and known.state == "refused":
         raise DrawRefused(_refused_before(known, request.label))
-    _agree_on_limit(request, ledger)
+    limit = _agreed_limit(request, ledger)
     guarantee = plan.standing(request.table).guarantee
     details = {
         "data": request.table.fingerprint_of(plan.outcomes),
@@ -99,7 +100,10 @@ def _release(request: Request, frozen: Any, ledger: Ledger, progress: Progress) 
     }
     progress("reserving the charge in the ledger", 0.0)
     charged = guarantee.charged(plan.datasets)
-    reserved = ledger.reserve(series, request.id, plan.target_epsilon * charged, details)
+    columns = Columns(
+        ledger.marked(request.table, plan.outcomes), ledger.marked(request.table, plan.settings.predictors)
+    )
+    reserved = ledger.reserve(series, request.id, plan.target_epsilon * charged, details, columns, limit)
     try:
         run = ReleaseRun(request, frozen, ledger, reserved, progress)
         checks = run.checks
@@ -164,21 +168,23 @@ def _outcome(
     return ReleaseOutcome(state, request.id, checks, ordered, number, known.epsilon, known.commit)
 
 
-def _agree_on_limit(request: Request, ledger: Ledger) -> None:
+def _agreed_limit(request: Request, ledger: Ledger) -> NewLimit | None:
+    """The limit that the first release of a series brings; raises InputError for another one than a series has."""
     wanted = request.limit if request.limit is not None else request.plan.limit
     balance = ledger.balance(request.name)
     if balance.limit is not None:
         check_count(balance, request.count)
     if wanted is None or wanted == balance.limit:
-        return
+        return None
     if balance.limit is None:
         count = request.count or request.plan.count
-        ledger.set_limit(request.name, wanted, "set with the first release", request.plan.decided_by, count)
-    elif request.limit is not None:
+        return NewLimit(wanted, "set with the first release", request.plan.decided_by, count)
+    if request.limit is not None:
         raise InputError(
             f"The series {request.name} has the limit ε = {balance.limit:g}; changing it to {wanted:g} is a decision "
             f"of its own, with a reason: see `ledger limit`."
         )
+    return None
 
 
 def _repeat(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import csv
-import glob
 import hashlib
 import io
 import os
+import re
 import shutil
 import zipfile
 from pathlib import Path
@@ -20,20 +20,25 @@ from synth_core.system import files
 
 # What a spreadsheet would run, and the full-width forms that some turn into it.
 _RUNS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠", "|", "%")
+_INSIDE = re.compile(rf"([;\t\r\n])(?=[\s'\ufeff]*[{re.escape(''.join(_RUNS))}])")
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # in archives: the same release gives the same bytes
 
 
 def neutral(cell: object) -> object:
-    """A text cell that no spreadsheet runs as a formula; anything else as it is.
+    """A text cell that no spreadsheet runs as a formula, wherever it cuts cells; anything else as it is.
+
+    Where decimals have a comma, a spreadsheet cuts a line at semicolons and takes quotes inside a cell as they stand.
 
     Examples
     --------
-    >>> neutral("=1+1"), neutral("plain"), neutral(-3)
-    ("'=1+1", 'plain', -3)
+    >>> neutral("=1+1"), neutral("plain"), neutral(-3), neutral("a;=1+1")
+    ("'=1+1", 'plain', -3, "a;'=1+1")
     """
-    if isinstance(cell, str) and cell.lstrip(" '\ufeff\u00a0").startswith(_RUNS):
-        return "'" + cell
-    return cell
+    if not isinstance(cell, str):
+        return cell
+    text = cell.lstrip(" '\ufeff\u00a0")
+    safe = cell[: len(cell) - len(text)] + text[:1] + _INSIDE.sub(r"\1'", text[1:])
+    return "'" + safe if text.startswith(_RUNS) else safe
 
 
 def csv_bytes(frame: pd.DataFrame, written: pd.DataFrame | None = None) -> bytes:
@@ -164,8 +169,7 @@ def write_file(target: Path, content: bytes) -> None:
     """Write one file of mode 0600 that appears whole or not at all; raises FitError."""
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        for left in target.parent.glob(f".{glob.escape(target.name)}.*.tmp"):  # by a killed process
-            left.unlink(missing_ok=True)
+        files.remove_abandoned(target)
         files.write_whole(target, content, durable=True)
     except OSError as error:
         raise FitError(files.explain(error, f"{target.name} in {target.parent}")) from None

@@ -107,6 +107,7 @@ def examine(
     fitted: Fitted,
     synthetic: Synthetic,
     ledger_finding: str,
+    ledger_warnings: tuple[str, ...],
     overrides: dict[str, str],
     anchor: str = "",
 ) -> list[GateCheck]:
@@ -116,6 +117,8 @@ def examine(
     ----------
     ledger_finding : str
         What the ledger said when it reserved the charge.
+    ledger_warnings : tuple of str
+        Of columns and records that were charged elsewhere.
     overrides : dict
         Check to reason; applied where the check failed.
     anchor : str
@@ -123,7 +126,12 @@ def examine(
     """
     checks = [
         GateCheck(
-            "ledger", "Budget and ledger", PASS, ledger_finding, "The ledger holds and the limit allows it."
+            "ledger",
+            "Budget and ledger",
+            WARN if ledger_warnings else PASS,
+            "; ".join([ledger_finding, *(warning.removesuffix(".") for warning in ledger_warnings)]),
+            "The ledger holds and the limit allows it.",
+            "Charge tables of the same people under one series." if ledger_warnings else "",
         ),
         _convergence(fitted),
         _target(plan, fitted.result),

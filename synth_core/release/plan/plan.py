@@ -32,9 +32,12 @@ from synth_core.release.bounded_text import (
     parse_document,
     read_limited,
 )
+from synth_core.release.ledger.column_marks import ColumnMark, MarkedColumn, marked, marked_records
+from synth_core.release.ledger.elsewhere import SOME_RECORDS
 from synth_core.release.plan.planned_block import PlannedBlock
 from synth_core.system import limits
 
+NO_SECRET = b"of a table that is called public"
 FORMAT: Final = "synth-core-plan"
 # Settings that a plan must not hold. `earlier` would make a confidential column a predictor that nothing is paid for.
 UNPLANNED = frozenset({"seed", "risk_reference", "match_epsilon", "earlier"})
@@ -96,7 +99,8 @@ _LATER: Any = Field(default=None, exclude_if=lambda value: value is None)
 class Tuning(_Closed):
     """The table that the plan was tuned on, and what was measured there.
 
-    `utility` maps measures to numbers; it is confidential unless the table is public or simulated.
+    `utility` maps measures to numbers; it is confidential unless the table is public or simulated. Of such a table
+    `marks` know the sensitive columns and the records again, in no order: hashes with a key that is no secret.
     """
 
     kind: TuningKind
@@ -104,6 +108,7 @@ class Tuning(_Closed):
     rows: Annotated[int, Field(ge=1)]
     fingerprint: Fingerprint
     records: Fingerprint | None = _LATER  # in no order of the rows
+    marks: tuple[ColumnMark, ...] = Field(default=(), max_length=500, exclude_if=lambda value: not value)
     epsilon: Annotated[float, Field(ge=0)]
     utility: dict[ShortWords, float] = Field(default_factory=dict, max_length=50)
 
@@ -277,17 +282,29 @@ class Plan(_Closed):
     def standing(self, table: Table) -> ReleaseTerms:
         """What a release of this table promises, and what may be told of the tuning.
 
-        A table that its owner calls public and then releases under an epsilon is not public. Nor may the risk map
-        come from it, whatever the settings were tuned on.
+        A table that its owner calls public and then releases under an epsilon is not public, nor is one with some of
+        its records. Nor may the risk map come from it, whatever the settings were tuned on.
         """
         names = tuple(column.name for column in self.columns)
         own = {table.fingerprint_of(names), table.fingerprint_of_records(names)}
         seen_before = {self.tuned_on.fingerprint, self.tuned_on.records}
         if self.frozen is not None:
             seen_before.add(self.frozen.records)
-        kind: TuningKind = "confidential" if own & seen_before else self.tuned_on.kind
+        kind: TuningKind = (
+            "confidential" if own & seen_before or self._shares_records(table) else self.tuned_on.kind
+        )
         seen = kind == "confidential" and self.strict
         return ReleaseTerms(kind, self.guarantee.given_less(SETTINGS_SEEN) if seen else self.guarantee)
+
+    def _shares_records(self, table: Table) -> bool:
+        """Whether a table holds records of the tuning table, which was called public or simulated."""
+        if not self.tuned_on.marks:
+            return False
+        own = tuning_marks(table, tuple(self.outcomes), tuple(column.name for column in self.columns))
+        return any(
+            mine.shared_with(known) >= SOME_RECORDS
+            for mine, known in zip(own, self.tuned_on.marks, strict=False)
+        )
 
     @property
     def warning(self) -> str:
@@ -304,6 +321,11 @@ class Plan(_Closed):
     def digest(self) -> str:
         """sha256 of the canonical JSON."""
         return hashlib.sha256(self.canonical().encode()).hexdigest()
+
+
+def tuning_marks(table: Table, outcomes: tuple[str, ...], names: tuple[str, ...]) -> tuple[MarkedColumn, ...]:
+    """Marks of the sensitive columns, and of whole records, of a table that its owner calls public."""
+    return *marked(table, outcomes, NO_SECRET), marked_records(table, names, NO_SECRET)
 
 
 NO_RHO = (

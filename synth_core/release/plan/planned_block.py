@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
 
 from synth_core.analysis.records.blocks import Block
+from synth_core.analysis.settings import Settings
 from synth_core.release.bounded_text import Seen
+
+
+def _type_of(name: str) -> TypeAdapter[Any]:
+    """The type of a setting."""
+    kind: Any = Settings.model_fields[name].annotation
+    return TypeAdapter(kind)
 
 
 class PlannedBlock(BaseModel):
@@ -30,6 +38,16 @@ class PlannedBlock(BaseModel):
     def _tuples(cls, value: dict[str, Any]) -> dict[str, Any]:
         return {name: tuple(each) if isinstance(each, list) else each for name, each in value.items()}
 
+    @field_validator("options")
+    @classmethod
+    def _of_their_types(cls, value: dict[str, Any]) -> dict[str, Any]:
+        for name in value.keys() & Settings.model_fields.keys():
+            try:
+                _type_of(name).validate_json(json.dumps(value[name]), strict=True)
+            except ValidationError as error:
+                raise ValueError(f"{name}: {error.errors()[0]['msg']}") from None
+        return value
+
     @property
     def block(self) -> Block:
         """This block as an analysis takes it."""
@@ -42,7 +60,10 @@ class PlannedBlock(BaseModel):
         return {
             "name": block.name,
             "model": block.model,
-            "options": block.options,
+            "options": {  # an option of the command line is text
+                name: _type_of(name).validate_python(value) if name in Settings.model_fields else value
+                for name, value in block.options.items()
+            },
             "may_be_missing": block.missing is not None,
             "earlier_scale": block.earlier_scale,
             "share": block.share,

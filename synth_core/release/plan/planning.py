@@ -26,11 +26,14 @@ from synth_core.release.plan.frozen_map import freeze, pack, store_map, to_bytes
 from synth_core.release.plan.plan import (
     FORMAT,
     OF_BLOCKS,
+    OPEN,
+    TUNED_ON,
     UNPLANNED,
     ColumnSchema,
     Plan,
     needs_map,
     of_blocks,
+    tuning_marks,
 )
 from synth_core.release.plan.planned_block import PlannedBlock
 from synth_core.release.plan.schema import schema_of
@@ -203,6 +206,13 @@ def _values(
 ) -> dict[str, Any]:
     """What every plan holds of the decision, the table and the settings."""
     names = tuple(column.name for column in columns)
+    outcomes = tuple(column.name for column in columns if column.role == "outcome")
+    if decision.tuned_on in OPEN and table.confidential:
+        raise InputError(
+            f"{table.name} was loaded as a confidential table, so it is not {TUNED_ON[decision.tuned_on]}, and the "
+            f"public report will not hold how close the settings came on it. Call it historical, or say that everybody "
+            f"may have it (--public)."
+        )
     return {
         "format": FORMAT,
         "version": 1,
@@ -216,6 +226,9 @@ def _values(
             "rows": table.rows,
             "fingerprint": table.fingerprint_of(names),
             "records": table.fingerprint_of_records(names),
+            "marks": []
+            if decision.tuned_on not in OPEN
+            else [asdict(m.mark) for m in tuning_marks(table, outcomes, names)],
         },
         "missing": markers_of(table.missing, names, table.frame.columns),
         "codebook": table.codebook_of(names).model_dump() if table.codebook.columns else None,

@@ -81,6 +81,65 @@ def test_ratio_is_1_on_average_for_tables_of_one_distribution():
         assert stats.kstest(np.array(found) * 10 / expected, stats.chi2(10).cdf).pvalue > 1e-3
 
 
+@pytest.mark.parametrize("kept", [True, False])
+def test_ratio_is_1_given_the_predictors_where_only_sensitive_columns_are_drawn(kept):
+    """Chi-squared with the 3 coefficients of sensitive columns, over 3, whichever rows' predictors the synthetic have.
+
+    From the confidential table's own shares given the predictor: 1; from the population's: 2, that table varies too.
+    """
+    rng, n, runs = np.random.default_rng(9), 600, 150
+    shares = np.array([[0.5, 0.3, 0.2], [0.2, 0.5, 0.3], [0.1, 0.3, 0.6]])
+    found = {"own": [], "population": []}
+    for _ in range(runs):
+        z = rng.integers(0, 3, n)
+        first, second = ((rng.random(n)[:, None] > shares[z].cumsum(axis=1)).sum(axis=1) for _ in range(2))
+        mine = np.column_stack([z, z % 2, first, np.minimum(second, 1)])
+        rows = np.arange(n) if kept else rng.choice(n, n)
+        for who, x in (
+            ("own", [rng.choice(np.flatnonzero(z == level)) for level in z[rows]]),
+            ("population", None),
+        ):
+            if x is None:
+                drawn = [
+                    (rng.random(n)[:, None] > shares[z[rows]].cumsum(axis=1)).sum(axis=1) for _ in range(2)
+                ]
+                sensitive = np.column_stack([drawn[0], np.minimum(drawn[1], 1)])
+            else:
+                sensitive = mine[x][:, 2:]
+            theirs = np.column_stack([mine[rows][:, :2], sensitive])
+            tables = DiscretisedTables(("z", "odd", "a", "b"), mine, theirs, (3, 2, 3, 2), n_public=2)
+            found[who].append(measures.propensity(tables)[1])
+    for who, expected in (("own", 1.0), ("population", 2.0)):
+        ratios = np.array(found[who])
+        if kept:
+            assert stats.kstest(3 * ratios / expected, stats.chi2(3).cdf).pvalue > 1e-3
+            assert ratios.mean() == pytest.approx(expected, abs=4 * expected * np.sqrt(2 / 3 / runs))
+        elif who == "own":  # the part of the predictors is in both
+            assert ratios.mean() == pytest.approx(1, abs=4 * np.sqrt(2 / 3 / runs))
+
+
+def test_sets_of_public_columns_do_not_count():
+    """Five public columns and a sensitive one that is wrong in every row: nothing is right about it."""
+    rng = np.random.default_rng(4)
+    public = rng.integers(0, 3, (200, 5))
+    tables = DiscretisedTables(
+        tuple("vwxyzs"),
+        np.column_stack([public, np.zeros(200, dtype=int)]),
+        np.column_stack([public, np.ones(200, dtype=int)]),
+        (3, 3, 3, 3, 3, 2),
+        n_public=5,
+    )
+    assert measures.measure(tables, 1).k_marginal == 0
+    assert len(measures.marginals(6, 1, n_public=5)) == 10
+
+
+def test_a_table_that_is_coded_knows_its_public_columns(rng):
+    frame = pd.DataFrame({"a": ["x", "y"] * 5, "b": ["u", "v"] * 5, "s": ["f", "m"] * 5})
+    blocks = [Block("s", "categorical", {"categories": ("f", "m")})]
+    records = whole_records(Table("t", frame), blocks, ("a", "b"))
+    assert coded(records, blocks, frame[["s"]], ("a", "b")).n_public == 2
+
+
 def test_ratio_grows_where_tables_differ(rng):
     t = tables(rng)
     shifted = DiscretisedTables(t.names, t.confidential, np.zeros_like(t.synthetic), t.n_codes)
