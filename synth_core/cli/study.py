@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from synth_core.analysis.settings import Settings, make_settings
 from synth_core.cli.data import READING, add_reading, load_data, options_of
@@ -19,13 +19,18 @@ from synth_core.experiments.studies.run_study import ConsoleProgress, run_study
 from synth_core.experiments.studies.study import SAMPLER, Study, check_study
 from synth_core.replication.named_studies import NAMED_STUDIES, build
 
-LIKE = "like"
+if TYPE_CHECKING:
+    from synth_core.analysis.analysis import Analysis
+
+LIKE, COVERAGE = "like", "coverage"
 OF_RIVALS = ("block", "share", "rival", "edges", "budget")
 MECHANISMS = ("unweighted", "weighted", "weighted_e", "censored")
 SWEPT = ("epsilon", "scale")  # each of their values is studied
 # A study has one seed for everything, weights from the simulated database itself, and one synthetic data set of it.
 NOT_LIKE = {"seed", "risk_reference", "match_epsilon", "datasets", "anchor", "anchor_values", "earlier"}
 LIKE_SETTINGS = tuple(name for name in Settings.model_fields if name not in NOT_LIKE)
+OF_COVERAGE = ("anchor", "datasets")  # beside those of `like`
+ANCHORS = ("pilot", "counts")  # made of each database
 DEFAULT_LIKE = 100
 MAX_POINTS = 10_000
 
@@ -36,8 +41,8 @@ def add(commands: Any) -> None:
         "study", help="Monte Carlo studies: the papers', ours, or databases like yours"
     )
     one = study.add_argument
-    one("name", metavar="NAME", help=f"{', '.join(NAMED_STUDIES)}; or like, or rivals, with a table")
-    one("table", metavar="DATA", nargs="?", help="for like and rivals: a file, or example:NAME")
+    one("name", metavar="NAME", help=f"{', '.join(NAMED_STUDIES)}; or like, coverage or rivals, with a table")
+    one("table", metavar="DATA", nargs="?", help="for like, coverage and rivals: a file, or example:NAME")
     one("--replicates", type=int, metavar="R", help="simulated databases (default: the study's own)")
     one("--seed", type=int, default=1)
     one("--data", metavar="PATH", help="the file that a study of the papers' own data needs")
@@ -52,9 +57,9 @@ def add(commands: Any) -> None:
 
 def _add_like(study: argparse.ArgumentParser) -> None:
     group = study.add_argument_group(
-        "like, and rivals: what is run on DATA, or on databases simulated from a fit to it"
+        "like, coverage, and rivals: what is run on DATA, or on databases simulated from a fit to it"
     )
-    add_settings(group, LIKE_SETTINGS, several=SWEPT)
+    add_settings(group, (*LIKE_SETTINGS, *OF_COVERAGE), several=SWEPT)
     add_reading(group)
     group.add_argument("--mechanism", nargs="+", metavar="NAME", help=f"default: {' '.join(MECHANISMS)}")
     group.add_argument(
@@ -89,7 +94,7 @@ def _run(args: argparse.Namespace) -> int:
         raise InputError(
             f"--replicates must be at least 1 (given: {args.replicates}); without any there is nothing to report."
         )
-    study, compare = _like(args) if args.name == LIKE else _named(args)
+    study, compare = _like(args) if args.name in (LIKE, COVERAGE) else _named(args)
     replicates = args.replicates or study.replicates
     check_study(study, replicates, args.seed)
     if args.baseline is not None:
@@ -110,7 +115,7 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _named(args: argparse.Namespace) -> tuple[Study, Any]:
-    options = (*LIKE_SETTINGS, "mechanism", "rows")
+    options = (*LIKE_SETTINGS, *OF_COVERAGE, "mechanism", "rows")
     given = [option_name(name) for name in options if getattr(args, name) is not None]
     given += [option_name(name) for name in READING if getattr(args, name)]
     if args.table is not None:
@@ -129,7 +134,12 @@ def _like(args: argparse.Namespace) -> tuple[Study, Any]:
     from synth_core.system.cache import results_cache
 
     if args.table is None:
-        raise InputError("Which table? study like FILE --outcome COLUMN, or study like example:NAME")
+        raise InputError(
+            f"Which table? study {args.name} FILE --outcome COLUMN, or study {args.name} example:NAME"
+        )
+    given = [option_name(name) for name in OF_COVERAGE if getattr(args, name) is not None]
+    if args.name == LIKE and given:
+        raise InputError(f"{', '.join(given)} belongs to: study coverage DATA.")
     settings = settings_from(args, args.table, leave_out=SWEPT)
     table = load_data(args.table, options=options_of(args), missing=args.missing)
     epsilons, scales = args.epsilon or [settings.epsilon], args.scale or [settings.scale]
@@ -142,7 +152,26 @@ def _like(args: argparse.Namespace) -> tuple[Study, Any]:
     analysis = Analysis(table, settings, results_cache())
     rows, replicates = args.rows or [], args.replicates or DEFAULT_LIKE
     sampler = {name: value for name in SAMPLER if (value := getattr(args, name)) is not None}
+    if args.name == COVERAGE:
+        return _coverage(analysis, mechanisms, epsilons, rows, replicates, sampler)
     study = study_like(analysis, mechanisms, epsilons, scales, rows, replicates, sampler)
     check_study(study, replicates, args.seed)  # before the table's own fits are made
     local = local_bounds(analysis, study)
     return study, lambda outcome: compare_like(outcome, local)
+
+
+def _coverage(
+    analysis: Analysis,
+    mechanisms: list[str],
+    epsilons: list[float],
+    rows: list[int],
+    replicates: int,
+    sampler: dict[str, int],
+) -> tuple[Study, Any]:
+    """Whether intervals hold; each database makes its own anchor."""
+    from synth_core.experiments.studies.coverage import compare_coverage, study_coverage
+
+    if analysis.settings.anchor not in ANCHORS:
+        raise InputError(f"study coverage takes the anchors {' and '.join(ANCHORS)}, made of each database.")
+    study, truth = study_coverage(analysis, mechanisms, epsilons, rows, replicates, sampler)
+    return study, lambda outcome: compare_coverage(outcome, truth)

@@ -50,7 +50,7 @@ def test_mechanisms_are_added_sorted_explained_and_inspected(new_page):
     assert page.locator(".board td.delta").all_inner_texts()[5] == "–"
     assert page.locator(".board td.rank1").count() >= 4
     page.locator(".board .badge").nth(3).click()
-    page.get_by_text("No table and no record can exceed ε").wait_for()
+    page.get_by_text("For an exact draw no table and no record exceeds ε").wait_for()
     expect(page.get_by_text("What an intruder believes").nth(3)).to_be_visible()
     page.get_by_role("button", name="ECDF maximum").click()
     values = [float(v) for v in page.locator(".board td.ecdf_max").all_inner_texts()]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from synth_core.mechanisms.censoring import Censoring
-from synth_core.mechanisms.guarantees import SUPPORT, Guarantee, bounded_range_rho
+from synth_core.mechanisms.guarantees import EMPTIED, SUPPORT, Guarantee, bounded_range_rho
 from synth_core.mechanisms.likelihoods.base import Likelihood, NamedPoint
 
 _LIMITS = (
-    SUPPORT + "It covers one record's value withheld; one replaced costs at most 2ε. Settings chosen by "
+    EMPTIED + "It covers one record's value withheld; one replaced costs at most 2ε. Settings chosen by "
     "looking at results on confidential data are themselves data-dependent."
 )
 
@@ -20,7 +20,8 @@ CENSORED = Likelihood(
         "censored",
         "ε-DP",
         2,
-        "No table and no record can exceed ε: every term of the likelihood is clamped to ±ε/2.",
+        "For an exact draw no table and no record exceeds ε: every term of the likelihood is clamped to ±ε/2. "
+        + SUPPORT,
         _LIMITS,
         rho=bounded_range_rho,
     ),
@@ -28,7 +29,8 @@ CENSORED = Likelihood(
         "censored_weighted",
         "ε-DP",
         2,
-        "No table and no record can exceed ε: every weighted term of the likelihood is clamped to ±ε/2.",
+        "For an exact draw no table and no record exceeds ε: every weighted term of the likelihood is clamped to ±ε/2. "
+        + SUPPORT,
         _LIMITS,
         rho=bounded_range_rho,
     ),

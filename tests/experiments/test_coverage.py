@@ -1,0 +1,113 @@
+"""Whether intervals hold: estimates against simulation, rules by hand, a study whose answer is known."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from synth_core.analysis import combining
+from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.settings import make_settings
+from synth_core.data.table import Table
+from synth_core.experiments.studies.coverage import (
+    columns_of,
+    compare_coverage,
+    estimates_of,
+    population,
+    study_coverage,
+)
+from synth_core.experiments.studies.run_study import run_study
+from synth_core.system.backend import open_backend
+from synth_core.system.cache import MemoryCache
+
+
+def test_estimates_and_their_variances_against_simulation():
+    """400 tables: the mean of each variance is that of the estimates, within the error of a variance (4 of them)."""
+    rng, n = np.random.default_rng(1), 500
+    found = []
+    for _ in range(400):
+        z = rng.normal(size=n)
+        x = 2 + 0.5 * z + (0.5 + 0.3 * np.abs(z)) * rng.normal(size=n)
+        found.append(estimates_of(x, z[:, None], 2.0))
+    for name in ("mean", "share", "q90", "slope0"):
+        q, u = (np.array([each[name][i] for each in found]) for i in (0, 1))
+        # A percentile's own variance is of few order statistics: half as much again is allowed for it.
+        assert u.mean() / q.var() == pytest.approx(1, abs=(6 if name == "q90" else 4) * np.sqrt(2 / 400))
+    assert np.mean([each["slope0"][0] for each in found]) == pytest.approx(0.5, abs=0.01)
+
+
+def test_rules_by_hand():
+    q, u = np.array([1.0, 3.0, 2.0]), np.array([0.5, 0.7, 0.6])
+    expected = {
+        "u": 0.6,
+        "u + b/m": 0.6 + 1 / 3,
+        "u + b": 1.6,
+        "u (1 + 2/m)": 0.6 * 5 / 3,
+        "pseudo posterior": 1.2,
+    }
+    assert {name: pytest.approx(rule(q, u, 2.0)) for name, rule in combining.RULES.items()} == expected
+    assert combining.partially_synthetic(q[:1], u[:1]) == 0.5  # of one data set b is unknown
+
+
+def test_the_pseudo_factor_against_a_normal_mean():
+    """A mean under weights: posterior N(weighted mean, 1 / sum a), values N(theta, 1): an exact variance."""
+    rng, n, m, runs = np.random.default_rng(2), 200, 2, 4000
+    a = rng.uniform(0.2, 1.0, n)
+    errors = []
+    for _ in range(runs):
+        x = rng.normal(size=n)
+        theta = (a @ x) / a.sum() + rng.normal(size=m) / np.sqrt(a.sum())
+        errors.append((theta + rng.normal(size=m) / np.sqrt(n)).mean())
+    ratio = np.var(errors) / (combining.pseudo_factor(a, m) / n)
+    assert ratio == pytest.approx(1, abs=4 * np.sqrt(2 / runs))
+    even = np.var(np.array(errors)) - 1 / (n * m)
+    assert even / (combining.pseudo_factor(a, m, even=True) / n) == pytest.approx(1, abs=0.15)
+    assert combining.pseudo_factor(np.zeros(3), 1) == np.inf
+
+
+def test_columns_of_a_regression():
+    frame = pd.DataFrame({"age": [1.0, 2.0, 3.0], "sex": ["f", "m", "f"], "code": [1, 2, 3]})
+    assert columns_of(frame, ("code",)).tolist() == [[1, 0, 0, 0], [2, 1, 1, 0], [3, 0, 0, 1]]
+
+
+def people(n=300):
+    rng = np.random.default_rng(3)
+    z = rng.normal(size=n)
+    return Table("people", pd.DataFrame({"z": z, "pay": np.exp(2 + 0.3 * z + 0.5 * rng.normal(size=n))}))
+
+
+@pytest.fixture(scope="module")
+def analysis():
+    settings = make_settings(outcome="pay", predictors=("z",), model="lognormal", seed=1, guess=(7.0, 0.6))
+    return Analysis(people(), settings, MemoryCache())
+
+
+@pytest.mark.stan
+def test_databases_are_independent_records_of_one_population(analysis):
+    """The truth is that of the draw: lognormal's mean by its closed form, given the predictors."""
+    design, truth = population(analysis, 5)
+    draw = {name: values[5] for name, values in analysis.fits.unweighted()[0].draws.items()}
+    mean = np.exp(analysis.model.records.design @ draw["beta"] + draw["sigma"] ** 2 / 2).mean()
+    assert truth.mean == pytest.approx(mean, rel=0.01)
+    made = design.simulate(np.random.default_rng(1), 900)
+    assert len(made) == 900 and made["pay"].nunique() == 900  # who is drawn twice is two people
+    assert made["z"].nunique() < 300
+
+
+@pytest.mark.stan
+@pytest.mark.slow
+def test_confidential_intervals_hold_and_unweighted_ones_by_their_rule(analysis):
+    """R = 60: a share of 0.95 has an error of 0.028. Raab's rule holds for a posterior draw, and u alone does not."""
+    study, truth = study_coverage(analysis, ["unweighted"], [1.0], [], 60)
+    with open_backend(0, lambda: None) as backend:
+        outcome = run_study(study, 60, 1, backend, MemoryCache())
+    rows = {row.quantity: row.ours for row in compare_coverage(outcome, truth)}
+    assert float(rows["Mean: confidential table"]) > 0.95 - 3 * 0.028
+    said = rows["Regression coefficients: Unweighted"]
+    covered = {
+        part.rsplit(" ", 1)[0]: float(part.rsplit(" ", 1)[1]) for part in said.split(";")[0].split(", ")
+    }
+    assert covered["u"] < 0.85  # 0.74 is expected: intervals of half-width 1.96 / sqrt(3)
+    assert stats.norm.cdf(1.96 / np.sqrt(3)) * 2 - 1 == pytest.approx(covered["u"], abs=0.17)
+    assert covered["u (1 + 2/m)"] > 0.95 - 3 * 0.028
+    assert covered["pseudo posterior"] == covered["u (1 + 2/m)"]
