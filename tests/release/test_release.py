@@ -88,6 +88,9 @@ def test_a_release_from_plan_to_bundle(request_, state, tmp_path):
         "synthetic_1.csv",
         "synthetic_1.parquet",
         "dictionary.csv",
+        "codebook.json",
+        "metadata-sdmetrics.json",
+        "dictionary-nist.json",
         "report.html",
         "SHA256SUMS",
     }
@@ -210,7 +213,7 @@ def test_the_public_report_is_never_given_confidential_things():
 
 
 def test_synthetic_values_are_drawn_with_the_whole_secret(store):
-    """The chains have a seed of 31 bits; what is published must not depend on it alone."""
+    """Chains and values follow from the secret of the release, and not from the seed of its settings."""
     table = load_example("lognormal", 100, 3)
     settings = make_settings(outcome="x", model="lognormal", **QUICK)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pandas as pd
 
 from synth_core.errors import FitError
+from synth_core.release.output.data_dictionary import dictionary_files
 from synth_core.release.output.dataset import Synthetic
 from synth_core.release.plan.plan import Plan
 from synth_core.system import files
@@ -120,7 +121,7 @@ def releasable_files(plan: Plan, synthetic: Synthetic) -> dict[str, bytes]:
         contents[f"synthetic_{j}.csv"] = csv_bytes(frame, written)
         contents[f"synthetic_{j}.parquet"] = parquet_bytes(frame)
     contents["dictionary.csv"] = dictionary_csv(plan)
-    return contents
+    return contents | dictionary_files(plan)
 
 
 def checksums(contents: dict[str, bytes]) -> bytes:

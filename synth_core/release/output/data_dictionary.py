@@ -1,0 +1,73 @@
+"""The data dictionary of a release, for people and for other tools: made of the plan alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from synth_core.data.codebook import Codebook, Entry, Kind
+from synth_core.data.missing import by_column
+from synth_core.release.plan.plan import ColumnSchema, Plan
+from synth_core.system.json_text import json_text
+
+
+def dictionary_files(plan: Plan) -> dict[str, bytes]:
+    """A codebook as this program reads it back, metadata of SDMetrics, and a dictionary as NIST's, by file name."""
+    codebook = released_codebook(plan)
+    return {
+        "codebook.json": codebook.to_json().encode(),
+        "metadata-sdmetrics.json": (json_text(sdmetrics_metadata(codebook, plan)) + "\n").encode(),
+        "dictionary-nist.json": (json_text(nist_dictionary(codebook)) + "\n").encode(),
+    }
+
+
+def released_codebook(plan: Plan) -> Codebook:
+    """What each released column is."""
+    marks = by_column(plan.missing, [column.name for column in plan.columns])
+    return Codebook(
+        columns=tuple(_entry(plan, column, tuple(marks.get(column.name, ()))) for column in plan.columns)
+    )
+
+
+def _entry(plan: Plan, column: ColumnSchema, marks: tuple[str, ...]) -> Entry:
+    settings = plan.outcomes.get(column.name)
+    declared = plan.codebook.get(column.name) if plan.codebook is not None else None
+    kind: Kind = "number" if column.kind == "number" else "category"
+    categories = tuple(str(level) for level in column.levels if str(level) not in marks)
+    if settings is not None and settings.outcome_categories is not None and settings.model == "ordered":
+        kind = "ordered"
+    return Entry(
+        column=column.name,
+        kind=kind,
+        categories=categories if kind != "number" else (),
+        labels=declared.labels if declared is not None and declared.categories == categories else (),
+        missing=marks,
+        unit="" if declared is None else declared.unit,
+        bounds=None if settings is None or kind != "number" else settings.bounds,
+        role="public" if settings is None else "",
+        note="kept as it is" if settings is None else "synthetic",
+    )
+
+
+def sdmetrics_metadata(codebook: Codebook, plan: Plan) -> dict[str, Any]:
+    """Metadata of one table as SDMetrics and SDV read it."""
+    whole = {column.name for column in plan.columns if column.whole and column.role == "predictor"}
+    columns: dict[str, dict[str, str]] = {}
+    for entry in codebook.columns:
+        if entry.kind == "number":
+            shown = "Int64" if entry.column in whole else "Float"
+            columns[entry.column] = {"sdtype": "numerical", "computer_representation": shown}
+        else:
+            columns[entry.column] = {"sdtype": "categorical"}
+    return {"METADATA_SPEC_VERSION": "SINGLE_TABLE_V1", "columns": columns}
+
+
+def nist_dictionary(codebook: Codebook) -> dict[str, Any]:
+    """A data dictionary as NIST's SDNist reads it: by column a description, and codes or a range."""
+    found: dict[str, Any] = {}
+    for entry in codebook.columns:
+        values: dict[str, Any] = {mark: "N/A" for mark in entry.missing}
+        values |= dict(zip(entry.categories, entry.labels or entry.categories, strict=True))
+        if entry.bounds is not None:
+            values |= {"min": entry.bounds[0], "max": entry.bounds[1]}
+        found[entry.column] = {"description": entry.note} | ({"values": values} if values else {})
+    return found

@@ -1,0 +1,74 @@
+"""What leaves is written as it came: codes, logical values, blanks, marks of missing values; a codebook beside it."""
+
+import io
+import json
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synth_core.cli import main
+from synth_core.data.codebook import parse_codebook
+from synth_core.data.readers import ReadOptions
+from synth_core.data.table import read_table
+
+pytestmark = pytest.mark.stan
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory):
+    """The releasable archive of a table with awkward cells: planned on one, applied to another."""
+    folder = tmp_path_factory.mktemp("written")
+    for name, seed in (("a", 1), ("b", 2)):
+        rng = np.random.default_rng(seed)
+        rows = [
+            f"{rng.choice(['01', '02', '13'])};{rng.choice(['TRUE', 'FALSE'])};{rng.choice(['1', '2', '3'])};"
+            f"{rng.choice(['0,5', '1,25', '-2,0'])};{rng.choice(['yes', 'no', 'N'])};{int(rng.lognormal(10, 0.5))}"
+            for _ in range(300)
+        ]
+        (folder / f"{name}.csv").write_text("\n".join(["fips;emp;reg;rate;work;pay", *rows, ""]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SYNTH_RESULTS_DIR", str(folder / "results"))
+        patch.setenv("SYNTH_STATE_DIR", str(folder / "state"))
+        plan = ["plan", str(folder / "a.csv"), "--mechanism", "censored", "--epsilon", "400",
+                "--tuned-on", "historical",
+                "--block", "work=categorical:categories=yes,no:missing=N",
+                "--block", "pay=lognormal:unit=20000", "--predictors", "fips", "emp", "reg", "rate",
+                "--categorical", "reg", "--draws", "500", "--warmup", "300", "--decimals", "-2",
+                "--series", "s", "--reason", "r", "--decided-by", "d", "--out", str(folder / "plan.json")]  # fmt: skip
+        assert main(plan) == 0
+        assert (
+            main(["apply", str(folder / "plan.json"), str(folder / "b.csv"), "--out", str(folder / "out")])
+            == 0
+        )
+    archive = zipfile.ZipFile(next((folder / "out").glob("*releasable.zip")))
+    contents = {name.rpartition("/")[2]: archive.read(name) for name in archive.namelist()}
+    return contents, (folder / "b.csv").read_text().splitlines()
+
+
+def test_public_columns_leave_byte_for_byte(released):
+    contents, lines = released
+    table = pd.read_csv(io.BytesIO(contents["synthetic_1.csv"]), dtype=str, keep_default_na=False)
+    came = pd.DataFrame([line.split(";") for line in lines[1:]], columns=lines[0].split(";"))
+    public = ["fips", "emp", "reg", "rate"]
+    assert sorted(map(tuple, table[public].to_numpy())) == sorted(map(tuple, came[public].to_numpy()))
+
+
+def test_marks_and_rounding_are_those_of_the_table_and_of_the_plan(released):
+    table = pd.read_csv(io.BytesIO(released[0]["synthetic_1.csv"]), dtype=str, keep_default_na=False)
+    assert set(table["work"]) <= {"yes", "no", "N"} and "N" in set(table["work"])
+    assert all(cell.endswith("00") and cell.isdigit() for cell in table["pay"] if cell != "0")
+
+
+def test_the_codebook_reads_the_release_back(released):
+    contents = released[0]
+    book = parse_codebook(contents["codebook.json"], "codebook.json")
+    table = read_table(contents["synthetic_1.csv"], "synthetic_1.csv", ReadOptions(codebook=book))
+    assert table.codebook.get("fips").categories == ("01", "02", "13")
+    assert set(table.frame["fips"]) == {"01", "02", "13"} and table.column("pay").kind == "number"
+    assert table.frame["work"].isna().any()
+    metadata = json.loads(contents["metadata-sdmetrics.json"])["columns"]
+    assert metadata["pay"]["sdtype"] == "numerical" and metadata["emp"]["sdtype"] == "categorical"
+    again = parse_codebook(contents["dictionary-nist.json"], "dictionary.json")
+    assert again.get("work").missing == ("N",) and set(again.get("work").categories) == {"yes", "no"}
