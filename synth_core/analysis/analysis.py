@@ -106,6 +106,7 @@ class Analysis:
             found = Fits(self.table, self.settings, self.cache, self.progress)
         else:
             found = self.prepared.under(self.settings, self.progress, self.cache)
+        found = replace(found, entropy=self.entropy)
         return (
             replace(found, tail_from=self.reference.tail_from)
             if isinstance(self.reference, RiskMap)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -40,6 +41,11 @@ def tells_nothing(text: str, share: float) -> None:
     """Progress that nobody watches."""
 
 
+def _secret_of(entropy: int, key: str) -> int:
+    """The secret of one fit, of 256 bits: a pilot's, a part's and a refit's tell nothing of each other."""
+    return int.from_bytes(hashlib.sha256(f"fit {key}".encode() + entropy.to_bytes(32)).digest())
+
+
 @dataclass(frozen=True)
 class ReadRecords:
     """Chosen columns of a table and the model of them, where they are at hand; None is read when asked for."""
@@ -66,6 +72,8 @@ class Fits:
         What an anchor is simulated on, if the design is sensitive too.
     contract_verified : bool
         Whether an own program kept its contract on the table that this one is simulated from.
+    entropy : int or None
+        A secret of a release, of 256 bits: every chain of every fit takes what it needs from it, and not from the seed.
     read : ReadRecords
         What other fits have read of the same table and columns already.
     """
@@ -79,6 +87,7 @@ class Fits:
     surrogate: Fits | None = None
     contract_verified: bool = False
     read: ReadRecords = ReadRecords()
+    entropy: int | None = None
 
     def under(self, settings: Settings, progress: Progress | None = None, cache: Cache | None = None) -> Fits:
         """Fits of this table under other settings; records of the same columns are not read again."""
@@ -148,7 +157,9 @@ class Fits:
         Of what Stan data are made of and not of the data themselves, which cost a mixture seconds.
         """
         model = self.model
+        secret = {} if self.entropy is None else {"secret": _secret_of(self.entropy, "its key")}
         return content_key(
+            **secret,
             kind="fit",
             model=model.name,
             options=asdict(model.options),
@@ -167,13 +178,17 @@ class Fits:
         model, weights, censoring = self.model.append_prior_records(*given)
         data = model.stan_data(weights, censoring)
         sampler = self.model.adapt_trajectories(sampler, *given, data)  # follows from what the key knows
+        if self.entropy is not None:
+            sampler = replace(sampler, secret=_secret_of(self.entropy, self.fit_key(*given)))
         return sample(
             model.executable(self.progress),
             data,
             model.parameters,
             sampler,
             lambda share: self.progress(text, share),
-            model.start(Refit(weights, sampler.chains, sampler.seed, previous, censoring, data)),
+            model.start(
+                Refit(weights, sampler.chains, sampler.secret or sampler.seed, previous, censoring, data)
+            ),
             model.restart_parameters,
             model.monitors,
         )

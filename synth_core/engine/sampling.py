@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import io
 import re
 import shutil
@@ -40,6 +41,7 @@ class Sampler:
     adapt_delta: float = 0.8
     metric: str = "diag_e"  # adapted in the warm-up; "unit_e" is not
     max_treedepth: int = 10  # a trajectory has at most 2^this - 1 leapfrog steps
+    secret: int | None = field(default=None, repr=False)  # of 256 bits, of a release: takes the seed's place
 
 
 @dataclass(frozen=True)
@@ -180,13 +182,20 @@ def sample(
         "parallel_chains": sampler.chains,
         "iter_warmup": sampler.warmup,
         "iter_sampling": sampler.draws,
-        "seed": sampler.seed,
+        "seed": sampler.seed if sampler.secret is None else 1,  # every user of the machine can read it
         "adapt_delta": sampler.adapt_delta,
         "metric": sampler.metric,
         "max_treedepth": sampler.max_treedepth,
         "refresh": max(1, (sampler.warmup + sampler.draws) // 20),
         **_started(start, sampler.chains),
     }
+    if sampler.secret is not None:
+        data = {**data, "synth_random_words": random_words(sampler.secret, sampler.chains)}
+        if Executable(exe_file=str(executable)).exe_info().get("SYNTH_RANDOM_WORDS") != "true":
+            raise FitError(
+                "The official CmdStan takes its seed from the command line, where other users of the machine can read "
+                "it: no release is drawn with it. Unset CMDSTAN: Stan is then assembled from the package registry."
+            )
     started = time.perf_counter()
     attempts = Attempts()
     while True:  # again with the same seed: the same draws
@@ -219,6 +228,18 @@ def sample(
                 raise FitError(stop_reason.explain(error, scratch)) from None
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
+
+
+def random_words(secret: int, chains: int) -> np.ndarray:
+    """State of the chains' generators, of shape (4 * chains,): 124 bits a chain, of SHA-256 of the secret.
+
+    They go to the sampler with the data, in a file of mode 0600 in a directory of mode 0700.
+    """
+    words = [
+        hashlib.sha256(f"chain {chain}".encode() + secret.to_bytes(32)).digest()[:16]
+        for chain in range(chains)
+    ]
+    return np.frombuffer(b"".join(words), dtype=">u4").astype(np.int64) & 0x7FFFFFFF
 
 
 def _scratch() -> Path:

@@ -109,7 +109,7 @@ def test_explanations_name_neighbour_cost_and_numbers(key):
 def test_beliefs_about_a_value_use_the_epsilon_of_replacing():
     text = " ".join(explain(guarantees()["censored"], 1.0, 2.0, 1, False, "current"))
     assert "50% at most 88.1% (can at most become)" in text  # e^2 / (1 + e^2)
-    assert "secret random seed" in text
+    assert "secret random numbers" in text
     local = " ".join(explain(guarantees()["asymptotic"], 1.0, 2.0, 1, True, "current"))
     assert "would on this table" in local
 

@@ -115,7 +115,7 @@ def test_data_sets_of_one_measurement_are_charged_once(once):
     text = " ".join(explain(guarantee, 1.0, 2.0, 5, False, "current"))
     assert "5 data sets cost what one costs" in text
     assert f"{math.exp(2):,.1f}" in text
-    assert "secret random seed" not in text
+    assert "secret random numbers" not in text
     assert suspicion(guarantee, 1.0, 2.0, 5) == suspicion(guarantee, 1.0, 2.0, 1)
     # A lesser promise of the same mechanism is charged the same, and about the same neighbours.
     assert point.guarantee("current", {"epsilon": 1.0}).charged(5) == 1

@@ -9,9 +9,9 @@ from synth_core.mechanisms.catalogue import Mechanism
 from synth_core.mechanisms.guarantees import DECLARED_SPAN, REPLACED, WITHHELD, Guarantee, belief_after
 
 SEED = (
-    "It holds for one draw made with a secret random seed, up to the sampler's distance from the exact "
-    "posterior: never publish the seed of a release. It has 31 bits a chain, so the promise is computational: it "
-    "holds against who cannot try them all."
+    "It holds for one exact draw of the posterior, made with secret random numbers. A chain only comes near it: at a "
+    "total variation TV from the exact posterior it is (ε, (1 + e^ε)·TV), and no diagnostic bounds TV. A release takes "
+    "its random numbers from a secret of its own (124 bits a chain); the seed of an exploration is not secret."
 )
 
 OWN_TESTED = (

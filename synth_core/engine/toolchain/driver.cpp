@@ -7,6 +7,29 @@
 // `new_model`, the function that stanc writes into each translated program.
 // An argument that is not in `grammar()` is refused: ignoring one would change results.
 
+// Stan's generator has 128 bits of state, and its `create_rng` fills 64 of them from two arguments that every user of
+// the machine can read. Words that come with the data, in a private file, fill all of it instead.
+#define STAN_SERVICES_UTIL_CREATE_RNG_HPP
+#include <boost/random/mixmax.hpp>
+#include <vector>
+namespace synth {
+inline std::vector<int>& random_words() {  // four of 31 bits, or none
+  static std::vector<int> words;
+  return words;
+}
+}  // namespace synth
+namespace stan {
+using rng_t = boost::random::mixmax;
+namespace services {
+namespace util {
+inline rng_t create_rng(unsigned int seed, unsigned int chain) {
+  const std::vector<int>& words = synth::random_words();
+  return words.empty() ? rng_t(0, 1, seed, chain) : rng_t(words[0], words[1], words[2], words[3]);
+}
+}  // namespace util
+}  // namespace services
+}  // namespace stan
+
 #include <stan/callbacks/interrupt.hpp>
 #include <stan/callbacks/stream_logger.hpp>
 #include <stan/callbacks/writer.hpp>
@@ -336,7 +359,7 @@ void write_header(std::ostream& out, const node& args, const std::string& model)
 int info() {
   std::cout << "stan_version_major = " << STAN_MAJOR << "\nstan_version_minor = " << STAN_MINOR
             << "\nstan_version_patch = " << STAN_PATCH
-            << "\nSTAN_THREADS=false\nSTAN_MPI=false\nSTAN_OPENCL=false"
+            << "\nSYNTH_RANDOM_WORDS=true\nSTAN_THREADS=false\nSTAN_MPI=false\nSTAN_OPENCL=false"
                "\nSTAN_NO_RANGE_CHECKS=false\nSTAN_CPP_OPTIMS=false\n";
   return stan::services::error_codes::OK;
 }
@@ -473,6 +496,11 @@ int sample(node& args) {
   }
 
   auto data = read_json(find(args, "data.file").value, "data");
+  if (data->contains_i("synth_random_words")) {
+    const std::vector<int> words = data->vals_i("synth_random_words");  // of one chain after another
+    if (words.size() < 4 * chain) throw input_error("there are not four random words for every chain");
+    synth::random_words().assign(words.begin() + 4 * (chain - 1), words.begin() + 4 * chain);
+  }
   auto init = read_json(init_file, "init");
   stan::model::model_base& model = new_model(*data, seed, &std::cout);
 
