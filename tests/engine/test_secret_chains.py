@@ -54,7 +54,10 @@ def test_no_argument_and_no_readable_file_of_a_sampler_holds_what_it_draws_with(
 
     def look(share):
         for child in psutil.Process().children(recursive=True):
-            line = child.cmdline()
+            try:
+                line = child.cmdline()
+            except psutil.Error:  # it has ended
+                continue
             lines.append(line)
             files = [Path(part.removeprefix("file=")) for part in line if part.startswith("file=")]
             for each in itertools.chain.from_iterable((f, f.parent) for f in files if f.exists()):
