@@ -191,7 +191,7 @@ def sample(
     }
     if sampler.secret is not None:
         data = {**data, "synth_random_words": random_words(sampler.secret, sampler.chains)}
-        if Executable(exe_file=str(executable)).exe_info().get("SYNTH_RANDOM_WORDS") != "true":
+        if Executable(exe_file=str(executable)).exe_info().get("STAN_RANDOM_WORDS") != "true":
             raise FitError(
                 "The official CmdStan takes its seed from the command line, where other users of the machine can read "
                 "it: no release is drawn with it. Unset CMDSTAN: Stan is then assembled from the package registry."

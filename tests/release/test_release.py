@@ -353,7 +353,7 @@ def test_the_histogram_is_released_once_with_one_noise(store, state):
 
 
 def test_several_data_sets_cost_several_times(store, state):
-    asked = planned(store, "censored", datasets=3, epsilon=6.0)
+    asked = planned(store, "censored", datasets=3, epsilon=6.0, draws=4000)
     outcome = release(asked)
     assert outcome.epsilon == 18.0
     files = read(outcome, "releas")

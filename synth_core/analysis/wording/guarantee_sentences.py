@@ -9,9 +9,13 @@ from synth_core.mechanisms.catalogue import Mechanism
 from synth_core.mechanisms.guarantees import DECLARED_SPAN, REPLACED, WITHHELD, Guarantee, belief_after
 
 SEED = (
-    "It holds for one exact draw of the posterior, made with secret random numbers. A chain only comes near it: at a "
-    "total variation TV from the exact posterior it is (ε, (1 + e^ε)·TV), and no diagnostic bounds TV. A release takes "
-    "its random numbers from a secret of its own (124 bits a chain); the seed of an exploration is not secret."
+    "It holds for one exact draw of the posterior, made with secret random numbers. A chain only comes near it, and "
+    "no diagnostic says how near. A release takes its random numbers from a secret of its own (124 bits a chain); the "
+    "seed of an exploration is not secret."
+)
+DISTANCE = (
+    "At a total variation TV of the chain's draw from the exact posterior, what holds is (ε, (1 + e^ε)·TV); R-hat "
+    "bounds no TV."
 )
 
 OWN_TESTED = (
@@ -154,5 +158,5 @@ def explain(  # noqa: PLR0913 # each is another part of what is said
         f"e^ε = {factor}, with the ε of replacing{held}. A belief of {beliefs} ({kind})."
     )
     if guarantee.secret_seed:
-        lines.append(SEED)
+        lines += [SEED, *([DISTANCE] if guarantee.strict else [])]
     return lines

@@ -359,7 +359,7 @@ void write_header(std::ostream& out, const node& args, const std::string& model)
 int info() {
   std::cout << "stan_version_major = " << STAN_MAJOR << "\nstan_version_minor = " << STAN_MINOR
             << "\nstan_version_patch = " << STAN_PATCH
-            << "\nSYNTH_RANDOM_WORDS=true\nSTAN_THREADS=false\nSTAN_MPI=false\nSTAN_OPENCL=false"
+            << "\nSTAN_RANDOM_WORDS=true\nSTAN_THREADS=false\nSTAN_MPI=false\nSTAN_OPENCL=false"
                "\nSTAN_NO_RANGE_CHECKS=false\nSTAN_CPP_OPTIMS=false\n";
   return stan::services::error_codes::OK;
 }

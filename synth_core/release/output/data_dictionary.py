@@ -35,9 +35,12 @@ def _entry(plan: Plan, column: ColumnSchema, marks: tuple[str, ...]) -> Entry:
     categories = tuple(str(level) for level in column.levels if str(level) not in marks)
     if settings is not None and settings.outcome_categories is not None and settings.model == "ordered":
         kind = "ordered"
+    kept = declared if settings is None else None  # synthetic numbers are written with a point
     return Entry(
         column=column.name,
         kind=kind,
+        decimal="." if kept is None else kept.decimal,
+        thousands="" if kept is None else kept.thousands,
         categories=categories if kind != "number" else (),
         labels=declared.labels if declared is not None and declared.categories == categories else (),
         missing=marks,
