@@ -2,6 +2,7 @@
 
 import io
 import json
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -106,7 +107,13 @@ def test_the_digest_is_of_what_is_declared():
 
 def statistical(kind, tmp_path, frame, **labels):
     path = tmp_path / f"t.{kind}"
-    {"sav": pyreadstat.write_sav, "dta": pyreadstat.write_dta}[kind](frame, str(path), **labels)
+    write = {
+        "sav": pyreadstat.write_sav,
+        "zsav": partial(pyreadstat.write_sav, compress=True),
+        "dta": pyreadstat.write_dta,
+        "xpt": pyreadstat.write_xport,
+    }
+    write[kind](frame, str(path), **labels)
     return path.read_bytes()
 
 
@@ -154,7 +161,7 @@ WORDS = st.text(st.characters(codec="utf-8", categories=("L", "N", "P")), min_si
         st.floats(-1e6, 1e6, allow_nan=False).map(lambda x: round(x, 3)), min_size=3, max_size=3
     ),
 )
-@pytest.mark.parametrize("kind", ["csv", "tsv", "xlsx", "parquet", "sav", "dta"])
+@pytest.mark.parametrize("kind", ["csv", "tsv", "xlsx", "parquet", "sav", "zsav", "dta", "xpt"])
 def test_what_a_codebook_declares_is_read_back_from_every_format(
     kind, texts, numbers, decimals, tmp_path_factory
 ):

@@ -36,7 +36,8 @@ def released(tmp_path_factory):
                 "--block", "work=categorical:categories=yes,no:missing=N",
                 "--block", "pay=lognormal:unit=20000", "--predictors", "fips", "emp", "reg", "rate",
                 "--categorical", "reg", "--draws", "2000", "--warmup", "800", "--decimals", "-2",
-                "--series", "s", "--limit", "1000", "--reason", "r", "--decided-by", "d", "--out", str(folder / "plan.json")]  # fmt: skip
+                "--series", "s", "--limit", "1000",
+                "--reason", "r", "--decided-by", "d", "--out", str(folder / "plan.json")]  # fmt: skip
         assert main(plan) == 0
         assert (
             main(["apply", str(folder / "plan.json"), str(folder / "b.csv"), "--out", str(folder / "out")])
