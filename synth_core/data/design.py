@@ -198,6 +198,13 @@ class DesignTransform:
         """
         if not predictors:
             return DesignTransform(("(intercept)",), {}, None, np.empty(0), np.empty(0))
+        wide = [name for name, known in levels.items() if len(known) > limits.MAX_LEVELS]
+        if wide or len(names) > limits.MAX_DESIGN_COLUMNS:  # before the work: it grows with their square
+            raise InputError(
+                f"The stored design has more than {limits.MAX_LEVELS} categories of '{wide[0]}'."
+                if wide
+                else f"The stored design has {len(names):,} columns; at most {limits.MAX_DESIGN_COLUMNS} can be used."
+            )
         frame = _safe_frame(_specimen(predictors, levels), levels)
         spec = _model_matrix(frame).model_spec
         if not len(spec.column_names) == len(names) == len(center) + 1 == len(scale) + 1:

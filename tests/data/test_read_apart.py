@@ -10,6 +10,7 @@ import time
 import zipfile
 
 import numpy as np
+import openpyxl
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -29,8 +30,6 @@ SHEET = "xl/worksheets/sheet1.xml"
 
 def workbook(rows):
     """An .xlsx of few bytes with a sheet of many rows."""
-    import openpyxl
-
     stream, out = io.BytesIO(), io.BytesIO()
     openpyxl.Workbook().save(stream)
     lines = b"".join(b'<row r="%d"><c r="A%d"><v>1</v></c></row>' % (i, i) for i in range(1, rows + 1))
@@ -196,3 +195,25 @@ def test_mixed_cells_are_text_and_missing_ones_stay():
     assert [c.missing for c in here.columns] == [1, 1, 1, 1, 4]
     assert there.fingerprint == here.fingerprint
     assert there.columns == here.columns
+
+
+def test_one_long_text_that_many_rows_share_is_refused_before_it_is_unfolded():
+    """2 kB of Parquet whose cells share one entry: unfolded it would be their number times its length."""
+    stream = io.BytesIO()
+    text = pa.array(["x" * 2_000_000]).dictionary_encode()
+    pq.write_table(pa.table({"t": text.take(pa.array([0] * 20)), "x": range(20)}), stream, compression="zstd")
+    assert len(stream.getvalue()) < 20_000
+    with pytest.raises(InputError, match=r"'t' of .* holds a cell of 2,000,000 characters"):
+        Reading(stream.getvalue(), "t.parquet").table()
+
+
+def test_a_cell_far_from_all_others_is_refused_before_the_sheet_is_opened():
+    """A reader fills all that lies between: 1.5 kB were 12 GB."""
+    book = openpyxl.Workbook()
+    book.active["A1"], book.active["XFD1048576"] = "a", 1
+    stream = io.BytesIO()
+    book.save(stream)
+    started = time.process_time()
+    with pytest.raises(InputError, match=r"row 1,048,576 and column 16,384.* too far apart"):
+        read_table(stream.getvalue(), "t.xlsx")
+    assert time.process_time() - started < 5
