@@ -127,7 +127,7 @@ def _header(text: str, delimiter: str) -> tuple[list[str], int]:
     ends = 0
     for row in reader:
         first, ends = first or row, ends or reader.line_num
-        title = sum(bool(cell.strip()) for cell in row) <= 1 and width > 2
+        title = sum(bool(cell.strip()) for cell in row) <= 1 and (width > 2 or len(row) < width)
         if not title or reader.line_num > SAMPLE_LINES:
             if len(row) != width or reader.line_num > SAMPLE_LINES:
                 break

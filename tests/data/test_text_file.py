@@ -31,6 +31,10 @@ def test_lines_above_the_header_are_left_out(above):
     check(above.encode() + text())
 
 
+def test_a_title_above_two_columns_is_left_out():
+    check(text("a,b", [f"{i},{i}" for i in range(1, 41)]).replace(b"a,b", b"Table 4\na,b", 1), ("a", "b"))
+
+
 def test_a_separator_line_says_the_delimiter():
     check(b"sep=|\n" + text().replace(b",", b"|"))
 

@@ -20,10 +20,13 @@ from synth_core.ui.state import session
 
 EXAMPLE, FILE = "Example", "Your file"
 DETECT = "detect"
-HOW = ("delimiter", "encoding", "decimal", "thousands")
+HOW: dict[str, tuple[str, dict[str, str]]] = {  # an option of reading: its label, and its values in words
+    "delimiter": ("Delimiter", DELIMITERS),
+    "encoding": ("Encoding", {name: name for name in ENCODINGS}),
+    "decimal": ("Decimal sign", {".": "point", ",": "comma"}),
+    "thousands": ("Sign of thousands", {",": "comma", ".": "point", " ": "space", "'": "apostrophe"}),
+}
 READ_ONCE = "file_read_once"  # whether the widgets have been used for a file
-DECIMALS = {".": "point", ",": "comma"}
-THOUSANDS = {",": "comma", ".": "point", " ": "space", "'": "apostrophe"}
 PARTS = {"All records": None, "First half": 1, "Second half": 2}
 
 
@@ -104,30 +107,16 @@ def choose_file() -> None:
             icon=":material/table:",
         )
     with st.expander("How to read a text file"):
-        a, b = st.columns(2)
-        c, d = st.columns(2)
-        a.selectbox(
-            "Delimiter",
-            [DETECT, *DELIMITERS],
-            format_func=lambda d: DELIMITERS.get(d, d),
-            key="file_delimiter",
-            on_change=_take_file,
-        )
-        b.selectbox("Encoding", [DETECT, *ENCODINGS], key="file_encoding", on_change=_take_file)
-        c.selectbox(
-            "Decimal sign",
-            [DETECT, *DECIMALS],
-            format_func=lambda d: DECIMALS.get(d, d),
-            key="file_decimal",
-            on_change=_take_file,
-        )
-        d.selectbox(
-            "Sign of thousands",
-            [DETECT, *THOUSANDS],
-            format_func=lambda d: THOUSANDS.get(d, d),
-            key="file_thousands",
-            on_change=_take_file,
-        )
+        places = [*st.columns(2), *st.columns(2)]
+        for place, (name, (label, known)) in zip(places, HOW.items(), strict=True):
+            shown = {DETECT: DETECT} | known
+            place.selectbox(
+                label,
+                list(shown),
+                format_func=shown.__getitem__,
+                key=f"file_{name}",
+                on_change=_take_file,
+            )
 
 
 def read_again(codebook: Codebook) -> None:
