@@ -73,12 +73,16 @@ class Diagnostics:
         """What R-hat may be: more than of one quantity where the largest of many is, though all chains agree.
 
         Of m half chains of h draws that agree and are worth n independent draws, R-hat^2 - 1 is about
-        m chi^2 / ((m - 1) n) - 1 / h, chi^2 of m - 1 degrees of freedom. At the usual 2 chains of 1,000 draws, worth
-        half their number, this is exceeded in one fit of a hundred.
+        m chi^2 / ((m - 1) n) - 1 / h, chi^2 of m - 1 degrees of freedom. What is allowed is exceeded in one fit of a
+        hundred by chains worth half their number of draws. More chains are asked for more; fewer than two, or than 1,000
+        draws a chain, are not allowed more.
         """
         from scipy.stats import chi2
 
-        beyond = 4 / 3 * chi2(3).isf(limits.FALSE_MARKS / self.quantities) / 1000 - 1 / 500
+        chains = max(self.chains, 2)
+        halves, draws = 2 * chains, max(self.draws / self.chains, 1000)
+        chance = chi2(halves - 1).isf(limits.FALSE_MARKS / self.quantities)
+        beyond = halves / (halves - 1) * chance / (chains * draws / 2) - 2 / draws
         return max(limits.MAX_RHAT, np.floor(1000 + 500 * beyond) / 1000)
 
     @property
