@@ -74,7 +74,7 @@ class Diagnostics:
 
         Of m half chains of h draws that agree and are worth n independent draws, R-hat^2 - 1 is about
         m chi^2 / ((m - 1) n) - 1 / h, chi^2 of m - 1 degrees of freedom. What is allowed is exceeded in one fit of a
-        hundred by chains worth half their number of draws. More chains are asked for more; fewer than two, or than 1,000
+        hundred by chains worth half their number of draws. More chains are allowed less; fewer than 2, or than 1,000
         draws a chain, are not allowed more.
         """
         from scipy.stats import chi2
