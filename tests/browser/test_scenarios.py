@@ -89,6 +89,7 @@ def test_a_switch_sets_the_controls_back_and_a_note_becomes_the_reason(new_page)
     version = painted(page)
     page.get_by_role("button", name="Switch to A").click()
     painted(page, version)
+    settled(page)  # until then the old number box stands beside the new one
     expect(page.get_by_label("Scale c, as a number")).to_have_value("1.00")
     expect(page.locator("input[type=range]").first).to_have_value("1")
     page.get_by_role("button", name="Switch to B").wait_for()  # what was left stays beside

@@ -77,9 +77,10 @@ class WorkerProcess:
     def kill(self) -> None:
         """End the worker's whole process group, its samplers with it."""
         executor, self._executor = self._executor, None
-        if self.pid is not None:
+        pid = self.pid  # another thread may start the worker anew meanwhile
+        if pid is not None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.pid, signal.SIGKILL)
+                os.killpg(pid, signal.SIGKILL)
             self.pid = None
         if executor is not None:
             executor.shutdown(wait=False, kill_workers=True)
