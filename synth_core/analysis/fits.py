@@ -181,7 +181,7 @@ class Fits:
         if self.entropy is not None:
             # Not by the fit's key, which knows the version of the code: a later one draws the same release again.
             fit = f"{self.model.name} {self.model.records.digest} {self.settings.seed} {given[1] is None}"
-            fit += hashlib.sha256(np.ascontiguousarray(given[0])).hexdigest()
+            fit += hashlib.sha256(given[0].tobytes()).hexdigest()
             sampler = replace(sampler, secret=_secret_of(self.entropy, fit))
         return sample(
             model.executable(self.progress),
