@@ -180,9 +180,11 @@ class Fits:
         sampler = self.model.adapt_trajectories(sampler, *given, data)  # follows from what the key knows
         if self.entropy is not None:
             # Not by the fit's key, which knows the version of the code: a later one draws the same release again.
-            fit = f"{self.model.name} {self.model.records.digest} {self.settings.seed} {given[1] is None}"
-            fit += hashlib.sha256(given[0].tobytes()).hexdigest()
-            sampler = replace(sampler, secret=_secret_of(self.entropy, fit))
+            what = [*asdict(self.model.options).items(), given[0], *(given[1].content if given[1] else ())]
+            fit = hashlib.sha256()
+            for each in (self.model.name, self.model.records.digest, self.settings.seed, *what):
+                fit.update(each.tobytes() if isinstance(each, np.ndarray) else repr(each).encode())
+            sampler = replace(sampler, secret=_secret_of(self.entropy, fit.hexdigest()))
         return sample(
             model.executable(self.progress),
             data,

@@ -24,7 +24,7 @@ from synth_core.data.binary_file import (
     read_parquet,
     read_statistical,
 )
-from synth_core.data.cells import Distinct, Finding, Numerals, look_at
+from synth_core.data.cells import Distinct, Finding, Numerals, look_at, spell
 from synth_core.data.codebook import Codebook, Entry, Kind
 from synth_core.data.text_file import DELIMITERS, ENCODINGS, check_columns, read_text
 from synth_core.data.workbook import read_sheet
@@ -196,15 +196,16 @@ def _meaning(
 
 def without_marks(
     column: str, cells: pyarrow.Array, marks: list[str], options: ReadOptions
-) -> tuple[pd.Series, str]:
-    """A column of a text file whose cells of these texts are missing too, and the question where there is one.
+) -> tuple[pd.Series, Entry, str]:
+    """A column of a text file whose cells of these texts are missing too, its entry, and a question if there is one.
 
     What is left may be numbers, and may then be read in two ways, which the marks had hidden.
     """
     distinct = Distinct.of(cells).without(marks)
     finding = look_at(distinct, options.delimiter or ",")
-    series, _, question = _meaning(column, distinct, finding, None, options, set())
-    return series, question
+    series, entry, question = _meaning(column, distinct, finding, None, options, set())
+    missing = tuple(dict.fromkeys((*entry.missing, *marks)))
+    return series, entry.model_copy(update={"missing": missing}), question
 
 
 def _found(distinct: Distinct, declared: Entry | None, delimiter: str) -> Finding:
@@ -237,8 +238,7 @@ def _question(column: str, finding: Finding) -> str:
 
 def _not_numbers(column: str, distinct: Distinct, declared: Entry) -> str:
     texts = distinct.texts(declared.missing)
-    spelled = texts.str.replace(declared.thousands, "", regex=False) if declared.thousands else texts
-    spelled = spelled.str.replace(declared.decimal, ".", regex=False)
+    spelled = spell(pyarrow.array(texts, pyarrow.string(), from_pandas=True), declared.numerals).to_pandas()
     bad = (pd.to_numeric(spelled, errors="coerce").isna() & texts.notna()).to_numpy()
     where = f" (first in row {int(np.argmax(bad)) + 1:,})" if bad.any() else ""
     return (

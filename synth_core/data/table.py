@@ -181,19 +181,25 @@ class Table:
         if missing == self.missing:
             return self
         frame = without_markers(self.frame, missing, self._decimal_signs)
-        questions = dict(self.questions)
+        again: dict[str, pd.Series] = {}  # texts that may be numbers without their marks, and in two ways
+        entries, questions = [], dict(self.questions)
         for name, marks in by_column(missing, list(frame.columns)).items():
             text = not pd.api.types.is_numeric_dtype(self.frame[name])
             marked = frame[name].isna().sum() > self.frame[name].isna().sum()
             if text and marked and name in self.written and self.declared_codebook.get(name) is None:
-                cells, question = without_marks(name, self.written[name], marks, self.read_options)
-                frame = frame.assign(**{name: cells})
+                again[name], entry, question = without_marks(
+                    name, self.written[name], marks, self.read_options
+                )
+                entries.append(entry)
                 if question:
                     questions[name] = question
-        frame = without_markers(
-            frame, missing, self._decimal_signs
-        )  # of what has become numbers, in every spelling
-        return replace(self, frame=frame, missing=missing, questions=questions)
+        codebook = self.codebook.updated(entries)
+        changed = replace(self, frame=frame, missing=missing, codebook=codebook, questions=questions)
+        if not again:
+            return changed
+        # What has become numbers may hold a mark in another spelling.
+        frame = without_markers(frame.assign(**again), missing, changed._decimal_signs)
+        return replace(changed, frame=frame)
 
     @property
     def decimal(self) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-from collections.abc import Iterable
 
 import pandas as pd
 
@@ -58,19 +57,13 @@ def _header(frame: pd.DataFrame) -> tuple[list[str], int]:
 
     A title stands above them: rows of one cell, in a sheet with more columns. A column without a name has "".
     """
+    if frame.empty:
+        return [], 1
     filled = frame.notna() & (frame != "")
-    for row in range(min(len(frame), TITLE_ROWS)):
-        if filled.iloc[row].sum() > 1 or frame.shape[1] <= 2:
-            return [
-                "" if not there else str(cell).strip() for cell, there in _cells(frame, filled, row)
-            ], row + 1
-    return ["" if not there else str(cell).strip() for cell, there in _cells(frame, filled, 0)] if len(
-        frame
-    ) else [], 1
-
-
-def _cells(frame: pd.DataFrame, filled: pd.DataFrame, row: int) -> Iterable[tuple[object, bool]]:
-    return zip(frame.iloc[row], filled.iloc[row], strict=True)
+    several = filled.sum(axis=1) > 1 if frame.shape[1] > 2 else pd.Series(True, index=frame.index)
+    row = next((row for row in range(min(len(frame), TITLE_ROWS)) if several.iloc[row]), 0)
+    cells = zip(frame.iloc[row], filled.iloc[row], strict=True)
+    return ["" if not there else str(cell).strip() for cell, there in cells], row + 1
 
 
 def check_extent(archive: zipfile.ZipFile, name: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,8 @@ _BLOCK = 2**16  # elements whose text is held at once
 
 
 def write_data(data: Mapping[str, Any], path: Path) -> None:
-    """Write numbers and arrays of numbers by name; raises OSError where there is no room."""
-    with path.open("w") as stream:
+    """Write numbers and arrays of numbers by name, for the owner alone; raises OSError where there is no room."""
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as stream:
         for place, (name, value) in enumerate(data.items()):
             stream.write(("{" if place == 0 else ", ") + json.dumps(name) + ": ")
             stream.writelines(_text(np.asarray(value)))

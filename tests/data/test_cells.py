@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from synth_core.analysis.records.blocks import Block
+from synth_core.analysis.records.table import whole_records
 from synth_core.data.readers import ReadOptions
 from synth_core.data.table import numeric_outcome, read_table
 from synth_core.errors import InputError
@@ -91,6 +93,29 @@ def test_a_mark_that_hid_the_two_readings_does_not_decide_between_them():
     table = column([*repeated("52.873", "1.250", "917.004"), "R"]).with_missing(["R"])
     with pytest.raises(InputError, match="two ways"):
         numeric_outcome(table, "x")
+
+
+def test_an_answer_given_with_a_mark_is_kept_for_the_next_file():
+    """A plan keeps the entries: without the sign its next table would be a thousand times too small."""
+    cells = [*repeated("52.873", "1.250", "917.004"), "R"]
+    table = column(cells, options=ReadOptions(thousands=".")).with_missing(["R"])
+    np.testing.assert_array_equal(table.frame["x"][:3], [52_873, 1_250, 917_004])
+    entry = table.codebook.get("x")
+    assert (entry.kind, entry.thousands, entry.missing) == ("number", ".", ("R",))
+    later = column(cells, options=ReadOptions(codebook=table.codebook_of(["x", "y"]))).with_missing(["R"])
+    np.testing.assert_array_equal(later.frame["x"], table.frame["x"])
+
+
+@pytest.mark.parametrize("missing", [None, ("R",)])
+def test_a_column_of_two_readings_is_no_part_of_whole_records(missing):
+    cells = repeated("52.873", "1.250", "917.004")
+    other = [str(900 + i) for i in range(45)]
+    table = column(cells if missing is None else [*cells[:-1], "R"], beside=other)
+    with pytest.raises(InputError, match="'x' can be read in two ways"):
+        whole_records(table, [Block("x", "lognormal", {}, missing)], ("y",))
+    if missing is None:
+        with pytest.raises(InputError, match="'x' can be read in two ways"):
+            whole_records(table, [Block("y", "lognormal", {}, None)], ("x",))
 
 
 def test_the_last_row_counts_as_much_as_the_first():

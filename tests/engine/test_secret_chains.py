@@ -61,7 +61,8 @@ def test_no_argument_and_no_readable_file_of_a_sampler_holds_what_it_draws_with(
             lines.append(line)
             files = [Path(part.removeprefix("file=")) for part in line if part.startswith("file=")]
             for each in itertools.chain.from_iterable((f, f.parent) for f in files if f.exists()):
-                modes.append(stat.S_IMODE(each.stat().st_mode) if each.is_dir() else 0)
+                if each.is_dir() or each.name == "data.json":
+                    modes.append(stat.S_IMODE(each.stat().st_mode))
 
     sampler = Sampler(draws=3000, warmup=3000, seed=1_234_567_890, secret=SECRET)
     sample(model.executable(), model.stan_data(np.ones(200)), ("sigma",), sampler, look)

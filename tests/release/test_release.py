@@ -145,6 +145,8 @@ def numbers_in(files):
 @pytest.mark.parametrize("mechanism", ["censored_weighted", "weighted_final", "exponential"])
 def test_nothing_confidential_is_in_the_releasable_part(store, state, mechanism):
     asked = planned(store, mechanism, replace(DECISION, target_epsilon=None, decimals=None))
+    # Of 300 records a distance may be 0.1, and a chart has that on its axis.
+    asked = replace(asked, table=load_example("lognormal", 299, 2))
     overrides = {k: "test" for k in ("target", "growth", "convergence")}
     outcome = release(replace(asked, overrides=overrides))
     assert outcome.state == RELEASED

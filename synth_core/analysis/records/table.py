@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from synth_core.analysis.records.blocks import PRESENCE, Block, missing_name
-from synth_core.data.missing import without_markers
 from synth_core.data.table import Table, check_rows, outcome_column, outcome_values
 from synth_core.errors import InputError
 
@@ -50,6 +49,7 @@ def whole_records(table: Table, blocks: Sequence[Block], predictors: tuple[str, 
     dropped_by, columns = {}, {}
     for name in predictors:
         table.column(name)
+        table.checked_number(name)
         columns[name] = table.frame[name].reset_index(drop=True)
         absent = columns[name].isna().to_numpy()
         dropped_by[name], kept = int(absent.sum()), kept & ~absent
@@ -75,7 +75,5 @@ def whole_records(table: Table, blocks: Sequence[Block], predictors: tuple[str, 
 def _values(table: Table, block: Block) -> np.ndarray:
     """Numbers or codes of a block, missing as NaN, of shape (n_rows,)."""
     table.column(block.name)
-    markers = [f"{block.name}={text}" for text in block.missing or ()]
-    frame = without_markers(table.frame[[block.name]].reset_index(drop=True), markers)
-    read = Table(table.name, frame, table.confidential)
-    return outcome_values(read, block.name, block.options.get("categories"))
+    marked = table.with_missing(f"{block.name}={text}" for text in block.missing or ())
+    return outcome_values(marked, block.name, block.options.get("categories"))
