@@ -50,7 +50,11 @@ def add(commands: Any) -> None:
         metavar="EPS",
         help="of a mechanism whose ε is measured; without it: what is measured here, with a factor of safety",
     )
-    option("--decimals", type=int, help="round synthetic values")
+    option(
+        "--decimals",
+        type=int,
+        help="round synthetic values so, below 0 to tens and hundreds (default: as the table)",
+    )
     option("--clamp", action="store_true", help="move synthetic values beyond the declared bounds to them")
     option("--keep-order", action="store_true", help="do not shuffle the rows")
     option("--out", required=True, metavar="PLAN.json")

@@ -21,6 +21,11 @@ from synth_core.system import limits
 from synth_core.system.characters import unseen
 
 Kind = Literal["number", "category", "ordered", "date", "identifier", "text", "unused"]
+NEVER_USED: dict[str, str] = {  # kinds that are neither synthesized nor kept, each in words
+    "identifier": "an identifier",
+    "text": "free text",
+    "unused": "not used",
+}
 KINDS: tuple[Kind, ...] = ("number", "category", "ordered", "date", "identifier", "text", "unused")
 SEPARATOR = "|"  # of several texts in one cell of a codebook that is a CSV file
 
@@ -48,7 +53,7 @@ class Entry(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     column: str
-    kind: Kind = "text"
+    kind: Kind = "category"
     decimal: Literal[".", ","] = "."
     thousands: str = ""
     missing: tuple[str, ...] = ()
@@ -72,6 +77,16 @@ class Entry(BaseModel):
         if self.bounds is not None and not self.bounds[0] < self.bounds[1]:
             raise ValueError("the lower bound is not below the upper one")
         return self
+
+    @property
+    def never_used(self) -> str:
+        """What a column is that is neither synthesized nor kept, in words; empty of any other."""
+        return NEVER_USED.get(self.kind, "")
+
+    @property
+    def confidential(self) -> str:
+        """Why a column cannot be kept as it is, in a word or two; empty of one that can."""
+        return self.never_used or ("sensitive" if self.role == "sensitive" else "")
 
     @property
     def numerals(self) -> Numerals:

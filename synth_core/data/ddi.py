@@ -37,7 +37,7 @@ def _entry(variable: Element) -> dict[str, Any]:
     continuous = variable.get("intrvl") == "contin"
     entry: dict[str, Any] = {
         "column": variable.get("name", ""),
-        "kind": "number" if numeric or continuous else "text",
+        "kind": "number" if numeric or continuous else "category",
         "missing": list(dict.fromkeys(text for text in missing if text)),
     }
     if codes and not continuous:

@@ -103,6 +103,7 @@ def select(
 
 def _predictor(table: Table, name: str, as_category: bool) -> pd.Series:
     column = table.column(name)
+    table.check_use(name, kept=True)
     if not as_category:
         table.checked_number(name)
     series = table.frame[name].reset_index(drop=True)

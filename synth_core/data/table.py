@@ -164,6 +164,39 @@ class Table:
         kept = self.codebook.only(columns)
         return Codebook(columns=tuple(entry.model_copy(update={"note": ""}) for entry in kept.columns))
 
+    @property
+    def public_columns(self) -> list[str]:
+        """Columns that the codebook declares public, and that may be kept: nothing is public of itself."""
+        public = {e.column for e in self.codebook.columns if e.role == "public" and not e.confidential}
+        return [str(name) for name in self.frame.columns if name in public]
+
+    def offered(self, kept: bool = False) -> tuple[Column, ...]:
+        """The columns that may be synthesized or, if `kept`, kept as they are: those that no entry rules out."""
+        out = {e.column for e in self.codebook.columns if (e.confidential if kept else e.never_used)}
+        return tuple(c for c in self.columns if c.name not in out or c.kind == "empty")
+
+    def check_use(self, name: str, kept: bool = False) -> None:
+        """Refuse a column that the codebook rules out; raises InputError that says why.
+
+        Parameters
+        ----------
+        kept : bool
+            Whether it is to be kept as it is, as a predictor is, and not synthesized.
+        """
+        entry = self.codebook.get(name)
+        if entry is None or self.column(name).kind == "empty":
+            return
+        if entry.never_used:
+            raise InputError(
+                f"Column '{name}' is declared {entry.never_used} in the codebook, so it is neither synthesized nor a "
+                "predictor, and never released. Declare another kind if it is to be used."
+            )
+        if kept and entry.confidential:
+            raise InputError(
+                f"Column '{name}' is declared sensitive in the codebook, and a predictor is released as it is. "
+                "Synthesize it, or leave it out."
+            )
+
     def checked_number(self, name: str) -> None:
         """Refuse a column whose numbers can be read in two ways; raises InputError with both."""
         if name in self.questions:
@@ -229,9 +262,16 @@ class Table:
     @property
     def proposed_outcome(self) -> str:
         """The sensitive column to start from: the most varied number that is neither an ID nor a weight."""
-        known = [c for c in self.columns if not c.identifier] or list(self.columns)
+        roles = {entry.column: entry.role for entry in self.codebook.columns}
+        offered = self.offered() or self.columns
+        declared = [c for c in offered if roles.get(c.name) == "sensitive"]
+        known = declared or [c for c in offered if not c.identifier] or list(offered)
         numbers = [c for c in known if c.kind == "number"]
-        measured = [c for c in numbers if not _WEIGHT_NAME.search(c.name)]
+        measured = [
+            c
+            for c in numbers
+            if not _WEIGHT_NAME.search(c.name) and roles.get(c.name, "") in ("", "sensitive")
+        ]
         return max(measured or numbers, key=lambda c: c.distinct, default=known[0]).name
 
     def codes_among(self, names: Iterable[str]) -> tuple[str, ...]:
@@ -345,6 +385,7 @@ def numeric_outcome(table: Table, name: str) -> np.ndarray:
         is constant, or holds whole numbers that would be rounded. The row is named, the value is not.
     """
     column = table.column(name)
+    table.check_use(name)
     table.checked_number(name)
     series = table.frame[name]
     if column.kind == "empty":
@@ -395,6 +436,7 @@ def category_codes(table: Table, name: str, categories: tuple[str, ...]) -> np.n
     InputError
         If none are declared, or a value is no declared category: the row is named, the value is not.
     """
+    table.check_use(name)
     if len(categories) < 2:
         raise InputError(
             f"Declare the categories of '{name}', two or more (--categories). Take them from the questionnaire and "

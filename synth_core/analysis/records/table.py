@@ -49,6 +49,7 @@ def whole_records(table: Table, blocks: Sequence[Block], predictors: tuple[str, 
     dropped_by, columns = {}, {}
     for name in predictors:
         table.column(name)
+        table.check_use(name, kept=True)
         table.checked_number(name)
         columns[name] = table.frame[name].reset_index(drop=True)
         absent = columns[name].isna().to_numpy()

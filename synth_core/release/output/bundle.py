@@ -16,7 +16,7 @@ import pandas as pd
 from synth_core.errors import FitError
 from synth_core.release.output.data_dictionary import dictionary_files
 from synth_core.release.output.dataset import Synthetic
-from synth_core.release.plan.plan import Plan
+from synth_core.release.plan.plan import Plan, rounding_words
 from synth_core.system import files
 
 # What a spreadsheet would run, and the full-width forms that some turn into it.
@@ -86,8 +86,8 @@ def dictionary_rows(plan: Plan) -> list[dict[str, str]]:
         synthetic = column.role == "outcome"
         kind = "category" if column.kind == "category" else "whole number" if column.whole else "number"
         if synthetic and column.kind == "number":
-            decimals = "" if plan.decimals is None else f", rounded to {plan.decimals} decimals"
-            kind = f"number{decimals}"
+            decimals = plan.decimals_of(column.name)
+            kind = "number" if decimals is None else f"number, rounded to {rounding_words(decimals)}"
         if column.name in maybe_missing:
             kind += ", may be missing"
         bounds = plan.outcomes[column.name].bounds if synthetic else None

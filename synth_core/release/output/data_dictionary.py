@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from synth_core.data.codebook import Codebook, Entry, Kind
-from synth_core.data.missing import by_column
+from synth_core.models import family
 from synth_core.release.plan.plan import ColumnSchema, Plan
 from synth_core.system.json_text import json_text
 
@@ -22,20 +22,22 @@ def dictionary_files(plan: Plan) -> dict[str, bytes]:
 
 def released_codebook(plan: Plan) -> Codebook:
     """What each released column is."""
-    marks = by_column(plan.missing, [column.name for column in plan.columns])
-    return Codebook(
-        columns=tuple(_entry(plan, column, tuple(marks.get(column.name, ()))) for column in plan.columns)
-    )
+    return Codebook(columns=tuple(_entry(plan, column, plan.marks[column.name]) for column in plan.columns))
 
 
 def _entry(plan: Plan, column: ColumnSchema, marks: tuple[str, ...]) -> Entry:
     settings = plan.outcomes.get(column.name)
     declared = plan.codebook.get(column.name) if plan.codebook is not None else None
+    kept = declared if settings is None else None  # synthetic numbers are written with a point
     kind: Kind = "number" if column.kind == "number" else "category"
     categories = tuple(str(level) for level in column.levels if str(level) not in marks)
     if settings is not None and settings.outcome_categories is not None and settings.model == "ordered":
         kind = "ordered"
-    kept = declared if settings is None else None  # synthetic numbers are written with a point
+    if kept is not None and kind != "number":
+        kind = kept.kind if kept.kind in ("ordered", "date") else kind
+        # Declared, they stand in their order, age bands too, and all of them, whichever occurred.
+        if set(categories) <= set(kept.categories):
+            categories = kept.categories
     return Entry(
         column=column.name,
         kind=kind,
@@ -45,15 +47,28 @@ def _entry(plan: Plan, column: ColumnSchema, marks: tuple[str, ...]) -> Entry:
         labels=declared.labels if declared is not None and declared.categories == categories else (),
         missing=marks,
         unit="" if declared is None else declared.unit,
-        bounds=None if settings is None or kind != "number" else settings.bounds,
+        bounds=None
+        if kind != "number"
+        else settings.bounds
+        if settings is not None
+        else declared_bounds(kept),
         role="public" if settings is None else "",
         note="kept as it is" if settings is None else "synthetic",
     )
 
 
+def declared_bounds(entry: Entry | None) -> tuple[float, float] | None:
+    """The declared bounds of a column that is kept."""
+    return None if entry is None else entry.bounds
+
+
 def sdmetrics_metadata(codebook: Codebook, plan: Plan) -> dict[str, Any]:
     """Metadata of one table as SDMetrics and SDV read it."""
-    whole = {column.name for column in plan.columns if column.whole and column.role == "predictor"}
+    whole = {
+        column.name
+        for column in plan.columns
+        if (column.whole if column.role != "outcome" else _whole(plan, column.name))
+    }
     columns: dict[str, dict[str, str]] = {}
     for entry in codebook.columns:
         if entry.kind == "number":
@@ -62,6 +77,12 @@ def sdmetrics_metadata(codebook: Codebook, plan: Plan) -> dict[str, Any]:
         else:
             columns[entry.column] = {"sdtype": "categorical"}
     return {"METADATA_SPEC_VERSION": "SINGLE_TABLE_V1", "columns": columns}
+
+
+def _whole(plan: Plan, outcome: str) -> bool:
+    """Whether a synthetic variable is released as whole numbers."""
+    decimals = plan.decimals_of(outcome)
+    return family(plan.outcomes[outcome].model).discrete or (decimals is not None and decimals <= 0)
 
 
 def nist_dictionary(codebook: Codebook) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The data sets as they leave: kept predictors, synthetic variables, rounded, shuffled."""
+"""The data sets as they leave: kept columns, synthetic variables, rounded, shuffled, in the order of the file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from synth_core.data.missing import by_column
+from synth_core.analysis.settings import Settings
 from synth_core.data.table import outcome_column
 from synth_core.models import family
 from synth_core.release.plan.plan import Plan
@@ -29,6 +29,8 @@ class Variable:
         Whether they are whole numbers: of a model of counts.
     bounds : (float, float), or None
         As declared.
+    decimals : int or None
+        That numbers are rounded to; below 0: tens, hundreds.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Variable:
     categories: tuple[str, ...] | None = None
     whole: bool = False
     bounds: tuple[float, float] | None = None
+    decimals: int | None = None
 
     @property
     def step(self) -> bool:
@@ -57,8 +60,8 @@ class Synthetic:
     orders : array of shape (n_datasets, n_records)
         Row j of a frame is record orders[., j].
     frames, written : tuples of DataFrame, one a data set
-        Values, and cells as the file of the confidential table writes its own: predictors as they came, whole numbers
-        without a point, what is missing by its mark.
+        Values, and cells as the file of the confidential table writes its own: kept columns as they came, whole
+        numbers without a point, what is missing by its mark.
     moved : int
         Values beyond the declared bounds that were moved to them.
     """
@@ -90,7 +93,7 @@ def synthetic_data(plan: Plan, source: Kept, drawn: dict[str, Array], entropy: i
     Parameters
     ----------
     source : Kept
-        The predictors of the complete rows.
+        The columns of the complete rows that the plan keeps.
     drawn : dict
         Of each sensitive variable its values, of shape (n_datasets, n_records).
     entropy : int
@@ -99,45 +102,76 @@ def synthetic_data(plan: Plan, source: Kept, drawn: dict[str, Array], entropy: i
     variables, moved = [], 0
     for name, settings in plan.outcomes.items():
         values, categories = drawn[name], settings.outcome_categories
-        if categories is None and plan.decimals is not None:
-            values = np.round(values, plan.decimals)
+        decimals = plan.decimals_of(name) if categories is None else None
+        if decimals is not None:
+            values = rounded(values, decimals, ends_of(settings))
         if plan.clamp and settings.bounds is not None:
             inside = np.clip(values, *settings.bounds)
             moved, values = moved + int((inside < values).sum() + (inside > values).sum()), inside
         of_model = categories is None and plan.point.likelihood.samples
         whole = of_model and family(settings.model).discrete
-        variables.append(Variable(name, values, categories, whole, settings.bounds))
+        variables.append(Variable(name, values, categories, whole, settings.bounds, decimals))
     n_datasets, n = variables[0].values.shape
     rng = np.random.default_rng([entropy, 41])
     orders = np.stack([rng.permutation(n) if plan.shuffle else np.arange(n) for _ in range(n_datasets)])
+    names = [column.name for column in plan.columns]
     frames, written = [], []
     for dataset, order in enumerate(orders):
         frame = source.kept.iloc[order].reset_index(drop=True)
         as_written = source.written.iloc[order].reset_index(drop=True)
-        for place, variable in enumerate(variables):
-            column = _column(variable, dataset, order)
-            frame.insert(place, variable.name, column)
-            as_written.insert(place, variable.name, _cells(column, plan, variable))
-        frames.append(frame)
-        written.append(as_written)
+        columns = {each.name: column_of(each, dataset, order) for each in variables}
+        texts = {each.name: cells_of(columns[each.name], each, plan.marks[each.name]) for each in variables}
+        frames.append(frame.assign(**columns)[names])
+        written.append(as_written.assign(**texts)[names])
     return Synthetic(tuple(variables), orders, tuple(frames), tuple(written), moved)
 
 
-def _cells(column: Any, plan: Plan, variable: Variable) -> pd.Series:
-    """A released variable as text: whole where it was rounded so, its first declared mark where it is missing."""
+def ends_of(settings: Settings) -> tuple[float, ...]:
+    """Where a synthetic number may end: zero, the end of a logarithm, declared bounds and outer edges."""
+    return (
+        0.0,
+        -settings.offset,
+        *(settings.bounds or ()),
+        *settings.bracket_edges[:1],
+        *settings.bracket_edges[-1:],
+    )
+
+
+def rounded(values: Array, decimals: int, ends: tuple[float, ...]) -> Array:
+    """Values rounded, none of them beyond an end that it was within, nor onto one that no value reached.
+
+    A lognormal amount of 0.3 is released as 1 and not as 0, where all amounts are above 0: the next release of a series
+    is anchored at this one, and its model knows no zeros.
+    """
+    near, step = np.round(values, decimals), 10.0**-decimals
+    for end in ends:
+        reached = bool((values == end).any())
+        low = (values > end) & ((near < end) | (near == end) & (not reached))
+        high = (values < end) & ((near > end) | (near == end) & (not reached))
+        near = np.round(near + step * low - step * high, decimals)
+    return near
+
+
+def cells_of(column: Any, variable: Variable, marks: tuple[str, ...]) -> pd.Series:
+    """A synthetic variable as text: whole where it was rounded so, its first declared mark where it is missing."""
     series = pd.Series(column)
     if variable.categories is None:
-        whole = variable.whole or (plan.decimals is not None and plan.decimals <= 0)
+        whole = variable.whole or (variable.decimals is not None and variable.decimals <= 0)
         series = series.map(lambda x: f"{x:.0f}" if whole else repr(float(x)), na_action="ignore").astype(
             object
         )
-    marks = by_column(plan.missing, [c.name for c in plan.columns]).get(variable.name, [])
     return series.where(series.notna(), marks[0] if marks else None)
 
 
-def _column(variable: Variable, dataset: int, order: NDArray[np.int64]) -> Any:
+def column_of(variable: Variable, dataset: int, order: NDArray[np.int64]) -> Any:
+    """A synthetic variable of a data set, as integers where it has whole numbers only."""
     column: Any = outcome_column(variable.values[dataset][order], variable.categories)
-    if variable.whole:
+    if variable.whole or (variable.decimals is not None and variable.decimals <= 0 and _fits(column)):
         missing = np.isnan(column)
         return pd.array(column, dtype="Int64") if missing.any() else column.astype(np.int64)
     return column
+
+
+def _fits(column: Array) -> bool:
+    """Whether whole numbers are such that an integer holds."""
+    return bool((np.abs(column[~np.isnan(column)]) < 2.0**53).all())

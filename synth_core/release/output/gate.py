@@ -241,15 +241,17 @@ def _guarantee(standing: ReleaseTerms, anchor: str) -> GateCheck:
 
 def _columns(plan: Plan, synthetic: Synthetic) -> GateCheck:
     predictors = plan.settings.predictors
-    allowed = [*plan.outcomes, *predictors]
+    others = len(plan.kept) - len(predictors)
+    public = f", and {others} more columns that the codebook declares public" if others else ""
+    allowed = [column.name for column in plan.columns]
     wrong = any(list(frame.columns) != allowed for frame in synthetic.frames)
     return GateCheck(
         "columns",
         "No confidential column in the output",
         FAIL if wrong else PASS,
-        f"the synthetic {plan.outcome_words} and {len(predictors)} predictors that were declared not sensitive",
-        f"Only the synthetic variable{'s' if len(plan.outcomes) > 1 else ''} and predictors that are not sensitive are "
-        "released.",
+        f"the synthetic {plan.outcome_words} and {len(predictors)} predictors that were declared not sensitive{public}",
+        f"Only the synthetic variable{'s' if len(plan.outcomes) > 1 else ''} and "
+        f"{'columns' if others else 'predictors'} that are not sensitive are released.",
         "The output holds another column: report it." if wrong else "",
     )
 
@@ -261,7 +263,7 @@ def _copies(plan: Plan, fitted: Fitted, synthetic: Synthetic) -> GateCheck:
             fitted.confidential[variable.name],
             variable.values,
             fitted.design,
-            precision_of(plan.decimals, variable.step),
+            precision_of(variable.decimals, variable.step),
             variable.bounds or (),
             np.random.default_rng(0),
         )

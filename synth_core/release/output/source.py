@@ -35,7 +35,7 @@ class Source:
     drawn : dict
         Of each sensitive variable the synthetic values, of shape (n_datasets, n_records).
     kept, written : DataFrame
-        The predictors of the complete rows: their values, and their cells as the file writes them.
+        What the plan keeps of the complete rows: values, and cells as the file writes them.
     dropped_by : dict
         Rows that were left out, by column.
     numbers : dict
@@ -71,8 +71,8 @@ def of_one(plan: Plan, analysis: Analysis, result: Result) -> Source:
         analysis.table,
         Fitted(result, {outcome: model.records.outcome}, model.records.design, beyond_map(plan, analysis)),
         {outcome: result.synthetic},
-        analysis.table.frame.loc[selection.complete, list(plan.settings.predictors)].reset_index(drop=True),
-        analysis.table.as_written(plan.settings.predictors, selection.complete),
+        analysis.table.frame.loc[selection.complete, list(plan.kept)].reset_index(drop=True),
+        analysis.table.as_written(plan.kept, selection.complete),
         selection.dropped,
         dict(selection.dropped_by),
         model.density_scale,
@@ -104,8 +104,8 @@ def of_records(plan: Plan, analysis: RecordsAnalysis, result: RecordsResult) -> 
         table,
         Fitted(result, confidential, analysis.public_design, max(beyond) if beyond else None),
         {p.name: np.stack([each[p.name] for each in result.drawn]) for p in values},
-        table.frame[list(analysis.predictors)],
-        analysis.loaded.as_written(analysis.predictors, analysis.records.complete),
+        analysis.loaded.frame.loc[analysis.records.complete, list(plan.kept)].reset_index(drop=True),
+        analysis.loaded.as_written(plan.kept, analysis.records.complete),
         analysis.records.dropped,
         dict(analysis.records.dropped_by),
         scales_in_words([(part.part.name, part.density_scale) for part in result.parts]),

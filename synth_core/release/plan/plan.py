@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_serializer, field_valid
 from synth_core.analysis.records.blocks import Part, common_of, parts_of
 from synth_core.analysis.settings import Settings, omitted_defaults
 from synth_core.data.codebook import Codebook
+from synth_core.data.missing import by_column
 from synth_core.data.table import Table
 from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
 from synth_core.mechanisms.composition import Count
@@ -113,14 +114,22 @@ class Tuning(_Closed):
     utility: dict[ShortWords, float] = Field(default_factory=dict, max_length=50)
 
 
+Decimals = Annotated[int, Field(ge=limits.DECIMALS[0], le=limits.DECIMALS[1])]
+
+
 class ColumnSchema(_Closed):
-    """One column that a table must have. `levels` are the known categories of a category."""
+    """One column that a table must have, and that a release holds.
+
+    `role` "public" is of a column that the codebook declares public and that is no predictor: it is kept as it is.
+    `levels` are the known categories of a category, `decimals` those that synthetic numbers are rounded to.
+    """
 
     name: Annotated[Seen, Field(min_length=1, max_length=500)]
-    role: Literal["outcome", "predictor"]
+    role: Literal["outcome", "predictor", "public"]
     kind: Literal["number", "category"]
     whole: bool = False  # numbers without decimals
     levels: tuple[bool | int | float | Seen, ...] = Field(default=(), max_length=limits.MAX_LEVELS)
+    decimals: Decimals | None = _LATER
 
 
 class FrozenFile(_Closed):
@@ -151,7 +160,7 @@ class Plan(_Closed):
     safety: Annotated[float, Field(ge=limits.SAFETY[0], le=limits.SAFETY[1])] = 1.0
     seed_policy: Literal["secret"] = "secret"
     shuffle: bool = True
-    decimals: Annotated[int, Field(ge=limits.DECIMALS[0], le=limits.DECIMALS[1])] | None = None
+    decimals: Decimals | None = None  # as said for all synthetic numbers; else each column says its own
     clamp: bool = False
     limit: Annotated[float, Field(ge=limits.TOTAL_EPSILON[0], le=limits.TOTAL_EPSILON[1])] | None = None
     limit_delta: Annotated[float, Field(ge=limits.LIMIT_DELTA[0], le=limits.LIMIT_DELTA[1])] | None = _LATER
@@ -190,20 +199,34 @@ class Plan(_Closed):
 
     @model_validator(mode="after")
     def _columns_are_those_of_the_settings(self) -> Plan:
-        predictors, outcomes = self.settings.predictors, self.outcomes
-        if [c.name for c in self.columns] != [*outcomes, *predictors]:
-            raise ValueError(
-                "the columns must be the sensitive variables and then the predictors of the settings"
-            )
-        if [c.role for c in self.columns] != ["outcome"] * len(outcomes) + ["predictor"] * len(predictors):
-            raise ValueError("the sensitive variables come first, the others are predictors")
-        for column, settings in zip(self.columns, outcomes.values(), strict=False):
-            if column.levels != (settings.outcome_categories or ()):
+        outcomes = self.outcomes
+        roles = {c.name: c.role for c in self.columns if c.role != "public"}
+        if roles != dict.fromkeys(outcomes, "outcome") | dict.fromkeys(self.settings.predictors, "predictor"):
+            raise ValueError("the columns must be the sensitive variables and the predictors of the settings")
+        if len({c.name for c in self.columns}) < len(self.columns):
+            raise ValueError("a column stands twice")
+        for column in self.columns:
+            if column.role == "outcome" and column.levels != (outcomes[column.name].outcome_categories or ()):
                 raise ValueError(
                     "the levels of the outcome must be its declared categories, of a number none"
                 )
-        if any((c.kind == "category") != bool(c.levels) for c in self.columns):
-            raise ValueError("a category must name its levels, and a number has none")
+            if (column.kind == "category") != bool(column.levels) and column.role != "public":
+                raise ValueError("a category must name its levels, and a number has none")
+        return self
+
+    @model_validator(mode="after")
+    def _only_public_columns_are_kept(self) -> Plan:
+        """What is kept as it is must be public: a plan may have been edited by hand."""
+        for column in self.columns:
+            entry = None if self.codebook is None else self.codebook.get(column.name)
+            if column.role == "public" and (entry is None or entry.role != "public"):
+                raise ValueError(
+                    f"column '{column.name}' is kept, and the codebook does not declare it public"
+                )
+            if column.role != "outcome" and entry is not None and entry.confidential:
+                raise ValueError(
+                    f"column '{column.name}' is kept, and the codebook declares it {entry.confidential}"
+                )
         return self
 
     @model_validator(mode="after")
@@ -253,6 +276,34 @@ class Plan(_Closed):
         """The sensitive variables, each with the settings that its values are modelled under."""
         values = {part.name: part.settings for part in self.parts if not part.of_missing}
         return values or {self.settings.outcome: self.settings}
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """The columns that leave as they were written, in the order of the file."""
+        return tuple(column.name for column in self.columns if column.role != "outcome")
+
+    @cached_property
+    def marks(self) -> dict[str, tuple[str, ...]]:
+        """What means missing in each column, as the file writes it: of the plan, and of the codebook."""
+        named = by_column(self.missing, [column.name for column in self.columns])
+        entries = {} if self.codebook is None else {e.column: e.missing for e in self.codebook.columns}
+        return {
+            column.name: tuple(dict.fromkeys((*named.get(column.name, ()), *entries.get(column.name, ()))))
+            for column in self.columns
+        }
+
+    def decimals_of(self, name: str) -> int | None:
+        """The decimals that a synthetic number is rounded to; below 0: tens, hundreds. None: as it was drawn."""
+        own = next(column.decimals for column in self.columns if column.name == name)
+        return self.decimals if own is None else own
+
+    @property
+    def rounding_words(self) -> str:
+        """To what synthetic numbers are rounded, in words; empty where none is."""
+        rounded = {name: each for name in self.outcomes if (each := self.decimals_of(name)) is not None}
+        if len(set(rounded.values())) == 1 and len(rounded) == len(self.outcomes):
+            return rounding_words(next(iter(rounded.values())))
+        return ", ".join(f"{name} to {rounding_words(each)}" for name, each in rounded.items())
 
     @property
     def outcome_words(self) -> str:
@@ -326,6 +377,19 @@ class Plan(_Closed):
 def tuning_marks(table: Table, outcomes: tuple[str, ...], names: tuple[str, ...]) -> tuple[MarkedColumn, ...]:
     """Marks of the sensitive columns, and of whole records, of a table that its owner calls public."""
     return *marked(table, outcomes, NO_SECRET), marked_records(table, names, NO_SECRET)
+
+
+def rounding_words(decimals: int) -> str:
+    """What a number is rounded to, in words.
+
+    Examples
+    --------
+    >>> rounding_words(2), rounding_words(0), rounding_words(-2)
+    ('2 decimals', 'whole numbers', 'multiples of 100')
+    """
+    if decimals < 0:
+        return f"multiples of {10**-decimals:,}"
+    return f"{decimals} decimal{'s' if decimals > 1 else ''}" if decimals else "whole numbers"
 
 
 NO_RHO = (

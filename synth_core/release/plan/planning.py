@@ -100,9 +100,14 @@ def make_plan(analysis: Analysis, result: Result, decision: Decision) -> tuple[P
             "records": frozen_map.records or None,
         }
     columns = schema_of(
-        table, analysis.selection.complete, analysis.selection.transform.levels, {s.outcome: s}, s.predictors
+        table,
+        analysis.selection.complete,
+        analysis.selection.transform.levels,
+        {s.outcome: s},
+        s.predictors,
+        decision.decimals,
     )
-    values = _values(decision, table, s, columns) | {
+    values = _values(decision, table, s, columns, (s.outcome,)) | {
         "mechanism": result.mechanism,
         "target_epsilon": target,
         "safety": safety,
@@ -148,9 +153,14 @@ def make_records_plan(
         f"{b.name}={text}" for b in analysis.blocks for text in b.missing or ()
     )
     columns = schema_of(
-        table, analysis.records.complete, analysis.public_transform.levels, outcomes, s.predictors
+        table,
+        analysis.records.complete,
+        analysis.public_transform.levels,
+        outcomes,
+        s.predictors,
+        decision.decimals,
     )
-    values = _values(decision, table, s, columns) | {
+    values = _values(decision, table, s, columns, tuple(outcomes)) | {
         "mechanism": result.mechanism,
         "target_epsilon": target,
         "safety": safety,
@@ -202,11 +212,14 @@ def _check_target(decision: Decision, settings: Settings, strict: bool) -> None:
 
 
 def _values(
-    decision: Decision, table: Table, settings: Settings, columns: tuple[ColumnSchema, ...]
+    decision: Decision,
+    table: Table,
+    settings: Settings,
+    columns: tuple[ColumnSchema, ...],
+    outcomes: tuple[str, ...],
 ) -> dict[str, Any]:
     """What every plan holds of the decision, the table and the settings."""
     names = tuple(column.name for column in columns)
-    outcomes = tuple(column.name for column in columns if column.role == "outcome")
     if decision.tuned_on in OPEN and table.confidential:
         raise InputError(
             f"{table.name} was loaded as a confidential table, so it is not {TUNED_ON[decision.tuned_on]}, and the "

@@ -12,8 +12,12 @@ from numpy.typing import NDArray
 from synth_core.analysis.settings import Settings
 from synth_core.data.table import Table, numeric_outcome, undeclared
 from synth_core.errors import InputError
+from synth_core.models import family
 from synth_core.release.bounded_text import printable
 from synth_core.release.plan.plan import ColumnSchema, Plan
+from synth_core.system import limits
+
+COARSEST = -3  # decimals: a table of thousands
 
 
 def schema_of(
@@ -22,8 +26,9 @@ def schema_of(
     levels: Mapping[str, tuple[Any, ...]],
     outcomes: Mapping[str, Settings],
     predictors: tuple[str, ...],
+    decimals: int | None = None,
 ) -> tuple[ColumnSchema, ...]:
-    """Names, kinds and categories of the columns that a plan uses.
+    """Names, kinds and categories of the columns that a plan uses and keeps, in the order of the table.
 
     Parameters
     ----------
@@ -33,21 +38,51 @@ def schema_of(
         Of the categorical predictors.
     outcomes : mapping
         The sensitive variables and their settings.
+    decimals : int, optional
+        That all synthetic numbers are rounded to; None: those that the table has.
     """
     declared = {
         name: s.outcome_categories for name, s in outcomes.items() if s.outcome_categories is not None
     }
     known = dict(levels) | declared
-    return tuple(
-        ColumnSchema(
-            name=name,
-            role="outcome" if name in outcomes else "predictor",
-            kind="category" if name in known else "number",
-            whole=name not in known and _whole(table.frame[name][complete]),
-            levels=tuple(v.item() if isinstance(v, np.generic) else v for v in known.get(name, ())),
+    public = [name for name in table.public_columns if name not in (*outcomes, *predictors)]
+    used, columns = {*outcomes, *predictors, *public}, []
+    for name in (str(column) for column in table.frame.columns if column in used):
+        number = name not in known and (name not in public or table.column(name).kind in ("number", "code"))
+        rounded = name in outcomes and number and not family(outcomes[name].model).discrete
+        columns.append(
+            ColumnSchema(
+                name=name,
+                role="outcome" if name in outcomes else "public" if name in public else "predictor",
+                kind="number" if number else "category",
+                whole=number and _whole(table.frame[name][complete]),
+                levels=tuple(v.item() if isinstance(v, np.generic) else v for v in known.get(name, ())),
+                decimals=None
+                if not rounded
+                else decimals_among(table.frame[name][complete])
+                if decimals is None
+                else decimals,
+            )
         )
-        for name in (*outcomes, *predictors)
-    )
+    return tuple(columns)
+
+
+def decimals_among(series: pd.Series) -> int | None:
+    """The fewest decimals that hold every number of a column, below 0 for tens and hundreds; None if there are many.
+
+    Examples
+    --------
+    >>> decimals_among(pd.Series([1.5, 2.25])), decimals_among(pd.Series([7.0, 12.0]))
+    (2, 0)
+    >>> decimals_among(pd.Series([1200.0, 30500.0])), decimals_among(pd.Series([1 / 3]))
+    (-2, None)
+    """
+    values = pd.to_numeric(series, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+    values = values[np.isfinite(values) & (values != 0)]
+    if not values.size:
+        return None
+    steps = range(COARSEST, limits.DECIMALS[1] + 1)
+    return next((each for each in steps if np.array_equal(np.round(values, each), values)), None)
 
 
 def _whole(series: pd.Series) -> bool:
@@ -71,6 +106,8 @@ def differences(plan: Plan, table: Table) -> list[str]:
 
 
 def _differences(plan: Plan, column: ColumnSchema, table: Table) -> list[str]:
+    if column.role == "public":  # it is copied, and nothing is made of it
+        return []
     series, kind = table.frame[column.name], table.column(column.name).kind
     if kind == "empty":
         return ["has no values"]

@@ -274,7 +274,7 @@ def internal_report(
         "n": released.synthetic.n_records,
         "dropped": source.dropped,
         "dropped_by": {k: v for k, v in source.dropped_by.items() if v},
-        "fingerprint": source.table.fingerprint_of(c.name for c in plan.columns),
+        "fingerprint": source.table.fingerprint_of((*plan.outcomes, *plan.settings.predictors)),
         "table_name": source.table.name,
         "density_scale": source.density_scale,
         "ecdf_charts": [

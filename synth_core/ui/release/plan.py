@@ -95,7 +95,13 @@ def plan_form() -> None:
     a, b = st.columns(2)
     a.text_input("Who decided", key="plan_who", max_chars=200)
     own_number(
-        "Decimals of the synthetic values", limits.DECIMALS, None, 1, "plan_decimals", b, placeholder="all"
+        "Decimals of the synthetic values",
+        limits.DECIMALS,
+        None,
+        1,
+        "plan_decimals",
+        b,
+        placeholder="as the table",
     )
     a, b = st.columns(2)
     a.checkbox("Shuffle the rows", value=True, key="plan_shuffle")

@@ -1,0 +1,157 @@
+"""A released file holds what the codebook declares public, as it was written, and nothing that nobody declared."""
+
+import io
+import json
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synth_core.analysis.settings import make_settings
+from synth_core.cli import main
+from synth_core.data.codebook import Codebook, Entry, parse_codebook
+from synth_core.data.readers import ReadOptions
+from synth_core.data.table import read_table
+from synth_core.errors import InputError
+from synth_core.release.output.dataset import ends_of, rounded
+from synth_core.release.plan.plan import parse_plan
+from synth_core.release.plan.schema import decimals_among
+
+BOOK = Codebook(
+    columns=(
+        Entry(column="person_nr", kind="identifier", role="public"),
+        Entry(column="town", kind="category", role="public", categories=("01", "02", "10"), missing=("N",)),
+        Entry(column="income", kind="number", role="sensitive"),
+        Entry(column="band", kind="ordered", role="public", categories=("0-9", "10-99", "100+")),
+        Entry(column="rate", kind="number", decimal=",", role="public", bounds=(0.0, 9.0)),
+        Entry(column="day", kind="date", role="public"),
+        Entry(column="remark_q", kind="text", role="public"),
+    )
+)
+HEADER = ["person_nr", "town", "sex", "income", "band", "wage", "rate", "day", "remark_q", "undeclared_q"]
+RELEASED = ["town", "sex", "income", "band", "wage", "rate", "day"]  # sex is a predictor
+KEPT = ["town", "sex", "band", "rate", "day"]
+
+
+def a_table(seed):
+    rng = np.random.default_rng(seed)
+    lines = [
+        f"P{i};{rng.choice(['01', '02', '10', 'N', ''])};{rng.choice(['1', '2'])};"
+        f"{100 * int(rng.lognormal(4, 0.5) + 1)};{rng.choice(['0-9', '10-99', '100+'])};"
+        f"{rng.lognormal(3, 0.4) + 0.01:.2f};{rng.choice(['1,50', '2,0', '3'])};2024-0{rng.integers(1, 9)}-01;"
+        f"remark {i};{rng.choice(['x', 'y'])}"
+        for i in range(200)
+    ]
+    return "\n".join([";".join(HEADER), *lines, ""])
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory):
+    """A plan of one table, and the releasable archive of another."""
+    folder = tmp_path_factory.mktemp("public")
+    (folder / "book.json").write_text(BOOK.to_json())
+    for name, seed in (("a", 1), ("b", 2)):
+        (folder / f"{name}.csv").write_text(a_table(seed))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SYNTH_RESULTS_DIR", str(folder / "results"))
+        patch.setenv("SYNTH_STATE_DIR", str(folder / "state"))
+        plan = ["plan", str(folder / "a.csv"), "--codebook", str(folder / "book.json"),
+                "--mechanism", "censored", "--epsilon", "400", "--tuned-on", "historical",
+                "--block", "income=lognormal:unit=5000", "--block", "wage=lognormal:unit=20",
+                "--predictors", "sex", "--categorical", "sex", "--draws", "2000", "--warmup", "800",
+                "--series", "s", "--limit", "1000", "--reason", "r", "--decided-by", "d",
+                "--out", str(folder / "plan.json")]  # fmt: skip
+        assert main(plan) == 0
+        out = ["--out", str(folder / "out"), "--override", "convergence", "a short chain"]
+        assert main(["apply", str(folder / "plan.json"), str(folder / "b.csv"), *out]) == 0
+    archive = zipfile.ZipFile(next((folder / "out").glob("*releasable.zip")))
+    contents = {name.rpartition("/")[2]: archive.read(name) for name in archive.namelist()}
+    return contents, (folder / "plan.json").read_bytes()
+
+
+def as_text(content):
+    return pd.read_csv(io.BytesIO(content), dtype=str, keep_default_na=False)
+
+
+@pytest.mark.stan
+def test_declared_public_columns_leave_byte_for_byte_in_the_order_of_the_file(released):
+    table = as_text(released[0]["synthetic_1.csv"])
+    came = pd.DataFrame([line.split(";") for line in a_table(2).splitlines()[1:]], columns=HEADER)
+    assert list(table.columns) == RELEASED
+    assert sorted(map(tuple, table[KEPT].to_numpy())) == sorted(map(tuple, came[KEPT].to_numpy()))
+    assert list(pd.read_parquet(io.BytesIO(released[0]["synthetic_1.parquet"])).columns) == RELEASED
+
+
+@pytest.mark.stan
+def test_what_nobody_declared_public_is_nowhere_in_the_archive(released):
+    for name in ("person_nr", "remark_q", "undeclared_q"):
+        for file, content in released[0].items():
+            assert name.encode() not in content, (name, file)
+
+
+@pytest.mark.stan
+def test_synthetic_numbers_have_the_decimals_of_the_table(released):
+    contents, plan = released
+    table = as_text(contents["synthetic_1.csv"])
+    assert all(cell.endswith("00") and int(cell) > 0 for cell in table["income"])
+    assert all(len(cell.partition(".")[2]) <= 2 and float(cell) > 0 for cell in table["wage"])
+    typed = pd.read_parquet(io.BytesIO(contents["synthetic_1.parquet"]))
+    assert typed["income"].dtype == np.int64 and typed["wage"].dtype == np.float64
+    assert {c.name: c.decimals for c in parse_plan(plan).columns if c.role == "outcome"} == {
+        "income": -2,
+        "wage": 2,
+    }
+    assert b"income to multiples of 100, wage to 2 decimals" in contents["report.html"]
+
+
+@pytest.mark.stan
+def test_the_dictionaries_list_them_and_read_the_release_back(released):
+    contents = released[0]
+    book = parse_codebook(contents["codebook.json"], "codebook.json")
+    assert [entry.column for entry in book.columns] == RELEASED
+    assert (book.get("band").kind, book.get("band").categories) == ("ordered", ("0-9", "10-99", "100+"))
+    assert book.get("town").missing == ("N",) and book.get("rate").bounds == (0.0, 9.0)
+    table = read_table(contents["synthetic_1.csv"], "synthetic_1.csv", ReadOptions(codebook=book))
+    assert table.frame["rate"].isin([1.5, 2.0, 3.0]).all()
+    nist = json.loads(contents["dictionary-nist.json"])
+    assert list(nist["band"]["values"]) == ["0-9", "10-99", "100+"] and nist["rate"]["values"]["max"] == 9.0
+    metadata = json.loads(contents["metadata-sdmetrics.json"])["columns"]
+    assert list(metadata) == RELEASED and metadata["income"]["computer_representation"] == "Int64"
+
+
+@pytest.mark.stan
+def test_a_plan_that_was_edited_keeps_nothing_that_is_not_public(released):
+    plan = json.loads(released[1])
+    more = [{"name": "undeclared_q", "role": "public", "kind": "category", "whole": False, "levels": []}]
+    with pytest.raises(
+        InputError, match="'undeclared_q' is kept, and the codebook does not declare it public"
+    ):
+        parse_plan(json.dumps(plan | {"columns": [*plan["columns"], *more]}).encode())
+    entry = next(each for each in plan["codebook"]["columns"] if each["column"] == "sex")
+    entry["kind"] = "identifier"
+    with pytest.raises(InputError, match="'sex' is kept, and the codebook declares it an identifier"):
+        parse_plan(json.dumps(plan).encode())
+
+
+def test_the_fewest_decimals_that_hold_every_number():
+    """Against the texts that the numbers were written as."""
+    rng = np.random.default_rng(3)
+    for decimals in range(-3, 7):
+        values = np.array([f"{x:.{max(decimals, 0)}f}" for x in rng.integers(1, 10**6, 60) * 10.0**-decimals])
+        assert decimals_among(pd.Series(np.append(values.astype(float), np.nan))) == decimals
+    assert decimals_among(pd.Series(rng.normal(size=40))) is None
+    assert decimals_among(pd.Series([0.0, 0.0])) is None
+
+
+def test_rounding_never_leaves_the_values_that_a_model_has():
+    amounts = make_settings(outcome="x", model="lognormal")
+    values = np.array([[0.3, 12.4, 980.0]])
+    assert rounded(values, 0, ends_of(amounts)).tolist() == [[1.0, 12.0, 980.0]]
+    assert rounded(values, -2, ends_of(amounts)).tolist() == [[100.0, 100.0, 1000.0]]
+    with_zeros = np.array([[0.0, 0.3, 12.4]])  # a zero is a value of its own: 0.3 may become one
+    assert rounded(with_zeros, 0, ends_of(amounts)).tolist() == [[0.0, 0.0, 12.0]]
+    shares = make_settings(outcome="x", model="beta", bounds=(0.0, 1.0))
+    assert rounded(np.array([[0.004, 0.5, 0.998]]), 2, ends_of(shares)).tolist() == [[0.01, 0.5, 0.99]]
+    odd = make_settings(outcome="x", model="lognormal", bounds=(0.5, 9.5))
+    assert rounded(np.array([[0.6, 9.4]]), 0, ends_of(odd)).tolist() == [[1.0, 9.0]]
