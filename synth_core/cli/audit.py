@@ -117,7 +117,7 @@ def _audit(args: argparse.Namespace) -> Audit:
         if args.block:
             return run_audit(open_records(args, table).reporting(_Progress()), asked)
         check_no_shares(args)
-        settings = settings_from(args, subject)
+        settings = settings_from(args, subject, table=table)
         reference = load_reference(settings, args.data_seed, table)
         anchor = load_anchor(settings, args.data_seed, table)
         analysis = Analysis(table, settings, cache, reference=reference, anchor=anchor)

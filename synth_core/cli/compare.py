@@ -14,6 +14,7 @@ from synth_core.cli.data import add_reading, add_simulated, load_anchor, load_re
 from synth_core.cli.division import add_accuracy, run_division
 from synth_core.cli.records import add_blocks, check_no_shares, run_blocks
 from synth_core.cli.settings_arguments import add_settings, settings_from
+from synth_core.cli.written_tables import add_write, writable, write_one
 from synth_core.data.examples import EXAMPLES
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import MECHANISMS, find_mechanism
@@ -33,6 +34,7 @@ def add(commands: Any) -> None:
     add_accuracy(compare)
     compare.add_argument("--format", choices=("table", "json"), default="table")
     compare.add_argument("--by", metavar="PREDICTOR", help="accuracy within groups of a predictor, too")
+    add_write(compare)
     compare.set_defaults(run=run_compare)
 
 
@@ -74,7 +76,7 @@ def open_analysis(args: argparse.Namespace) -> tuple[Analysis, list[str]]:
     if args.match_epsilon:
         find_mechanism(args.match_epsilon)
     table = table_of(args, args.data)
-    settings = settings_from(args, args.data)
+    settings = settings_from(args, args.data, table=table)
     reference = load_reference(settings, args.data_seed, table)
     anchor = load_anchor(settings, args.data_seed, table)
     return Analysis(table, settings, results_cache(), reference=reference, anchor=anchor), keys
@@ -82,7 +84,10 @@ def open_analysis(args: argparse.Namespace) -> tuple[Analysis, list[str]]:
 
 def run_compare(args: argparse.Namespace) -> int:
     """Run the mechanisms one after another and print them."""
+    directory = writable(args.write)
     if args.accuracy:
+        if directory is not None:
+            raise InputError("--write is of a comparison, and --accuracy divides ε.")
         return run_division(args)
     if args.block:
         return run_blocks(args)
@@ -93,6 +98,8 @@ def run_compare(args: argparse.Namespace) -> int:
     for key in keys:
         results.append(analysis.run(key))
         record_run(analysis, results[-1])
+        if directory is not None:
+            write_one(directory, analysis, results[-1])
     if args.format == "json":
         answer = as_json(analysis, results)
         if groups is not None:

@@ -28,8 +28,8 @@ def run_check(args: argparse.Namespace) -> int:
     from synth_core.analysis.own_program_check import check_table
     from synth_core.system.cache import results_cache
 
-    settings = settings_from(args, args.data)
     table = table_of(args, args.data)
+    settings = settings_from(args, args.data, table=table)
     report = check_table(table, settings, results_cache(), _Progress())
     for check in report.checks:
         print(f"{'kept  ' if check.passed else 'BROKEN'}  {check.name}: {check.words}")

@@ -19,6 +19,8 @@ from synth_core.cli.compare_output import number
 from synth_core.cli.data import load_anchor, load_reference, table_of
 from synth_core.cli.quoted import split_quoted, unquoted
 from synth_core.cli.settings_arguments import given_settings, option_name
+from synth_core.cli.written_tables import writable, write_whole_records
+from synth_core.data.declared import declared_settings
 from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import find_mechanism
@@ -119,6 +121,13 @@ def blocks_from(args: argparse.Namespace) -> tuple[Block, ...]:
     return tuple(blocks.values())
 
 
+def with_declared(blocks: tuple[Block, ...], table: Table) -> tuple[Block, ...]:
+    """The blocks, with what the table's codebook declares of each where the block does not say it."""
+    return tuple(
+        replace(b, options=declared_settings(table.codebook, b.name, b.model) | b.options) for b in blocks
+    )
+
+
 def common_settings(args: argparse.Namespace) -> dict[str, Any]:
     """The settings that all blocks have; raises InputError for one that is of a single block."""
     common = given_settings(args)
@@ -144,6 +153,7 @@ def records_of(
 
     chosen = make_settings(**common | {"outcome": blocks[0].name, "model": USUAL})
     table = table_of(args, args.data) if table is None else table
+    blocks = with_declared(blocks, table)
     reference = load_reference(chosen, args.data_seed, table)
     if isinstance(reference, RiskMap):
         raise InputError("With blocks the risk reference is a table: a plan's risk map is of one variable.")
@@ -167,10 +177,20 @@ def run_blocks(args: argparse.Namespace) -> int:
     """Run the mechanisms on whole records and print them."""
     keys = list(dict.fromkeys(find_mechanism(name).key for name in args.mechanism))
     analysis = open_records(args)
-    results = [analysis.run(key) for key in keys]
+    directory, results = writable(args.write), []
+    for key in keys:
+        results.append(analysis.run(key))
+        if directory is not None:
+            write_whole_records(directory, analysis, results[-1])
     if args.format == "json":
         print(json_text(as_json(analysis, results)))
-        return 0
+    else:
+        _print(analysis, results)
+    return 0
+
+
+def _print(analysis: RecordsAnalysis, results: list[RecordsResult]) -> None:
+    """One joint row a mechanism, a row for each block beneath, and what they say in words."""
     records = analysis.records
     print(
         f"{analysis.table.name}: {', '.join(block.name for block in analysis.blocks)}, {analysis.table.rows:,} records"
@@ -197,7 +217,6 @@ def run_blocks(args: argparse.Namespace) -> int:
         )
         print("A block's ε is its share, not that variable's protection: later blocks are conditional on it.")
     print("Δ is taken over all combinations of the blocks' draws.")
-    return 0
 
 
 def _rows(result: RecordsResult) -> list[list[str]]:

@@ -120,8 +120,8 @@ def run_plan(args: argparse.Namespace) -> int:
         problems = found.problems
     else:
         check_no_shares(args)
-        settings = settings_from(args, args.data)
         table = _tuning_table(args)
+        settings = settings_from(args, args.data, table=table)
         reference = load_reference(settings, args.data_seed, table)
         analysis = Analysis(table, settings, results_cache(), reference=reference)
         result = analysis.run(point.key)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from functools import partial
 from typing import Any
 
 from synth_core.cli.data import load_data, options_of
-from synth_core.cli.records import add_blocks, blocks_from, common_settings
+from synth_core.cli.records import add_blocks, blocks_from, common_settings, with_declared
+from synth_core.cli.written_tables import add_write, writable, write_cell
 from synth_core.errors import InputError
 from synth_core.experiments.rivals.budget import COUNTED
 from synth_core.experiments.rivals.registry import RIVALS
@@ -33,6 +35,7 @@ def add_rivals(study: argparse.ArgumentParser) -> None:
         help="edges of the bins of a number, for rivals; never taken from the table. The first and the last are the "
         "smallest and largest value that may occur. Without it, by what the block declares: bounds or a guess",
     )
+    add_write(group)
     add(
         "--budget",
         choices=COUNTED,
@@ -73,9 +76,10 @@ def study_from(args: argparse.Namespace) -> RivalStudy:
     common = {name: value for name, value in common_settings(args).items() if name not in ("epsilon", "seed")}
     if "scale" in common:
         common["scale"] = common["scale"][0]
+    table = load_data(args.table, options=options_of(args), missing=args.missing)
     return RivalStudy(
-        load_data(args.table, options=options_of(args), missing=args.missing),
-        blocks_from(args),
+        table,
+        with_declared(blocks_from(args), table),
         common,
         tuple(args.mechanism or MECHANISMS),
         tuple(dict.fromkeys(args.rival or ())),
@@ -93,8 +97,10 @@ def run_with_rivals(args: argparse.Namespace) -> str:
 
     if args.format not in FORMATS:
         raise InputError(f"study rivals writes {', '.join(FORMATS)} (given: {args.format}).")
+    directory = writable(args.write)
     study = study_from(args)
-    return render(study, run_rivals(study, results_cache(), _tell), args.format)
+    keep = None if directory is None else partial(write_cell, directory, study)
+    return render(study, run_rivals(study, results_cache(), _tell, keep), args.format)
 
 
 def _tell(done: int, total: int, what: str) -> None:

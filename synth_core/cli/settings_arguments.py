@@ -15,6 +15,8 @@ from typing import Any, Literal, Union, get_args, get_origin
 from synth_core.analysis.anchor import read_anchor_values
 from synth_core.analysis.settings import Settings, make_settings
 from synth_core.cli.data import chosen_columns
+from synth_core.data.declared import declared_model, declared_settings
+from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.mechanisms.ranges import Brackets, read_brackets
 from synth_core.models import USUAL, OwnProgram
@@ -86,8 +88,10 @@ def given_settings(args: argparse.Namespace) -> dict[str, Any]:
     return given
 
 
-def settings_from(args: argparse.Namespace, data: str, leave_out: Collection[str] = ()) -> Settings:
-    """Settings from the command line, an example's own where the user gave none.
+def settings_from(
+    args: argparse.Namespace, data: str, leave_out: Collection[str] = (), table: Table | None = None
+) -> Settings:
+    """Settings from the command line; where the user gave none, an example's own, or those of the table's codebook.
 
     Parameters
     ----------
@@ -95,6 +99,8 @@ def settings_from(args: argparse.Namespace, data: str, leave_out: Collection[str
         The table, as it was named.
     leave_out : names of settings
         Given several times; the caller puts them in.
+    table : Table, optional
+        Whose codebook may declare categories and bounds.
     """
     given = given_settings(args)
     example, outcome, predictors = chosen_columns(data, args.outcome, args.predictors)
@@ -104,6 +110,15 @@ def settings_from(args: argparse.Namespace, data: str, leave_out: Collection[str
         if outcome == example.outcome and "model" not in given:
             usual["guess"] = example.guess
     kept = {name: value for name, value in given.items() if name not in leave_out}
+    if table is not None:
+        mechanisms = getattr(args, "mechanism", None) or ()
+        usual |= declared_model(table.codebook, outcome)
+        usual |= declared_settings(
+            table.codebook,
+            outcome,
+            kept.get("model", usual["model"]),
+            [mechanisms] if isinstance(mechanisms, str) else mechanisms,
+        )
     return make_settings(**usual | kept | {"outcome": outcome, "predictors": predictors})
 
 

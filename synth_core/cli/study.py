@@ -140,8 +140,8 @@ def _like(args: argparse.Namespace) -> tuple[Study, Any]:
     given = [option_name(name) for name in OF_COVERAGE if getattr(args, name) is not None]
     if args.name == LIKE and given:
         raise InputError(f"{', '.join(given)} belongs to: study coverage DATA.")
-    settings = settings_from(args, args.table, leave_out=SWEPT)
     table = load_data(args.table, options=options_of(args), missing=args.missing)
+    settings = settings_from(args, args.table, SWEPT, table)
     epsilons, scales = args.epsilon or [settings.epsilon], args.scale or [settings.scale]
     for epsilon, scale in ((e, c) for e in epsilons for c in scales):
         make_settings(**(settings.model_dump() | {"epsilon": epsilon, "scale": scale}))

@@ -18,8 +18,9 @@ from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.mechanisms.composition import Count
+from synth_core.release.plan.column_schema import ColumnSchema
 from synth_core.release.plan.frozen_map import SUFFIX, find_map, load_map, to_bytes
-from synth_core.release.plan.plan import ColumnSchema, Plan, Tuning, parse_plan, read_plan
+from synth_core.release.plan.plan import Plan, Tuning, parse_plan, read_plan
 from synth_core.release.plan.planning import Decision, make_plan, save_plan
 from synth_core.release.plan.schema import check_schema
 from synth_core.system.cache import Cache

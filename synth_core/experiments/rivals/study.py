@@ -34,6 +34,7 @@ AT = "@"  # between an anchored mechanism and what it is anchored at: a rival's 
 COUNTS = "counts"  # noisy counts of its own
 ANCHOR_SHARE = 0.5  # of the budget, for that release
 TellProgress = Callable[[int, int, str], None]  # done, all, what is next
+Keep = Callable[[RivalSpec, RecordsAnalysis, RivalSynthetic], None]  # what is done with each synthetic table
 
 
 @dataclass(frozen=True)
@@ -151,9 +152,17 @@ def cells_asked(study: RivalStudy) -> list[RivalSpec]:
 
 
 def run_rivals(
-    study: RivalStudy, cache: Cache, report: TellProgress = lambda done, total, what: None
+    study: RivalStudy,
+    cache: Cache,
+    report: TellProgress = lambda done, total, what: None,
+    keep: Keep | None = None,
 ) -> list[Cell]:
     """Run what is not stored yet.
+
+    Parameters
+    ----------
+    keep : callable, optional
+        Given each synthetic table with the analysis that judges it; all are made again then, since none is stored.
 
     Raises
     ------
@@ -161,7 +170,7 @@ def run_rivals(
         Naming who cannot be run; what was finished is stored. A fit that fails leaves a cell without numbers.
     """
     check_study(study)
-    runner = _Runner(study, cache)
+    runner = _Runner(study, cache, keep)
     asked = cells_asked(study)
     cells = []
     for done, each in enumerate(asked):
@@ -175,8 +184,8 @@ def run_rivals(
 class _Runner:
     """Computes cells; the table, its codes and its design are prepared once."""
 
-    def __init__(self, study: RivalStudy, cache: Cache):
-        self.study, self.cache = study, cache
+    def __init__(self, study: RivalStudy, cache: Cache, keep: Keep | None = None):
+        self.study, self.cache, self.keep = study, cache, keep
         self.judge = self._analysis(study.epsilons[0] if study.epsilons else 1.0, study.seed)
 
     @cached_property
@@ -206,7 +215,7 @@ class _Runner:
             counted=study.counted,
             made_by=code_version("experiments/rivals"),
         )
-        entry = self.cache.get(key)
+        entry = self.cache.get(key) if self.keep is None else None
         if entry is None:
             try:
                 entry = self._computed(asked)
@@ -226,6 +235,8 @@ class _Runner:
         else:
             made, epsilon, problems = self._ours(asked)
         seconds = time.perf_counter() - started
+        if self.keep is not None:
+            self.keep(asked, self.judge, made)
         numbers, details = self._judged(made)
         values = numbers | {"seconds": seconds, "epsilon_found": float("nan") if epsilon is None else epsilon}
         return {"numbers": values, "details": details | {"problems": problems}}

@@ -16,7 +16,8 @@ import pandas as pd
 from synth_core.errors import FitError
 from synth_core.release.output.data_dictionary import dictionary_files
 from synth_core.release.output.dataset import Synthetic
-from synth_core.release.plan.plan import Plan, rounding_words
+from synth_core.release.plan.column_schema import rounding_words
+from synth_core.release.plan.plan import Plan
 from synth_core.system import files
 
 # What a spreadsheet would run, and the full-width forms that some turn into it.

@@ -6,7 +6,8 @@ from typing import Any
 
 from synth_core.data.codebook import Codebook, Entry, Kind
 from synth_core.models import family
-from synth_core.release.plan.plan import ColumnSchema, Plan
+from synth_core.release.plan.column_schema import ColumnSchema
+from synth_core.release.plan.plan import Plan
 from synth_core.system.json_text import json_text
 
 

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_serializer, field_validator, model_validator
+from pydantic import Field, field_serializer, field_validator, model_validator
 
 from synth_core.analysis.records.blocks import Part, common_of, parts_of
 from synth_core.analysis.settings import Settings, omitted_defaults
@@ -26,7 +26,6 @@ from synth_core.mechanisms.guarantees import SETTINGS_SEEN, Guarantee
 from synth_core.mechanisms.likelihoods import SELF_CONTAINED_ANCHORS
 from synth_core.release.bounded_text import (
     Markers,
-    Seen,
     ShortWords,
     Slug,
     Words,
@@ -35,6 +34,14 @@ from synth_core.release.bounded_text import (
 )
 from synth_core.release.ledger.column_marks import ColumnMark, MarkedColumn, marked, marked_records
 from synth_core.release.ledger.elsewhere import SOME_RECORDS
+from synth_core.release.plan.column_schema import (
+    LATER,
+    Closed,
+    ColumnSchema,
+    Decimals,
+    check_kept,
+    rounding_words,
+)
 from synth_core.release.plan.planned_block import PlannedBlock
 from synth_core.system import limits
 
@@ -56,10 +63,6 @@ WARNINGS = {
     "choice is part of the release and no ε counts it: the strict claim is lost, and what is reported holds "
     "only for someone who already knows the settings. Tune on a public, simulated or historical table instead.",
 }
-
-
-class _Closed(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 TuningKind = Literal["public", "simulated", "historical", "confidential"]
@@ -93,11 +96,9 @@ class ReleaseTerms:
 
 
 Fingerprint = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
-# Left out where it is None: the digest of an older plan, and with it the id of its releases, stays the same.
-_LATER: Any = Field(default=None, exclude_if=lambda value: value is None)
 
 
-class Tuning(_Closed):
+class Tuning(Closed):
     """The table that the plan was tuned on, and what was measured there.
 
     `utility` maps measures to numbers; it is confidential unless the table is public or simulated. Of such a table
@@ -108,40 +109,22 @@ class Tuning(_Closed):
     name: ShortWords
     rows: Annotated[int, Field(ge=1)]
     fingerprint: Fingerprint
-    records: Fingerprint | None = _LATER  # in no order of the rows
+    records: Fingerprint | None = LATER  # in no order of the rows
     marks: tuple[ColumnMark, ...] = Field(default=(), max_length=500, exclude_if=lambda value: not value)
     epsilon: Annotated[float, Field(ge=0)]
     utility: dict[ShortWords, float] = Field(default_factory=dict, max_length=50)
 
 
-Decimals = Annotated[int, Field(ge=limits.DECIMALS[0], le=limits.DECIMALS[1])]
-
-
-class ColumnSchema(_Closed):
-    """One column that a table must have, and that a release holds.
-
-    `role` "public" is of a column that the codebook declares public and that is no predictor: it is kept as it is.
-    `levels` are the known categories of a category, `decimals` those that synthetic numbers are rounded to.
-    """
-
-    name: Annotated[Seen, Field(min_length=1, max_length=500)]
-    role: Literal["outcome", "predictor", "public"]
-    kind: Literal["number", "category"]
-    whole: bool = False  # numbers without decimals
-    levels: tuple[bool | int | float | Seen, ...] = Field(default=(), max_length=limits.MAX_LEVELS)
-    decimals: Decimals | None = _LATER
-
-
-class FrozenFile(_Closed):
+class FrozenFile(Closed):
     """The risk map beside the plan: an internal file, named by its checksum."""
 
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
     k: Annotated[float, Field(gt=0, le=100)] | None = None
     scalar: Annotated[float, Field(ge=0, le=1)] | None = None
-    records: Fingerprint | None = _LATER  # of the table that it was frozen on, in no order of the rows
+    records: Fingerprint | None = LATER  # of the table that it was frozen on, in no order of the rows
 
 
-class Plan(_Closed):
+class Plan(Closed):
     """Settings, reasons and limits of all releases made with it."""
 
     format: Literal["synth-core-plan"] = FORMAT
@@ -152,7 +135,7 @@ class Plan(_Closed):
     created: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")]
     tuned_on: Tuning
     columns: tuple[ColumnSchema, ...] = Field(min_length=1, max_length=500)
-    codebook: Codebook | None = _LATER  # what the columns are: every later table is read by it
+    codebook: Codebook | None = LATER  # what the columns are: every later table is read by it
     missing: Markers = ()
     mechanism: Annotated[str, Field(max_length=200)]
     settings: Settings
@@ -163,7 +146,7 @@ class Plan(_Closed):
     decimals: Decimals | None = None  # as said for all synthetic numbers; else each column says its own
     clamp: bool = False
     limit: Annotated[float, Field(ge=limits.TOTAL_EPSILON[0], le=limits.TOTAL_EPSILON[1])] | None = None
-    limit_delta: Annotated[float, Field(ge=limits.LIMIT_DELTA[0], le=limits.LIMIT_DELTA[1])] | None = _LATER
+    limit_delta: Annotated[float, Field(ge=limits.LIMIT_DELTA[0], le=limits.LIMIT_DELTA[1])] | None = LATER
     frozen: FrozenFile | None = None
     blocks: tuple[PlannedBlock, ...] = Field(
         default=(), max_length=limits.MAX_BLOCKS, exclude_if=lambda value: not value
@@ -216,17 +199,7 @@ class Plan(_Closed):
 
     @model_validator(mode="after")
     def _only_public_columns_are_kept(self) -> Plan:
-        """What is kept as it is must be public: a plan may have been edited by hand."""
-        for column in self.columns:
-            entry = None if self.codebook is None else self.codebook.get(column.name)
-            if column.role == "public" and (entry is None or entry.role != "public"):
-                raise ValueError(
-                    f"column '{column.name}' is kept, and the codebook does not declare it public"
-                )
-            if column.role != "outcome" and entry is not None and entry.confidential:
-                raise ValueError(
-                    f"column '{column.name}' is kept, and the codebook declares it {entry.confidential}"
-                )
+        check_kept(self.columns, self.codebook)
         return self
 
     @model_validator(mode="after")
@@ -377,19 +350,6 @@ class Plan(_Closed):
 def tuning_marks(table: Table, outcomes: tuple[str, ...], names: tuple[str, ...]) -> tuple[MarkedColumn, ...]:
     """Marks of the sensitive columns, and of whole records, of a table that its owner calls public."""
     return *marked(table, outcomes, NO_SECRET), marked_records(table, names, NO_SECRET)
-
-
-def rounding_words(decimals: int) -> str:
-    """What a number is rounded to, in words.
-
-    Examples
-    --------
-    >>> rounding_words(2), rounding_words(0), rounding_words(-2)
-    ('2 decimals', 'whole numbers', 'multiples of 100')
-    """
-    if decimals < 0:
-        return f"multiples of {10**-decimals:,}"
-    return f"{decimals} decimal{'s' if decimals > 1 else ''}" if decimals else "whole numbers"
 
 
 NO_RHO = (

@@ -22,6 +22,7 @@ from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
 from synth_core.mechanisms.guarantees import safety_factor
 from synth_core.mechanisms.likelihoods import SELF_CONTAINED_ANCHORS
 from synth_core.release.bounded_text import validated
+from synth_core.release.plan.column_schema import ColumnSchema
 from synth_core.release.plan.frozen_map import freeze, pack, store_map, to_bytes
 from synth_core.release.plan.plan import (
     FORMAT,
@@ -29,7 +30,6 @@ from synth_core.release.plan.plan import (
     OPEN,
     TUNED_ON,
     UNPLANNED,
-    ColumnSchema,
     Plan,
     needs_map,
     of_blocks,

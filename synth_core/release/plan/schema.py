@@ -14,7 +14,8 @@ from synth_core.data.table import Table, numeric_outcome, undeclared
 from synth_core.errors import InputError
 from synth_core.models import family
 from synth_core.release.bounded_text import printable
-from synth_core.release.plan.plan import ColumnSchema, Plan
+from synth_core.release.plan.column_schema import ColumnSchema
+from synth_core.release.plan.plan import Plan
 from synth_core.system import limits
 
 COARSEST = -3  # decimals: a table of thousands
@@ -28,7 +29,9 @@ def schema_of(
     predictors: tuple[str, ...],
     decimals: int | None = None,
 ) -> tuple[ColumnSchema, ...]:
-    """Names, kinds and categories of the columns that a plan uses and keeps, in the order of the table.
+    """Names, kinds and categories of the columns that a plan uses and keeps.
+
+    In the order of the table where a codebook was declared of it, else the sensitive variables first.
 
     Parameters
     ----------
@@ -46,8 +49,10 @@ def schema_of(
     }
     known = dict(levels) | declared
     public = [name for name in table.public_columns if name not in (*outcomes, *predictors)]
-    used, columns = {*outcomes, *predictors, *public}, []
-    for name in (str(column) for column in table.frame.columns if column in used):
+    used, columns = [*outcomes, *predictors, *public], []
+    if table.declared_codebook.columns:
+        used.sort(key=list(table.frame.columns).index)
+    for name in used:
         number = name not in known and (name not in public or table.column(name).kind in ("number", "code"))
         rounded = name in outcomes and number and not family(outcomes[name].model).discrete
         columns.append(
