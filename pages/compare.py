@@ -15,8 +15,10 @@ from synth_core.ui.compare.results import show_results
 from synth_core.ui.compare.steps import steps_menu
 from synth_core.ui.compare.subgroups import choose_groups
 from synth_core.ui.compare.view import RANGE, RECORDS, choose_view
+from synth_core.ui.shared.declared import take_declared
 from synth_core.ui.shared.presets import presets_menu
 
+take_declared()
 with st.sidebar:
     view = choose_view()
     if view == RANGE:

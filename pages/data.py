@@ -13,8 +13,10 @@ from synth_core.ui.data import (
     table,
     variables,
 )
+from synth_core.ui.shared.declared import take_declared
 from synth_core.ui.state import session
 
+take_declared()
 st.subheader("1 · Table", anchor=False)
 left, right = st.columns([2, 3], gap="large")
 with left, st.container(border=True, key="choose_table"):

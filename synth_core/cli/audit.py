@@ -17,7 +17,7 @@ from synth_core.cli.data import add_reading, add_simulated, load_anchor, load_re
 from synth_core.cli.output import destination, show_or_write
 from synth_core.cli.records import add_blocks, check_no_shares, open_records, records_of
 from synth_core.cli.settings_arguments import add_settings, settings_from
-from synth_core.data.table import Table
+from synth_core.data.table import Table, declared_again
 from synth_core.errors import InputError
 from synth_core.experiments.audit.audit import Audit, AuditRequest, run_audit
 from synth_core.experiments.audit.report import FORMATS, render
@@ -99,7 +99,10 @@ def _audit(args: argparse.Namespace) -> Audit:
     elif kind == "settings":
         file = settings_file.from_bytes(content)
         settings = file.settings.model_copy(update={"risk_reference": args.risk_reference or "current"})
-        table = _table(args, args.data).with_missing(file.missing)
+        table = _table(args, args.data)
+        if file.codebook is not None:
+            table = declared_again(table, file.codebook)
+        table = table.with_missing(file.missing)
         asked = replace(asked, mechanisms=_keys(args.mechanism or file.mechanisms))
         if file.blocks:
             blocks, common = tuple(each.block for each in file.blocks), common_of(settings)

@@ -28,6 +28,8 @@ NEVER_USED: dict[str, str] = {  # kinds that are neither synthesized nor kept, e
 }
 KINDS: tuple[Kind, ...] = ("number", "category", "ordered", "date", "identifier", "text", "unused")
 SEPARATOR = "|"  # of several texts in one cell of a codebook that is a CSV file
+BETWEEN = " to "  # two bounds there
+Role = Literal["sensitive", "public", "weight", "unit"]
 
 
 class Entry(BaseModel):
@@ -61,7 +63,7 @@ class Entry(BaseModel):
     labels: tuple[str, ...] = ()
     unit: str = ""
     bounds: tuple[float, float] | None = None
-    role: Literal["", "sensitive", "public", "weight", "unit"] = ""
+    role: Literal[""] | Role = ""
     note: str = ""
 
     @model_validator(mode="after")
@@ -240,7 +242,7 @@ def _entry_of(row: Mapping[str, str | None], name: str, line: int) -> dict[str, 
         if key in ("missing", "categories", "labels"):
             found[key] = tuple(value.split(SEPARATOR))
         elif key == "bounds":
-            found[key] = tuple(part.strip() for part in value.split("to"))
+            found[key] = tuple(part.strip() for part in value.split(BETWEEN.strip()))
         else:
             found[key] = value
     return found

@@ -150,18 +150,34 @@ def _gunzip(content: bytes) -> bytes:
     return plain
 
 
+def read_again(
+    frame: pd.DataFrame, written: dict[str, pyarrow.Array], name: str, options: ReadOptions
+) -> Read:
+    """What was read of a file, by another codebook: from its cells as they were written, or else from typed ones."""
+    with reader_errors_in_words(name):
+        return (
+            _of_cells(written, options) if written else _of_typed(TypedColumns(frame.copy()), name, options)
+        )
+
+
 def _of_text(content: bytes, name: str, options: ReadOptions) -> Read:
     read = read_text(content, name, options.delimiter, options.encoding)
     names = _checked_names(read.names, name)
     _check_rows(len(read.cells[0]), name)
-    columns = [Distinct.of(cells) for cells in read.cells]
+    used = replace(options, delimiter=read.delimiter, encoding=read.encoding)
+    return _of_cells(dict(zip(names, read.cells, strict=True)), used)
+
+
+def _of_cells(written: dict[str, pyarrow.Array], options: ReadOptions) -> Read:
+    """The columns of a text file, whose delimiter is among the options by now."""
+    columns = {column: Distinct.of(cells) for column, cells in written.items()}
     findings = {
-        column: _found(distinct, options.codebook.get(column), read.delimiter)
-        for column, distinct in zip(names, columns, strict=True)
+        column: _found(distinct, options.codebook.get(column), options.delimiter or ",")
+        for column, distinct in columns.items()
     }
     signs = {finding.decided for finding in findings.values()} - {""}
     series, entries, questions = {}, [], {}
-    for column, distinct in zip(names, columns, strict=True):
+    for column, distinct in columns.items():
         declared = options.codebook.get(column)
         series[column], proposed, question = _meaning(
             column, distinct, findings[column], declared, options, signs
@@ -169,11 +185,9 @@ def _of_text(content: bytes, name: str, options: ReadOptions) -> Read:
         entries.append(declared or proposed)
         if question:
             questions[column] = question
-    used = replace(options, delimiter=read.delimiter, encoding=read.encoding)
     frame = pd.DataFrame(series, copy=False)
-    frame.columns = pd.Index(names, dtype=object)
-    written = dict(zip(names, read.cells, strict=True))
-    return Read(frame, used, Codebook(columns=tuple(entries)), written, questions)
+    frame.columns = pd.Index(list(columns), dtype=object)
+    return Read(frame, options, Codebook(columns=tuple(entries)), written, questions)
 
 
 def _meaning(

@@ -15,7 +15,14 @@ import pyarrow
 
 from synth_core.data.codebook import Codebook, Entry
 from synth_core.data.missing import by_column, checked_markers, lone_text, without_markers
-from synth_core.data.readers import ReadOptions, cell_text, read_frame, reader_errors_in_words, without_marks
+from synth_core.data.readers import (
+    ReadOptions,
+    cell_text,
+    read_again,
+    read_frame,
+    reader_errors_in_words,
+    without_marks,
+)
 from synth_core.errors import InputError
 from synth_core.system import limits
 from synth_core.system.characters import one_line, visible
@@ -307,6 +314,30 @@ def read_table(
     with reader_errors_in_words(name):
         table.columns  # noqa: B018  described here, where a failure can be said
     return table
+
+
+def declared_again(table: Table, codebook: Codebook) -> Table:
+    """The same file, read by these entries too; itself if they say nothing new. Its missing marks are as before.
+
+    Raises
+    ------
+    InputError
+        If the file breaks them.
+    """
+    known = codebook.only(str(name) for name in table.frame.columns)
+    declared = table.declared_codebook.updated(known.columns)
+    if declared.digest == table.declared_codebook.digest:
+        return table
+    read = read_again(table.frame, table.written, table.name, replace(table.read_options, codebook=declared))
+    return replace(
+        table,
+        frame=read.frame,
+        read_options=read.options,
+        missing=(),
+        codebook=read.codebook,
+        written=read.written,
+        questions=read.questions,
+    ).with_missing(table.missing)
 
 
 def open_table(path: str, options: ReadOptions = ReadOptions()) -> Table:

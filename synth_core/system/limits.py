@@ -60,7 +60,7 @@ OWN_MEMORY_MB = 4_096
 
 # Files and texts of releases.
 MAX_PLAN_BYTES = 1024**2
-MAX_SETTINGS_BYTES = 256 * 1024
+MAX_SETTINGS_BYTES = 1024**2  # a codebook may be among them
 MAX_RISK_MAP_BYTES = 512 * 1024**2
 REASON_LENGTH = 4_000
 SCENARIO_NAME = 40

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from synth_core.data.codebook import Codebook, Entry, parse_codebook
 from synth_core.data.readers import ReadOptions
-from synth_core.data.table import numeric_outcome, read_table
+from synth_core.data.table import declared_again, numeric_outcome, read_table
 from synth_core.errors import InputError
 
 
@@ -185,3 +185,35 @@ def test_what_a_codebook_declares_is_read_back_from_every_format(
     if kind in ("csv", "tsv"):
         written = table.as_written(["t", "n"], np.ones(36, bool))
         assert list(written["t"]) == list(frame["t"]) and list(written["n"]) == list(frame["n"].astype(str))
+
+
+def test_a_table_that_was_read_takes_a_codebook_as_if_it_had_been_there(tmp_path):
+    """Against the same file read with the codebook at once, as text and as a typed file."""
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame(
+        {
+            "code": rng.choice(["1", "2", "9"], 40),
+            "pay": rng.integers(1, 9, 40) * 1000,
+            "at": ["N", "1,5"] * 20,
+        }
+    )
+    book = Codebook(
+        columns=(
+            Entry(column="code", kind="category", categories=("1", "2"), missing=("9",)),
+            Entry(column="at", kind="number", decimal=",", missing=("N",)),
+            Entry(column="gone", kind="number"),
+        )
+    )
+    path = tmp_path / "t.parquet"
+    frame.to_parquet(path)
+    for content, name in (
+        (frame.to_csv(index=False, sep=";").encode(), "t.csv"),
+        (path.read_bytes(), "t.parquet"),
+    ):
+        plain = read_table(content, name).with_missing(["pay=3000"])
+        again, at_once = declared_again(plain, book), read_table(content, name, ReadOptions(codebook=book))
+        assert again.fingerprint == at_once.with_missing(["pay=3000"]).fingerprint != plain.fingerprint
+        assert again.missing == ("pay=3000",) and again.codebook.get("code") == book.get("code")
+        assert declared_again(again, book) is again
+    with pytest.raises(InputError, match="'at' is declared a number"):
+        declared_again(plain, Codebook(columns=(Entry(column="at", kind="number"),)))

@@ -13,10 +13,12 @@ from pydantic import BaseModel, ConfigDict, Field, field_serializer, field_valid
 from synth_core.analysis.policy import Policy
 from synth_core.analysis.records.blocks import Block, common_of, parts_of
 from synth_core.analysis.settings import Settings
+from synth_core.data.codebook import Codebook
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.mechanisms.likelihoods import SELF_CONTAINED_ANCHORS
 from synth_core.release.bounded_text import Markers, parse_document
+from synth_core.release.plan.column_schema import LATER
 from synth_core.release.plan.planned_block import PlannedBlock
 from synth_core.system import limits
 
@@ -72,16 +74,22 @@ class Scenario(Chosen):
 class SettingsFile(Chosen):
     """What a file or a link holds. `version` grows when the meaning of a field changes.
 
-    `missing` holds the values that mean missing in the table, `blocks` all sensitive variables of whole records.
+    `missing` holds the values that mean missing in the table, `codebook` what was declared of its columns, `blocks`
+    all sensitive variables of whole records.
     """
 
     format: Literal["synth-core-settings"] = FORMAT
     version: Literal[1] = 1
     scenarios: Annotated[tuple[Scenario, ...], Field(max_length=limits.MAX_SCENARIOS)] = ()
     missing: Markers = ()
+    codebook: Codebook | None = LATER
     blocks: tuple[PlannedBlock, ...] = Field(
         default=(), max_length=limits.MAX_BLOCKS, exclude_if=lambda value: not value
     )
+
+    @field_serializer("codebook")
+    def _without_defaults(self, value: Codebook | None) -> Any:
+        return None if value is None else json.loads(value.to_json())
 
     @model_validator(mode="after")
     def _blocks_belong_together(self) -> SettingsFile:
@@ -118,12 +126,14 @@ def to_text(
     scenarios: tuple[Scenario, ...] = (),
     missing: tuple[str, ...] = (),
     blocks: tuple[Block, ...] = (),
+    codebook: Codebook = Codebook(),
 ) -> str:
     """Choices as JSON, the same text for the same choices; a rule and scenarios stand there if there are any."""
     kept = chosen(settings, mechanisms, policy)
     plain = {name: getattr(kept, name) for name in Chosen.model_fields}
     held = tuple(PlannedBlock(**PlannedBlock.of(block)) for block in blocks)
-    file = SettingsFile(**plain, scenarios=scenarios, missing=missing, blocks=held)
+    declared = codebook if codebook.columns else None
+    file = SettingsFile(**plain, scenarios=scenarios, missing=missing, blocks=held, codebook=declared)
     empty = {name for name in ("policy", "scenarios") if not getattr(file, name)}
     return json.dumps(
         file.model_dump(mode="json", exclude=empty),

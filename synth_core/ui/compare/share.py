@@ -24,14 +24,16 @@ def _open(upload: Any) -> None:
 
 
 def _take(file: SettingsFile) -> None:
-    for block in file.blocks:
-        session.current().table.column(block.name)
+    used = (file.settings.outcome, *file.settings.predictors, *(block.name for block in file.blocks))
+    for name in used:  # before the table is read again
+        session.current().table.column(name)
     # A rule and scenarios that a file does not name stay as they are.
     brought: dict[str, Any] = {"blocks": tuple(each.block for each in file.blocks)}
     if file.policy is not None:
         brought["policy"] = file.policy
     if file.scenarios:
         brought["scenarios"] = file.scenarios
+    session.use_codebook(file.codebook)
     session.use_missing((*session.current().table.missing, *file.missing))
     session.use_settings(file.settings, file.mechanisms, **brought)
     _leave()
@@ -124,6 +126,7 @@ def settings_menu() -> None:
                 chosen.scenarios,
                 browser.table.missing,
                 chosen.whole,
+                browser.table.declared_codebook,
             )
         except InputError as error:
             st.error(session.plain(str(error)), icon=":material/error:")

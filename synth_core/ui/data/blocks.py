@@ -26,7 +26,7 @@ def choose_blocks() -> None:
     blocks = choices.whole
     if blocks:
         _list(blocks)
-    columns = session.current().table.columns
+    columns = session.current().table.offered()
     taken = {choices.settings.outcome, *choices.settings.predictors, *(block.name for block in blocks)}
     left = [column.name for column in columns if column.name not in taken]
     if left:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import pandas as pd
 import streamlit as st
 
-from synth_core.data.codebook import KINDS, SEPARATOR, Entry, parse_codebook
+from synth_core.data.codebook import BETWEEN, KINDS, SEPARATOR, Entry, Role, parse_codebook
 from synth_core.data.readers import DELIMITERS, SIGNS
 from synth_core.errors import InputError
 from synth_core.ui.data.table import read_again
@@ -20,8 +20,10 @@ THOUSANDS = (NONE, ",", ".", " ", "'")
 HEIGHT = 284  # seven rows: the page does not jump between files
 CHANGED = {  # a heading of the table, and the attribute of an entry that it changes
     "Kind": "kind",
+    "Role": "role",
     "Missing marks": "missing",
     "Categories": "categories",
+    "Bounds": "bounds",
     "Decimal": "decimal",
     "Thousands": "thousands",
 }
@@ -52,11 +54,19 @@ def describe() -> None:
         column_config={
             "Column": st.column_config.TextColumn(pinned=True),
             "Kind": st.column_config.SelectboxColumn(options=list(KINDS), required=True),
+            "Role": st.column_config.SelectboxColumn(
+                options=[NONE, *get_args(Role)],
+                help="Public: kept in a release as it is, a predictor or not. Sensitive: never kept as it is. What "
+                "nobody declares stays out of a release unless it is a predictor.",
+            ),
             "Missing marks": st.column_config.TextColumn(
                 help=f"Texts that mean missing, parted by {SEPARATOR}"
             ),
             "Categories": st.column_config.TextColumn(
                 help=f"Declared, in their order, parted by {SEPARATOR}. Take them from the questionnaire."
+            ),
+            "Bounds": st.column_config.TextColumn(
+                help="Declared least and largest value, such as 0 to 100, from knowledge of the variable."
             ),
             "Decimal": st.column_config.SelectboxColumn(options=[".", ","]),
             "Thousands": st.column_config.SelectboxColumn(options=list(THOUSANDS)),
@@ -93,12 +103,14 @@ def _rows() -> pd.DataFrame:
     for column in used.columns:
         entry = entries.get(column.name)
         row: dict[str, Any] = {"Column": column.name, "Kind": column.kind if entry is None else entry.kind}
-        row |= {"Missing": column.missing, "Distinct": column.distinct}
+        row |= {"Role": NONE, "Missing": column.missing, "Distinct": column.distinct}
         if entry is not None:
             signs = entry.kind == "number" and column.name not in used.questions
             row |= {
+                "Role": entry.role or NONE,
                 "Missing marks": SEPARATOR.join(entry.missing),
                 "Categories": SEPARATOR.join(entry.categories),
+                "Bounds": "" if entry.bounds is None else BETWEEN.join(f"{end:.12g}" for end in entry.bounds),
                 "Decimal": entry.decimal if signs else "",
                 "Thousands": (entry.thousands or NONE) if signs else "",
             }
@@ -125,7 +137,12 @@ def _take(key: str) -> None:
                 "decimal", entry.decimal
             ):  # a point between thousands: a decimal comma
                 given["decimal"] = "," if given["thousands"] == "." else "."
+        if given.get("role") == NONE:
+            given["role"] = ""
         given = {name: value for name, value in given.items() if value is not None}
+        if "bounds" in given:
+            ends = [end.strip() for end in given["bounds"].split(BETWEEN.strip())]
+            given["bounds"] = tuple(ends) if given["bounds"].strip() else None
         try:
             changed.append(Entry.model_validate(entry.model_dump() | given | {"note": "declared here"}))
         except ValueError as error:

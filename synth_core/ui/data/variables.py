@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from synth_core.analysis.selection import selected
-from synth_core.data.table import FEW_CODES, Column
+from synth_core.data.table import FEW_CODES, Column, Table
 from synth_core.errors import InputError
 from synth_core.models import build_model
 from synth_core.system import limits
@@ -15,7 +15,8 @@ from synth_core.ui.state import session
 
 def choose_variables() -> None:
     """Sensitive variable, predictors, and which of them are categories."""
-    columns, blocks = session.current().table.columns, [block.name for block in session.choices().whole]
+    table, blocks = session.current().table, [block.name for block in session.choices().whole]
+    columns, kept = table.offered() or table.columns, table.offered(kept=True)
     a, b, c = st.columns([2, 4, 3], gap="medium")
     with a:
         pick(
@@ -32,7 +33,7 @@ def choose_variables() -> None:
             "multiselect",
             "Predictors, not sensitive",
             "settings.predictors",
-            [c.name for c in columns if c.name not in {session.choices().settings.outcome, *blocks}],
+            [c.name for c in kept if c.name not in {session.choices().settings.outcome, *blocks}],
             help="Kept as they are in the synthetic data.",
         )
     codes = [c.name for c in _codes(columns) if c.name in session.choices().settings.predictors]
@@ -49,6 +50,23 @@ def choose_variables() -> None:
             _ask_of_codes()
         else:
             session.put("settings.categorical", (), undoable=False)
+    for sentence in ruled_out(table):
+        st.caption(session.plain(sentence))
+
+
+def ruled_out(table: Table) -> list[str]:
+    """Columns that the codebook keeps from being chosen, and why, a sentence for each reason."""
+    names: dict[str, list[str]] = {}
+    for entry in table.codebook.columns:
+        column = table.column(entry.column)
+        if entry.confidential and column.kind != "empty":
+            names.setdefault(entry.confidential, []).append(entry.column)
+    return [
+        f"Declared {why}, so no predictor, which would be released as it is: {', '.join(columns)}."
+        if why == "sensitive"
+        else f"Declared {why}, so neither synthesized nor a predictor, and never released: {', '.join(columns)}."
+        for why, columns in names.items()
+    ]
 
 
 def _ask_of_codes() -> None:

@@ -19,8 +19,9 @@ from synth_core.analysis.result import Result
 from synth_core.analysis.result_key import result_key
 from synth_core.analysis.selection import selected
 from synth_core.analysis.settings import Settings
+from synth_core.data.codebook import Codebook
 from synth_core.data.examples import half_of, load_example
-from synth_core.data.table import Table
+from synth_core.data.table import Table, declared_again
 from synth_core.errors import FitError, InputError
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.models import USUAL
@@ -263,11 +264,25 @@ def use_file(table: Table) -> None:
     """Take an uploaded table, with a sensitive variable to start from; read in another way, what was chosen stays."""
     before, chosen = current().table, choices()
     again = before.name == table.name and list(before.frame.columns) == list(table.frame.columns)
-    if again and (chosen.settings.outcome != before.proposed_outcome or chosen.settings.predictors):
+    offered = {column.name for column in table.offered()}
+    of_their_own = chosen.settings.outcome != before.proposed_outcome or chosen.settings.predictors
+    if again and of_their_own and chosen.settings.outcome in offered:
         use_table(table, chosen)
         return
     first = {"outcome": table.proposed_outcome, "predictors": (), "model": USUAL}
     use_table(table, choices().for_table(first))
+
+
+def use_codebook(codebook: Codebook | None) -> None:
+    """Read the table's file by a codebook that came with settings; raises InputError if the file breaks it."""
+    browser = current()
+    if codebook is None or browser.example is not None:
+        return
+    after = declared_again(browser.as_read, codebook)
+    if after is not browser.as_read:
+        marks = browser.table.missing
+        use_table(after, choices())
+        use_missing(marks)
 
 
 def use_missing(markers: Iterable[str]) -> None:

@@ -1,0 +1,118 @@
+"""What the codebook declares is not asked again in the app, and what it rules out is not offered; settings carry it."""
+
+import numpy as np
+from streamlit.testing.v1 import AppTest
+
+from synth_core.data.codebook import Codebook, Entry
+from synth_core.data.readers import ReadOptions
+from synth_core.data.table import read_table
+from synth_core.release.plan.settings_file import from_bytes
+
+BOOK = Codebook(
+    columns=(
+        Entry(column="person", kind="identifier"),
+        Entry(column="remark", kind="text"),
+        Entry(column="wealth", kind="number", decimal=",", role="sensitive", bounds=(0.0, 9.0)),
+        Entry(column="work", kind="ordered", categories=("low", "high")),
+    )
+)
+
+
+def table(book=BOOK):
+    rng = np.random.default_rng(2)
+    rows = [
+        f"{i};r{i};{f'{rng.uniform(0.5, 8):.2f}'.replace('.', ',')};{rng.choice(['low', 'high'])};"
+        f"{rng.integers(20, 90)}"
+        for i in range(60)
+    ]
+    text = "\n".join(["person;remark;wealth;work;age", *rows, ""])
+    return read_table(text.encode(), "mine.csv", ReadOptions(codebook=book))
+
+
+def page():
+    import streamlit as st
+
+    from synth_core.ui.compare import share
+    from synth_core.ui.data import blocks, model, variables
+    from synth_core.ui.shared.declared import take_declared
+    from synth_core.ui.state import session
+    from tests.ui.test_declared import table
+
+    session.take_over()
+    if "started" not in st.session_state:
+        st.session_state["started"] = True
+        session.use_file(table(*st.session_state["book"]))
+    take_declared()
+    variables.choose_variables()
+    model.choose_model()
+    blocks.choose_blocks()
+    share.settings_menu()
+    st.session_state["now"] = session.current()
+
+
+def opened(*book):
+    app = AppTest.from_function(page, default_timeout=30)
+    app.session_state["book"] = book
+    return app.run()
+
+
+def test_what_is_ruled_out_is_not_offered_and_says_why():
+    app = opened()
+    assert not app.exception
+    assert app.selectbox[0].options == ["wealth", "work", "age"] and app.selectbox[0].value == "wealth"
+    assert app.multiselect[0].options == ["work", "age"]
+    said = [caption.value for caption in app.caption if caption.value.startswith("Declared")]
+    assert [words.split(",")[0] for words in said] == [
+        "Declared an identifier", "Declared free text", "Declared sensitive"
+    ]  # fmt: skip
+    assert all("released" in words for words in said)
+    assert set(app.selectbox(key=next(s.key for s in app.selectbox if "new_block" in s.key)).options) == {
+        "work",
+        "age",
+    }
+
+
+def test_declared_bounds_and_categories_are_there_when_the_model_asks():
+    app = opened()
+    assert app.session_state["now"].choices.bounds is None  # lognormal asks for none
+    pick = next(each for each in app.selectbox if each.label == "Model")
+    pick.set_value("beta").run()
+    assert app.session_state["now"].choices.bounds == (0.0, 9.0)
+    next(each for each in app.selectbox if each.label == "Sensitive variable").set_value("work").run()
+    next(each for each in app.selectbox if each.label == "Model").set_value("ordered").run()
+    assert app.session_state["now"].choices.settings.categories == ("low", "high")
+    assert next(each for each in app.text_input if "categories" in each.label).value == "low, high"
+
+
+def test_saved_settings_carry_the_codebook_and_bring_it_back():
+    from synth_core.release.plan.settings_file import to_link, to_text
+
+    app = opened()
+    now = app.session_state["now"]
+    text = to_text(now.settings(), ["weighted"], codebook=now.table.declared_codebook)
+    assert from_bytes(text.encode()).codebook == BOOK
+    assert from_bytes(to_text(now.settings(), ["weighted"]).encode()).codebook is None
+    assert to_link(to_text(now.settings(), ["weighted"]))
+
+    def page_that_takes():
+        import streamlit as st
+
+        from synth_core.release.plan.settings_file import from_bytes
+        from synth_core.ui.compare import share
+        from synth_core.ui.state import session
+        from tests.ui.test_declared import table
+
+        session.use_file(table(*st.session_state["book"]))
+        before = session.current().table.codebook.digest
+        share._take(from_bytes(st.session_state["file"].encode()))
+        st.session_state["now"] = session.current()
+        st.session_state["before"] = before
+
+    app = AppTest.from_function(page_that_takes, default_timeout=30)
+    app.session_state["book"], app.session_state["file"] = (Codebook(),), text
+    app.run()
+    assert not app.exception
+    again = app.session_state["now"].table
+    assert again.declared_codebook == BOOK and again.codebook.digest != app.session_state["before"]
+    assert again.codebook.get("person").kind == "identifier" and again.frame["wealth"].dtype == np.float64
+    assert app.session_state["now"].choices.settings.outcome == "wealth"
