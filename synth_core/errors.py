@@ -8,10 +8,6 @@ class InputError(ValueError):
     """
 
 
-class DrawRefused(InputError):
-    """What a draw that was paid for showed cannot be used: the refusal tells of that draw, so its charge stays."""
-
-
 class FitError(RuntimeError):
     """The sampler did not return usable draws. The message says what to try."""
 

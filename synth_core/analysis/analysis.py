@@ -18,7 +18,7 @@ from synth_core.analysis.anchored import AnchorBuilder, Anchored
 from synth_core.analysis.assessment import Privacy, privacy_of, utility_of
 from synth_core.analysis.drawing import synthetic_values
 from synth_core.analysis.engines import ENGINES, Inputs
-from synth_core.analysis.fits import Fits, Progress, tells_nothing
+from synth_core.analysis.fits import Fits, Progress, charges_nothing, tells_nothing
 from synth_core.analysis.mechanism_weights import solved
 from synth_core.analysis.preview import preview, remember
 from synth_core.analysis.result import Result
@@ -71,6 +71,8 @@ class Analysis:
         Of the same table: its columns, its model and its held design are used again.
     held_anchor : Anchored, optional
         Anchor, weight and prior of another table, for its neighbours.
+    on_draw : callable
+        Called before anything is drawn that depends on the sensitive values.
     """
 
     table: Table
@@ -84,6 +86,7 @@ class Analysis:
     anchor: Table | None = None
     prepared: Fits | None = None
     held_anchor: Anchored | None = None
+    on_draw: Callable[[], None] = charges_nothing
 
     def __post_init__(self) -> None:
         s, reference, anchor = self.settings, self.reference, self.anchor
@@ -106,7 +109,7 @@ class Analysis:
             found = Fits(self.table, self.settings, self.cache, self.progress)
         else:
             found = self.prepared.under(self.settings, self.progress, self.cache)
-        found = replace(found, entropy=self.entropy)
+        found = replace(found, entropy=self.entropy, on_draw=self.on_draw)
         return (
             replace(found, tail_from=self.reference.tail_from)
             if isinstance(self.reference, RiskMap)
@@ -353,11 +356,13 @@ class Analysis:
         return np.random.default_rng([self.settings.seed if self.entropy is None else self.entropy, *stream])
 
     def _synthetic(self, posterior: Posterior) -> Array:
-        """One data set per draw; the draws and the noise depend on the seed only."""
-        sets = []
+        """One data set per draw, each of another chain; the draws and the noise depend on the seed only."""
+        sets, first = [], 0
         for j in range(self.settings.datasets):
             rng = self._rng(21, j)
-            index = int(rng.integers(posterior.n_draws))
+            chosen = int(rng.integers(posterior.n_draws))
+            first = first if j else chosen
+            index = posterior.draw_of(j, chosen, first)
             draw = {name: values[index] for name, values in posterior.draws.items()}
             sets.append(synthetic_values(self.model, draw, rng, self.settings.drawing))
             self.progress("drawing synthetic data", (j + 1) / self.settings.datasets)

@@ -6,8 +6,7 @@ Nothing here but a pilot reads the table's outcome: c and the prior come from ta
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,7 +26,7 @@ from synth_core.analysis.counts import (
 from synth_core.analysis.fits import Fits
 from synth_core.analysis.risk_map import RiskMap
 from synth_core.engine.sampling import Diagnostics
-from synth_core.errors import DrawRefused, InputError
+from synth_core.errors import InputError
 from synth_core.mechanisms.censoring import Censoring
 from synth_core.models import Draws
 from synth_core.models.bracketed import Bracketed
@@ -207,7 +206,7 @@ class AnchorBuilder:
         rows[others] = False
         pilot = self._complete(guess, rows, bound, GUESS_RECORDS)
         if not pilot.part.any() or not (whole or (~rows)[self.fits.selection.complete].any()):
-            raise DrawRefused(
+            raise InputError(
                 "No record with a value is in the pilot, or none is left beside it: another pilot share."
             )
         chosen, size = pilot.part, int(pilot.part.sum())
@@ -228,8 +227,7 @@ class AnchorBuilder:
         draw = {name: values[[which]] for name, values in posterior.draws.items()}
         anchor = Anchor("pilot", words, draw, after=after)
         records = s.anchor_records if s.anchor_records is not None else pilot.worth
-        with refusing_the_draw():
-            rest = self._complete(anchor, rows if whole else ~rows, bound, records)
+        rest = self._complete(anchor, rows if whole else ~rows, bound, records)
         return replace(
             rest,
             pilot_weight=pilot.weight,
@@ -242,6 +240,7 @@ class AnchorBuilder:
         s, source, cells = self.settings, self.source, counting_model(self.fits)
         n_tables = max(1, len(s.predictors) + len(s.earlier))
         share = min(s.counts_share, greatest_share(n_tables))
+        self.fits.on_draw()
         counts = noisy_margins(self.fits, share * s.epsilon, self.rng(53))
         rng = self.rng(54)
         shares = shares_given(counts, source, order_scores(cells))
@@ -261,8 +260,7 @@ class AnchorBuilder:
         # A simulated record counts as a record: the table that is simulated stands in for the confidential one.
         records = s.anchor_records if s.anchor_records is not None else rounded(counts.total)
         bound = (1 - share) * s.epsilon / 2
-        with refusing_the_draw():
-            anchored = self._complete(anchor, self.rows, bound, records, simulated, counts.worth)
+        anchored = self._complete(anchor, self.rows, bound, records, simulated, counts.worth)
         return replace(anchored, counts_worth=counts.worth)
 
     def _fitted(self, simulated: Array) -> Draws:
@@ -312,7 +310,6 @@ class AnchorBuilder:
         beside = len(model.parameters) - 1  # such as a spread, which a few records leave as vague as a level
         told, needed = weight * part.sum() + min(prior_records, worth), LEAST_RECORDS * (columns + beside)
         if told < needed and not pilot:
-            # Of a draw this tells (see refusing_the_draw); any other anchor was paid for before, or read nothing.
             raise InputError(
                 _too_vague(anchor, self.settings.epsilon, int(part.sum()), columns, told / needed)
             )
@@ -338,15 +335,6 @@ def clamped_warning(clamped: int, n_records: int) -> str:
         f"{math.ceil(1000 * clamped / n_records) / 10:.1f}% of the records were clamped at some draw: above "
         f"{SHARE_WARNED:.0%} the fit may sit in a mode of its own. Lower the weight c"
     )
-
-
-@contextmanager
-def refusing_the_draw() -> Iterator[None]:
-    """Marks errors that depend on a private draw: nothing else of the table is read inside, so the charge stands."""
-    try:
-        yield
-    except InputError as error:
-        raise DrawRefused(str(error)) from None
 
 
 def _too_vague(anchor: Anchor, epsilon: float, n: int, columns: int, short: float) -> str:

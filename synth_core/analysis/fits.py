@@ -41,6 +41,10 @@ def tells_nothing(text: str, share: float) -> None:
     """Progress that nobody watches."""
 
 
+def charges_nothing() -> None:
+    """A draw that nobody accounts for."""
+
+
 def _secret_of(entropy: int, key: str) -> int:
     """The secret of one fit, of 256 bits: a pilot's, a part's and a refit's tell nothing of each other."""
     return int.from_bytes(hashlib.sha256(f"fit {key}".encode() + entropy.to_bytes(32)).digest())
@@ -76,6 +80,8 @@ class Fits:
         A secret of a release, of 256 bits: every chain of every fit takes what it needs from it, and not from the seed.
     read : ReadRecords
         What other fits have read of the same table and columns already.
+    on_draw : callable
+        Called before anything is drawn that depends on the outcome: from here on a refusal tells of a draw.
     """
 
     table: Table
@@ -88,6 +94,7 @@ class Fits:
     contract_verified: bool = False
     read: ReadRecords = ReadRecords()
     entropy: int | None = None
+    on_draw: Callable[[], None] = charges_nothing
 
     def under(self, settings: Settings, progress: Progress | None = None, cache: Cache | None = None) -> Fits:
         """Fits of this table under other settings; records of the same columns are not read again."""
@@ -112,7 +119,7 @@ class Fits:
         """Fits to another outcome of the same predictors, under some other settings; for posteriors alone."""
         model = type(self.model)(self.model.records.with_outcome(outcome), self.model.options)
         other = self.under(self.settings.model_copy(update=changes))
-        return replace(other, read=replace(other.read, model=model))
+        return replace(other, read=replace(other.read, model=model), on_draw=charges_nothing)
 
     @cached_property
     def selection(self) -> Selection:
@@ -145,6 +152,7 @@ class Fits:
         censoring : Censoring, optional
             None is the plain pseudo likelihood.
         """
+        self.on_draw()
         key = self.fit_key(weights, censoring)
         posterior, _ = get_or_compute(
             self.cache, Posterior, key, lambda: self._sample(weights, censoring, text), self._wait

@@ -77,7 +77,11 @@ def add(commands: Any) -> None:
         metavar=("CHECK", "REASON"),
         help=f"release although a check failed: {', '.join(sorted(OVERRIDABLE))}; both reports show the reason",
     )
-    option("--dry-run", action="store_true", help="stop after the gate; nothing is charged")
+    option(
+        "--dry-run",
+        action="store_true",
+        help="stop after the gate; the draw that it looks at is charged, and released later at no more",
+    )
     option("--audit", metavar="FILE.json", help="an audit of this plan, for the public report (see `audit`)")
     option("--recompute", action="store_true", help="draw a released data set again and compare")
     add_simulated(apply)
@@ -150,7 +154,14 @@ def _tuning_table(args: argparse.Namespace) -> Table:
 def run_apply(args: argparse.Namespace) -> int:
     """Release a table: gate, ledger, both archives."""
     from synth_core.release.making.drawing import Request
-    from synth_core.release.making.releasing import CHECKED, REFUSED, REPEATED, publish, release
+    from synth_core.release.making.releasing import (
+        CHECKED,
+        REFUSED,
+        REPEATED,
+        publish,
+        release,
+        stays_charged,
+    )
     from synth_core.release.plan.frozen_map import find_map
     from synth_core.release.state import plans_directory
 
@@ -175,9 +186,13 @@ def run_apply(args: argparse.Namespace) -> int:
         print_check(check)
     if outcome.state == REFUSED:
         failed = [c for c in outcome.checks if c.status == "failed"]
-        raise InputError("The gate refused the release: " + "; ".join(f"{c.key}: {c.advice}" for c in failed))
+        why = "; ".join(f"{c.key}: {c.advice.removesuffix('.')}" for c in failed)
+        raise InputError(f"The gate refused the release: {why}. {stays_charged(outcome.epsilon)}")
     if outcome.state == CHECKED:
-        print("The gate would let this release pass. Nothing was written or charged.")
+        print(
+            f"The gate would let this release pass. Nothing was written. ε = {outcome.epsilon:g} is charged for the "
+            f"draw that was looked at; releasing it under the same label costs nothing more."
+        )
         return 0
     if outcome.state == REPEATED:
         again = "drawn again and found the same" if args.recompute else "the same archives again"

@@ -26,6 +26,7 @@ from synth_core.system.scratch import working_directory
 
 Progress = Callable[[float], None]  # share done in [0, 1]; raises Cancelled to stop
 _SAMPLING = threading.Lock()  # of the fit whose console lines are read: a process has one standard output
+AT_ONCE = 8  # chains
 _AXES = {"chain_axis": -2, "draw_axis": -1}
 _ITERATION = re.compile(r"Chain \[(\d+)\].*Iteration:\s*(\d+)\s*/\s*(\d+)")
 
@@ -117,6 +118,21 @@ class Posterior:
     def n_draws(self) -> int:
         return next(iter(self.draws.values())).shape[0]
 
+    def draw_of(self, dataset: int, any_draw: int, first: int) -> int:
+        """The draw behind a data set: of the first `first`, of each later one a draw of the next chain.
+
+        Chains are independent, draws of one chain are not, and m data sets cost m times one where they are. With more
+        data sets than chains it starts over; a release has a chain for each.
+
+        Parameters
+        ----------
+        any_draw, first : int
+            A draw chosen at random, for this data set and for the first.
+        """
+        chains = self.diagnostics.chains if self.n_draws % self.diagnostics.chains == 0 else 1
+        each = self.n_draws // chains
+        return (first // each + dataset) % chains * each + any_draw % each
+
     def thinned(self, count: int) -> dict[str, np.ndarray]:
         """A thinned posterior: at most `count` of the draws, evenly spread."""
         some = np.linspace(0, self.n_draws - 1, min(count, self.n_draws)).astype(int)
@@ -183,7 +199,7 @@ def sample(
     cmdstanpy.disable_logging()  # its messages quote paths and go to the console
     arguments = {
         "chains": sampler.chains,
-        "parallel_chains": sampler.chains,
+        "parallel_chains": min(sampler.chains, AT_ONCE),
         "iter_warmup": sampler.warmup,
         "iter_sampling": sampler.draws,
         "seed": sampler.seed if sampler.secret is None else 1,  # every user of the machine can read it

@@ -50,6 +50,11 @@ class Mechanism:
         return self.likelihood.keeps_epsilon
 
     @property
+    def rests_on_draw(self) -> bool:
+        """Whether its epsilon is promised of one exact draw of a posterior, which a Markov chain only comes near."""
+        return self.keeps_epsilon and self.likelihood.samples
+
+    @property
     def neighbour(self) -> Neighbour:
         """What its epsilon is for: one record's value withheld or replaced."""
         return self.guarantee("closed").neighbour

@@ -141,6 +141,8 @@ def test_names_are_only_text_in_a_release(new_page, tmp_path):
     settled(page)
     page.get_by_role("button", name="Take this file").click()
     page.get_by_text("120 rows").wait_for()
+    page.get_by_text("Yes, charge it").click()
+    settled(page)
     page.get_by_role("button", name="Check", exact=True).click()
     page.get_by_text("No copies of confidential records").wait_for(timeout=60_000)
     only_text(page)

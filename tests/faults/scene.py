@@ -163,8 +163,7 @@ class Scene:
                                "--reason", "test", "--decided-by", "me", "--limit", "1000", "--draws", "4000",
                                "--warmup", "500", "--chains", "1", "--out", str(plan)])  # fmt: skip
             assert status == 0
-        overrides = {"convergence": "a test of something else"}
-        return Request(read_plan(plan), None, TABLE, label=label, overrides=overrides, **more)
+        return Request(read_plan(plan), None, TABLE, label=label, **more)
 
 
 def finish(

@@ -19,14 +19,25 @@ import pandas as pd
 import pytest
 
 from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.fits import Fits
 from synth_core.analysis.settings import make_settings
 from synth_core.cli import main
 from synth_core.data.examples import load_example
 from synth_core.data.table import Table
-from synth_core.errors import InputError
+from synth_core.errors import Cancelled, FitError, InputError
+from synth_core.mechanisms.catalogue import MECHANISMS
 from synth_core.release.ledger.ledger import Ledger
-from synth_core.release.making.drawing import Request
-from synth_core.release.making.releasing import CHECKED, REFUSED, RELEASED, REPEATED, publish, release
+from synth_core.release.making.drawing import Request, purge_pending
+from synth_core.release.making.releasing import (
+    CHECKED,
+    REFUSED,
+    RELEASED,
+    REPEATED,
+    cancel,
+    publish,
+    release,
+)
+from synth_core.release.output import gate
 from synth_core.release.output.bundle import neutral
 from synth_core.release.plan.plan import parse_plan
 from synth_core.release.plan.planning import Decision, make_plan
@@ -147,7 +158,7 @@ def test_nothing_confidential_is_in_the_releasable_part(store, state, mechanism)
     asked = planned(store, mechanism, replace(DECISION, target_epsilon=None, decimals=None))
     # Of 300 records a distance may be 0.1, and a chart has that on its axis.
     asked = replace(asked, table=load_example("lognormal", 299, 2))
-    overrides = {k: "test" for k in ("target", "growth", "convergence")}
+    overrides = {} if asked.plan.strict else {k: "test" for k in ("target", "growth", "convergence")}
     outcome = release(replace(asked, overrides=overrides))
     assert outcome.state == RELEASED
     files = read(outcome, "releasable")
@@ -241,7 +252,7 @@ def test_a_target_that_is_missed_is_refused_and_an_override_charges_what_was_mea
     refused = release(asked)
     assert refused.state == REFUSED
     assert status(refused)["target"] == "failed"
-    assert Ledger().balance("series").spent == 0
+    assert Ledger().balance("series").spent == 1.0
     assert not (state / "releases" / refused.id).exists()
     outcome = release(replace(asked, overrides={"target": "the <i>board</i> agreed"}))
     assert outcome.state == RELEASED
@@ -259,7 +270,20 @@ def test_a_fit_that_did_not_converge_is_refused(store, state):
     outcome = release(bad)
     failed = [c for c in outcome.checks if c.status == "failed"]
     assert [c.key for c in failed] == ["convergence"]
-    assert "draws" in failed[0].advice
+    assert "draws" in failed[0].advice and not failed[0].overridable
+    assert Ledger().balance("series").spent == 8.0
+    with pytest.raises(InputError, match="promised of an exact draw"):
+        release(replace(bad, overrides={"convergence": "it will do"}))
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_convergence_can_be_overridden_only_where_epsilon_is_measured_or_noise(store, mechanism):
+    """Every strict mechanism that samples rests on an exact draw; the histogram's noise is exact."""
+    plan = planned(store, "censored").plan
+    plan = plan.model_copy(update={"mechanism": mechanism})  # asked by the mechanism alone
+    may = "convergence" in gate.overridable(plan)
+    measured = not plan.point.guarantee("closed").strict
+    assert may == (measured or not plan.point.likelihood.samples)
 
 
 @pytest.mark.parametrize("key", ["ledger", "columns", "copies", "order", "map", "magic"])
@@ -283,7 +307,7 @@ def test_copied_records_are_refused(request_, state, monkeypatch):
     outcome = release(request_)
     assert outcome.state == REFUSED
     assert [k for k, v in status(outcome).items() if v == "failed"] == ["copies"]
-    assert Ledger().balance("series").spent == 0
+    assert Ledger().balance("series").spent == 8.0
 
 
 def test_declared_bounds_are_respected_or_enforced(store, state):
@@ -336,11 +360,19 @@ def test_the_plan_says_what_means_missing_so_that_a_raw_table_is_released_the_sa
     )
 
 
-def test_a_look_at_the_gate_costs_nothing_and_draws_the_same_data(request_, state):
+def test_a_look_at_the_gate_is_charged_and_its_release_costs_nothing_more(request_, state):
     looked = release(replace(request_, dry_run=True))
     assert looked.state == CHECKED
-    assert Ledger().balance("series").spent == 0
+    assert Ledger().balance("series").spent == 8.0
+    with pytest.raises(InputError, match="looked at, so its charge stays"):
+        cancel("series", request_.id, "another draw, please")
+    purge_pending()
+    again = release(replace(request_, dry_run=True))  # the same draw, from its secret
+    assert [c.finding for c in again.checks][1:] == [c.finding for c in looked.checks][1:]
+    release(replace(request_, dry_run=True, label="second"))
+    assert Ledger().balance("series").spent == 16.0
     outcome = release(request_)
+    assert Ledger().balance("series").spent == 16.0
     assert [c.finding for c in looked.checks][1:] == [c.finding for c in outcome.checks][1:]
 
 
@@ -352,6 +384,61 @@ def test_the_histogram_is_released_once_with_one_noise(store, state):
     assert looked.numbers["ecdf_max"] == outcome.numbers["ecdf_max"]  # the noise was not drawn anew
     with pytest.raises(InputError, match="no seed"):
         release(replace(asked, recompute=True))
+    second = replace(asked, label="second")
+    release(replace(second, dry_run=True))
+    purge_pending()
+    for _ in range(2):  # what was looked at is gone: new noise is another release
+        with pytest.raises(InputError, match="drawn before and looked at"):
+            release(second)
+    assert Ledger().balance("series").spent == 16.0
+
+
+@pytest.mark.parametrize("error", [InputError, FitError, MemoryError])
+def test_whatever_fails_after_a_draw_stays_charged_and_is_the_same_draw_again(
+    store, state, monkeypatch, error
+):
+    asked, seen = planned(store, "censored"), []
+    honest = Analysis._synthetic
+
+    def failing(self, posterior):
+        seen.append(honest(self, posterior))
+        raise error("A value is no number.")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Analysis, "_synthetic", failing)
+        for _ in range(2):
+            with pytest.raises(error):
+                release(asked)
+        with pytest.raises(error, match="no number"):
+            release(replace(asked, label="second"))
+    np.testing.assert_array_equal(seen[0], seen[1])
+    assert Ledger().balance("series").spent == 16.0
+    with pytest.raises(InputError, match="its charge stays"):
+        cancel("series", asked.id, "for another draw")
+    assert release(asked).state == RELEASED
+    assert Ledger().balance("series").spent == 16.0
+
+
+@pytest.mark.parametrize("error", [Cancelled, KeyboardInterrupt])
+def test_what_was_stopped_has_shown_nothing_and_is_given_back(store, state, monkeypatch, error):
+    asked = planned(store, "censored")
+
+    def stopped(self, posterior):
+        raise error()
+
+    monkeypatch.setattr(Analysis, "_synthetic", stopped)
+    with pytest.raises(error):
+        release(asked)
+    assert Ledger().balance("series").spent == 0
+
+
+def test_what_is_refused_before_any_draw_is_given_back(store, state, monkeypatch):
+    asked = planned(store, "censored")
+    frame = asked.table.frame.copy()
+    frame.loc[3, "x"] = -1.0  # none of a lognormal model
+    with pytest.raises(InputError, match="row 4"):
+        release(replace(asked, table=Table("negative", frame)))
+    assert Ledger().balance("series").spent == 0
 
 
 def test_several_data_sets_cost_several_times(store, state):
@@ -361,6 +448,30 @@ def test_several_data_sets_cost_several_times(store, state):
     files = read(outcome, "releas")
     assert {f"synthetic_{j}.{e}" for j in (1, 2, 3) for e in ("csv", "parquet")} < set(files)
     assert files["synthetic_1.csv"] != files["synthetic_2.csv"]
+
+
+def test_each_data_set_of_a_release_is_a_draw_of_a_chain_of_its_own(store, state, monkeypatch):
+    """Draws of one chain are not independent, and m data sets cost m times one only where they are."""
+    seen = []
+    monkeypatch.setattr(
+        "synth_core.analysis.analysis.synthetic_values",
+        lambda model, draw, rng, drawing: seen.append(draw) or model.predict(draw, rng),
+    )
+    posteriors, sampled = [], Fits._sample
+    monkeypatch.setattr(
+        Fits, "_sample", lambda self, *given: posteriors.append(sampled(self, *given)) or posteriors[-1]
+    )
+    asked = planned(store, "censored", datasets=6, epsilon=6.0, draws=1000)
+    seen.clear()
+    release(replace(asked, dry_run=True))
+    posterior = posteriors[-1]
+    assert posterior.diagnostics.chains == 6
+    sigma = posterior.draws["sigma"].reshape(6, -1)
+    chains = [int(np.flatnonzero((sigma == draw["sigma"]).any(axis=1))[0]) for draw in seen]
+    assert sorted(chains) == list(range(6))
+    one = planned(store, "censored", datasets=1, epsilon=6.0, draws=1000)
+    release(replace(one, dry_run=True))
+    assert posteriors[-1].diagnostics.chains == 4
 
 
 # -- hostile tables -------------------------------------------------------------------------------

@@ -33,8 +33,8 @@ def plan_file(tmp_path, monkeypatch):
 
 
 def arguments(plan_file, month, out):
-    return ["apply", str(plan_file), "example:beta", "--rows", "200", "--data-seed", str(month), "--out", str(out),
-            "--override", "convergence", "a test of something else"]  # fmt: skip
+    source = ["example:beta", "--rows", "200", "--data-seed", str(month)]
+    return ["apply", str(plan_file), *source, "--out", str(out)]
 
 
 def fork(action):

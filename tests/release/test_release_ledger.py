@@ -262,14 +262,14 @@ def test_an_empty_state_directory_is_an_empty_ledger(tmp_path, monkeypatch, caps
 
 
 def test_a_limit_that_came_with_a_release_goes_with_it(tmp_path):
-    """A refused release, or a look at the gate, fixes neither a limit nor what it counts, nor ties the table."""
+    """What is refused before a draw fixes neither a limit nor what it counts, nor ties the table."""
     ledger = Ledger(tmp_path / "ledger")
     with pytest.raises(InputError, match="limit of the series pay is reached"):
         ledger.reserve("pay", "r", 4.0, DETAILS | {"rho": 2.0}, limit=NewLimit(1.0, "r", "w", Count(1e-6)))
     assert ledger.series() == []
     ledger.reserve("pay", "r", 4.0, DETAILS, limit=NewLimit(20.0, "r", "w"))
     assert ledger.balance("pay").limit == 20.0
-    ledger.cancel("pay", "r", {"because": "a look at the gate only"})
+    ledger.cancel("pay", "r", {"because": "nobody in the pilot"})
     assert ledger.balance("pay").limit is None
     with pytest.raises(InputError, match="has no limit yet"):
         ledger.reserve("pay", "r", 4.0, DETAILS)

@@ -34,7 +34,6 @@ BLOCKS = (
 )
 COMMON = {"predictors": ("area",), "epsilon": 20.0, "draws": 1500, "warmup": 500, "chains": 2}
 DECISION = Decision("people", "because", "A. Nalyst", "historical", limit=400.0, decimals=2)
-UNSURE = {"convergence": "a short test"}  # another processor draws otherwise
 CANARY = 41.7379  # released values have two decimals
 
 
@@ -83,7 +82,7 @@ def test_the_plan_says_what_is_sensitive_and_survives_its_file(plan):
 
 
 def test_a_release_of_whole_records(plan, state):
-    outcome = release(Request(plan, None, people(2), overrides=UNSURE))
+    outcome = release(Request(plan, None, people(2)))
     assert outcome.state == RELEASED, outcome
     assert outcome.epsilon == 20.0 == Ledger().balance("people").spent
     public, internal = read(outcome, "releasable"), read(outcome, "INTERNAL")
@@ -113,7 +112,7 @@ def test_a_release_of_whole_records(plan, state):
     assert "k-marginal score" in inside and "work is missing" in inside
     by_record = pd.read_parquet(io.BytesIO(internal["records.parquet"]))
     assert by_record["lipschitz_bound"].max() <= 10.0 + 1e-9
-    again = release(Request(plan, None, people(2), overrides=UNSURE, recompute=True))
+    again = release(Request(plan, None, people(2), recompute=True))
     assert again.state == REPEATED and Ledger().balance("people").spent == 20.0
 
 
@@ -132,9 +131,7 @@ def test_the_measures_of_an_open_table_have_words(plan):
 def test_how_many_values_are_missing_is_in_no_public_word(plan, state):
     """Their number is confidential where a variable may be missing: a pilot's sentence once gave it."""
     table = people(2)
-    [public] = [
-        read(release(Request(plan, None, table, overrides=UNSURE)), "releasable")["report.html"].decode()
-    ]
+    [public] = [read(release(Request(plan, None, table)), "releasable")["report.html"].decode()]
     for name in ("work", "pay"):
         there = int(table.with_missing(("work=?",)).frame[name].notna().sum())
         assert f" {there} " not in public and f"{300 - there} of" not in public
@@ -200,6 +197,6 @@ def test_the_command_line_goes_from_table_to_archives(tmp_path, state, capsys):
     assert "with several sensitive variables" in capsys.readouterr().err
     assert main([*plan, "--mechanism", "anchored"]) == 0
     apply = ["apply", str(tmp_path / "plan.json"), str(tmp_path / "2.csv")]
-    assert main([*apply, "--out", str(tmp_path / "out"), "--override", *next(iter(UNSURE.items()))]) == 0
+    assert main([*apply, "--out", str(tmp_path / "out")]) == 0
     assert "Release 1 of people: ε = 30 charged" in capsys.readouterr().out
     assert len(list((tmp_path / "out").glob("*.zip"))) == 2

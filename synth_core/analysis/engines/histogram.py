@@ -36,6 +36,8 @@ class HistogramEngine:
             seed=s.seed,
         )
 
+        fits.on_draw()
+
         def compute() -> dict[str, Any]:
             fits.progress("adding noise to the histogram", 0.0)
             rng = inputs.rng(31)

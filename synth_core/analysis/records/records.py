@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,7 +21,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from synth_core.analysis.analysis import Analysis
-from synth_core.analysis.fits import Fits, Progress, tells_nothing
+from synth_core.analysis.fits import Fits, Progress, charges_nothing, tells_nothing
 from synth_core.analysis.records.blocks import (
     Block,
     Part,
@@ -77,6 +77,8 @@ class RecordsAnalysis:
         As that of `Analysis`, with the same columns.
     entropy : int, optional
         What all random numbers beside the chains' are made of, secret in a release; else the seed.
+    on_draw : callable
+        As that of `Analysis`.
     """
 
     loaded: Table
@@ -87,6 +89,7 @@ class RecordsAnalysis:
     reference: Table | tuple[RiskMap, ...] | None = None
     anchor: Table | None = None
     entropy: int | None = None
+    on_draw: Callable[[], None] = charges_nothing
 
     def __post_init__(self) -> None:
         settings = self.parts[0].settings
@@ -197,6 +200,7 @@ class RecordsAnalysis:
             anchor=self._anchor,
             entropy=None if self.entropy is None else _part_entropy(self.entropy, place),
             prepared=prepared,
+            on_draw=self.on_draw,
         )
 
     @cached_property
@@ -346,11 +350,13 @@ class RecordsAnalysis:
     ) -> Iterator[dict[str, Array]]:
         """Values of every part, one synthetic value after the other, missing as NaN."""
         posteriors = [each.refit(result) for each, result in zip(analyses, results, strict=True)]
-        for stream in streams:
+        first: dict[int, int] = {}
+        for dataset, stream in enumerate(streams):
             drawn = []
             for place, (part, analysis) in enumerate(zip(self.parts, analyses, strict=True)):
                 rng = self._rng(*stream, place)
-                which = int(rng.integers(posteriors[place].n_draws))
+                chosen = int(rng.integers(posteriors[place].n_draws))
+                which = posteriors[place].draw_of(dataset, chosen, first.setdefault(place, chosen))
                 draw = {name: values[which] for name, values in posteriors[place].draws.items()}
                 drawn.append((part, analysis.model, draw, rng))
             yield draw_records(drawn, self.public_design)

@@ -8,11 +8,12 @@ from typing import Any
 from synth_core.mechanisms.composition import SUM, Count
 
 GENESIS = "0" * 64
+LOOKS = ("look", "refuse")  # what a draw gave was seen; the second in older ledgers
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of the ledger. `kind` is limit, reserve, raise, commit, refuse or cancel.
+    """One line of the ledger. `kind` is limit, reserve, raise, look, commit or cancel.
 
     `epsilon` is what the line adds to the sum: m * epsilon when reserved, negative when cancelled. A limit that came
     with the first release of its series names that release, and goes with it if it is cancelled.
@@ -46,7 +47,7 @@ class Reservation:
     secret: int
     time: str
     epsilon: float  # charged so far
-    state: str  # reserved, committed, refused or cancelled
+    state: str  # reserved, looked, committed or cancelled
     commit: dict[str, Any]  # what was written, if committed
     warnings: tuple[str, ...] = ()  # of what was charged elsewhere
 
@@ -57,7 +58,7 @@ class Balance:
 
     series: str
     limit: float | None
-    committed: float  # for good: what was released, and what a draw refused
+    committed: float  # for good: what was released, or looked at
     reserved: float
     strict: float  # the part of the sum under a strict guarantee
     rho: float | None  # sum by zero-concentrated DP; None where a release has no such claim
@@ -86,6 +87,7 @@ def balance_of(series: str, entries: list[Entry]) -> Balance:
     """What a series adds up to by sequential composition, as ε and as ρ."""
     strict, rhos = 0.0, dict[str, float | None]()
     states: dict[str, str] = {}
+    looked: set[str] = set()
     sums: dict[str, float] = {}
     for entry in entries:
         if entry.kind == "limit":
@@ -93,10 +95,11 @@ def balance_of(series: str, entries: list[Entry]) -> Balance:
         sums[entry.release] = sums.get(entry.release, 0.0) + entry.epsilon
         strict += entry.epsilon if entry.details.get("strict") else 0.0
         states[entry.release] = entry.kind
+        looked |= {entry.release} if entry.kind in LOOKS else set()
         if entry.kind in ("reserve", "raise"):
             rhos[entry.release] = entry.details.get("rho")
     counted = [rhos.get(release) for release, kind in states.items() if kind != "cancel"]
-    committed = sum(e for r, e in sums.items() if states[r] in ("commit", "refuse"))
+    committed = sum(e for r, e in sums.items() if states[r] == "commit" or r in looked)
     return Balance(
         series,
         next((float(entry.details["limit"]) for entry in reversed(limits_of(entries))), None),

@@ -9,7 +9,8 @@ the whole state directory restored from an older backup: compare with the head t
 internal report names.
 
 A release is charged once: reserve (the charge and a secret seed, before anything is drawn), then
-the data set, then commit. A repeat finds its reservation, and with it the same seed.
+the data set, then commit. A repeat finds its reservation, and with it the same seed. Once anything that
+a draw gave was seen, be it a refusal or a look at the gate, the charge is not given back.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from synth_core.errors import InputError
 from synth_core.mechanisms.composition import Count
 from synth_core.release.ledger.balances import (
     GENESIS,
+    LOOKS,
     Balance,
     Entry,
     NewLimit,
@@ -182,9 +184,9 @@ class Ledger:
             secret = int(rows[0]["secret"], 16)
         except (TypeError, ValueError):
             raise StateError(_tampered(series, "the secret of a release is damaged")) from None
-        state = {"commit": "committed", "cancel": "cancelled", "refuse": "refused"}.get(
-            mine[-1].kind, "reserved"
-        )
+        state = {"commit": "committed", "cancel": "cancelled"}.get(mine[-1].kind, "reserved")
+        if state == "reserved" and any(e.kind in LOOKS for e in mine):
+            state = "looked"
         return Reservation(
             release,
             secret,
@@ -292,17 +294,29 @@ class Ledger:
             self._append(series, "commit", 0.0, release, details)
         self._note(series)
 
-    def refuse(self, series: str, release: str, details: dict[str, Any]) -> None:
-        """Record that a draw of the release ended it; nothing is written, and the charge stays for ever."""
+    def look(self, series: str, release: str, details: dict[str, Any]) -> None:
+        """Record, before it is told, that what a draw of the release gave was seen: the charge stays for ever."""
         with transaction(self._db):
-            self._open(series, release)
-            self._append(series, "refuse", 0.0, release, details)
+            if self._open(series, release).state == "looked":
+                return
+            self._append(series, "look", 0.0, release, details)
         self._note(series)
 
     def cancel(self, series: str, release: str, details: dict[str, Any]) -> None:
-        """Give the charge of a release back that was never written. Its secret stays."""
+        """Give the charge of a release back of which nothing was seen. Its secret stays.
+
+        Raises
+        ------
+        InputError
+            If there is no open charge, or its draw was looked at.
+        """
         with transaction(self._db):
             known = self._open(series, release)
+            if known.state == "looked":
+                raise InputError(
+                    f"The draw of {release} was looked at, so its charge stays. Made again under the same label it is "
+                    f"the same draw, at no further charge."
+                )
             strict = any(e.details.get("strict") for e in self.entries(series) if e.release == release)
             self._append(series, "cancel", -known.epsilon, release, details | {"strict": strict})
         self._note(series)
@@ -318,7 +332,7 @@ class Ledger:
 
     def _open(self, series: str, release: str) -> Reservation:
         known = self.reservation(series, release)
-        if known is None or known.state != "reserved":
+        if known is None or known.state not in ("reserved", "looked"):
             raise InputError(f"There is no open reservation {release} in the series {series}.")
         return known
 

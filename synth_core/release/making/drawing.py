@@ -11,6 +11,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.fits import Progress
 from synth_core.analysis.records.blocks import common_of
@@ -18,7 +21,9 @@ from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.analysis.risk_map import RiskMap
 from synth_core.analysis.settings import Settings
 from synth_core.data.table import Table
+from synth_core.errors import InputError
 from synth_core.mechanisms.composition import Count
+from synth_core.mechanisms.histogram import noisy_bins
 from synth_core.models import family
 from synth_core.release.ledger.balances import Reservation
 from synth_core.release.ledger.ledger import Ledger
@@ -33,6 +38,8 @@ from synth_core.release.report import report
 from synth_core.release.report.audit_summary import parse_audit
 from synth_core.release.state import private_directory
 from synth_core.system.cache import Cache
+
+LEAST_CHAINS = 4  # of two chains in two modes half pass as one that is well mixed, of four an eighth
 
 
 @dataclass(frozen=True)
@@ -92,7 +99,11 @@ def purge_pending() -> None:
 
 
 class ReleaseRun:
-    """The data set of a reservation, its checks and its archives."""
+    """The data set of a reservation, its checks and its archives.
+
+    `drawn` tells whether anything was drawn that depends on the sensitive values: from then on whatever is refused
+    tells of that draw.
+    """
 
     def __init__(
         self,
@@ -102,8 +113,20 @@ class ReleaseRun:
         reserved: Reservation,
         progress: Progress,
     ):
-        self.request, self.plan = request, request.plan
-        self.reserved, self.ledger = reserved, ledger
+        self.request, self.plan, self.frozen = request, request.plan, frozen
+        self.reserved, self.ledger, self.progress = reserved, ledger, progress
+        self.drawn = False
+
+    def draw(self) -> None:
+        """Draw the data set and check it; again with the same secret, it is the same one.
+
+        Raises
+        ------
+        InputError, FitError
+            If the table does not fit the model, or a fit fails.
+        """
+        request, reserved, ledger = self.request, self.reserved, self.ledger
+        frozen, progress = self.frozen, self.progress
         seed = int.from_bytes(hashlib.sha256(b"chains" + reserved.secret.to_bytes(32)).digest()[:4]) >> 1
         # A cache of its own: a killed run continues here, and nothing of the secret stays elsewhere.
         cache = Cache(working_directory(request.id))
@@ -131,21 +154,24 @@ class ReleaseRun:
 
     def _whole(self, seed: int, frozen: tuple[RiskMap, ...], cache: Cache, progress: Progress) -> Source:
         """Several sensitive variables."""
+        fixed = {"seed": seed, "chains": self._chains, "risk_reference": _reference_name(frozen)}
         analysis = RecordsAnalysis(
             self.request.table,
             tuple(each.block for each in self.plan.blocks),
-            common_of(self.plan.settings) | {"seed": seed, "risk_reference": _reference_name(frozen)},
+            common_of(self.plan.settings) | fixed,
             cache,
             progress,
             frozen or None,
             entropy=self.reserved.secret,
+            on_draw=self._mark_drawn,
         )
         return of_records(self.plan, analysis, analysis.run(self.plan.mechanism))
 
     def _one(self, seed: int, frozen: tuple[RiskMap, ...], cache: Cache, progress: Progress) -> Source:
         """One sensitive variable."""
         request, ledger = self.request, self.ledger
-        anchor, fixed = None, {"seed": seed, "risk_reference": _reference_name(frozen), "match_epsilon": None}
+        fixed = {"seed": seed, "chains": self._chains, "risk_reference": _reference_name(frozen)}
+        anchor, fixed = None, fixed | {"match_epsilon": None}
         if self.plan.point.likelihood.anchors and self.plan.settings.reads_series:
             anchor = last_releases(ledger, request.name, self.plan, request.id)
         takes_prior = family(self.plan.settings.model).takes_anchor_prior
@@ -159,9 +185,20 @@ class ReleaseRun:
             progress,
             frozen[0] if frozen else None,
             entropy=self.reserved.secret,
+            noise=_drawn_before if self.reserved.state == "looked" else noisy_bins,
             anchor=None if anchor is None else anchor.table,
+            on_draw=self._mark_drawn,
         )
         return of_one(self.plan, analysis, analysis.run(self.plan.mechanism))
+
+    @property
+    def _chains(self) -> int:
+        """At least one for each data set, so that they are independent; more where epsilon rests on their draws."""
+        least = LEAST_CHAINS if self.plan.point.rests_on_draw else 1
+        return max(self.plan.settings.chains, self.plan.datasets, least)
+
+    def _mark_drawn(self) -> None:
+        self.drawn = True
 
     @property
     def epsilon(self) -> float:
@@ -220,6 +257,14 @@ class ReleaseRun:
             f"{folder}-releasable.zip": bundle.zip_bytes(public, folder),
             f"{folder}-INTERNAL.zip": bundle.zip_bytes(internal, f"{folder}-INTERNAL"),
         }
+
+
+def _drawn_before(counts: NDArray[np.int64], epsilon: float) -> NDArray[np.int64]:
+    """The noise of a release that was looked at, whose work is gone: noise has no seed to be drawn with again."""
+    raise InputError(
+        "The noise of this release was drawn before and looked at, and what was made of it is gone. New noise is "
+        "another release: give it another label."
+    )
 
 
 def _reference_name(frozen: tuple[RiskMap, ...]) -> str:

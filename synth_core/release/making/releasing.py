@@ -3,11 +3,11 @@
     reserve (charge and secret) -> draw -> gate -> both archives, whole, in the state directory
       -> commit with their checksums -> copy to where the user wants them
 
-Until the commit nothing has left the state directory, so a refused or failed release gets its
-charge back; a killed one keeps it until it is repeated or cancelled. One refusal stays charged:
-where a private draw showed that it is too vague to go on, being refused tells of that draw, and
-whoever asks until it passes has used them all. The secret stays with the release for ever: asking
-again never draws another data set.
+What is refused before anything is drawn gets its charge back. What was drawn stays charged, whether it is
+released, refused or only looked at: a refusal tells of the draw, and whoever asks under new labels until
+one passes has used them all. A killed or stopped run has shown nothing: it keeps its charge until it is
+repeated or cancelled. The secret stays with the release for ever: asking again under the same label never
+draws another data set, and costs nothing more.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from synth_core.analysis.fits import Progress
-from synth_core.errors import DrawRefused, FitError, InputError
+from synth_core.errors import Cancelled, FitError, InputError
 from synth_core.mechanisms.composition import rho_of
 from synth_core.release.bounded_text import printable, slug
 from synth_core.release.ledger.balances import NewLimit, Reservation
@@ -57,14 +57,12 @@ def release(request: Request, progress: Progress = lambda text, share: None) -> 
     ------
     InputError
         If the table does not fit the plan, the limit is reached, or an override is not allowed.
-    DrawRefused
-        If a draw that the release rests on is too vague to go on. It stays charged.
     FitError
-        If the fit, the disk or the ledger fails. What was reserved is given back.
+        If the fit, the disk or the ledger fails. What was reserved is given back, unless something was drawn.
     """
     slug(request.name, "The name of the series")
     slug(request.label, "The label of the release")
-    gate.check_overrides(request.overrides)
+    gate.check_overrides(request.plan, request.overrides)
     check_schema(request.plan, request.table)
     if request.audit:
         parse_audit(request.audit.encode(), request.plan, request.fingerprints)
@@ -83,8 +81,6 @@ def _release(request: Request, frozen: Any, ledger: Ledger, progress: Progress) 
     known = ledger.reservation(series, request.id)
     if known is not None and known.state == "committed":
         return _repeat(request, frozen, ledger, known, progress)
-    if known is not None and known.state == "refused":
-        raise DrawRefused(_refused_before(known, request.label))
     limit = _agreed_limit(request, ledger)
     guarantee = plan.standing(request.table).guarantee
     details = {
@@ -104,17 +100,16 @@ def _release(request: Request, frozen: Any, ledger: Ledger, progress: Progress) 
         ledger.marked(request.table, plan.outcomes), ledger.marked(request.table, plan.settings.predictors)
     )
     reserved = ledger.reserve(series, request.id, plan.target_epsilon * charged, details, columns, limit)
+    run = ReleaseRun(request, frozen, ledger, reserved, progress)
     try:
-        run = ReleaseRun(request, frozen, ledger, reserved, progress)
+        run.draw()
         checks = run.checks
         stopped = gate.refused(checks)
         if stopped or request.dry_run:
-            ledger.cancel(
-                series, request.id, {"because": [c.key for c in stopped] or "a look at the gate only"}
-            )
-            return ReleaseOutcome(
-                REFUSED if stopped else CHECKED, request.id, tuple(checks), numbers=run.numbers
-            )
+            seen = [c.key for c in stopped] or "a look at the gate only"
+            ledger.look(series, request.id, {"because": seen})
+            state, charged_now = REFUSED if stopped else CHECKED, reserved.epsilon
+            return ReleaseOutcome(state, request.id, tuple(checks), epsilon=charged_now, numbers=run.numbers)
         if run.epsilon > plan.target_epsilon:
             raised = details | {"rho": rho_of(guarantee, run.epsilon, plan.datasets)}
             ledger.raise_to(series, request.id, run.epsilon * charged, raised)
@@ -127,30 +122,26 @@ def _release(request: Request, frozen: Any, ledger: Ledger, progress: Progress) 
         overridden = {c.key: c.reason for c in checks if c.status == gate.OVERRIDDEN}
         kept = {"archives": sums, "overridden": overridden, "audit": request.audit}
         ledger.commit(series, request.id, run.numbers | kept)
-    except DrawRefused as error:
-        ledger.refuse(series, request.id, {"because": str(error)})
-        shutil.rmtree(working_directory(request.id), ignore_errors=True)
-        raise DrawRefused(f"{error} {_stays_charged(reserved.epsilon)}") from None
     except BaseException as error:
         known = ledger.reservation(series, request.id)
+        because = {"because": type(error).__name__}
         if known is not None and known.state == "reserved":
-            ledger.cancel(series, request.id, {"because": type(error).__name__})
+            if run.drawn and isinstance(error, Exception) and not isinstance(error, Cancelled):
+                ledger.look(series, request.id, because)
+            else:
+                ledger.cancel(series, request.id, because)
+        if run.drawn and isinstance(error, InputError | FitError):
+            raise type(error)(f"{error} {stays_charged(reserved.epsilon)}") from None
         raise
     shutil.rmtree(working_directory(request.id), ignore_errors=True)
     return _outcome(request, ledger, RELEASED, tuple(checks), {n: target / n for n in archives})
 
 
-def _stays_charged(epsilon: float) -> str:
+def stays_charged(epsilon: float) -> str:
+    """Why a charge is not given back, for whoever was refused or has looked."""
     return (
-        f"That it is refused tells of a draw from this table, so ε = {epsilon:g} stays charged; another label is "
-        f"another draw and another charge."
-    )
-
-
-def _refused_before(known: Reservation, label: str) -> str:
-    when = known.time[:10]
-    return (
-        f"The release {label} of this plan and table was refused on {when}. {_stays_charged(known.epsilon)}"
+        f"A refusal tells of a draw from this table, so ε = {epsilon:g} stays charged. The same label gives the same "
+        f"draw again at no further charge; another label is another draw and another charge."
     )
 
 
@@ -206,7 +197,9 @@ def _repeat(
             raise InputError(f"{noise}, so it cannot be drawn again; the archives are kept.")
         before = known.commit
         request = replace(request, overrides=before["overridden"], audit=before.get("audit", ""))
-        archives = ReleaseRun(request, frozen, ledger, known, progress).archives()
+        run = ReleaseRun(request, frozen, ledger, known, progress)
+        run.draw()
+        archives = run.archives()
         shutil.rmtree(working_directory(request.id), ignore_errors=True)
         for name, content in archives.items():
             if name.endswith("-releasable.zip") and hashlib.sha256(content).hexdigest() != sums.get(name):
@@ -245,12 +238,12 @@ def publish(outcome: ReleaseOutcome, out: Path) -> list[Path]:
 
 
 def cancel(series: str, release: str, reason: str) -> None:
-    """Give back the charge of a release that was reserved and never finished.
+    """Give back the charge of a release that was reserved and never finished, and of which nothing was seen.
 
     Raises
     ------
     InputError
-        If there is no such reservation.
+        If there is no such reservation, or its draw was looked at.
     """
     with file_lock(private_directory("locks") / release):
         ledger = Ledger()

@@ -1,7 +1,8 @@
 """The gate: what is checked before anything is written.
 
 Each check passes, warns, or fails and says what to do. A failed check can be overridden with a
-reason, which both reports show; what would break the promise silently cannot be.
+reason, which both reports show; what would break the promise silently cannot be: so convergence cannot
+where epsilon is promised of an exact draw.
 """
 
 from __future__ import annotations
@@ -56,20 +57,30 @@ class GateCheck:
     public: str
     advice: str = ""
     reason: str = ""  # of an override
-
-    @property
-    def overridable(self) -> bool:
-        return self.key in OVERRIDABLE
+    overridable: bool = False
 
 
-def check_overrides(overrides: dict[str, str]) -> None:
+def overridable(plan: Plan) -> frozenset[str]:
+    """The checks of a release by this plan that may be overridden."""
+    return OVERRIDABLE - {"convergence"} if plan.point.rests_on_draw else OVERRIDABLE
+
+
+def check_overrides(plan: Plan, overrides: dict[str, str]) -> None:
     """Refuse overrides of what cannot be overridden, or without a reason; raises InputError."""
     for key, reason in overrides.items():
         if key not in ORDER:
             raise InputError(f"There is no check '{key}'; there are: {', '.join(ORDER)}.")
-        if key not in OVERRIDABLE:
-            raise InputError(f"The check '{key}' cannot be overridden: it protects the promise itself.")
+        if key not in overridable(plan):
+            raise InputError(
+                f"The check '{key}' cannot be overridden: "
+                + (_EXACT if key in OVERRIDABLE else "it protects the promise itself.")
+            )
         words(reason, f"The reason for overriding '{key}'")
+
+
+_EXACT = (
+    "the ε of this mechanism is promised of an exact draw, and chains that have not converged give another."
+)
 
 
 @dataclass(frozen=True)
@@ -133,7 +144,7 @@ def examine(
             "The ledger holds and the limit allows it.",
             "Charge tables of the same people under one series." if ledger_warnings else "",
         ),
-        _convergence(fitted),
+        _convergence(plan, fitted),
         _target(plan, fitted.result),
         _growth(plan, fitted.result),
         _guarantee(standing, anchor),
@@ -143,10 +154,11 @@ def examine(
         _bounds(synthetic),
         _map(fitted),
     ]
+    may = overridable(plan)
     return [
         replace(check, status=OVERRIDDEN, reason=overrides[check.key])
         if check.status == FAIL and check.key in overrides
-        else check
+        else replace(check, overridable=check.key in may)
         for check in checks
     ]
 
@@ -156,7 +168,7 @@ def refused(checks: list[GateCheck]) -> list[GateCheck]:
     return [check for check in checks if check.status == FAIL]
 
 
-def _convergence(fitted: Fitted) -> GateCheck:
+def _convergence(plan: Plan, fitted: Fitted) -> GateCheck:
     problems, diagnostics = fitted.result.problems, fitted.diagnostics
     text = (
         "There is no sampler."
@@ -170,7 +182,11 @@ def _convergence(fitted: Fitted) -> GateCheck:
         FAIL if problems else PASS,
         "; ".join(problems) if problems else text,
         "The sampler had not converged." if problems else "The sampler converged, or none was used.",
-        "Plan more draws or a longer warm-up." if problems else "",
+        f"{_EXACT[0].upper()}{_EXACT[1:]} Plan more draws or a longer warm-up."
+        if problems and plan.point.rests_on_draw
+        else "Plan more draws or a longer warm-up."
+        if problems
+        else "",
     )
 
 

@@ -20,11 +20,18 @@ from synth_core.ui.state.session import plain
 
 
 def checks_step(plan: Plan | None, table: Table | None, outcome: ReleaseOutcome | None) -> None:
-    """Look at the gate; a failed check that may be overridden takes a reason."""
+    """What a look at the gate charges, and its findings; a failed check that may be overridden takes a reason."""
     if plan is None or table is None:
         st.caption("First a plan and a table.")
         return
-    a, b, _ = st.columns([2, 1, 3], vertical_alignment="bottom")
+    charge = plan.target_epsilon * plan.guarantee.charged(plan.datasets)
+    sets = f" ({plan.datasets} data sets of {plan.target_epsilon:g} each)" if plan.datasets > 1 else ""
+    st.markdown(
+        f"The checks look at the very data that would be released, and their findings tell of it. So "
+        f"**ε = {charge:g}**{sets} is charged to the series **{plain(plan.series)}** for {plain(table.name)} now: "
+        "releasing it then costs nothing more, and a refusal gives nothing back."
+    )
+    a, c, b = st.columns([2, 1.5, 1], vertical_alignment="bottom")
     a.text_input(
         "Label",
         "first",
@@ -32,14 +39,19 @@ def checks_step(plan: Plan | None, table: Table | None, outcome: ReleaseOutcome 
         max_chars=limits.NAME_LENGTH,
         help="A second release of the same table needs another label, and is charged again.",
     )
+    confirmed = c.checkbox(
+        "Yes, charge it",
+        key=release_actions.confirmation(),
+        help="The same label looks at the same draw again, at no further charge.",
+    )
     b.button(
         "Check",
         on_click=session.attempt,
         args=("checks", release_actions.ask, True),
-        disabled=release_job.state().task is not None,
+        disabled=release_job.state().task is not None or not confirmed,
         type="secondary" if outcome else "primary",
         width="stretch",
-        help="Runs the gate. Nothing is written or charged.",
+        help="Draws the data and runs the gate. Nothing is written.",
     )
     session.show_message("checks")
     if outcome is not None:
@@ -47,24 +59,20 @@ def checks_step(plan: Plan | None, table: Table | None, outcome: ReleaseOutcome 
 
 
 def release_step(plan: Plan | None, table: Table | None, outcome: ReleaseOutcome | None) -> None:
-    """What is charged, its confirmation, the release, and what was written."""
+    """The release, and what was written."""
     if plan is None or table is None or outcome is None:
-        st.caption("First the checks: they charge nothing.")
+        st.caption("First the checks: they are of the data that is released.")
         return
     if release_actions.release_obstacles(outcome.checks) and not outcome.archives:
         st.caption("A check has failed: see step 3.")
         return
-    charge = plan.target_epsilon * plan.guarantee.charged(plan.datasets)
-    sets = f" ({plan.datasets} data sets of {plan.target_epsilon:g} each)" if plan.datasets > 1 else ""
-    st.markdown(
-        f"**ε = {charge:g}**{sets} will be charged to the series **{plain(plan.series)}** for {plain(table.name)}. It "
-        "is charged once: a release that was made before is handed out again without a charge."
-    )
-    a, b, _ = st.columns([2, 1, 3], vertical_alignment="center")
-    confirmed = a.checkbox(
-        "Yes, charge it",
-        key=release_actions.confirmation(),
-        help="If the check of the target was overridden, what was measured is charged.",
+    confirmed = st.session_state.get(release_actions.confirmation())
+    a, b = st.columns([4, 1], vertical_alignment="center")
+    a.markdown(
+        f"Writes both archives of **{plain(table.name)}**. It was charged with the checks and costs nothing more; if "
+        "the check of the target was overridden what was measured is charged."
+        if confirmed
+        else "Confirm the charge in step 3: of this label nothing was confirmed yet."
     )
     b.button(
         "Release",

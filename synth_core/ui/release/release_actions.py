@@ -30,12 +30,12 @@ def confirmation() -> str:
 
 
 def ask(dry_run: bool) -> None:
-    """Button callback: the gate alone, or the release."""
+    """Button callback: the gate alone, or the release. Both are charged, once together."""
     now = release_job.state()
     plan, table = now.plan, now.table
     if plan is None or table is None:
         raise InputError("Another tab has cleared the desk: make the plan and choose the table again.")
-    if not dry_run and not st.session_state.get(confirmation()):
+    if not st.session_state.get(confirmation()):
         raise InputError("Confirm the charge first.")
     overrides = {}
     for check in () if now.outcome is None else now.outcome.checks:
