@@ -345,12 +345,12 @@ def _described(column: str, cells: pd.Series, labels: Mapping[str, str]) -> Entr
     if cells.isna().all():
         return Entry(column=column, kind="unused", note="no values")
     if pd.api.types.is_datetime64_any_dtype(cells):
-        return Entry(column=column, kind="date", note="the file says so")
+        return Entry(column=column, kind="date", note="dates in the file")
     numeric = pd.api.types.is_numeric_dtype(cells) and not pd.api.types.is_bool_dtype(cells)
     if numeric:
-        said = f"the file labels {len(labels)} of its codes" if labels else "the file says so"
+        said = f"the file labels {len(labels)} of its codes" if labels else "numbers in the file"
         return Entry(column=column, kind="number", note=said)
-    return Entry(column=column, kind="category", note="the file says so")
+    return Entry(column=column, kind="category", note="text in the file")
 
 
 def _check_rows(rows: int, name: str) -> None:

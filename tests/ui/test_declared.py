@@ -1,11 +1,13 @@
 """What the codebook declares is not asked again in the app, and what it rules out is not offered; settings carry it."""
 
 import numpy as np
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from synth_core.data.codebook import Codebook, Entry
 from synth_core.data.readers import ReadOptions
 from synth_core.data.table import read_table
+from synth_core.errors import InputError
 from synth_core.release.plan.settings_file import from_bytes
 
 BOOK = Codebook(
@@ -63,8 +65,8 @@ def test_what_is_ruled_out_is_not_offered_and_says_why():
     assert app.multiselect[0].options == ["work", "age"]
     said = [caption.value for caption in app.caption if caption.value.startswith("Declared")]
     assert [words.split(",")[0] for words in said] == [
-        "Declared an identifier", "Declared free text", "Declared sensitive"
-    ]  # fmt: skip
+        "Declared an identifier", "Declared free text"
+    ]  # and of the sensitive one nothing, while it is the variable that is synthesized  # fmt: skip
     assert all("released" in words for words in said)
     assert set(app.selectbox(key=next(s.key for s in app.selectbox if "new_block" in s.key)).options) == {
         "work",
@@ -116,3 +118,19 @@ def test_saved_settings_carry_the_codebook_and_bring_it_back():
     assert again.declared_codebook == BOOK and again.codebook.digest != app.session_state["before"]
     assert again.codebook.get("person").kind == "identifier" and again.frame["wealth"].dtype == np.float64
     assert app.session_state["now"].choices.settings.outcome == "wealth"
+
+
+def test_cells_of_the_table_of_columns_as_attributes():
+    from synth_core.ui.data.columns import BLANK, _attributes
+
+    entry = Entry(
+        column="x", kind="ordered", categories=("1", "2"), labels=("a", "b"), bounds=(0.0, 1.0), role="public"
+    )
+    assert _attributes(entry, {"role": BLANK, "bounds": None}) == {"role": "", "bounds": None}
+    assert _attributes(entry, {"categories": "1|2|3"}) == {"categories": ("1", "2", "3"), "labels": ()}
+    assert _attributes(entry, {"categories": "2|1"}) == {"categories": ("2", "1")}
+    assert _attributes(entry, {"bounds": "0 to 9.5"})["bounds"] == ("0", "9.5")
+    assert _attributes(entry, {"thousands": "."}) == {"thousands": ".", "decimal": ","}
+    assert _attributes(entry, {"decimal": BLANK, "kind": "number"}) == {"kind": "number"}
+    with pytest.raises(InputError, match="0 to 100"):
+        _attributes(entry, {"bounds": "9"})

@@ -16,6 +16,7 @@ from synth_core.ui.state import session
 
 PLACE = "codebook"
 NONE = "none"
+BLANK = "–"  # of what does not apply, or is not said: an empty cell of a choice would show None
 THOUSANDS = (NONE, ",", ".", " ", "'")
 HEIGHT = 284  # seven rows: the page does not jump between files
 CHANGED = {  # a heading of the table, and the attribute of an entry that it changes
@@ -55,7 +56,7 @@ def describe() -> None:
             "Column": st.column_config.TextColumn(pinned=True),
             "Kind": st.column_config.SelectboxColumn(options=list(KINDS), required=True),
             "Role": st.column_config.SelectboxColumn(
-                options=[NONE, *get_args(Role)],
+                options=[BLANK, *get_args(Role)],
                 help="Public: kept in a release as it is, a predictor or not. Sensitive: never kept as it is. What "
                 "nobody declares stays out of a release unless it is a predictor.",
             ),
@@ -68,9 +69,9 @@ def describe() -> None:
             "Bounds": st.column_config.TextColumn(
                 help="Declared least and largest value, such as 0 to 100, from knowledge of the variable."
             ),
-            "Decimal": st.column_config.SelectboxColumn(options=[".", ","]),
-            "Thousands": st.column_config.SelectboxColumn(options=list(THOUSANDS)),
-            "Note": st.column_config.TextColumn(width="large"),
+            "Decimal": st.column_config.SelectboxColumn(options=[BLANK, ".", ","]),
+            "Thousands": st.column_config.SelectboxColumn(options=[BLANK, *THOUSANDS]),
+            "Note": st.column_config.TextColumn(width="medium"),
         },
         on_change=session.attempt,
         args=(PLACE, _take, key),
@@ -103,20 +104,19 @@ def _rows() -> pd.DataFrame:
     for column in used.columns:
         entry = entries.get(column.name)
         row: dict[str, Any] = {"Column": column.name, "Kind": column.kind if entry is None else entry.kind}
-        row |= {"Role": NONE, "Missing": column.missing, "Distinct": column.distinct}
+        note = "; ".join(filter(None, (column.note, "" if entry is None else entry.note)))
+        row |= {"Role": BLANK, "Missing": column.missing, "Distinct": column.distinct, "Note": note}
         if entry is not None:
             signs = entry.kind == "number" and column.name not in used.questions
             row |= {
-                "Role": entry.role or NONE,
+                "Role": entry.role or BLANK,
                 "Missing marks": SEPARATOR.join(entry.missing),
                 "Categories": SEPARATOR.join(entry.categories),
                 "Bounds": "" if entry.bounds is None else BETWEEN.join(f"{end:.12g}" for end in entry.bounds),
-                "Decimal": entry.decimal if signs else "",
-                "Thousands": (entry.thousands or NONE) if signs else "",
+                "Decimal": entry.decimal if signs else BLANK,
+                "Thousands": (entry.thousands or NONE) if signs else BLANK,
             }
-        rows.append(
-            row | {"Note": "; ".join(filter(None, (column.note, "" if entry is None else entry.note)))}
-        )
+        rows.append(row)
     return pd.DataFrame(rows)
 
 
@@ -127,27 +127,34 @@ def _take(key: str) -> None:
     changed = []
     for row, cells in st.session_state[key]["edited_rows"].items():
         entry = entries[used.columns[int(row)].name]
-        given: dict[str, Any] = {CHANGED[heading]: value for heading, value in cells.items()}
-        for name in ("missing", "categories"):
-            if name in given:
-                given[name] = tuple(filter(None, (given[name] or "").split(SEPARATOR)))
-        if "thousands" in given:
-            given["thousands"] = "" if given["thousands"] in (None, NONE) else given["thousands"]
-            if given["thousands"] == given.get(
-                "decimal", entry.decimal
-            ):  # a point between thousands: a decimal comma
-                given["decimal"] = "," if given["thousands"] == "." else "."
-        if given.get("role") == NONE:
-            given["role"] = ""
-        given = {name: value for name, value in given.items() if value is not None}
-        if "bounds" in given:
-            ends = [end.strip() for end in given["bounds"].split(BETWEEN.strip())]
-            given["bounds"] = tuple(ends) if given["bounds"].strip() else None
+        given = _attributes(entry, {CHANGED[heading]: value for heading, value in cells.items()})
         try:
             changed.append(Entry.model_validate(entry.model_dump() | given | {"note": "declared here"}))
         except ValueError as error:
             raise InputError(f"Column '{entry.column}': {_rule(error)}.") from None
     read_again(used.declared_codebook.updated(changed))
+
+
+def _attributes(entry: Entry, cells: dict[str, Any]) -> dict[str, Any]:
+    """The attributes that the changed cells of a row say; a cell that was cleared is None."""
+    given: dict[str, Any] = {name: cell for name, cell in cells.items() if cell not in (None, BLANK)}
+    for name in ("missing", "categories"):
+        if name in cells:
+            given[name] = tuple(filter(None, (cells[name] or "").split(SEPARATOR)))
+    if len(given.get("categories", entry.categories)) != len(entry.labels):
+        given["labels"] = ()  # of other categories
+    if "role" in cells:
+        given.setdefault("role", "")
+    if "bounds" in cells:
+        ends = [end.strip() for end in (cells["bounds"] or "").split(BETWEEN.strip())]
+        if len(ends) != 2 and any(ends):
+            raise InputError(f"Column '{entry.column}': bounds are written as 0 to 100.")
+        given["bounds"] = tuple(ends) if any(ends) else None
+    if "thousands" in cells:
+        sign = given["thousands"] = "" if cells["thousands"] in (BLANK, None, NONE) else cells["thousands"]
+        if sign and sign == given.get("decimal", entry.decimal):  # a point between thousands: a decimal comma
+            given["decimal"] = "," if sign == "." else "."
+    return given
 
 
 def _take_codebook() -> None:

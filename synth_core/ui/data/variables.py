@@ -50,16 +50,16 @@ def choose_variables() -> None:
             _ask_of_codes()
         else:
             session.put("settings.categorical", (), undoable=False)
-    for sentence in ruled_out(table):
+    for sentence in ruled_out(table, {session.choices().settings.outcome, *blocks}):
         st.caption(session.plain(sentence))
 
 
-def ruled_out(table: Table) -> list[str]:
+def ruled_out(table: Table, synthesized: set[str]) -> list[str]:
     """Columns that the codebook keeps from being chosen, and why, a sentence for each reason."""
     names: dict[str, list[str]] = {}
     for entry in table.codebook.columns:
         column = table.column(entry.column)
-        if entry.confidential and column.kind != "empty":
+        if entry.confidential and column.kind != "empty" and entry.column not in synthesized:
             names.setdefault(entry.confidential, []).append(entry.column)
     return [
         f"Declared {why}, so no predictor, which would be released as it is: {', '.join(columns)}."
