@@ -111,14 +111,8 @@ def settings_from(
             usual["guess"] = example.guess
     kept = {name: value for name, value in given.items() if name not in leave_out}
     if table is not None:
-        mechanisms = getattr(args, "mechanism", None) or ()
         usual |= declared_model(table.codebook, outcome)
-        usual |= declared_settings(
-            table.codebook,
-            outcome,
-            kept.get("model", usual["model"]),
-            [mechanisms] if isinstance(mechanisms, str) else mechanisms,
-        )
+        usual |= declared_settings(table.codebook, outcome, kept.get("model", usual["model"]))
     return make_settings(**usual | kept | {"outcome": outcome, "predictors": predictors})
 
 

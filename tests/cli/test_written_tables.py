@@ -85,10 +85,10 @@ def test_whole_records_and_rivals_write_theirs(table):
 
 def test_what_a_codebook_declares_is_what_a_model_is_given():
     assert declared_settings(BOOK, "work", "ordered") == {"categories": ("low", "high")}
-    assert declared_settings(BOOK, "work", "lognormal") == {} == declared_settings(BOOK, "pay", "beta")
+    assert declared_settings(BOOK, "work", "lognormal") == {} == declared_settings(BOOK, "share", "ordered")
+    assert declared_settings(BOOK, "pay", "beta") == {}
     assert declared_settings(BOOK, "share", "beta") == {"bounds": (0.0, 1.0)}
-    assert declared_settings(BOOK, "share", "lognormal") == {}
-    assert declared_settings(BOOK, "share", "lognormal", ["histogram"]) == {"bounds": (0.0, 1.0)}
+    assert declared_settings(BOOK, "share", "lognormal") == {"bounds": (0.0, 1.0)}
     assert declared_model(BOOK, "work") == {"model": "ordered"} and declared_model(BOOK, "town") == {}
 
 

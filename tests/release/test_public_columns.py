@@ -115,6 +115,7 @@ def test_the_dictionaries_list_them_and_read_the_release_back(released):
     table = read_table(contents["synthetic_1.csv"], "synthetic_1.csv", ReadOptions(codebook=book))
     assert table.frame["rate"].isin([1.5, 2.0, 3.0]).all()
     nist = json.loads(contents["dictionary-nist.json"])
+    assert nist["wage"]["values"]["min"] > 0 and nist["day"]["values"] == {}
     assert list(nist["band"]["values"]) == ["0-9", "10-99", "100+"] and nist["rate"]["values"]["max"] == 9.0
     metadata = json.loads(contents["metadata-sdmetrics.json"])["columns"]
     assert list(metadata) == RELEASED and metadata["income"]["computer_representation"] == "Int64"

@@ -76,7 +76,7 @@ def test_what_is_ruled_out_is_not_offered_and_says_why():
 
 def test_declared_bounds_and_categories_are_there_when_the_model_asks():
     app = opened()
-    assert app.session_state["now"].choices.bounds is None  # lognormal asks for none
+    assert app.session_state["now"].choices.bounds == (0.0, 9.0)
     pick = next(each for each in app.selectbox if each.label == "Model")
     pick.set_value("beta").run()
     assert app.session_state["now"].choices.bounds == (0.0, 9.0)

@@ -122,7 +122,7 @@ def releasable_files(plan: Plan, synthetic: Synthetic) -> dict[str, bytes]:
         contents[f"synthetic_{j}.csv"] = csv_bytes(frame, written)
         contents[f"synthetic_{j}.parquet"] = parquet_bytes(frame)
     contents["dictionary.csv"] = dictionary_csv(plan)
-    return contents | dictionary_files(plan)
+    return contents | dictionary_files(plan, synthetic.frames)
 
 
 def checksums(contents: dict[str, bytes]) -> bytes:

@@ -1,8 +1,12 @@
-"""The data dictionary of a release, for people and for other tools: made of the plan alone."""
+"""The data dictionary of a release, for people and for other tools: made of the plan and of what is released."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
+import pandas as pd
 
 from synth_core.data.codebook import Codebook, Entry, Kind
 from synth_core.models import family
@@ -11,13 +15,19 @@ from synth_core.release.plan.plan import Plan
 from synth_core.system.json_text import json_text
 
 
-def dictionary_files(plan: Plan) -> dict[str, bytes]:
-    """A codebook as this program reads it back, metadata of SDMetrics, and a dictionary as NIST's, by file name."""
+def dictionary_files(plan: Plan, frames: Sequence[pd.DataFrame]) -> dict[str, bytes]:
+    """A codebook as this program reads it back, metadata of SDMetrics, and a dictionary as NIST's, by file name.
+
+    Parameters
+    ----------
+    frames : sequence of DataFrame
+        The released data sets.
+    """
     codebook = released_codebook(plan)
     return {
         "codebook.json": codebook.to_json().encode(),
         "metadata-sdmetrics.json": (json_text(sdmetrics_metadata(codebook, plan)) + "\n").encode(),
-        "dictionary-nist.json": (json_text(nist_dictionary(codebook)) + "\n").encode(),
+        "dictionary-nist.json": (json_text(nist_dictionary(codebook, frames)) + "\n").encode(),
     }
 
 
@@ -86,13 +96,27 @@ def _whole(plan: Plan, outcome: str) -> bool:
     return family(plan.outcomes[outcome].model).discrete or (decimals is not None and decimals <= 0)
 
 
-def nist_dictionary(codebook: Codebook) -> dict[str, Any]:
-    """A data dictionary as NIST's SDNist reads it: by column a description, and codes or a range."""
+def _range(name: str, frames: Sequence[pd.DataFrame]) -> tuple[float, float]:
+    """The least and the largest released value, apart: a constant has a range too."""
+    columns = [frame[name].to_numpy(dtype=float, na_value=np.nan) for frame in frames]
+    values = np.concatenate(columns)
+    values = values[np.isfinite(values)]
+    low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
+    return (low, high) if low < high else (low, low + 1)
+
+
+def nist_dictionary(codebook: Codebook, frames: Sequence[pd.DataFrame]) -> dict[str, Any]:
+    """A data dictionary as NIST's SDNist reads it: by column a description, and codes or a range.
+
+    SDNist takes a column without a range for one of codes: the range of a number that has no bounds is that of the
+    released data sets.
+    """
     found: dict[str, Any] = {}
     for entry in codebook.columns:
         values: dict[str, Any] = {mark: "N/A" for mark in entry.missing}
         values |= dict(zip(entry.categories, entry.labels or entry.categories, strict=True))
-        if entry.bounds is not None:
-            values |= {"min": entry.bounds[0], "max": entry.bounds[1]}
-        found[entry.column] = {"description": entry.note} | ({"values": values} if values else {})
+        if entry.kind == "number":
+            low, high = entry.bounds or _range(entry.column, frames)
+            values |= {"min": low, "max": high}
+        found[entry.column] = {"description": entry.note, "values": values}
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -107,7 +108,7 @@ def make_plan(analysis: Analysis, result: Result, decision: Decision) -> tuple[P
         s.predictors,
         decision.decimals,
     )
-    values = _values(decision, table, s, columns, (s.outcome,)) | {
+    values = _values(decision, table, s, columns, {s.outcome: s}) | {
         "mechanism": result.mechanism,
         "target_epsilon": target,
         "safety": safety,
@@ -160,7 +161,7 @@ def make_records_plan(
         s.predictors,
         decision.decimals,
     )
-    values = _values(decision, table, s, columns, tuple(outcomes)) | {
+    values = _values(decision, table, s, columns, outcomes) | {
         "mechanism": result.mechanism,
         "target_epsilon": target,
         "safety": safety,
@@ -216,7 +217,7 @@ def _values(
     table: Table,
     settings: Settings,
     columns: tuple[ColumnSchema, ...],
-    outcomes: tuple[str, ...],
+    outcomes: Mapping[str, Settings],
 ) -> dict[str, Any]:
     """What every plan holds of the decision, the table and the settings."""
     names = tuple(column.name for column in columns)
@@ -241,7 +242,7 @@ def _values(
             "records": table.fingerprint_of_records(names),
             "marks": []
             if decision.tuned_on not in OPEN
-            else [asdict(m.mark) for m in tuning_marks(table, outcomes, names)],
+            else [asdict(m.mark) for m in tuning_marks(table, tuple(outcomes), names)],
         },
         "missing": markers_of(table.missing, names, table.frame.columns),
         "codebook": table.codebook_of(names).model_dump() if table.codebook.columns else None,
@@ -249,10 +250,16 @@ def _values(
         "settings": settings.model_dump(exclude=set(UNPLANNED)),
         "shuffle": decision.shuffle,
         "decimals": decision.decimals,
-        "clamp": decision.clamp,
+        "clamp": decision.clamp or _bounded_by_codebook(table, outcomes),
         "limit": decision.limit,
         "limit_delta": decision.limit_delta,
     }
+
+
+def _bounded_by_codebook(table: Table, outcomes: Mapping[str, Settings]) -> bool:
+    """Whether a sensitive variable has bounds that the codebook declares: no released value may lie beyond them."""
+    entries = {entry.column: entry.bounds for entry in table.codebook.columns}
+    return any(s.bounds is not None and s.bounds == entries.get(name) for name, s in outcomes.items())
 
 
 def save_plan(plan: Plan, content: bytes | None, path: Path) -> None:

@@ -53,7 +53,7 @@ def schema_of(
     if table.declared_codebook.columns:
         used.sort(key=list(table.frame.columns).index)
     for name in used:
-        number = name not in known and (name not in public or table.column(name).kind in ("number", "code"))
+        number = name not in known and (name not in public or _numeric(table.frame[name]))
         rounded = name in outcomes and number and not family(outcomes[name].model).discrete
         columns.append(
             ColumnSchema(
@@ -70,6 +70,10 @@ def schema_of(
             )
         )
     return tuple(columns)
+
+
+def _numeric(series: pd.Series) -> bool:
+    return pd.api.types.is_numeric_dtype(series) and not pd.api.types.is_bool_dtype(series)
 
 
 def decimals_among(series: pd.Series) -> int | None:

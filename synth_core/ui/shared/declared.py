@@ -9,13 +9,13 @@ from synth_core.ui.state import session
 
 
 def take_declared() -> None:
-    """Declared categories and bounds where the model or a mechanism asks for them and none were chosen.
+    """Declared categories, or bounds, where none were chosen.
 
     Those of another variable, which was described before, count as none. Called before the page's widgets.
     """
     choices, codebook = session.choices(), session.current().table.codebook
     s = choices.settings
-    given = declared_settings(codebook, s.outcome, s.model, choices.mechanisms)
+    given = declared_settings(codebook, s.outcome, s.model)
     others = [entry for entry in codebook.columns if entry.column != s.outcome]
     changed = choices
     if "categories" in given and s.categories in ((), *map(declared_categories, others)):
