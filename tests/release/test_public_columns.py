@@ -63,7 +63,7 @@ def released(tmp_path_factory):
                 "--series", "s", "--limit", "1000", "--reason", "r", "--decided-by", "d",
                 "--out", str(folder / "plan.json")]  # fmt: skip
         assert main(plan) == 0
-        out = ["--out", str(folder / "out"), "--override", "convergence", "a short chain"]
+        out = ["--out", str(folder / "out")]
         assert main(["apply", str(folder / "plan.json"), str(folder / "b.csv"), *out]) == 0
     archive = zipfile.ZipFile(next((folder / "out").glob("*releasable.zip")))
     contents = {name.rpartition("/")[2]: archive.read(name) for name in archive.namelist()}
