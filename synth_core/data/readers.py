@@ -314,9 +314,11 @@ def _one_kind(cells: pd.Series, column: str, name: str) -> pd.Series:
 
 
 def cell_text(cell: object) -> str:
-    """A typed cell as an agency would write it: whole numbers without a point."""
+    """A typed cell as an agency would write it: whole numbers without a point, days without a time."""
     if isinstance(cell, bool | np.bool_):
         return str(cell)
+    if isinstance(cell, pd.Timestamp) and cell == cell.normalize() and cell.tz is None:
+        return cell.date().isoformat()
     if isinstance(cell, float | np.floating) and float(cell).is_integer() and abs(float(cell)) < 1e15:
         return str(int(cell))
     return str(cell)

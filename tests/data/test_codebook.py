@@ -217,3 +217,11 @@ def test_a_table_that_was_read_takes_a_codebook_as_if_it_had_been_there(tmp_path
         assert declared_again(again, book) is again
     with pytest.raises(InputError, match="'at' is declared a number"):
         declared_again(plain, Codebook(columns=(Entry(column="at", kind="number"),)))
+
+
+def test_days_of_a_typed_file_are_written_as_days(tmp_path):
+    days = pd.DataFrame({"day": pd.to_datetime(["2024-01-31", None, "2024-02-01"] * 12), "n": range(36)})
+    days.to_parquet(tmp_path / "t.parquet")
+    table = read_table((tmp_path / "t.parquet").read_bytes(), "t.parquet")
+    written = table.as_written(["day"], np.ones(36, bool))["day"]
+    assert written[0] == "2024-01-31" and written.isna()[1]

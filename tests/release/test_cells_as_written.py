@@ -59,6 +59,8 @@ def test_public_columns_leave_byte_for_byte(released):
 def test_marks_and_rounding_are_those_of_the_table_and_of_the_plan(released):
     table = pd.read_csv(io.BytesIO(released[0]["synthetic_1.csv"]), dtype=str, keep_default_na=False)
     assert set(table["work"]) <= {"yes", "no", "N"} and "N" in set(table["work"])
+    typed = pd.read_parquet(io.BytesIO(released[0]["synthetic_1.parquet"]))
+    assert typed["work"].isna().equals(table["work"] == "N") and set(typed["work"].dropna()) == {"yes", "no"}
     assert all(cell.endswith("00") and cell.isdigit() for cell in table["pay"] if cell != "0")
 
 

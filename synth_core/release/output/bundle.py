@@ -72,7 +72,7 @@ def parquet_bytes(frame: pd.DataFrame) -> bytes:
         if column.dtype.kind == "O":
             column = column.infer_objects()
             if column.dtype.kind == "O":
-                column = column.map(str)
+                column = column.map(str, na_action="ignore")  # what is missing is no category "nan"
         plain[name] = column
     stream = io.BytesIO()
     table = pyarrow.Table.from_pandas(plain, preserve_index=False).replace_schema_metadata(None)
