@@ -98,10 +98,10 @@ class Table:
 
     @cached_property
     def identity(self) -> str:
-        """The fingerprint, and a hash of the cells as they were written: which table a worker holds."""
-        if not self.written:
+        """The fingerprint, and a hash of the cells as written and of the codebook: which table a worker holds."""
+        if not self.written and not self.codebook.columns:
             return self.fingerprint
-        digest = hashlib.sha256()
+        digest = hashlib.sha256(self.codebook.digest.encode())
         for cells in self.written.values():
             for buffer in cells.buffers():
                 digest.update(b"" if buffer is None else memoryview(buffer))

@@ -225,3 +225,11 @@ def test_days_of_a_typed_file_are_written_as_days(tmp_path):
     table = read_table((tmp_path / "t.parquet").read_bytes(), "t.parquet")
     written = table.as_written(["day"], np.ones(36, bool))["day"]
     assert written[0] == "2024-01-31" and written.isna()[1]
+
+
+def test_a_table_of_another_codebook_is_another_one_to_a_worker():
+    content = b"a,b\n" + b"1,x\n2,y\n" * 20
+    plain = read_table(content, "t.csv")
+    public = read_table(content, "t.csv", declared(Entry(column="b", role="public")))
+    assert plain.fingerprint == public.fingerprint and plain.identity != public.identity
+    assert plain.identity == read_table(content, "t.csv").identity

@@ -44,7 +44,7 @@ def describe() -> None:
             _rows()[["Column", "Kind", "Missing", "Distinct", "Note"]], hide_index=True, height=HEIGHT
         )
         return
-    key = f"codebook_{used.identity}_{used.codebook.digest}"
+    key = f"codebook_{used.identity}"
     st.data_editor(
         _rows(),
         key=key,
