@@ -564,7 +564,8 @@ def test_names_from_right_to_left_turn_nothing_round_in_reports(store, state):
 
 
 @pytest.mark.parametrize(
-    "cell", ["=1", "+1", "-1", "@x", "\t=1", "\r=1", " =1", "＝1", "|cmd", "%x", "'=1", "\ufeff=1"]
+    "cell",
+    ["=1", "+1+1", "-1+1", "-cmd", "@x", "\t=1", "\r=1", " =1", "＝1", "|cmd", "%x", "'=1", "\ufeff=1"],
 )
 def test_formula_cells_are_neutralised(cell):
     for cut in (";", "\t", "\n", ";;", "; "):  # as a spreadsheet with decimal commas cuts a line
@@ -575,6 +576,13 @@ def test_formula_cells_are_neutralised(cell):
     assert neutral(cell).endswith(cell)
     assert neutral("a=1") == "a=1"
     assert neutral(-1.5) == -1.5
+    for code in (
+        "-1",
+        "+1",
+        "-9,5",
+        "-0.25",
+    ):  # a number is a number to a spreadsheet too: codes stay as written
+        assert neutral(code) == code
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,9 @@ from synth_core.system import files
 # What a spreadsheet would run, and the full-width forms that some turn into it.
 _RUNS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠", "|", "%")
 _INSIDE = re.compile(rf"([;\t\r\n])(?=[\s'\ufeff]*[{re.escape(''.join(_RUNS))}])")
+_NUMBER = re.compile(
+    r"[+-]?\d+([.,]\d+)?", re.ASCII
+)  # a code such as -9: it is no formula, and stays as written
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # in archives: the same release gives the same bytes
 
 
@@ -33,10 +36,10 @@ def neutral(cell: object) -> object:
 
     Examples
     --------
-    >>> neutral("=1+1"), neutral("plain"), neutral(-3), neutral("a;=1+1")
-    ("'=1+1", 'plain', -3, "a;'=1+1")
+    >>> neutral("=1+1"), neutral("plain"), neutral("-9"), neutral("-9+1"), neutral("a;=1+1")
+    ("'=1+1", 'plain', '-9', "'-9+1", "a;'=1+1")
     """
-    if not isinstance(cell, str):
+    if not isinstance(cell, str) or _NUMBER.fullmatch(cell):
         return cell
     text = cell.lstrip(" '\ufeff\u00a0")
     safe = cell[: len(cell) - len(text)] + text[:1] + _INSIDE.sub(r"\1'", text[1:])
