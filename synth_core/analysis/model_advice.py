@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from synth_core.analysis.outcome_features import OutcomeFeatures, outcome_features
+from synth_core.data.declared import declared_model, declared_settings
 from synth_core.data.table import FEW_CODES, Table, numeric_outcome
 from synth_core.errors import InputError
 from synth_core.models import family, proposed
@@ -21,6 +22,7 @@ KINDS = {
     "share": "A share, strictly between 0 and 1",
 }
 NOT_READ = "Nothing was read from the table."
+FROM_CODEBOOK = "This was read from the codebook, and nothing from the table."
 LOOKED = (
     "This was read from the confidential table. A model that is chosen by looking is a choice that no ε counts: choose "
     "from public knowledge where you can, or say on Release that the plan was tuned on the confidential data."
@@ -101,6 +103,11 @@ def advise_table(table: Table, outcome: str, regression: bool = False) -> Advice
     InputError
         If the column is no sensitive number (`numeric_outcome`).
     """
+    table.check_use(outcome)
+    declared = declared_model(table.codebook, outcome)
+    if declared:
+        settings = declared | declared_settings(table.codebook, outcome, declared["model"])
+        return Advice(settings, ("Its categories are declared in the codebook.",), FROM_CODEBOOK)
     values = numeric_outcome(table, outcome)
     column, features = table.column(outcome), outcome_features(values[~np.isnan(values)])
     leak = LOOKED if table.confidential else "The table is public or simulated."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from typing import Any
 
 from synth_core.analysis.model_advice import KINDS, Advice, advise_kind, advise_table
@@ -61,5 +62,8 @@ def _options(advice: Advice) -> str:
         if value is False:
             continue  # a switch that is off is not written
         values = value if isinstance(value, tuple) else (value,)
-        words += [option_name(name), *(f"{v:g}" if isinstance(v, float) else str(v) for v in values)]
+        words += [
+            option_name(name),
+            *(f"{v:g}" if isinstance(v, float) else shlex.quote(str(v)) for v in values),
+        ]
     return " ".join(words)

@@ -118,3 +118,11 @@ def test_what_is_ruled_out_is_refused_in_a_sentence(table, capsys, options, said
     (table / "book.json").write_text(book.to_json())
     assert main(["compare", str(table / "t.csv"), "--codebook", str(table / "book.json"), *options]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_advice_on_declared_categories_reads_the_codebook_and_not_the_table(table, capsys):
+    command = ["advise", str(table / "t.csv"), "--codebook", str(table / "book.json"), "--outcome", "work"]
+    assert main(command) == 0
+    said = capsys.readouterr().out
+    assert "--model ordered --categories low high" in said and "nothing from the table" in said
+    assert main([*command[:-1], "person"]) == 2
