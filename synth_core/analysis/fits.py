@@ -193,18 +193,19 @@ class Fits:
             for each in (self.model.name, self.model.records.digest, self.settings.seed, *what):
                 fit.update(each.tobytes() if isinstance(each, np.ndarray) else repr(each).encode())
             sampler = replace(sampler, secret=_secret_of(self.entropy, fit.hexdigest()))
-        return sample(
+        refit = Refit(weights, sampler.chains, sampler.secret or sampler.seed, previous, censoring, data)
+        posterior = sample(
             model.executable(self.progress),
             data,
             model.parameters,
             sampler,
             lambda share: self.progress(text, share),
-            model.start(
-                Refit(weights, sampler.chains, sampler.secret or sampler.seed, previous, censoring, data)
-            ),
+            model.start(refit),
             model.restart_parameters,
             model.monitors,
         )
+        unseen = model.unseen(refit, posterior.draws)
+        return replace(posterior, diagnostics=replace(posterior.diagnostics, unseen=unseen))
 
     def _sampler(self, weights: Array, censoring: Censoring | None) -> Sampler:
         tuned = self.model.sampler_settings(self.settings.sampler, censoring)

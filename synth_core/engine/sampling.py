@@ -58,7 +58,8 @@ class Start:
 class Diagnostics:
     """Convergence of one fit (Vehtari et al. 2021), over all quantities that are used.
 
-    `ess_bulk` and `ess_tail` are minima over quantities, over all chains together; `rhat` is the largest.
+    `ess_bulk` and `ess_tail` are minima over quantities, over all chains together; `rhat` is the largest. `unseen` is
+    the share of the posterior in modes that a search found and no chain was in.
     """
 
     rhat: float
@@ -68,6 +69,7 @@ class Diagnostics:
     chains: int
     draws: int
     quantities: int = 1
+    unseen: float = 0.0
 
     @property
     def max_rhat(self) -> float:
@@ -101,6 +103,11 @@ class Diagnostics:
             problems.append(
                 f"{self.divergences} divergent transitions (more draws do not help; a smaller prior scale, fewer "
                 "predictors or another model may)"
+            )
+        if self.unseen > limits.MAX_UNSEEN:
+            problems.append(
+                f"another mode, which no chain was in, holds {100 * self.unseen:.0f} % of the posterior "
+                "(more draws do not help; another ε, weight c or anchor may)"
             )
         return tuple(problems)
 

@@ -97,6 +97,11 @@ EMPTIED = (
     "number of records, the scaling of predictors, c and the prior move with it. "
 )
 
+CHAIN = (
+    "An exact draw is the theorem's. What a Markov chain draws has (ε, (1 + e^ε)·TV), with TV its larger total "
+    "variation distance from it on the two tables; that chains agree and a search found no other mode bounds no TV. "
+)
+
 NONE = Guarantee(
     "none",
     "no guarantee",

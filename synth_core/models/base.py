@@ -479,6 +479,10 @@ class Model(ABC):
         """Where the chains of a slow model, or of a fit with many modes, begin; None leaves it to Stan."""
         return None
 
+    def unseen(self, fit: Refit, draws: Draws) -> float:
+        """The share of the posterior in modes that a search finds and no draw is of; 0 where a family has no search."""
+        return 0.0
+
     def from_coordinates(self, coordinates: Array, data: Mapping[str, Any]) -> Draws | None:
         """Parameters at points of the space in which `stan_data` lays "center" and "basis"; None: they are not known.
 

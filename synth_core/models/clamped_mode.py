@@ -6,9 +6,11 @@ where it clamps nearly everything it has many modes, each on a few hundred recor
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from synth_core.models.coordinates import covariance_factor, solve_penalised
@@ -18,6 +20,8 @@ Array = NDArray[np.float64]
 STEPS, LEAST_SHARE, LEAST_GAIN = 60, 0.05, 1e-2  # of a climb; the last in nats
 STARTS, HOPS, HOP_SIZE = 20, 40, 10.0  # of a search; the last in standard deviations
 START_SPREAD, NARROWEST = 0.4, 3.0  # of the starts, in sigma; logarithm of how far below it sigma starts
+MOST_MODES, APART = 8, 2.0  # modes that are looked at; standard deviations between two
+LEAST_MASS = 1e-3  # of the mode with the most, below which a mode is left out: so much a draw may miss
 MAX_RECORDS = 3_000  # a subsample is enough to choose between modes
 
 
@@ -99,20 +103,60 @@ class ClampedNormal:
 
     def search(self, beta: Array, sigma: float, rng: np.random.Generator) -> Point:
         """The best of several climbs: from other places, then from near the best of them."""
+        best = max(self._some()._climbs(beta, sigma, rng), key=_height)
+        return max(self.climb(best.beta, best.sigma), self.climb(beta, sigma), key=_height)
+
+    def modes(self, beta: Array, sigma: float, rng: np.random.Generator) -> tuple[Point, ...]:
+        """The modes that the same climbs end in, the one with the most mass first; without those of next to none."""
         few = self._some()
-        best = few.climb(beta, sigma)
+        highest = few._distinct(few._climbs(beta, sigma, rng))[:MOST_MODES]
+        found = self._distinct(self.climb(at.beta, at.sigma) for at in (*highest, Point(0.0, beta, sigma)))
+        ordered = sorted(found, key=self.log_mass, reverse=True)
+        least = self.log_mass(ordered[0]) + np.log(LEAST_MASS)
+        return tuple(point for point in ordered if self.log_mass(point) >= least)
+
+    def unseen(self, found: tuple[Point, ...], draws: Iterable[tuple[Array, float]]) -> float:
+        """The share of the mass of modes, by Laplace's method, in those of `found` that no draw is of."""
+        reached = self._distinct(self.climb(beta, sigma) for beta, sigma in draws)
+        apart = [m for m in found if all(self._distance(m, each) > APART for each in reached)]
+        masses = np.array([self.log_mass(m) for m in (*apart, *reached)])
+        shares = np.exp(masses - masses.max())
+        return float(shares[: len(apart)].sum() / shares.sum())
+
+    def log_mass(self, at: Point) -> float:
+        """Log of the probability around a mode by Laplace's method, up to a constant, in nats."""
+        basis, spread = self.scale(at)
+        return float(at.log_density + np.log(np.diag(basis)).sum() + np.log(spread))
+
+    def _climbs(self, beta: Array, sigma: float, rng: np.random.Generator) -> Iterator[Point]:
+        best = self.climb(beta, sigma)
+        yield best
         for _ in range(STARTS):
             away = START_SPREAD * sigma * rng.standard_normal(len(beta))
             narrower = sigma * float(np.exp(-NARROWEST * rng.random()))
-            best = max(best, few.climb(beta + away, narrower), key=lambda point: point.log_density)
+            yield (found := self.climb(beta + away, narrower))
+            best = max(best, found, key=_height)
         for _ in range(HOPS):
-            basis, spread = few.scale(best)
+            basis, spread = self.scale(best)
             size = HOP_SIZE * np.exp(rng.standard_normal())
             away = size * basis @ rng.standard_normal(len(beta))
             other = best.sigma * float(np.exp(size * spread * rng.standard_normal()))
-            best = max(best, few.climb(best.beta + away, other), key=lambda point: point.log_density)
-        both = self.climb(best.beta, best.sigma), self.climb(beta, sigma)
-        return max(both, key=lambda point: point.log_density)
+            yield (found := self.climb(best.beta + away, other))
+            best = max(best, found, key=_height)
+
+    def _distinct(self, points: Iterable[Point]) -> list[Point]:
+        """Without those that lie within the scale of a higher one."""
+        kept: list[Point] = []
+        for point in sorted(points, key=_height, reverse=True):
+            if all(self._distance(point, mode) > APART for mode in kept):
+                kept.append(point)
+        return kept
+
+    def _distance(self, point: Point, mode: Point) -> float:
+        """In standard deviations of the mode, the largest over its whitened coordinates."""
+        basis, spread = self.scale(mode)
+        away = scipy.linalg.solve_triangular(basis, point.beta - mode.beta, lower=True)
+        return float(max(np.abs(away).max(), abs(np.log(point.sigma / mode.sigma)) / spread))
 
     def scale(self, at: Point) -> tuple[Array, float]:
         """Factor of the covariance of beta, and standard deviation of log sigma, by the records inside."""
@@ -160,6 +204,10 @@ class ClampedNormal:
             weight=self.weight[chosen],
             each=n / len(chosen),
         )
+
+
+def _height(point: Point) -> float:
+    return point.log_density
 
 
 def factor_of_covariance(gram: Array, sigma: float, beta_scale: Array) -> Array:

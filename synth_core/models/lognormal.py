@@ -33,6 +33,8 @@ from synth_core.models.transformation import Transformation
 from synth_core.models.zero_part import empty_zero_part
 
 MANY_MODES = 0.2  # share of the weight that a bound leaves unclamped, below which modes are searched for
+LOOKED_AT = 8  # draws of a chain, to see which modes it was in
+ANOTHER_MODE = 1.0  # nats of mass by which another mode must be better to become the centre
 LEAST_SPREAD = 0.1  # of the predictions of an anchored fit, on the logarithm
 _DECIMALS = 7  # of a response above its level
 LOG_ROOT_2PI = 0.5 * np.log(2.0 * np.pi)
@@ -157,6 +159,10 @@ class Lognormal(Model):
         mode = density.climb(center, sigma)
         if density.share_inside(mode) < MANY_MODES:
             mode = density.search(center, sigma, np.random.default_rng(0))
+        elif density.weight.size:
+            best = density.modes(center, sigma, np.random.default_rng(0))[0]
+            if density.log_mass(best) > density.log_mass(mode) + ANOTHER_MODE:
+                mode = best
         basis, spread = density.scale(mode)
         return mode.beta, basis, float(np.log(mode.sigma)), spread
 
@@ -188,9 +194,10 @@ class Lognormal(Model):
         )
 
     def start(self, fit: Refit) -> Start | None:
-        """Where a bound clamps most terms there may be many modes: each chain starts at one of its own search.
+        """Where a bound clamps there may be modes: each chain starts at another one, if a search finds any.
 
-        R-hat then tells whether they are one.
+        Where it clamps most terms they are too many, and each chain starts at the best of a search of its own. R-hat
+        then tells whether they are one.
         """
         weights, censoring, data = fit.weights, fit.censoring, fit.data
         if censoring is None or data is None or not data["n_censored"]:
@@ -199,18 +206,40 @@ class Lognormal(Model):
         unclamped = self.unclamped(weights, censoring)
         density = self._density(unclamped, level, beta_scale, weights, censoring)
         center, log_sigma = data["center"], data["log_sigma_center"]
-        if density.share_inside(density.at(center, float(np.exp(log_sigma)))) >= MANY_MODES:
-            return None
         estimate = _least_squares([*unclamped, (self, weights)], level, beta_scale)
+        if density.share_inside(density.at(center, float(np.exp(log_sigma)))) < MANY_MODES:
+            modes = [density.search(*estimate, np.random.default_rng(chain)) for chain in range(fit.chains)]
+        else:
+            modes = [*density.modes(*estimate, np.random.default_rng(0))]
+            if len(modes) == 1:
+                return None
         inits = []
         for chain in range(fit.chains):
-            mode = density.search(*estimate, np.random.default_rng(chain))
-            u = scipy.linalg.solve_triangular(data["basis"], mode.beta - center, lower=True)
-            s = (np.log(mode.sigma) - log_sigma) / data["log_sigma_scale"]
+            mode = modes[chain % len(modes)]
+            basis, spread = density.scale(mode)
             rng = np.random.default_rng([fit.seed, 43, chain])
-            apart = [rng.uniform(-2, 2, size) for size in (len(u), None, data["zero_k"])]  # as Stan's own
-            inits.append({"u": u + apart[0], "s": s + apart[1], "v": apart[2]})
+            apart = [
+                rng.uniform(-2, 2, size) for size in (len(center), None, data["zero_k"])
+            ]  # as Stan's own
+            u = scipy.linalg.solve_triangular(
+                data["basis"], mode.beta + basis @ apart[0] - center, lower=True
+            )
+            s = (np.log(mode.sigma) + spread * apart[1] - log_sigma) / data["log_sigma_scale"]
+            inits.append({"u": u, "s": s, "v": apart[2]})
         return Start(tuple(inits), np.ones(len(center) + 1 + data["zero_k"]), 1.0)
+
+    def unseen(self, fit: Refit, draws: Draws) -> float:
+        weights, censoring, data = fit.weights, fit.censoring, fit.data
+        if censoring is None or data is None or not data["n_censored"]:
+            return 0.0
+        level, beta_scale = data["level"], data["beta_scale"]
+        unclamped = self.unclamped(weights, censoring)
+        density = self._density(unclamped, level, beta_scale, weights, censoring)
+        estimate = _least_squares([*unclamped, (self, weights)], level, beta_scale)
+        some = np.linspace(0, len(draws["sigma"]) - 1, LOOKED_AT * fit.chains).astype(int)
+        beta = draws["beta"][some] - level * (np.arange(len(beta_scale)) == 0)
+        modes = density.modes(*estimate, np.random.default_rng(0))
+        return density.unseen(modes, zip(beta, draws["sigma"][some].tolist(), strict=True))
 
     def _constant(self, level: float, censoring: Censoring) -> Array:
         """The parameter-free part of the log density, less the anchor's, of the normal part's records."""

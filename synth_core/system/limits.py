@@ -47,6 +47,7 @@ PRIOR_SCALE = (0.01, 100.0)
 # Convergence asked of a fit before its numbers are shown unmarked (Vehtari et al. 2021).
 MAX_RHAT = 1.01  # of some quantities; of many it is what chains that agree exceed in this share of fits:
 FALSE_MARKS = 0.01
+MAX_UNSEEN = 0.01  # of the posterior, in modes that no chain was in
 MIN_ESS_PER_CHAIN = 100
 MAX_DIVERGENCE_SHARE = 0.001
 MAX_KHAT = 0.7  # of a preview by importance sampling (Vehtari et al. 2024)

@@ -13,7 +13,17 @@ from numpy.typing import NDArray
 from synth_core.engine.sampling import Start
 from synth_core.mechanisms.bounds import BLOCK_ELEMENTS, Rows
 from synth_core.mechanisms.censoring import Censoring
-from synth_core.models.base import Array, Draws, Options, Proposal, Records, Refit, distinct_columns, parted
+from synth_core.models.base import (
+    Array,
+    Draws,
+    Model,
+    Options,
+    Proposal,
+    Records,
+    Refit,
+    distinct_columns,
+    parted,
+)
 from synth_core.models.coordinates import row_sums
 from synth_core.models.lognormal import LOG_ROOT_2PI, normal_mass
 from synth_core.models.mixture.em import MAX_RECORDS, MixtureEstimate, fit_mixture
@@ -176,6 +186,8 @@ class Mixture(TwoPart):
         correlation = 0.9 * correlation + 0.1 * np.eye(len(spread))  # of 400 autocorrelated draws
         covariance = correlation * spread[:, None] * spread
         return block, u, block.mean(axis=0), scipy.linalg.cholesky(covariance, lower=True)
+
+    unseen = Model.unseen  # the search is for one normal curve
 
     def start(self, fit: Refit) -> Start:
         """Starting points: draws of the pilot run under these weights that lie apart, scaled by what they vary by.

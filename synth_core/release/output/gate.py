@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.anchored import clamped_warning
 from synth_core.analysis.records.result import RecordsResult
 from synth_core.analysis.result import Result
 from synth_core.engine.sampling import Diagnostics
@@ -105,11 +106,15 @@ class Fitted:
     beyond: float | None = None
 
     @property
+    def results(self) -> list[Result]:
+        """Of each fit."""
+        whole = self.result
+        return [part.result for part in whole.parts] if isinstance(whole, RecordsResult) else [whole]
+
+    @property
     def diagnostics(self) -> list[Diagnostics]:
         """The diagnostics of each fit; none of a histogram."""
-        parts = self.result.parts if isinstance(self.result, RecordsResult) else ()
-        fits = [part.result.diagnostics for part in parts] or [self.result.diagnostics]  # type: ignore[union-attr]
-        return [each for each in fits if each is not None]
+        return [each.diagnostics for each in self.results if each.diagnostics is not None]
 
 
 def examine(
@@ -176,11 +181,13 @@ def _convergence(plan: Plan, fitted: Fitted) -> GateCheck:
         else f"R-hat {max(d.rhat for d in diagnostics):.3f}, effective sample size "
         f"{min(min(d.ess_bulk, d.ess_tail) for d in diagnostics):.0f}."
     )
+    clamped = [clamped_warning(each.n_censored, len(each.weights)) for each in fitted.results if each.anchor]
+    warned = next((f"{each}." for each in clamped if each), "")
     return GateCheck(
         "convergence",
         "Convergence of the fit",
-        FAIL if problems else PASS,
-        "; ".join(problems) if problems else text,
+        FAIL if problems else WARN if warned else PASS,
+        "; ".join(problems) if problems else f"{text} {warned}".strip(),
         "The sampler had not converged." if problems else "The sampler converged, or none was used.",
         f"{_EXACT[0].upper()}{_EXACT[1:]} Plan more draws or a longer warm-up."
         if problems and plan.point.rests_on_draw
@@ -331,15 +338,10 @@ def _bounds(synthetic: Synthetic) -> GateCheck:
 
 
 def _map(fitted: Fitted) -> GateCheck:
-    check, result, beyond = (
-        partial(GateCheck, "map", "Fit of the frozen risk map"),
-        fitted.result,
-        fitted.beyond,
-    )
+    check, beyond = partial(GateCheck, "map", "Fit of the frozen risk map"), fitted.beyond
     if beyond is None:
         return check(PASS, "none is used", "No risk map is used, or a frozen one that fits.")
-    fits = [part.result for part in result.parts] if isinstance(result, RecordsResult) else [result]
-    share = max(each.n_zero_weight / max(1, len(each.weights)) for each in fits)
+    share = max(each.n_zero_weight / max(1, len(each.weights)) for each in fitted.results)
     drifted = beyond > 0.05
     return check(
         WARN if drifted else PASS,

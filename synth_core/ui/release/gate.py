@@ -28,8 +28,8 @@ def checks_step(plan: Plan | None, table: Table | None, outcome: ReleaseOutcome 
     sets = f" ({plan.datasets} data sets of {plan.target_epsilon:g} each)" if plan.datasets > 1 else ""
     st.markdown(
         f"The checks look at the very data that would be released, and their findings tell of it. So "
-        f"**ε = {charge:g}**{sets} is charged to the series **{plain(plan.series)}** for {plain(table.name)} now: "
-        "releasing it then costs nothing more, and a refusal gives nothing back."
+        f"**ε = {charge:g}**{sets} is charged with them to the series **{plain(plan.series)}** for "
+        f"{plain(table.name)}: releasing it then costs nothing more, and a refusal gives nothing back."
     )
     a, c, b = st.columns([2, 1.5, 1], vertical_alignment="bottom")
     a.text_input(
