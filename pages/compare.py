@@ -8,10 +8,9 @@ from synth_core.ui.compare import (
     play,
     range_controls,
     range_results,
-    records_results,
     share,
 )
-from synth_core.ui.compare.results import show_results
+from synth_core.ui.compare.results import WORST_PAIR, choose_pair, show_results
 from synth_core.ui.compare.steps import steps_menu
 from synth_core.ui.compare.subgroups import choose_groups
 from synth_core.ui.compare.view import RANGE, RECORDS, choose_view
@@ -19,6 +18,7 @@ from synth_core.ui.shared.declared import take_declared
 from synth_core.ui.shared.presets import presets_menu
 
 take_declared()
+pair = WORST_PAIR
 with st.sidebar:
     view = choose_view()
     if view == RANGE:
@@ -29,10 +29,9 @@ with st.sidebar:
         chosen = controls.choose_mechanisms()
         if chosen:
             controls.tuning(chosen)
-            if view != RECORDS:
-                play.play_menu(chosen)
+            play.play_menu(chosen)
         if view == RECORDS:
-            pair = records_results.choose_pair()
+            pair = choose_pair()
         else:
             choose_groups()
     controls.sampling()
@@ -41,11 +40,10 @@ with st.sidebar:
 share.offered_by_link()
 if view == RANGE:
     range_results.show_results()
-elif chosen and view == RECORDS:
-    with st.container():  # of its own: what stands below keeps its place, and stays open
-        records_results.show_results(chosen, pair)
-    division.show_division(chosen)
 elif chosen:
-    show_results(chosen)
+    with st.container():  # of its own: what stands below keeps its place, and stays open
+        show_results(chosen, pair)
+    if view == RECORDS:
+        division.show_division(chosen)
 else:
     st.info("Choose at least one mechanism on the left.")

@@ -7,10 +7,10 @@ absolute relative error of that statistic, |synthetic - confidential| / |confide
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
 
-from synth_core.analysis.utility import statistic_words
+from synth_core.analysis.result_numbers import ResultNumbers, VariableNumbers
+from synth_core.analysis.utility import Statistic, statistic_words
 from synth_core.errors import InputError
 
 ECDF_MAX, ECDF_AVG, MEAN = "ecdf_max", "ecdf_avg", "mean"
@@ -62,74 +62,103 @@ def value_text(measure: str, value: float) -> str:
     return f"{value:.3g}"
 
 
-def worst_statistic(numbers: Mapping[str, Any]) -> dict[str, Any]:
-    """The statistic with the largest relative error, of a summary."""
-    worst: dict[str, Any] = max(numbers["statistics"], key=lambda each: abs(each["relative_error"]))
-    return worst
+@dataclass(frozen=True)
+class VariableError:
+    """The error of one variable by a measure.
 
-
-def error_of(numbers: Mapping[str, Any], measure: str) -> float | None:
-    """A measure of a summary; None where its statistic was not computed.
-
-    Parameters
+    Attributes
     ----------
-    numbers : mapping
-        A summary.
-    measure : str
-        A measure's key, or `WORST`.
+    variable : str
+        Empty where it is the only one.
+    error : float
+        Relative ones with their sign.
+    statistic : Statistic or None
+        The one that a relative error is of.
     """
-    if measure == WORST:
-        return abs(float(worst_statistic(numbers)["relative_error"]))
-    if not is_relative(measure):
-        return float(numbers[measure])
-    errors = [s["relative_error"] for s in numbers["statistics"] if s["name"] == measure]
-    return abs(float(errors[0])) if errors else None
+
+    variable: str
+    error: float
+    statistic: Statistic | None = None
+
+    @property
+    def beside(self) -> str:
+        """The variable's name in brackets, where there are several."""
+        return f" ({self.variable})" if self.variable else ""
+
+    @property
+    def size(self) -> float:
+        """How large it is: what is no number is beyond all."""
+        return math.inf if math.isnan(self.error) else abs(self.error)
 
 
-def error_reach(numbers: Mapping[str, Any], measure: str) -> tuple[float, float] | None:
+def variable_error(variable: VariableNumbers, measure: str) -> VariableError | None:
+    """The error of one variable by a measure's key, or `WORST`; None where it was not computed."""
+    if measure in (ECDF_MAX, ECDF_AVG):
+        distance = variable.ecdf_max if measure == ECDF_MAX else variable.ecdf_avg
+        return None if distance is None else VariableError(variable.name, float(distance))
+    errors = [
+        VariableError(variable.name, float(each.relative_error), each)
+        for each in variable.statistics
+        if measure in (WORST, each.name)
+    ]
+    return max(errors, key=lambda each: each.size, default=None)
+
+
+def furthest(numbers: ResultNumbers, measure: str = WORST) -> VariableError | None:
+    """The error of the variable that is furthest off: all others are within it. None where none has the measure."""
+    errors = [variable_error(each, measure) for each in numbers.variables]
+    return max((each for each in errors if each is not None), key=lambda each: each.size, default=None)
+
+
+def error_reach(found: VariableError) -> tuple[float, float] | None:
     """The smallest and the largest error within a statistic's 95 % interval; None where a measure has no interval.
 
     A synthetic data set is one random draw: another one of the same settings is likely to lie in between.
 
     Examples
     --------
-    >>> found = {"name": "q90", "confidential": 10.0, "synthetic_interval": (9.0, 10.5), "relative_error": -0.02}
-    >>> error_reach({"statistics": [found]}, "q90")
+    >>> error_reach(VariableError("", -0.02, Statistic("q90", 10.0, (9.9, 10.1), 9.8, (9.0, 10.5))))
     (0.0, 0.1)
     """
-    if measure == WORST:
-        measure = worst_statistic(numbers)["name"]
-    matching = [s for s in numbers["statistics"] if s["name"] == measure]
-    if not matching or not matching[0]["confidential"]:
+    statistic = found.statistic
+    if statistic is None or not statistic.confidential:
         return None
-    value = float(matching[0]["confidential"])
-    ends = [(float(end) - value) / abs(value) for end in matching[0]["synthetic_interval"]]
+    value = float(statistic.confidential)
+    ends = [(float(end) - value) / abs(value) for end in statistic.synthetic_interval]
     least = 0.0 if min(ends) <= 0 <= max(ends) else min(map(abs, ends))
     return least, max(map(abs, ends))
 
 
-def error_words(numbers: Mapping[str, Any], measure: str) -> str:
+def error_words(numbers: ResultNumbers, measure: str) -> str:
     """An error as a few words, with its sign: "9.9 % low"; empty where it was not computed."""
+    found = furthest(numbers, measure)
+    if found is None:
+        return ""
     if measure == ECDF_MAX:
-        return f"off by {_short(100 * numbers[ECDF_MAX])} points"
+        return f"off by {_short(100 * found.error)} points{found.beside}"
     if measure == ECDF_AVG:
-        return f"{numbers[ECDF_AVG]:.2g}"
-    matching = [s for s in numbers["statistics"] if s["name"] == measure]
-    return _off(matching[0]["relative_error"]) if matching else ""
+        return f"{found.error:.2g}"
+    return _off(found.error) + found.beside
 
 
-def error_sentence(numbers: Mapping[str, Any], measure: str) -> str:
+def error_sentence(numbers: ResultNumbers, measure: str) -> str:
     """How accurate a result is, for readers who know no statistics; empty where it was not computed."""
+    found = furthest(numbers, measure)
+    if found is None:
+        return ""
+    of = f" of {found.variable}" if found.variable else ""
     if measure == ECDF_MAX:
-        points = _short(100 * numbers[ECDF_MAX])
+        points = _short(100 * found.error)
+        if of:
+            return f"The distribution{of} is furthest off, by at most {points} percentage points."
         return f"The share of records at or below a value is off by at most {points} percentage points."
     if measure == ECDF_AVG:
         return f"The distribution functions differ by {error_words(numbers, measure)} on average, squared."
-    if measure == WORST:
-        worst = worst_statistic(numbers)
-        return f"Furthest off is the {statistic_words(worst['name'])}: {_off(worst['relative_error'])}."
-    words = error_words(numbers, measure)
-    return f"The {statistic_words(measure)} is {words}." if words else ""
+    assert found.statistic is not None
+    what = f"{statistic_words(found.statistic.name)}{of}"
+    if measure == WORST or of:
+        return f"Furthest off is the {what}: {_off(found.error)}."
+    return f"The {what} is {_off(found.error)}."
 
 
 def _off(error: float) -> str:

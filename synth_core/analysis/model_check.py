@@ -14,7 +14,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from synth_core.analysis.analysis import Analysis
-from synth_core.analysis.flat import flatten
 from synth_core.analysis.result import Result
 from synth_core.engine.sampling import Posterior
 from synth_core.errors import InputError
@@ -192,7 +191,7 @@ def run_sensitivity(analysis: Analysis, mechanism: str, factors: tuple[float, ..
 
 
 def _sensitivity_row(factor: float, result: Result) -> dict[str, Any]:
-    flat = flatten(result)
+    flat = result.plain_numbers
     return {
         "factor": factor,
         "lipschitz_bound": flat.lipschitz_bound,

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from synth_core.analysis.measures import ECDF_MAX, WORST, error_of, error_reach, percentile_of
+from synth_core.analysis.measures import (
+    ECDF_MAX,
+    WORST,
+    VariableError,
+    error_reach,
+    furthest,
+    percentile_of,
+    variable_error,
+)
+from synth_core.analysis.result_numbers import ResultNumbers
 from synth_core.analysis.utility import statistic_words
 from synth_core.analysis.wording.belief_sentences import epsilon_number
 from synth_core.mechanisms.guarantees import Guarantee
@@ -62,13 +70,18 @@ class Policy(BaseModel):
         if self.epsilon is not None:
             parts.append(f"ε ≤ {epsilon_number(self.epsilon)}")
         if self.percent is not None:
-            parts.append(f"{measured(self.measure)} within {self._limit}")
+            parts.append(f"{measured(self.measure)} within {self.limit}")
         if self.guarantee == "strict":
             parts.append("a strict guarantee")
         return ", ".join(parts)
 
+    def keeps(self, found: VariableError) -> bool:
+        """Whether an error is within the limit of accuracy."""
+        return self.percent is None or 100 * abs(found.error) <= self.percent * (1 + 1e-9)
+
     @property
-    def _limit(self) -> str:
+    def limit(self) -> str:
+        """The limit of accuracy in words: "5 %"."""
         return f"{self.percent:g} {'points' if self.measure == ECDF_MAX else '%'}"
 
 
@@ -96,56 +109,69 @@ def measured(measure: str) -> str:
     return named.get(measure) or statistic_words(measure)
 
 
-def judge(policy: Policy, numbers: Mapping[str, Any], guarantee: Guarantee) -> Verdict:
-    """Hold a result against a rule.
+def judge(policy: Policy, numbers: ResultNumbers, guarantee: Guarantee | None = None) -> Verdict:
+    """Hold a result against a rule: of several sensitive variables, every one must be within its accuracy.
 
     Parameters
     ----------
-    numbers : mapping
-        A summary.
-
-    Examples
-    --------
-    >>> from synth_core.mechanisms.catalogue import guarantees
-    >>> found = {"problems": [], "preview_khat": None, "epsilon": 6.8, "n_datasets": 1}
-    >>> judge(Policy(epsilon=1.0), found, guarantees()["none"]).reasons
-    ('ε 6.8 > 1',)
+    guarantee : Guarantee, optional
+        What is promised, where that is not the result's own.
     """
-    if numbers["problems"] or numbers["preview_khat"] is not None:  # whatever its numbers are
-        why = "has not converged" if numbers["problems"] else "not judged before the exact fit"
+    guarantee = guarantee or numbers.guarantee
+    if numbers.problems or numbers.preview_khat is not None:  # whatever its numbers are
+        why = "has not converged" if numbers.problems else "not judged before the exact fit"
         return Verdict(False, (why,), None)
     reasons = []
-    epsilon = numbers["epsilon"] * guarantee.charged(numbers["n_datasets"])
+    epsilon = numbers.epsilon * guarantee.charged(numbers.n_datasets)
     if policy.epsilon is not None and epsilon > policy.epsilon * (1 + 1e-9):
         reasons.append(f"ε {_above(epsilon, policy.epsilon)} > {epsilon_number(policy.epsilon)}")
-    error = None
+    found = None
     if policy.percent is not None:
-        error = error_of(numbers, policy.measure)
-        if error is None:
+        found = furthest(numbers, policy.measure)
+        if found is None:
             reasons.append(f"the {measured(policy.measure)} is not among the percentiles that are computed")
-        elif not 100 * error <= policy.percent * (1 + 1e-9):
+        elif not policy.keeps(found):
+            missed = [
+                each
+                for variable in numbers.variables
+                if (each := variable_error(variable, policy.measure)) is not None and not policy.keeps(each)
+            ]
+            others = f" and of {len(missed) - 1} more" if len(missed) > 1 else ""
+            of = f" of {found.variable}{others}" if found.variable else ""
             reasons.append(
-                f"{measured(policy.measure)} off by {_above(100 * error, policy.percent)} > {policy._limit}"
+                f"{measured(policy.measure)}{of} off by {_above(100 * abs(found.error), policy.percent or 0.0)} > "
+                f"{policy.limit}"
             )
     if policy.guarantee == "strict" and not guarantee.strict:
         reasons.append(f"{guarantee.label} is not strict")
-    by = error if policy.percent is not None else epsilon
-    return Verdict(not reasons, tuple(reasons), by, _doubt(policy, numbers, error, len(reasons)))
+    by = epsilon if policy.percent is None else None if found is None else abs(found.error)
+    return Verdict(not reasons, tuple(reasons), by, _doubt(policy, numbers, len(reasons)))
 
 
-def _doubt(policy: Policy, numbers: Mapping[str, Any], error: float | None, n_reasons: int) -> str:
+def _doubt(policy: Policy, numbers: ResultNumbers, n_reasons: int) -> str:
     """A sentence where accuracy decides and is too close to its limit to be sure of; else empty."""
-    reach = error_reach(numbers, policy.measure) if policy.percent is not None and error is not None else None
-    if reach is None or policy.percent is None or error is None or not math.isfinite(error):
+    if policy.percent is None:
         return ""
-    least, most = (100 * end for end in reach)
-    passes = 100 * error <= policy.percent * (1 + 1e-9)
-    if passes and not n_reasons and most > policy.percent:
-        return (
-            "Not sure: a release is a random draw, and another one of these settings may be off by up to "
-            f"{_short(most)} %"
-        )
-    if not passes and n_reasons == 1 and least <= policy.percent:
+    errors = [variable_error(each, policy.measure) for each in numbers.variables]
+    known = [each for each in errors if each is not None]
+    passes = all(policy.keeps(each) for each in known)
+    reaches = [
+        (each, reach)
+        for each in known
+        if (reach := error_reach(each)) is not None and math.isfinite(each.error)
+    ]
+    if not reaches:
+        return ""
+    if passes and not n_reasons:
+        widest, (_, most) = max(reaches, key=lambda pair: pair[1][1])
+        if 100 * most > policy.percent:
+            return (
+                "Not sure: a release is a random draw, and another one of these settings may be off by up to "
+                f"{_short(100 * most)} %{widest.beside}"
+            )
+    failed = [each for each in known if not policy.keeps(each)]
+    near = {id(each) for each, (least, _) in reaches if 100 * least <= policy.percent}
+    if not passes and n_reasons == 1 and all(id(each) in near for each in failed):
         return "Not sure: a release is a random draw, and another one of these settings may pass"
     return ""
 

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from synth_core.analysis.result_numbers import ResultNumbers, VariableNumbers
 from synth_core.analysis.utility import Statistic
 from synth_core.engine.sampling import Diagnostics
 from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
@@ -102,3 +103,57 @@ class Result:
     def problems(self) -> tuple[str, ...]:
         """Why the numbers should not be used; empty if they may."""
         return self.diagnostics.problems if self.diagnostics else ()
+
+    @property
+    def plain_numbers(self) -> ResultNumbers:
+        """Its numbers without arrays, as those of whole records."""
+        weights, bounds = self.weights, self.lipschitz_bounds
+        n_datasets, n_records = self.synthetic.shape
+        variable = VariableNumbers(
+            name="",
+            variable="",
+            model="",
+            share=1.0,
+            epsilon=self.epsilon,
+            lipschitz_bound=self.lipschitz_bound,
+            n_records=n_records,
+            n_zero_weight=self.n_zero_weight,
+            n_truncated=self.n_truncated,
+            n_censored=self.n_censored,
+            ecdf_max=self.ecdf_max,
+            ecdf_avg=self.ecdf_avg,
+            statistics=self.statistics,
+            anchor=self.anchor,
+            tuned=self.tuned,
+            diagnostics=self.diagnostics,
+            problems=self.problems,
+        )
+        return ResultNumbers(
+            mechanism=self.mechanism,
+            label=self.point.label,
+            lipschitz_bound=self.lipschitz_bound,
+            epsilon=self.epsilon,
+            epsilon_replace=self.epsilon_replace,
+            n_draws=len(self.growth),
+            n_records=n_records,
+            n_datasets=n_datasets,
+            variables=(variable,),
+            joint=None,
+            weights_from=self.weights_from,
+            tuned=self.tuned,
+            problems=self.problems,
+            seconds=self.seconds,
+            anchor=self.anchor,
+            cached=self.cached,
+            preview_khat=self.preview_khat,
+            oscillation=self.oscillation,
+            oscillation_joint=self.oscillation_joint,
+            bound_mean=float(bounds.mean()) if bounds.size else None,
+            weight_mean=float(weights.mean()) if weights.size else None,
+            weight_min=float(weights.min()) if weights.size else None,
+            weight_max=float(weights.max()) if weights.size else None,
+            match_risk=float(self.match_risk.mean()),
+            true_match_rate=self.true_match_rate,
+            false_match_rate=self.false_match_rate,
+            overlap=self.overlap,
+        )

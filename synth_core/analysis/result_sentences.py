@@ -2,68 +2,92 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
+from synth_core.analysis.joint_measures import measures_in_words
 from synth_core.analysis.measures import WORST, error_sentence
+from synth_core.analysis.result_numbers import ResultNumbers
 from synth_core.analysis.settings import Settings
 from synth_core.analysis.wording.belief_sentences import epsilon_number, suspicion
-from synth_core.analysis.wording.guarantee_sentences import OWN_TESTED, explain, local_words
-from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.analysis.wording.guarantee_sentences import (
+    COVERS,
+    OWN_TESTED,
+    SEED,
+    SHARES,
+    about_weights,
+    explain,
+    local_words,
+)
 from synth_core.mechanisms.guarantees import Guarantee
 from synth_core.models import OwnProgram
 
 
-def explained(numbers: Mapping[str, Any], settings: Settings) -> tuple[Guarantee, list[str]]:
+def explained(numbers: ResultNumbers, settings: Settings) -> tuple[Guarantee, list[str]]:
     """The guarantee of a result and its explanation.
 
     Parameters
     ----------
-    numbers : mapping
-        Of `FlatResult`, or of a summary.
     settings : Settings
-        That the result was made with.
+        That the result was made with; of several variables, what all have of them is read.
     """
-    mechanism = find_mechanism(numbers["mechanism"])
-    guarantee = mechanism.guarantee(numbers["weights_from"], numbers["tuned"])
-    return guarantee, explain(
-        guarantee,
-        numbers["epsilon"],
-        numbers["epsilon_replace"],
-        numbers["n_datasets"],
-        mechanism.weighted,
-        settings.weights_source(mechanism.scheme),
-        mechanism.reads_current(numbers["tuned"]),
-        numbers["anchor"],
-        (
-            local_words(numbers["oscillation"], numbers["oscillation_joint"], numbers["n_draws"]),
-            OWN_TESTED if settings.model == OwnProgram.name else "",
-        ),
-    )
+    mechanism, guarantee = numbers.point, numbers.guarantee
+    source = settings.weights_source(mechanism.scheme)
+    reads_current = mechanism.reads_current(numbers.tuned)
+    if numbers.several and not guarantee.strict:
+        lines = [
+            guarantee.promise,
+            f"Not promised: {guarantee.limits}",
+            about_weights(mechanism.weighted, source, reads_current),
+            f"ε = {numbers.epsilon:.2f} is for everything sensitive about one record withheld, its row and its "
+            "predictors kept, over all combinations of the variables' draws. What replacing it costs is not measured.",
+            SEED,
+        ]
+    else:
+        lines = explain(
+            guarantee,
+            numbers.epsilon,
+            numbers.epsilon_replace,
+            numbers.n_datasets,
+            mechanism.weighted,
+            source,
+            reads_current,
+            numbers.anchor,
+            (
+                local_words(numbers.oscillation, numbers.oscillation_joint, numbers.n_draws),
+                OWN_TESTED if settings.model == OwnProgram.name and not numbers.several else "",
+            ),
+        )
+    if numbers.several:
+        lines[1:1] = [f"{COVERS}."] if guarantee.strict else []
+        lines.append(SHARES)
+    return guarantee, lines
 
 
 def sentence(
-    numbers: Mapping[str, Any], settings: Settings, measure: str = WORST, standing: Guarantee | None = None
+    numbers: ResultNumbers, settings: Settings, measure: str = WORST, standing: Guarantee | None = None
 ) -> str:
     """Privacy and accuracy of a result in plain words, for readers who know neither ε nor statistics.
 
     Parameters
     ----------
-    numbers, settings
+    settings : Settings
         As for `explained`.
     measure : str
-        Of `analysis.measures`: what accuracy is said by.
+        Of `analysis.measures`: what accuracy is said by. Of several variables what is said of all columns together
+        stands beside it, and by default alone.
     standing : Guarantee, optional
         What a release promises, where that is less than what its mechanism would.
     """
-    if numbers["problems"]:
-        return "Not for use: the fit has not converged."
-    mechanism = find_mechanism(numbers["mechanism"])
+    if numbers.problems:
+        return f"Not for use: {'a' if numbers.several else 'the'} fit has not converged."
+    if numbers.joint is not None:
+        accuracy = "" if measure == WORST else error_sentence(numbers, measure)
+        return " ".join(
+            filter(None, [privacy_of_records(numbers), accuracy, measures_in_words(numbers.joint)])
+        )
     privacy = suspicion(
-        standing or mechanism.guarantee(numbers["weights_from"], numbers["tuned"]),
-        numbers["epsilon"],
-        numbers["epsilon_replace"],
-        numbers["n_datasets"],
+        standing or numbers.guarantee,
+        numbers.epsilon,
+        numbers.epsilon_replace,
+        numbers.n_datasets,
         _weights_of_others(numbers),
     )
     own = (
@@ -72,29 +96,39 @@ def sentence(
     return " ".join(filter(None, [own + privacy, error_sentence(numbers, measure)]))
 
 
-def above_target(numbers: Mapping[str, Any], settings: Settings) -> str:
+def privacy_of_records(numbers: ResultNumbers) -> str:
+    """What the epsilon of whole records leaves an intruder, where that follows."""
+    if numbers.guarantee.strict:
+        return suspicion(numbers.guarantee, numbers.epsilon, numbers.epsilon_replace, numbers.n_datasets)
+    return (
+        f"In this table ε = {epsilon_number(numbers.epsilon)} bounds what withholding all that is sensitive about one "
+        "record changes; not promised for another table."
+    )
+
+
+def above_target(numbers: ResultNumbers, settings: Settings) -> str:
     """A clause where the measured ε is above the target that the mechanism was given; else empty.
 
     Scalar weights and truncation aim at the unweighted fit's bounds; the refit has its own.
     """
-    mechanism = find_mechanism(numbers["mechanism"])
-    aims = "epsilon" in mechanism.tuning and not mechanism.keeps_epsilon and "epsilon" not in numbers["tuned"]
+    mechanism = numbers.point
+    aims = "epsilon" in mechanism.tuning and not mechanism.keeps_epsilon and "epsilon" not in numbers.tuned
     tolerance = 1 + settings.reweight_tolerance
-    if not aims or settings.match_epsilon is not None or numbers["epsilon"] <= tolerance * settings.epsilon:
+    if not aims or settings.match_epsilon is not None or numbers.epsilon <= tolerance * settings.epsilon:
         return ""
     return (
-        f"its ε of {epsilon_number(numbers['epsilon'])} is above the target of {settings.epsilon:g}: the target is met "
+        f"its ε of {epsilon_number(numbers.epsilon)} is above the target of {settings.epsilon:g}: the target is met "
         "before the refit, and ε is measured after it. A lower target brings it down."
     )
 
 
-def _weights_of_others(numbers: Mapping[str, Any]) -> str:
+def _weights_of_others(numbers: ResultNumbers) -> str:
     """Whether the weights of other records move with one that changes, for `suspicion`."""
-    mechanism = find_mechanism(numbers["mechanism"])
+    mechanism = numbers.point
     if not mechanism.weighted:
         return "fixed"
-    source = numbers["weights_from"]
-    if source == "closed" or (source == "frozen" and not mechanism.reads_current(numbers["tuned"])):
+    source = numbers.weights_from
+    if source == "closed" or (source == "frozen" and not mechanism.reads_current(numbers.tuned)):
         return "fixed"
-    alone, joint = numbers["oscillation"], numbers["oscillation_joint"]
+    alone, joint = numbers.oscillation, numbers.oscillation_joint
     return "fixed" if alone is not None and joint is not None and joint <= 1.01 * alone else "held"

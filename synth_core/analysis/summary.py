@@ -6,14 +6,13 @@ changes none of them; extremes are always kept.
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from synth_core.analysis.flat import flatten
 from synth_core.analysis.result import Result
+from synth_core.analysis.result_numbers import to_summary
 
 Array = NDArray[np.float64]
 
@@ -65,12 +64,12 @@ def scatter_rows(bounds: Array, points: int = SCATTER_POINTS) -> NDArray[np.int6
     return np.unique(np.concatenate([order[ranks], order[-10:]]))
 
 
-def plain_numbers(result: Result) -> dict[str, Any]:
-    """The numbers of a summary, without its curves. Confidential."""
-    flat = flatten(result)
-    return asdict(flat) | {
-        "problems": list(flat.problems),
-        "statistics": [asdict(each) | {"relative_error": each.relative_error} for each in flat.statistics],
+def bounds_of(bounds: Array) -> dict[str, Any]:
+    """By-record bounds as a figure shows them: their density, five numbers, and whose is the largest."""
+    return {
+        "density": density(bounds),
+        "five": five_numbers(bounds),
+        "largest_record": int(np.argmax(bounds)) + 1,
     }
 
 
@@ -88,7 +87,7 @@ def summarise(result: Result, outcome: Array) -> dict[str, Any]:
     dict
         "privacy" is None for the histogram, which has no bounds and no weights.
     """
-    return plain_numbers(result) | {
+    return to_summary(result.plain_numbers) | {
         "privacy": None if not result.lipschitz_bounds.size else _privacy(result),
         "ecdf": _ecdf(result, outcome),
     }
@@ -98,11 +97,7 @@ def _privacy(result: Result) -> dict[str, Any]:
     rows = scatter_rows(result.lipschitz_bounds)
     steps = np.unique(np.geomspace(1, len(result.growth), 24).astype(int)) - 1
     return {
-        "bounds": {
-            "density": density(result.lipschitz_bounds),
-            "five": five_numbers(result.lipschitz_bounds),
-            "largest_record": int(np.argmax(result.lipschitz_bounds)) + 1,
-        },
+        "bounds": bounds_of(result.lipschitz_bounds),
         "weights": {
             "density": density(result.weights),
             "five": five_numbers(result.weights),

@@ -8,12 +8,11 @@ from typing import Any
 
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.anchored import clamped_warning
-from synth_core.analysis.flat import FlatResult, flatten
 from synth_core.analysis.result import Result
+from synth_core.analysis.result_numbers import ResultNumbers
 from synth_core.analysis.result_sentences import above_target, explained, sentence
 from synth_core.analysis.settings import Settings
 from synth_core.analysis.subgroups import Group, GroupAccuracy, by_group
-from synth_core.analysis.summary import plain_numbers
 from synth_core.analysis.utility import statistic_name, statistic_words
 from synth_core.analysis.wording.guarantee_sentences import neighbour_words
 from synth_core.system.text_table import aligned
@@ -26,14 +25,14 @@ def number(value: float | None) -> float | str | None:
 
 def result_json(result: Result, settings: Settings) -> dict[str, Any]:
     """One result; `lipschitz_bound`, `weights` and `diagnostics` are null for the histogram."""
-    flat = flatten(result)
+    flat = result.plain_numbers
     d = flat.diagnostics
     return {
         "mechanism": flat.mechanism,
         "label": flat.label,
-        "guarantee": flat.guarantee,
-        "sentence": sentence(plain_numbers(result), settings),
-        "explanation": explained(vars(flat), settings)[1],
+        "guarantee": flat.guarantee.label,
+        "sentence": sentence(result.plain_numbers, settings),
+        "explanation": explained(flat, settings)[1],
         "anchor": flat.anchor or None,
         "lipschitz_bound": number(flat.lipschitz_bound),
         "epsilon": number(flat.epsilon),
@@ -105,7 +104,7 @@ def print_table(analysis: Analysis, results: list[Result], out: Callable[[str], 
         f"{' given ' + ', '.join(settings.predictors) if settings.predictors else ''}, "
         f"{analysis.model.density_scale}"
     )
-    flats = [flatten(result) for result in results]
+    flats = [result.plain_numbers for result in results]
     unfrozen = [_unfrozen(result, settings) for result in results]
     known = flats[0].statistics
     header = ["mechanism", "Δ", "ε", "guarantee", "ECDF max", "ECDF avg", *(s.name for s in known)]
@@ -117,7 +116,7 @@ def print_table(analysis: Analysis, results: list[Result], out: Callable[[str], 
                 flat.mechanism,
                 "" if flat.lipschitz_bound is None else f"{flat.lipschitz_bound:.3f}",
                 f"{flat.epsilon:.3f}{' !' if flat.problems else ''}",
-                flat.guarantee + (" *" if star else ""),
+                flat.guarantee.label + (" *" if star else ""),
                 f"{flat.ecdf_max:.4f}",
                 f"{flat.ecdf_avg:.6f}",
                 *(f"{value:.5g}" for value in flat.synthetic.values()),
@@ -129,8 +128,8 @@ def print_table(analysis: Analysis, results: list[Result], out: Callable[[str], 
     for line in aligned([header, *rows]):
         out(line)
     for flat, result in zip(flats, results, strict=True):
-        out(f"  {flat.mechanism}: {sentence(plain_numbers(result), settings)}")
-        if words := above_target(vars(flat), settings):
+        out(f"  {flat.mechanism}: {sentence(result.plain_numbers, settings)}")
+        if words := above_target(flat, settings):
             out(f"! {flat.mechanism}: {words}")
         for problem in flat.problems:
             out(f"! {flat.mechanism}: the fit has not converged: {problem}")
@@ -192,7 +191,7 @@ def print_groups(
         out(line)
 
 
-def clamped_words(flat: FlatResult) -> str:
+def clamped_words(flat: ResultNumbers) -> str:
     """How many records an anchored likelihood clamped, and what too many of them mean."""
     few = f"{flat.n_censored / flat.n_records:.2%} of the records were clamped at some draw"
     return f" {clamped_warning(flat.n_censored, flat.n_records) or few}."

@@ -8,8 +8,7 @@ from typing import Any
 
 from synth_core.analysis.measures import percentile_of
 from synth_core.analysis.records.records import RecordsAnalysis
-from synth_core.analysis.records.result import COVERS
-from synth_core.analysis.wording.guarantee_sentences import neighbour_words
+from synth_core.analysis.wording.guarantee_sentences import COVERS, neighbour_words
 from synth_core.cli.compare import add_options
 from synth_core.cli.explored import open_explored
 from synth_core.cli.map_rivals import add_rivals, as_json, as_rows, notes, run_rivals

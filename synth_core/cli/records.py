@@ -6,15 +6,16 @@ import argparse
 from dataclasses import asdict, replace
 from typing import Any
 
+from synth_core.analysis.joint_measures import measures_in_words
 from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.records.disclosure import AttributeDisclosure
 from synth_core.analysis.records.numbers import NumberMeasures
 from synth_core.analysis.records.records import RecordsAnalysis
-from synth_core.analysis.records.result import COVERS, PartResult, RecordsResult
-from synth_core.analysis.records.summary import measures_in_words
+from synth_core.analysis.records.result import PartResult, RecordsResult
 from synth_core.analysis.risk_map import RiskMap
 from synth_core.analysis.settings import MODEL_OPTIONS, Settings, make_settings
 from synth_core.analysis.utility import statistic_words
+from synth_core.analysis.wording.guarantee_sentences import COVERS
 from synth_core.cli.compare_output import number
 from synth_core.cli.data import load_anchor, load_reference, table_of
 from synth_core.cli.quoted import split_quoted, unquoted

@@ -8,7 +8,7 @@ from typing import Any
 from synth_core.analysis.measures import ECDF_MAX
 from synth_core.analysis.records.blocks import shares_of
 from synth_core.analysis.records.records import RecordsAnalysis
-from synth_core.analysis.records.result import COVERS
+from synth_core.analysis.wording.guarantee_sentences import COVERS
 from synth_core.cli.compare import add_options
 from synth_core.cli.explored import open_explored
 from synth_core.cli.map import add_sweep, say

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from synth_core.analysis.anchored import clamped_warning
-from synth_core.analysis.measures import worst_statistic
+from synth_core.analysis.measures import ECDF_MAX, WORST, furthest, variable_error
+from synth_core.analysis.policy import Policy, judge
+from synth_core.analysis.result_numbers import ResultNumbers, VariableNumbers, numbers_in
+from synth_core.analysis.result_sentences import above_target, explained, sentence
+from synth_core.analysis.settings import Settings
 from synth_core.analysis.wording.headings import in_plain_words
 from synth_core.figures.categories import of_categories, shares_figure
 from synth_core.figures.palette import color
@@ -35,80 +39,132 @@ def has_not_converged(problems: list[str]) -> str:
     )
 
 
-def _warnings(s: Summary) -> list[str]:
+def _warnings(numbers: ResultNumbers) -> list[str]:
     """Why the numbers of a mechanism should be doubted, in words."""
-    hints = []
-    if s["problems"]:
-        hints.append(has_not_converged(s["problems"]))
-    warning = clamped_warning(s["n_censored"], s["n_records"])
-    if s["anchor"] and warning:
-        now = f", which is {s['tuned']['c']:.3g} now" if "c" in s["tuned"] else ""
-        hints.append(f"{warning} around the anchor{now} (More of the mechanisms).")
-    elif s["n_censored"] > MANY_CENSORED * s["n_records"]:
-        hints.append(
-            f"{s['n_censored'] / s['n_records']:.0%} of the records are censored: ε is small for the "
-            "unit in which the density is taken; another unit (Data page) may serve better."
-        )
+    hints = [has_not_converged(list(numbers.problems))] if numbers.problems else []
+    for each in numbers.variables:
+        of = f"{each.name}: " if each.name else ""
+        warning = clamped_warning(each.n_censored, each.n_records)
+        if each.anchor and warning:
+            now = f", which is {each.tuned['c']:.3g} now" if "c" in each.tuned else ""
+            hints.append(f"{of}{warning} around the anchor{now} (More of the mechanisms).")
+        elif each.n_censored > MANY_CENSORED * each.n_records:
+            hints.append(
+                f"{of}{each.n_censored / each.n_records:.0%} of the records are censored: ε is small for the "
+                "unit in which the density is taken; another unit (Data page) may serve better."
+            )
     return hints
 
 
+def promises(summaries: Sequence[Summary], settings: Settings, policy: Policy) -> dict[str, dict[str, Any]]:
+    """What stands beside each mechanism's numbers: badge and explanation, the sentence, and what the rule says."""
+    measure, found = WORST if policy.percent is None else policy.measure, {}
+    for s in summaries:
+        numbers = numbers_in(s)
+        guarantee, lines = explained(numbers, settings)
+        if numbers.tuned and not numbers.several:
+            solved = ", ".join(f"{k.replace('_', ' ')} {v:.4g}" for k, v in numbers.tuned.items())
+            lines.append(f"Solved for: {solved}")
+        judged = policy.states and not s.get("old")
+        found[numbers.mechanism] = {
+            "label": guarantee.label,
+            "strength": guarantee.strength,
+            "lines": lines,
+            "sentence": sentence(numbers, settings, measure),
+            "hints": list(filter(None, [above_target(numbers, settings)])),
+            "verdict": judge(policy, numbers) if judged else None,
+            "policy": policy,
+        }
+    return found
+
+
 def results(
-    summaries: list[Summary],
+    summaries: Sequence[Summary],
     labels: dict[str, str],
     guarantees: dict[str, dict[str, Any]],
     missing: Mapping[str, str] | None = None,
 ) -> list[dict[str, Any]]:
-    """One row a mechanism: numbers as text, sort keys, each epsilon beside its guarantee.
+    """One row a mechanism: numbers as text, sort keys, each epsilon beside its guarantee; of several variables with a
+    row for each of them beneath.
 
     Parameters
     ----------
     guarantees : dict
-        By mechanism: "label", "strength", "lines", "sentence", under a rule "verdict", and "hints", if there are any.
+        By mechanism, as `promises` makes them: "label", "strength", "lines", "sentence", "hints" and "verdict", if
+        there are any.
     missing : dict, optional
         Why a mechanism has no numbers: a row of its own.
     """
     rows = []
     for s in summaries:
-        worst = worst_statistic(s)
-        epsilon = epsilon_text(s)
+        numbers, beside = numbers_in(s), guarantees[s["mechanism"]]
         hints = []
-        if s["preview_khat"] is not None:
-            epsilon = f"≈ {epsilon}"
+        if numbers.preview_khat is not None:
             hints.append(
-                f"approximate, by importance sampling from an earlier fit (Pareto k-hat {s['preview_khat']:.2f}, "
+                f"approximate, by importance sampling from an earlier fit (Pareto k-hat {numbers.preview_khat:.2f}, "
                 f"at most {limits.MAX_KHAT} is shown); the exact fit replaces it."
             )
-        hints += [*_warnings(s), *guarantees[s["mechanism"]].get("hints", ())]
-        rows.append(
-            row_head(s, labels)
-            | {
-                "guarantee": {k: guarantees[s["mechanism"]][k] for k in ("label", "strength", "lines")},
-                "sentence": guarantees[s["mechanism"]]["sentence"],
-                "verdict": None,
-                "hints": hints,
-                "cells": {
-                    "epsilon": cell(epsilon, s["epsilon"]),
-                    "delta": cell(
-                        "–" if s["lipschitz_bound"] is None else f"{s['lipschitz_bound']:.2f}",
-                        s["lipschitz_bound"],
-                        _local(s),
-                    ),
-                    "ecdf_max": cell(f"{s['ecdf_max']:.4f}", s["ecdf_max"]),
-                    "ecdf_avg": cell(f"{s['ecdf_avg']:.6f}", s["ecdf_avg"]),
-                    "worst": cell(
-                        f"{percent(worst['relative_error'])} ({statistic_label(worst['name'])})",
-                        abs(worst["relative_error"]),
-                    ),
-                    "gap": cell(f"{100 * s['ecdf_max']:.1f} points", s["ecdf_max"]),
-                    "match": cell(f"{100 * s['match_risk']:.2f} %", s["match_risk"]),
-                },
-            }
-        )
+        hints += [*_warnings(numbers), *beside.get("hints", ())]
+        row = row_head(s, labels) | {
+            "guarantee": {k: beside[k] for k in ("label", "strength", "lines")},
+            "sentence": beside["sentence"],
+            "verdict": None,
+            "hints": hints,
+            "cells": _cells(numbers),
+        }
+        if numbers.several:
+            row["parts"] = [_variable_row(each, beside.get("policy")) for each in numbers.variables]
+        rows.append(row)
     usable = [row for row, s in zip(rows, summaries, strict=True) if not s["problems"]]
     mark_best(usable)
     for row in rows:
         row["verdict"] = _verdict(row, usable, guarantees)
     return rows + missing_rows(missing or {}, labels)
+
+
+def _cells(numbers: ResultNumbers) -> dict[str, dict[str, Any]]:
+    """The numbers of a row by column."""
+    approximately = "" if numbers.preview_khat is None else "≈ "
+    bound, worst = numbers.lipschitz_bound, furthest(numbers)
+    off = furthest(numbers, ECDF_MAX)
+    assert off is not None
+    cells = {
+        "epsilon": cell(approximately + epsilon_text(numbers), numbers.epsilon),
+        "delta": cell("–" if bound is None else f"{bound:.2f}", bound, _local(numbers)),
+        "gap": cell(f"{100 * off.error:.1f} points{off.beside}", off.error),
+    }
+    if numbers.joint is not None:
+        joint = numbers.joint
+        return cells | {
+            "sample": cell(f"{100 * joint.sample_share:.1f} %", -joint.sample_share),
+            "associations": cell(f"{joint.association:.3f}", joint.association),
+            "pmse": cell(f"{joint.pmse_ratio:.1f}", joint.pmse_ratio),
+            "k_marginal": cell(f"{joint.k_marginal:.0f}", -joint.k_marginal),
+        }
+    assert worst is not None and worst.statistic is not None
+    risk = numbers.match_risk or 0.0
+    return cells | {
+        "ecdf_max": cell(f"{numbers.ecdf_max:.4f}", numbers.ecdf_max),
+        "ecdf_avg": cell(f"{numbers.ecdf_avg:.6f}", numbers.ecdf_avg),
+        "worst": cell(f"{percent(worst.error)} ({statistic_label(worst.statistic.name)})", abs(worst.error)),
+        "match": cell(f"{100 * risk:.2f} %", risk),
+    }
+
+
+def _variable_row(variable: VariableNumbers, policy: Policy | None) -> dict[str, Any]:
+    """The row of one variable among several; what the rule says of its accuracy, where it limits one."""
+    bound = variable.lipschitz_bound
+    cells = {
+        "epsilon": f"{variable.epsilon:.2f}",
+        "gap": f"{100 * variable.ecdf_max:.1f} points",
+        "delta": "–" if bound is None else f"{bound:.2f}",
+    }
+    found = None if policy is None or policy.percent is None else variable_error(variable, policy.measure)
+    if policy is not None and found is not None:
+        unit = "points" if policy.measure == ECDF_MAX else "%"
+        kept = "✓ within" if policy.keeps(found) else "✗ not within"
+        cells["verdict"] = f"{kept}: {100 * abs(found.error):.3g} {unit}"
+    return {"label": variable.name, "cells": cells}
 
 
 def row_head(s: Summary, labels: dict[str, str]) -> dict[str, Any]:
@@ -122,9 +178,9 @@ def row_head(s: Summary, labels: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def epsilon_text(s: Summary) -> str:
+def epsilon_text(numbers: ResultNumbers) -> str:
     """Epsilon of one data set, and of all where there are several."""
-    one, n = s["epsilon"], s["n_datasets"]
+    one, n = numbers.epsilon, numbers.charged
     return f"{one:.2f}" + (f" × {n} = {one * n:.2f}" if n > 1 else "")
 
 
@@ -189,11 +245,11 @@ def cell(text: str, sort: float | None, beside: str = "") -> dict[str, Any]:
     return {"text": text, "sort": sort, "rank": 0, "beside": beside}
 
 
-def _local(s: Summary) -> str:
+def _local(numbers: ResultNumbers) -> str:
     """The unit-free local figure that stands beside a bound; of a clamped likelihood, none."""
-    if s["oscillation"] is None:
+    if numbers.oscillation is None:
         return ""
-    return f"local {max(s['oscillation'], s['oscillation_joint'] or 0.0):.2f}"
+    return f"local {max(numbers.oscillation, numbers.oscillation_joint or 0.0):.2f}"
 
 
 def compare_figures(

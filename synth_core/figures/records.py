@@ -1,24 +1,19 @@
-"""What Compare shows of whole records: a results table with a row for each variable, and four figures."""
+"""The figures of whole records: all variables together, each by itself, and pairs of columns."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
-from synth_core.analysis.anchored import clamped_warning
 from synth_core.analysis.wording.headings import RECORD_FIGURES
-from synth_core.figures.compare import (
-    cell,
-    epsilon_text,
-    has_not_converged,
-    mark_best,
-    missing_rows,
-    row_head,
-)
 from synth_core.figures.palette import color
 from synth_core.figures.parts import (
+    FAINT_OTHER,
     Figure,
+    Other,
     Summary,
     axis,
+    beside_once,
     figure,
     known,
     legend_above,
@@ -34,93 +29,74 @@ MAPS = 4  # mechanisms whose cells are shown side by side
 DIVERGING = [[0.0, "#2563eb"], [0.5, "rgba(128,128,128,0.08)"], [1.0, "#d97706"]]
 
 
-def record_results(
-    summaries: list[Summary], labels: dict[str, str], missing: dict[str, str]
-) -> list[dict[str, Any]]:
-    """One row a mechanism, with a row for each of its variables beneath."""
-    rows = []
-    for s in summaries:
-        measures = s["measures"]
-        worst = max(s["parts"], key=lambda part: part["distance"])
-        rows.append(
-            row_head(s, labels)
-            | {
-                "guarantee": s["guarantee"],
-                "sentence": s["sentence"],
-                "verdict": None,
-                "hints": _hints(s),
-                "parts": [_part(part) for part in s["parts"]],
-                "cells": {
-                    "epsilon": cell(epsilon_text(s), s["epsilon"]),
-                    "sample": cell(f"{100 * measures['sample_share']:.1f} %", -measures["sample_share"]),
-                    "gap": cell(f"{100 * worst['distance']:.1f} points ({worst['name']})", worst["distance"]),
-                    "associations": cell(f"{measures['association']:.3f}", measures["association"]),
-                    "pmse": cell(f"{measures['pmse_ratio']:.1f}", measures["pmse_ratio"]),
-                    "k_marginal": cell(f"{measures['k_marginal']:.0f}", -measures["k_marginal"]),
-                    "delta": cell(f"{s['lipschitz_bound']:.2f}", s["lipschitz_bound"]),
-                },
-            }
-        )
-    mark_best([row for row, s in zip(rows, summaries, strict=True) if not s["problems"]])
-    return rows + missing_rows(missing, labels)
-
-
-def _hints(s: Summary) -> list[str]:
-    """Why the numbers of a mechanism should be doubted, in words."""
-    hints = [has_not_converged(s["problems"])] if s["problems"] else []
-    for part in s["parts"]:
-        warning = clamped_warning(part["n_censored"], part["n_records"]) if part["anchor"] else ""
-        if warning:
-            hints.append(f"{part['name']}: {warning}.")
-    return hints
-
-
-def _part(part: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "label": part["name"],
-        "cells": {
-            "epsilon": f"{part['epsilon']:.2f}",
-            "gap": f"{100 * part['distance']:.1f} points",
-            "delta": f"{part['lipschitz_bound']:.2f}",
-        },
-    }
-
-
-def record_figures(summaries: list[Summary], labels: dict[str, str], pair: tuple[str, str]) -> list[Figure]:
-    """The four figures, in reading order.
+def record_figures(
+    summaries: list[Summary], labels: dict[str, str], pair: tuple[str, str], other: Other | None = None
+) -> list[Figure]:
+    """The four figures, in reading order; with what is seen beside the present choices, if anything is.
 
     Parameters
     ----------
     pair : (str, str)
         The columns whose cells are shown; of an unknown pair, those that are furthest off.
     """
-    return [
-        bounds_figure([s | {"privacy": {"bounds": s["bounds"]}} for s in summaries], labels, inspected=False),
-        variables_figure(summaries, labels),
-        associations_figure(summaries, labels),
-        pair_figure(summaries, labels, pair),
+    made = [
+        bounds_figure(summaries, labels, other),
+        variables_figure(summaries, labels, other),
+        associations_figure(summaries, labels, other),
+        pair_figure(summaries, labels, pair, other),
     ]
+    return made if other is None else [each | {"traces": beside_once(each["traces"], other)} for each in made]
 
 
-def variables_figure(summaries: list[Summary], labels: dict[str, str]) -> Figure:
-    """A figure of how far the distribution of each variable is off: bars side by side, one a mechanism."""
-    names = [part["name"] for part in summaries[0]["parts"]]
-    traces, rows = [], []
+@dataclass(frozen=True)
+class _Seen:
+    """One mechanism under one choice: `when` names the choice where there are two."""
+
+    summary: Summary
+    label: str
+    when: str
+    faint: bool
+
+    @property
+    def words(self) -> str:
+        return f"{self.label}, {self.when}" if self.when else self.label
+
+    @property
+    def look(self) -> dict[str, Any]:
+        """What a trace has of it."""
+        name = self.summary["mechanism"]
+        pale = FAINT_OTHER if self.faint else 1.0
+        return {"opacity": pale * opacity(self.summary), **known(self.label, self.when, name)}
+
+
+def _seen(summaries: list[Summary], labels: dict[str, str], other: Other | None) -> list[_Seen]:
+    """Each mechanism as it is now, and beside it as it was under the other choice."""
+    seen = []
     for s in summaries:
-        points = {part["name"]: 100 * part["distance"] for part in s["parts"]}
-        label = labels[s["mechanism"]]
+        label, before = labels[s["mechanism"]], None if other is None else other.summaries.get(s["mechanism"])
+        seen.append(_Seen(s, label, "" if other is None else other.now, False))
+        if other is not None and before is not None:
+            seen.append(_Seen(before, label, other.name, True))
+    return seen
+
+
+def variables_figure(summaries: list[Summary], labels: dict[str, str], other: Other | None = None) -> Figure:
+    """A figure of how far the distribution of each variable is off: bars side by side, one a mechanism."""
+    names = [part["name"] for part in summaries[0]["variables"]]
+    traces, rows = [], []
+    for each in _seen(summaries, labels, other):
+        points = {part["name"]: 100 * part["ecdf_max"] for part in each.summary["variables"]}
         traces.append(
             {
                 "type": "bar",
                 "x": [shown(name) for name in names],
                 "y": [points.get(name) for name in names],
-                "marker": {"color": color(s["mechanism"])},
-                "opacity": opacity(s),
-                "hovertemplate": f"{label}, %{{x}}: %{{y:.2f}} points<extra></extra>",
-                **known(label, "", s["mechanism"]),
+                "marker": {"color": color(each.summary["mechanism"])},
+                "hovertemplate": f"{each.words}, %{{x}}: %{{y:.2f}} points<extra></extra>",
+                **each.look,
             }
         )
-        rows += [[name, label, f"{points[name]:.2f}"] for name in names if name in points]
+        rows += [[name, each.words, f"{points[name]:.2f}"] for name in names if name in points]
     word = RECORD_FIGURES["variables"]
     return figure(
         "variables",
@@ -135,14 +111,16 @@ def variables_figure(summaries: list[Summary], labels: dict[str, str]) -> Figure
         },
         table(["Variable", "Mechanism", "Off by (points)"], rows),
         "; ".join(
-            f"{labels[s['mechanism']]}: at most {max(100 * p['distance'] for p in s['parts']):.1f} points"
+            f"{labels[s['mechanism']]}: at most {max(100 * p['ecdf_max'] for p in s['variables']):.1f} points"
             for s in summaries
         ),
     )
 
 
-def associations_figure(summaries: list[Summary], labels: dict[str, str]) -> Figure:
-    """The pairs of columns whose association is furthest off: a dot a mechanism."""
+def associations_figure(
+    summaries: list[Summary], labels: dict[str, str], other: Other | None = None
+) -> Figure:
+    """The pairs of columns whose association is furthest off: a dot a mechanism, a ring where it is beside."""
     off = [{tuple(p["names"]): p["association"] for p in s["pairs"]} for s in summaries]
     pairs = sorted(
         off[0], key=lambda pair: max((each.get(pair, 0.0) for each in off), default=0.0), reverse=True
@@ -150,24 +128,24 @@ def associations_figure(summaries: list[Summary], labels: dict[str, str]) -> Fig
     pairs.reverse()  # plotly counts from below
     names = [f"{shown(a)} and {shown(b)}" for a, b in pairs]
     traces, rows = [], []
-    for s, differences in zip(summaries, off, strict=True):
-        label = labels[s["mechanism"]]
+    for each in _seen(summaries, labels, other):
+        differences = {tuple(p["names"]): p["association"] for p in each.summary["pairs"]}
+        symbol = "circle-open" if each.faint else "circle"
         traces.append(
             scatter(
                 [differences.get(pair) for pair in pairs],
                 list(range(len(pairs))),
                 "markers",
                 [
-                    f"{label}<br>{name}: off by {differences.get(p, 0.0):.3f}"
+                    f"{each.words}<br>{name}: off by {differences.get(p, 0.0):.3f}"
                     for p, name in zip(pairs, names, strict=True)
                 ],
-                marker={"color": color(s["mechanism"]), "size": 9},
-                opacity=opacity(s),
-                **known(label, "", s["mechanism"]),
+                marker={"color": color(each.summary["mechanism"]), "size": 9, "symbol": symbol},
+                **each.look,
             )
         )
         listed = [pair for pair in reversed(pairs) if pair in differences]
-        rows += [[f"{a} and {b}", label, f"{differences[a, b]:.4f}"] for a, b in listed]
+        rows += [[f"{a} and {b}", each.words, f"{differences[a, b]:.4f}"] for a, b in listed]
     word = RECORD_FIGURES["associations"]
     return figure(
         "associations",
@@ -184,7 +162,9 @@ def associations_figure(summaries: list[Summary], labels: dict[str, str]) -> Fig
     )
 
 
-def pair_figure(summaries: list[Summary], labels: dict[str, str], pair: tuple[str, str]) -> Figure:
+def pair_figure(
+    summaries: list[Summary], labels: dict[str, str], pair: tuple[str, str], other: Other | None = None
+) -> Figure:
     """Cells of two columns, a map a mechanism: synthetic minus confidential share of the records."""
     word = RECORD_FIGURES["pair"]
     usable = [p for p in summaries[0]["pairs"] if p["confidential"] is not None]
@@ -194,8 +174,11 @@ def pair_figure(summaries: list[Summary], labels: dict[str, str], pair: tuple[st
     if chosen is None:
         return figure("pair", word.plain, "Every pair has too many cells.", [], {}, table([], []), "no cells")
     names = tuple(chosen["names"])
-    maps = [(s, next((p for p in s["pairs"] if tuple(p["names"]) == names), None)) for s in summaries]
-    maps = [(s, p) for s, p in maps if p is not None and p["labels"] == chosen["labels"]][:MAPS]
+    maps = [
+        (each, next((p for p in each.summary["pairs"] if tuple(p["names"]) == names), None))
+        for each in _seen(summaries, labels, other)
+    ]
+    maps = [(each, p) for each, p in maps if p is not None and p["labels"] == chosen["labels"]][:MAPS]
     off = [
         [
             [100 * (b - a) for a, b in zip(mine, theirs, strict=True)]
@@ -209,9 +192,8 @@ def pair_figure(summaries: list[Summary], labels: dict[str, str], pair: tuple[st
     layout: dict[str, Any] = {"annotations": []}
     traces, rows = [], []
     width = 1 / len(maps)
-    for i, ((s, _), z) in enumerate(zip(maps, off, strict=True)):
-        number = "" if i == 0 else str(i + 1)
-        label = labels[s["mechanism"]]
+    for i, ((each, _), z) in enumerate(zip(maps, off, strict=True)):
+        number, label = "" if i == 0 else str(i + 1), each.words
         traces.append(
             {
                 "type": "heatmap",
@@ -229,7 +211,7 @@ def pair_figure(summaries: list[Summary], labels: dict[str, str], pair: tuple[st
                 "ygap": 1,
                 "hovertemplate": f"{label}<br>{shown(names[0])} %{{y}}, {shown(names[1])} %{{x}}: %{{z:+.2f}} points"
                 "<extra></extra>",
-                "meta": s["mechanism"],
+                "meta": each.summary["mechanism"],
             }
         )
         layout[f"xaxis{number}"] = axis(

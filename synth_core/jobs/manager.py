@@ -137,11 +137,8 @@ class JobManager:
 
     def _stored(self, tasks: Sequence[Task]) -> dict[str, dict[str, Any]]:
         """Summaries of results that an earlier server kept, read here: no worker need be warm for them."""
-        kept = {"mechanism": False, "records": True}  # whether the summary is all that a screen asks for
-        new = {
-            t.key: kept[t.spec["kind"]] for t in tasks if t.spec["kind"] in kept and t.key not in self._jobs
-        }
-        summaries = {key: stored_summary(results_cache(), key, alone) for key, alone in new.items()}
+        new = [t.key for t in tasks if t.spec["kind"] == "mechanism" and t.key not in self._jobs]
+        summaries = {key: stored_summary(results_cache(), key) for key in new}
         return {key: summary for key, summary in summaries.items() if summary is not None}
 
     def _drop_unwanted(self) -> None:

@@ -125,35 +125,34 @@ def _task(spec: dict[str, Any], tables: tuple[Table, ...], background: bool = Fa
     return Task(content_key(task=spec | {"settings": settings}), spec, tables, background)
 
 
-def mechanism_task(table: Table, settings: Settings, mechanism: str, reference: Table | None = None) -> Task:
-    """One mechanism under the settings, for a picture somebody waits for."""
-    frozen = None if reference is None else reference.fingerprint
-    return Task(
-        result_key(table.fingerprint, settings, find_mechanism(mechanism), frozen),
-        _spec("mechanism", table, settings, mechanism, reference),
-        _tables(table, reference),
-    )
-
-
 def _first(settings: Settings, blocks: Sequence[Block]) -> Settings:
     """Settings that name the first block, with what all have: the same, whichever variable is described now."""
     return settings_of_first(blocks, common_of(settings)) if blocks else settings
 
 
-def records_task(
-    table: Table, settings: Settings, blocks: Sequence[Block], mechanism: str, reference: Table | None = None
+def mechanism_task(
+    table: Table,
+    settings: Settings,
+    mechanism: str,
+    reference: Table | None = None,
+    blocks: Sequence[Block] = (),
 ) -> Task:
-    """One mechanism on whole records; raises InputError as `parts_of` does.
+    """One mechanism under the settings, for a picture somebody waits for; with blocks, on whole records.
 
-    Parameters
-    ----------
-    settings : Settings
-        What all blocks have of them counts.
+    Raises
+    ------
+    InputError
+        As `parts_of`, of the blocks.
     """
-    spec = _spec("records", table, _first(settings, blocks), mechanism, reference)
-    spec |= {"blocks": [asdict(block) for block in blocks]}
-    task = _task(spec, _tables(table, reference))
-    return replace(task, spec=spec | {"key": task.key})
+    spec = _spec("mechanism", table, _first(settings, blocks), mechanism, reference)
+    tables = _tables(table, reference)
+    if blocks:
+        task = _task(spec | {"blocks": [asdict(block) for block in blocks]}, tables)
+    else:
+        frozen = None if reference is None else reference.fingerprint
+        key = result_key(table.fingerprint, settings, find_mechanism(mechanism), frozen)
+        task = Task(key, spec, tables)
+    return replace(task, spec=task.spec | {"key": task.key})
 
 
 def division_task(

@@ -14,11 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from synth_core.analysis.result import Result
-from synth_core.analysis.result_key import result_key
 from synth_core.data.table import Table
 from synth_core.errors import Cancelled, FitError, InputError
 from synth_core.jobs.stored_summaries import keep_summary
-from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system import files
 from synth_core.system.backend.process_guard import working_in
 from synth_core.system.entries import to_entry
@@ -103,10 +101,18 @@ def _summary(analysis: Analysis, result: Result) -> dict[str, Any]:
 
 
 def _mechanism(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
-    summary = _summary(analysis, analysis.run(spec["mechanism"]))
-    mechanism, reference = find_mechanism(spec["mechanism"]), analysis.reference_fingerprint
-    key = result_key(analysis.table.fingerprint, analysis.settings, mechanism, reference)
-    keep_summary(analysis.cache, key, summary)
+    """What a screen shows of a mechanism; what is known of single records is kept under the task's key."""
+    if spec.get("blocks"):
+        from synth_core.analysis.records.by_record import by_record
+        from synth_core.analysis.records.summary import summarise_records
+
+        whole = _whole(analysis, spec)
+        result = whole.run(spec["mechanism"])
+        summary = summarise_records(whole, result)
+        analysis.cache.put(spec["key"], to_entry(by_record(whole, result)))
+    else:
+        summary = _summary(analysis, analysis.run(spec["mechanism"]))
+    keep_summary(analysis.cache, spec["key"], summary)
     return summary
 
 
@@ -123,15 +129,6 @@ def _whole(analysis: Analysis, spec: dict[str, Any]) -> RecordsAnalysis:
         analysis.progress,
         None if spec["reference"] is None else _tables[spec["reference"]],
     )
-
-
-def _records(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
-    from synth_core.analysis.records.summary import summarise_records
-
-    whole = _whole(analysis, spec)
-    summary = summarise_records(whole, whole.run(spec["mechanism"]))
-    keep_summary(analysis.cache, spec["key"], summary)
-    return summary
 
 
 def _division(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
@@ -226,7 +223,6 @@ _ANSWERS = {
     "check": _check,
     "sensitivity": _sensitivity,
     "mechanism": _mechanism,
-    "records": _records,
     "division": _division,
     "point": _point,
     "rival": _rival,

@@ -16,7 +16,7 @@ from typing import Any
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.result import Result
 from synth_core.analysis.result_key import result_key
-from synth_core.analysis.summary import plain_numbers
+from synth_core.analysis.result_numbers import ResultNumbers
 from synth_core.errors import InputError
 from synth_core.release.bounded_text import words
 from synth_core.release.report.report import versions
@@ -184,12 +184,12 @@ def run_record(analysis: Analysis, result: Result) -> tuple[Any, ...]:
     }
     if table.missing:
         data["missing"] = list(table.missing)
-    numbers = numbers_of(plain_numbers(result))
+    numbers = numbers_of(result.plain_numbers)
     return key, data, result.mechanism, s.model_dump(mode="json"), numbers, result.guarantee.label
 
 
-def numbers_of(summary: dict[str, Any]) -> dict[str, Any]:
-    """The plain numbers of a result's summary: no curves, no values of single records."""
+def numbers_of(numbers: ResultNumbers) -> dict[str, Any]:
+    """The numbers of a result that a run keeps."""
     kept = (
         "lipschitz_bound",
         "epsilon",
@@ -205,8 +205,8 @@ def numbers_of(summary: dict[str, Any]) -> dict[str, Any]:
         "seconds",
         "tuned",
     )
-    statistics = {f"relative error of the {s['name']}": s["relative_error"] for s in summary["statistics"]}
-    return {k: summary[k] for k in kept} | {"converged": not summary["problems"]} | statistics
+    statistics = {f"relative error of the {name}": error for name, error in numbers.relative_errors.items()}
+    return {k: getattr(numbers, k) for k in kept} | {"converged": not numbers.problems} | statistics
 
 
 def compare_runs(first: StoredRun, second: StoredRun) -> list[tuple[str, Any, Any]]:

@@ -1,7 +1,9 @@
 """Differences of two choices, in words."""
 
 from synth_core.analysis.differences import changed_settings, difference
+from synth_core.analysis.joint_measures import Measures
 from synth_core.analysis.settings import Settings, make_settings
+from tests import plain_numbers
 
 OLD = make_settings(outcome="pay", model="lognormal", scale=0.9)
 
@@ -10,8 +12,9 @@ OTHER = {"range": (0.1, 2.0), "tail": (5.0, 0.1, 2.0), "brackets": ((0.0, 1.0),)
 
 
 def numbers(epsilon, error, gap=0.04, **other):
-    known = {"mechanism": "weighted", "problems": [], "epsilon": epsilon, "n_datasets": 1, "ecdf_max": gap}
-    return known | {"statistics": [{"name": "q90", "relative_error": error}]} | other
+    return plain_numbers.numbers(
+        epsilon=epsilon, ecdf_max=gap, statistics=(plain_numbers.statistic("q90", error),), **other
+    )
 
 
 def test_settings_by_the_names_that_the_sliders_have():
@@ -41,5 +44,18 @@ def test_what_became_of_a_mechanism():
 
 
 def test_what_has_not_converged_is_not_compared():
-    bad = numbers(1.0, 0.1, problems=["R-hat is 1.2"])
+    bad = numbers(1.0, 0.1, problems=("R-hat is 1.2",))
     assert difference(numbers(6.8, 0.1), bad) == "not to be compared: has not converged after"
+
+
+def test_of_several_variables_the_one_that_is_furthest_off_and_the_associations():
+    def several(pay, age, association):
+        joint = Measures(900.0, 0.1, 0.01, 2.0, association, 0.1, ("pay", "age"))
+        each = (plain_numbers.variable(name, ecdf_max=gap) for name, gap in (("pay", pay), ("age", age)))
+        return plain_numbers.numbers(each, joint=joint)
+
+    words = difference(several(0.04, 0.01, 0.03), several(0.02, 0.03, 0.05))
+    assert words == (
+        "distribution functions off by 4 points (pay) → off by 3 points (age); "
+        "associations off by 0.030 → off by 0.050"
+    )

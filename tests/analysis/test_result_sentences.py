@@ -2,36 +2,26 @@
 
 import pytest
 
-from synth_core.analysis.measures import ECDF_AVG, ECDF_MAX, WORST, error_of, error_sentence
-from synth_core.analysis.result_sentences import above_target, sentence
+from synth_core.analysis.joint_measures import Measures
+from synth_core.analysis.measures import ECDF_AVG, ECDF_MAX, WORST, error_sentence, furthest
+from synth_core.analysis.result_sentences import above_target, explained, sentence
 from synth_core.analysis.settings import make_settings
+from synth_core.analysis.utility import Statistic
 from synth_core.mechanisms.catalogue import guarantees
+from tests import plain_numbers
+from tests.plain_numbers import statistic, variable
 
 SETTINGS = make_settings(outcome="inc", model="lognormal")
-STATISTICS = [
-    {"name": "mean", "relative_error": -0.054},
-    {"name": "q15", "relative_error": 0.0004},
-    {"name": "median", "relative_error": 0.031},
-    {"name": "q90", "relative_error": -0.099},
-]
+STATISTICS = tuple(
+    statistic(name, error)
+    for name, error in (("mean", -0.054), ("q15", 0.0004), ("median", 0.031), ("q90", -0.099))
+)
 
 
 def numbers(mechanism="weighted", **other):
-    known = {
-        "mechanism": mechanism,
-        "problems": [],
-        "epsilon": 8.47,
-        "epsilon_replace": 1.86,
-        "n_datasets": 1,
-        "weights_from": "current",
-        "tuned": {},
-        "oscillation": 0.5,
-        "oscillation_joint": 0.64,
-        "ecdf_max": 0.0451,
-        "ecdf_avg": 0.00067,
-        "statistics": STATISTICS,
-    }
-    return known | other
+    return plain_numbers.numbers(
+        **{"mechanism": mechanism, "epsilon": 8.47, "statistics": STATISTICS} | other
+    )
 
 
 def test_privacy_then_accuracy():
@@ -60,11 +50,14 @@ def test_privacy_then_accuracy():
 )
 def test_accuracy_by_each_measure(measure, text, error):
     assert error_sentence(numbers(), measure) == text
-    assert error_of(numbers(), measure) == pytest.approx(error)
+    found = furthest(numbers(), measure)
+    assert (None if found is None else found.size) == pytest.approx(error)
 
 
 def test_an_error_of_nothing_is_said_in_words():
-    text = error_sentence(numbers(statistics=[{"name": "median", "relative_error": float("inf")}]), "median")
+    text = error_sentence(
+        numbers(statistics=(Statistic("median", 0.0, (0.0, 0.0), 1.0, (1.0, 1.0)),)), "median"
+    )
     assert "the confidential one is 0" in text
 
 
@@ -85,7 +78,9 @@ def test_moving_weights_are_named_where_they_move(other, moves):
 
 
 def test_what_has_not_converged_says_nothing_else():
-    assert sentence(numbers(problems=["R-hat is 1.2"]), SETTINGS) == "Not for use: the fit has not converged."
+    assert (
+        sentence(numbers(problems=("R-hat is 1.2",)), SETTINGS) == "Not for use: the fit has not converged."
+    )
 
 
 def test_a_release_says_what_it_stands_for_and_an_own_program_what_it_rests_on():
@@ -118,3 +113,32 @@ def test_a_matched_mechanism_has_no_target_of_its_own():
     matched = SETTINGS.model_copy(update={"match_epsilon": "weighted"})
     assert above_target(numbers("weighted_e", epsilon=9.92), matched) == ""
     assert above_target(numbers("weighted_e", epsilon=9.92, tuned={"epsilon": 7.0}), SETTINGS) == ""
+
+
+JOINT = Measures(900.0, 0.12, 0.01, 2.0, 0.03, 0.08, ("sex", "pay"))
+SEVERAL = (variable("sex", ecdf_max=0.02, statistics=()), variable("pay", ecdf_max=0.04))
+
+
+def test_of_several_variables_privacy_is_of_the_record_and_accuracy_of_all_columns():
+    text = sentence(numbers(variables=SEVERAL, joint=JOINT), SETTINGS)
+    assert text.startswith(
+        "In this table ε = 8.47 bounds what withholding all that is sensitive about one record"
+    )
+    assert (
+        "a random sample of 12.0% of the records" in text and "sex and pay is furthest off, by 0.08" in text
+    )
+    strict = sentence(
+        numbers("anchored", variables=SEVERAL, joint=JOINT, epsilon=0.5, epsilon_replace=1.0), SETTINGS
+    )
+    assert strict.startswith("At ε = 0.5 an intruder's suspicion of 1 % rises to at most 2.7 %.")
+    ruled = sentence(numbers(variables=SEVERAL, joint=JOINT), SETTINGS, ECDF_MAX)
+    assert "The distribution of pay is furthest off, by at most 4 percentage points." in ruled
+
+
+def test_what_epsilon_covers_of_several_variables_is_explained():
+    strict = explained(numbers("anchored", variables=SEVERAL, joint=JOINT, epsilon_replace=17.0), SETTINGS)[1]
+    assert strict[1].startswith("ε covers everything sensitive about one record")
+    lines = explained(numbers(variables=SEVERAL, joint=JOINT), SETTINGS)[1]
+    assert not any(line.startswith("ε covers") for line in lines)
+    assert "What replacing it costs is not measured." in " ".join(lines)
+    assert all("is its share, not the protection" in each[-1] for each in (strict, lines))

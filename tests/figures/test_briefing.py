@@ -143,7 +143,8 @@ def test_the_rule_is_answered_inside_and_stays_there():
     ruled = [replace(each, policy=rule) for each in chapters(0)]
     for summary in ruled[0].summaries:
         if summary["mechanism"] == "anchored":
-            summary |= {"anchor": "a guess", "n_censored": 20, "tuned": {"c": 0.125}}
+            clamped = {"anchor": "a guess", "n_censored": 20, "tuned": {"c": 0.125}}
+            summary["variables"] = [summary["variables"][0] | clamped]
     title, beside, *others = briefing(SOURCE, ruled, releasable=False)
     assert f"Rule: {rule.text}" in title.lines and CHOSEN_HERE in title.lines
     assert all("passes" in cell or "fails" in cell or cell == "–" for row in beside.rows for cell in row[1:])

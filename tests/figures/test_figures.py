@@ -97,7 +97,7 @@ def test_each_epsilon_stands_beside_its_guarantee_and_the_best_are_marked(summar
 def errors_of(summaries, *errors):
     chosen = summaries[: len(errors)]
     for s, error in zip(chosen, errors, strict=True):
-        s["ecdf_max"] = error
+        s["variables"][0]["ecdf_max"] = error
     return chosen
 
 

@@ -7,7 +7,6 @@ import pytest
 
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.engines import ENGINES, Synthesis
-from synth_core.analysis.flat import flatten
 from synth_core.analysis.result_sentences import explained
 from synth_core.analysis.settings import make_settings
 from synth_core.analysis.wording.belief_sentences import suspicion
@@ -56,7 +55,7 @@ def test_it_runs_as_its_formula_and_is_planned(levelled, cache):
     result = analysis.run("none/levelled")
     assert result.epsilon == 1.0
     assert result.epsilon_replace == 2.0
-    guarantee, lines = explained(vars(flatten(result)), settings)
+    guarantee, lines = explained(result.plain_numbers, settings)
     assert guarantee.key == "levelled"
     assert "less a fixed level" in lines[0]
     posterior, model = analysis.refit(result), analysis.model

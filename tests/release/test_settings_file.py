@@ -4,6 +4,7 @@ import base64
 import json
 import random
 import zlib
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -37,19 +38,19 @@ SCENARIO = Scenario(
     note="The room chose c = 0.7.",
     mechanisms=("weighted",),
     settings=SETTINGS,
-    policy=Policy(epsilon=1.0, percent=5.0, guarantee="strict"),
 )
+RULE = Policy(epsilon=1.0, percent=5.0, guarantee="strict")
 
 
 def test_a_rule_and_scenarios_come_back_too():
     """The rule goes into a link as well; names and notes only into a file."""
-    other = SCENARIO.model_copy(update={"name": "B", "policy": None})
-    text = to_text(SETTINGS, ["weighted"], SCENARIO.policy, (SCENARIO, other))
+    other = SCENARIO.model_copy(update={"name": "B"})
+    text = to_text(SETTINGS, ["weighted"], RULE, (SCENARIO, other))
     file = from_bytes(text.encode())
-    assert file.policy == SCENARIO.policy
+    assert file.policy == RULE
     assert file.scenarios == (SCENARIO, other)
-    linked = to_text(SETTINGS, ["weighted"], SCENARIO.policy)
-    assert from_link(to_link(linked)).policy == SCENARIO.policy
+    linked = to_text(SETTINGS, ["weighted"], RULE)
+    assert from_link(to_link(linked)).policy == RULE
     assert "scenarios" not in linked
     assert {"policy", "scenarios"}.isdisjoint(json.loads(to_text(SETTINGS, ["weighted"], Policy())))
 
@@ -64,10 +65,33 @@ def test_values_that_mean_missing_come_back_and_an_older_file_reads_unchanged():
 
 
 def test_a_scenario_is_told_by_what_it_chooses():
-    now = chosen(SETTINGS.model_copy(update={"risk_reference": "old.csv"}), ["weighted"], SCENARIO.policy)
+    now = chosen(SETTINGS.model_copy(update={"risk_reference": "old.csv"}), ["weighted"])
     assert SCENARIO.chooses(now)
-    assert not SCENARIO.chooses(now.model_copy(update={"policy": None}))
-    assert not SCENARIO.chooses(chosen(SETTINGS.model_copy(update={"scale": 0.6}), ["weighted"], now.policy))
+    assert not SCENARIO.chooses(now.model_copy(update={"mechanisms": ("unweighted",)}))
+    assert not SCENARIO.chooses(chosen(SETTINGS.model_copy(update={"scale": 0.6}), ["weighted"]))
+
+
+def test_the_rule_that_an_earlier_version_wrote_into_each_scenario_is_left_out():
+    text = json.loads(to_text(SETTINGS, ["weighted"], RULE, (SCENARIO,)))
+    assert "policy" not in text["scenarios"][0]
+    text["scenarios"][0]["policy"] = {"epsilon": 3.0}
+    file = from_bytes(json.dumps(text).encode())
+    assert (file.scenarios, file.policy) == ((SCENARIO,), RULE)
+
+
+def test_a_scenario_of_whole_records_holds_its_variables_and_their_shares():
+    blocks = (
+        Block("sex", "categorical", {"categories": ("f", "m")}, share=0.3),
+        Block(SETTINGS.outcome, SETTINGS.model, missing=()),
+    )
+    kept = chosen(SETTINGS, ["anchored"], blocks)
+    scenario = Scenario(name="A", **{name: getattr(kept, name) for name in type(kept).model_fields})
+    text = to_text(SETTINGS, ["anchored"], RULE, (scenario,), blocks=blocks)
+    for file in (from_bytes(text.encode()), from_link(to_link(text))):
+        assert file.scenarios == (scenario,)
+        assert tuple(each.block for each in file.scenarios[0].blocks) == blocks
+    other = chosen(SETTINGS, ["anchored"], (replace(blocks[0], share=0.5), blocks[1]))
+    assert not scenario.chooses(other) and not scenario.chooses(chosen(SETTINGS, ["anchored"]))
 
 
 @pytest.mark.parametrize(
@@ -76,8 +100,6 @@ def test_a_scenario_is_told_by_what_it_chooses():
         ({"name": ""}, "name"),
         ({"name": "x" * 41}, "name"),
         ({"mechanisms": ["rm -rf"]}, "mechanism"),
-        ({"policy": {"epsilon": -1}}, "epsilon"),
-        ({"policy": {"measure": "lambda"}}, "utility measure"),
         ({"settings": {"risk_reference": "/etc/passwd"}}, "risk_reference"),
     ],
 )

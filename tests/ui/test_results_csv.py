@@ -3,32 +3,20 @@
 import csv
 import io
 
+from synth_core.analysis.joint_measures import Measures
 from synth_core.analysis.policy import Policy
 from synth_core.analysis.settings import make_settings
 from synth_core.ui.compare.inspector import results_csv
+from tests.plain_numbers import numbers, statistic, variable
 
 SETTINGS = make_settings(outcome="pay", model="lognormal", scale=0.5)
-SUMMARY = {
-    "mechanism": "weighted",
-    "weights_from": "current",
-    "tuned": {},
-    "epsilon": 6.8,
-    "n_datasets": 2,
-    "epsilon_replace": 1.8,
-    "lipschitz_bound": 3.4,
-    "oscillation": 0.5,
-    "oscillation_joint": 0.6,
-    "ecdf_max": 0.04,
-    "ecdf_avg": 0.001,
-    "match_risk": 0.08,
-    "problems": [],
-    "preview_khat": None,
-    "statistics": [{"name": "q90", "relative_error": -0.05, "synthetic": 95.0}],
-}
+NUMBERS = numbers(
+    epsilon=6.8, n_datasets=2, ecdf_max=0.04, ecdf_avg=0.001, statistics=(statistic("q90", -0.05),)
+)
 
 
-def lines(policy=Policy(), missing=None):
-    text = results_csv([SUMMARY], missing or {}, SETTINGS, "pay.csv", policy)
+def lines(policy=Policy(), missing=None, results=None):
+    text = results_csv(results or [NUMBERS], missing or {}, SETTINGS, "pay.csv", policy)
     return list(csv.DictReader(io.StringIO(text)))
 
 
@@ -54,3 +42,17 @@ def test_a_failure_is_a_line_with_its_reason():
 def test_a_rule_and_what_it_says():
     [line] = lines(Policy(epsilon=1.0))
     assert (line["rule"], line["verdict"]) == ("ε ≤ 1", "fails: ε 14 > 1")
+
+
+def test_several_variables_have_a_line_each_below_that_of_all():
+    joint = Measures(900.0, 0.12, 0.01, 2.0, 0.03, 0.08, ("sex", "pay"))
+    both = (
+        variable("sex", ecdf_max=0.02, statistics=(), share=0.4),
+        variable("pay", ecdf_max=0.04, share=0.6),
+    )
+    found = lines(Policy(percent=3.0, measure="ecdf_max"), results=[numbers(both, joint=joint)])
+    assert [line["variable"] for line in found] == ["all", "sex", "pay"]
+    assert [line["ecdf_max"] for line in found] == ["0.04", "0.02", "0.04"]
+    assert [line["share"] for line in found] == ["", "0.4", "0.6"]
+    assert found[0]["verdict"] == "fails: distribution functions of pay off by 4 > 3 points"
+    assert (found[0]["k_marginal"], found[0]["match_risk"]) == ("900.0", "0.08")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from synth_core.analysis.joint_measures import Measures
 from synth_core.analysis.records.discretise import Codes, DiscretisedTables
 from synth_core.models.coordinates import penalised_estimate
 
@@ -33,36 +34,6 @@ SHARES = (
 )  # of samples that a score is compared with
 SAMPLES = 5  # of each share
 SLOPE_SCALE = 100.0  # of the propensity's slopes: it keeps a column that separates the tables finite
-
-
-@dataclass(frozen=True)
-class Measures:
-    """Measures of the joint distribution of one synthetic table, or their means over several.
-
-    Attributes
-    ----------
-    k_marginal : float
-        0 to 1000, where 1000 are the same tables (SDNist).
-    sample_share : float
-        The share of the records whose random sample scores the same.
-    pmse, pmse_ratio : float
-        Mean squared error of the propensity score, and over its expectation where the sensitive columns are drawn from
-        their distribution in the confidential table given the predictors (Snoke et al. 2018). A draw of the parameters
-        adds about 1: 2 is good for independent values, 1 for even ones.
-    association : float
-        Mean over pairs of columns of the absolute difference of Cramér's V.
-    worst_association : float
-        The largest.
-    worst_pair : tuple of str
-    """
-
-    k_marginal: float
-    sample_share: float
-    pmse: float
-    pmse_ratio: float
-    association: float
-    worst_association: float
-    worst_pair: tuple[str, str]
 
 
 def measure(tables: DiscretisedTables, seed: int) -> Measures:

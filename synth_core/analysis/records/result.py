@@ -8,17 +8,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from synth_core.analysis.joint_measures import Measures
 from synth_core.analysis.records.blocks import Part
 from synth_core.analysis.records.disclosure import AttributeDisclosure
-from synth_core.analysis.records.measures import Measures
 from synth_core.analysis.records.numbers import NumberMeasures
 from synth_core.analysis.result import Result
+from synth_core.analysis.result_numbers import ResultNumbers, VariableNumbers
 from synth_core.mechanisms.bounds import Bounds
 from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
 from synth_core.mechanisms.guarantees import Guarantee
 
 Array = NDArray[np.float64]
-COVERS = "ε covers everything sensitive about one record, all of its blocks withheld together"
 
 
 @dataclass(frozen=True)
@@ -142,3 +142,48 @@ class RecordsResult:
     def problems(self) -> tuple[str, ...]:
         """Why the numbers should not be used, by block."""
         return tuple(f"{p.part.name}: {text}" for p in self.parts for text in p.result.problems)
+
+    @property
+    def plain_numbers(self) -> ResultNumbers:
+        """Its numbers without arrays, as those of one variable."""
+        weakest = min(self.parts, key=lambda each: each.result.guarantee.strength).result
+        statistics = {each.name: each.statistics for each in self.numbers}
+        variables = tuple(
+            VariableNumbers(
+                name=each.part.name,
+                variable=each.part.block.name,
+                model=each.part.settings.model,
+                share=each.part.share,
+                epsilon=each.result.epsilon,
+                lipschitz_bound=each.bounds.lipschitz_bound,
+                n_records=len(each.result.weights),
+                n_zero_weight=each.result.n_zero_weight,
+                n_truncated=each.result.n_truncated,
+                n_censored=each.result.n_censored,
+                ecdf_max=each.distance,
+                ecdf_avg=None,
+                statistics=statistics.get(each.part.name, ()),
+                anchor=each.result.anchor,
+                tuned=each.result.tuned,
+                diagnostics=each.result.diagnostics,
+                problems=each.result.problems,
+            )
+            for each in self.parts
+        )
+        return ResultNumbers(
+            mechanism=self.mechanism,
+            label=self.point.label,
+            lipschitz_bound=self.lipschitz_bound,
+            epsilon=self.epsilon,
+            epsilon_replace=self.epsilon_replace,
+            n_draws=len(self.growth),
+            n_records=len(self.lipschitz_bounds),
+            n_datasets=len(self.synthetic),
+            variables=variables,
+            joint=self.measures,
+            weights_from=weakest.weights_from,
+            tuned=weakest.tuned,
+            problems=self.problems,
+            seconds=self.seconds,
+            anchor=self.parts[0].result.anchor,
+        )

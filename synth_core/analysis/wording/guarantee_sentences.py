@@ -22,6 +22,8 @@ OWN_TESTED = (
     "The program is the analyst's own. What is said here holds if its target is what the check found where it was "
     "tried: values of the parameters and bounds that were drawn, not all."
 )
+COVERS = "ε covers everything sensitive about one record, all of its blocks withheld together"
+SHARES = "The ε of one variable is its share, not the protection of that variable: later ones are conditional on it."
 
 
 def about_weights(weighted: bool, reference: str, from_current: bool, anchored: bool = False) -> str:

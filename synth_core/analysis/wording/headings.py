@@ -78,6 +78,7 @@ RECORD_COLUMNS = {  # of the results of whole records
         "read it with its guarantee.",
     ),
     "guarantee": COLUMNS["guarantee"],
+    "verdict": COLUMNS["verdict"],
     "sample": Word(
         "As close as a sample of",
         "k-marginal score",

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.drawing import synthetic_values
 from synth_core.analysis.engines import ENGINES
-from synth_core.analysis.flat import flatten
 from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.analysis.records.summary import scales_in_words
 from synth_core.analysis.result import Result
@@ -186,7 +185,7 @@ def run_point(
         for j, data in enumerate(predictive(analysis, result, wanted, stream)):
             errors.append(ruler.measure(data))
             analysis.progress("measuring predictive data sets", (j + 1) / wanted)
-        flat = flatten(result)
+        flat = result.plain_numbers
         return MapPoint(
             mechanism=key,
             knobs=knobs_of(mechanism, settings),

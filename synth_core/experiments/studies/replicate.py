@@ -17,7 +17,6 @@ import pandas as pd
 
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.fits import Fits
-from synth_core.analysis.flat import flatten
 from synth_core.analysis.result import Result
 from synth_core.analysis.risk_map import RiskMap, map_of
 from synth_core.analysis.settings import make_settings
@@ -39,7 +38,7 @@ _NUMBERS = (
     "ecdf_max",
     "ecdf_avg",
     "overlap",
-)  # of `FlatResult`
+)  # of `ResultNumbers`
 CODE = (
     "experiments/studies/extra_measures.py",
     "experiments/studies/replicate.py",
@@ -128,7 +127,7 @@ def _reference(
 
 def numbers(result: Result) -> Numbers:
     """A result as plain numbers; NaN where the mechanism has none."""
-    flat, nan = flatten(result), float("nan")
+    flat, nan = result.plain_numbers, float("nan")
     d = flat.diagnostics
     found: dict[str, float | None] = {name: getattr(flat, name) for name in _NUMBERS}
     for values, before in (("confidential", "data_"), ("synthetic", "")):

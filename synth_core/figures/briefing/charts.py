@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from synth_core.analysis.result_numbers import ResultNumbers
 from synth_core.analysis.utility import SHARE_OF
+from synth_core.analysis.wording.headings import RECORD_FIGURES
 from synth_core.figures.categories import of_categories
 from synth_core.figures.palette import color
 from synth_core.figures.parts import Summary, statistic_label
@@ -133,6 +135,29 @@ def errors_chart(summaries: list[Summary], labels: dict[str, str]) -> Chart:
             if not s["problems"]
         ),
         names,
+    )
+
+
+def variables_chart(results: Sequence[ResultNumbers]) -> Chart:
+    """How far the distribution of each variable is off, of what has converged."""
+    word = RECORD_FIGURES["variables"]
+    return Chart(
+        "bars",
+        word.plain,
+        word.about,
+        "",
+        "Off by (percentage points)",
+        tuple(
+            Series(
+                each.label,
+                color(each.mechanism),
+                (),
+                tuple(100 * variable.ecdf_max for variable in each.variables),
+            )
+            for each in results
+            if not each.problems
+        ),
+        tuple(variable.name for variable in results[0].variables),
     )
 
 

@@ -7,20 +7,30 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from synth_core.analysis.measures import WORST, error_words
-from synth_core.analysis.policy import CHOSEN_HERE, Policy, judge, measured
-from synth_core.analysis.result_sentences import above_target, explained, sentence
+from synth_core.analysis.policy import CHOSEN_HERE, Policy, measured
+from synth_core.analysis.records.blocks import Block, shares_of
+from synth_core.analysis.result_numbers import ResultNumbers, numbers_in
 from synth_core.analysis.settings import Settings
 from synth_core.analysis.wording.belief_sentences import epsilon_number, suspicion
-from synth_core.analysis.wording.headings import in_plain_words
-from synth_core.figures.briefing.charts import Chart, epsilon_chart, errors_chart, values_chart, weights_chart
-from synth_core.figures.compare import compare_figures, results
+from synth_core.analysis.wording.headings import COLUMNS, RECORD_COLUMNS, in_plain_words
+from synth_core.figures.briefing.charts import (
+    Chart,
+    epsilon_chart,
+    errors_chart,
+    values_chart,
+    variables_chart,
+    weights_chart,
+)
+from synth_core.figures.compare import compare_figures, promises, results
 from synth_core.figures.parts import Figure, Summary
+from synth_core.figures.records import record_figures
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.mechanisms.guarantees import Guarantee
 from synth_core.models import family
 from synth_core.release.bounded_text import printable
 from synth_core.system import limits
 
+FIGURE_ROWS = 10  # of the table behind a figure that has no chart
 ROWS = 4  # mechanisms on a page: their sentences must be readable from the last row
 
 NO_RULE = Policy()
@@ -39,6 +49,8 @@ class Chapter:
         Of `analysis.summary`, one a mechanism.
     policy : Policy
         The rule that they are held against.
+    blocks : tuple of Block
+        The sensitive variables of whole records; empty: the one of the settings.
     """
 
     name: str
@@ -46,6 +58,17 @@ class Chapter:
     settings: Settings
     summaries: Sequence[Summary]
     policy: Policy = NO_RULE
+    blocks: tuple[Block, ...] = ()
+
+    @property
+    def sensitive(self) -> str:
+        """The sensitive variables."""
+        return ", ".join(block.name for block in self.blocks) or self.settings.outcome
+
+    @property
+    def numbers(self) -> list[ResultNumbers]:
+        """The numbers of its summaries."""
+        return [numbers_in(s) for s in self.summaries]
 
 
 @dataclass(frozen=True)
@@ -107,7 +130,7 @@ def briefing(source: Provenance, chapters: Sequence[Chapter], releasable: bool) 
         pages.append(_settings(name, chapter, source.confidential and not hidden, hidden))
     if len(chapters) > 1 and not hidden:
         pages.insert(1, _side_by_side(chapters, source.confidential))
-    pages.append(_how_to_read(hidden))
+    pages.append(_how_to_read(hidden, bool(chapters[0].blocks)))
     return pages
 
 
@@ -120,16 +143,18 @@ def _printable(chapter: Chapter) -> Chapter:
         name=printable(chapter.name),
         note=printable(chapter.note, limits.REASON_LENGTH),
         settings=s.model_copy(update=names),
+        blocks=tuple(replace(block, name=printable(block.name)) for block in chapter.blocks),
     )
 
 
 def _title(source: Provenance, chapters: Sequence[Chapter], hidden: bool) -> Page:
-    s = chapters[0].settings
+    first = chapters[0]
     if hidden:
         table = "A confidential table; nothing here was computed from its values"
     else:
         table = f"{source.table} ({'CONFIDENTIAL' if source.confidential else 'public or simulated'})"
-    lines = [table, f"Sensitive variable: {s.outcome}; model: {family(s.model).label}"]
+    models = "" if first.blocks else f"; model: {family(first.settings.model).label}"
+    lines = [table, f"Sensitive variable{'s' if first.blocks else ''}: {first.sensitive}{models}"]
     policy = chapters[0].policy
     if policy.states and not hidden:  # it may have been stated after looking
         lines.append(f"Rule: {policy.text}")
@@ -137,11 +162,11 @@ def _title(source: Provenance, chapters: Sequence[Chapter], hidden: bool) -> Pag
             lines.append(CHOSEN_HERE)
     lines += [f"{each.name}: {each.note}" for each in chapters if each.note and not hidden]
     lines.append(f"{source.day} · {source.versions}")
-    return Page(f"Releasing synthetic {s.outcome}", source.confidential and not hidden, tuple(lines))
+    return Page(f"Releasing synthetic {first.sensitive}", source.confidential and not hidden, tuple(lines))
 
 
 def _guarantees(chapter: Chapter) -> dict[str, Guarantee]:
-    return {s["mechanism"]: explained(s, chapter.settings)[0] for s in chapter.summaries}
+    return {each.mechanism: each.guarantee for each in chapter.numbers}
 
 
 def _labels(chapter: Chapter) -> dict[str, str]:
@@ -150,21 +175,8 @@ def _labels(chapter: Chapter) -> dict[str, str]:
 
 def _rows(chapter: Chapter) -> list[dict[str, Any]]:
     """The rows of the results, as on the screen."""
-    policy = chapter.policy
-    measure = WORST if policy.percent is None else policy.measure
-    badges = {
-        s["mechanism"]: {
-            "label": guarantee.label,
-            "strength": guarantee.strength,
-            "lines": lines,
-            "sentence": sentence(s, chapter.settings, measure),
-            "hints": list(filter(None, [above_target(s, chapter.settings)])),
-            "verdict": judge(policy, s, guarantee) if policy.states else None,
-        }
-        for s in chapter.summaries
-        for guarantee, lines in [explained(s, chapter.settings)]
-    }
-    return results(list(chapter.summaries), _labels(chapter), badges)
+    beside = promises(chapter.summaries, chapter.settings, chapter.policy)
+    return results(chapter.summaries, _labels(chapter), beside)
 
 
 def _named(key: str) -> str:
@@ -182,7 +194,7 @@ def _results(name: str, chapter: Chapter, internal: bool) -> list[Page]:
             _named(row["mechanism"]),
             f"{row['cells']['epsilon']['text']} ({row['guarantee']['label']})",
             *((row["verdict"]["text"],) if ruled else ()),
-            row["cells"]["worst"]["text"],
+            row["cells"][_accuracy(chapter)]["text"],
             " ".join(
                 [
                     *([f"{row['verdict']['reason']}."] if ruled and row["verdict"]["reason"] else []),
@@ -197,25 +209,28 @@ def _results(name: str, chapter: Chapter, internal: bool) -> list[Page]:
         "Mechanism",
         "ε (guarantee)",
         *(("By the rule",) if ruled else ()),
-        "Furthest off",
+        (RECORD_COLUMNS if chapter.blocks else COLUMNS)[_accuracy(chapter)].plain,
         "In plain words",
     )
     title = f"{name}what each promises, and what it costs"
     return _paged(title, internal, columns, rows, ROWS - ruled)  # its reasons make the rows longer
 
 
+def _accuracy(chapter: Chapter) -> str:
+    """The column of the results that says how far a result is off, in short."""
+    return "gap" if chapter.blocks else "worst"
+
+
 def _promises(name: str, chapter: Chapter) -> list[Page]:
     """What may be said of each without having looked: a declared ε and its guarantee."""
     rows = []
-    for s in chapter.summaries:
-        mechanism = find_mechanism(s["mechanism"])
-        guarantee = _guarantees(chapter)[s["mechanism"]]
-        if guarantee.strict:
-            epsilon = epsilon_number(s["epsilon"])
-            words = suspicion(guarantee, s["epsilon"], s["epsilon_replace"], s["n_datasets"])
+    for each in chapter.numbers:
+        if each.guarantee.strict:
+            epsilon = epsilon_number(each.epsilon)
+            words = suspicion(each.guarantee, each.epsilon, each.epsilon_replace, each.n_datasets)
         else:
             epsilon, words = "–", f"Its ε is {MEASURED}."
-        rows.append((_named(mechanism.key), epsilon, guarantee.label, words))
+        rows.append((_named(each.mechanism), epsilon, each.guarantee.label, words))
     return _paged(f"{name}what is promised", False, ("Mechanism", "ε", "Guarantee", "In plain words"), rows)
 
 
@@ -239,38 +254,61 @@ def _upper(text: str) -> str:
 
 
 def _figures(name: str, chapter: Chapter, internal: bool) -> list[Page]:
-    summaries, labels = list(chapter.summaries), _labels(chapter)
-    drawn = {
-        each["key"]: each
-        for each in compare_figures(summaries, labels, chapter.settings.outcome)
-        if each["traces"]
-    }
-    charts = {
-        "ecdf": values_chart(summaries, labels, chapter.settings.outcome),
-        "quantiles": errors_chart(summaries, labels),
-        "bounds": epsilon_chart(summaries, labels, _guarantees(chapter)),
-        "weights": weights_chart(summaries, labels),
-    }
+    summaries, labels, outcome = list(chapter.summaries), _labels(chapter), chapter.settings.outcome
+    charts: dict[str, Chart | None]
+    if chapter.blocks:
+        made = record_figures(summaries, labels, ("", ""))
+        charts = {"variables": variables_chart(chapter.numbers), "associations": None, "pair": None}
+    else:
+        made = compare_figures(summaries, labels, outcome)
+        charts = {
+            "ecdf": values_chart(summaries, labels, outcome),
+            "quantiles": errors_chart(summaries, labels),
+        }
+    charts["bounds"] = epsilon_chart(summaries, labels, _guarantees(chapter))
+    if not chapter.blocks:
+        charts["weights"] = weights_chart(summaries, labels)
+    drawn = {each["key"]: each for each in made if each["traces"]}
     return [
         Page(
             f"{name}{drawn[key]['title']}",
             internal,
             (drawn[key]["reading"],),
-            chart=charts[key],
+            **({} if chart is not None else _as_table(drawn[key])),
+            chart=chart,
             figure=drawn[key],
         )
-        for key in ("ecdf", "quantiles", "bounds", "weights")
+        for key, chart in charts.items()
         if key in drawn
     ]
 
 
+def _as_table(drawn: Figure) -> dict[str, Any]:
+    """The first rows behind a figure, where there is no chart that an office program can edit."""
+    rows = tuple(tuple(str(value) for value in row) for row in drawn["table"]["rows"][:FIGURE_ROWS])
+    return {"columns": tuple(drawn["table"]["columns"]), "rows": rows}
+
+
 def _settings(name: str, chapter: Chapter, internal: bool, hidden: bool) -> Page:
+    """The settings that a mechanism of the chapter reads."""
     s = chapter.settings
-    rows = [
-        ("Sensitive variable", s.outcome),
-        ("Predictors, kept as they are", ", ".join(s.predictors) or "none"),
-        ("Model", family(s.model).label),
-        ("ε of the mechanisms that take one", f"{s.epsilon:g}"),
+    read = set().union(*(find_mechanism(each["mechanism"]).tuning for each in chapter.summaries))
+    if chapter.blocks:
+        shares = shares_of(chapter.blocks)
+        rows = [
+            (
+                f"Sensitive variable {place}",
+                f"{block.name}: {family(block.model).label}"
+                + ("" if hidden and block.share is not None else f", {share:.1%} of ε"),
+            )
+            for place, (block, share) in enumerate(zip(chapter.blocks, shares, strict=True), start=1)
+        ]
+    else:
+        rows = [("Sensitive variable", s.outcome), ("Model", family(s.model).label)]
+    rows.insert(len(chapter.blocks) or 1, ("Predictors, kept as they are", ", ".join(s.predictors) or "none"))
+    if "epsilon" in read:
+        rows.append(("ε of the mechanisms that take one", f"{s.epsilon:g}"))
+    rows += [
         ("Data sets", f"{s.datasets}"),
         ("Draws", f"{s.chains} chains of {s.draws:,} after a warm-up of {s.warmup:,}"),
     ]
@@ -278,11 +316,11 @@ def _settings(name: str, chapter: Chapter, internal: bool, hidden: bool) -> Page
         where = (
             f"{s.range[0]:g} to {s.range[1]:g} times the value" if s.brackets is None else "declared brackets"
         )
-        rows += [
-            ("Scale c and shift g of the weights", f"{s.scale:g} and {s.shift:g}"),
-            ("Sensitive range", where),
-            ("Random seed", f"{s.seed}"),
-        ]
+        if "scale" in read:
+            rows.append(("Scale c and shift g of the weights", f"{s.scale:g} and {s.shift:g}"))
+        if "range" in read:
+            rows.append(("Sensitive range", where))
+        rows.append(("Random seed", f"{s.seed}"))
     return Page(_upper(f"{name}settings"), internal, columns=("Setting", "Value"), rows=tuple(rows))
 
 
@@ -293,10 +331,16 @@ def _side_by_side(chapters: Sequence[Chapter], internal: bool) -> Page:
     cells: list[dict[str, str]] = []
     order: list[str] = []
     for chapter in chapters:
-        rows, numbers = _rows(chapter), {s["mechanism"]: s for s in chapter.summaries}
-        cells.append({row["mechanism"]: _in_short(row, numbers[row["mechanism"]], policy) for row in rows})
+        rows, numbers = _rows(chapter), {each.mechanism: each for each in chapter.numbers}
+        cells.append(
+            {
+                row["mechanism"]: _in_short(row, numbers[row["mechanism"]], policy, _accuracy(chapter))
+                for row in rows
+            }
+        )
         order += [row["mechanism"] for row in rows if row["mechanism"] not in order]
-    what = "the accuracy that the rule limits" if limited else "the statistic that is furthest off"
+    furthest = "the distribution" if chapters[0].blocks else "the statistic"
+    what = "the accuracy that the rule limits" if limited else f"{furthest} that is furthest off"
     ruled = ", and whether it keeps the rule" if policy.states else ""
     return Page(
         "Side by side",
@@ -307,24 +351,27 @@ def _side_by_side(chapters: Sequence[Chapter], internal: bool) -> Page:
     )
 
 
-def _in_short(row: dict[str, Any], numbers: Summary, policy: Policy) -> str:
+def _in_short(row: dict[str, Any], numbers: ResultNumbers, policy: Policy, accuracy: str) -> str:
     """One result in a cell: ε with its guarantee, the error that counts, the verdict."""
     cells, error = row["cells"], ""
     if policy.percent is not None and policy.measure != WORST:
         error = error_words(numbers, policy.measure)
-    said = f"{measured(policy.measure)} {error}" if error else cells["worst"]["text"]
+    said = f"{measured(policy.measure)} {error}" if error else cells[accuracy]["text"]
     verdict = f"; {row['verdict']['text']}" if row["verdict"] else ""
     return f"ε {cells['epsilon']['text']} ({row['guarantee']['label']}); {said}{verdict}"
 
 
-def _how_to_read(hidden: bool) -> Page:
+def _how_to_read(hidden: bool, several: bool) -> Page:
+    what = "all that is sensitive about one record" if several else "one record's value"
     lines = [
-        "ε is for one released data set and for one record's value withheld; its row and predictors stay. m data sets "
+        f"ε is for one released data set and for {what} withheld; its row and predictors stay. m data sets "
         "cost m times as much.",
         "“ε-DP” holds for every table. Every other guarantee is of this table, and another may have a larger ε.",
         "An intruder is anyone who knows everything else, the other records included.",
     ]
-    if not hidden:
+    if several:
+        lines.append("The ε of one variable is its share of a record's, not the protection of that variable.")
+    elif not hidden:
         lines.append(
             "“Furthest off” is the statistic with the largest difference between synthetic and confidential values."
         )

@@ -13,11 +13,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from synth_core.analysis.analysis import Analysis
-from synth_core.analysis.flat import flatten
+from synth_core.analysis.joint_measures import measures_in_words
 from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.analysis.records.result import RecordsResult
-from synth_core.analysis.records.summary import measures_in_words, privacy_words, scales_in_words
+from synth_core.analysis.records.summary import scales_in_words
 from synth_core.analysis.result import Result
+from synth_core.analysis.result_sentences import privacy_of_records
 from synth_core.analysis.settings import Settings
 from synth_core.data.table import Table, outcome_values
 from synth_core.release.output.gate import Fitted, beyond_map
@@ -61,7 +62,7 @@ class Source:
 
 def of_one(plan: Plan, analysis: Analysis, result: Result) -> Source:
     """The finished fit of one sensitive variable."""
-    selection, model, flat = analysis.selection, analysis.model, flatten(result)
+    selection, model, flat = analysis.selection, analysis.model, result.plain_numbers
     names = ("epsilon", "n_truncated", "n_censored", "ecdf_max", "ecdf_avg", "overlap")
     numbers = {"n": flat.n_records} | {name: getattr(flat, name) for name in names}
     if plan.point.likelihood.anchors:
@@ -112,7 +113,7 @@ def of_records(plan: Plan, analysis: RecordsAnalysis, result: RecordsResult) -> 
         _anchor_words(result.parts[0].part.settings) if result.parts[0].result.anchor else "",
         numbers,
         pd.DataFrame({"row": rows, "lipschitz_bound": result.lipschitz_bounds}),
-        f"{privacy_words(analysis, result)} {measures_in_words(measures)}",
+        f"{privacy_of_records(result.plain_numbers)} {measures_in_words(measures)}",
         [
             {
                 "name": part.part.name,

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from synth_core.analysis.analysis import Analysis
-from synth_core.analysis.flat import flatten
 from synth_core.analysis.records.blocks import settings_of_first
 from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.analysis.records.result import RecordsResult
@@ -84,7 +83,7 @@ def make_plan(analysis: Analysis, result: Result, decision: Decision) -> tuple[P
     strict = point.keeps_epsilon
     safety, target = _promised(decision, s, strict, result.epsilon, analysis.model.records.n)
     _check_target(decision, s, strict)
-    flat = flatten(result)
+    flat = result.plain_numbers
     utility = {"ecdf_max": flat.ecdf_max, "ecdf_avg": flat.ecdf_avg}
     utility |= {} if flat.overlap is None else {"interval_overlap": flat.overlap}
     utility |= {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_serializer, field_validator, model_validator
@@ -28,13 +28,26 @@ MAX_LINK = 8_000  # characters; browsers and proxies cut longer addresses
 
 
 class Chosen(BaseModel):
-    """Mechanisms, their settings and the rule they are held against, without the name of a table."""
+    """Mechanisms and their settings, without the name of a table.
+
+    `blocks` holds all sensitive variables of whole records; empty: the one of the settings.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     mechanisms: tuple[Annotated[str, Field(max_length=200)], ...] = Field(max_length=40)
     settings: Settings
-    policy: Policy | None = None
+    blocks: tuple[PlannedBlock, ...] = Field(
+        default=(), max_length=limits.MAX_BLOCKS, exclude_if=lambda value: not value
+    )
+
+    @model_validator(mode="after")
+    def _blocks_belong_together(self) -> Chosen:
+        if self.blocks:
+            parts_of([each.block for each in self.blocks], common_of(self.settings))
+            if self.settings.outcome not in {each.name for each in self.blocks}:
+                raise ValueError("the outcome of the settings must be one of the blocks")
+        return self
 
     @field_validator("mechanisms")
     @classmethod
@@ -61,10 +74,16 @@ class Chosen(BaseModel):
 
 
 class Scenario(Chosen):
-    """Choices with a name and a note, to be seen beside others."""
+    """Choices with a name and a note, to be seen beside others; the rule is the session's and not theirs."""
 
     name: str = Field(min_length=1, max_length=limits.SCENARIO_NAME)
     note: Annotated[str, Field(max_length=limits.REASON_LENGTH)] = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_rule(cls, value: Any) -> Any:
+        """What an earlier version wrote had the rule in each scenario."""
+        return {k: v for k, v in value.items() if k != "policy"} if isinstance(value, dict) else value
 
     def chooses(self, other: Chosen) -> bool:
         """Whether another chooses the same, whatever it is called."""
@@ -74,30 +93,20 @@ class Scenario(Chosen):
 class SettingsFile(Chosen):
     """What a file or a link holds. `version` grows when the meaning of a field changes.
 
-    `missing` holds the values that mean missing in the table, `codebook` what was declared of its columns, `blocks`
-    all sensitive variables of whole records.
+    `policy` is the rule, `missing` holds the values that mean missing in the table, `codebook` what was declared of
+    its columns.
     """
 
     format: Literal["synth-core-settings"] = FORMAT
     version: Literal[1] = 1
+    policy: Policy | None = None
     scenarios: Annotated[tuple[Scenario, ...], Field(max_length=limits.MAX_SCENARIOS)] = ()
     missing: Markers = ()
     codebook: Codebook | None = LATER
-    blocks: tuple[PlannedBlock, ...] = Field(
-        default=(), max_length=limits.MAX_BLOCKS, exclude_if=lambda value: not value
-    )
 
     @field_serializer("codebook")
     def _without_defaults(self, value: Codebook | None) -> Any:
         return None if value is None else json.loads(value.to_json())
-
-    @model_validator(mode="after")
-    def _blocks_belong_together(self) -> SettingsFile:
-        if self.blocks:
-            parts_of([each.block for each in self.blocks], common_of(self.settings))
-            if self.settings.outcome not in {each.name for each in self.blocks}:
-                raise ValueError("the outcome of the settings must be one of the blocks")
-        return self
 
     @field_validator("scenarios")
     @classmethod
@@ -107,15 +116,15 @@ class SettingsFile(Chosen):
         return value
 
 
-def chosen(settings: Settings, mechanisms: Iterable[str], policy: Policy | None = None) -> Chosen:
-    """Choices without the names of tables; a rule that requires nothing is left out."""
+def chosen(settings: Settings, mechanisms: Iterable[str], blocks: Sequence[Block] = ()) -> Chosen:
+    """Choices without the names of tables."""
     unnamed = {"risk_reference": "current"} | (
         {} if settings.anchor in SELF_CONTAINED_ANCHORS else {"anchor": SELF_CONTAINED_ANCHORS[0]}
     )
     return Chosen(
         mechanisms=tuple(mechanisms),
         settings=settings.model_copy(update=unnamed),
-        policy=policy if policy is not None and policy.states else None,
+        blocks=tuple(PlannedBlock(**PlannedBlock.of(block)) for block in blocks),
     )
 
 
@@ -129,11 +138,11 @@ def to_text(
     codebook: Codebook = Codebook(),
 ) -> str:
     """Choices as JSON, the same text for the same choices; a rule and scenarios stand there if there are any."""
-    kept = chosen(settings, mechanisms, policy)
+    kept = chosen(settings, mechanisms, blocks)
     plain = {name: getattr(kept, name) for name in Chosen.model_fields}
-    held = tuple(PlannedBlock(**PlannedBlock.of(block)) for block in blocks)
+    rule = policy if policy is not None and policy.states else None
     declared = codebook if codebook.columns else None
-    file = SettingsFile(**plain, scenarios=scenarios, missing=missing, blocks=held, codebook=declared)
+    file = SettingsFile(**plain, policy=rule, scenarios=scenarios, missing=missing, codebook=declared)
     empty = {name for name in ("policy", "scenarios") if not getattr(file, name)}
     return json.dumps(
         file.model_dump(mode="json", exclude=empty),

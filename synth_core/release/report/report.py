@@ -23,14 +23,13 @@ from numpy.typing import NDArray
 
 from synth_core.analysis.drawing import DRAWING_WORDS
 from synth_core.analysis.measures import ECDF_AVG, ECDF_MAX, measure_label
-from synth_core.analysis.records.result import COVERS
 from synth_core.analysis.result import Result
 from synth_core.analysis.result_sentences import sentence
 from synth_core.analysis.setting_words import acting_settings, setting_name, setting_value
-from synth_core.analysis.summary import density, ecdf_points, five_numbers, number_text, plain_numbers
+from synth_core.analysis.summary import density, ecdf_points, five_numbers, number_text
 from synth_core.analysis.utility import ecdf_distance, percentile_words
 from synth_core.analysis.wording.belief_sentences import suspicion
-from synth_core.analysis.wording.guarantee_sentences import explain
+from synth_core.analysis.wording.guarantee_sentences import COVERS, explain
 from synth_core.analysis.wording.headings import in_plain_words
 from synth_core.mechanisms.catalogue import ADJUSTMENTS
 from synth_core.mechanisms.guarantees import belief_after
@@ -270,7 +269,7 @@ def internal_report(
         "numbers": source.numbers,
         "lead": source.sentence
         if one is None
-        else sentence(plain_numbers(one), plan.settings, standing=released.standing.guarantee),
+        else sentence(one.plain_numbers, plan.settings, standing=released.standing.guarantee),
         "n": released.synthetic.n_records,
         "dropped": source.dropped,
         "dropped_by": {k: v for k, v in source.dropped_by.items() if v},

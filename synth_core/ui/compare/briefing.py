@@ -9,6 +9,7 @@ import streamlit as st
 
 from synth_core.figures.briefing.content import Chapter, Page, Provenance, briefing
 from synth_core.ui.shared.refits import Shown
+from synth_core.ui.shared.subject import Subject
 from synth_core.ui.state import session
 
 POWERPOINT = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
@@ -16,7 +17,7 @@ LIBRARIES = ("cmdstanpy", "numpy", "scipy")
 INSIDE, OUTSIDE = "Everything, for inside", "What may leave"
 
 
-def briefing_menu(shown: Shown) -> None:
+def briefing_menu(shown: Shown, subject: Subject) -> None:
     """Two files of what is on the screen, made when they are asked for."""
     table = session.current().table
     with st.popover("Slides and file", icon=":material/slideshow:", disabled=not shown.current):
@@ -39,7 +40,7 @@ def briefing_menu(shown: Shown) -> None:
             )
         source = Provenance(table.name, table.confidential, datetime.date.today().isoformat(), _versions())
         told = (
-            chapters(shown) if shown.current else []
+            chapters(shown, subject) if shown.current else []
         )  # here: a file is made later, and apart from the browser's choices
 
         def pages() -> list[Page]:
@@ -81,19 +82,21 @@ def briefing_menu(shown: Shown) -> None:
         )
 
 
-def chapters(shown: Shown) -> list[Chapter]:
+def chapters(shown: Shown, subject: Subject) -> list[Chapter]:
     """The scenario that is shown beside, if one is, and the present settings."""
     assert shown.settings is not None
     policy = session.choices().policy
     if shown.beside is None:
-        return [Chapter("These settings", "", shown.settings, shown.summaries, policy)]
+        return [Chapter("These settings", "", shown.settings, shown.summaries, policy, subject.blocks)]
     notes = {each.name: each.note for each in session.choices().scenarios}
     beside = shown.beside
     now = "Now" if beside.now == "now" else beside.now
     other = [beside.summaries[name] for name in beside.mechanisms if name in beside.summaries]
     return [
-        Chapter(beside.name, notes.get(beside.name, ""), beside.settings, other, policy),
-        Chapter(now, notes.get(beside.now, ""), shown.settings, shown.summaries, policy),
+        Chapter(
+            beside.name, notes.get(beside.name, ""), beside.settings, other, policy, beside.subject.blocks
+        ),
+        Chapter(now, notes.get(beside.now, ""), shown.settings, shown.summaries, policy, subject.blocks),
     ]
 
 

@@ -4,28 +4,34 @@ from __future__ import annotations
 
 import csv
 import io
-import operator
-from collections.abc import Callable
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from synth_core.analysis.measures import worst_statistic
+from synth_core.analysis.measures import WORST, furthest, variable_error
 from synth_core.analysis.policy import Policy, judge
+from synth_core.analysis.records.by_record import ByRecord
+from synth_core.analysis.records.table import whole_records
+from synth_core.analysis.result import Result
+from synth_core.analysis.result_numbers import ResultNumbers, VariableNumbers
 from synth_core.analysis.result_sentences import sentence
 from synth_core.analysis.settings import Settings
 from synth_core.mechanisms.catalogue import find_mechanism
-from synth_core.mechanisms.guarantees import Guarantee
+from synth_core.system.cache import results_cache
+from synth_core.system.entries import read
+from synth_core.ui.shared.subject import Subject
 from synth_core.ui.shared.widgets import own_number
 from synth_core.ui.state import session
 
 Summary = dict[str, Any]
 
 
-def inspect_record(summaries: list[Summary], clicked: int | None) -> None:
-    """Weight, bound and range probability of a record under each mechanism on screen."""
+def inspect_record(summaries: list[Summary], clicked: int | None, subject: Subject) -> None:
+    """A record under each mechanism on screen: its values, weights and bounds, of each variable and of all."""
     n = summaries[0]["n_records"]
     if clicked is not None:  # a click lasts for one run
         st.session_state["inspected"] = clicked
@@ -44,50 +50,97 @@ def inspect_record(summaries: list[Summary], clicked: int | None) -> None:
     with right.container(border=False):
         if number is None:  # nothing is computed until a record is asked for
             return
-        s, outcome = session.settings(), session.outcome()
-        number = int(number)
-        value = outcome[number - 1]
-        st.caption(
-            f"Internal. Value {value:.6g}; {np.mean(outcome <= value):.1%} of the records are at or below it."
-        )
+        i = int(number) - 1
+        st.caption(session.plain(f"Internal. {_of_all(i, subject) if subject.blocks else _of_one(i)}"))
+        browser, settings = session.current(), session.settings()
         rows = []
         for summary in summaries:
-            result = session.stored_result(summary["mechanism"])
-            if result is None or not result.weights.size:
-                continue
-            i, point = number - 1, find_mechanism(summary["mechanism"])
-            bound, limit = result.lipschitz_bounds[i], result.tuned.get("fit_epsilon", s.epsilon) / 2
-            if point.likelihood.anchors and result.tuned.get("pilot_records") == result.weights.size:
-                limit /= 2  # pilot and release each take half
-            rows.append(
-                {
-                    "Mechanism": point.label,
-                    "Weight α": result.weights[i],
-                    "Bound Δᵢ (nats)": bound,
-                    "Share of Δ": bound / result.lipschitz_bound if result.lipschitz_bound else 0.0,
-                    "λ (leaves its range)": result.outside[i] if result.outside.size else None,
-                    "Truncated": "yes"
-                    if "truncation" in point.adjustments and result.weights[i] == 0
-                    else "",
-                    "Censored": "yes" if point.clamps and bound >= limit else "",
-                    "Match risk": result.match_risk[i],
-                }
-            )
+            key = subject.task(browser, settings, summary["mechanism"]).key
+            rows += _several_rows(i, summary, key) if subject.blocks else _one_row(i, summary, key)
         st.dataframe(pd.DataFrame(rows).round(4).dropna(axis=1, how="all"), hide_index=True)
 
 
+def _of_one(i: int) -> str:
+    outcome = session.outcome()
+    value = outcome[i]
+    return f"Value {value:.6g}; {np.mean(outcome <= value):.1%} of the records are at or below it."
+
+
+def _of_all(i: int, subject: Subject) -> str:
+    """The values of a record: what is sensitive, and what is kept."""
+    table, predictors = session.current().table, session.settings().predictors
+    records = whole_records(table, subject.blocks, predictors)
+
+    row = records.table.frame.iloc[i]
+
+    def value(of: Any) -> str:
+        return "missing" if pd.isna(of) else f"{of:.6g}" if isinstance(of, float) else str(of)
+
+    def values(names: Iterable[str]) -> str:
+        return ", ".join(f"{name} = {value(row[name])}" for name in names)
+
+    kept = f"; kept: {values(predictors)}" if predictors else ""
+    return f"{values(block.name for block in subject.blocks)}{kept}."
+
+
+def _one_row(i: int, summary: Summary, key: str) -> list[dict[str, Any]]:
+    """One variable under a mechanism; nothing of one without a posterior."""
+    result, epsilon = read(results_cache(), Result, key), session.settings().epsilon
+    if result is None or not result.weights.size:
+        return []
+    point = find_mechanism(summary["mechanism"])
+    bound, limit = result.lipschitz_bounds[i], result.tuned.get("fit_epsilon", epsilon) / 2
+    if point.likelihood.anchors and result.tuned.get("pilot_records") == result.weights.size:
+        limit /= 2  # pilot and release each take half
+    return [
+        {
+            "Mechanism": point.label,
+            "Weight α": result.weights[i],
+            "Bound Δᵢ (nats)": bound,
+            "Share of Δ": bound / result.lipschitz_bound if result.lipschitz_bound else 0.0,
+            "λ (leaves its range)": result.outside[i] if result.outside.size else None,
+            "Truncated": "yes" if "truncation" in point.adjustments and result.weights[i] == 0 else "",
+            "Censored": "yes" if point.clamps and bound >= limit else "",
+            "Match risk": result.match_risk[i],
+        }
+    ]
+
+
+def _several_rows(i: int, summary: Summary, key: str) -> list[dict[str, Any]]:
+    """All variables together under a mechanism, then each of them."""
+    found = read(results_cache(), ByRecord, key)
+    if found is None:
+        return []
+    label, largest = find_mechanism(summary["mechanism"]).label, summary["lipschitz_bound"]
+    bounds = [("all together", np.nan, found.joint[i])]
+    bounds += [
+        (name, found.weights[place, i], found.bounds[place, i]) for place, name in enumerate(found.names)
+    ]
+    return [
+        {
+            "Mechanism": label,
+            "Variable": name,
+            "Weight α": weight,
+            "Bound Δᵢ (nats)": bound,
+            "Share of Δ": bound / largest if largest else 0.0,
+        }
+        for name, weight, bound in bounds
+    ]
+
+
 def results_csv(
-    summaries: list[Summary], missing: dict[str, str], settings: Settings, table: str, policy: Policy
+    results: Sequence[ResultNumbers], missing: dict[str, str], settings: Settings, table: str, policy: Policy
 ) -> str:
-    """The results table with guarantees, for a spreadsheet. Internal.
+    """The results table with guarantees, for a spreadsheet; of several variables with a line for each. Internal.
 
     A mechanism without a result has a line with the reason, and every line says which table and settings it is of.
     """
-    columns, statistics = _columns(settings, policy), [t["name"] for t in summaries[0]["statistics"]]
     of = {"table": table, "settings": _chosen_words(settings)}
-    lines = [
-        {name: read(s) for name, read in columns.items()} | _synthetic(s, statistics) | of for s in summaries
-    ]
+    lines = []
+    for each in results:
+        lines.append(_line(each, settings, policy) | of)
+        if each.several:
+            lines += [_variable_line(each.mechanism, variable) | of for variable in each.variables]
     lines += [{"mechanism": name, "failure": why} | of for name, why in missing.items()]
     out = io.StringIO()
     writer = csv.DictWriter(out, list(lines[0]), restval="")
@@ -96,42 +149,56 @@ def results_csv(
     return out.getvalue()
 
 
-def _columns(settings: Settings, policy: Policy) -> dict[str, Callable[[Summary], Any]]:
-    """The columns that every result has, and how each is read."""
-
-    def promise(s: Summary) -> Guarantee:
-        return find_mechanism(s["mechanism"]).guarantee(s["weights_from"], s["tuned"])
-
-    def verdict(s: Summary) -> str:
-        judged = judge(policy, s, promise(s))
+def _line(numbers: ResultNumbers, settings: Settings, policy: Policy) -> dict[str, Any]:
+    """The line of a result."""
+    worst = furthest(numbers)
+    line: dict[str, Any] = {"mechanism": numbers.mechanism}
+    if numbers.several:
+        line["variable"] = "all"
+    line |= {
+        "failure": "",
+        "guarantee": numbers.guarantee.label,
+        "epsilon": numbers.epsilon,
+        "data_sets": numbers.n_datasets,
+        "epsilon_total": numbers.total_epsilon,
+        "epsilon_replace": numbers.epsilon_replace,
+        "lipschitz_bound": numbers.lipschitz_bound,
+        "oscillation": numbers.oscillation,
+        "oscillation_joint": numbers.oscillation_joint,
+        "ecdf_max": numbers.ecdf_max,
+        "ecdf_avg": None if numbers.several else numbers.ecdf_avg,
+        "largest_relative_error": None if worst is None else worst.error,
+        "match_risk": numbers.match_risk,
+        "converged": not numbers.problems,
+        "problems": "; ".join(numbers.problems),
+        "sentence": sentence(numbers, settings),
+    }
+    if numbers.joint is not None:
+        line |= {"share": None, "n_zero_weight": numbers.n_zero_weight, "n_censored": numbers.n_censored}
+        line |= {name: value for name, value in asdict(numbers.joint).items() if name != "worst_pair"}
+    if policy.states:
+        judged = judge(policy, numbers)
         words = "passes" if judged.passed else f"fails: {'; '.join(judged.reasons)}"
-        return f"{words}. {judged.doubt}" if judged.doubt else words
-
-    plain = ("epsilon_replace", "lipschitz_bound", "oscillation", "oscillation_joint", "ecdf_max", "ecdf_avg")
-    return (
-        {
-            "mechanism": lambda s: s["mechanism"],
-            "failure": lambda s: "",
-            "guarantee": lambda s: promise(s).label,
-            "epsilon": lambda s: s["epsilon"],
-            "data_sets": lambda s: s["n_datasets"],
-            "epsilon_total": lambda s: s["epsilon"] * promise(s).charged(s["n_datasets"]),
-        }
-        | {name: operator.itemgetter(name) for name in plain}
-        | {
-            "largest_relative_error": lambda s: worst_statistic(s)["relative_error"],
-            "match_risk": lambda s: s["match_risk"],
-            "converged": lambda s: not s["problems"],
-            "problems": lambda s: "; ".join(s["problems"]),
-            "sentence": lambda s: sentence(s, settings),
-        }
-        | ({"rule": lambda s: policy.text, "verdict": verdict} if policy.states else {})
-    )
+        line |= {"rule": policy.text, "verdict": f"{words}. {judged.doubt}" if judged.doubt else words}
+    return line | {f"{name}_synthetic": value for name, value in numbers.synthetic.items()}
 
 
-def _synthetic(s: Summary, statistics: list[str]) -> dict[str, float]:
-    values = {t["name"]: t["synthetic"] for t in s["statistics"]}
-    return {f"{name}_synthetic": values[name] for name in statistics}
+def _variable_line(mechanism: str, variable: VariableNumbers) -> dict[str, Any]:
+    """The line of one variable among several."""
+    worst = variable_error(variable, WORST)
+    return {
+        "mechanism": mechanism,
+        "variable": variable.name,
+        "epsilon": variable.epsilon,
+        "share": variable.share,
+        "lipschitz_bound": variable.lipschitz_bound,
+        "ecdf_max": variable.ecdf_max,
+        "largest_relative_error": None if worst is None else worst.error,
+        "n_zero_weight": variable.n_zero_weight,
+        "n_censored": variable.n_censored,
+        "converged": not variable.problems,
+        "problems": "; ".join(variable.problems),
+    }
 
 
 def _chosen_words(settings: Settings) -> str:

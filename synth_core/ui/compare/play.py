@@ -10,10 +10,10 @@ import numpy as np
 import streamlit as st
 
 from synth_core.errors import InputError
-from synth_core.jobs.tasks import Task, mechanism_task
-from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.jobs.tasks import Task
 from synth_core.system import limits
-from synth_core.ui.compare.controls import SLIDERS
+from synth_core.ui.compare.controls import SLIDERS, movers
+from synth_core.ui.compare.view import shown_subject
 from synth_core.ui.server.manager import manager
 from synth_core.ui.shared.refits import Shown
 from synth_core.ui.shared.widgets import own_number
@@ -37,7 +37,7 @@ def _sliders() -> dict[str, tuple[str, tuple[float, float], float]]:
 
 def play_menu(mechanisms: tuple[str, ...]) -> None:
     """The menu of Play: which setting, from where to where; or what stops it."""
-    used = set().union(*(find_mechanism(key).tuning for key in mechanisms))
+    used = movers(mechanisms)
     offered = [place for name, each in SLIDERS.items() if name in used for _, place, *_ in each]
     if not offered:
         return
@@ -140,12 +140,10 @@ def _begin(variants: Iterator[Choices] | Sequence[Choices]) -> None:
     browser, tasks = session.current(), []
     for choices in variants:
         try:
-            settings = browser.settings_under(choices)
+            settings, subject = browser.settings_under(choices), shown_subject()
+            tasks += [subject.task(browser, settings, name) for name in choices.mechanisms]
         except InputError:
             continue
-        tasks += [
-            mechanism_task(browser.table, settings, name, browser.reference) for name in choices.mechanisms
-        ]
     unlike: dict[str, Task] = {task.key: replace(task, background=True) for task in tasks}
     manager().submit(_owner(), list(unlike.values()))
 
@@ -154,7 +152,7 @@ def _fetch_neighbours(shown: Shown) -> None:
     """Once a picture is whole: fit what one more step of the slider that was moved last would ask for."""
     browser = session.current()
     moved = _moved_last(browser.choices, browser.history[-1]) if browser.history else None
-    asked = (moved, browser.choices.settings)
+    asked = (moved, browser.choices.settings, shown_subject())
     if not shown.current or moved is None or st.session_state.get("ahead") == asked:
         return
     if sum(s["seconds"] for s in shown.summaries) > AHEAD_SECONDS * manager().n_lanes:

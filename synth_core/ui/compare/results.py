@@ -2,33 +2,75 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import pandas as pd
 import streamlit as st
 
+from synth_core.analysis.result_numbers import numbers_in
+from synth_core.analysis.settings import Settings
 from synth_core.analysis.wording.guarantee_sentences import neighbour_words
 from synth_core.figures.compare import compare_figures
+from synth_core.figures.parts import Figure, Other
+from synth_core.figures.records import record_figures
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.ui.compare import play, subgroups
 from synth_core.ui.compare.briefing import briefing_menu
 from synth_core.ui.compare.inspector import inspect_record, results_csv
 from synth_core.ui.compare.scenarios import decision_bar, stage
+from synth_core.ui.compare.view import shown_subject
 from synth_core.ui.shared import refits
 from synth_core.ui.shared.refits import Summary
 from synth_core.ui.state import session
 
+Pair = tuple[str, str]
+WORST_PAIR: Pair = ("", "")
 
-def show_results(chosen: tuple[str, ...]) -> None:
-    """Refit and show; below the picture what it is made of."""
-    beside = decision_bar()
+
+def choose_pair() -> Pair:
+    """The pair of columns of whole records whose cells are shown."""
+    choices = session.choices()
+    sensitive = [block.name for block in choices.whole]
+    columns = [*choices.settings.predictors, *sensitive]
+    pairs = [(a, b) for i, a in enumerate(columns) for b in columns[i + 1 :] if {a, b} & set(sensitive)]
+    pair: Pair = st.selectbox(
+        "Pair whose shares are shown",
+        [WORST_PAIR, *pairs],
+        format_func=lambda each: (
+            "the pair that is furthest off" if each == WORST_PAIR else " and ".join(each)
+        ),
+        key="pair_shown",
+        help="One of them is sensitive. Numbers are cut into ten bins of the confidential table.",
+    )
+    return pair
+
+
+def show_results(chosen: tuple[str, ...], pair: Pair = WORST_PAIR) -> None:
+    """Refit and show; below the picture what it is made of.
+
+    Parameters
+    ----------
+    pair : (str, str)
+        Of whole records: the columns whose cells are drawn.
+    """
+    subject, beside = shown_subject(), decision_bar()
+
+    def figures(
+        summaries: list[Summary], labels: dict[str, str], used: Settings, other: Other | None = None
+    ) -> list[Figure]:
+        if subject.blocks:
+            return record_figures(summaries, labels, pair, other)
+        made = compare_figures(summaries, labels, used.outcome, other)
+        return made + subgroups.figures(summaries, labels)
+
     shown = refits.show(
         "compare",
         chosen,
-        lambda summaries, labels, used, *other: (
-            compare_figures(summaries, labels, used.outcome, *other) + subgroups.figures(summaries, labels)
-        ),
-        detail=subgroups.asked(),
+        figures,
+        detail="|".join(pair) if subject.blocks else subgroups.asked(),
         beside=beside,
         stage=stage(),
+        subject=subject,
     )
     play.go_on(shown)
     if not shown.summaries:
@@ -37,48 +79,58 @@ def show_results(chosen: tuple[str, ...]) -> None:
     if len({mechanism.neighbour for mechanism in mechanisms}) > 1:
         st.caption(neighbour_words(mechanisms))
     if shown.current:  # an older picture is of other records, perhaps
-        inspect_record(shown.summaries, shown.clicked)
+        inspect_record(shown.summaries, shown.clicked, subject)
     with st.container(horizontal=True):
         st.download_button(
             "Results as CSV (internal)",
             results_csv(
-                shown.summaries,
+                [numbers_in(s) for s in shown.summaries],
                 shown.missing if shown.current else {},  # an older picture is of other choices
                 shown.settings or session.settings(),
                 session.current().table.name,
                 session.choices().policy,
             ),
-            "comparison-internal.csv",
+            "whole-records-internal.csv" if subject.blocks else "comparison-internal.csv",
             "text/csv",
             icon=":material/download:",
             on_click="ignore",
         )
         if shown.settings is not None:
-            briefing_menu(shown)
-    if st.toggle("Diagnostics of the fits, identification risk, and how Δ grows with the number of draws"):
+            briefing_menu(shown, subject)
+    words = "Diagnostics of the fits" + (
+        "" if subject.blocks else ", identification risk, and how Δ grows with the number of draws"
+    )
+    if st.toggle(words):
         show_diagnostics(shown.summaries)
 
 
 def show_diagnostics(summaries: list[Summary]) -> None:
     """Convergence, time, and Delta from the first draws."""
-    labels = {s["mechanism"]: find_mechanism(s["mechanism"]).label for s in summaries}
+    results = [numbers_in(s) for s in summaries]
     st.dataframe(
         pd.DataFrame(
-            {"Mechanism": labels[s["mechanism"]], **s["diagnostics"], "seconds": s["seconds"]}
-            for s in summaries
-            if s["diagnostics"]
+            {"Mechanism": each.label}
+            | ({"Variable": variable.name} if each.several else {})
+            | asdict(variable.diagnostics)
+            | {"seconds": each.seconds}
+            for each in results
+            for variable in each.variables
+            if variable.diagnostics
         ),
         hide_index=True,
     )
+    alone = [each for each in results if not each.several]
+    if not alone:
+        return
     st.dataframe(
         pd.DataFrame(
             {
-                "Mechanism": labels[s["mechanism"]],
-                "Expected match risk": s["match_risk"],
-                "True match rate": s["true_match_rate"],
-                "False match rate": s["false_match_rate"],
+                "Mechanism": each.label,
+                "Expected match risk": each.match_risk,
+                "True match rate": each.true_match_rate,
+                "False match rate": each.false_match_rate,
             }
-            for s in summaries
+            for each in alone
         ).round(4),
         hide_index=True,
     )
@@ -92,7 +144,7 @@ def show_diagnostics(summaries: list[Summary]) -> None:
     )
     growth = pd.DataFrame(
         {
-            labels[s["mechanism"]]: pd.Series(
+            find_mechanism(s["mechanism"]).label: pd.Series(
                 s["privacy"]["growth"]["bound"], s["privacy"]["growth"]["draws"]
             )
             for s in summaries

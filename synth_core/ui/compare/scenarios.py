@@ -9,8 +9,9 @@ from typing import Any
 
 import streamlit as st
 
-from synth_core.analysis.differences import changed_settings
-from synth_core.analysis.policy import CHOSEN_HERE, Policy
+from synth_core.analysis.differences import changed_blocks, changed_settings
+from synth_core.analysis.policy import CHOSEN_HERE
+from synth_core.analysis.records.blocks import common_of, settings_of_first
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.models import family
@@ -19,16 +20,25 @@ from synth_core.system import limits
 from synth_core.system.characters import visible
 from synth_core.ui.compare import play
 from synth_core.ui.compare.rule import rule_popover
+from synth_core.ui.compare.view import show_subject, shown_subject
 from synth_core.ui.shared.board import Stage
 from synth_core.ui.shared.header import origin
 from synth_core.ui.shared.refits import ComparedChoice
+from synth_core.ui.shared.subject import Subject
 from synth_core.ui.state import session
+
+UNPINNED = "unpinned_choices"  # what a presentation stepped away from, to be stepped back to
 
 
 def present() -> Scenario:
-    """The present choices, without a name of their own; raises InputError."""
-    now = session.choices()
-    kept = chosen(session.settings(), now.mechanisms, now.policy)
+    """The present choices, without a name of their own; raises InputError.
+
+    Whole records are named by their first variable, whichever is described on the page Data.
+    """
+    settings, blocks = session.settings(), shown_subject().blocks
+    if blocks:
+        settings = settings_of_first(blocks, common_of(settings))
+    kept = chosen(settings, session.choices().mechanisms, blocks)
     return Scenario(name="now", **{name: getattr(kept, name) for name in type(kept).model_fields})
 
 
@@ -63,7 +73,8 @@ def decision_bar() -> ComparedChoice | None:
             disabled=now is None or same is not None or full,
             on_click=session.attempt,
             args=("scenario", pin),
-            help="Keeps mechanisms, settings and rule under a name, to be seen beside what you try next.",
+            help="Keeps mechanisms and settings under a name, to be seen beside what you try next. The rule is of "
+            "all.",
         )
         if choices.scenarios:
             _beside_pills([each.name for each in choices.scenarios])
@@ -104,6 +115,7 @@ def _words(beside: Scenario | None, same: Scenario | None, now: Scenario | None)
         parts.append(f"This is **{session.plain(beside.name)}**: move a slider and see what changes.")
     elif beside is not None and now is not None:
         changes = changed_settings(beside.settings, now.settings)
+        changes += changed_blocks(*([each.block for each in one.blocks] for one in (beside, now)))
         shown = "; ".join(changes[:4]) + (f"; {len(changes) - 4} more" if len(changes) > 4 else "")
         to = same.name if same else "now"
         names = f"**{session.plain(beside.name)} → {session.plain(to)}**"
@@ -122,10 +134,12 @@ def _to_show(beside: Scenario, now: str) -> ComparedChoice | None:
     except InputError as error:
         st.warning(f"{session.plain(beside.name)} cannot be shown: {session.plain(str(error))}")
         return None
-    if settings.outcome != session.choices().settings.outcome:
-        st.warning(f"{session.plain(beside.name)} is of another variable, {session.plain(settings.outcome)}.")
+    subject, here = Subject(tuple(each.block for each in beside.blocks)), shown_subject()
+    one = subject.names or settings.outcome
+    if sorted(one.split(", ")) != sorted((here.names or session.choices().settings.outcome).split(", ")):
+        st.warning(f"{session.plain(beside.name)} is of other variables: {session.plain(one)}.")
         return None
-    return ComparedChoice(beside.name, now, settings, beside.mechanisms)
+    return ComparedChoice(beside.name, now, settings, beside.mechanisms, subject)
 
 
 def _beside_pills(names: list[str]) -> None:
@@ -157,36 +171,43 @@ def pin() -> None:
     """Button callback: keep the present choices, and show them beside what comes next."""
     kept = session.choices().scenarios
     name = _next_name(kept)
+    st.session_state.pop(UNPINNED, None)
     _store((*kept, present().model_copy(update={"name": name})), name)
 
 
 def switch_to(scenario: Scenario) -> None:
     """Button callback: every control takes the scenario's choices; what was there, if it is pinned, stays beside."""
     left = pinned_as(present()) or scenario
-    session.use_settings(
-        scenario.settings, scenario.mechanisms, policy=scenario.policy or Policy(), beside=left.name
-    )
+    _take(scenario, left.name)
+
+
+def _take(scenario: Scenario, beside: str | None) -> None:
+    """Take a scenario's choices over; the rule stays, and so do sensitive variables that it does not speak of."""
+    more: dict[str, Any] = {"beside": beside}
+    if scenario.blocks:
+        more["blocks"] = tuple(each.block for each in scenario.blocks)
+    session.use_settings(scenario.settings, scenario.mechanisms, **more)
+    show_subject(bool(scenario.blocks))
 
 
 def step(by: int) -> None:
     """Callback of a presentation: the next scenario (1) or the former (-1), around the ends; 0 plays a setting.
 
-    Choices that are not pinned are pinned first, so that they can be stepped back to.
+    Choices that are not pinned stay so: after the last scenario they come again.
     """
     if by == 0:
         play.toggle()
         return
     play.stop()
-    here = pinned_as(present())
+    now, kept = present(), session.choices().scenarios
+    here = pinned_as(now)
     if here is None:
-        if len(session.choices().scenarios) >= limits.MAX_SCENARIOS:
-            raise InputError("There are as many scenarios as can be kept: delete one, then step again.")
-        pin()
-        here = session.choices().scenarios[-1]
-    kept = session.choices().scenarios
-    there = kept[(kept.index(here) + by) % len(kept)]
-    if there is not here:
-        switch_to(there)
+        st.session_state[UNPINNED] = now
+    unpinned = st.session_state.get(UNPINNED)
+    stops = [*kept, *([] if unpinned is None else [unpinned])]
+    there = stops[(stops.index(here or unpinned) + by) % len(stops)]
+    if there is not (here or unpinned):
+        _take(there, here.name if here else there.name if there in kept else None)
 
 
 def stage() -> Stage | None:
@@ -197,19 +218,21 @@ def stage() -> Stage | None:
         return None
     choices, browser = session.choices(), session.current()
     here = pinned_as(now)
-    s, playing = choices.settings, browser.playing
+    s, playing, subject = choices.settings, browser.playing, shown_subject()
+    named = subject.names or s.outcome
     words = {
-        "title": f"Synthetic {visible(s.outcome)}",
+        "title": f"Synthetic {visible(named)}",
         "line": " · ".join(
             (
                 f"{visible(browser.table.name)} ({origin(browser.table)})",
-                f"sensitive variable {visible(s.outcome)}",
-                family(s.model).label,
+                f"sensitive variable{'s' if subject.blocks else ''} {visible(named)}",
+                *([] if subject.blocks else [family(s.model).label]),
             )
         ),
         "name": here.name if here else "",
         "note": playing.words if playing else here.note if here else "",
         "names": [each.name for each in choices.scenarios],
+        "stops": len(choices.scenarios) + (here is None or UNPINNED in st.session_state),
         "rule": f"Rule: {choices.policy.text}" if choices.policy.states else "",
     }
     return Stage(words, partial(session.attempt, "scenario", step))

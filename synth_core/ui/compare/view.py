@@ -4,9 +4,22 @@ from __future__ import annotations
 
 import streamlit as st
 
+from synth_core.ui.shared.subject import Subject
 from synth_core.ui.state import session
 
+VIEW_OF_RECORDS = "view_of_records"  # the key of its widget
 WHOLE, RANGE, RECORDS = "Whole record", "Sensitive range", "All variables"
+
+
+def shown_subject() -> Subject:
+    """What Compare shows: whole records, where several variables are sensitive and their view is chosen."""
+    blocks = session.choices().whole
+    return Subject(blocks if blocks and st.session_state.get(VIEW_OF_RECORDS, RECORDS) == RECORDS else ())
+
+
+def show_subject(several: bool) -> None:
+    """Callback: show whole records from the next run on, or the variable of the settings alone."""
+    st.session_state[VIEW_OF_RECORDS] = RECORDS if several else WHOLE
 
 
 def choose_view() -> str:
@@ -19,7 +32,7 @@ def choose_view() -> str:
             offered,
             default=offered[0],
             required=True,
-            key="view_of_records" if several else "view",
+            key=VIEW_OF_RECORDS if several else "view",
             format_func=lambda each: (
                 session.choices().settings.outcome if several and each == WHOLE else each
             ),

@@ -69,7 +69,8 @@ class Stage:
     Attributes
     ----------
     words : dict
-        "title", "line", "name" and "note" of the scenario that is seen, the "names" of all, the "rule".
+        "title", "line", "name" and "note" of the scenario that is seen, the "names" of all, how many "stops" the keys
+        step through, the "rule".
     step : callable
         Called with 1 or -1 when the next or the former scenario is asked for, with 0 for a setting to be played.
     """

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from synth_core.analysis.result_numbers import numbers_in
 from synth_core.analysis.settings import Settings, make_settings
 from synth_core.jobs.tasks import Job
 from synth_core.mechanisms.catalogue import find_mechanism
@@ -43,17 +44,14 @@ def record_runs(browser: Browser, settings: Settings, jobs: list[Job]) -> None:
     }
     with contextlib.suppress(StateError), _store() as store:  # the picture does not depend on it
         for job in new:
-            summary = job.summary or {}
-            guarantee = find_mechanism(summary["mechanism"]).guarantee(
-                summary["weights_from"], summary["tuned"]
-            )
+            numbers = numbers_in(job.summary or {})
             store.record(
                 job.key,
                 data,
-                summary["mechanism"],
+                numbers.mechanism,
                 settings.model_dump(mode="json"),
-                numbers_of(summary),
-                guarantee.label,
+                numbers_of(numbers),
+                numbers.guarantee.label,
             )
 
 

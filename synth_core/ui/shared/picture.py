@@ -96,4 +96,6 @@ def brings_news(jobs: Sequence[Job], last: Last | None) -> bool:
 
 
 def _comparable(last: Last, job: Job, fingerprint: str) -> bool:
-    return last.fingerprint == fingerprint and last.settings.outcome == job.spec["settings"]["outcome"]
+    """Whether numbers are of the same table and variable; a page with several has a last picture of its own."""
+    same = bool(job.spec.get("blocks")) or last.settings.outcome == job.spec["settings"]["outcome"]
+    return same and last.fingerprint == fingerprint

@@ -105,7 +105,7 @@ function onKey(state, event) {
   const count = state.cards.size;
   if (event.key === 'Escape') leave(state);
   else if (event.key in STEPS) {
-    if (state.stage.names.length > 1 || !state.stage.name) state.stepped(STEPS[event.key]);
+    if (state.stage.stops > 1) state.stepped(STEPS[event.key]);
   } else if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
     state.four = false;
     state.figureAt = (state.figureAt + (event.key === 'ArrowDown' ? 1 : count - 1)) % count;

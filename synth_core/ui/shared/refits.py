@@ -11,6 +11,7 @@ import streamlit as st
 
 from synth_core.analysis.differences import difference
 from synth_core.analysis.measures import WORST
+from synth_core.analysis.result_numbers import numbers_in
 from synth_core.analysis.settings import Settings
 from synth_core.errors import InputError
 from synth_core.figures.parts import Other
@@ -21,7 +22,7 @@ from synth_core.ui.server.manager import manager
 from synth_core.ui.shared.board import Stage, board
 from synth_core.ui.shared.finished_runs import record_runs
 from synth_core.ui.shared.picture import Last, Picture, assemble, brings_news, last_picture
-from synth_core.ui.shared.subject import ONE_VARIABLE, Subject
+from synth_core.ui.shared.subject import Subject
 from synth_core.ui.state import session
 from synth_core.ui.state.browser import Browser
 
@@ -82,16 +83,19 @@ class ComparedChoice:
         Of that choice, and of the present one.
     summaries : dict
         By mechanism its summary, as far as it is there.
+    subject : Subject
+        The variables that it is of.
     """
 
     name: str
     now: str
     settings: Settings
     mechanisms: tuple[str, ...]
+    subject: Subject
     summaries: dict[str, Summary] = field(default_factory=dict)
 
-    def tasks(self, browser: Browser, subject: Subject) -> list[Task]:
-        return [subject.task(browser, self.settings, name) for name in self.mechanisms]
+    def tasks(self, browser: Browser) -> list[Task]:
+        return [self.subject.task(browser, self.settings, name) for name in self.mechanisms]
 
 
 def show(
@@ -116,11 +120,12 @@ def show(
     stage : Stage, optional
         With it, the picture can be presented.
     """
-    browser, subject = session.current(), subject or ONE_VARIABLE
+    browser, subject = session.current(), subject or Subject()
+    page += subject.kind
     try:
         settings = session.settings()
         tasks = [subject.task(browser, settings, name) for name in mechanisms]
-        others = [] if beside is None else beside.tasks(browser, subject)
+        others = [] if beside is None else beside.tasks(browser)
     except InputError as error:
         manager().drop(session.owner())
         st.error(session.plain(str(error)), icon=":material/error:")
@@ -256,6 +261,8 @@ def _add_differences(rows: list[dict[str, Any]], summaries: list[Summary], besid
         name = row["mechanism"]
         if name in now and name in beside.summaries and not row["old"]:
             words = difference(
-                beside.summaries[name], now[name], WORST if policy.percent is None else policy.measure
+                numbers_in(beside.summaries[name]),
+                numbers_in(now[name]),
+                WORST if policy.percent is None else policy.measure,
             )
             row["difference"] = f"{beside.name} → {beside.now}: {words}." if words else ""

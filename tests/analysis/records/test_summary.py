@@ -1,17 +1,23 @@
 """What a screen shows of whole records: the numbers of the result, the shares of pairs, and rows for each variable."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
 
+from synth_core.analysis.policy import Policy
 from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.records.measures import cramers_v
 from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.analysis.records.summary import scales_in_words, summarise_records
+from synth_core.analysis.result_numbers import numbers_in
 from synth_core.analysis.settings import make_settings
 from synth_core.data.table import Table
-from synth_core.figures.records import record_figures, record_results
-from synth_core.jobs.tasks import records_task
+from synth_core.figures.compare import promises
+from synth_core.figures.compare import results as result_rows
+from synth_core.figures.records import record_figures
+from synth_core.jobs.tasks import mechanism_task
 
 pytestmark = pytest.mark.stan
 BLOCKS = (
@@ -39,13 +45,16 @@ def found(tmp_path_factory):
 
 
 def test_the_numbers_are_those_of_the_result(found):
-    _, results, summaries = found
+    analysis, results, summaries = found
     for result, s in zip(results, summaries, strict=True):
         assert (s["epsilon"], s["lipschitz_bound"]) == (result.epsilon, result.lipschitz_bound)
-        assert [part["name"] for part in s["parts"]] == ["sex", "pay is missing", "pay"]
-        assert s["bounds"]["five"]["max"] == result.lipschitz_bound
-    assert "not promised for another table" in summaries[0]["sentence"] or summaries[0]["problems"]
-    lines = " ".join(summaries[1]["guarantee"]["lines"])
+        assert [part["name"] for part in s["variables"]] == ["sex", "pay is missing", "pay"]
+        assert s["privacy"]["bounds"]["five"]["max"] == result.lipschitz_bound
+        assert numbers_in(json.loads(json.dumps(s))) == result.plain_numbers
+        assert numbers_in(s).guarantee == result.guarantee
+    beside = promises(summaries, analysis.settings, Policy())
+    assert "not promised for another table" in beside["weighted"]["sentence"] or summaries[0]["problems"]
+    lines = " ".join(beside["censored"]["lines"])
     assert "everything sensitive about one record" in lines and "for one replaced it is 12.00" in lines
 
 
@@ -68,13 +77,19 @@ def test_pairs_are_counted_cell_by_cell(found):
 
 
 def test_rows_and_figures_show_them(found):
-    _, results, summaries = found
+    analysis, results, summaries = found
     labels = {"weighted": "Weighted", "censored": "Censored", "anchored": "Anchored"}
-    rows = record_results(summaries, labels, {"anchored": "needs a guess"})
+    worst = max(results[0].parts, key=lambda part: part.distance)
+    rule = Policy(percent=100 * worst.distance - 0.01, measure="ecdf_max")
+    beside = promises(summaries, analysis.settings, rule)
+    rows = result_rows(summaries, labels, beside, {"anchored": "needs a guess"})
     assert [row["mechanism"] for row in rows] == ["weighted", "censored", "anchored"]
     assert rows[1]["cells"]["epsilon"]["text"] == "6.00" and rows[2]["missing"] == "needs a guess"
     assert [part["label"] for part in rows[0]["parts"]] == ["sex", "pay is missing", "pay"]
-    worst = max(results[0].parts, key=lambda part: part.distance)
+    judged = {part["label"]: part["cells"]["verdict"] for part in rows[0]["parts"]}
+    assert [name for name, words in judged.items() if words.startswith("✗")] == [worst.part.name]
+    if not summaries[0]["problems"]:
+        assert f"of {worst.part.name} off by" in rows[0]["verdict"]["reason"]
     assert rows[0]["cells"]["gap"]["text"] == f"{100 * worst.distance:.1f} points ({worst.part.name})"
     figures = {f["key"]: f for f in record_figures(summaries, labels, ("sex", "pay"))}
     assert figures["pair"]["title"].endswith("sex and pay")
@@ -90,9 +105,12 @@ def test_the_task_is_the_same_whichever_variable_is_described():
     one, other = (
         make_settings(outcome=block.name, model=block.model, **COMMON, **block.options) for block in BLOCKS
     )
-    first, second = (records_task(table, settings, BLOCKS, "censored") for settings in (one, other))
+    first, second = (mechanism_task(table, settings, "censored", blocks=BLOCKS) for settings in (one, other))
     assert first.key == second.key and first.spec["settings"]["epsilon"] == 6.0
-    assert records_task(table, one.model_copy(update={"epsilon": 5.0}), BLOCKS, "censored").key != first.key
+    assert (
+        mechanism_task(table, one.model_copy(update={"epsilon": 5.0}), "censored", blocks=BLOCKS).key
+        != first.key
+    )
 
 
 def test_each_scale_is_named_once():

@@ -1,15 +1,16 @@
-"""A result is flattened once; what is selected from it keeps its names."""
+"""The plain numbers of a result are made once; what is selected from them keeps its names."""
 
+import json
 import math
 from dataclasses import fields
 
 import numpy as np
 import pytest
 
-from synth_core.analysis.flat import FlatResult, flatten
 from synth_core.analysis.result import Result
+from synth_core.analysis.result_numbers import SHOWN, ResultNumbers, numbers_in, to_summary
 from synth_core.analysis.settings import make_settings
-from synth_core.analysis.summary import plain_numbers, summarise
+from synth_core.analysis.summary import summarise
 from synth_core.analysis.utility import Statistic
 from synth_core.cli.compare_output import result_json
 from synth_core.engine.sampling import Diagnostics
@@ -56,7 +57,7 @@ def histogram():
 
 
 def test_flat_numbers():
-    flat = flatten(result())
+    flat = result().plain_numbers
     assert (flat.lipschitz_bound, flat.bound_mean, flat.epsilon, flat.epsilon_replace) == (2.0, 1.0, 4.0, 3.5)
     assert (flat.n_records, flat.n_datasets, flat.n_zero_weight) == (4, 2, 1)
     assert (flat.weight_mean, flat.weight_min, flat.weight_max) == (0.5, 0.0, 1.0)
@@ -66,11 +67,11 @@ def test_flat_numbers():
         {"mean": -0.2, "q90": 0.25},
     )
     assert len(flat.problems) == 1 and "R-hat" in flat.problems[0]
-    assert not any(isinstance(getattr(flat, each.name), np.ndarray) for each in fields(FlatResult))
+    assert not any(isinstance(getattr(flat, each.name), np.ndarray) for each in fields(ResultNumbers))
 
 
 def test_the_histogram_has_no_weights_and_no_bound():
-    flat = flatten(histogram())
+    flat = histogram().plain_numbers
     assert (flat.lipschitz_bound, flat.bound_mean, flat.weight_mean, flat.diagnostics) == (
         None,
         None,
@@ -81,23 +82,28 @@ def test_the_histogram_has_no_weights_and_no_bound():
     assert result_json(histogram(), make_settings(outcome="x", model="beta"))["weights"] is None
 
 
-PLAIN = {each.name for each in fields(FlatResult)}
+PLAIN = {each.name for each in fields(ResultNumbers)}
 
 
 def test_what_a_browser_gets_keeps_its_names():
     found = summarise(result(), OUTCOME)
-    assert set(found) == PLAIN | {"privacy", "ecdf"}
-    assert set(plain_numbers(result())) == PLAIN
+    assert set(found) == PLAIN | {*SHOWN, "statistics"} | {"privacy", "ecdf"}
     assert set(found["statistics"][0]) == {"name", "confidential", "confidential_interval", "synthetic",
                                            "synthetic_interval", "relative_error"}  # fmt: skip
     assert summarise(histogram(), OUTCOME)["privacy"] is None
 
 
+@pytest.mark.parametrize("which", [result, histogram])
+def test_numbers_are_read_again_as_they_were_after_a_way_through_text(which):
+    numbers = which().plain_numbers
+    assert numbers_in(json.loads(json.dumps(to_summary(numbers)))) == numbers
+
+
 def test_what_the_run_store_keeps():
-    found = numbers_of(plain_numbers(result()))
-    assert found == numbers_of(summarise(result(), OUTCOME))
+    found = numbers_of(result().plain_numbers)
     assert found["relative error of the q90"] == 0.25 and found["converged"] is False
-    assert set(found) - set(PLAIN) == {"converged", "relative error of the mean", "relative error of the q90"}
+    names = PLAIN | set(SHOWN)
+    assert set(found) - names == {"converged", "relative error of the mean", "relative error of the q90"}
 
 
 @pytest.mark.parametrize("which", [result, histogram])
