@@ -34,7 +34,8 @@ def changed_settings(before: Settings, after: Settings) -> list[str]:
 
 
 def changed_blocks(before: Sequence[Block], after: Sequence[Block]) -> list[str]:
-    """What differs between two lists of sensitive variables: which, their order, models and shares of ε.
+    """What differs between two lists of sensitive variables: which, their order, models and shares of ε; nothing is
+    said where one of them is empty.
 
     Examples
     --------
@@ -42,6 +43,8 @@ def changed_blocks(before: Sequence[Block], after: Sequence[Block]) -> list[str]
     >>> changed_blocks([Block("sex", "categorical"), pay], [Block("sex", "categorical", share=0.2), pay])
     ['share of ε of sex 50 % → 20 %', 'share of ε of pay 50 % → 80 %']
     """
+    if not before or not after:
+        return []
     old, new = ({block.name: block for block in some} for some in (before, after))
     changes = [f"with {name}" for name in new if name not in old]
     changes += [f"without {name}" for name in old if name not in new]

@@ -163,7 +163,8 @@ def _variable_row(variable: VariableNumbers, policy: Policy | None) -> dict[str,
     if policy is not None and found is not None:
         unit = "points" if policy.measure == ECDF_MAX else "%"
         kept = "✓ within" if policy.keeps(found) else "✗ not within"
-        cells["verdict"] = f"{kept}: {100 * abs(found.error):.3g} {unit}"
+        size = 100 * abs(found.error)
+        cells["verdict"] = f"{kept}: {size:.{0 if size >= 10 else 1}f} {unit}"
     return {"label": variable.name, "cells": cells}
 
 

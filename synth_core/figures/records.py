@@ -24,7 +24,7 @@ from synth_core.figures.parts import (
 )
 from synth_core.figures.privacy import bounds_figure
 
-PAIRS = 12  # that are shown, the worst first
+PAIRS = 8  # that are shown, the worst first
 MAPS = 4  # mechanisms whose cells are shown side by side
 DIVERGING = [[0.0, "#2563eb"], [0.5, "rgba(128,128,128,0.08)"], [1.0, "#d97706"]]
 
@@ -165,7 +165,10 @@ def associations_figure(
 def pair_figure(
     summaries: list[Summary], labels: dict[str, str], pair: tuple[str, str], other: Other | None = None
 ) -> Figure:
-    """Cells of two columns, a map a mechanism: synthetic minus confidential share of the records."""
+    """Cells of two columns, a map a mechanism: synthetic minus confidential share of the records.
+
+    What is beside has no maps: twice as many could not be read. The title says which choice is shown.
+    """
     word = RECORD_FIGURES["pair"]
     usable = [p for p in summaries[0]["pairs"] if p["confidential"] is not None]
     chosen = next((p for p in usable if tuple(p["names"]) == pair), None) or max(
@@ -176,7 +179,7 @@ def pair_figure(
     names = tuple(chosen["names"])
     maps = [
         (each, next((p for p in each.summary["pairs"] if tuple(p["names"]) == names), None))
-        for each in _seen(summaries, labels, other)
+        for each in _seen(summaries, labels, None)
     ]
     maps = [(each, p) for each, p in maps if p is not None and p["labels"] == chosen["labels"]][:MAPS]
     off = [
@@ -236,10 +239,10 @@ def pair_figure(
     layout["yaxis"] = axis(shown(names[0]), type="category")
     return figure(
         "pair",
-        f"{word.plain}: {names[0]} and {names[1]}",
+        f"{word.plain}: {names[0]} and {names[1]}" + ("" if other is None else f", {other.now}"),
         word.about,
         traces,
-        layout | {"margin": {"l": 56, "r": 14, "t": 26, "b": 40}},
+        layout | {"margin": {"l": 56, "r": 14, "t": 34, "b": 40}},
         table([names[0], names[1], "Mechanism", "Synthetic minus confidential (points)"], rows),
         f"largest difference {reach:.1f} points",
     )

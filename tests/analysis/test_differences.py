@@ -1,7 +1,10 @@
 """Differences of two choices, in words."""
 
-from synth_core.analysis.differences import changed_settings, difference
+from dataclasses import replace
+
+from synth_core.analysis.differences import changed_blocks, changed_settings, difference
 from synth_core.analysis.joint_measures import Measures
+from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.settings import Settings, make_settings
 from tests import plain_numbers
 
@@ -46,6 +49,24 @@ def test_what_became_of_a_mechanism():
 def test_what_has_not_converged_is_not_compared():
     bad = numbers(1.0, 0.1, problems=("R-hat is 1.2",))
     assert difference(numbers(6.8, 0.1), bad) == "not to be compared: has not converged after"
+
+
+def test_lists_of_sensitive_variables():
+    sex, pay, age = (Block(name, "lognormal") for name in ("sex", "pay", "age"))
+    assert (
+        changed_blocks([], [])
+        == changed_blocks([sex, pay], [])
+        == changed_blocks([sex, pay], [sex, pay])
+        == []
+    )
+    assert changed_blocks([sex, pay], [pay, sex]) == ["order pay, sex"]
+    assert changed_blocks([sex, pay], [sex, pay, age])[0] == "with age"
+    other = replace(pay, model="gamma", missing=())
+    assert changed_blocks([sex, pay], [sex, other]) == [
+        "model of pay lognormal → gamma",
+        "pay may be missing",
+    ]
+    assert changed_blocks([sex, pay], [sex, replace(pay, options={"unit": 10.0})]) == ["declared of pay"]
 
 
 def test_of_several_variables_the_one_that_is_furthest_off_and_the_associations():

@@ -29,13 +29,13 @@ def test_scenarios_are_stepped_through_on_a_projector(new_page):
     page.keyboard.press("p")
     presented(page, "Synthetic inc", ["Privacy: how far each record can sway the result"])
     assert page.locator(".board td.epsilon").all_inner_texts() == numbers
-    page.keyboard.press("ArrowRight")  # what is on screen is pinned first, so that nothing is lost
-    presented(page, "A (1 of 2)", ["Privacy: how far each record can sway the result"])
-    expect(page.locator(".board .difference")).to_contain_text(["B → A: ε 4."])
-    page.keyboard.press("PageDown")
-    presented(page, "B (2 of 2)", ["Privacy: how far each record can sway the result"])
+    page.keyboard.press("ArrowRight")
+    presented(page, "A", ["Privacy: how far each record can sway the result"])
+    page.keyboard.press("PageDown")  # what was not pinned comes again, and is pinned by nobody
+    presented(page, "Synthetic inc", ["Privacy: how far each record can sway the result"])
+    expect(page.locator(".board .difference")).to_contain_text(["A → now: ε 8."])
     page.keyboard.press("ArrowUp")
-    presented(page, "B (2 of 2)", ["Accuracy: mean and percentiles"])
+    presented(page, "Synthetic inc", ["Accuracy: mean and percentiles"])
     for width, height in ((1920, 1080), (1280, 720)):
         page.set_viewport_size({"width": width, "height": height})
         page.wait_for_timeout(300)
@@ -48,6 +48,7 @@ def test_scenarios_are_stepped_through_on_a_projector(new_page):
     expect(page.locator(".board.presenting")).to_have_count(0)
     expect(page.get_by_role("button", name="Present", exact=True)).to_be_focused()
     assert page.locator(".board td.epsilon").all_inner_texts() == numbers
+    expect(page.get_by_role("button", name="Pin as B")).to_be_enabled()
 
 
 OVERLAPS = """() => {

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import follow, painted, pick, settled
+from tests.browser.test_scenarios import close_panel, fill, open_panel, pin
 
 pytestmark = [pytest.mark.browser, pytest.mark.stan]
 
@@ -46,6 +47,39 @@ def test_marital_status_beside_income(new_page):
     page.get_by_role("button", name="Each variable", exact=True).click()
     expect(page.locator(".board .part")).to_have_count(4)
     expect(page.locator(".board .card h3").nth(3)).to_have_text(re.compile("the shares of one pair: "))
+    decided_and_presented(page)
+
+
+def decided_and_presented(page):
+    """A rule over all variables, a scenario, the presenter and one record."""
+    open_panel(page, "Rule")
+    pick(page, "Accuracy of", "Distribution functions")
+    settled(page)
+    fill(page, "Largest gap, in percentage points", "0.01")
+    close_panel(page)
+    verdicts = page.locator(".board .numbers .verdict")
+    expect(verdicts).to_have_text(["✗ fails", "✗ fails"])
+    expect(page.locator(".board .part").first).to_contain_text("✗ not within: ")
+    pin(page, "A")
+    first = painted(page)
+    fill(page, "Scale c, as a number", "0.5")
+    painted(page, first)
+    settled(page)
+    expect(page.locator(".board .difference")).to_have_text([re.compile(r"^A → now: ε [\d.]+ → [\d.]+; ")])
+    expect(verdicts).to_have_text(["✗ fails", "✗ fails"])  # the rule is the session's
+    page.locator(".board h3").first.click()
+    page.keyboard.press("p")
+    expect(page.locator(".stage-title")).to_have_text("Synthetic inc, marr")
+    expect(page.locator(".stage-note")).to_contain_text("Rule: distribution functions within 0.01 points")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".stage-title")).to_have_text("A")
+    expect(page.locator(".stage-note")).to_contain_text("Rule: ")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".stage-title")).to_have_text("Synthetic inc, marr")
+    page.keyboard.press("Escape")
+    settled(page)
+    fill(page, "Record inspector", "3")
+    expect(page.get_by_text(re.compile(r"^Internal\. inc = [\d.]+, marr = [01]"))).to_be_visible()
 
 
 def declare(page, label, text):

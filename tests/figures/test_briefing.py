@@ -9,16 +9,20 @@ import numpy as np
 import pytest
 from pptx import Presentation
 
+from synth_core.analysis.joint_measures import Measures
 from synth_core.analysis.policy import CHOSEN_HERE, Policy
+from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.result import Result
+from synth_core.analysis.result_numbers import to_summary
 from synth_core.analysis.settings import Settings
-from synth_core.analysis.summary import summarise
+from synth_core.analysis.summary import bounds_of, summarise
 from synth_core.analysis.utility import ecdf_distance, statistics
-from synth_core.figures.briefing.content import Chapter, Provenance, briefing
+from synth_core.figures.briefing.content import NO_RULE, Chapter, Provenance, briefing
 from synth_core.figures.briefing.powerpoint import INTERNAL, powerpoint
 from synth_core.figures.briefing.web_page import web_page
 from synth_core.figures.compare import results
 from synth_core.mechanisms.catalogue import MECHANISMS, find_mechanism
+from tests.plain_numbers import numbers, variable
 
 MECHANISMS_SHOWN = ("unweighted", "weighted", "censored", "anchored", "range_averaged")
 NASTY = "</script><img src=x onerror=alert(1)>\u202e\x0b"
@@ -203,3 +207,57 @@ def test_shares_of_categories_are_bars_that_can_be_edited():
     assert [list(series.values) for series in chart.series] == [[25.0, 75.0], [20.0, 80.0], [20.0, 80.0]]
     assert list(chart.plots[0].categories) == ["single", "married"]
     assert "shares of the categories" in web_page(pages).decode()
+
+
+def made_of_records(seed, epsilon=2.0):
+    """Summaries of whole records of a table that there is not."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for key in ("weighted", "anchored"):
+        joint = Measures(900.0, *rng.uniform(0.01, 0.2, 2), 2.0, *rng.uniform(0.01, 0.1, 2), ("sex", "pay"))
+        each = [variable(name, ecdf_max=float(rng.uniform(0.01, 0.2))) for name in ("sex", "pay")]
+        strict = {"epsilon": epsilon, "epsilon_replace": 2 * epsilon} if key == "anchored" else {}
+        made = numbers(each, joint=joint, mechanism=key, label=key.capitalize(), **strict)
+        pair = {"names": ["sex", "pay"], "association": float(rng.uniform(0, 1)), "labels": [["f"], ["1"]]}
+        pair |= {"confidential": [[1.0]], "synthetic": [[1.0]]}
+        privacy = {"bounds": bounds_of(rng.gamma(2, 2, 400))}
+        found.append(to_summary(made) | {"privacy": privacy, "pairs": [pair], "rows_dropped": 0})
+    return found
+
+
+BLOCKS = (Block("sex", "categorical", {"categories": ("f", "m")}, share=0.25), Block("pay", "lognormal"))
+
+
+def test_whole_records_are_told_with_the_rule_of_all_variables():
+    rule = Policy(percent=0.5, measure="ecdf_max")
+    chapter = Chapter("A", "", SETTINGS, made_of_records(1), rule, BLOCKS)
+    title, *others = briefing(SOURCE, [chapter], releasable=False)
+    assert "sex, pay" in title.title and f"Rule: {rule.text}" in title.lines
+    [table] = [page for page in others if "what it costs" in page.title]
+    assert all(row[2].startswith("✗ fails") and "and of 1 more off by" in row[-1] for row in table.rows)
+    charts = [page.chart.title for page in others if page.chart]
+    assert len(charts) == 3 and len(slides(powerpoint([title, *others]))) == 1 + len(others)
+    settings = next(page for page in others if page.columns == ("Setting", "Value"))
+    assert ("Sensitive variable 1", "sex: Multinomial logit regression, 25.0% of ε") in settings.rows
+    assert not any("range" in name for name, _ in settings.rows)  # no mechanism reads one
+
+
+def test_what_may_leave_of_whole_records_does_not_depend_on_the_confidential_values():
+    one, other = (
+        briefing(
+            SOURCE, [Chapter("A", "", SETTINGS, made_of_records(seed), NO_RULE, blocks)], releasable=True
+        )
+        for seed, blocks in ((1, BLOCKS), (2, (replace(BLOCKS[0], share=0.6), BLOCKS[1])))
+    )
+    assert one == other and web_page(one) == web_page(other)
+    assert any("At ε = 2 an intruder" in cell for page in one for row in page.rows for cell in row)
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_where_nothing_has_converged_there_are_slides_without_charts(several):
+    made = made_of_records(1) if several else made_up(1)
+    for s in made:
+        s["problems"] = ["R-hat is 1.2"]
+    pages = briefing(SOURCE, [Chapter("A", "", SETTINGS, made, NO_RULE, BLOCKS if several else ())], False)
+    assert len(slides(powerpoint(pages))) == len(pages)
+    assert not any(page.chart for page in pages)

@@ -24,6 +24,7 @@ def test_jobs_of_one_table_share_its_columns_and_nothing_else(tmp_path, monkeypa
                                      "warmup": 200} | changes))  # fmt: skip
         spec = {
             "kind": "mechanism",
+            "key": "k",
             "fingerprint": table.fingerprint,
             "reference": None,
             "mechanism": "weighted",

@@ -14,6 +14,7 @@ from synth_core.figures.palette import color
 from synth_core.figures.parts import Summary, statistic_label
 from synth_core.mechanisms.guarantees import Guarantee
 
+PAIRS = 6  # of columns, the worst first: their names must be readable below the bars
 POINTS = 64  # of a curve, thinned: a chart that can be edited holds each as a cell
 
 
@@ -158,6 +159,32 @@ def variables_chart(results: Sequence[ResultNumbers]) -> Chart:
             if not each.problems
         ),
         tuple(variable.name for variable in results[0].variables),
+    )
+
+
+def associations_chart(summaries: list[Summary], labels: dict[str, str]) -> Chart:
+    """How far the associations of the worst pairs of columns are off, of what has converged."""
+    word = RECORD_FIGURES["associations"]
+    off = {
+        s["mechanism"]: {" and ".join(pair["names"]): pair["association"] for pair in s["pairs"]}
+        for s in summaries
+        if not s["problems"]
+    }
+    worst: dict[str, float] = {}
+    for pairs in off.values():
+        worst |= {name: max(value, worst.get(name, 0.0)) for name, value in pairs.items()}
+    names = sorted(worst, key=lambda name: -worst[name])[:PAIRS]
+    return Chart(
+        "bars",
+        word.plain,
+        word.about,
+        "",
+        "Association (Cramér's V) off by",
+        tuple(
+            Series(labels[key], color(key), (), tuple(pairs.get(name) for name in names))
+            for key, pairs in off.items()
+        ),
+        tuple(names),
     )
 
 

@@ -15,6 +15,7 @@ from synth_core.analysis.wording.belief_sentences import epsilon_number, suspici
 from synth_core.analysis.wording.headings import COLUMNS, RECORD_COLUMNS, in_plain_words
 from synth_core.figures.briefing.charts import (
     Chart,
+    associations_chart,
     epsilon_chart,
     errors_chart,
     values_chart,
@@ -30,7 +31,6 @@ from synth_core.models import family
 from synth_core.release.bounded_text import printable
 from synth_core.system import limits
 
-FIGURE_ROWS = 10  # of the table behind a figure that has no chart
 ROWS = 4  # mechanisms on a page: their sentences must be readable from the last row
 
 NO_RULE = Policy()
@@ -258,7 +258,10 @@ def _figures(name: str, chapter: Chapter, internal: bool) -> list[Page]:
     charts: dict[str, Chart | None]
     if chapter.blocks:
         made = record_figures(summaries, labels, ("", ""))
-        charts = {"variables": variables_chart(chapter.numbers), "associations": None, "pair": None}
+        charts = {
+            "variables": variables_chart(chapter.numbers),
+            "associations": associations_chart(summaries, labels),
+        }
     else:
         made = compare_figures(summaries, labels, outcome)
         charts = {
@@ -268,13 +271,14 @@ def _figures(name: str, chapter: Chapter, internal: bool) -> list[Page]:
     charts["bounds"] = epsilon_chart(summaries, labels, _guarantees(chapter))
     if not chapter.blocks:
         charts["weights"] = weights_chart(summaries, labels)
+    if all(s["problems"] for s in summaries):  # a chart holds what has converged
+        charts = dict.fromkeys(charts)
     drawn = {each["key"]: each for each in made if each["traces"]}
     return [
         Page(
             f"{name}{drawn[key]['title']}",
             internal,
             (drawn[key]["reading"],),
-            **({} if chart is not None else _as_table(drawn[key])),
             chart=chart,
             figure=drawn[key],
         )
@@ -283,23 +287,17 @@ def _figures(name: str, chapter: Chapter, internal: bool) -> list[Page]:
     ]
 
 
-def _as_table(drawn: Figure) -> dict[str, Any]:
-    """The first rows behind a figure, where there is no chart that an office program can edit."""
-    rows = tuple(tuple(str(value) for value in row) for row in drawn["table"]["rows"][:FIGURE_ROWS])
-    return {"columns": tuple(drawn["table"]["columns"]), "rows": rows}
-
-
 def _settings(name: str, chapter: Chapter, internal: bool, hidden: bool) -> Page:
     """The settings that a mechanism of the chapter reads."""
     s = chapter.settings
     read = set().union(*(find_mechanism(each["mechanism"]).tuning for each in chapter.summaries))
     if chapter.blocks:
         shares = shares_of(chapter.blocks)
+        divided = hidden and any(block.share is not None for block in chapter.blocks)  # perhaps after looking
         rows = [
             (
                 f"Sensitive variable {place}",
-                f"{block.name}: {family(block.model).label}"
-                + ("" if hidden and block.share is not None else f", {share:.1%} of ε"),
+                f"{block.name}: {family(block.model).label}" + ("" if divided else f", {share:.1%} of ε"),
             )
             for place, (block, share) in enumerate(zip(chapter.blocks, shares, strict=True), start=1)
         ]

@@ -69,6 +69,7 @@ function resultRow(state, row, columns, several) {
   const cells = columns.map(({ key: name }) => {
     if (name === 'guarantee') return element('td', {}, [badge]);
     if (name === 'verdict') {
+      if (!row.verdict) return element('td', { class: 'verdict' });  // of older choices: not judged
       return element('td', { class: `verdict ${row.verdict.passed ? 'passed' : 'failed'}`, text: row.verdict.text });
     }
     const cell = row.cells[name];
@@ -102,7 +103,7 @@ function resultTable(state, rows) {
   const { by, down } = state.sort;
   const columns = state.columns.filter(({ key, detail }) => (!detail || state.details)
     && (key !== 'verdict' || rows.some((r) => r.verdict)));
-  const keys = { guarantee: (r) => -r.guarantee.strength, verdict: (r) => Number(!r.verdict.passed) };
+  const keys = { guarantee: (r) => -r.guarantee.strength, verdict: (r) => (r.verdict ? Number(!r.verdict.passed) : 2) };
   const value = keys[by] ?? ((r) => r.cells[by].sort ?? Infinity);
   const key = (r) => (r.missing ? Infinity : value(r));  // with -Infinity it would come first when sorted down
   const sorted = by ? [...rows].sort((a, b) => (key(a) - key(b)) * (down ? -1 : 1)) : rows;
