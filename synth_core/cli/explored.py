@@ -28,7 +28,7 @@ def open_explored(args: argparse.Namespace, measure: str) -> tuple[Explored, lis
         return one_of(analysis), keys
     for key in keys:
         require_several(find_mechanism(key))
-    check_measure(analysis, measure)
+    check_measure(analysis.parts, measure)
     return analysis, keys
 
 

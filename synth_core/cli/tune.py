@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from synth_core.analysis.measures import ECDF_MAX
-from synth_core.analysis.records.blocks import shares_of
 from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.analysis.wording.guarantee_sentences import COVERS
 from synth_core.cli.compare import add_options
@@ -15,9 +13,12 @@ from synth_core.cli.map import add_sweep, say
 from synth_core.cli.output import finite
 from synth_core.cli.records import add_blocks
 from synth_core.errors import InputError
-from synth_core.experiments.explore.division import Division, check_division, divide
+from synth_core.experiments.explore.division import (
+    check_divisible,
+    divided_for,
+    shares_by_name,
+)
 from synth_core.experiments.explore.measures import Target, read_target
-from synth_core.experiments.explore.point import Explored
 from synth_core.experiments.explore.records_point import difference_of
 from synth_core.experiments.explore.sweep import read_sweep
 from synth_core.experiments.explore.targets import EpsilonTarget
@@ -81,30 +82,6 @@ def read_goal(text: str, share: float, by: str) -> Target | EpsilonTarget:
     return EpsilonTarget(number, by)
 
 
-def _divided(
-    args: argparse.Namespace, analysis: Explored, keys: list[str], target: Target | EpsilonTarget
-) -> dict[str, Division]:
-    """How ε of each strict mechanism is divided before it is searched for, where that is asked for."""
-    if not args.divide:
-        return {}
-    if (
-        not isinstance(analysis, RecordsAnalysis)
-        or not isinstance(target, Target)
-        or target.measure != ECDF_MAX
-    ):
-        raise InputError(
-            f"--divide takes two blocks or more (--block) and an accuracy of {ECDF_MAX}, such as {ECDF_MAX}<=0.05."
-        )
-    wanted = {block.name: target.at_most for block in analysis.blocks}
-    for key in keys:
-        check_division(analysis.blocks, key, wanted)
-    divisions = {}
-    for key in keys:
-        say(f"{find_mechanism(key).label}: dividing ε")
-        divisions[key] = divide(analysis, key, wanted)
-    return divisions
-
-
 def run_tune(args: argparse.Namespace) -> int:
     """Tune each mechanism by itself and print the answers, the best of each guarantee first."""
     target = read_goal(args.target, args.share_of_sets, args.by)
@@ -118,15 +95,17 @@ def run_tune(args: argparse.Namespace) -> int:
             f"This asks for {count:,} searches, about {count * expected_fits(target):,} refits; at most "
             f"{limits.MAX_SEARCHES} are made at once. Sweep fewer settings."
         )
-    divisions = _divided(args, analysis, keys, target)
+    if args.divide:
+        check_divisible(analysis, keys, target)
     answers, shares = [], {}
     for key, variants in searches.items():
         say(
             f"{find_mechanism(key).label}: searches: {len(variants)}, of about {expected_fits(target)} refits each"
         )
         under = analysis
-        if key in divisions and isinstance(analysis, RecordsAnalysis):
-            under = analysis.dividing({each.name: each.epsilon for each in divisions[key].shares})
+        if args.divide:
+            say(f"{find_mechanism(key).label}: dividing ε")
+            under = divided_for(analysis, key, target)
         shares[key] = shares_by_name(under)
         answers.append(tune(under, key, target, variants).as_dict())
     if args.format == "json":
@@ -143,13 +122,6 @@ def run_tune(args: argparse.Namespace) -> int:
         print(f"An error is the largest over the sensitive variables. {COVERS}.")
     print(DATA_DEPENDENT)
     return 0
-
-
-def shares_by_name(analysis: Explored) -> dict[str, float]:
-    """The share of ε of each of several sensitive variables; empty where there is one."""
-    if not isinstance(analysis, RecordsAnalysis):
-        return {}
-    return dict(zip((b.name for b in analysis.blocks), shares_of(analysis.blocks), strict=True))
 
 
 def _variables(answer: dict[str, Any], shares: dict[str, float]) -> list[dict[str, Any]]:

@@ -130,6 +130,11 @@ def _first(settings: Settings, blocks: Sequence[Block]) -> Settings:
     return settings_of_first(blocks, common_of(settings)) if blocks else settings
 
 
+def blocks_of(spec: dict[str, Any]) -> tuple[Block, ...]:
+    """The sensitive variables of whole records that a task is of; empty where it is of one variable."""
+    return tuple(Block(**each) for each in spec.get("blocks", ()))
+
+
 def mechanism_task(
     table: Table,
     settings: Settings,
@@ -174,11 +179,16 @@ def contract_task(table: Table, settings: Settings) -> Task:
     return _task(_spec("contract", table, settings, "", None), (table,))
 
 
-def point_task(table: Table, planned: Planned, reference: Table | None = None) -> Task:
-    """One point of a map, in the background."""
+def point_task(
+    table: Table, planned: Planned, reference: Table | None = None, blocks: Sequence[Block] = ()
+) -> Task:
+    """One point of a map, in the background; with blocks, of whole records."""
+    spec = _spec("point", table, _first(planned.settings, blocks), planned.mechanism, reference)
+    spec |= {"blocks": [asdict(block) for block in blocks]}
+    if blocks:
+        return _task(spec, _tables(table, reference), background=True)
     frozen = None if reference is None else reference.fingerprint
     key = point_key(table.fingerprint, planned.settings, find_mechanism(planned.mechanism), frozen)
-    spec = _spec("point", table, planned.settings, planned.mechanism, reference)
     return Task(key, spec, _tables(table, reference), background=True)
 
 
@@ -197,11 +207,21 @@ def tune_task(
     target: Target | EpsilonTarget,
     variants: tuple[dict[str, Any], ...] = ({},),
     reference: Table | None = None,
+    blocks: Sequence[Block] = (),
+    divided: bool = False,
 ) -> Task:
-    """The inverse tuning of one mechanism, in the background."""
-    spec = _spec("tune", table, settings, mechanism, reference) | {
+    """The inverse tuning of one mechanism, in the background; with blocks, on whole records.
+
+    Parameters
+    ----------
+    divided : bool
+        Divide the epsilon of a strict mechanism among the blocks first, by the target's accuracy of each.
+    """
+    spec = _spec("tune", table, _first(settings, blocks), mechanism, reference) | {
         "target": asdict(target),
         "variants": list(variants),
+        "blocks": [asdict(block) for block in blocks],
+        "divided": divided,
     }
     return _task(spec, _tables(table, reference), background=True)
 

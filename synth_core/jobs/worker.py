@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from synth_core.analysis.analysis import Analysis
     from synth_core.analysis.fits import Fits
     from synth_core.analysis.records.records import RecordsAnalysis
+    from synth_core.experiments.explore.point import Explored
 
 _TABLES_KEPT = 4
 _REPORT_SECONDS = 0.1
@@ -100,6 +101,11 @@ def _summary(analysis: Analysis, result: Result) -> dict[str, Any]:
     }
 
 
+def _explored(analysis: Analysis, spec: dict[str, Any]) -> Explored:
+    """What a search is of: the sensitive variable of the settings, or whole records."""
+    return _whole(analysis, spec) if spec["blocks"] else analysis
+
+
 def _mechanism(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
     """What a screen shows of a mechanism; what is known of single records is kept under the task's key."""
     if spec.get("blocks"):
@@ -118,12 +124,13 @@ def _mechanism(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
 
 def _whole(analysis: Analysis, spec: dict[str, Any]) -> RecordsAnalysis:
     """An analysis of this table and these settings for several sensitive variables."""
-    from synth_core.analysis.records.blocks import Block, common_of
+    from synth_core.analysis.records.blocks import common_of
     from synth_core.analysis.records.records import RecordsAnalysis
+    from synth_core.jobs.tasks import blocks_of
 
     return RecordsAnalysis(
         analysis.table,
-        tuple(Block(**each) for each in spec["blocks"]),
+        blocks_of(spec),
         common_of(analysis.settings),
         analysis.cache,
         analysis.progress,
@@ -140,7 +147,7 @@ def _division(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
 def _point(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
     from synth_core.experiments.explore.point import run_point
 
-    return run_point(analysis, spec["mechanism"]).summary()
+    return run_point(_explored(analysis, spec), spec["mechanism"]).summary()
 
 
 def _rival(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
@@ -152,10 +159,15 @@ def _rival(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def _tune(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
+    from synth_core.experiments.explore.division import divided_for, shares_by_name
     from synth_core.experiments.explore.targets import read_spec
     from synth_core.experiments.explore.tuning import tune
 
-    return tune(analysis, spec["mechanism"], read_spec(spec["target"]), tuple(spec["variants"])).as_dict()
+    explored, target = _explored(analysis, spec), read_spec(spec["target"])
+    if spec["divided"]:
+        explored = divided_for(explored, spec["mechanism"], target)
+    answer = tune(explored, spec["mechanism"], target, tuple(spec["variants"])).as_dict()
+    return answer | {"shares": shares_by_name(explored)}
 
 
 def _plan(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:

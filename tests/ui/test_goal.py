@@ -1,10 +1,13 @@
 """Find settings asks what the rule of Compare asks, and says its answers whole."""
 
+from dataclasses import replace
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from synth_core.analysis.measures import ECDF_MAX, WORST
 from synth_core.analysis.policy import Policy
+from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
 from synth_core.ui.find_settings.goal import asked_by_rule
 from synth_core.ui.find_settings.view import ROOM, _whole_answers
 from synth_core.ui.state.choices import first_choices
@@ -80,3 +83,63 @@ def test_no_answer_is_cut():
     assert shown.startswith(texts[0]) and shown.endswith("4 more under All answers.")
     assert len(shown) < ROOM + 60
     assert _whole_answers(["x" * 900]) == "x" * 900
+
+
+def test_a_rule_s_epsilon_is_divided_by_the_data_sets_that_are_charged(monkeypatch):
+    """What is charged once for five data sets may spend all of it on one; beside others all get the least."""
+    choices = first_choices().with_settings(datasets=5)
+    choices = choices.model_copy(
+        update={"policy": Policy(epsilon=2.0), "mechanisms": ("censored", "anchored")}
+    )
+    assert asked_by_rule(choices).target == 0.4
+    once = replace(find_mechanism("anchored").guarantee("closed"), one_charge=True)
+    guarantee = Mechanism.guarantee
+    monkeypatch.setattr(
+        Mechanism,
+        "guarantee",
+        lambda self, *more: once if self.key == "anchored" else guarantee(self, *more),
+    )
+    assert asked_by_rule(choices).target == 0.4
+    alone = asked_by_rule(choices.model_copy(update={"mechanisms": ("anchored",)}))
+    assert (alone.target, alone.sweeps.epsilon[1]) == (2.0, 2.0)
+
+
+def several_page():
+    import streamlit as st
+
+    from synth_core.analysis.records.blocks import Block
+    from synth_core.errors import InputError
+    from synth_core.ui.find_settings import controls, goal
+    from synth_core.ui.state import session
+
+    session.take_over()
+    if "started" not in st.session_state:
+        st.session_state["started"] = True
+        session.use_example("401ksubs", None, 1)
+        blocks = (
+            Block("inc", "lognormal"),
+            Block("marr", "categorical", {"categories": ("0", "1")}),
+        )
+        chosen = session.choices().with_settings(predictors=("age",))
+        explore = chosen.explore.model_copy(update={"mechanisms": ("weighted", "range_averaged", "censored")})
+        session.change(chosen.model_copy(update={"blocks": blocks, "explore": explore}))
+    try:
+        asked = controls.choose_map()
+        goal.choose_goal(asked)
+        tasks = controls.map_tasks(asked)
+        st.write(", ".join(sorted({f"{t.spec['mechanism']} {len(t.spec['blocks'])}" for t in tasks})))
+        st.write(asked.settings.outcome)
+    except InputError as error:
+        st.error(str(error))
+
+
+def test_searches_are_of_whole_records_and_leave_out_what_is_of_one_variable():
+    at = AppTest.from_function(several_page).run(timeout=30)
+    assert not at.exception and not at.error
+    captions = [each.value for each in at.caption]
+    assert captions[0].startswith("Of whole records\\: inc, marr")
+    assert sum(each.startswith("Left out") and "sensitive range" in each for each in captions) == 1
+    assert [each.value for each in at.markdown][-2:] == ["censored 2, weighted 2", "inc"]
+    assert at.checkbox[0].label == "Divide ε among the variables first"
+    at.checkbox[0].check().run(timeout=30)
+    assert at.checkbox[0].value

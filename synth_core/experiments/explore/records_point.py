@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from synth_core.analysis.measures import ECDF_AVG, ECDF_MAX
 from synth_core.analysis.records.blocks import Part
-from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.analysis.utility import distance_of
 from synth_core.data.table import Table, outcome_values
 from synth_core.errors import InputError
@@ -70,11 +69,9 @@ def difference_of(name: str) -> str:
     return f"{ECDF_MAX} of {name}"
 
 
-def check_measure(analysis: RecordsAnalysis, measure: str) -> None:
+def check_measure(parts: Sequence[Part], measure: str) -> None:
     """Refuse a measure that no variable has; raises InputError."""
-    if measure not in (ECDF_MAX, ECDF_AVG) and all(
-        part.settings.outcome_categories for part in analysis.parts
-    ):
+    if measure not in (ECDF_MAX, ECDF_AVG) and all(part.settings.outcome_categories for part in parts):
         raise InputError(
             f"No sensitive variable is a number, so there is no '{measure}'. Take {ECDF_MAX} or {ECDF_AVG}."
         )

@@ -13,8 +13,8 @@ from synth_core.mechanisms.standards import STANDARDS
 from synth_core.mechanisms.weights import RISK_MAPS
 from synth_core.models import family
 from synth_core.system import limits
-from synth_core.ui.compare.view import shown_subject
 from synth_core.ui.shared.guess_boxes import guess_boxes
+from synth_core.ui.shared.subject import shown_subject
 from synth_core.ui.shared.widgets import number, pick, slider_with_number
 from synth_core.ui.state import session
 
@@ -114,9 +114,8 @@ SLIDERS: dict[str, list[tuple[str, str, tuple[float, float], float, str]]] = {
 
 def movers(chosen: tuple[str, ...]) -> set[str]:
     """The settings that move one of the mechanisms; of whole records, of those that take several variables."""
-    several = bool(shown_subject().blocks)
-    taken = [point for point in map(find_mechanism, chosen) if not (several and point.one_variable)]
-    return set().union(*(point.tuning for point in taken))
+    refused = shown_subject().left_out(chosen)
+    return set().union(*(find_mechanism(key).tuning for key in chosen if key not in refused))
 
 
 def tuning(chosen: tuple[str, ...], leave_out: frozenset[str] = frozenset()) -> None:

@@ -13,9 +13,9 @@ from synth_core.errors import InputError
 from synth_core.jobs.tasks import Task
 from synth_core.system import limits
 from synth_core.ui.compare.controls import SLIDERS, movers
-from synth_core.ui.compare.view import shown_subject
 from synth_core.ui.server.manager import manager
 from synth_core.ui.shared.refits import Shown
+from synth_core.ui.shared.subject import shown_subject
 from synth_core.ui.shared.widgets import own_number
 from synth_core.ui.state import session
 from synth_core.ui.state.browser import Play

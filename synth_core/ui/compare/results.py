@@ -18,9 +18,9 @@ from synth_core.ui.compare import play, subgroups
 from synth_core.ui.compare.briefing import briefing_menu
 from synth_core.ui.compare.inspector import inspect_record, results_csv
 from synth_core.ui.compare.scenarios import decision_bar, stage
-from synth_core.ui.compare.view import shown_subject
 from synth_core.ui.shared import refits
 from synth_core.ui.shared.refits import Summary
+from synth_core.ui.shared.subject import shown_subject
 from synth_core.ui.state import session
 
 Pair = tuple[str, str]

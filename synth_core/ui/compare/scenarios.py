@@ -11,7 +11,6 @@ import streamlit as st
 
 from synth_core.analysis.differences import changed_blocks, changed_settings
 from synth_core.analysis.policy import CHOSEN_HERE
-from synth_core.analysis.records.blocks import common_of, settings_of_first
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.models import family
@@ -20,11 +19,10 @@ from synth_core.system import limits
 from synth_core.system.characters import visible
 from synth_core.ui.compare import play
 from synth_core.ui.compare.rule import rule_popover
-from synth_core.ui.compare.view import show_subject, shown_subject
 from synth_core.ui.shared.board import Stage
 from synth_core.ui.shared.header import origin
 from synth_core.ui.shared.refits import ComparedChoice
-from synth_core.ui.shared.subject import Subject
+from synth_core.ui.shared.subject import Subject, show_subject, shown_subject
 from synth_core.ui.state import session
 
 UNPINNED = "unpinned_choices"  # what a presentation stepped away from, to be stepped back to
@@ -36,9 +34,7 @@ def present() -> Scenario:
     Whole records are named by their first variable, whichever is described on the page Data.
     """
     settings, blocks = session.settings(), shown_subject().blocks
-    if blocks:
-        settings = settings_of_first(blocks, common_of(settings))
-    kept = chosen(settings, session.choices().mechanisms, blocks)
+    kept = chosen(shown_subject().settings(settings), session.choices().mechanisms, blocks)
     return Scenario(name="now", **{name: getattr(kept, name) for name in type(kept).model_fields})
 
 

@@ -4,22 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from synth_core.ui.shared.subject import Subject
+from synth_core.ui.shared.subject import ALL_VARIABLES, VIEW_OF_RECORDS
 from synth_core.ui.state import session
 
-VIEW_OF_RECORDS = "view_of_records"  # the key of its widget
-WHOLE, RANGE, RECORDS = "Whole record", "Sensitive range", "All variables"
-
-
-def shown_subject() -> Subject:
-    """What Compare shows: whole records, where several variables are sensitive and their view is chosen."""
-    blocks = session.choices().whole
-    return Subject(blocks if blocks and st.session_state.get(VIEW_OF_RECORDS, RECORDS) == RECORDS else ())
-
-
-def show_subject(several: bool) -> None:
-    """Callback: show whole records from the next run on, or the variable of the settings alone."""
-    st.session_state[VIEW_OF_RECORDS] = RECORDS if several else WHOLE
+WHOLE, RANGE, RECORDS = "Whole record", "Sensitive range", ALL_VARIABLES
 
 
 def choose_view() -> str:

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import streamlit as st
 
+from synth_core.analysis.records.blocks import common_of, parts_of
 from synth_core.analysis.settings import Settings
 from synth_core.analysis.utility import statistic_name
 from synth_core.experiments.explore.knobs import KNOBS, knobs_of
+from synth_core.experiments.explore.records_point import check_measure
 from synth_core.experiments.explore.refine import refined
 from synth_core.experiments.explore.sweep import Planned, Sweep, duration, estimate, plan
 from synth_core.experiments.explore.wording import frontier_points
-from synth_core.jobs.tasks import point_task
+from synth_core.jobs.tasks import blocks_of, point_task
 from synth_core.mechanisms.catalogue import MECHANISMS, find_mechanism
 from synth_core.system import limits
 from synth_core.ui.server.manager import manager
 from synth_core.ui.shared import background
+from synth_core.ui.shared.subject import Subject, shown_subject
 from synth_core.ui.shared.widgets import key_of, number, pick
 from synth_core.ui.state import session
+from synth_core.ui.state.browser import BackgroundRun
 from synth_core.ui.state.choices import Choices
 
 MAP_RUN, TUNING_RUN = "map", "tuning"
@@ -34,11 +38,15 @@ class MapRequest:
     measure: str
     settings: Settings
     sweeps: list[Sweep]
+    subject: Subject
 
 
 def choose_map() -> MapRequest | None:
     """Mechanisms, the settings to sweep and the measure; None while there is nothing to plan."""
-    choices = session.choices()
+    choices, subject = session.choices(), shown_subject()
+    if choices.whole:
+        of = f"whole records: {subject.names}" if subject.blocks else f"{choices.settings.outcome} alone"
+        st.caption(session.plain(f"Of {of}, as Compare shows."))
     pick(
         "multiselect",
         "Mechanisms",
@@ -48,23 +56,29 @@ def choose_map() -> MapRequest | None:
         help="Those composed on the page Compare can be chosen too.",
     )
     chosen = session.choices().explore.mechanisms
-    used = set().union(*(find_mechanism(key).tuning for key in chosen)) if chosen else set()
+    refused = subject.left_out(chosen)
+    used = set().union(*(find_mechanism(key).tuning for key in chosen if key not in refused))
     possible = [name for name, kind in KNOBS.items() if kind.tuning in used]
     if possible:
         _choose_sweeps(choices, possible)
-    settings = session.settings(match_epsilon=None)
-    unbounded = [] if settings.bounds is not None else [m for m in chosen if _needs_bounds(m)]
+    settings = subject.settings(session.settings(match_epsilon=None))
+    for why in refused.values():
+        st.caption(session.plain(f"Left out. {why}"))
+    taken = [m for m in chosen if m not in refused]
+    unbounded = [] if settings.bounds is not None else [m for m in taken if _needs_bounds(m)]
     for mechanism in unbounded:
         st.caption(
             f"{find_mechanism(mechanism).label} is left out: it needs declared bounds, on the Data page."
         )
-    mapped = [m for m in chosen if m not in unbounded]
+    mapped = [m for m in taken if m not in unbounded]
     if not mapped:
         st.info("Choose at least one mechanism.")
         return None
     explore = session.choices().explore
     sweeps = [Sweep(name, *getattr(explore.sweeps, name)) for name in possible if name in explore.swept]
-    return MapRequest(mapped, measure(), settings, sweeps)
+    if subject.blocks:
+        check_measure(parts_of(subject.blocks, common_of(settings)), measure())
+    return MapRequest(mapped, measure(), settings, sweeps, subject)
 
 
 def _needs_bounds(mechanism: str) -> bool:
@@ -116,7 +130,7 @@ def map_tasks(asked: MapRequest) -> list[Any]:
         asked.sweeps,
         None if reference is None else reference.fingerprint,
     )
-    return [point_task(browser.table, each, reference) for each in planned]
+    return [point_task(browser.table, each, reference, asked.subject.blocks) for each in planned]
 
 
 def map_button(asked: MapRequest) -> tuple[str, ...]:
@@ -128,6 +142,7 @@ def map_button(asked: MapRequest) -> tuple[str, ...]:
         len(session.current().table.frame),
         manager().n_lanes,
     )
+    seconds *= max(len(asked.subject.blocks), 1)  # a fit for each variable
     tasks = map_tasks(asked)
     run = background.current(MAP_RUN)
     key = tuple(task.key for task in tasks)
@@ -171,13 +186,35 @@ def refine_map(measure: str) -> None:
         [task.key in best for task in run.tasks],
         None if reference is None else reference.fingerprint,
     )
+    blocks = blocks_of(run.tasks[0].spec)
     background.start(
-        MAP_RUN, run.tasks + [point_task(browser.table, each, reference) for each in more], run.asked
+        MAP_RUN, run.tasks + [point_task(browser.table, each, reference, blocks) for each in more], run.asked
     )
 
 
-def load_point(point: dict[str, Any]) -> None:
-    """Button callback: Compare gets the point's settings, and shows its mechanism."""
+def is_of(run: BackgroundRun) -> str:
+    """The sensitive variables that a run is of: all of whole records, or the one of its settings."""
+    spec = run.tasks[0].spec
+    names = ", ".join(block.name for block in blocks_of(spec))
+    return whole_words(names) if names else str(spec["settings"]["outcome"])
+
+
+def whole_words(names: str) -> str:
+    """Whole records of these variables, in words."""
+    return f"Whole records ({names})"
+
+
+def load_point(point: dict[str, Any], shares: dict[str, float] | None = None) -> None:
+    """Button callback: Compare gets the point's settings, and shows its mechanism.
+
+    Parameters
+    ----------
+    shares : dict of float, optional
+        The share of ε of each variable of whole records, where they were divided for it.
+    """
     knobs = {name: tuple(v) if isinstance(v, list) else v for name, v in point["knobs"].items()}
     chosen = session.choices().with_settings(**knobs | {"match_epsilon": None})
+    if shares and shares.keys() == {block.name for block in chosen.whole}:
+        blocks = tuple(replace(block, share=shares[block.name]) for block in chosen.whole)
+        chosen = chosen.model_copy(update={"blocks": blocks})
     session.change(chosen.with_mechanisms(*dict.fromkeys((*chosen.mechanisms, point["mechanism"]))))

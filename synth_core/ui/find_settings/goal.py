@@ -76,6 +76,8 @@ def choose_goal(asked: MapRequest) -> Target | EpsilonTarget:
                 help="A released data set is one random draw: the target is to hold in this share of draws.",
             )
         wanted: Target | EpsilonTarget = Target(asked.measure, at_most, session.choices().explore.share / 100)
+        if asked.subject.blocks and asked.measure == ECDF_MAX:
+            _choose_divided()
     elif question == "epsilon":
         with d:
             number("ε at most", "explore.target", limits.EPSILON, 0.5, format="%.2f", help="Of one data set.")
@@ -96,6 +98,21 @@ def choose_goal(asked: MapRequest) -> Target | EpsilonTarget:
     session.show_message(TUNING_RUN)
     _offer_rule()
     return wanted
+
+
+def _choose_divided() -> None:
+    """Whether ε of whole records is divided before it is searched for."""
+    place = "explore.divided"
+    key = session.widget_key(place)
+    st.session_state.setdefault(key, session.choices().explore.divided)
+    st.checkbox(
+        "Divide ε among the variables first",
+        key=key,
+        on_change=session.choose,
+        args=(place, key),
+        help="Of a strict mechanism: each variable gets the least that it needs for this accuracy. Else the shares of "
+        "the page Data stay.",
+    )
 
 
 def _offer_rule() -> None:
@@ -125,14 +142,18 @@ def asked_by_rule(choices: Choices) -> ExploreChoices | None:
     elif policy.percent is not None and policy.measure == MEAN:
         update = {"question": "accuracy", "measure": MEAN, "percent": policy.percent}
     elif policy.epsilon is not None:
-        update = {"question": "epsilon", "target": policy.epsilon / choices.settings.datasets}
+        update = {"question": "epsilon"}
     else:
         return None
     kept = choices.mechanisms
     if policy.guarantee == "strict":
         kept = tuple(key for key in kept if find_mechanism(key).guarantee("closed").strict)
     if policy.epsilon is not None:
-        most = max(policy.epsilon / choices.settings.datasets, 2 * limits.EPSILON[0])
+        # The goal is of one data set, and the same for all that are searched.
+        charged = max((find_mechanism(key).charged(choices.settings.datasets) for key in kept), default=1)
+        of_one = policy.epsilon / charged
+        update |= {"target": of_one} if update["question"] == "epsilon" else {}
+        most = max(of_one, 2 * limits.EPSILON[0])
         sweeps = choices.explore.sweeps.model_copy(
             update={"epsilon": (max(most / 10, limits.EPSILON[0]), most, 13)}
         )
@@ -169,10 +190,23 @@ def _button(asked: MapRequest, wanted: Target | EpsilonTarget) -> None:
     )
 
 
+def _may_be_divided(wanted: Target | EpsilonTarget) -> bool:
+    return isinstance(wanted, Target) and wanted.measure == ECDF_MAX
+
+
 def _start_tuning(asked: MapRequest, wanted: Target | EpsilonTarget, searches: dict[str, Any]) -> None:
     browser = session.current()
     tasks = [
-        tune_task(browser.table, asked.settings, m, wanted, variants, browser.reference)
+        tune_task(
+            browser.table,
+            asked.settings,
+            m,
+            wanted,
+            variants,
+            browser.reference,
+            blocks := asked.subject.blocks,
+            bool(blocks) and session.choices().explore.divided and _may_be_divided(wanted),
+        )
         for m, variants in searches.items()
     ]
     background.start(TUNING_RUN, tasks, wanted)

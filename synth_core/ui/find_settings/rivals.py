@@ -13,7 +13,7 @@ from synth_core.experiments.rivals.declared_cells import cells_words
 from synth_core.experiments.rivals.graphical import INSTALL
 from synth_core.experiments.rivals.map_runs import MapRun, installed, offered, planned
 from synth_core.experiments.rivals.registry import RIVALS
-from synth_core.jobs.tasks import Task, rival_task
+from synth_core.jobs.tasks import Task, blocks_of, rival_task
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.mechanisms.ranges import read_edges
 from synth_core.models import family
@@ -34,6 +34,12 @@ NOT_HERE = "They cannot be released here, and are no answer of the search."
 
 def choose_rivals(asked: MapRequest) -> None:
     """Choose synthesizers, how often and under which promise; the button adds them to the map."""
+    if asked.subject.blocks:
+        st.caption(
+            "Other synthesizers stand beside a map of one variable; on whole records the command line has them: "
+            "`study rivals`."
+        )
+        return
     with st.expander("Other synthesizers beside it", key="rivals", expanded=bool(_chosen())):
         here = [who for who in offered() if installed(who)]
         pick(
@@ -167,7 +173,7 @@ def _key(tasks: list[Task]) -> tuple[str, ...]:
 def bands() -> list[RivalBand]:
     """What has finished, if it is of the variable and the predictors of the map."""
     run, filling = background.current(RIVALS_RUN), background.current(MAP_RUN)
-    if run is None or filling is None:
+    if run is None or filling is None or blocks_of(filling.tasks[0].spec):
         return []
     mine, theirs = (each.tasks[0].spec["settings"] for each in (filling, run))
     return bands_of(run.summaries()) if all(mine[name] == theirs[name] for name in SAME) else []

@@ -10,6 +10,7 @@ import streamlit as st
 from synth_core.analysis.measures import measure_label
 from synth_core.analysis.wording.belief_sentences import epsilon_number
 from synth_core.experiments.explore.measures import Target
+from synth_core.experiments.explore.records_point import difference_of
 from synth_core.experiments.explore.sweep import duration
 from synth_core.experiments.explore.targets import EpsilonTarget
 from synth_core.experiments.explore.wording import (
@@ -71,10 +72,15 @@ def _view(
     if others is not None:
         with st.container(height=48, border=False, key="rivals_status"):
             rivals.status()
-    points = [] if filling is None else _points(filling)
-    answers = _answer_points(tuning)
+    points = _points(filling) if filling is not None and _shown(filling, asked) else []
+    answers = _answer_points(tuning) if _shown(tuning, asked) else []
     if not points and not answers:
-        if filling is None:
+        if filling is not None and not _shown(filling, asked):
+            st.info(
+                session.plain(f"The last map is of {controls.is_of(filling)}."),
+                icon=":material/scatter_plot:",
+            )
+        elif filling is None:
             st.info(
                 "A map of ε against error shows the whole trade-off: choose on the left, then fill the map.",
                 icon=":material/scatter_plot:",
@@ -93,15 +99,24 @@ def _view(
         _panel(known.get(picked), measure)
         if points:
             named = dict.fromkeys(("ecdf_max", "ecdf_avg", "mean", "q15", "median", "q90", measure))
+            named |= dict.fromkeys(m for m in points[0]["bands"] if m.startswith(difference_of("")))
             st.download_button(
                 "Points as CSV (internal)",
-                points_csv(points, tuple(named)),
+                points_csv(points, tuple(m for m in named if m in points[0]["bands"])),
                 "map-internal.csv",
                 "text/csv",
                 icon=":material/download:",
                 on_click="ignore",
                 width="stretch",
             )
+
+
+def _shown(run: BackgroundRun | None, asked: MapRequest | None) -> bool:
+    """Whether a run is of the sensitive variables that are asked about now: others are not drawn beside them."""
+    if run is None or asked is None:
+        return run is not None
+    names = asked.subject.names
+    return controls.is_of(run) == (controls.whole_words(names) if names else asked.settings.outcome)
 
 
 def _pick(point: int | str | None) -> None:
@@ -165,7 +180,10 @@ def _status(run: BackgroundRun | None, key: tuple[str, ...] | None, measure: str
         return
     bad = sum(bool(s["problems"]) for s in summaries)
     first = summaries[0]
-    text = f"{first['n_records']:,} records · ε on the {first['density_scale']} · {total} points, each an exact refit."
+    text = f"{session.plain(controls.is_of(run))} · {first['n_records']:,} records · "
+    if not run.tasks[0].spec["blocks"]:
+        text += f"ε on the {first['density_scale']} · "
+    text += f"{total} points, each an exact refit."
     if bad:
         text += f" Not converged: {bad}, drawn hollow and on no frontier."
     if key is not None and run.asked != key:
@@ -189,14 +207,16 @@ def _answer(run: BackgroundRun | None) -> None:
             "error that it reaches."
         )
         return
-    target = run.asked
+    target, of = run.asked, f"{controls.is_of(run)}: "
     left, right = st.columns([8, 1.4], vertical_alignment="center")
     if run.running:
         text, share = min(
             (job.progress() for job in run.having("queued", "running")), key=lambda pair: -pair[1]
         )
         done = len(run.having("done"))
-        left.progress((done + share) / len(run.jobs), text=f"{target_text(target)}. {text}")
+        left.progress(
+            (done + share) / len(run.jobs), text=session.plain(f"{of}{target_text(target)}. {text}")
+        )
         right.button(
             "Cancel", key="stop_tuning", width="stretch", on_click=background.stop, args=(TUNING_RUN,)
         )
@@ -205,7 +225,7 @@ def _answer(run: BackgroundRun | None) -> None:
     failed, stopped = run.having("failed"), run.having("cancelled")
     if failed or stopped:
         words = failed[0].error if failed else "stopped; what was computed is kept"
-        left.warning(session.plain(f"{target_text(target)}: {words}"), icon=":material/info:")
+        left.warning(session.plain(f"{of}{target_text(target)}: {words}"), icon=":material/info:")
         right.button(
             "Continue", key="resume_tuning", width="stretch", on_click=background.resume, args=(TUNING_RUN,)
         )
@@ -214,14 +234,14 @@ def _answer(run: BackgroundRun | None) -> None:
     best = best_answers(answers, target)
     if not best:
         left.error(
-            session.plain(f"{target_text(target)}: no setting of the chosen mechanisms reaches it."),
+            session.plain(f"{of}{target_text(target)}: no setting of the chosen mechanisms reaches it."),
             icon=":material/block:",
         )
         left.caption(session.plain(_whole_answers([answer_text(a) for a in answers])))
     else:
         first, *others = best
         left.markdown(
-            f"{session.plain(f'{target_text(target)}: {goal_text(target)}')}**{_whole(answer_text(first))}**. "
+            f"{session.plain(f'{of}{target_text(target)}: {goal_text(target)}')}**{_whole(answer_text(first))}**. "
             f"{session.plain(reached_text(first, target))}."
         )
         more = f" With another guarantee: {'; '.join(answer_text(a) for a in others)}." if others else ""
@@ -231,7 +251,7 @@ def _answer(run: BackgroundRun | None) -> None:
             key="load_answer",
             width="stretch",
             on_click=controls.load_point,
-            args=(first["point"],),
+            args=(first["point"], first["shares"]),
         ):
             st.switch_page("pages/compare.py")
     with right.popover("All answers", width="stretch"):
@@ -305,6 +325,13 @@ def _panel(point: Summary | None, measure: str) -> None:
         rows = {
             measure_label(m): band_text(point, m)
             for m in dict.fromkeys((measure, "ecdf_max", "median", "q90"))
+            if m in point["bands"]
+        }
+        named = difference_of("")
+        rows |= {
+            f"Difference of {m.removeprefix(named)}": band_text(point, m)
+            for m in point["bands"]
+            if m.startswith(named)
         }
         st.caption("  \n".join(f"{name}: {session.plain(text)}" for name, text in rows.items()))
         if not usable(point, measure):

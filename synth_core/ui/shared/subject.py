@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from synth_core.analysis.records.blocks import Block
+import streamlit as st
+
+from synth_core.analysis.records.blocks import Block, common_of, settings_of_first
 from synth_core.analysis.settings import Settings
 from synth_core.analysis.wording.headings import COLUMNS, RECORD_COLUMNS, Word
+from synth_core.errors import InputError
 from synth_core.figures.compare import promises, results
 from synth_core.jobs.tasks import Task, mechanism_task
+from synth_core.mechanisms.catalogue import find_mechanism, require_several
 from synth_core.ui.state import session
 from synth_core.ui.state.browser import Browser
 
 Summary = dict[str, Any]
+VIEW_OF_RECORDS = "view_of_records"  # the key of the widget of Compare that chooses between these
+ALL_VARIABLES, ONE_VARIABLE = "All variables", "Whole record"
 
 
 @dataclass(frozen=True)
@@ -53,6 +59,20 @@ class Subject:
             of = f"all that is sensitive about one record withheld: {session.plain(self.names)}"
         return f"{s['n_records']:,} records{dropped} · ε for {of}"
 
+    def settings(self, given: Settings) -> Settings:
+        """Settings that name the first variable of whole records, whichever is described now; raises InputError."""
+        return settings_of_first(self.blocks, common_of(given)) if self.blocks else given
+
+    def left_out(self, mechanisms: Iterable[str]) -> dict[str, str]:
+        """Why mechanisms are not for whole records, by key."""
+        refused: dict[str, str] = {}
+        for key in mechanisms if self.blocks else ():
+            try:
+                require_several(find_mechanism(key))
+            except InputError as error:
+                refused[key] = str(error)
+        return refused
+
     @property
     def names(self) -> str:
         """The sensitive variables."""
@@ -72,3 +92,18 @@ class Subject:
     def recorded(self) -> bool:
         """Whether finished ones are kept as runs."""
         return not self.blocks
+
+
+def shown_subject() -> Subject:
+    """What Compare shows, and Find settings and Robustness are of: whole records, where several variables are
+    sensitive and their view is chosen.
+    """
+    blocks = session.choices().whole
+    return Subject(
+        blocks if blocks and st.session_state.get(VIEW_OF_RECORDS, ALL_VARIABLES) == ALL_VARIABLES else ()
+    )
+
+
+def show_subject(several: bool) -> None:
+    """Callback: show whole records from the next run on, or the variable of the settings alone."""
+    st.session_state[VIEW_OF_RECORDS] = ALL_VARIABLES if several else ONE_VARIABLE

@@ -84,7 +84,8 @@ class BackgroundRun:
                 total += job.spec["seconds"]
             else:
                 rows = len(job.tables[0].frame) if job.tables else 0
-                total += seconds_per_point(find_mechanism(name), Settings(**job.spec["settings"]), rows)
+                each = seconds_per_point(find_mechanism(name), Settings(**job.spec["settings"]), rows)
+                total += each * max(len(job.spec.get("blocks", ())), 1)
         return total / max(lanes, 1)
 
 

@@ -81,6 +81,7 @@ class ExploreChoices(BaseModel):
     share: int = 90  # percent of releases in which the accuracy is to hold
     target: float = 4.0  # epsilon
     same: str | None = None  # the mechanism whose epsilon is to be reached
+    divided: bool = False  # of whole records: ε is divided among the variables before it is searched for
     accuracies: tuple[tuple[str, float], ...] = ()  # of whole records: the difference asked of each variable
     rivals: tuple[str, ...] = ()  # other synthesizers beside the map
     rival_runs: int = limits.RIVAL_RUNS  # of each at each epsilon

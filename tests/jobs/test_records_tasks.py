@@ -1,0 +1,104 @@
+"""Tasks of whole records: what a worker answers is what the analysis of these records gives."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synth_core.analysis.records.blocks import Block, common_of
+from synth_core.analysis.records.by_record import ByRecord
+from synth_core.analysis.records.records import RecordsAnalysis
+from synth_core.analysis.result_numbers import numbers_in
+from synth_core.analysis.settings import make_settings
+from synth_core.data.table import Table
+from synth_core.experiments.explore.division import divided_for, shares_by_name
+from synth_core.experiments.explore.measures import Target
+from synth_core.experiments.explore.point import run_point
+from synth_core.experiments.explore.sweep import Planned
+from synth_core.experiments.explore.tuning import tune
+from synth_core.jobs import worker
+from synth_core.jobs.tasks import blocks_of, mechanism_task, point_task, tune_task
+from synth_core.system.cache import Cache, results_cache
+from synth_core.system.entries import read
+
+pytestmark = pytest.mark.stan
+BLOCKS = (
+    Block("sex", "categorical", {"categories": ("f", "m")}, share=0.4),
+    Block("pay", "lognormal", {"unit": 10.0}, missing=()),
+)
+SETTINGS = make_settings(
+    outcome="sex", model="categorical", categories=("f", "m"), draws=200, warmup=200, chains=1, epsilon=8.0
+)
+EITHER = make_settings(
+    outcome="pay", model="lognormal", unit=10.0, draws=200, warmup=200, chains=1, epsilon=8.0
+)
+
+
+def people():
+    rng = np.random.default_rng(8)
+    pay = rng.lognormal(3, 0.4, 150)
+    pay[:15] = np.nan
+    return Table("people", pd.DataFrame({"sex": rng.choice(["f", "m"], 150), "pay": pay}))
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory):
+    """A function that has a worker answer a task, and the same records outside of it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SYNTH_RESULTS_DIR", str(tmp_path_factory.mktemp("results")))
+        worker._prepared.clear()
+
+        def answer(task):
+            place = tmp_path_factory.mktemp("job")
+            done = worker.run_job(json.loads(json.dumps(task.spec)), str(place), list(task.tables))
+            return done["summary"]
+
+        yield (
+            answer,
+            RecordsAnalysis(people(), BLOCKS, common_of(SETTINGS), Cache(tmp_path_factory.mktemp("alone"))),
+        )
+
+
+def test_a_mechanism_and_what_is_known_of_each_record(asked):
+    answer, whole = asked
+    task = mechanism_task(people(), EITHER, "weighted", blocks=BLOCKS)
+    assert task.key == mechanism_task(people(), SETTINGS, "weighted", blocks=BLOCKS).key
+    assert blocks_of(task.spec) == BLOCKS
+    found, result = numbers_in(answer(task)), whole.run("weighted")
+    assert found.epsilon == result.epsilon and found.joint == result.measures
+    assert [each.ecdf_max for each in found.variables] == [part.distance for part in result.parts]
+    kept = read(results_cache(), ByRecord, task.key)
+    assert kept.names == ("sex", "pay is missing", "pay")
+    np.testing.assert_array_equal(kept.joint, result.lipschitz_bounds)
+    assert np.isnan(kept.bounds[2, :15]).all() and not np.isnan(kept.bounds[2, 15:]).any()
+    for place, part in enumerate(result.parts):
+        there = ~np.isnan(kept.bounds[place])
+        np.testing.assert_array_equal(kept.weights[place, there], part.result.weights)
+    assert np.all(kept.joint <= np.nansum(kept.bounds, axis=0) + 1e-9)
+
+
+def test_a_point_of_the_map(asked):
+    answer, whole = asked
+    at = SETTINGS.model_copy(update={"scale": 0.5})
+    task = point_task(people(), Planned("weighted", at, {"scale": 0.5, "shift": 0.0}), blocks=BLOCKS)
+    found, alone = answer(task), run_point(whole.under(scale=0.5), "weighted").summary()
+    for name in ("epsilon", "bands", "knobs", "n_records"):
+        assert found[name] == alone[name]
+    assert "ecdf_max of pay" in found["bands"]
+
+
+def test_inverse_tuning_divides_first_where_that_is_asked(asked):
+    answer, whole = asked
+    target = Target("ecdf_max", 0.3, 0.6)
+    task = tune_task(people(), EITHER, "censored", target, ({},), blocks=BLOCKS, divided=True)
+    divided = divided_for(whole, "censored", target)
+    found = answer(task)
+    assert found["shares"] == shares_by_name(divided) != shares_by_name(whole)
+    alone = tune(divided, "censored", target, ({},)).as_dict()
+    assert {name: found[name] for name in ("share", "n", "why", "refits")} == {
+        name: alone[name] for name in ("share", "n", "why", "refits")
+    }
+    assert (found["point"] is None) == (alone["point"] is None)
+    plain = tune_task(people(), EITHER, "censored", target, ({},), blocks=BLOCKS)
+    assert plain.key != task.key and divided_for(whole, "weighted", target) is whole
