@@ -171,9 +171,9 @@ class ResultNumbers:
         return max(each.ecdf_max for each in self.variables)
 
     @property
-    def ecdf_avg(self) -> float:
-        """Average squared difference of the one variable."""
-        return self.variables[0].ecdf_avg or 0.0
+    def ecdf_avg(self) -> float | None:
+        """Average squared difference of the one variable; None of several."""
+        return None if self.several else self.variables[0].ecdf_avg
 
     @property
     def statistics(self) -> tuple[Statistic, ...]:

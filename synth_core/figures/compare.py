@@ -142,10 +142,10 @@ def _cells(numbers: ResultNumbers) -> dict[str, dict[str, Any]]:
             "k_marginal": cell(f"{joint.k_marginal:.0f}", -joint.k_marginal),
         }
     assert worst is not None and worst.statistic is not None
-    risk = numbers.match_risk or 0.0
+    risk, squared = numbers.match_risk or 0.0, numbers.ecdf_avg or 0.0
     return cells | {
         "ecdf_max": cell(f"{numbers.ecdf_max:.4f}", numbers.ecdf_max),
-        "ecdf_avg": cell(f"{numbers.ecdf_avg:.6f}", numbers.ecdf_avg),
+        "ecdf_avg": cell(f"{squared:.6f}", squared),
         "worst": cell(f"{percent(worst.error)} ({statistic_label(worst.statistic.name)})", abs(worst.error)),
         "match": cell(f"{100 * risk:.2f} %", risk),
     }

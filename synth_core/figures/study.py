@@ -22,13 +22,19 @@ MEASURES = {
     "lipschitz_bound": "Lipschitz bound Δ (nats)",
     "ecdf_max": "Largest difference of distribution functions",
     "ecdf_avg": "Average squared difference of distribution functions",
+    "association": "Associations off by (Cramér's V)",
     "n_truncated": "Records truncated",
     "n_censored": "Records censored",
 }
 
 
+EACH = "ecdf_max of "  # before the name of a variable of whole records
+
+
 def measure_label(measure: str) -> str:
     """A measure in words."""
+    if measure.startswith(EACH):
+        return f"Difference of {measure.removeprefix(EACH)}"
     return MEASURES.get(measure) or f"{statistic_label(measure)} of the synthetic values"
 
 

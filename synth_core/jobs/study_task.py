@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.summary import density, five_numbers
 from synth_core.data.table import open_table
 from synth_core.errors import InputError
+from synth_core.experiments.explore.point import Explored
 from synth_core.experiments.studies.databases_like_mine import compare_like, local_bounds, study_like
 from synth_core.experiments.studies.report import StudyReport
 from synth_core.experiments.studies.run_study import StudyOutcome, run_study
-from synth_core.experiments.studies.study import check_study
+from synth_core.experiments.studies.study import check_study, fits_of
 from synth_core.experiments.studies.study_sentences import like_in_words, rows_in_words
 from synth_core.experiments.studies.violins import panels
 from synth_core.replication.named_studies import NAMED_STUDIES, build
@@ -43,12 +43,12 @@ class StudyRequest:
     rows: tuple[int, ...] = ()
 
 
-def run_in_app(analysis: Analysis, asked: StudyRequest) -> dict[str, Any]:
+def run_in_app(analysis: Explored, asked: StudyRequest) -> dict[str, Any]:
     """Run a study and return its table and violins as plain values.
 
     Parameters
     ----------
-    analysis : Analysis
+    analysis : Analysis or RecordsAnalysis
         Of the table and the settings in use; only `like` reads them.
 
     Raises
@@ -62,7 +62,7 @@ def run_in_app(analysis: Analysis, asked: StudyRequest) -> dict[str, Any]:
     else:
         _, study = build(asked.name, None, open_table)
     check_study(study, asked.replicates, asked.seed)
-    fits = asked.replicates * sum(len(case.points) for case in study.cases)
+    fits = fits_of(study, asked.replicates)
     if fits > MAX_FITS:
         raise InputError(
             f"{fits:,} results are too many for the app (at most {MAX_FITS:,}); on the command line: "

@@ -276,10 +276,12 @@ def sensitivity_task(
     return _task(spec, _tables(table, reference))
 
 
-def study_task(table: Table, settings: Settings, asked: StudyRequest) -> Task:
-    """A Monte Carlo study, in the background."""
+def study_task(table: Table, settings: Settings, asked: StudyRequest, blocks: Sequence[Block] = ()) -> Task:
+    """A Monte Carlo study, in the background; with blocks, its databases are of whole records."""
     kept = settings.model_copy(update={"risk_reference": "current", "match_epsilon": None})
-    return _task(_spec("study", table, kept, "", None) | {"asked": asdict(asked)}, (table,), background=True)
+    spec = _spec("study", table, _first(kept, blocks), "", None)
+    spec |= {"asked": asdict(asked), "blocks": [asdict(block) for block in blocks]}
+    return _task(spec, (table,), background=True)
 
 
 def audit_task(

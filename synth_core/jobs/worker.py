@@ -218,7 +218,7 @@ def _sensitivity(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
 def _study(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
     from synth_core.jobs.study_task import StudyRequest, run_in_app
 
-    return run_in_app(analysis, StudyRequest(**spec["asked"]))
+    return run_in_app(_explored(analysis, spec), StudyRequest(**spec["asked"]))
 
 
 def _audit(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:

@@ -12,14 +12,22 @@ import numpy as np
 import pandas as pd
 
 from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.records.records import RecordsAnalysis
+from synth_core.analysis.records.synthetic_records import draw_records
 from synth_core.analysis.settings import Settings
+from synth_core.data.table import outcome_column
 from synth_core.errors import InputError
+from synth_core.experiments.explore.point import Explored
 from synth_core.experiments.studies.probability import exceedance, safety
 from synth_core.experiments.studies.run_study import StudyOutcome
 from synth_core.experiments.studies.study import SAMPLER, Case, Design, Study, StudyPoint
 from synth_core.experiments.studies.verdicts import Row, shown, summary_error
-from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.mechanisms.catalogue import find_mechanism, require_several
 
+SEVERAL_UTILITY = {
+    "ecdf_max": "Largest difference over the variables",
+    "association": "Associations off by",
+}
 UTILITY = {"ecdf_max": "Largest ECDF difference", "ecdf_avg": "Average squared ECDF difference"}
 
 
@@ -55,8 +63,42 @@ def fitted_design(analysis: Analysis) -> Design:
     return Design(f"fitted:{hashlib.sha256(law.encode()).hexdigest()}", simulate)
 
 
+def records_design(whole: RecordsAnalysis) -> Design:
+    """Databases of whole records from the posterior predictive distribution of the analyst's table.
+
+    As `fitted_design`: one draw of the parameters of every fit for a database, and each variable drawn anew,
+    conditional on the drawn ones before it. Predictors are the table's own; for another number of rows they are drawn
+    from the table with replacement.
+    """
+    analyses = whole.analyses(False)
+    posteriors = [
+        each.fits.unweighted("fitting the models that databases are simulated from")[0] for each in analyses
+    ]
+    predictors, n = whole.table.frame[list(whole.predictors)], whole.table.rows
+    public = whole.public_design
+
+    def simulate(rng: np.random.Generator, rows: int) -> pd.DataFrame:
+        drawn = []
+        for part, each, posterior in zip(whole.parts, analyses, posteriors, strict=True):
+            index = int(rng.integers(posterior.n_draws))
+            drawn.append((part, each.model, {k: v[index] for k, v in posterior.draws.items()}, rng))
+        picked = np.arange(n) if rows == n else rng.integers(0, n, rows)
+        values = draw_records(drawn, public[picked])
+        columns = {
+            part.name: outcome_column(values[part.name], part.settings.outcome_categories)
+            for part in whole.parts
+            if not part.of_missing
+        }
+        return predictors.iloc[picked].reset_index(drop=True).assign(**columns)
+
+    chains = {k: v for k, v in asdict(whole.settings.sampler).items() if k != "metric"}  # the family's
+    read = [each.fits.records_key()[:2] for each in analyses]  # how predictors are held follows from them
+    law = json.dumps([*read, chains], sort_keys=True)
+    return Design(f"fitted records:{hashlib.sha256(law.encode()).hexdigest()}", simulate)
+
+
 def study_like(
-    analysis: Analysis,
+    analysis: Explored,
     mechanisms: Sequence[str],
     epsilons: Sequence[float],
     scales: Sequence[float],
@@ -76,6 +118,9 @@ def study_like(
     s = analysis.settings
     if not mechanisms:
         raise InputError("Name at least one mechanism.")
+    several = isinstance(analysis, RecordsAnalysis)
+    for name in mechanisms if several else ():
+        require_several(find_mechanism(name))
     points: dict[str, StudyPoint] = {}
     for name in mechanisms:
         mechanism = find_mechanism(name)
@@ -85,16 +130,31 @@ def study_like(
                 label += f", ε = {epsilon:g}" if "epsilon" in mechanism.tuning else ""
                 label += f", c = {scale:g}" if "scale" in mechanism.tuning and len(scales) > 1 else ""
                 points[label] = StudyPoint(label, mechanism.key, {"epsilon": epsilon, "scale": scale})
-    design = fitted_design(analysis)
+    if isinstance(analysis, RecordsAnalysis):
+        design, blocks, own_rows = records_design(analysis), analysis.blocks, analysis.table.rows
+        model = f"models of {', '.join(block.name for block in blocks)}"
+        measures: tuple[str, ...] = (
+            "lipschitz_bound",
+            "ecdf_max",
+            "association",
+            *(f"ecdf_max of {part.name}" for part in analysis.parts),
+        )
+    else:
+        design, blocks, own_rows = fitted_design(analysis), (), analysis.model.records.n
+        model = f"{analysis.model.label.lower()} model"
+        measures = ("lipschitz_bound", "ecdf_max", "ecdf_avg", "mean", "median")
     settings = _plain(s) | (sampler or {})
-    sizes = rows or [analysis.model.records.n]
+    each_point = tuple(points.values())
     return Study(
         "like",
-        f"Databases like {analysis.table.name}, from its fitted {analysis.model.label.lower()} model",
+        f"Databases like {analysis.table.name}, from its fitted {model}",
         "",
-        tuple(Case(f"n = {n:,}", design, n, settings, tuple(points.values())) for n in dict.fromkeys(sizes)),
+        tuple(
+            Case(f"n = {n:,}", design, n, settings, each_point, blocks=blocks)
+            for n in dict.fromkeys(rows or [own_rows])
+        ),
         replicates,
-        ("lipschitz_bound", "ecdf_max", "ecdf_avg", "mean", "median"),
+        measures,
         note="Simulated from a model fitted to the table: as confidential as a synthetic data set that was never "
         "protected. Do not publish it.",
     )
@@ -106,14 +166,21 @@ def _plain(s: Settings) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def local_bounds(analysis: Analysis, study: Study) -> dict[str, float]:
+def local_bounds(analysis: Explored, study: Study) -> dict[str, float]:
     """Delta of the analyst's own table, by label, with the study's sampler; NaN where there is none."""
     bounds = {}
     case = study.cases[0]
     sampler = {name: case.settings.get(name, usual) for name, usual in SAMPLER.items()}
     for point in case.points:
-        settings = analysis.settings.model_copy(update=sampler | point.changes)
-        own = Analysis(analysis.table, settings, analysis.cache, analysis.progress, prepared=analysis.fits)
+        changed = sampler | point.changes
+        own: Explored
+        if isinstance(analysis, RecordsAnalysis):
+            own = analysis.from_current().under(**changed)
+        else:
+            settings = analysis.settings.model_copy(update=changed)
+            own = Analysis(
+                analysis.table, settings, analysis.cache, analysis.progress, prepared=analysis.fits
+            )
         # What is made of noisy measurements has no bound, and nothing of its noise is to be spent here.
         bounded = find_mechanism(point.mechanism).likelihood.samples
         bound = own.run(point.mechanism).lipschitz_bound if bounded else None
@@ -152,11 +219,12 @@ def compare_like(outcome: StudyOutcome, local: dict[str, float] | None = None) -
                 rows += _against_today(where, delta, (local or {}).get(point.label, float("nan")), case.rows)
                 kept = safety(delta, case.rows)
                 rows.append(shown(f"Global ε with s = {kept.factor:g}: {where}", kept.said))
-            for measure in UTILITY:
+            several = bool(case.blocks)
+            for measure in SEVERAL_UTILITY if several else UTILITY:
                 values = of(measure)
                 rows.append(
                     shown(
-                        f"{UTILITY[measure]}: {where}",
+                        f"{(SEVERAL_UTILITY if several else UTILITY)[measure]}: {where}",
                         f"median {np.median(values):.4g}",
                         summary_error(values, "median"),
                     )

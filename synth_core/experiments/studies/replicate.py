@@ -17,6 +17,9 @@ import pandas as pd
 
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.fits import Fits
+from synth_core.analysis.records.blocks import Block, common_of
+from synth_core.analysis.records.records import RecordsAnalysis
+from synth_core.analysis.records.result import RecordsResult
 from synth_core.analysis.result import Result
 from synth_core.analysis.risk_map import RiskMap, map_of
 from synth_core.analysis.settings import make_settings
@@ -64,6 +67,8 @@ class ReplicateTask:
         The sender's `code_version`: a worker with other code would give other numbers.
     earlier : DataFrame, optional
         The table before this one: the settings' risk reference, and what may be anchored at.
+    blocks : tuple of Block
+        The sensitive variables of whole records; empty: the one of the settings.
     """
 
     frame: pd.DataFrame = field(repr=False)
@@ -71,6 +76,7 @@ class ReplicateTask:
     points: tuple[tuple[str, dict[str, Any], tuple[Extra, ...]], ...]
     code: str
     earlier: pd.DataFrame | None = field(default=None, repr=False)
+    blocks: tuple[Block, ...] = ()
 
 
 def run_task(task: ReplicateTask, check: Callable[[], None] = lambda: None) -> dict[str, Any]:
@@ -103,6 +109,10 @@ def run_task(task: ReplicateTask, check: Callable[[], None] = lambda: None) -> d
     for mechanism, changes, extras in task.points:
         check()
         settings = make_settings(**(task.settings | changes))
+        if task.blocks:
+            whole = RecordsAnalysis(table, task.blocks, common_of(settings), cache, tell)
+            found.append(numbers(whole.run(mechanism)))
+            continue
         # The seed of the noise: the table's and the point's own.
         noise = histogram.seeded_counts((settings.seed, 51, round(1000 * settings.epsilon)))
         fits = fits or Fits(table, settings, cache, tell, contract_verified=True)
@@ -125,23 +135,27 @@ def _reference(
     return map_of(Fits(table, longer, cache, lambda text, share: check(), contract_verified=True))
 
 
-def numbers(result: Result) -> Numbers:
-    """A result as plain numbers; NaN where the mechanism has none."""
+def numbers(result: Result | RecordsResult) -> Numbers:
+    """A result as plain numbers; NaN where the mechanism has none. Of several variables, also the largest difference of
+    each."""
     flat, nan = result.plain_numbers, float("nan")
-    d = flat.diagnostics
+    fits = [each.diagnostics for each in flat.variables if each.diagnostics is not None]
     found: dict[str, float | None] = {name: getattr(flat, name) for name in _NUMBERS}
     for values, before in (("confidential", "data_"), ("synthetic", "")):
         for s in flat.statistics:
             lower, upper = getattr(s, f"{values}_interval")
             name = f"{before}{s.name}"
             found |= {name: getattr(s, values), f"{name}_lower": lower, f"{name}_upper": upper}
+    if flat.joint is not None:
+        found |= {f"ecdf_max of {each.name}": each.ecdf_max for each in flat.variables}
+        found |= {"association": flat.joint.association, "k_marginal": flat.joint.k_marginal}
     found |= {
         "k": flat.tuned.get("k"),
         "scale": flat.tuned.get("scale"),
         "c": flat.tuned.get("c"),
-        "rhat": None if d is None else d.rhat,
-        "ess": None if d is None else min(d.ess_bulk, d.ess_tail),
-        "divergences": 0 if d is None else d.divergences,
+        "rhat": max((each.rhat for each in fits), default=None),
+        "ess": min((min(each.ess_bulk, each.ess_tail) for each in fits), default=None),
+        "divergences": sum(each.divergences for each in fits),
         "problems": len(flat.problems),
     }
     return {name: nan if value is None else value for name, value in found.items()}

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.settings import make_settings
 from synth_core.data.examples import EXAMPLES
 from synth_core.data.table import Table
@@ -63,6 +64,8 @@ class Case:
     ----------
     earlier : Design, optional
         Of a table before each of these, with as many rows: risk maps are frozen on it, and it may be the anchor.
+    blocks : tuple of Block
+        The sensitive variables of whole records; empty: the one of the settings.
     """
 
     key: str
@@ -71,6 +74,7 @@ class Case:
     settings: dict[str, Any]
     points: tuple[StudyPoint, ...]
     earlier: Design | None = None
+    blocks: tuple[Block, ...] = ()
 
     def labels(self) -> list[str]:
         return [point.label for point in self.points]
@@ -155,7 +159,9 @@ def task_of(case: Case, seed: int, replicate: int) -> ReplicateTask:
     settings = _settings(case) | {"seed": sampler_seed(case, seed, replicate)}
     points = tuple((point.mechanism, point.changes, point.extras) for point in case.points)
     earlier = simulate_earlier(case, seed, replicate)
-    return ReplicateTask(simulate(case, seed, replicate), settings, points, code_version(*CODE), earlier)
+    return ReplicateTask(
+        simulate(case, seed, replicate), settings, points, code_version(*CODE), earlier, case.blocks
+    )
 
 
 def _settings(case: Case) -> dict[str, Any]:
@@ -175,9 +181,15 @@ def task_key(case: Case, seed: int, replicate: int) -> str:
         points=[
             [point.mechanism, point.changes, [repr(each) for each in point.extras]] for point in case.points
         ],
+        blocks=[asdict(block) for block in case.blocks],
         seed=seed,
         replicate=replicate,
     )
+
+
+def fits_of(study: Study, replicates: int) -> int:
+    """How many fits a study asks for: one for each variable."""
+    return replicates * sum(len(case.points) * max(len(case.blocks), 1) for case in study.cases)
 
 
 def check_study(study: Study, replicates: int, seed: int) -> None:
@@ -189,7 +201,7 @@ def check_study(study: Study, replicates: int, seed: int) -> None:
         )
     if not limits.SEED[0] <= seed <= limits.SEED[1]:
         raise InputError(f"--seed must lie between {limits.SEED[0]} and {limits.SEED[1]}.")
-    fits = replicates * sum(len(case.points) for case in study.cases)
+    fits = fits_of(study, replicates)
     if fits > MAX_FITS:
         hours = fits * 0.15 / 3600 / 2
         raise InputError(

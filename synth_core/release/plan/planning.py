@@ -84,7 +84,7 @@ def make_plan(analysis: Analysis, result: Result, decision: Decision) -> tuple[P
     safety, target = _promised(decision, s, strict, result.epsilon, analysis.model.records.n)
     _check_target(decision, s, strict)
     flat = result.plain_numbers
-    utility = {"ecdf_max": flat.ecdf_max, "ecdf_avg": flat.ecdf_avg}
+    utility = {"ecdf_max": flat.ecdf_max, "ecdf_avg": result.ecdf_avg}
     utility |= {} if flat.overlap is None else {"interval_overlap": flat.overlap}
     utility |= {
         f"relative error of the {name}": error

@@ -166,7 +166,7 @@ def _line(numbers: ResultNumbers, settings: Settings, policy: Policy) -> dict[st
         "oscillation": numbers.oscillation,
         "oscillation_joint": numbers.oscillation_joint,
         "ecdf_max": numbers.ecdf_max,
-        "ecdf_avg": None if numbers.several else numbers.ecdf_avg,
+        "ecdf_avg": numbers.ecdf_avg,
         "largest_relative_error": None if worst is None else worst.error,
         "match_risk": numbers.match_risk,
         "converged": not numbers.problems,

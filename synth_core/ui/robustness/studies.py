@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from synth_core.analysis.records.table import whole_records
 from synth_core.analysis.settings import Settings
 from synth_core.errors import InputError
 from synth_core.figures.study import measure_label, study_figure
@@ -18,6 +19,7 @@ from synth_core.system import limits
 from synth_core.ui.robustness.kinds import LIKE_MINE, PAPERS
 from synth_core.ui.shared import background
 from synth_core.ui.shared.board import board
+from synth_core.ui.shared.subject import Subject, shown_subject
 from synth_core.ui.shared.waiting import watch
 from synth_core.ui.shared.widgets import own_number
 from synth_core.ui.state import session
@@ -85,17 +87,30 @@ def choose(settings: Settings, kind: str) -> tuple[StudyRequest, Any]:
         if name in OURS:
             st.caption("A design of our own; for “published” stands what we expected of it.")
         return StudyRequest(name, int(replicates), int(seed)), e
-    chosen = session.choices().mechanisms
+    subject = shown_subject()
+    refused = subject.left_out(session.choices().mechanisms)
+    chosen = [key for key in session.choices().mechanisms if key not in refused]
     epsilon = own_number("Target ε", limits.EPSILON, float(settings.epsilon), 0.5, "study_epsilon", a)
     with d:
         sizes = st.text_input(
             "Numbers of records",
-            str(session.outcome().size),
+            str(_records(subject)),
             help="One or more, separated by blanks: shows how Δ contracts as n grows.",
         )
     labels = ", ".join(find_mechanism(key).label for key in chosen) or "none"
-    st.caption(f"With the mechanisms and settings of Compare: {labels}.")
+    of = f" Databases are of whole records: {subject.names}." if subject.blocks else ""
+    st.caption(session.plain(f"With the mechanisms and settings of Compare: {labels}.{of}"))
+    for why in refused.values():
+        st.caption(session.plain(f"Left out. {why}"))
     return StudyRequest(LIKE, int(replicates), int(seed), tuple(chosen), (float(epsilon),), whole(sizes)), e
+
+
+def _records(subject: Subject) -> int:
+    """How many complete records there are."""
+    if not subject.blocks:
+        return session.outcome().size
+    browser, predictors = session.current(), session.settings().predictors
+    return whole_records(browser.table, subject.blocks, predictors).table.rows
 
 
 def whole(text: str) -> tuple[int, ...]:
@@ -108,7 +123,8 @@ def whole(text: str) -> tuple[int, ...]:
 
 def start(run_kind: str, settings: Settings, asked: StudyRequest) -> None:
     """Button callback."""
-    background.start(run_kind, [study_task(session.current().table, settings, asked)], asked)
+    blocks = shown_subject().blocks if asked.name == LIKE else ()
+    background.start(run_kind, [study_task(session.current().table, settings, asked, blocks)], asked)
 
 
 def show_run(run_kind: str, run: BackgroundRun) -> None:
