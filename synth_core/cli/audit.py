@@ -96,6 +96,7 @@ def _audit(args: argparse.Namespace) -> Audit:
         table = _run_table(args, run).with_missing(run.data.get("missing", ()))
         reference = load_reference_of(run, args.data_seed, table)
         analysis, asked = of_run(run, table, cache, reference, asked)
+        return run_audit(analysis.reporting(_Progress()), asked)
     elif kind == "settings":
         file = settings_file.from_bytes(content)
         settings = file.settings.model_copy(update={"risk_reference": args.risk_reference or "current"})

@@ -44,7 +44,7 @@ def run_list(args: argparse.Namespace) -> int:
         shown = "–" if epsilon is None else f"{epsilon:.3f}"
         print(
             f"{run.id}  {run.time}  {run.mechanism:<22} ε = {shown:<8} {run.guarantee:<16} "
-            f"{printable(run.data['name'])}: {printable(run.settings['outcome'])}{name}"
+            f"{printable(run.data['name'])}: {printable(run.variables)}{name}"
         )
     if store.damaged:
         print(f"note: what was kept of {store.damaged:,} more {DAMAGED}", file=sys.stderr)

@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.result import Result
 from synth_core.analysis.result_key import result_key
 from synth_core.analysis.result_numbers import ResultNumbers
 from synth_core.errors import InputError
 from synth_core.release.bounded_text import words
+from synth_core.release.plan.planned_block import PlannedBlock
 from synth_core.release.report.report import versions
 from synth_core.release.state import StateError, open_database, read, state_root, transaction
 from synth_core.system import clock
@@ -42,7 +44,11 @@ CREATE INDEX IF NOT EXISTS by_owner ON runs (owner, time);
 
 @dataclass(frozen=True)
 class StoredRun:
-    """One finished run. `data` holds the table's name, fingerprint, rows and risk reference."""
+    """One finished run.
+
+    `data` holds the table's name, fingerprint, rows and risk reference, and as `blocks` all sensitive variables of
+    whole records; the settings then name the first of them.
+    """
 
     id: str
     time: str
@@ -54,6 +60,16 @@ class StoredRun:
     numbers: dict[str, Any]
     guarantee: str
     versions: dict[str, str]
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """The sensitive variables of whole records; empty where one is sensitive."""
+        return tuple(PlannedBlock(**each).block for each in self.data.get("blocks", ()))
+
+    @property
+    def variables(self) -> str:
+        """The sensitive variables by name."""
+        return ", ".join(block.name for block in self.blocks) or str(self.settings["outcome"])
 
 
 class RunStore:
@@ -205,7 +221,11 @@ def numbers_of(numbers: ResultNumbers) -> dict[str, Any]:
         "seconds",
         "tuned",
     )
-    statistics = {f"relative error of the {name}": error for name, error in numbers.relative_errors.items()}
+    statistics: dict[str, Any] = {
+        f"relative error of the {name}": error for name, error in numbers.relative_errors.items()
+    }
+    if numbers.several:
+        statistics |= {f"difference of {each.name}": each.ecdf_max for each in numbers.variables}
     return {k: getattr(numbers, k) for k in kept} | {"converged": not numbers.problems} | statistics
 
 

@@ -51,18 +51,22 @@ def of_plan(
 
 def of_run(
     run: StoredRun, table: Table, cache: Cache, reference: Table | RiskMap | None, asked: AuditRequest
-) -> tuple[Analysis, AuditRequest]:
+) -> tuple[Analysis | RecordsAnalysis, AuditRequest]:
     """A finished run's mechanism and settings, on the table that it was made on.
 
     Raises
     ------
     InputError
-        If the table is another one.
+        If the table is another one, or a plan's risk map is given for whole records.
     """
     if run.data["fingerprint"] != table.fingerprint:
         raise InputError(f"The run {run.id} was made on another table than the one given.")
-    settings = run_settings(run)
-    return Analysis(table, settings, cache, reference=reference), replace(asked, mechanisms=(run.mechanism,))
+    settings, asked = run_settings(run), replace(asked, mechanisms=(run.mechanism,))
+    if not run.blocks:
+        return Analysis(table, settings, cache, reference=reference), asked
+    if isinstance(reference, RiskMap):
+        raise InputError("With blocks the risk reference is a table: a plan's risk map is of one variable.")
+    return RecordsAnalysis(table, run.blocks, common_of(settings), cache, reference=reference), asked
 
 
 def run_settings(run: StoredRun) -> Settings:

@@ -9,13 +9,16 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.result_numbers import numbers_in
 from synth_core.analysis.settings import Settings, make_settings
 from synth_core.jobs.tasks import Job
 from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.release.plan.planned_block import PlannedBlock
 from synth_core.release.run_store import DAMAGED, RunStore, StoredRun, compare_runs, numbers_of
 from synth_core.release.state import StateError
 from synth_core.ui.shared.presets import in_demo
+from synth_core.ui.shared.subject import show_subject
 from synth_core.ui.state import session
 from synth_core.ui.state.browser import Browser
 
@@ -29,19 +32,23 @@ def _store() -> Iterator[RunStore]:
         store.close()
 
 
-def record_runs(browser: Browser, settings: Settings, jobs: list[Job]) -> None:
-    """Keep finished runs; those of this session that were kept already cost nothing."""
+def record_runs(
+    browser: Browser, settings: Settings, jobs: list[Job], blocks: tuple[Block, ...] = ()
+) -> None:
+    """Keep finished runs, with blocks of whole records; those of this session that were kept already cost nothing."""
     kept: set[str] = st.session_state.setdefault("recorded_runs", set())
     new = [job for job in jobs if job.key not in kept]
     if not new:
         return
     kept.update(job.key for job in new)
-    data = {
+    data: dict[str, Any] = {
         "name": browser.table.name,
         "fingerprint": browser.table.fingerprint,
         "rows": browser.table.rows,
         "reference": browser.reference.fingerprint if browser.reference else None,
     }
+    if blocks:
+        data["blocks"] = [PlannedBlock(**PlannedBlock.of(block)).model_dump(mode="json") for block in blocks]
     with contextlib.suppress(StateError), _store() as store:  # the picture does not depend on it
         for job in new:
             numbers = numbers_in(job.summary or {})
@@ -65,7 +72,11 @@ def _label(run: StoredRun) -> str:
 
 
 def _use(run: StoredRun) -> None:
-    session.use_settings(make_settings(**run.settings), (run.mechanism,))
+    blocks = run.blocks
+    session.use_settings(
+        make_settings(**run.settings), (run.mechanism,), **({"blocks": blocks} if blocks else {})
+    )
+    show_subject(bool(blocks))
 
 
 def _describe(run: StoredRun) -> None:
@@ -98,7 +109,7 @@ def runs_panel() -> None:
     by_label = {_label(run): run for run in (here if only and here else runs)}
     run = by_label[st.selectbox("Finished run", list(by_label))]
     st.caption(
-        f"{session.plain(run.data['name'])}, {session.plain(run.settings['outcome'])}; {run.guarantee}; seed "
+        f"{session.plain(run.data['name'])}, {session.plain(run.variables)}; {run.guarantee}; seed "
         f"{run.settings['seed']}" + (f". {session.plain(run.note)}" if run.note else "")
     )
     st.button("Use these settings again", on_click=session.attempt, args=("runs", _use, run))

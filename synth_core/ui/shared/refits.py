@@ -137,8 +137,8 @@ def show(
     picture = assemble(jobs, last, browser.table.fingerprint)
     finished = {job.spec["mechanism"]: (job.key, job.summary) for job in jobs if job.summary is not None}
     if picture.complete and finished:  # a mechanism that failed does not hide the others
-        if subject.recorded:
-            record_runs(browser, settings, [job for job in jobs if job.state == "done"])
+        done = [job for job in jobs if job.state == "done"]
+        record_runs(browser, subject.settings(settings), done, subject.blocks)
         last = Last(finished, settings, browser.table.fingerprint)
         st.session_state[f"shown_{page}"] = last
     # As high as a bar of progress, so that nothing jumps; why something failed may take more lines.

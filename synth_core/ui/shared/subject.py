@@ -88,11 +88,6 @@ class Subject:
         """The columns of the table, from the list of words."""
         return RECORD_COLUMNS if self.blocks else COLUMNS
 
-    @property
-    def recorded(self) -> bool:
-        """Whether finished ones are kept as runs."""
-        return not self.blocks
-
 
 def shown_subject() -> Subject:
     """What Compare shows, and Find settings and Robustness are of: whole records, where several variables are
