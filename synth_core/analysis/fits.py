@@ -23,6 +23,7 @@ from synth_core.mechanisms.fast_bounds import bounds_by_extremes
 from synth_core.mechanisms.ranges import intervals, truncated_terms
 from synth_core.models import Model, Refit, build_model
 from synth_core.models.own.contract import require_contract
+from synth_core.models.own.target_check import require_target
 from synth_core.system.cache import Cache, content_key
 from synth_core.system.entries import get_or_compute
 from synth_core.system.plain_paths import plain
@@ -204,6 +205,7 @@ class Fits:
             model.restart_parameters,
             model.monitors,
         )
+        require_target(model, refit, posterior.draws)
         unseen = model.unseen(refit, posterior.draws)
         return replace(posterior, diagnostics=replace(posterior.diagnostics, unseen=unseen))
 

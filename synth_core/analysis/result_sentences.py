@@ -51,7 +51,7 @@ def explained(numbers: ResultNumbers, settings: Settings) -> tuple[Guarantee, li
             reads_current,
             numbers.anchor,
             (
-                local_words(numbers.oscillation, numbers.oscillation_joint, numbers.n_draws),
+                local_words(numbers.oscillation, numbers.oscillation_joint, _worth(numbers)),
                 OWN_TESTED if settings.model == OwnProgram.name and not numbers.several else "",
             ),
         )
@@ -59,6 +59,12 @@ def explained(numbers: ResultNumbers, settings: Settings) -> tuple[Guarantee, li
         lines[1:1] = [f"{COVERS}."] if guarantee.strict else []
         lines.append(SHARES)
     return guarantee, lines
+
+
+def _worth(numbers: ResultNumbers) -> float:
+    """How many independent draws those of a fit are worth."""
+    found = [each.diagnostics for each in numbers.variables if each.diagnostics is not None]
+    return min([float(numbers.n_draws), *(size for each in found for size in (each.ess_bulk, each.ess_tail))])
 
 
 def sentence(

@@ -1,9 +1,12 @@
 """What one record changes, against naive loops: every record, every other value, weights made anew without it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.result_sentences import explained
 from synth_core.analysis.settings import make_settings
 from synth_core.analysis.wording.guarantee_sentences import DECLARED_SPAN, about_weights, local_words
 from synth_core.data.examples import load_example
@@ -208,6 +211,13 @@ def test_the_sentence_names_both_figures_and_what_may_lie_beyond():
     words = local_words(0.64, 1.2, 2000)
     assert "0.64" in words and "1.20" in words and "0.15%" in words
     assert local_words(None, None, 0) == ""
+
+
+def test_what_may_lie_beyond_follows_the_effective_size_and_not_the_number_of_draws(cache, rng):
+    result = analysis_of(regression(rng, 120), cache).run("weighted")
+    fewer = replace(result, diagnostics=replace(result.diagnostics, ess_bulk=120.0, ess_tail=100.0))
+    words = " ".join(explained(fewer.plain_numbers(), make_settings(outcome="x", model="lognormal"))[1])
+    assert "Up to 3.00% of the posterior" in words and "worth 100 independent" in words
 
 
 @pytest.mark.parametrize("model", ["lognormal", "two_part", "mixture", "beta", "beta_regression"])

@@ -26,7 +26,16 @@ from synth_core.system import limits
 from synth_core.system.cache import Cache
 from synth_core.system.entries import to_entry
 from tests.conftest import ROOT
-from tests.support.own_programs import BROKEN, COMPILED, EXAMPLES, GAMMA, LOGNORMAL, REFUSED, SWITCHED
+from tests.support.own_programs import (
+    BROKEN,
+    BROKEN_BEYOND_THE_CHECKS,
+    COMPILED,
+    EXAMPLES,
+    GAMMA,
+    LOGNORMAL,
+    REFUSED,
+    SWITCHED,
+)
 
 pytestmark = pytest.mark.stan
 N = 120
@@ -302,6 +311,22 @@ def test_a_broken_program_ends_in_a_clear_message(name, cache, rng, monkeypatch)
 
     assert any(re.search(words, check.words) for check in report.failures), report.failures
     assert os.path.exists("/proc/self")  # and this process is alive
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list(BROKEN_BEYOND_THE_CHECKS))
+def test_a_program_that_keeps_the_contract_on_a_hundred_records_alone_is_refused(name, cache, rng):
+    records = gamma_records(rng)
+    text = "x,z\n" + "\n".join(f"{x},{z}" for x, z in zip(records.outcome, records.design[:, 1], strict=True))
+    table, source = read_table(text.encode(), "t.csv"), BROKEN_BEYOND_THE_CHECKS[name]
+    sandbox.approve(source)
+    settings = make_settings(outcome="x", predictors=("z",), model="own", program=source, chains=1, draws=200,
+                             warmup=200)  # fmt: skip
+    fits = Fits(table, settings, cache, lambda text, share: None)
+    assert check_contract(fits.model, cache).passed
+    given = (np.ones(N), Censoring(0.5)) if name == "not censored" else (np.full(N, 0.5), None)
+    with pytest.raises(InputError, match="at all records of this fit"):
+        fits.posterior(*given)
 
 
 @pytest.mark.slow

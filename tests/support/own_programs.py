@@ -43,6 +43,13 @@ NO_ANCHOR = changed("  vector[N] anchor;\n", "").replace(
 )
 
 
+# Kept on the hundred records of the contract's checks, and on no larger table.
+BROKEN_BEYOND_THE_CHECKS = {
+    "not censored": changed("weights, censor_bound, anchor);", "weights, N > 100 ? 0 : censor_bound, anchor);"),
+    "other weights": changed("weights, censor_bound, anchor);",
+                             "N > 100 ? sqrt(weights) : weights, censor_bound, anchor);"),
+}  # fmt: skip
+
 # What is found by compiling and running it, under limits. A program of its own takes its time to compile.
 COMPILED = {
     "parameters sized by N": (

@@ -85,11 +85,16 @@ def neighbour_words(mechanisms: Iterable[Mechanism]) -> str:
     return said
 
 
-def local_words(oscillation: float | None, joint: float | None, draws: int) -> str:
+def local_words(oscillation: float | None, joint: float | None, draws: float) -> str:
     """What one record does over the draws at hand, whatever the unit; empty where it was not measured.
 
     If all of S independent draws stay within a range, at most 3/S of the posterior lies beyond it, with 95 %
-    confidence: (1 - p)^S = 0.05.
+    confidence: (1 - p)^S = 0.05. Draws of a chain are worth as many as their effective size says.
+
+    Parameters
+    ----------
+    draws : float
+        The effective number, of bulk and tail the smaller one.
 
     Examples
     --------
@@ -105,8 +110,8 @@ def local_words(oscillation: float | None, joint: float | None, draws: int) -> s
     moved = oscillation is not None and joint is not None and joint > 1.01 * oscillation
     return (
         f"Over the draws, what one record's leaving changes varies by at most {' and '.join(filter(None, ways))}, "
-        f"whatever the unit of the value: a local figure. Up to {3 / draws:.2%} of the posterior may lie beyond "
-        f"{draws:,} draws (95 % confidence)."
+        f"whatever the unit of the value: a local figure. Up to {3 / max(draws, 3.0):.2%} of the posterior may lie "
+        f"beyond draws that are worth {draws:,.0f} independent ones (95 % confidence)."
         + (" What is said with weights held says too little here: they move." if moved else "")
     )
 
