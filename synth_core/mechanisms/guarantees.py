@@ -90,16 +90,12 @@ WeightsFrom = Literal[
 DECLARED_SPAN = "declared span"  # of the risk, in the place of the name of a table that weights come from
 
 SUPPORT = (
-    "It holds for every table of values that the model allows, within declared bounds where there are any."
+    "It holds for every table of values that the model allows, within declared bounds where there are any: to these a "
+    "release brings each value that lies beyond them."
 )
 EMPTIED = (
     "Anything about emptying a cell of a variable that is not declared to have missing values: its row leaves, and the "
     "number of records, the scaling of predictors, c and the prior move with it. "
-)
-
-CHAIN = (
-    "An exact draw is the theorem's. What a Markov chain draws has (ε, (1 + e^ε)·TV), with TV its larger total "
-    "variation distance from it on the two tables; that chains agree and a search found no other mode bounds no TV. "
 )
 
 NONE = Guarantee(

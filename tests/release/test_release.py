@@ -37,6 +37,7 @@ from synth_core.release.making.releasing import (
     publish,
     release,
 )
+from synth_core.release.making.within_bounds import within_bounds
 from synth_core.release.output import gate
 from synth_core.release.output.bundle import neutral
 from synth_core.release.plan.plan import parse_plan
@@ -323,6 +324,34 @@ def test_declared_bounds_are_respected_or_enforced(store, state):
     assert status(outcome)["bounds"] == "passed"
     values = pd.read_csv(io.BytesIO(read(outcome, "releas")["synthetic_1.csv"]))["x"]
     assert values.between(0.0, 2000.0).all()
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "model"), [("censored", "lognormal"), ("histogram", "lognormal"), ("censored", "beta")]
+)
+def test_a_value_beyond_its_declared_bounds_is_brought_to_them_whatever_it_is(store, state, mechanism, model):
+    """A far value decided whether a fit converged, and so whether a release was refused."""
+    more = {"model": "beta", "predictors": ()} if model == "beta" else {}
+    asked = planned(store, mechanism, bounds=(-1e6 * (model == "beta"), 1e6), epsilon=30.0, **more)
+    frame, drawn = asked.table.frame, []
+    for value in (2e6, 9.9e8, 1e12):
+        far = frame.copy()
+        far.loc[3, "x"] = value
+        table, moved = within_bounds(asked.plan, Table("far", far))
+        assert moved == 1
+        drawn.append(table.frame["x"].to_numpy())
+        np.testing.assert_array_equal(np.delete(drawn[-1], 3), np.delete(frame["x"].to_numpy(), 3))
+    np.testing.assert_array_equal(drawn[0], drawn[1])
+    np.testing.assert_array_equal(drawn[0], drawn[2])
+    assert drawn[0][3] == pytest.approx(1e6, rel=1e-5)
+    if model != "beta":  # of which a chain needs longer
+        outcome = release(replace(asked, table=Table("far", far), dry_run=True))
+        [bounds] = [c for c in outcome.checks if c.key == "bounds"]
+        assert "1 confidential values were brought to them" in bounds.finding
+        assert "1 confidential" not in bounds.public
+    far["x"] = 2e6
+    with pytest.raises(InputError, match="300 values beyond the declared bounds"):
+        release(replace(asked, table=Table("another unit", far)))
 
 
 def test_tuning_on_the_confidential_data_costs_the_strict_claim(store, state):

@@ -10,8 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.records.records import RecordsAnalysis
+from synth_core.analysis.settings import make_settings
 from synth_core.cli import main
 from synth_core.data.table import Table
 from synth_core.errors import InputError
@@ -20,7 +22,7 @@ from synth_core.release.making.drawing import Request
 from synth_core.release.making.releasing import RELEASED, REPEATED, release
 from synth_core.release.output.dataset import Variable
 from synth_core.release.plan.plan import parse_plan
-from synth_core.release.plan.planning import Decision, make_records_plan
+from synth_core.release.plan.planning import Decision, make_plan, make_records_plan
 from synth_core.release.plan.schema import differences
 from synth_core.release.report import report
 from synth_core.system.cache import Cache
@@ -55,6 +57,31 @@ def people(seed):
 def plan(tmp_path_factory):
     analysis = RecordsAnalysis(people(1), BLOCKS, COMMON, Cache(tmp_path_factory.mktemp("cache")))
     return make_records_plan(analysis, analysis.run("anchored"), DECISION)[0]
+
+
+def test_a_single_variable_may_be_missing_as_one_block(tmp_path, state):
+    """Every row stays, and which cells are empty is drawn; without the block the rows leave, and the gate says so."""
+    alone = Block("pay", "lognormal", {"unit": 10.0, "guess": (20.0, 0.5)}, missing=())
+    cache, common = Cache(tmp_path / "cache"), COMMON | {"epsilon": 8.0, "anchor": "pilot", "draws": 3000}
+    analysis = RecordsAnalysis(people(1), (alone,), common, cache)
+    one, _ = make_records_plan(analysis, analysis.run("anchored"), DECISION)
+    outcome = release(Request(one, None, people(2)))
+    assert outcome.state == RELEASED, outcome.checks
+    made = pd.read_csv(io.BytesIO(read(outcome, "releasable")["synthetic_1.csv"]))
+    before = people(2).frame
+    assert len(made) == len(before) == 300
+    assert 0.02 < made["pay"].isna().mean() < 0.4
+    [said] = [check for check in outcome.checks if check.key == "guarantee"]
+    assert said.status == "passed" and "Incomplete" not in said.public
+
+    settings = make_settings(outcome="pay", model="lognormal", **alone.options, **common)
+    single = Analysis(people(1), settings, cache)
+    plan, _ = make_plan(single, single.run("anchored"), DECISION)
+    outcome = release(Request(plan, None, people(2), dry_run=True))
+    [said] = [check for check in outcome.checks if check.key == "guarantee"]
+    gone = int(before["pay"].isna().sum())
+    assert said.status == "warning" and f"They are {gone}." in said.finding and "missing=" in said.advice
+    assert "no ε covers" in said.public and str(gone) not in said.public
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ SEED = (
     "seed of an exploration is not secret."
 )
 DISTANCE = (
-    "At a total variation TV of the chain's draw from the exact posterior, what holds is (ε, (1 + e^ε)·TV); R-hat "
-    "bounds no TV."
+    "At a total variation TV of the chain's draw from the exact posterior, what holds is (ε, (1 + e^ε)·TV). "
+    "Neither R-hat nor a search for other modes bounds TV."
 )
 
 OWN_TESTED = (

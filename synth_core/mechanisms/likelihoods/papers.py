@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from synth_core.mechanisms.censoring import Censoring
-from synth_core.mechanisms.guarantees import CHAIN, EMPTIED, SUPPORT, Guarantee, bounded_range_rho
+from synth_core.mechanisms.guarantees import EMPTIED, SUPPORT, Guarantee, bounded_range_rho
 from synth_core.mechanisms.likelihoods.base import Likelihood, NamedPoint
 
 _LIMITS = (
-    CHAIN
-    + EMPTIED
-    + "It covers one record's value withheld; one replaced costs at most 2ε. Settings chosen by "
+    EMPTIED + "It covers one record's value withheld; one replaced costs at most 2ε. Settings chosen by "
     "looking at results on confidential data are themselves data-dependent."
 )
 

@@ -6,7 +6,7 @@ import hashlib
 import math
 import shlex
 import shutil
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from synth_core.release.ledger.balances import Reservation
 from synth_core.release.ledger.ledger import Ledger
 from synth_core.release.ledger.limit_room import spent_words
 from synth_core.release.making.series_anchor import last_releases
+from synth_core.release.making.within_bounds import within_bounds
 from synth_core.release.output import bundle, gate
 from synth_core.release.output.dataset import synthetic_data
 from synth_core.release.output.source import Source, of_one, of_records
@@ -127,6 +128,7 @@ class ReleaseRun:
         """
         request, reserved, ledger = self.request, self.reserved, self.ledger
         frozen, progress = self.frozen, self.progress
+        self.table, brought = within_bounds(self.plan, request.table)
         seed = int.from_bytes(hashlib.sha256(b"chains" + reserved.secret.to_bytes(32)).digest()[:4]) >> 1
         # A cache of its own: a killed run continues here, and nothing of the secret stays elsewhere.
         cache = Cache(working_directory(request.id))
@@ -144,7 +146,11 @@ class ReleaseRun:
         self.checks = gate.examine(
             self.plan,
             self.plan.standing(request.table),
-            self.source.fitted,
+            replace(
+                self.source.fitted,
+                brought=brought,
+                left_out=request.table.rows - self.synthetic.orders.shape[1],
+            ),
             self.synthetic,
             finding,
             warnings,
@@ -156,7 +162,7 @@ class ReleaseRun:
         """Several sensitive variables."""
         fixed = {"seed": seed, "chains": self._chains, "risk_reference": _reference_name(frozen)}
         analysis = RecordsAnalysis(
-            self.request.table,
+            self.table,
             tuple(each.block for each in self.plan.blocks),
             common_of(self.plan.settings) | fixed,
             cache,
@@ -179,7 +185,7 @@ class ReleaseRun:
             fixed["anchor_records"] = anchor.records
         settings = Settings(**self.plan.settings.model_dump() | fixed)
         analysis = Analysis(
-            request.table,
+            self.table,
             settings,
             cache,
             progress,

@@ -98,12 +98,18 @@ class Fitted:
     beyond : float or None
         The share of records that are riskier than any of the table of the frozen map, of whole records in the block
         where it is largest; None without one.
+    brought : int
+        How many values lay beyond their declared bounds and were brought to them.
+    left_out : int
+        How many rows of the table lack a value that is not declared to be missing at times.
     """
 
     result: Result | RecordsResult
     confidential: dict[str, Array]
     design: Array
     beyond: float | None = None
+    brought: int = 0
+    left_out: int = 0
 
     @property
     def results(self) -> list[Result]:
@@ -152,11 +158,11 @@ def examine(
         _convergence(plan, fitted),
         _target(plan, fitted.result),
         _growth(plan, fitted.result),
-        _guarantee(standing, anchor),
+        _guarantee(standing, anchor, fitted.left_out),
         _columns(plan, synthetic),
         _copies(plan, fitted, synthetic),
         _order(plan, synthetic),
-        _bounds(synthetic),
+        _bounds(synthetic, fitted.brought),
         _map(fitted),
     ]
     may = overridable(plan)
@@ -241,7 +247,7 @@ def _growth(plan: Plan, result: Result | RecordsResult) -> GateCheck:
     )
 
 
-def _guarantee(standing: ReleaseTerms, anchor: str) -> GateCheck:
+def _guarantee(standing: ReleaseTerms, anchor: str, left_out: int) -> GateCheck:
     guarantee = standing.guarantee
     check = partial(GateCheck, "guarantee", "Guarantee")
     if guarantee.strength == 0:
@@ -251,15 +257,18 @@ def _guarantee(standing: ReleaseTerms, anchor: str) -> GateCheck:
         text = "the settings were chosen by looking at the confidential data; the strict claim is lost"
         advice = "Tune on a public, simulated or historical table."
         return check(WARN, f"{guarantee.label}: {text}", f"{guarantee.label}: {text}.", advice)
-    status = WARN if standing.tuned_on == "confidential" else PASS
-    text = (
-        "settings and risk map were fixed before this table was looked at"
-        if status == PASS
-        else standing.warning
-    )
-    advice = "" if status == PASS else "Tune on another table."
-    said = f"{guarantee.label}; {text}"
-    return check(status, f"{said.removesuffix('.')}. {anchor}" if anchor else said, said, advice)
+    seen = standing.tuned_on == "confidential"
+    text = standing.warning if seen else "settings and risk map were fixed before this table was looked at"
+    said = f"{guarantee.label}; {text.removesuffix('.')}."
+    more, advice = "", ["Tune on another table."] if seen else []
+    if left_out:
+        said += " Incomplete records were left out: who they are, and how many, no ε covers."
+        more = f" They are {left_out:,}."
+        advice.append(
+            "Plan a variable that may be missing as a block (--block NAME=MODEL:missing=), alone too."
+        )
+    finding = f"{said}{more} {anchor}".strip()
+    return check(WARN if advice else PASS, finding, said, " ".join(advice))
 
 
 def _columns(plan: Plan, synthetic: Synthetic) -> GateCheck:
@@ -319,7 +328,7 @@ def _order(plan: Plan, synthetic: Synthetic) -> GateCheck:
     return check(status, "shuffled", "The rows are in a random order.", advice)
 
 
-def _bounds(synthetic: Synthetic) -> GateCheck:
+def _bounds(synthetic: Synthetic, brought: int) -> GateCheck:
     check = partial(GateCheck, "bounds", "Declared bounds")
     declared = [variable for variable in synthetic.variables if variable.bounds is not None]
     if not declared:
@@ -334,7 +343,13 @@ def _bounds(synthetic: Synthetic) -> GateCheck:
     moved = f"; {synthetic.moved:,} synthetic values were moved to them" if synthetic.moved else ""
     text = "; ".join(found) or f"respected{moved}"
     advice = "Plan to move such values to the bounds (--clamp)." if found else ""
-    return check(FAIL if found else PASS, text, f"{text[0].upper()}{text[1:]}.", advice)
+    public = (
+        f"{text[0].upper()}{text[1:]}. Confidential values beyond them were brought to them before the fit."
+    )
+    finding = (
+        f"{text}; {brought:,} confidential values were brought to them before the fit" if brought else text
+    )
+    return check(FAIL if found else PASS, finding, public, advice)
 
 
 def _map(fitted: Fitted) -> GateCheck:
