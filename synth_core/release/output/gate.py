@@ -260,15 +260,15 @@ def _guarantee(standing: ReleaseTerms, anchor: str, left_out: int) -> GateCheck:
     seen = standing.tuned_on == "confidential"
     text = standing.warning if seen else "settings and risk map were fixed before this table was looked at"
     said = f"{guarantee.label}; {text.removesuffix('.')}."
-    more, advice = "", ["Tune on another table."] if seen else []
+    more, to_do = "", ["Tune on another table."] if seen else []
     if left_out:
         said += " Incomplete records were left out: who they are, and how many, no ε covers."
         more = f" They are {left_out:,}."
-        advice.append(
+        to_do.append(
             "Plan a variable that may be missing as a block (--block NAME=MODEL:missing=), alone too."
         )
     finding = f"{said}{more} {anchor}".strip()
-    return check(WARN if advice else PASS, finding, said, " ".join(advice))
+    return check(WARN if to_do else PASS, finding, said, " ".join(to_do))
 
 
 def _columns(plan: Plan, synthetic: Synthetic) -> GateCheck:
