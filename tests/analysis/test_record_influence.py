@@ -216,7 +216,7 @@ def test_the_sentence_names_both_figures_and_what_may_lie_beyond():
 def test_what_may_lie_beyond_follows_the_effective_size_and_not_the_number_of_draws(cache, rng):
     result = analysis_of(regression(rng, 120), cache).run("weighted")
     fewer = replace(result, diagnostics=replace(result.diagnostics, ess_bulk=120.0, ess_tail=100.0))
-    words = " ".join(explained(fewer.plain_numbers(), make_settings(outcome="x", model="lognormal"))[1])
+    words = " ".join(explained(fewer.plain_numbers, make_settings(outcome="x", model="lognormal"))[1])
     assert "Up to 3.00% of the posterior" in words and "worth 100 independent" in words
 
 
