@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from synth_core.analysis.anchored import AnchorBuilder, Anchored
 from synth_core.analysis.assessment import Privacy, privacy_of, utility_of
 from synth_core.analysis.drawing import synthetic_values
-from synth_core.analysis.engines import ENGINES, Inputs
+from synth_core.analysis.engines import ENGINES, Inputs, Synthesis
 from synth_core.analysis.fits import Fits, Progress, charges_nothing, tells_nothing
 from synth_core.analysis.mechanism_weights import solved
 from synth_core.analysis.preview import preview, remember
@@ -31,11 +31,11 @@ from synth_core.data.design import Selection
 from synth_core.data.table import Table
 from synth_core.engine.sampling import Diagnostics, Posterior
 from synth_core.errors import InputError
-from synth_core.mechanisms import histogram
 from synth_core.mechanisms.bounds import Bounds
 from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
 from synth_core.mechanisms.guarantees import WeightsFrom
 from synth_core.mechanisms.likelihoods import SELF_CONTAINED_ANCHORS, SERIES_ANCHORS
+from synth_core.mechanisms.noise import OPENDP, Noise
 from synth_core.models import Model
 from synth_core.system import limits
 from synth_core.system.cache import Cache
@@ -64,7 +64,7 @@ class Analysis:
         A secret of a release, of any size: the synthetic values are drawn with it instead of
         the settings' seed, which has 31 bits only.
     noise : callable
-        The histogram's; another one than opendp's is for studies of simulated tables.
+        Of counts; another one than opendp's is for studies of simulated tables.
     anchor : Table, optional
         The table that anchored censoring is anchored on, named in `settings.anchor`.
     prepared : Fits, optional
@@ -82,7 +82,7 @@ class Analysis:
     reference: Table | RiskMap | None = None
     show_preview: Callable[[Result], None] | None = None
     entropy: int | None = None
-    noise: histogram.Noise = histogram.noisy_bins
+    noise: Noise = OPENDP
     anchor: Table | None = None
     prepared: Fits | None = None
     held_anchor: Anchored | None = None
@@ -234,7 +234,8 @@ class Analysis:
         if other is not None:
             result = self._matched(mechanism, other)
         elif not mechanism.likelihood.samples:
-            result = self._measured(mechanism)
+            made = ENGINES[mechanism.likelihood.key].synthesize(self.inputs, mechanism.label)
+            result = self.measured(mechanism, made)
         else:
             result = self._sampled(mechanism)
         return replace(result, seconds=time.perf_counter() - started)
@@ -310,9 +311,9 @@ class Analysis:
             anchor=anchored.anchor.sentence if anchored else "",
         )
 
-    def _measured(self, mechanism: Mechanism) -> Result:
-        """A mechanism whose values are made of noisy measurements, without a posterior of a model."""
-        made, empty = ENGINES[mechanism.likelihood.key].synthesize(self.inputs, mechanism.label), np.empty(0)
+    def measured(self, mechanism: Mechanism, made: Synthesis) -> Result:
+        """The result of values that were made of noisy measurements, without a posterior of a model."""
+        empty = np.empty(0)
         replaced = mechanism.guarantee("closed").replaced(made.epsilon)
         return self._result(
             mechanism,

@@ -217,13 +217,18 @@ def _print(analysis: RecordsAnalysis, results: list[RecordsResult]) -> None:
             f"{COVERS}, per released data set, where the guarantee is strict; a changed value costs twice as much."
         )
         print("A block's ε is its share, not that variable's protection: later blocks are conditional on it.")
-    print("Δ is taken over all combinations of the blocks' draws.")
+    if any(result.lipschitz_bounds.size for result in results):
+        print("Δ is taken over all combinations of the blocks' draws.")
+
+
+def _three_decimals(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
 
 
 def _rows(result: RecordsResult) -> list[list[str]]:
     """The joint row, and one for each part."""
     mark = " !" if result.problems else ""
-    joint = [result.mechanism, f"{result.lipschitz_bound:.3f}", f"{result.epsilon:.3f}{mark}"]
+    joint = [result.mechanism, _three_decimals(result.lipschitz_bound), f"{result.epsilon:.3f}{mark}"]
     measures = result.measures
     joint += [
         result.guarantee.label,
@@ -266,8 +271,8 @@ def _part_row(part: PartResult) -> list[str]:
     result = part.result
     return [
         f"  {part.part.name}",
-        f"{part.bounds.lipschitz_bound:.3f}",
-        f"{result.epsilon:.3f}{' !' if result.problems else ''}",
+        _three_decimals(part.lipschitz_bound),
+        f"{_three_decimals(part.epsilon)}{' !' if result.problems else ''}",
         *[""] * 4,
         f"{part.distance:.4f}",
         f"{result.n_zero_weight:,}",
@@ -303,8 +308,8 @@ def _result_json(result: RecordsResult) -> dict[str, Any]:
                 "model": part.part.settings.model,
                 "share": part.part.share,
                 "conditional_on": [each.name for each in part.part.settings.earlier],
-                "lipschitz_bound": number(part.bounds.lipschitz_bound),
-                "epsilon": number(part.result.epsilon),
+                "lipschitz_bound": number(part.lipschitz_bound),
+                "epsilon": number(part.epsilon),
                 "distance": part.distance,
                 "n_records": len(part.result.weights),
                 "n_zero_weight": part.result.n_zero_weight,

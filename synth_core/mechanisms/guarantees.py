@@ -48,6 +48,8 @@ class Guarantee:
         What ε bounds where no bound on an intruder's belief follows: the rest of the sentence "ε bounds".
     no_odds : str
         Why none follows; empty where it does.
+    pure : bool
+        Whether ε itself is promised and bounds odds; else it names the ρ (zCDP) that `rho` gives of it.
     """
 
     key: str
@@ -62,6 +64,7 @@ class Guarantee:
     given: tuple[str, str] | None = None
     learned: str = ""
     no_odds: str = ""
+    pure: bool = True
 
     @property
     def strict(self) -> bool:

@@ -1,18 +1,16 @@
-"""The perturbed histogram (Censor, section 2.3), and its noise from opendp."""
+"""The perturbed histogram (Censor, section 2.3)."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from synth_core.errors import InputError
-from synth_core.mechanisms.noise import laplace
+from synth_core.mechanisms.noise import OPENDP, Noise
 
 Array = NDArray[np.float64]
-Noise = Callable[[NDArray[np.int64], float], NDArray[np.int64]]  # counts, epsilon -> noisy counts
 
 MAX_BINS = 100_000
 
@@ -38,40 +36,12 @@ def bin_count(rule: str, n: int) -> int:
     return m
 
 
-def noisy_bins(counts: NDArray[np.int64], epsilon: float) -> NDArray[np.int64]:
-    """Counts plus integer Laplace noise of scale 2/epsilon, from opendp.
+def noisy_bins(counts: NDArray[np.int64], epsilon: float, noise: Noise = OPENDP) -> NDArray[np.int64]:
+    """Counts plus integer Laplace noise of scale 2/epsilon.
 
-    Replacing a record moves two counts by one each: an L1 sensitivity of 2. opendp draws the
-    discrete Laplace distribution from the system's entropy by exact arithmetic, because noise
-    made of floating-point numbers can be attacked (Mironov 2012); hence there is no seed.
-
-    Raises
-    ------
-    RuntimeError
-        If opendp's own accounting does not confirm epsilon.
+    Replacing a record moves two counts by one each: an L1 sensitivity of 2.
     """
-    import opendp.prelude as dp
-
-    dp.enable_features("contrib")
-    measurement = dp.m.make_laplace(
-        dp.vector_domain(dp.atom_domain(T=int)), dp.l1_distance(T=int), scale=2.0 / epsilon
-    )
-    if measurement.map(2) > epsilon * (1 + 1e-9):
-        raise RuntimeError(f"opendp accounts for {measurement.map(2)}, not {epsilon}")
-    return np.array(measurement([int(c) for c in counts]), dtype=np.int64)
-
-
-def seeded_counts(seed: tuple[int, ...]) -> Noise:
-    """Noise of the same law from NumPy's generator: for simulated tables only, whose study must be repeatable.
-
-    Never for a release: a noise with a known seed protects nothing.
-    """
-    rng = np.random.default_rng(seed)
-
-    def noise(counts: NDArray[np.int64], epsilon: float) -> NDArray[np.int64]:
-        return counts + laplace(counts.shape, epsilon / 2, rng)
-
-    return noise
+    return noise.laplace(counts, 2.0 / epsilon)
 
 
 def check_bounds(outcome: Array, bounds: tuple[float, float] | None) -> tuple[float, float]:
@@ -98,7 +68,7 @@ def synthesize(
     rule: str,
     datasets: int,
     rng: np.random.Generator,
-    noise: Noise = noisy_bins,
+    noise: Noise = OPENDP,
 ) -> Array:
     """Synthetic values from noisy bins: negative counts to 0, multinomial, uniform in the bin.
 
@@ -114,7 +84,7 @@ def synthesize(
     counts = np.histogram(outcome, edges)[0]
     sets = []
     for _ in range(datasets):
-        noisy = np.maximum(noise(counts, epsilon), 0)
+        noisy = np.maximum(noisy_bins(counts, epsilon, noise), 0)
         total = noisy.sum()
         shares = noisy / total if total else np.full(len(noisy), 1 / len(noisy))
         bins = np.repeat(np.arange(len(noisy)), rng.multinomial(n, shares))

@@ -30,8 +30,8 @@ from synth_core.experiments.audit.neighbours import (
     worst_records,
 )
 from synth_core.experiments.audit.verdict import BEYOND, CONSISTENT, EXCEEDED, NOT_JUDGED, VIOLATED
-from synth_core.mechanisms import histogram
 from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.mechanisms.noise import OpendpNoise, SeededNoise
 from synth_core.models.beta import Beta
 from synth_core.system.cache import Cache, MemoryCache
 
@@ -59,7 +59,7 @@ def small(noise=None, **changes):
               "epsilon": 1.0, "scale": 0.3} | QUICK | changes  # fmt: skip
     table, reference = outlier_table(1, 100, 1e-5), outlier_table(2, 500)
     return Analysis(table, make_settings(**values), MemoryCache(), reference=reference,
-                      noise=noise or histogram.seeded_counts((1, 2)))  # fmt: skip
+                      noise=noise or SeededNoise(1, 2))  # fmt: skip
 
 
 def audited(analysis, mechanism, runs=2_000):
@@ -97,9 +97,12 @@ def test_censoring_that_is_left_out_is_caught(monkeypatch):
 
 def test_noise_of_half_the_scale_is_caught():
     """It shows when a record is replaced, which the noise is made for; a removed one moves one count only."""
-    lines = audited(
-        small(noise=lambda counts, epsilon: histogram.noisy_bins(counts, 2 * epsilon)), "histogram"
-    )
+
+    class HalfNoise(OpendpNoise):
+        def laplace(self, counts, scale):
+            return super().laplace(counts, scale / 2)
+
+    lines = audited(small(noise=HalfNoise()), "histogram")
     assert lines[REPLACED].verdict == VIOLATED and 1.3 < lines[REPLACED].epsilon_lower <= 2.0
     assert lines[REMOVED].verdict == CONSISTENT
 

@@ -3,7 +3,8 @@ import pytest
 from scipy import stats
 
 from synth_core.errors import InputError
-from synth_core.mechanisms.histogram import bin_count, noisy_bins, seeded_counts, synthesize
+from synth_core.mechanisms.histogram import bin_count, noisy_bins, synthesize
+from synth_core.mechanisms.noise import OpendpNoise, SeededNoise
 
 
 def test_bin_rules():
@@ -84,7 +85,7 @@ def test_noise_of_every_bin_is_right_and_bins_are_independent(epsilon):
 
 @pytest.mark.parametrize("epsilon", [0.1, 8.0])
 def test_the_seeded_noise_of_studies_has_the_same_law(epsilon):
-    noise = seeded_counts((7, 51))(np.zeros(DRAWS, dtype=np.int64), epsilon)
+    noise = noisy_bins(np.zeros(DRAWS, dtype=np.int64), epsilon, SeededNoise(7, 51))
     assert goodness_of_fit(noise, epsilon) > LEVEL
     two = noisy_bins(np.zeros(DRAWS, dtype=np.int64), epsilon)
     assert stats.ks_2samp(noise, two).pvalue > LEVEL
@@ -101,11 +102,13 @@ def test_every_data_set_gets_noise_of_its_own(rng):
     """With the multinomial draw taken out (its counts follow the noise), two sets share nothing but the data."""
     seen = []
 
-    def spy(counts, epsilon):
-        seen.append(noisy_bins(counts, epsilon) - counts)
-        return counts + seen[-1]
+    class Spy(OpendpNoise):
+        def laplace(self, counts, scale):
+            noisy = super().laplace(counts, scale)
+            seen.append(noisy - counts)
+            return noisy
 
-    synthesize(rng.random(2000), (0.0, 1.0), 0.5, "1000", 3, rng, spy)
+    synthesize(rng.random(2000), (0.0, 1.0), 0.5, "1000", 3, rng, Spy())
     assert len(seen) == 3
     for i, j in ((0, 1), (0, 2), (1, 2)):
         assert not np.array_equal(seen[i], seen[j])

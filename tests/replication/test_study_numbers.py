@@ -5,7 +5,8 @@ import pytest
 
 from synth_core.experiments.studies import verdicts
 from synth_core.experiments.studies.probability import contraction, exceedance, safety
-from synth_core.mechanisms.histogram import seeded_counts
+from synth_core.mechanisms.histogram import noisy_bins
+from synth_core.mechanisms.noise import SeededNoise
 from synth_core.replication import censor
 from synth_core.replication.named_studies import NAMED_STUDIES, OURS
 from synth_core.replication.papers import PAPERS
@@ -68,12 +69,12 @@ def test_published_values_within_the_spread():
 def test_simulated_noise_is_the_discrete_laplace():
     """The law that opendp draws from: P(k) proportional to exp(-|k| epsilon / 2)."""
     epsilon, n = 1.3, 200_000
-    noise = seeded_counts((1, 2))(np.zeros(n, dtype=np.int64), epsilon)
+    noise = noisy_bins(np.zeros(n, dtype=np.int64), epsilon, SeededNoise(1, 2))
     k = np.arange(-6, 7)
     expected = np.exp(-np.abs(k) * epsilon / 2) * np.tanh(epsilon / 4)
     observed = np.array([(noise == each).mean() for each in k])
     assert np.abs(observed - expected).max() < 4.5 * np.sqrt(0.25 / n)
-    again = seeded_counts((1, 2))(np.zeros(n, dtype=np.int64), epsilon)
+    again = noisy_bins(np.zeros(n, dtype=np.int64), epsilon, SeededNoise(1, 2))
     np.testing.assert_array_equal(noise, again)
 
 

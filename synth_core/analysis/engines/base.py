@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from synth_core.analysis.fits import Fits
-from synth_core.mechanisms.histogram import Noise
+from synth_core.mechanisms.noise import Noise
 
 Array = NDArray[np.float64]
 

@@ -21,6 +21,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.engines import ENGINES, Inputs
 from synth_core.analysis.fits import Fits, Progress, charges_nothing, tells_nothing
 from synth_core.analysis.records.blocks import (
     Block,
@@ -48,6 +49,7 @@ from synth_core.errors import FitError, InputError
 from synth_core.mechanisms.bounds import Bounds, joint_lipschitz_bounds
 from synth_core.mechanisms.catalogue import Mechanism, find_mechanism, require_several
 from synth_core.mechanisms.likelihoods import SERIES_ANCHORS
+from synth_core.mechanisms.noise import OPENDP, Noise
 from synth_core.system import limits
 from synth_core.system.cache import Cache
 
@@ -77,6 +79,8 @@ class RecordsAnalysis:
         As that of `Analysis`, with the same columns.
     entropy : int, optional
         What all random numbers beside the chains' are made of, secret in a release; else the seed.
+    noise : Noise
+        As that of `Analysis`.
     on_draw : callable
         As that of `Analysis`.
     """
@@ -89,6 +93,7 @@ class RecordsAnalysis:
     reference: Table | tuple[RiskMap, ...] | None = None
     anchor: Table | None = None
     entropy: int | None = None
+    noise: Noise = OPENDP
     on_draw: Callable[[], None] = charges_nothing
 
     def __post_init__(self) -> None:
@@ -255,10 +260,25 @@ class RecordsAnalysis:
         for part, each in zip(self.parts, self.analyses(False), strict=True):
             with _naming(part):  # before the first fit: what a later block refuses is not said minutes after
                 _ = each.model
-        analyses, results, bounds = self._fitted(mechanism)
-        drawn = list(self._drawn(analyses, results, ((63, dataset) for dataset in range(self.datasets))))
+        if mechanism.likelihood.samples:
+            analyses, results, of_parts = self._fitted(mechanism)
+            drawn = list(self._drawn(analyses, results, ((63, dataset) for dataset in range(self.datasets))))
+            bounds: list[Bounds | None] = list(of_parts)
+            joint = joint_lipschitz_bounds(of_parts)
+            promised = _sum_promised(results)
+        else:
+            analyses = self.analyses(False)
+            made = ENGINES[mechanism.likelihood.key].synthesize(self._inputs(analyses), mechanism.label)
+            results = [
+                each.measured(mechanism, replace(made, synthetic=(_as_many(values, each.model.records.n),)))
+                for each, values in zip(analyses, made.synthetic, strict=True)
+            ]
+            drawn = [
+                {part.name: values[j] for part, values in zip(self.parts, made.synthetic, strict=True)}
+                for j in range(self.datasets)
+            ]
+            bounds, joint, promised = [None] * len(results), np.empty(0), made.epsilon
         frames = tuple(self._frame(each) for each in drawn)
-        promised = [r.epsilon_promised for r in results]
         self.progress("comparing whole records", 0.0)
         judged = [self.judge(each) for each in frames]
         return RecordsResult(
@@ -273,8 +293,8 @@ class RecordsAnalysis:
                 )
                 for part, analysis, result, each in zip(self.parts, analyses, results, bounds, strict=True)
             ),
-            joint_lipschitz_bounds(bounds),
-            None if None in promised else float(sum(p for p in promised if p is not None)),
+            joint,
+            promised,
             tuple(drawn),
             frames,
             average([each.measures for each in judged]),
@@ -282,6 +302,9 @@ class RecordsAnalysis:
             average_numbers([each.numbers for each in judged]),
             judged[0].disclosure,
         )
+
+    def _inputs(self, analyses: list[Analysis]) -> Inputs:
+        return Inputs(tuple(each.fits for each in analyses), self._rng, self.noise)
 
     def _fitted(self, mechanism: Mechanism) -> tuple[list[Analysis], list[Result], list[Bounds]]:
         """Every part under a mechanism, and its bounds of all records. While one is judged another is sampled."""
@@ -394,6 +417,19 @@ def _naming(part: Part) -> Iterator[None]:
 def _part_entropy(entropy: int, place: int) -> int:
     """The entropy of one part: its random numbers must not be those of another."""
     return int.from_bytes(hashlib.sha256(f"part {place}".encode() + entropy.to_bytes(32)).digest())
+
+
+def _sum_promised(results: list[Result]) -> float | None:
+    """What parts promise together; None where one measures its epsilon."""
+    promised = [each.epsilon_promised for each in results]
+    return None if None in promised else float(sum(each for each in promised if each is not None))
+
+
+def _as_many(values: Array, n: int) -> Array:
+    """The values that are there in each data set, repeated or cut to n: what a part alone is compared by."""
+    return np.stack(
+        [np.resize(each[~np.isnan(each)] if not np.isnan(each).all() else 0.0, n) for each in values]
+    )
 
 
 def of_all(bounds: Bounds, complete: NDArray[np.bool_]) -> Bounds:

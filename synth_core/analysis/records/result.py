@@ -31,7 +31,7 @@ class PartResult:
     result : Result
         The `synthetic` of a later part is drawn at the confidential earlier values: it must never leave.
     bounds : Bounds
-        Of all records; 0 where a value is missing.
+        Of all records; 0 where a value is missing. None where nothing is sampled.
     density_scale : str
         On which scale its density is taken, in words.
     distance : float
@@ -41,9 +41,19 @@ class PartResult:
 
     part: Part
     result: Result
-    bounds: Bounds
+    bounds: Bounds | None
     density_scale: str
     distance: float
+
+    @property
+    def epsilon(self) -> float | None:
+        """The epsilon that is the part's; None where all parts are measured together."""
+        return None if self.bounds is None else self.result.epsilon
+
+    @property
+    def lipschitz_bound(self) -> float | None:
+        """Delta of the part; None where nothing is sampled."""
+        return None if self.bounds is None else self.bounds.lipschitz_bound
 
 
 @dataclass(frozen=True)
@@ -73,10 +83,10 @@ class RecordsResult:
     ----------
     mechanism : str
     parts : tuple of PartResult
-    lipschitz_bounds : array of shape (n_records,)
+    lipschitz_bounds : array of shape (n_records,), or empty where nothing is sampled
         Delta_i over all combinations of the blocks' draws, in nats.
     epsilon_promised : float or None
-        Of a strict mechanism: the sum of what the blocks promise.
+        Of a strict mechanism: what it promises for all blocks together.
     drawn : tuple of dict
         Of each data set the values of every part, of shape (n_records,) in the order of the records: numbers, or codes
         of categories; missing as NaN.
@@ -112,14 +122,17 @@ class RecordsResult:
         return min((part.result.guarantee for part in self.parts), key=lambda each: each.strength)
 
     @property
-    def lipschitz_bound(self) -> float:
-        """Delta, the largest of the by-record bounds."""
-        return float(self.lipschitz_bounds.max())
+    def lipschitz_bound(self) -> float | None:
+        """Delta, the largest of the by-record bounds; None where nothing is sampled."""
+        return float(self.lipschitz_bounds.max()) if self.lipschitz_bounds.size else None
 
     @property
     def epsilon(self) -> float:
         """The epsilon of one released data set: promised where the guarantee is strict, else 2 * Delta."""
-        return 2.0 * self.lipschitz_bound if self.epsilon_promised is None else self.epsilon_promised
+        if self.epsilon_promised is not None:
+            return self.epsilon_promised
+        assert self.lipschitz_bound is not None
+        return 2.0 * self.lipschitz_bound
 
     @property
     def epsilon_replace(self) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from synth_core.mechanisms.composition import DELTA, epsilon_at
 from synth_core.mechanisms.guarantees import Guarantee, belief_after
 
 PRIOR = 0.01  # the suspicion that the sentence starts from
@@ -37,6 +38,23 @@ def at_most(belief: float) -> str:
     return f"at most {tenths:g} %" if percent < 10 else f"at most {math.ceil(round(percent, 6))} %"
 
 
+def rho_words(guarantee: Guarantee, epsilon: float) -> str:
+    """What an ε is that names a ρ, for one record's values withheld.
+
+    Examples
+    --------
+    >>> from synth_core.mechanisms.catalogue import guarantees
+    >>> rho_words(guarantees()["measured"], 1.0)
+    'ε = 1 names ρ = 0.125 (zCDP). That is ε = 2.51 but for a probability of δ = 1e-06.'
+    """
+    assert guarantee.rho is not None
+    rho = guarantee.rho(epsilon)
+    return (
+        f"ε = {epsilon_number(epsilon)} names ρ = {rho:.3g} (zCDP). That is ε = {epsilon_at(rho):.3g} but for a "
+        f"probability of δ = {DELTA:g}."
+    )
+
+
 def suspicion(
     guarantee: Guarantee,
     epsilon: float,
@@ -68,6 +86,8 @@ def suspicion(
     "At ε = 0.5 an intruder's suspicion of 1 % rises to at most 2.7 %."
     """
     at = f"ε = {epsilon_number(epsilon)}"
+    if not guarantee.pure:
+        return rho_words(guarantee, epsilon)
     if guarantee.learned:
         return f"In this table, and not promised for another, {at} bounds {guarantee.learned}."
     replaced = 2 * epsilon if epsilon_replace is None else epsilon_replace

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+from synth_core.analysis.wording.belief_sentences import rho_words
 from synth_core.mechanisms.catalogue import Mechanism
 from synth_core.mechanisms.guarantees import DECLARED_SPAN, REPLACED, WITHHELD, Guarantee, belief_after
 
@@ -152,6 +153,8 @@ def explain(  # noqa: PLR0913 # each is another part of what is said
     elif datasets > 1:
         neighbour += f". {datasets} data sets cost what one costs: all are made of the same measurement"
     lines += [neighbour + ".", *filter(None, more)]
+    if not guarantee.pure:
+        return [*lines, rho_words(guarantee, epsilon)]
     if guarantee.no_odds:
         return [*lines, guarantee.no_odds, SEED]
     # Odds between two values of a record: the neighbour relation is replacement.

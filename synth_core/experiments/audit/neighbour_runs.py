@@ -22,6 +22,8 @@ from synth_core.experiments.audit.neighbours import REMOVED, Neighbour
 from synth_core.mechanisms import histogram
 from synth_core.mechanisms.catalogue import Mechanism
 from synth_core.mechanisms.censoring import weighted_terms
+from synth_core.mechanisms.histogram import noisy_bins
+from synth_core.mechanisms.noise import Counts, OpendpNoise
 from synth_core.models import Model
 
 Array = NDArray[np.float64]
@@ -312,6 +314,16 @@ def synthetic_statistics(
     return statistics
 
 
+class _Given(OpendpNoise):
+    """Noisy counts that were drawn before."""
+
+    def __init__(self, rows: Iterator[Array]):
+        self.rows = rows
+
+    def laplace(self, counts: Counts, scale: float) -> Counts:
+        return next(self.rows).astype(np.int64)
+
+
 def _histograms(
     analysis: Analysis,
     values: Array,
@@ -333,10 +345,8 @@ def _histograms(
     for start in range(0, len(drawn), step):
         part = drawn[start : start + step]
         # The noise of every bin is drawn by itself: of many runs at once it is the same law.
-        part[:] = analysis.noise(np.tile(counts, len(part)), s.epsilon).reshape(part.shape)
-        batch = histogram.synthesize(
-            values, s.bounds, s.epsilon, rule, len(part), rng, lambda exact, epsilon: next(rows)
-        )
+        part[:] = noisy_bins(np.tile(counts, len(part)), s.epsilon, analysis.noise).reshape(part.shape)
+        batch = histogram.synthesize(values, s.bounds, s.epsilon, rule, len(part), rng, _Given(rows))
         analysis.progress(text, start / len(drawn))
         yield batch
 

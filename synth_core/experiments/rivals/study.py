@@ -249,7 +249,9 @@ class _Runner:
         if paid not in (None, COUNTS):
             anchor = self._released(paid, budget.part(ANCHOR_SHARE), asked.seed)
             budget = budget.part(1 - ANCHOR_SHARE)
-        analysis = self._analysis(budget.of_blocks(shares), asked.seed, anchor, paid == COUNTS)
+        # Tables are counted of all blocks at once; draws are of each, and their rho add up.
+        epsilon = budget.of_blocks(shares) if point.likelihood.samples else budget.epsilon
+        analysis = self._analysis(epsilon, asked.seed, anchor, paid == COUNTS)
         result = analysis.run(point.key)
         return RivalSynthetic(result.synthetic[0]), result.epsilon, list(result.problems)
 

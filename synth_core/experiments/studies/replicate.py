@@ -26,7 +26,7 @@ from synth_core.analysis.settings import make_settings
 from synth_core.data.table import Table
 from synth_core.errors import FitError
 from synth_core.experiments.studies.extra_measures import Extra, Numbers
-from synth_core.mechanisms import histogram
+from synth_core.mechanisms.noise import SeededNoise
 from synth_core.system.cache import Cache, MemoryCache
 from synth_core.system.code_version import code_version
 
@@ -114,7 +114,7 @@ def run_task(task: ReplicateTask, check: Callable[[], None] = lambda: None) -> d
             found.append(numbers(whole.run(mechanism)))
             continue
         # The seed of the noise: the table's and the point's own.
-        noise = histogram.seeded_counts((settings.seed, 51, round(1000 * settings.epsilon)))
+        noise = SeededNoise(settings.seed, 51, round(1000 * settings.epsilon))
         fits = fits or Fits(table, settings, cache, tell, contract_verified=True)
         analysis = Analysis(table, settings, cache, tell, reference, noise=noise, prepared=fits)
         fits = analysis.fits

@@ -9,6 +9,7 @@ from synth_core.mechanisms.likelihoods.anchored import (
 )
 from synth_core.mechanisms.likelihoods.base import Fit, Likelihood, NamedPoint
 from synth_core.mechanisms.likelihoods.histogram import HISTOGRAM
+from synth_core.mechanisms.likelihoods.measured import MEASURED, MEASURED_LAPLACE
 from synth_core.mechanisms.likelihoods.papers import CENSORED, PLAIN
 
 LIKELIHOODS: dict[str, Likelihood] = {
@@ -16,6 +17,8 @@ LIKELIHOODS: dict[str, Likelihood] = {
     "censored": CENSORED,
     "anchored": ANCHORED,
     "histogram": HISTOGRAM,
+    "measured": MEASURED,
+    "laplace": MEASURED_LAPLACE,
 }
 
 __all__ = [

@@ -83,6 +83,13 @@ def _release(request: Request, frozen: Any, ledger: Ledger, progress: Progress) 
         return _repeat(request, frozen, ledger, known, progress)
     limit = _agreed_limit(request, ledger)
     guarantee = plan.standing(request.table).guarantee
+    counted = limit.count if limit is not None else ledger.balance(series).count
+    if not guarantee.pure and (counted is None or counted.delta is None):
+        raise InputError(
+            f"{plan.point.label} promises ρ (zCDP) and no pure ε, and the limit of the series {series} counts the sum "
+            "of ε. Release it under a series whose limit counts by zCDP (--count zcdp with its first limit), or take "
+            "Laplace noise (measured_laplace)."
+        )
     details = {
         "data": request.table.fingerprint_of(plan.outcomes),
         "records": request.table.fingerprint_of_records(plan.outcomes),

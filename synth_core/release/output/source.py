@@ -98,7 +98,7 @@ def of_records(plan: Plan, analysis: RecordsAnalysis, result: RecordsResult) -> 
         "ecdf_avg": measures.association,
         "overlap": None,
     }
-    rows = np.flatnonzero(analysis.records.complete) + 1
+    rows, delta = np.flatnonzero(analysis.records.complete) + 1, result.lipschitz_bound
     shares = [beyond_map(plan, each) for each in analysis.analyses(plan.point.likelihood.anchors)]
     beyond = [each for each in shares if each is not None]
     return Source(
@@ -112,13 +112,13 @@ def of_records(plan: Plan, analysis: RecordsAnalysis, result: RecordsResult) -> 
         scales_in_words([(part.part.name, part.density_scale) for part in result.parts]),
         _anchor_words(result.parts[0].part.settings) if result.parts[0].result.anchor else "",
         numbers,
-        pd.DataFrame({"row": rows, "lipschitz_bound": result.lipschitz_bounds}),
+        pd.DataFrame({"row": rows} | ({} if delta is None else {"lipschitz_bound": result.lipschitz_bounds})),
         f"{privacy_of_records(result.plain_numbers)} {measures_in_words(measures)}",
         [
             {
                 "name": part.part.name,
-                "epsilon": part.result.epsilon,
-                "lipschitz_bound": part.bounds.lipschitz_bound,
+                "epsilon": part.epsilon,
+                "lipschitz_bound": part.lipschitz_bound,
                 "n_censored": part.result.n_censored,
                 "distance": part.distance,
             }

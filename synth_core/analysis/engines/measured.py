@@ -1,0 +1,147 @@
+"""The engine of measured synthesis: noisy tables, a model of them, and records drawn from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from synth_core.analysis.engines.base import Array, Inputs, Synthesis
+from synth_core.analysis.fits import Fits, Progress, tells_nothing
+from synth_core.analysis.measured.cells import PublicSide, cells_of
+from synth_core.analysis.measured.log_linear import Columns, NoisyTable
+from synth_core.analysis.measured.measuring import Budget, FineCounts, Measurements, measure, spent_words
+from synth_core.analysis.measured.model import MeasuredModel, synthetic_values
+from synth_core.analysis.records.blocks import missing_name
+from synth_core.mechanisms.guarantees import bounded_range_rho
+from synth_core.mechanisms.noise import Noise, SeededNoise
+from synth_core.system.cache import content_key
+
+SEVERAL = 4  # measurements that bands of one variable are drawn from: each is fitted anew
+
+
+@dataclass(frozen=True)
+class MeasuredEngine:
+    """Measures noisy tables, and draws data sets from a model of them.
+
+    Attributes
+    ----------
+    gaussian : bool
+        Gaussian noise, whose budget is the rho of epsilon; else Laplace noise, whose budget is epsilon.
+    """
+
+    gaussian: bool
+
+    def budget(self, epsilon: float) -> Budget:
+        """What an epsilon allows to be spent."""
+        return Budget(self.gaussian, bounded_range_rho(epsilon) if self.gaussian else epsilon)
+
+    def synthesize(self, inputs: Inputs, label: str) -> Synthesis:
+        first = inputs.parts[0]
+        epsilon, datasets = _epsilon(inputs.parts), first.settings.datasets
+        public, measured = self.measured(inputs, label, epsilon)
+        model = MeasuredModel(public, measured.tables, lambda *s: inputs.rng(41, *s), first.progress)
+        sets = []
+        for j in range(datasets):
+            sets.append(synthetic_values(model, measured, j, perturbed=datasets > 1))
+            first.progress("drawing synthetic records", (j + 1) / datasets)
+        values = {
+            variable.name: np.stack([each[k] for each in sets]) for k, variable in enumerate(public.variables)
+        }
+        return Synthesis(
+            tuple(_of_part(fits, values) for fits in inputs.parts),
+            epsilon,
+            sentence=spent_words(measured, self.budget(epsilon), [each.name for each in public.variables]),
+        )
+
+    def measured(
+        self, inputs: Inputs, label: str, epsilon: float, noise: Noise | None = None
+    ) -> tuple[PublicSide, Measurements]:
+        """The measurements, kept by what was counted: the same release asked for again gets the same noise."""
+        fits, noise = inputs.parts[0], noise or inputs.noise
+        public, codes, values = cells_of(inputs.parts, label)
+        budget = self.budget(epsilon)
+        key = content_key(
+            kind="measured",
+            table=fits.table.fingerprint,
+            variables=[asdict(each) for each in public.variables],
+            public=list(public.names),
+            gaussian=self.gaussian,
+            epsilon=epsilon,
+            seed=fits.settings.seed,
+            noise=noise.name,
+        )
+
+        def compute() -> dict[str, Any]:
+            fits.progress("counting and adding noise", 0.0)
+            return _packed(measure(public, codes, values, budget, noise, _Expected(public, fits.progress)))
+
+        return public, _unpacked(fits.cache.get_or_compute(key, compute)[0])
+
+    def more(self, inputs: Inputs, epsilon: float, count: int, rng: np.random.Generator) -> Array:
+        fits, sets = inputs.parts[0], []
+        public, codes, values = cells_of(inputs.parts, "")
+        for place in range(min(count, SEVERAL)):
+            noise = SeededNoise(int(rng.integers(2**62)))
+            measured = measure(public, codes, values, self.budget(epsilon), noise, _Expected(public))
+            model = MeasuredModel(public, measured.tables, _streams(8))
+            for j in range(place, count, SEVERAL):
+                sets.append(synthetic_values(model, measured, j, perturbed=fits.settings.datasets > 1)[0])
+                fits.progress("drawing synthetic records", len(sets) / count)
+        return np.stack(sets)
+
+
+@dataclass(frozen=True)
+class _Expected:
+    """What a model of noisy tables expects of others: random numbers in it need not be secret."""
+
+    public: PublicSide
+    progress: Progress = tells_nothing
+
+    def __call__(self, tables: Sequence[NoisyTable], sets: Sequence[Columns]) -> list[Array]:
+        return MeasuredModel(self.public, tables, _streams(7), self.progress).expected(sets)
+
+
+def _streams(first: int) -> Callable[..., np.random.Generator]:
+    return lambda *stream: np.random.default_rng([first, *stream])
+
+
+def _epsilon(parts: tuple[Fits, ...]) -> float:
+    """Of a record: the parts have shares of it."""
+    return float(sum(fits.settings.epsilon for fits in parts))
+
+
+def _of_part(fits: Fits, values: dict[str, Array]) -> Array:
+    """The values of a part: of a variable, or whether it is missing."""
+    name = fits.settings.outcome
+    if name in values:
+        return values[name]
+    absent = next(np.isnan(each) for other, each in values.items() if missing_name(other) == name)
+    return absent.astype(float)
+
+
+def _packed(measured: Measurements) -> dict[str, Any]:
+    """Measurements as arrays and plain values."""
+    tables = {f"table{k}": each.counts for k, each in enumerate(measured.tables)}
+    fine = {f"fine{k}": each.counts for k, each in enumerate(measured.fine)}
+    about = {
+        "columns": [list(each.columns) for each in measured.tables],
+        "deviations": [each.deviation for each in measured.tables],
+        "variables": [each.variable for each in measured.fine],
+        "fine_deviations": [each.deviation for each in measured.fine],
+        "spent": measured.spent,
+    }
+    return tables | fine | {"about": about}
+
+
+def _unpacked(entry: dict[str, Any]) -> Measurements:
+    about = entry["about"]
+    tables = zip(about["columns"], about["deviations"], strict=True)
+    fine = zip(about["variables"], about["fine_deviations"], strict=True)
+    return Measurements(
+        tuple(NoisyTable(tuple(c), entry[f"table{k}"], d) for k, (c, d) in enumerate(tables)),
+        tuple(FineCounts(v, entry[f"fine{k}"], d) for k, (v, d) in enumerate(fine)),
+        about["spent"],
+    )

@@ -1,0 +1,202 @@
+"""Cells of measured synthesis: sensitive columns are cut by what was declared, public ones by the table."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from synth_core.analysis.fits import Fits
+from synth_core.analysis.records.blocks import PRESENCE, missing_name
+from synth_core.errors import InputError
+from synth_core.models import family
+from synth_core.models.bracketed import codes_of
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.int64]
+BOUNDED_CELLS = 20  # of a number of which bounds are declared and no edges
+FEW_VALUES = 20  # of a public number, each a cell of its own; one of more values is cut at its own quantiles
+PUBLIC_CELLS = 10
+MAYBE_ORDERED = 4  # categories from which on their declared order may be one
+
+
+@dataclass(frozen=True)
+class Variable:
+    """How a sensitive variable is cut. Codes are those of its categories or brackets, and of missing values last.
+
+    Attributes
+    ----------
+    name : str
+    n_values : int
+        Categories, or brackets.
+    edges : tuple of float
+        Of the brackets of a number, ascending; one that stands twice is a bracket of its own. A value beyond them
+        counts in the bracket at that end: a rule that reads a value alone. Empty for categories.
+    ordered : bool or None
+        Whether its cells are in an order; None where they are as declared, which may be one.
+    missing : bool
+        Whether missing values have a cell.
+    """
+
+    name: str
+    n_values: int
+    edges: tuple[float, ...] = ()
+    ordered: bool | None = False
+    missing: bool = False
+
+    @property
+    def n(self) -> int:
+        """Number of cells."""
+        return self.n_values + self.missing
+
+    def codes(self, values: Array) -> Codes:
+        """Cells of numbers or codes of categories, missing as NaN; of shape (n_records,)."""
+        absent = np.isnan(values)
+        if self.edges:
+            inside = np.clip(np.where(absent, self.edges[0], values), self.edges[0], self.edges[-1])
+            codes = codes_of(np.array(self.edges), inside)
+        else:
+            codes = np.where(absent, 0, values).astype(np.int64)
+        return np.where(absent, self.n_values, codes).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class PublicSide:
+    """What of a table may be read freely: the public columns of all records, and how the sensitive ones are cut.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Of the public columns.
+    codes : array of int of shape (n_records, n_public)
+    shape : tuple of int
+        Cells of each public column.
+    ordered : tuple of bool
+    variables : tuple of Variable
+    """
+
+    names: tuple[str, ...]
+    codes: Codes
+    shape: tuple[int, ...]
+    ordered: tuple[bool, ...]
+    variables: tuple[Variable, ...]
+
+    @property
+    def n_records(self) -> int:
+        return len(self.codes)
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """Of the columns of tables: public ones first."""
+        return (*self.names, *(each.name for each in self.variables))
+
+
+def cells_of(parts: tuple[Fits, ...], label: str) -> tuple[PublicSide, Codes, tuple[Array, ...]]:
+    """The public side, the cell of every record's sensitive values, and these values. The last two are confidential.
+
+    Parameters
+    ----------
+    parts : tuple of Fits
+        Of each sensitive variable, and of whether it is missing, in order.
+
+    Returns
+    -------
+    public : PublicSide
+    codes : array of int of shape (n_records, n_variables)
+    values : tuple of arrays of shape (n_records,)
+        Of each variable numbers or codes of categories, missing as NaN.
+
+    Raises
+    ------
+    InputError
+        If nothing is declared that a number can be cut by.
+    """
+    first = parts[0]
+    settings = first.settings
+    rows = first.selection.complete  # of whole records every row
+    named = {fits.settings.outcome for fits in parts}
+    variables, codes, outcomes = [], [], []
+    for fits in parts:
+        name = fits.settings.outcome
+        if fits.settings.outcome_categories == PRESENCE and any(
+            name == missing_name(other) for other in named
+        ):
+            continue
+        values = np.full(len(rows), np.nan)
+        values[fits.selection.complete] = fits.selection.records.outcome
+        variables.append(_variable(fits, missing_name(name) in named, label))
+        outcomes.append(values[rows])
+        codes.append(variables[-1].codes(values[rows]))
+    public = [
+        public_codes(first.table.frame[name][rows], name in settings.categorical)
+        for name in settings.predictors
+    ]
+    n = int(rows.sum())
+    side = PublicSide(
+        settings.predictors,
+        np.column_stack([each for each, _, _ in public]) if public else np.zeros((n, 0), dtype=np.int64),
+        tuple(size for _, size, _ in public),
+        tuple(ordered for _, _, ordered in public),
+        tuple(variables),
+    )
+    return side, np.column_stack(codes), tuple(outcomes)
+
+
+def _variable(fits: Fits, missing: bool, label: str) -> Variable:
+    s = fits.settings
+    if s.outcome_categories is not None:
+        n = len(s.outcome_categories)
+        ordered = True if fits.model.ordered else None if n >= MAYBE_ORDERED else False
+        return Variable(s.outcome, n, (), ordered, missing)
+    edges = tuple(float(edge) for edge in s.bracket_edges)
+    if not edges and s.guess is not None and fits.model.takes_guess and not fits.model.discrete:
+        edges = fits.model.guess_edges(*s.guess)
+    if not edges and s.bounds is not None:
+        edges = tuple(np.linspace(*s.bounds, BOUNDED_CELLS + 1).tolist())
+    if not edges:
+        raise InputError(
+            f"{label}: '{s.outcome}' is a number, and it is counted in brackets. Declare their edges "
+            "(--bracket-edges), bounds (--bounds), or where the model takes one a guess (--guess). Take none from the "
+            "table."
+        )
+    if family(s.model).has_zeros(s.options) and edges.count(0.0) < 2 and edges[0] <= 0 <= edges[-1]:
+        edges = tuple(sorted([0.0, 0.0, *(edge for edge in edges if edge != 0)]))
+    return Variable(s.outcome, len(edges) - 1, edges, True, missing)
+
+
+def public_codes(column: pd.Series, categorical: bool) -> tuple[Codes, int, bool]:
+    """The cell of every record in a public column, how many cells there are, and whether they are in an order.
+
+    Examples
+    --------
+    >>> public_codes(pd.Series(["65-74", "9-17", "65-74"]), False)
+    (array([1, 0, 1]), 2, True)
+    """
+    if pd.api.types.is_numeric_dtype(column) and not categorical:
+        values = column.to_numpy(dtype=float)
+        if len(np.unique(values)) > FEW_VALUES:
+            cuts = np.quantile(values, np.arange(1, PUBLIC_CELLS) / PUBLIC_CELLS)
+            values = np.searchsorted(np.unique(cuts), values, side="right").astype(float)
+        levels, codes = np.unique(values, return_inverse=True)
+        return codes.astype(np.int64), len(levels), True
+    texts, codes = np.unique(column.astype(str).to_numpy(dtype=object), return_inverse=True)
+    begins = np.array([_leading_number(text) for text in texts])
+    if len(texts) > 2 and np.isfinite(begins).all() and len(set(begins)) == len(begins):
+        return (
+            np.argsort(np.argsort(begins))[codes].astype(np.int64),
+            len(texts),
+            True,
+        )  # bands, such as 15-17
+    return codes.astype(np.int64), len(texts), False
+
+
+def _leading_number(text: str) -> float:
+    digits = ""
+    for character in text:
+        if not (character.isdigit() or (character == "." and digits)):
+            break
+        digits += character
+    return float(digits.rstrip(".")) if digits.rstrip(".") else math.nan

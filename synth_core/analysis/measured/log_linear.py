@@ -1,0 +1,320 @@
+"""A log-linear model of the sensitive cells given the public ones, fitted to noisy tables of counts.
+
+p(x | z) is proportional to exp of the sum over terms c of theta_c[z_c, x_c]. A term is a set of columns with a
+sensitive one. The expected table of a set is the sum over records of p(x | z), at the public values that they have.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.int64]
+Columns = tuple[int, ...]  # of a table, ascending: public ones first, then sensitive ones
+
+
+@dataclass(frozen=True, eq=False)
+class Domain:
+    """The cells of a table: which public combinations there are, and how the sensitive columns are cut.
+
+    Attributes
+    ----------
+    public : array of int of shape (n_cells, n_public)
+        Distinct combinations of public codes.
+    records : array of shape (n_cells,)
+        How many records have each; at least 1.
+    public_shape, shape : tuple of int
+        Cells of each public and of each sensitive column.
+    ordered : tuple of bool or None
+        Of each column, public ones first: whether its cells are in an order; None where they may be.
+    """
+
+    public: Codes
+    records: Array
+    public_shape: tuple[int, ...]
+    shape: tuple[int, ...]
+    ordered: tuple[bool | None, ...]
+
+    @property
+    def n_public(self) -> int:
+        return len(self.public_shape)
+
+    @property
+    def size(self) -> int:
+        """Public combinations times sensitive cells."""
+        return len(self.public) * math.prod(self.shape)
+
+    def shape_of(self, columns: Columns) -> tuple[int, ...]:
+        """Cells of each column of a table."""
+        return tuple((*self.public_shape, *self.shape)[column] for column in columns)
+
+    def public_cells(self, columns: Columns) -> tuple[Codes, int]:
+        """The cell of each public combination in the public part of a table, and how many cells that has."""
+        names = [column for column in columns if column < self.n_public]
+        shape = self.shape_of(tuple(names))
+        if not names:
+            return np.zeros(len(self.public), dtype=np.int64), 1
+        return np.ravel_multi_index(tuple(self.public[:, names].T), shape), math.prod(shape)
+
+    def sensitive(self, columns: Columns) -> tuple[int, ...]:
+        """Which sensitive columns, counted from 0, are in a table."""
+        return tuple(column - self.n_public for column in columns if column >= self.n_public)
+
+
+@dataclass(frozen=True)
+class PriorScales:
+    """Scales of the normal priors of terms.
+
+    Attributes
+    ----------
+    of_order : tuple of float
+        Deviation of a term of one column, of two, of three, …; the last holds for more.
+    steps : tuple of float
+        Deviation of the difference of neighbouring cells along an ordered axis, likewise by order; inf: no smoothing.
+    along : tuple of int
+        The columns whose cells are smoothed.
+    """
+
+    of_order: tuple[float, ...] = (3.0, 1.0, 0.3)
+    steps: tuple[float, ...] = (math.inf, math.inf, math.inf)
+    along: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyTable:
+    """Noisy counts of a set of columns.
+
+    Attributes
+    ----------
+    columns : tuple of int
+    counts : array of shape (n_public_cells, n_sensitive_cells)
+    deviation : float
+        Standard deviation of the noise of a count, in records.
+    """
+
+    columns: Columns
+    counts: Array
+    deviation: float
+
+
+class _Term:
+    """Where a set of columns lies in the table of all cells."""
+
+    def __init__(self, domain: Domain, columns: Columns):
+        self.columns, self.sensitive = columns, domain.sensitive(columns)
+        self.cell, self.n_public_cells = domain.public_cells(columns)
+        self.n_cells = math.prod(domain.shape[k] for k in self.sensitive)
+        self.shape = self.n_public_cells, self.n_cells
+        self.axes = domain.shape_of(columns)
+        n = len(self.cell)
+        self.gather = scipy.sparse.csr_array(
+            (np.ones(n), (self.cell, np.arange(n))), (self.n_public_cells, n)
+        )
+
+
+class LogLinear:
+    """The model of some terms over a domain.
+
+    Parameters
+    ----------
+    domain : Domain
+    terms : sequence of tuple of int
+        Sets of columns; that of each sensitive column alone is added.
+    """
+
+    def __init__(self, domain: Domain, terms: Sequence[Columns]):
+        self.domain = domain
+        alone = [(domain.n_public + k,) for k in range(len(domain.shape))]
+        self.terms = [_Term(domain, columns) for columns in dict.fromkeys((*alone, *terms))]
+        self.n_parameters = sum(math.prod(term.shape) for term in self.terms)
+        self._all = tuple(range(1, 1 + len(domain.shape)))
+
+    @cached_property
+    def _by_sensitive(self) -> dict[tuple[int, ...], list[int]]:
+        """Places of the terms of each set of sensitive columns: their sums need the large table once."""
+        places: dict[tuple[int, ...], list[int]] = {}
+        for place, term in enumerate(self.terms):
+            places.setdefault(term.sensitive, []).append(place)
+        return places
+
+    def split(self, parameters: Array) -> list[Array]:
+        """The parameters of each term, of shape (n_public_cells, n_sensitive_cells)."""
+        ends = np.cumsum([math.prod(term.shape) for term in self.terms])
+        parts = np.split(parameters, ends[:-1])
+        return [part.reshape(term.shape) for part, term in zip(parts, self.terms, strict=True)]
+
+    def _spread(self, values: Sequence[Array | None]) -> Array:
+        """The sum of tables, one a term, over all cells: of shape (n_cells, *shape)."""
+        domain = self.domain
+        total = np.zeros((len(domain.public), *domain.shape))
+        for sensitive, places in self._by_sensitive.items():
+            given = [(self.terms[p], values[p]) for p in places if values[p] is not None]
+            if given:
+                part = sum(value[term.cell] for term, value in given if value is not None)
+                wide = [size if k in sensitive else 1 for k, size in enumerate(domain.shape)]
+                total += np.asarray(part).reshape(-1, *wide)
+        return total
+
+    def _tables(self, cells: Array, wanted: Sequence[bool] | None = None) -> list[Array]:
+        """The tables of every term from a value for each cell."""
+        tables: list[Array] = [np.empty((0, 0))] * len(self.terms)
+        for sensitive, places in self._by_sensitive.items():
+            if wanted is not None and not any(wanted[place] for place in places):
+                continue
+            margin = self._margin(cells, sensitive)
+            for place in places:
+                if wanted is None or wanted[place]:
+                    tables[place] = self.terms[place].gather @ margin
+        return tables
+
+    def shares(self, parameters: Array) -> Array:
+        """p(x | z) of every public combination, of shape (n_cells, *shape)."""
+        linear = self._spread(self.split(parameters))
+        linear -= linear.max(axis=self._all, keepdims=True)
+        np.exp(linear, out=linear)
+        linear /= linear.sum(axis=self._all, keepdims=True)
+        return linear
+
+    def expected(self, shares: Array, sets: Sequence[Columns]) -> list[Array]:
+        """Expected tables of sets of columns, of shape (n_public_cells, n_sensitive_cells) each."""
+        return self.tables(shares * self._mass, sets)
+
+    def tables(self, cells: Array, sets: Sequence[Columns]) -> list[Array]:
+        """Tables of sets of columns from a count of each cell, of shape (n_cells, *shape)."""
+        known = {term.columns: term for term in self.terms}
+        margins: dict[tuple[int, ...], Array] = {}
+        found = []
+        for columns in sets:
+            term = known.get(columns) or _Term(self.domain, columns)
+            if term.sensitive not in margins:
+                margins[term.sensitive] = self._margin(cells, term.sensitive)
+            found.append(np.asarray(term.gather @ margins[term.sensitive]))
+        return found
+
+    def _margin(self, cells: Array, sensitive: tuple[int, ...]) -> Array:
+        others = tuple(axis for axis in self._all if axis - 1 not in sensitive)
+        return (cells.sum(axis=others) if others else cells).reshape(len(cells), -1)
+
+    @cached_property
+    def _mass(self) -> Array:
+        return self.domain.records.reshape(-1, *(1 for _ in self.domain.shape))
+
+    def _prior(self, scales: PriorScales) -> tuple[Array, list[list[tuple[int, float]]]]:
+        """The deviation of each parameter, and of each term its smoothed axes with the precision of a step."""
+        deviations, smooth = [], []
+        for term in self.terms:
+            order = len(term.columns)
+            size = scales.of_order[min(order, len(scales.of_order)) - 1]
+            step = scales.steps[min(order, len(scales.steps)) - 1]
+            deviations.append(np.full(math.prod(term.shape), size))
+            axes = [axis for axis, c in enumerate(term.columns) if c in scales.along and math.isfinite(step)]
+            smooth.append([(axis, step**-2) for axis in axes])
+        return np.concatenate(deviations), smooth
+
+    def fit(
+        self,
+        measured: Sequence[NoisyTable],
+        scales: PriorScales,
+        start: Array | None = None,
+        rng: np.random.Generator | None = None,
+        iterations: int = 200,
+    ) -> Array:
+        """The most likely parameters given the tables, under normal priors; of shape (n_parameters,).
+
+        Parameters
+        ----------
+        measured : sequence of NoisyTable
+            Of sets of columns that are terms.
+        start : array, optional
+        rng : Generator, optional
+            Draws the centres of the priors, so that with perturbed tables the answer is about a draw of the posterior.
+        """
+        deviation, smooth = self._prior(scales)
+        place = {term.columns: k for k, term in enumerate(self.terms)}
+        told = {place[table.columns]: table for table in measured}
+        wanted = [k in told for k in range(len(self.terms))]
+        middle = np.zeros(self.n_parameters) if rng is None else rng.normal(0.0, deviation)
+        steps = self._steps(smooth, rng)
+        unit = 1 / np.sqrt(deviation**-2 + self._curvature(measured, middle if start is None else start))
+
+        def loss(scaled: Array) -> tuple[float, Array]:
+            moved = unit * scaled
+            parameters = middle + moved
+            shares = self.shares(parameters)
+            expected = self._tables(shares * self._mass, wanted)
+            value, residuals = 0.0, [None] * len(self.terms)
+            for k, table in told.items():
+                # Variance 1 beside the noise: a count of drawn records is a whole number.
+                short = (expected[k] - table.counts) / (table.deviation**2 + 1.0)
+                value += 0.5 * float((short**2).sum()) * (table.deviation**2 + 1.0)
+                residuals[k] = short  # type: ignore[call-overload]
+            back = self._spread(residuals)
+            back -= (shares * back).sum(axis=self._all, keepdims=True)
+            back *= shares
+            back *= self._mass
+            slope = np.concatenate([each.ravel() for each in self._tables(back)])
+            penalty, slopes = self._smoothing(parameters, smooth, steps)
+            value += 0.5 * float(((moved / deviation) ** 2).sum()) + penalty
+            return value, unit * (slope + moved / deviation**2 + slopes)
+
+        first = np.zeros(self.n_parameters) if start is None else (start - middle) / unit
+        best = scipy.optimize.minimize(
+            loss,
+            first,
+            jac=True,
+            method="L-BFGS-B",
+            options={"maxiter": iterations, "maxfun": 2 * iterations, "ftol": 1e-7, "maxcor": 20},
+        )
+        return np.asarray(middle + unit * best.x)
+
+    def _curvature(self, measured: Sequence[NoisyTable], parameters: Array) -> Array:
+        """About the second derivative of each parameter's own: it makes the search shorter and changes no answer."""
+        tables = self._tables(self.shares(parameters) * self._mass)
+        found = []
+        for term, expected in zip(self.terms, tables, strict=True):
+            told = sum(
+                1 / (table.deviation**2 + 1.0) / math.prod(self.domain.shape_of(beside))
+                for table in measured
+                for beside in [tuple(c for c in table.columns if c not in term.columns)]
+            )
+            found.append((expected**2 * told).ravel())
+        return np.concatenate(found)
+
+    def _steps(
+        self, smooth: Sequence[Sequence[tuple[int, float]]], rng: np.random.Generator | None
+    ) -> list[list[Array | float]]:
+        """What the priors expect of the steps along ordered axes: 0, or a draw."""
+        if rng is None:
+            return [[0.0 for _ in axes] for axes in smooth]
+        return [
+            [
+                rng.normal(0.0, precision**-0.5, np.diff(np.zeros(term.axes), axis=axis).shape)
+                for axis, precision in axes
+            ]
+            for term, axes in zip(self.terms, smooth, strict=True)
+        ]
+
+    def _smoothing(
+        self,
+        parameters: Array,
+        smooth: Sequence[Sequence[tuple[int, float]]],
+        steps: Sequence[Sequence[Array | float]],
+    ) -> tuple[float, Array]:
+        """Half the squared steps along ordered axes, each times its precision, and the gradient."""
+        value, slopes = 0.0, []
+        for part, term, axes, centres in zip(self.split(parameters), self.terms, smooth, steps, strict=True):
+            table = part.reshape(term.axes)
+            slope = np.zeros_like(table)
+            for (axis, precision), centre in zip(axes, centres, strict=True):
+                step = np.diff(table, axis=axis) - centre
+                value += 0.5 * precision * float((step**2).sum())
+                slope -= precision * np.diff(step, axis=axis, prepend=0.0, append=0.0)
+            slopes.append(slope.ravel())
+        return value, np.concatenate(slopes)

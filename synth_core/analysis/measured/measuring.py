@@ -1,0 +1,242 @@
+"""Noisy tables of counts: which sets of columns are counted, with how much noise, and what that costs.
+
+Withholding one record's values lowers one count of each table by one. With Gaussian noise of deviation s a table then
+costs 1 / (2 s^2) of rho (zCDP), with Laplace noise of scale b it costs 1 / b of epsilon; costs add up over tables.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from synth_core.analysis.measured.cells import Array, Codes, PublicSide, Variable
+from synth_core.analysis.measured.log_linear import Columns, NoisyTable
+from synth_core.mechanisms.noise import Noise, laplace_deviation
+
+WITHIN_SHARE = 0.1  # of the budget, for where numbers lie within their brackets
+PAIRS_SHARE = 1 / 3  # of the rest, for pairs where triples are counted too
+CHOICE_SHARE = 0.05  # of the rest, for choosing triples where there are many
+ALL_TRIPLES = 60  # up to so many are counted without a choice
+FINE_BINS = 8  # of a bracket
+RESOLUTION = 100  # of the scores that triples are chosen by: noise is added to integers
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What may be spent: of rho with Gaussian noise, else of epsilon with Laplace noise."""
+
+    gaussian: bool
+    total: float
+
+    def deviation(self, share: float, n_tables: int) -> float:
+        """The standard deviation of the noise of each of some tables that have this share together."""
+        each = share * self.total / max(n_tables, 1)
+        return math.sqrt(1 / (2 * each)) if self.gaussian else laplace_deviation(1 / each)
+
+    def noisy(self, counts: Array, share: float, n_tables: int, noise: Noise) -> Array:
+        """Counts of one of these tables with its noise."""
+        each, whole = share * self.total / n_tables, counts.astype(np.int64)
+        if self.gaussian:
+            return noise.gaussian(whole, math.sqrt(1 / (2 * each))).astype(float)
+        return noise.laplace(whole, 1 / each).astype(float)
+
+
+@dataclass(frozen=True, eq=False)
+class FineCounts:
+    """Noisy counts of the fine bins of one number.
+
+    Attributes
+    ----------
+    variable : int
+        Which, in the order of variables.
+    counts : array of shape (n_brackets, FINE_BINS)
+    deviation : float
+    """
+
+    variable: int
+    counts: Array
+    deviation: float
+
+
+@dataclass(frozen=True, eq=False)
+class Measurements:
+    """All that was read of the sensitive values: noisy, and public from then on.
+
+    Attributes
+    ----------
+    tables : tuple of NoisyTable
+    fine : tuple of FineCounts
+    spent : float
+        Of rho or of epsilon.
+    """
+
+    tables: tuple[NoisyTable, ...]
+    fine: tuple[FineCounts, ...]
+    spent: float
+
+
+ExpectedTables = Callable[[Sequence[NoisyTable], Sequence[Columns]], list[Array]]
+
+
+def measure(
+    public: PublicSide,
+    codes: Codes,
+    values: tuple[Array, ...],
+    budget: Budget,
+    noise: Noise,
+    expected: ExpectedTables,
+) -> Measurements:
+    """Count and add noise. Nothing else reads sensitive values.
+
+    Parameters
+    ----------
+    codes : array of int of shape (n_records, n_variables)
+        Confidential.
+    values : tuple of arrays of shape (n_records,)
+        Confidential.
+    expected : callable
+        The tables that a model of noisy tables expects: what further tables are chosen by.
+    """
+    numbers = [k for k, each in enumerate(public.variables) if each.edges]
+    fine_share = WITHIN_SHARE if numbers else 0.0
+    fine = tuple(
+        FineCounts(
+            k,
+            budget.noisy(fine_table(public.variables[k], values[k]), fine_share, len(numbers), noise),
+            budget.deviation(fine_share, len(numbers)),
+        )
+        for k in numbers
+    )
+    counter = _Counter(public, codes, budget, noise)
+    left = 1 - fine_share
+    pairs, triples = candidates(public)
+    if not budget.gaussian or not triples:
+        tables = counter.counted(pairs, left)
+    elif len(triples) <= ALL_TRIPLES:
+        tables = [
+            *counter.counted(pairs, PAIRS_SHARE * left),
+            *counter.counted(triples, (1 - PAIRS_SHARE) * left),
+        ]
+    else:
+        tables = counter.counted(pairs, PAIRS_SHARE * left)
+        chosen = counter.chosen(
+            triples, CHOICE_SHARE * left, (1 - PAIRS_SHARE - CHOICE_SHARE) * left, expected(tables, triples)
+        )
+        tables += counter.counted(chosen, (1 - PAIRS_SHARE - CHOICE_SHARE) * left)
+    return Measurements(tuple(tables), fine, budget.total)
+
+
+class _Counter:
+    """Counts the records in tables of some columns."""
+
+    def __init__(self, public: PublicSide, codes: Codes, budget: Budget, noise: Noise):
+        self.all = np.column_stack([public.codes, codes])
+        self.shape = (*public.shape, *(each.n for each in public.variables))
+        self.n_public, self.budget, self.noise = len(public.shape), budget, noise
+
+    def exact(self, columns: Columns) -> Array:
+        """Counts of shape (n_public_cells, n_sensitive_cells). Confidential."""
+        shape = [self.shape[column] for column in columns]
+        cells = np.ravel_multi_index(tuple(self.all[:, list(columns)].T), shape)
+        outer = math.prod(self.shape[column] for column in columns if column < self.n_public)
+        return np.bincount(cells, minlength=math.prod(shape)).reshape(outer, -1).astype(float)
+
+    def counted(self, sets: Sequence[Columns], share: float) -> list[NoisyTable]:
+        """Noisy tables that have this share of the budget together."""
+        deviation = self.budget.deviation(share, len(sets))
+        return [
+            NoisyTable(
+                columns,
+                self.budget.noisy(self.exact(columns), share, len(sets), self.noise),
+                deviation,
+            )
+            for columns in sets
+        ]
+
+    def chosen(
+        self, sets: Sequence[Columns], share: float, later: float, expected: Sequence[Array]
+    ) -> list[Columns]:
+        """The sets whose tables are further from what is expected than the noise of counting them would put them.
+
+        The distance, the sum of absolute differences, moves by at most 1 with a record. Its noise costs the share.
+        """
+        each = share * self.budget.total / len(sets)
+        moved = RESOLUTION + 1  # rounding may add one
+        deviation = moved * math.sqrt(1 / (2 * each))
+        exact = np.array([np.abs(self.exact(s) - e).sum() for s, e in zip(sets, expected, strict=True)])
+        scores = self.noise.gaussian(np.rint(RESOLUTION * exact).astype(np.int64), deviation) / RESOLUTION
+        sizes = np.array([e.size for e in expected])
+        order = np.argsort(-scores / np.sqrt(sizes))
+        kept: list[Columns] = []
+        for place in order:
+            noise = math.sqrt(2 / math.pi) * self.budget.deviation(later, len(kept) + 1) * sizes[place]
+            if kept and scores[place] <= noise:
+                break
+            kept.append(sets[place])
+        return sorted(kept)
+
+
+def candidates(public: PublicSide) -> tuple[list[Columns], list[Columns]]:
+    """Sets of two and of three columns with a sensitive one, whose tables are not far larger than the file.
+
+    A sensitive column in no pair stands alone.
+    """
+    n_public = len(public.shape)
+    shape = (*public.shape, *(each.n for each in public.variables))
+    most = max(1000, 4 * public.n_records)
+
+    def of(size: int) -> list[Columns]:
+        return [
+            columns
+            for columns in itertools.combinations(range(len(shape)), size)
+            if columns[-1] >= n_public and math.prod(shape[c] for c in columns) <= most
+        ]
+
+    pairs = of(2)
+    alone = [(c,) for c in range(n_public, len(shape)) if not any(c in pair for pair in pairs)]
+    return [*alone, *pairs], of(3)
+
+
+def fine_edges(variable: Variable) -> Array:
+    """Edges of the fine bins of each bracket, of shape (n_brackets, FINE_BINS + 1): above 0 even on the logarithm."""
+    low, high = np.array(variable.edges[:-1])[:, None], np.array(variable.edges[1:])[:, None]
+    part = np.linspace(0, 1, FINE_BINS + 1)[None, :]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logarithmic = low * (high / low) ** part
+    return np.where(low > 0, logarithmic, low + part * (high - low))
+
+
+def fine_table(variable: Variable, values: Array) -> Array:
+    """Counts of the fine bins of a number, of shape (n_brackets, FINE_BINS). Confidential."""
+    there = values[~np.isnan(values)]
+    codes = variable.codes(there)
+    edges = fine_edges(variable)[codes]
+    inside = np.clip(there, variable.edges[0], variable.edges[-1])
+    bins = np.clip((inside[:, None] >= edges[:, 1:-1]).sum(axis=1), 0, FINE_BINS - 1)
+    counts = np.zeros((variable.n_values, FINE_BINS))
+    np.add.at(counts, (codes, bins), 1.0)
+    return counts
+
+
+def spent_words(measured: Measurements, budget: Budget, names: Sequence[str]) -> str:
+    """Which tables were counted, with how much noise, in a sentence."""
+    sizes: dict[int, list[NoisyTable]] = {}
+    for table in measured.tables:
+        sizes.setdefault(len(table.columns), []).append(table)
+    words = {1: "of one column", 2: "of two columns", 3: "of three columns"}
+    law = "Gaussian" if budget.gaussian else "Laplace"
+    counted = "; ".join(
+        f"{len(tables)} {words[size]} (deviation {tables[0].deviation:.3g})"
+        for size, tables in sorted(sizes.items())
+    )
+    within = "; ".join(
+        f"fine bins of {names[each.variable]} (deviation {each.deviation:.3g})" for each in measured.fine
+    )
+    return (
+        f"Measured with discrete {law} noise: tables {counted}{'; ' + within if within else ''}. All else follows "
+        "from these noisy counts and the public columns."
+    )

@@ -1,0 +1,75 @@
+"""Measured synthesis: what the posterior is conditioned on is a set of noisy tables of counts (measured.md)."""
+
+from __future__ import annotations
+
+from synth_core.mechanisms.guarantees import Guarantee, bounded_range_rho, pure_rho
+from synth_core.mechanisms.likelihoods.base import Likelihood, NamedPoint
+
+_TABLES = (
+    "Everything about a record's sensitive values is read through noisy counts. It does not rest on a draw, a "
+    "sampler's convergence or a seed, and any number of data sets costs what one costs. "
+)
+_LIMITS = (
+    "Emptying a cell of a variable that is not declared to have missing values: its row leaves. It is about one "
+    "record's values withheld; one replaced costs {replaced}. The public columns, the number of "
+    "records, and the declared categories and edges are not protected. Settings chosen by looking at results on "
+    "confidential data are themselves data-dependent."
+)
+_NO_WEIGHTS = "Measured synthesis adds noise to counts of records: weights of records do not enter it."
+_NO_RANGE = (
+    "No guarantee is known for measured synthesis under a sensitive range: its noise covers the whole range."
+)
+_MODEL = "log-linear model of noisy tables"
+_METHOD = "noisy counts of sets of columns, records balanced over what they tell"
+
+MEASURED = Likelihood(
+    "measured",
+    "Measured with Gaussian noise",
+    "noisy counts of two and three columns, a model of them",
+    Guarantee(
+        "measured",
+        "zCDP",
+        2,
+        _TABLES
+        + "Gaussian noise gives ρ = ε²/8 (zCDP): what one ε-DP draw of a censored likelihood costs too.",
+        _LIMITS.format(replaced="at most 4ρ, the ρ of 2ε")
+        + " It is no pure ε: ε names the ρ, which bounds how often much is learnt, and not how much at most.",
+        rho=bounded_range_rho,
+        one_charge=True,
+        secret_seed=False,
+        pure=False,
+    ),
+    no_weights=_NO_WEIGHTS,
+    no_range=_NO_RANGE,
+    settings=frozenset({"guess", "guess_zeros"}),
+    declared=frozenset({"guess", "guess_zeros"}),
+    samples=False,
+    model=_MODEL,
+    method=_METHOD,
+    seconds=5.0,
+    named=(NamedPoint("measured", "Measured"),),
+)
+MEASURED_LAPLACE = Likelihood(
+    "laplace",
+    "Measured with Laplace noise",
+    "noisy counts of two columns, a model of them",
+    Guarantee(
+        "measured_laplace",
+        "ε-DP",
+        2,
+        _TABLES + "Laplace noise gives ε.",
+        _LIMITS.format(replaced="at most 2ε"),
+        rho=pure_rho,
+        one_charge=True,
+        secret_seed=False,
+    ),
+    no_weights=_NO_WEIGHTS,
+    no_range=_NO_RANGE,
+    settings=frozenset({"guess", "guess_zeros"}),
+    declared=frozenset({"guess", "guess_zeros"}),
+    samples=False,
+    model=_MODEL,
+    method=_METHOD,
+    seconds=3.0,
+    named=(NamedPoint("measured_laplace", "Measured, pure ε"),),
+)
