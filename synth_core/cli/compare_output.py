@@ -15,6 +15,7 @@ from synth_core.analysis.settings import Settings
 from synth_core.analysis.subgroups import Group, GroupAccuracy, by_group
 from synth_core.analysis.utility import statistic_name, statistic_words
 from synth_core.analysis.wording.guarantee_sentences import neighbour_words
+from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system.text_table import aligned
 
 
@@ -134,7 +135,8 @@ def print_table(analysis: Analysis, results: list[Result], out: Callable[[str], 
         for problem in flat.problems:
             out(f"! {flat.mechanism}: the fit has not converged: {problem}")
         if flat.anchor:
-            out(f"  {flat.mechanism}: {flat.anchor}{clamped_words(flat)}")
+            clamped = clamped_words(flat) if find_mechanism(flat.mechanism).likelihood.anchors else ""
+            out(f"  {flat.mechanism}: {flat.anchor}{clamped}")
         if flat.tuned:
             out(f"  {flat.mechanism}: " + ", ".join(f"{k} {v:.4g}" for k, v in flat.tuned.items()))
     out(neighbour_words(result.point for result in results))

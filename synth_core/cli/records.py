@@ -209,9 +209,10 @@ def _print(analysis: RecordsAnalysis, results: list[RecordsResult]) -> None:
             print(f"  {result.mechanism}, {_of_number(each)}")
         if result.disclosure:
             print(f"  {result.mechanism}: {_of_disclosure(result.disclosure)}")
-        for part in result.parts:
-            if part.result.anchor:
-                print(f"  {result.mechanism}, {part.part.name}: {part.result.anchor}")
+        said = {part.result.anchor: part.part.name for part in result.parts if part.result.anchor}
+        for anchor, name in said.items():  # measured tables are of all blocks
+            of = f", {name}" if result.point.likelihood.samples else ""
+            print(f"  {result.mechanism}{of}: {anchor}")
     if any(result.guarantee.strict for result in results):
         print(
             f"{COVERS}, per released data set, where the guarantee is strict; a changed value costs twice as much."

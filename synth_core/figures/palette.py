@@ -21,6 +21,8 @@ _LOOKS = {
     "range_averaged": ("#00998a", "dashdot"),
     "range_truncated": ("#7a8797", "dash"),
     "histogram": ("#9a6428", "longdashdot"),
+    "measured": ("#8a3c81", "longdash"),
+    "measured_laplace": ("#4d6234", "dot"),
 }
 # Synthesizers that are not ours, beside the map: colour, line pattern and marker. No mechanism has these markers.
 _RIVAL_LOOKS = {

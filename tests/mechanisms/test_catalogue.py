@@ -12,11 +12,11 @@ KEYS = [
     "unweighted", "weighted", "weighted_e", "censored", "censored_weighted", "anchored",
     "anchored_weighted", "exponential",
     "count_weighted", "weighted_final", "count_weighted_final", "range_averaged", "range_truncated",
-    "histogram",
+    "histogram", "measured", "measured_laplace",
 ]  # fmt: skip
 
 
-def test_the_twelve_of_the_papers_and_two_of_our_own():
+def test_the_twelve_of_the_papers_and_four_of_our_own():
     assert list(MECHANISMS) == KEYS
 
 
@@ -94,13 +94,15 @@ def test_belief_is_bounded_by_the_odds():
 
 @pytest.mark.parametrize("key", sorted(guarantees()))
 def test_explanations_name_neighbour_cost_and_numbers(key):
-    lines = explain(guarantees()[key], 4.0, 7.0, 3, True, "current")
+    promised = guarantees()[key]
+    lines = explain(promised, 4.0, 7.0, 3, True, "current")
     text = " ".join(lines)
-    assert "3 × 4.00 = 12.00" in text
+    assert ("cost what one costs" if promised.one_charge else "3 × 4.00 = 12.00") in text
     assert "replaced" in text
-    assert ("e^ε" in text) == (not guarantees()[key].no_odds)
-    if key != "histogram":
-        assert "value withheld" in text
+    assert ("e^ε" in text) == (promised.pure and not promised.no_odds)
+    assert ("zCDP" in text) == (not promised.pure)
+    assert key == "histogram" or "value withheld" in text
+    if promised.secret_seed:
         assert "current table" in text
         frozen = " ".join(explain(guarantees()[key], 4.0, 7.0, 1, True, "last_year.csv"))
         assert "frozen on last_year.csv" in frozen

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -73,8 +73,10 @@ class Engine(Protocol):
             If the variables or settings cannot be used; `label` names the mechanism.
         """
 
-    def more(self, inputs: Inputs, epsilon: float, count: int, rng: np.random.Generator) -> Array:
-        """Synthetic values of the first part for maps and bands, of shape (count, n_records).
+    def more(
+        self, inputs: Inputs, epsilon: float, count: int, rng: np.random.Generator
+    ) -> Iterator[tuple[Array, ...]]:
+        """Synthetic values of every part for maps and bands, `count` times, of shape (n_records,) each.
 
         Each as one data set of a release at `epsilon` would be.
         """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,10 @@ class HistogramEngine:
 
         return Synthesis((fits.cache.get_or_compute(key, compute)[0]["synthetic"],), s.epsilon)
 
-    def more(self, inputs: Inputs, epsilon: float, count: int, rng: np.random.Generator) -> Array:
+    def more(
+        self, inputs: Inputs, epsilon: float, count: int, rng: np.random.Generator
+    ) -> Iterator[tuple[Array, ...]]:
         (fits,) = inputs.parts
         s = fits.settings
-        return histogram.synthesize(fits.model.records.outcome, s.bounds, epsilon, s.bins, count, rng)
+        for values in histogram.synthesize(fits.model.records.outcome, s.bounds, epsilon, s.bins, count, rng):
+            yield (values,)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from synth_core.analysis.measured.cells import PublicSide, cells_of
 from synth_core.analysis.measured.log_linear import Columns, NoisyTable
 from synth_core.analysis.measured.measuring import Budget, FineCounts, Measurements, measure, spent_words
 from synth_core.analysis.measured.model import MeasuredModel, synthetic_values
-from synth_core.analysis.records.blocks import missing_name
+from synth_core.analysis.presence import missing_name
 from synth_core.mechanisms.guarantees import bounded_range_rho
 from synth_core.mechanisms.noise import Noise, SeededNoise
 from synth_core.system.cache import content_key
@@ -74,23 +74,27 @@ class MeasuredEngine:
             noise=noise.name,
         )
 
+        fits.on_draw()
+
         def compute() -> dict[str, Any]:
             fits.progress("counting and adding noise", 0.0)
             return _packed(measure(public, codes, values, budget, noise, _Expected(public, fits.progress)))
 
         return public, _unpacked(fits.cache.get_or_compute(key, compute)[0])
 
-    def more(self, inputs: Inputs, epsilon: float, count: int, rng: np.random.Generator) -> Array:
-        fits, sets = inputs.parts[0], []
+    def more(
+        self, inputs: Inputs, epsilon: float, count: int, rng: np.random.Generator
+    ) -> Iterator[tuple[Array, ...]]:
+        several = inputs.parts[0].settings.datasets > 1
         public, codes, values = cells_of(inputs.parts, "")
         for place in range(min(count, SEVERAL)):
             noise = SeededNoise(int(rng.integers(2**62)))
             measured = measure(public, codes, values, self.budget(epsilon), noise, _Expected(public))
             model = MeasuredModel(public, measured.tables, _streams(8))
             for j in range(place, count, SEVERAL):
-                sets.append(synthetic_values(model, measured, j, perturbed=fits.settings.datasets > 1)[0])
-                fits.progress("drawing synthetic records", len(sets) / count)
-        return np.stack(sets)
+                values = synthetic_values(model, measured, j, perturbed=several)
+                by_name = {each.name: v for each, v in zip(public.variables, values, strict=True)}
+                yield tuple(_of_part(fits, by_name) for fits in inputs.parts)
 
 
 @dataclass(frozen=True)
@@ -114,7 +118,7 @@ def _epsilon(parts: tuple[Fits, ...]) -> float:
 
 
 def _of_part(fits: Fits, values: dict[str, Array]) -> Array:
-    """The values of a part: of a variable, or whether it is missing."""
+    """The values of a part, of a variable or of whether it is missing, from those of the variables."""
     name = fits.settings.outcome
     if name in values:
         return values[name]

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from synth_core.analysis.fits import Fits
-from synth_core.analysis.records.blocks import PRESENCE, missing_name
+from synth_core.analysis.presence import PRESENCE, missing_name
 from synth_core.errors import InputError
 from synth_core.models import family
 from synth_core.models.bracketed import codes_of
@@ -172,8 +172,8 @@ def public_codes(column: pd.Series, categorical: bool) -> tuple[Codes, int, bool
 
     Examples
     --------
-    >>> public_codes(pd.Series(["65-74", "9-17", "65-74"]), False)
-    (array([1, 0, 1]), 2, True)
+    >>> public_codes(pd.Series(["65-74", "9-17", "18-64", "65-74"]), False)
+    (array([2, 0, 1, 2]), 3, True)
     """
     if pd.api.types.is_numeric_dtype(column) and not categorical:
         values = column.to_numpy(dtype=float)

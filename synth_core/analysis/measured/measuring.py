@@ -167,7 +167,9 @@ class _Counter:
         each = share * self.budget.total / len(sets)
         moved = RESOLUTION + 1  # rounding may add one
         deviation = moved * math.sqrt(1 / (2 * each))
-        exact = np.array([np.abs(self.exact(s) - e).sum() for s, e in zip(sets, expected, strict=True)])
+        exact = np.array(
+            [np.abs(self.exact(s).ravel() - e.ravel()).sum() for s, e in zip(sets, expected, strict=True)]
+        )
         scores = self.noise.gaussian(np.rint(RESOLUTION * exact).astype(np.int64), deviation) / RESOLUTION
         sizes = np.array([e.size for e in expected])
         order = np.argsort(-scores / np.sqrt(sizes))

@@ -91,8 +91,14 @@ class MeasuredModel:
         return _Group(domain, tuple(range(self.n_public + end)), records_of)
 
     def _measured(self, begin: int, end: int) -> list[NoisyTable]:
-        """The tables whose last column is in the group."""
-        return [t for t in self.tables if begin <= t.columns[-1] - self.n_public < end]
+        """The tables whose last column is in the group; for it earlier variables stand with the public columns."""
+        sizes = (*self.public.shape, *(each.n for each in self.public.variables))
+        found = []
+        for table in self.tables:
+            if begin <= table.columns[-1] - self.n_public < end:
+                given = math.prod(sizes[c] for c in table.columns if c < self.n_public + begin)
+                found.append(replace(table, counts=table.counts.reshape(given, -1)))
+        return found
 
     def expected(self, sets: Sequence[Columns]) -> list[Array]:
         """Expected tables of sets of columns, in their order."""

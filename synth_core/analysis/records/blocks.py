@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from synth_core.analysis.presence import PRESENCE, missing_name
 from synth_core.analysis.settings import MODEL_OPTIONS, Settings, make_settings
 from synth_core.data.earlier_variable import EarlierVariable
 from synth_core.errors import InputError
 from synth_core.models import MODELS, OF_CATEGORIES, family
 
 MISSING_SHARE = 0.2  # of a variable's epsilon, for whether it is missing: one logit needs less than a value
-PRESENCE = ("no", "yes")  # categories of "is it missing?"
 OF_A_VARIABLE = frozenset({"outcome", "model", "program", "earlier"})
 OPTIONS = frozenset(MODEL_OPTIONS - {"program"} | {"guess", "guess_zeros", "anchor_weight", "anchor_records"})
 
@@ -81,11 +81,6 @@ def settings_of_first(blocks: Sequence[Block], common: dict[str, Any]) -> Settin
     parts_of(blocks, common)
     first = blocks[0]
     return make_settings(**common | {"outcome": first.name, "model": first.model, **first.options})
-
-
-def missing_name(name: str) -> str:
-    """The column that says whether a variable is missing."""
-    return f"{name} is missing"
 
 
 def shares_of(blocks: Sequence[Block]) -> list[float]:

@@ -365,8 +365,17 @@ class RecordsAnalysis:
         iterator of dict
             As `RecordsResult.drawn`.
         """
-        analyses = self.analyses(result.point.likelihood.anchors)
-        return self._drawn(analyses, [each.result for each in result.parts], streams)
+        likelihood = result.point.likelihood
+        analyses = self.analyses(likelihood.anchors)
+        if likelihood.samples:
+            yield from self._drawn(analyses, [each.result for each in result.parts], streams)
+            return
+        asked = list(streams)
+        more = ENGINES[likelihood.key].more(
+            self._inputs(analyses), result.epsilon, len(asked), self._rng(*asked[0])
+        )
+        for values in more:
+            yield {part.name: each for part, each in zip(self.parts, values, strict=True)}
 
     def _drawn(
         self, analyses: list[Analysis], results: list[Result], streams: Iterable[tuple[int, ...]]

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from synth_core.analysis.analysis import Analysis
-from synth_core.analysis.records.blocks import PRESENCE, Part, missing_name
+from synth_core.analysis.presence import PRESENCE, missing_name
+from synth_core.analysis.records.blocks import Part
 from synth_core.data.table import Table, outcome_column, outcome_values
 
 

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from synth_core.analysis.drawing import synthetic_values
-from synth_core.analysis.records.blocks import PRESENCE, Part, missing_name
+from synth_core.analysis.presence import PRESENCE, missing_name
+from synth_core.analysis.records.blocks import Part
 from synth_core.models.base import Draws, Model, Records
 
 Array = NDArray[np.float64]

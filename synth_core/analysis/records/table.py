@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from synth_core.analysis.records.blocks import PRESENCE, Block, missing_name
+from synth_core.analysis.presence import PRESENCE, missing_name
+from synth_core.analysis.records.blocks import Block
 from synth_core.data.table import Table, check_rows, outcome_column, outcome_values
 from synth_core.errors import InputError
 

@@ -45,7 +45,7 @@ def rho_words(guarantee: Guarantee, epsilon: float) -> str:
     --------
     >>> from synth_core.mechanisms.catalogue import guarantees
     >>> rho_words(guarantees()["measured"], 1.0)
-    'ε = 1 names ρ = 0.125 (zCDP). That is ε = 2.51 but for a probability of δ = 1e-06.'
+    'ε = 1 names ρ = 0.125 (zCDP). That is ε = 2.42 but for a probability of δ = 1e-06.'
     """
     assert guarantee.rho is not None
     rho = guarantee.rho(epsilon)

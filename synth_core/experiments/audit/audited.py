@@ -144,9 +144,7 @@ class OneVariable:
         likelihood = mechanism.likelihood
         weighted = analysis.weighted(mechanism) if likelihood.samples else None
         if weighted is None and likelihood.key not in UNSAMPLED_PAIRS:
-            raise InputError(
-                f"{mechanism.label}: there is no audit of its measurements. Audit another mechanism."
-            )
+            raise InputError(no_audit_of(mechanism))
         tried = neighbours(analysis, result, weighted, relation)
 
         def pair(neighbour: Neighbour) -> Pair:
@@ -164,6 +162,11 @@ class OneVariable:
             return _pair(*sides, neighbour, runs)
 
         return [(neighbour, partial(pair, neighbour)) for neighbour in tried]
+
+
+def no_audit_of(mechanism: Mechanism) -> str:
+    """Why a mechanism of noisy measurements is not audited."""
+    return f"{mechanism.label}: there is no audit of its measurements. Audit another mechanism."
 
 
 def anchored_at_own_draw(weighted: Weighted) -> bool:

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.fits import Progress
-from synth_core.analysis.records.blocks import Part, missing_name
+from synth_core.analysis.presence import missing_name
+from synth_core.analysis.records.blocks import Part
 from synth_core.analysis.records.records import RecordsAnalysis, of_all
 from synth_core.analysis.records.result import RecordsResult
 from synth_core.analysis.records.summary import scales_in_words
@@ -22,7 +23,7 @@ from synth_core.analysis.settings import Settings
 from synth_core.data.table import Table, outcome_values
 from synth_core.engine.sampling import Posterior
 from synth_core.errors import InputError
-from synth_core.experiments.audit.audited import Described, FindNeighbours, anchored_at_own_draw
+from synth_core.experiments.audit.audited import Described, FindNeighbours, anchored_at_own_draw, no_audit_of
 from synth_core.experiments.audit.neighbour_runs import Pair, Side, Values, posterior_pair, withheld
 from synth_core.experiments.audit.neighbours import (
     ALTERNATIVES,
@@ -97,6 +98,8 @@ class AuditedRecords:
         )
 
     def trials(self, result: RecordsResult, relation: str, runs: int) -> FindNeighbours:
+        if not result.point.likelihood.samples:
+            raise InputError(no_audit_of(result.point))
         tried = _Trials(self.analysis, result, relation, runs)
         return [(neighbour, partial(tried.pair, neighbour)) for neighbour in tried.neighbours()]
 

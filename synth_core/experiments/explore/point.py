@@ -143,7 +143,8 @@ def predictive(analysis: Analysis, result: Result, count: int, stream: int) -> I
     likelihood = result.point.likelihood
     if not likelihood.samples:
         rng = np.random.default_rng([s.seed, stream])
-        yield from ENGINES[likelihood.key].more(analysis.inputs, result.epsilon, count, rng)
+        for values in ENGINES[likelihood.key].more(analysis.inputs, result.epsilon, count, rng):
+            yield values[0]
         return
     posterior = analysis.refit(result)
     for j in range(count):

@@ -11,9 +11,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.fits import Progress
 from synth_core.analysis.records.blocks import common_of
@@ -23,7 +20,7 @@ from synth_core.analysis.settings import Settings
 from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.mechanisms.composition import Count
-from synth_core.mechanisms.histogram import noisy_bins
+from synth_core.mechanisms.noise import OPENDP, Counts, Noise, OpendpNoise
 from synth_core.models import family
 from synth_core.release.ledger.balances import Reservation
 from synth_core.release.ledger.ledger import Ledger
@@ -169,6 +166,7 @@ class ReleaseRun:
             progress,
             frozen or None,
             entropy=self.reserved.secret,
+            noise=self._noise,
             on_draw=self._mark_drawn,
         )
         return of_records(self.plan, analysis, analysis.run(self.plan.mechanism))
@@ -191,11 +189,15 @@ class ReleaseRun:
             progress,
             frozen[0] if frozen else None,
             entropy=self.reserved.secret,
-            noise=_drawn_before if self.reserved.state == "looked" else noisy_bins,
+            noise=self._noise,
             anchor=None if anchor is None else anchor.table,
             on_draw=self._mark_drawn,
         )
         return of_one(self.plan, analysis, analysis.run(self.plan.mechanism))
+
+    @property
+    def _noise(self) -> Noise:
+        return _DrawnBefore() if self.reserved.state == "looked" else OPENDP
 
     @property
     def _chains(self) -> int:
@@ -265,12 +267,17 @@ class ReleaseRun:
         }
 
 
-def _drawn_before(counts: NDArray[np.int64], epsilon: float) -> NDArray[np.int64]:
+class _DrawnBefore(OpendpNoise):
     """The noise of a release that was looked at, whose work is gone: noise has no seed to be drawn with again."""
-    raise InputError(
-        "The noise of this release was drawn before and looked at, and what was made of it is gone. New noise is "
-        "another release: give it another label."
-    )
+
+    def laplace(self, counts: Counts, scale: float) -> Counts:
+        raise InputError(
+            "The noise of this release was drawn before and looked at, and what was made of it is gone. New noise is "
+            "another release: give it another label."
+        )
+
+    def gaussian(self, counts: Counts, deviation: float) -> Counts:
+        return self.laplace(counts, deviation)
 
 
 def _reference_name(frozen: tuple[RiskMap, ...]) -> str:

@@ -110,7 +110,9 @@ def of_records(plan: Plan, analysis: RecordsAnalysis, result: RecordsResult) -> 
         analysis.records.dropped,
         dict(analysis.records.dropped_by),
         scales_in_words([(part.part.name, part.density_scale) for part in result.parts]),
-        _anchor_words(result.parts[0].part.settings) if result.parts[0].result.anchor else "",
+        _anchor_words(result.parts[0].part.settings)
+        if result.point.likelihood.anchors
+        else result.parts[0].result.anchor,
         numbers,
         pd.DataFrame({"row": rows} | ({} if delta is None else {"lipschitz_bound": result.lipschitz_bounds})),
         f"{privacy_of_records(result.plain_numbers)} {measures_in_words(measures)}",

@@ -1,0 +1,159 @@
+"""Measured synthesis from a table to synthetic values: what it reads, what it costs, how close it comes."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.engines import ENGINES
+from synth_core.analysis.records.blocks import Block
+from synth_core.analysis.records.records import RecordsAnalysis
+from synth_core.analysis.settings import make_settings
+from synth_core.data.examples import load_example
+from synth_core.data.table import Table
+from synth_core.errors import InputError
+from synth_core.mechanisms.noise import OpendpNoise, SeededNoise
+from synth_core.system.cache import Cache
+
+N = 500
+SEX = Block("sex", "categorical", {"categories": ("f", "m")})
+WORK = Block("work", "ordered", {"categories": ("no", "part", "full")}, missing=("?",))
+INCOME = Block(
+    "income", "two_part", {"transformation": "asinh", "asinh_scale": 10.0, "guess": (20.0, 1.0)}, ("N",)
+)
+BLOCKS = (SEX, WORK, INCOME)
+COMMON = {"predictors": ("age", "area"), "epsilon": 2.0, "seed": 3}
+KEYS = ("measured", "measured_laplace")
+
+
+def people(seed):
+    rng = np.random.default_rng(seed)
+    public = np.random.default_rng(99)
+    age, area = public.integers(18, 80, N), public.choice(["north", "south"], N)
+    sex = np.where(rng.random(N) < np.where(area == "north", 0.3, 0.7), "f", "m")
+    work = np.where(rng.random(N) < 0.3, "no", np.where(sex == "f", "part", "full")).astype(object)
+    income = np.where(work == "no", 0.0, rng.lognormal(3, 0.5, N)).round(2).astype(str).astype(object)
+    work[rng.random(N) < 0.1] = "?"
+    income[rng.random(N) < 0.15] = "N"
+    return pd.DataFrame({"sex": sex, "work": work, "income": income, "age": age, "area": area})
+
+
+def analysis(tmp_path, table_seed=1, noise=None, **changes):
+    cache = Cache(tmp_path / f"cache{table_seed}")
+    noise = noise or SeededNoise(5)
+    return RecordsAnalysis(Table("people", people(table_seed)), BLOCKS, COMMON | changes, cache, noise=noise)
+
+
+class SameAnswer(OpendpNoise):
+    """Answers that read nothing: whatever is counted, the same noisy counts."""
+
+    name = "same"
+
+    def gaussian(self, counts, deviation):
+        rng = np.random.default_rng([counts.size, round(1000 * deviation)])
+        return rng.integers(0, 30, counts.shape)
+
+    def laplace(self, counts, scale):
+        return self.gaussian(counts, scale)
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_behind_the_noise_nothing_reads_a_sensitive_value(tmp_path, key):
+    """Another table with the same public columns, the same noisy counts: the same synthetic records to the digit."""
+    here, there = (analysis(tmp_path, seed, SameAnswer(), datasets=2).run(key) for seed in (1, 2))
+    for mine, theirs in zip(here.synthetic, there.synthetic, strict=True):
+        pd.testing.assert_frame_equal(mine, theirs)
+    assert not here.parts[0].result.synthetic.shape[1] == 0
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_values_are_declared_ones_and_missing_where_they_may_be(tmp_path, key):
+    result = analysis(tmp_path).run(key)
+    (frame,) = result.synthetic
+    assert set(frame.sex) == {"f", "m"} and set(frame.work.dropna()) <= {"no", "part", "full"}
+    assert 0.02 < frame.work.isna().mean() < 0.25 and 0.05 < frame.income.isna().mean() < 0.3
+    assert (frame.income == 0).mean() > 0.1
+    assert result.epsilon == result.epsilon_promised == pytest.approx(2.0)
+    assert result.lipschitz_bound is None and result.parts[0].epsilon is None
+    assert not result.problems
+
+
+def test_with_little_noise_tables_are_those_of_the_records(tmp_path):
+    """At ε = 60 all shares of pairs agree to 1.5 points; at 1 the largest is further off."""
+    near, far = (analysis(tmp_path, epsilon=e).run("measured") for e in (60.0, 1.0))
+
+    def worst(result):
+        mine, theirs = people(1), result.synthetic[0]
+        pairs = [
+            pd.crosstab(mine[c].replace({"?": None}).fillna("-"), mine.sex, normalize=True)
+            - pd.crosstab(theirs[c].fillna("-"), theirs.sex, normalize=True)
+            for c in ("work",)
+        ]
+        return max(float(p.abs().max().max()) for p in pairs)
+
+    assert worst(near) < 0.015
+    assert near.measures.k_marginal > far.measures.k_marginal + 10
+
+
+def test_several_data_sets_differ_and_cost_what_one_costs(tmp_path):
+    result = analysis(tmp_path, datasets=3).run("measured")
+    assert len(result.synthetic) == 3 and not result.synthetic[0].equals(result.synthetic[1])
+    assert result.guarantee.charged(3) == 1
+    assert result.guarantee.rho(2.0) == pytest.approx(0.5)
+
+
+def test_the_same_table_keeps_its_noise(tmp_path):
+    """opendp's noise has no seed: asked again, with other percentiles, the measurements are read and not drawn."""
+    first = analysis(tmp_path, noise=OpendpNoise()).run("measured")
+    again = analysis(tmp_path, noise=OpendpNoise(), percentiles=(25.0,)).run("measured")
+    pd.testing.assert_frame_equal(first.synthetic[0], again.synthetic[0])
+
+
+def test_sets_for_bands_have_noise_of_their_own(tmp_path):
+    one = analysis(tmp_path)
+    result = one.run("measured")
+    first, second = one.draw(result, ((64, j) for j in range(2)))
+    assert set(first) == {part.name for part in one.parts}
+    assert (first["sex"] != second["sex"]).any()
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_one_variable_without_predictors(tmp_path, key):
+    """A lognormal of 2,000 at ε = 5, by the brackets of a guess: within 3 points everywhere (seen: 0.6 to 1.3)."""
+    settings = make_settings(outcome="x", model="lognormal", epsilon=5.0, guess=(20.0, 1.4))
+    table = load_example("lognormal", 2000, 1)
+    result = Analysis(table, settings, Cache(tmp_path), noise=SeededNoise(2)).run(key)
+    assert result.ecdf_max < 0.03
+    assert result.epsilon_replace == 10.0
+
+
+def test_a_number_without_declared_cells_is_refused(tmp_path):
+    settings = make_settings(outcome="x", model="lognormal", epsilon=5.0)
+    table = load_example("lognormal", 300, 1)
+    with pytest.raises(InputError, match=r"Measured: 'x' is a number.*Declare their edges"):
+        Analysis(table, settings, Cache(tmp_path)).run("measured")
+
+
+def test_weights_and_ranges_do_not_enter():
+    from synth_core.mechanisms.catalogue import compose
+
+    for likelihood in ("measured", "laplace"):
+        with pytest.raises(InputError, match="weights of records do not enter"):
+            compose("likelihood", (), likelihood)
+
+
+def test_an_engine_for_each_likelihood_without_a_posterior():
+    from synth_core.mechanisms.likelihoods import LIKELIHOODS
+
+    assert set(ENGINES) == {key for key, each in LIKELIHOODS.items() if not each.samples}
+
+
+def test_groups_are_chained_where_all_cells_are_too_many(tmp_path, monkeypatch):
+    """Each variable in a group of its own, given the synthetic values before it: associations stay."""
+    monkeypatch.setattr("synth_core.analysis.measured.model.MAX_CELLS", 10)
+    result = replace(analysis(tmp_path), common=COMMON | {"epsilon": 30.0}).run("measured")
+    frame = result.synthetic[0]
+    part = pd.crosstab(frame.sex, frame.work, normalize="index").loc["f", "part"]
+    assert part > 0.5

@@ -1,0 +1,165 @@
+"""What is counted, what it costs, and that nothing else is read."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synth_core.analysis.measured.cells import PublicSide, Variable, public_codes
+from synth_core.analysis.measured.measuring import (
+    ALL_TRIPLES,
+    Budget,
+    FineCounts,
+    candidates,
+    fine_edges,
+    fine_table,
+    measure,
+)
+from synth_core.analysis.measured.within import fine_shares, values_of
+from synth_core.mechanisms.noise import OPENDP, OpendpNoise
+
+
+class Spy(OpendpNoise):
+    """Adds no noise and writes down what was read, at which price."""
+
+    name = "spy"
+
+    def __init__(self):
+        self.read = []
+
+    def gaussian(self, counts, deviation):
+        self.read.append((counts.copy(), 1 / (2 * deviation**2)))
+        return counts
+
+    def laplace(self, counts, scale):
+        self.read.append((counts.copy(), 1 / scale))
+        return counts
+
+
+def side(rng, n=400, n_public=2, n_sensitive=3):
+    variables = [Variable("pay", 4, (0.0, 0.0, 10.0, 100.0, 1000.0), True)]
+    variables += [Variable(f"s{k}", 3, missing=k == 1) for k in range(1, n_sensitive)]
+    public = PublicSide(
+        tuple(f"p{k}" for k in range(n_public)),
+        rng.integers(0, 3, (n, n_public)),
+        (3,) * n_public,
+        (False,) * n_public,
+        tuple(variables),
+    )
+    pay = np.where(rng.random(n) < 0.3, 0.0, rng.lognormal(3, 1, n))
+    others = [rng.integers(0, 3, n).astype(float) for _ in variables[1:]]
+    if others:
+        others[0][rng.random(n) < 0.2] = np.nan
+    values = (pay, *others)
+    return public, np.column_stack([v.codes(x) for v, x in zip(variables, values, strict=True)]), values
+
+
+def all_zero(tables, sets):
+    return [np.zeros(1) for _ in sets]
+
+
+@pytest.mark.parametrize(("n_public", "n_sensitive"), [(2, 3), (0, 1), (1, 1), (5, 5)])
+@pytest.mark.parametrize("gaussian", [True, False])
+def test_a_record_withheld_moves_what_was_paid_for_and_no_more(rng, n_public, n_sensitive, gaussian):
+    """By what was really handed to the noise: the worst record, each table's own movement, against the budget."""
+    public, codes, values = side(rng, n_public=n_public, n_sensitive=n_sensitive)
+    expected = lambda tables, sets: [np.zeros(1) for _ in sets]  # noqa: E731
+    budget = Budget(gaussian, 0.7)
+    reads = []
+    for left_out in (None, *rng.choice(len(codes), 8, replace=False)):
+        kept = np.arange(len(codes)) != (-1 if left_out is None else left_out)
+        spy = Spy()
+        part = PublicSide(public.names, public.codes[kept], public.shape, public.ordered, public.variables)
+        measure(part, codes[kept], tuple(v[kept] for v in values), budget, spy, expected)
+        reads.append(spy.read)
+    whole, *others = reads
+    for other in others:
+        spent = 0.0
+        for (mine, price), (theirs, same_price) in zip(whole, other, strict=False):
+            assert price == same_price
+            moved = np.abs(mine - theirs)
+            if mine.ndim == 1 and gaussian and moved.sum() > 1:  # scores, of integers in hundredths
+                size = math.sqrt(float((moved.astype(float) ** 2).sum()))
+                spent += price * size**2
+            else:
+                assert moved.sum() <= 1
+                spent += price * float(moved.sum())
+        assert spent <= budget.total * (1 + 1e-9)
+
+
+def test_the_whole_budget_is_spent(rng):
+    public, codes, values = side(rng)
+    spy = Spy()
+    measure(public, codes, values, Budget(True, 0.7), spy, all_zero)
+    assert sum(price for _, price in spy.read) == pytest.approx(0.7, rel=1e-12)
+
+
+def test_many_triples_are_chosen_among(rng):
+    public, codes, values = side(rng, n_public=5, n_sensitive=5)
+    _, triples = candidates(public)
+    assert len(triples) > ALL_TRIPLES
+    sizes = [*public.shape, *(each.n for each in public.variables)]
+
+    def even(tables, sets):
+        shapes = [[sizes[c] for c in columns] for columns in sets]
+        outer = [math.prod(sizes[c] for c in columns if c < 5) for columns in sets]
+        return [
+            np.full((o, math.prod(s) // o), len(codes) / math.prod(s))
+            for o, s in zip(outer, shapes, strict=True)
+        ]
+
+    codes[:, 2] = codes[:, 1] % 3  # tied to each other and to nothing else
+    measured = measure(
+        public,
+        codes,
+        values,
+        Budget(True, 1.0),
+        OPENDP,
+        even,
+    )
+    chosen = [t.columns for t in measured.tables if len(t.columns) == 3]
+    assert 0 < len(chosen) < len(triples)
+    assert measured.spent == 1.0
+
+
+def test_tables_far_larger_than_the_file_are_not_counted(rng):
+    public, _, _ = side(rng)
+    wide = PublicSide(public.names, public.codes, (3, 5000), public.ordered, public.variables)
+    pairs, triples = candidates(wide)
+    assert all(1 not in columns for columns in (*pairs, *triples))
+    assert {c for pair in pairs for c in pair if c >= 2} == {2, 3, 4}
+
+
+def test_fine_counts_are_those_of_a_loop(rng):
+    variable = Variable("pay", 4, (0.0, 0.0, 10.0, 100.0, 1000.0), True)
+    values = np.concatenate([rng.lognormal(3, 2, 300), np.zeros(50), [np.nan, -5.0, 1e9]])
+    table, edges = fine_table(variable, values), fine_edges(variable)
+    assert table.sum() == len(values) - 1 and table[0].sum() == 51
+    inside = np.clip(values[~np.isnan(values)], 0, 1000)
+    for b in (1, 2, 3):
+        for k in range(edges.shape[1] - 1):
+            last = b == 3 and k == edges.shape[1] - 2
+            above = inside <= edges[b, k + 1] if last else inside < edges[b, k + 1]
+            assert table[b, k] == ((inside > 0) & (inside >= edges[b, k]) & above).sum()
+
+
+def test_numbers_follow_their_fine_shares(rng):
+    """Without noise the synthetic quantiles are those of the table, to a fine bin."""
+    variable = Variable("pay", 3, (0.0, 10.0, 100.0, 1000.0), True)
+    values = rng.lognormal(3, 1, 5000).clip(0, 1000)
+    counts = fine_table(variable, values)
+    codes = variable.codes(values)
+    shares = fine_shares(
+        variable, FineCounts(0, counts, 0.01), np.bincount(codes, minlength=3).astype(float), None
+    )
+    synthetic = values_of(variable, codes, shares, rng.random(len(codes)))
+    for q in (0.1, 0.25, 0.5, 0.75, 0.9, 0.99):
+        assert np.quantile(synthetic, q) == pytest.approx(np.quantile(values, q), rel=0.1)
+
+
+def test_bands_of_text_are_in_their_order():
+    codes, n, ordered = public_codes(pd.Series(["100+", "9-17", "18-24", "9-17"]), False)
+    assert codes.tolist() == [2, 0, 1, 0] and n == 3 and ordered
+    assert public_codes(pd.Series(["a", "b", "c"]), False)[2] is False
+    assert public_codes(pd.Series([10, 2, 10]), True)[0].tolist() == [0, 1, 0]

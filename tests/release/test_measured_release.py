@@ -1,0 +1,72 @@
+"""A release of measured records: charged once for all data sets by zCDP, or by a pure ε; no draw to rest on."""
+
+import itertools
+from dataclasses import replace
+
+import pytest
+
+from synth_core.analysis.records.records import RecordsAnalysis
+from synth_core.errors import InputError
+from synth_core.mechanisms.composition import Count
+from synth_core.release.ledger.ledger import Ledger
+from synth_core.release.making.drawing import Request
+from synth_core.release.making.releasing import CHECKED, RELEASED, REPEATED, release
+from synth_core.release.plan.planning import make_records_plan
+from synth_core.system.cache import Cache
+from tests.release.test_whole_records import BLOCKS, COMMON, DECISION, people, read
+
+EPSILON = 4.0
+
+
+def planned(cache, key, **decided):
+    analysis = RecordsAnalysis(people(1), BLOCKS, COMMON | {"epsilon": EPSILON, "datasets": 2}, cache)
+    return make_records_plan(analysis, analysis.run(key), replace(DECISION, **decided))[0]
+
+
+@pytest.fixture
+def state(tmp_path, monkeypatch):
+    monkeypatch.setenv("SYNTH_STATE_DIR", str(tmp_path / "state"))
+    numbers = itertools.count(1)
+    monkeypatch.setattr("synth_core.release.ledger.ledger.new_secret", lambda: f"{next(numbers):064x}")
+
+
+@pytest.mark.parametrize(
+    ("key", "decided", "label", "rho"),
+    [
+        ("measured", {"limit": 20.0, "limit_delta": 1e-6}, "zCDP", EPSILON**2 / 8),
+        ("measured_laplace", {"limit": 20.0}, "ε-DP", EPSILON**2 / 2),
+    ],
+)
+def test_two_data_sets_cost_what_one_costs(state, tmp_path, key, decided, label, rho):
+    plan = planned(Cache(tmp_path / "cache"), key, **decided)
+    outcome = release(Request(plan, None, people(2)))
+    assert outcome.state == RELEASED, [c for c in outcome.checks if c.status == "failed"]
+    assert outcome.epsilon == pytest.approx(EPSILON)
+    balance = Ledger().balance("people")
+    assert balance.spent == pytest.approx(EPSILON) and balance.rho == pytest.approx(rho)
+    files = read(outcome, "releasable")
+    report = files["report.html"].decode()
+    assert label in report and "Measured with discrete" in report and "anchored at" not in report
+    assert "There is no sampler." in {c.key: c.finding for c in outcome.checks}["convergence"]
+    assert sum(name.endswith(".csv") for name in files) >= 2
+    again = release(Request(plan, None, people(2)))
+    assert again.state == REPEATED and again.archives == outcome.archives
+
+
+def test_a_series_that_sums_epsilon_takes_no_zcdp(state, tmp_path):
+    plan = planned(Cache(tmp_path / "cache"), "measured", limit=20.0)
+    with pytest.raises(InputError, match=r"promises ρ \(zCDP\) and no pure ε.*--count zcdp"):
+        release(Request(plan, None, people(2)))
+    assert Ledger().balance("people").releases == 0
+    assert release(Request(plan, None, people(2), count=Count(1e-6))).state == RELEASED
+
+
+def test_noise_that_was_looked_at_is_not_drawn_again(state, tmp_path):
+    """A dry run that is followed by a purge: new noise would be a second look for one charge."""
+    from synth_core.release.making.drawing import purge_pending
+
+    plan = planned(Cache(tmp_path / "cache"), "measured_laplace", limit=20.0)
+    assert release(Request(plan, None, people(2), dry_run=True)).state == CHECKED
+    purge_pending()
+    with pytest.raises(InputError, match="drawn before and looked at"):
+        release(Request(plan, None, people(2)))
