@@ -31,7 +31,8 @@ class VariableNumbers:
         may be missing, whether it is and its value are two fits.
     share : float
         Of epsilon.
-    epsilon : float
+    epsilon : float or None
+        None where all variables are measured together.
     lipschitz_bound : float or None
         None without a posterior.
     n_records, n_zero_weight, n_truncated, n_censored : int
@@ -56,7 +57,7 @@ class VariableNumbers:
     variable: str
     model: str
     share: float
-    epsilon: float
+    epsilon: float | None
     lipschitz_bound: float | None
     n_records: int
     n_zero_weight: int

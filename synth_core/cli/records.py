@@ -209,17 +209,23 @@ def _print(analysis: RecordsAnalysis, results: list[RecordsResult]) -> None:
             print(f"  {result.mechanism}, {_of_number(each)}")
         if result.disclosure:
             print(f"  {result.mechanism}: {_of_disclosure(result.disclosure)}")
-        said = {part.result.anchor: part.part.name for part in result.parts if part.result.anchor}
-        for anchor, name in said.items():  # measured tables are of all blocks
-            of = f", {name}" if result.point.likelihood.samples else ""
-            print(f"  {result.mechanism}{of}: {anchor}")
+        for line in _read_beforehand(result):
+            print(f"  {result.mechanism}{line}")
     if any(result.guarantee.strict for result in results):
         print(
             f"{COVERS}, per released data set, where the guarantee is strict; a changed value costs twice as much."
         )
+    if any(result.guarantee.strict and result.lipschitz_bounds.size for result in results):
         print("A block's ε is its share, not that variable's protection: later blocks are conditional on it.")
     if any(result.lipschitz_bounds.size for result in results):
         print("Δ is taken over all combinations of the blocks' draws.")
+
+
+def _read_beforehand(result: RecordsResult) -> list[str]:
+    """What was measured, of all blocks at once; or of each what it is anchored at."""
+    if not result.point.likelihood.samples:
+        return [f": {result.parts[0].result.anchor}"]
+    return [f", {part.part.name}: {part.result.anchor}" for part in result.parts if part.result.anchor]
 
 
 def _three_decimals(value: float | None) -> str:

@@ -153,9 +153,9 @@ def _cells(numbers: ResultNumbers) -> dict[str, dict[str, Any]]:
 
 def _variable_row(variable: VariableNumbers, policy: Policy | None) -> dict[str, Any]:
     """The row of one variable among several; what the rule says of its accuracy, where it limits one."""
-    bound = variable.lipschitz_bound
+    bound, epsilon = variable.lipschitz_bound, variable.epsilon
     cells = {
-        "epsilon": f"{variable.epsilon:.2f}",
+        "epsilon": "–" if epsilon is None else f"{epsilon:.2f}",
         "gap": f"{100 * variable.ecdf_max:.1f} points",
         "delta": "–" if bound is None else f"{bound:.2f}",
     }

@@ -65,7 +65,6 @@ def test_behind_the_noise_nothing_reads_a_sensitive_value(tmp_path, key):
     here, there = (analysis(tmp_path, seed, SameAnswer(), datasets=2).run(key) for seed in (1, 2))
     for mine, theirs in zip(here.synthetic, there.synthetic, strict=True):
         pd.testing.assert_frame_equal(mine, theirs)
-    assert not here.parts[0].result.synthetic.shape[1] == 0
 
 
 @pytest.mark.parametrize("key", KEYS)
