@@ -21,7 +21,7 @@ DOORS = {
     "arviz_stats": ("engine/sampling.py", "analysis/preview.py", "jobs/warm_up.py"),
     "pyreadstat": ("data/binary_file.py",),
     "pptx": ("figures/briefing/powerpoint.py",),
-    "opendp": ("mechanisms/histogram.py", "mechanisms/composition.py", "experiments/rivals"),
+    "opendp": ("mechanisms/noise.py", "mechanisms/composition.py", "experiments/rivals"),
     "mbi": ("experiments/rivals/graphical.py",),
     "polars": ("experiments/rivals/graphical.py",),
     "jax": ("experiments/rivals/graphical.py",),
