@@ -32,14 +32,13 @@ def line(browser: Browser) -> str:
     """What is in use, in Markdown."""
     chosen = browser.choices.settings
     whose = f"**{origin(browser.table)}**" if browser.table.confidential else origin(browser.table)
-    line = (
-        f"**{session.plain(browser.table.name)}** ({whose}) · sensitive variable "
-        f"**{session.plain(chosen.outcome)}** · {family(chosen.model).label} · {_unit(browser)}"
-    )
-    whole = browser.choices.whole
-    if whole:
-        line += f" · one of {len(whole)}: {session.plain(', '.join(block.name for block in whole))}"
-    return line
+    table, whole = f"**{session.plain(browser.table.name)}** ({whose})", browser.choices.whole
+    one = session.plain(chosen.outcome)
+    model = f"{family(chosen.model).label} · {_unit(browser)}"
+    if not whole:
+        return f"{table} · sensitive variable **{one}** · {model}"
+    names = session.plain(", ".join(block.name for block in whole))
+    return f"{table} · sensitive variables **{names}** · described now: {one}, {model}"
 
 
 def origin(table: Table) -> str:
