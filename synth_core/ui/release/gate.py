@@ -9,7 +9,7 @@ from synth_core.data.table import Table
 from synth_core.errors import FitError
 from synth_core.release.ledger.by_release import ABOUT
 from synth_core.release.ledger.limit_room import largest_next, limit_spent, other_words
-from synth_core.release.making.releasing import ReleaseOutcome
+from synth_core.release.making.releasing import REFUSED, ReleaseOutcome, stays_charged
 from synth_core.release.plan.plan import Plan
 from synth_core.system import limits
 from synth_core.ui.release import release_actions, release_job
@@ -122,6 +122,8 @@ def show_checks(outcome: ReleaseOutcome) -> None:
             st.error(
                 f"{check.title}: this check cannot be overridden. {plain(check.advice)}", icon=ICONS["failed"]
             )
+    if outcome.state == REFUSED:
+        st.caption(stays_charged(outcome.epsilon))
 
 
 def show_outcome(outcome: ReleaseOutcome) -> None:
