@@ -113,10 +113,22 @@ class _Term:
         self.n_cells = math.prod(domain.shape[k] for k in self.sensitive)
         self.shape = self.n_public_cells, self.n_cells
         self.axes = domain.shape_of(columns)
-        n = len(self.cell)
-        self.gather = scipy.sparse.csr_array(
-            (np.ones(n), (self.cell, np.arange(n))), (self.n_public_cells, n)
-        )
+
+
+class _Stack:
+    """The terms of one set of sensitive columns, their public cells one after the other: one product sums them."""
+
+    def __init__(self, domain: Domain, sensitive: tuple[int, ...], places: list[int], terms: list[_Term]):
+        self.sensitive, self.places = sensitive, places
+        mine = [terms[place] for place in places]
+        self.ends = np.cumsum([term.n_public_cells for term in mine])
+        n, begins = len(domain.public), self.ends - [term.n_public_cells for term in mine]
+        rows = np.column_stack([term.cell + begin for term, begin in zip(mine, begins, strict=True)])
+        shape = n, int(self.ends[-1])
+        ones, every = np.ones(rows.size), np.arange(0, rows.size + 1, len(mine))
+        self.spread = scipy.sparse.csr_array((ones, rows.ravel(), every), shape)
+        self.gather = self.spread.T.tocsr()
+        self.wide = [size if k in sensitive else 1 for k, size in enumerate(domain.shape)]
 
 
 class LogLinear:
@@ -132,17 +144,18 @@ class LogLinear:
     def __init__(self, domain: Domain, terms: Sequence[Columns]):
         self.domain = domain
         alone = [(domain.n_public + k,) for k in range(len(domain.shape))]
-        self.terms = [_Term(domain, columns) for columns in dict.fromkeys((*alone, *terms))]
+        made = [_Term(domain, columns) for columns in dict.fromkeys((*alone, *terms))]
+        self.terms = sorted(made, key=lambda term: term.sensitive)  # those of one stack stand together
         self.n_parameters = sum(math.prod(term.shape) for term in self.terms)
         self._all = tuple(range(1, 1 + len(domain.shape)))
 
     @cached_property
-    def _by_sensitive(self) -> dict[tuple[int, ...], list[int]]:
-        """Places of the terms of each set of sensitive columns: their sums need the large table once."""
+    def _stacks(self) -> list[_Stack]:
+        """The terms of each set of sensitive columns: their sums need the large table once."""
         places: dict[tuple[int, ...], list[int]] = {}
         for place, term in enumerate(self.terms):
             places.setdefault(term.sensitive, []).append(place)
-        return places
+        return [_Stack(self.domain, sensitive, those, self.terms) for sensitive, those in places.items()]
 
     def split(self, parameters: Array) -> list[Array]:
         """The parameters of each term, of shape (n_public_cells, n_sensitive_cells)."""
@@ -154,25 +167,21 @@ class LogLinear:
         """The sum of tables, one a term, over all cells: of shape (n_cells, *shape)."""
         domain = self.domain
         total = np.zeros((len(domain.public), *domain.shape))
-        for sensitive, places in self._by_sensitive.items():
-            given = [(self.terms[p], values[p]) for p in places if values[p] is not None]
-            if given:
-                part = sum(value[term.cell] for term, value in given if value is not None)
-                wide = [size if k in sensitive else 1 for k, size in enumerate(domain.shape)]
-                total += np.asarray(part).reshape(-1, *wide)
+        for stack in self._stacks:
+            if all(values[place] is None for place in stack.places):
+                continue
+            tables = [
+                values[p] if values[p] is not None else np.zeros(self.terms[p].shape) for p in stack.places
+            ]
+            total += (stack.spread @ np.vstack(tables)).reshape(-1, *stack.wide)  # type: ignore[arg-type]
         return total
 
-    def _tables(self, cells: Array, wanted: Sequence[bool] | None = None) -> list[Array]:
+    def _tables(self, cells: Array) -> list[Array]:
         """The tables of every term from a value for each cell."""
-        tables: list[Array] = [np.empty((0, 0))] * len(self.terms)
-        for sensitive, places in self._by_sensitive.items():
-            if wanted is not None and not any(wanted[place] for place in places):
-                continue
-            margin = self._margin(cells, sensitive)
-            for place in places:
-                if wanted is None or wanted[place]:
-                    tables[place] = self.terms[place].gather @ margin
-        return tables
+        found: list[Array] = []
+        for stack in self._stacks:
+            found += np.split(stack.gather @ self._margin(cells, stack.sensitive), stack.ends[:-1])
+        return found
 
     def shares(self, parameters: Array) -> Array:
         """p(x | z) of every public combination, of shape (n_cells, *shape)."""
@@ -195,7 +204,10 @@ class LogLinear:
             term = known.get(columns) or _Term(self.domain, columns)
             if term.sensitive not in margins:
                 margins[term.sensitive] = self._margin(cells, term.sensitive)
-            found.append(np.asarray(term.gather @ margins[term.sensitive]))
+            margin = margins[term.sensitive]
+            flat = (term.cell[:, None] * term.n_cells + np.arange(term.n_cells)).ravel()
+            table = np.bincount(flat, weights=margin.ravel(), minlength=math.prod(term.shape))
+            found.append(np.asarray(table, dtype=float).reshape(term.shape))
         return found
 
     def _margin(self, cells: Array, sensitive: tuple[int, ...]) -> Array:
@@ -239,7 +251,6 @@ class LogLinear:
         deviation, smooth = self._prior(scales)
         place = {term.columns: k for k, term in enumerate(self.terms)}
         told = {place[table.columns]: table for table in measured}
-        wanted = [k in told for k in range(len(self.terms))]
         middle = np.zeros(self.n_parameters) if rng is None else rng.normal(0.0, deviation)
         steps = self._steps(smooth, rng)
         unit = 1 / np.sqrt(deviation**-2 + self._curvature(measured, middle if start is None else start))
@@ -248,7 +259,7 @@ class LogLinear:
             moved = unit * scaled
             parameters = middle + moved
             shares = self.shares(parameters)
-            expected = self._tables(shares * self._mass, wanted)
+            expected = self._tables(shares * self._mass)
             value, residuals = 0.0, [None] * len(self.terms)
             for k, table in told.items():
                 # Variance 1 beside the noise: a count of drawn records is a whole number.

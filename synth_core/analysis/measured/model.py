@@ -16,11 +16,12 @@ from synth_core.analysis.measured.balanced import balanced_cells, spread_cells
 from synth_core.analysis.measured.cells import Array, Codes, PublicSide
 from synth_core.analysis.measured.log_linear import Columns, Domain, LogLinear, NoisyTable, PriorScales
 from synth_core.analysis.measured.measuring import Measurements
-from synth_core.analysis.measured.prior_scales import learnt_scales
+from synth_core.analysis.measured.prior_scales import STEPS, learnt_scales, scaled
 from synth_core.analysis.measured.within import even_places, fine_shares, values_of
 
 MAX_CELLS = 3_000_000  # public combinations times sensitive cells of one group
-ITERATIONS = 200
+ITERATIONS, ROUGH = 200, 60
+USUAL = STEPS[2]  # where scales are not learnt
 Progress = Callable[[str, float], None]
 
 
@@ -101,13 +102,14 @@ class MeasuredModel:
         return found
 
     def expected(self, sets: Sequence[Columns]) -> list[Array]:
-        """Expected tables of sets of columns, in their order."""
+        """About what is expected of tables of sets of columns, in their order: by it is chosen what is counted."""
         drawn = np.zeros((self.public.n_records, len(self.public.variables)), dtype=np.int64)
         found: dict[Columns, Array] = {}
         for number, (begin, end) in enumerate(self.groups()):
             group, measured = self._group(begin, end, drawn), self._measured(begin, end)
             model = LogLinear(group.domain, [table.columns for table in measured])
-            shares = model.shares(self._fitted(model, measured, number, None))
+            along = tuple(column for column, order in enumerate(group.domain.ordered) if order)
+            shares = model.shares(model.fit(measured, scaled(1.0, USUAL, along), iterations=ROUGH))
             here = [s for s in sets if begin <= s[-1] - self.n_public < end]
             found |= dict(zip(here, model.expected(shares, here), strict=True))
             flat = shares.reshape(len(shares), -1)
@@ -118,10 +120,15 @@ class MeasuredModel:
     def _fitted(
         self, model: LogLinear, measured: Sequence[NoisyTable], number: int, rng: np.random.Generator | None
     ) -> Array:
-        """Parameters of a group; the scales of its priors are learnt once."""
+        """Parameters of a group; the scales of its priors are learnt once, by the first group."""
         if len(self.scales) <= number:
-            self.progress("learning how much the noisy tables tell", 0.0)
-            scales, start = learnt_scales(model, measured, self.rng(1, number))
+            self.progress("fitting a model of the noisy tables", number / len(self.groups()))
+            start = None
+            if number == 0:
+                scales, start = learnt_scales(model, measured, self.rng(1))
+            else:
+                along = [column for column, order in enumerate(model.domain.ordered) if order]
+                scales = replace(self.scales[0][0], along=tuple(along))
             fitted = model.fit(measured, scales, start, iterations=ITERATIONS)
             self.scales.append((scales, fitted))
         scales, start = self.scales[number]
