@@ -105,18 +105,16 @@ class Result:
         return self.diagnostics.problems if self.diagnostics else ()
 
     @property
-    def plain_numbers(self) -> ResultNumbers:
-        """Its numbers without arrays, as those of whole records."""
-        weights, bounds = self.weights, self.lipschitz_bounds
-        n_datasets, n_records = self.synthetic.shape
-        variable = VariableNumbers(
+    def variable_numbers(self) -> VariableNumbers:
+        """Numbers of its one variable; one among several has a name and shares of its own."""
+        return VariableNumbers(
             name="",
             variable="",
             model="",
             share=1.0,
             epsilon=self.epsilon,
             lipschitz_bound=self.lipschitz_bound,
-            n_records=n_records,
+            n_records=self.synthetic.shape[1],
             n_zero_weight=self.n_zero_weight,
             n_truncated=self.n_truncated,
             n_censored=self.n_censored,
@@ -128,6 +126,12 @@ class Result:
             diagnostics=self.diagnostics,
             problems=self.problems,
         )
+
+    @property
+    def plain_numbers(self) -> ResultNumbers:
+        """Its numbers without arrays, as those of whole records."""
+        weights, bounds = self.weights, self.lipschitz_bounds
+        n_datasets, n_records = self.synthetic.shape
         return ResultNumbers(
             mechanism=self.mechanism,
             label=self.point.label,
@@ -137,7 +141,7 @@ class Result:
             n_draws=len(self.growth),
             n_records=n_records,
             n_datasets=n_datasets,
-            variables=(variable,),
+            variables=(self.variable_numbers,),
             joint=None,
             weights_from=self.weights_from,
             tuned=self.tuned,

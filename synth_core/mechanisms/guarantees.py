@@ -49,7 +49,7 @@ class Guarantee:
     no_odds : str
         Why none follows; empty where it does.
     pure : bool
-        Whether ε itself is promised and bounds odds; else it names the ρ (zCDP) that `rho` gives of it.
+        Whether ε itself is promised, and adds up; else it names the ρ (zCDP) that `rho` gives of it.
     """
 
     key: str
@@ -76,9 +76,16 @@ class Guarantee:
         return 1 if self.one_charge else datasets
 
     def given_less(self, lesser: Guarantee) -> Guarantee:
-        """A lesser promise of the same mechanism: about the same neighbours, and charged as this one is."""
+        """A lesser promise of the same mechanism: about the same neighbours, charged and counted as this one is."""
         return replace(
-            lesser, neighbour=self.neighbour, one_charge=self.one_charge, secret_seed=self.secret_seed
+            lesser,
+            label=lesser.label.replace("ε-DP", self.label),
+            neighbour=self.neighbour,
+            rho=self.rho,
+            one_charge=self.one_charge,
+            secret_seed=self.secret_seed,
+            no_odds=self.no_odds,
+            pure=self.pure,
         )
 
     def replaced(self, epsilon: float) -> float:

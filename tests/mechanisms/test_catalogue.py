@@ -2,10 +2,11 @@ import math
 
 import pytest
 
+from synth_core.analysis.wording.belief_sentences import suspicion
 from synth_core.analysis.wording.guarantee_sentences import explain
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import MECHANISMS, compose, find_mechanism, guarantees
-from synth_core.mechanisms.guarantees import belief_after, safety_factor
+from synth_core.mechanisms.guarantees import SETTINGS_SEEN, belief_after, safety_factor
 from synth_core.mechanisms.schemes import SCHEMES
 
 KEYS = [
@@ -193,3 +194,16 @@ def test_an_anchored_mechanism_is_not_said_to_use_no_weights():
     assert "one weight c" in text
     assert "no weights" not in text
     assert "1% at most 2.7%" in text  # of replacing, which costs twice
+
+
+def test_a_lesser_promise_of_noise_with_a_rho_is_no_pure_epsilon_either():
+    """ε matched to another mechanism, or settings that were seen: what was ρ does not become a bound on odds."""
+    matched = find_mechanism("measured").guarantee("closed", {"epsilon": 1.0})
+    seen = guarantees()["measured"].given_less(SETTINGS_SEEN)
+    assert seen.label == "zCDP for given settings"
+    assert guarantees()["anchored"].given_less(SETTINGS_SEEN).label == "ε-DP for given settings"
+    for promise in (matched, seen):
+        assert not promise.pure and not promise.strict and promise.no_odds
+        text = suspicion(promise, 1.0, 2.0)
+        assert "rises" not in text and "zCDP" in text and "not promised" in text
+        assert "e^ε" not in " ".join(explain(promise, 1.0, 2.0, 1, False, "current"))

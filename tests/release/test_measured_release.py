@@ -47,6 +47,9 @@ def test_two_data_sets_cost_what_one_costs(state, tmp_path, key, decided, label,
     files = read(outcome, "releasable")
     report = files["report.html"].decode()
     assert label in report and "Measured with discrete" in report and "anchored at" not in report
+    assert ("odds grow by at most" in report) == (key == "measured_laplace")  # none follow from a ρ
+    assert "made to listen less" not in report and "2 × 4" not in report
+    assert ("added to its δ" in report) == (key == "measured")
     assert "There is no sampler." in {c.key: c.finding for c in outcome.checks}["convergence"]
     assert sum(name.endswith(".csv") for name in files) >= 2
     again = release(Request(plan, None, people(2)))
@@ -70,3 +73,12 @@ def test_noise_that_was_looked_at_is_not_drawn_again(state, tmp_path):
     purge_pending()
     with pytest.raises(InputError, match="drawn before and looked at"):
         release(Request(plan, None, people(2)))
+
+
+def test_settings_that_were_seen_leave_no_way_into_a_sum_of_epsilon(state, tmp_path):
+    """Tuned on the confidential table: neither ρ nor a pure ε is promised, so no series takes it."""
+    plan = planned(Cache(tmp_path / "cache"), "measured", limit=20.0, tuned_on="confidential")
+    assert plan.standing(people(2)).guarantee.label == "zCDP for given settings"
+    for count in (None, Count(1e-6)):
+        with pytest.raises(InputError, match=r"no pure ε|no theorem gives the ρ"):
+            release(Request(plan, None, people(2), count=count))

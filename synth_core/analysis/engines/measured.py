@@ -12,11 +12,11 @@ from synth_core.analysis.engines.base import Array, Inputs, Synthesis
 from synth_core.analysis.fits import Fits, Progress, tells_nothing
 from synth_core.analysis.measured.cells import PublicSide, cells_of
 from synth_core.analysis.measured.log_linear import Columns, NoisyTable
-from synth_core.analysis.measured.measuring import Budget, FineCounts, Measurements, measure, spent_words
+from synth_core.analysis.measured.measuring import FineCounts, Measurements, NoiseBudget, measure, spent_words
 from synth_core.analysis.measured.model import MeasuredModel, synthetic_values
 from synth_core.analysis.presence import missing_name
 from synth_core.mechanisms.guarantees import bounded_range_rho
-from synth_core.mechanisms.noise import Noise, SeededNoise
+from synth_core.mechanisms.noise import SeededNoise
 from synth_core.system.cache import content_key
 
 SEVERAL = 4  # measurements that bands of one variable are drawn from: each is fitted anew
@@ -34,9 +34,9 @@ class MeasuredEngine:
 
     gaussian: bool
 
-    def budget(self, epsilon: float) -> Budget:
+    def budget(self, epsilon: float) -> NoiseBudget:
         """What an epsilon allows to be spent."""
-        return Budget(self.gaussian, bounded_range_rho(epsilon) if self.gaussian else epsilon)
+        return NoiseBudget(self.gaussian, bounded_range_rho(epsilon) if self.gaussian else epsilon)
 
     def synthesize(self, inputs: Inputs, label: str) -> Synthesis:
         first = inputs.parts[0]
@@ -56,18 +56,17 @@ class MeasuredEngine:
             sentence=spent_words(measured, self.budget(epsilon), [each.name for each in public.variables]),
         )
 
-    def measured(
-        self, inputs: Inputs, label: str, epsilon: float, noise: Noise | None = None
-    ) -> tuple[PublicSide, Measurements]:
+    def measured(self, inputs: Inputs, label: str, epsilon: float) -> tuple[PublicSide, Measurements]:
         """The measurements, kept by what was counted: the same release asked for again gets the same noise."""
-        fits, noise = inputs.parts[0], noise or inputs.noise
+        fits, noise = inputs.parts[0], inputs.noise
         public, codes, values = cells_of(inputs.parts, label)
         budget = self.budget(epsilon)
         key = content_key(
             kind="measured",
             table=fits.table.fingerprint,
             variables=[asdict(each) for each in public.variables],
-            public=list(public.names),
+            public=public.codes,
+            shape=list(public.shape),
             gaussian=self.gaussian,
             epsilon=epsilon,
             seed=fits.settings.seed,
@@ -92,8 +91,8 @@ class MeasuredEngine:
             measured = measure(public, codes, values, self.budget(epsilon), noise, _Expected(public))
             model = MeasuredModel(public, measured.tables, _streams(8))
             for j in range(place, count, SEVERAL):
-                values = synthetic_values(model, measured, j, perturbed=several)
-                by_name = {each.name: v for each, v in zip(public.variables, values, strict=True)}
+                drawn = synthetic_values(model, measured, j, perturbed=several)
+                by_name = {each.name: v for each, v in zip(public.variables, drawn, strict=True)}
                 yield tuple(_of_part(fits, by_name) for fits in inputs.parts)
 
 

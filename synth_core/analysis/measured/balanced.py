@@ -45,7 +45,6 @@ def balanced_cells(
     records_of: Sequence[Codes],
     expected: dict[Columns, Array],
     rng: np.random.Generator,
-    sweeps: int = SWEEPS,
 ) -> Codes:
     """A sensitive cell for each record, such that tables of all records are near the expected ones.
 
@@ -76,7 +75,7 @@ def balanced_cells(
     for combination, rows in enumerate(records_of):
         at = base[:, combination, None] + inner_cells[:, cells[rows]]
         surplus += np.bincount(at.ravel(), minlength=len(surplus))
-    for _ in range(sweeps):
+    for _ in range(SWEEPS):
         for combination in rng.permutation(len(records_of)):
             rows = rng.permutation(records_of[combination])
             likely = len(rows) * shares[combination] > LIKELY

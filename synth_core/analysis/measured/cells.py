@@ -13,7 +13,7 @@ from synth_core.analysis.fits import Fits
 from synth_core.analysis.presence import PRESENCE, missing_name
 from synth_core.errors import InputError
 from synth_core.models import family
-from synth_core.models.bracketed import codes_of
+from synth_core.models.bracketed import codes_of, with_zero_alone
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -54,13 +54,23 @@ class Variable:
 
     def codes(self, values: Array) -> Codes:
         """Cells of numbers or codes of categories, missing as NaN; of shape (n_records,)."""
-        absent = np.isnan(values)
-        if self.edges:
-            inside = np.clip(np.where(absent, self.edges[0], values), self.edges[0], self.edges[-1])
-            codes = codes_of(np.array(self.edges), inside)
-        else:
-            codes = np.where(absent, 0, values).astype(np.int64)
-        return np.where(absent, self.n_values, codes).astype(np.int64)
+        return cell_codes(values, self.edges, self.n_values)
+
+
+def cell_codes(values: Array, edges: tuple[float, ...], n_values: int) -> Codes:
+    """Cells of numbers by the edges of brackets, the ends for what lies beyond; without edges of codes of categories.
+
+    Examples
+    --------
+    >>> cell_codes(np.array([0.0, 5.0, 10.0, 99.0, np.nan]), (0.0, 0.0, 10.0, 20.0), 3)
+    array([0, 1, 2, 2, 3])
+    """
+    absent = np.isnan(values)
+    there = np.where(absent, edges[0] if edges else 0.0, values)
+    codes = (
+        codes_of(np.array(edges), np.clip(there, edges[0], edges[-1])) if edges else there.astype(np.int64)
+    )
+    return np.where(absent, n_values, codes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +173,7 @@ def _variable(fits: Fits, missing: bool, label: str) -> Variable:
             "table."
         )
     if family(s.model).has_zeros(s.options) and edges.count(0.0) < 2 and edges[0] <= 0 <= edges[-1]:
-        edges = tuple(sorted([0.0, 0.0, *(edge for edge in edges if edge != 0)]))
+        edges = with_zero_alone(edges)
     return Variable(s.outcome, len(edges) - 1, edges, True, missing)
 
 

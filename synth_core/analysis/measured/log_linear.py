@@ -46,11 +46,6 @@ class Domain:
     def n_public(self) -> int:
         return len(self.public_shape)
 
-    @property
-    def size(self) -> int:
-        """Public combinations times sensitive cells."""
-        return len(self.public) * math.prod(self.shape)
-
     def shape_of(self, columns: Columns) -> tuple[int, ...]:
         """Cells of each column of a table."""
         return tuple((*self.public_shape, *self.shape)[column] for column in columns)
@@ -163,17 +158,12 @@ class LogLinear:
         parts = np.split(parameters, ends[:-1])
         return [part.reshape(term.shape) for part, term in zip(parts, self.terms, strict=True)]
 
-    def _spread(self, values: Sequence[Array | None]) -> Array:
-        """The sum of tables, one a term, over all cells: of shape (n_cells, *shape)."""
-        domain = self.domain
-        total = np.zeros((len(domain.public), *domain.shape))
+    def _spread(self, tables: Sequence[Array]) -> Array:
+        """The sum of the tables of all terms over all cells, of shape (n_cells, *shape)."""
+        total = np.zeros((len(self.domain.public), *self.domain.shape))
         for stack in self._stacks:
-            if all(values[place] is None for place in stack.places):
-                continue
-            tables = [
-                values[p] if values[p] is not None else np.zeros(self.terms[p].shape) for p in stack.places
-            ]
-            total += (stack.spread @ np.vstack(tables)).reshape(-1, *stack.wide)  # type: ignore[arg-type]
+            stacked = np.vstack([tables[place] for place in stack.places])
+            total += (stack.spread @ stacked).reshape(-1, *stack.wide)
         return total
 
     def _tables(self, cells: Array) -> list[Array]:
@@ -197,18 +187,10 @@ class LogLinear:
 
     def tables(self, cells: Array, sets: Sequence[Columns]) -> list[Array]:
         """Tables of sets of columns from a count of each cell, of shape (n_cells, *shape)."""
-        known = {term.columns: term for term in self.terms}
-        margins: dict[tuple[int, ...], Array] = {}
-        found = []
-        for columns in sets:
-            term = known.get(columns) or _Term(self.domain, columns)
-            if term.sensitive not in margins:
-                margins[term.sensitive] = self._margin(cells, term.sensitive)
-            margin = margins[term.sensitive]
-            flat = (term.cell[:, None] * term.n_cells + np.arange(term.n_cells)).ravel()
-            table = np.bincount(flat, weights=margin.ravel(), minlength=math.prod(term.shape))
-            found.append(np.asarray(table, dtype=float).reshape(term.shape))
-        return found
+        known = {term.columns for term in self.terms}
+        model = self if known.issuperset(sets) else LogLinear(self.domain, sets)
+        found = dict(zip([term.columns for term in model.terms], model._tables(cells), strict=True))
+        return [found[columns] for columns in sets]
 
     def _margin(self, cells: Array, sensitive: tuple[int, ...]) -> Array:
         others = tuple(axis for axis in self._all if axis - 1 not in sensitive)
@@ -260,12 +242,12 @@ class LogLinear:
             parameters = middle + moved
             shares = self.shares(parameters)
             expected = self._tables(shares * self._mass)
-            value, residuals = 0.0, [None] * len(self.terms)
+            value, residuals = 0.0, [np.zeros(term.shape) for term in self.terms]
             for k, table in told.items():
                 # Variance 1 beside the noise: a count of drawn records is a whole number.
-                short = (expected[k] - table.counts) / (table.deviation**2 + 1.0)
-                value += 0.5 * float((short**2).sum()) * (table.deviation**2 + 1.0)
-                residuals[k] = short  # type: ignore[call-overload]
+                variance = table.deviation**2 + 1.0
+                residuals[k] = (expected[k] - table.counts) / variance
+                value += 0.5 * variance * float((residuals[k] ** 2).sum())
             back = self._spread(residuals)
             back -= (shares * back).sum(axis=self._all, keepdims=True)
             back *= shares

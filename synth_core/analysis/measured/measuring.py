@@ -26,7 +26,7 @@ RESOLUTION = 100  # of the scores that triples are chosen by: noise is added to 
 
 
 @dataclass(frozen=True)
-class Budget:
+class NoiseBudget:
     """What may be spent: of rho with Gaussian noise, else of epsilon with Laplace noise."""
 
     gaussian: bool
@@ -86,7 +86,7 @@ def measure(
     public: PublicSide,
     codes: Codes,
     values: tuple[Array, ...],
-    budget: Budget,
+    budget: NoiseBudget,
     noise: Noise,
     expected: ExpectedTables,
 ) -> Measurements:
@@ -133,7 +133,7 @@ def measure(
 class _Counter:
     """Counts the records in tables of some columns."""
 
-    def __init__(self, public: PublicSide, codes: Codes, budget: Budget, noise: Noise):
+    def __init__(self, public: PublicSide, codes: Codes, budget: NoiseBudget, noise: Noise):
         self.all = np.column_stack([public.codes, codes])
         self.shape = (*public.shape, *(each.n for each in public.variables))
         self.n_public, self.budget, self.noise = len(public.shape), budget, noise
@@ -224,7 +224,7 @@ def fine_table(variable: Variable, values: Array) -> Array:
     return counts
 
 
-def spent_words(measured: Measurements, budget: Budget, names: Sequence[str]) -> str:
+def spent_words(measured: Measurements, budget: NoiseBudget, names: Sequence[str]) -> str:
     """Which tables were counted, with how much noise, in a sentence."""
     sizes: dict[int, list[NoisyTable]] = {}
     for table in measured.tables:

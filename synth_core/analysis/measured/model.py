@@ -9,44 +9,51 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
+from synth_core.analysis.drawing import even_uniforms
+from synth_core.analysis.fits import Progress, tells_nothing
 from synth_core.analysis.measured.balanced import balanced_cells, spread_cells
 from synth_core.analysis.measured.cells import Array, Codes, PublicSide
 from synth_core.analysis.measured.log_linear import Columns, Domain, LogLinear, NoisyTable, PriorScales
 from synth_core.analysis.measured.measuring import Measurements
 from synth_core.analysis.measured.prior_scales import STEPS, learnt_scales, scaled
-from synth_core.analysis.measured.within import even_places, fine_shares, values_of
+from synth_core.analysis.measured.within import fine_shares, values_of
 
 MAX_CELLS = 3_000_000  # public combinations times sensitive cells of one group
 ITERATIONS, ROUGH = 200, 60
 USUAL = STEPS[2]  # where scales are not learnt
-Progress = Callable[[str, float], None]
 
 
 @dataclass(frozen=True, eq=False)
 class _Group:
-    """Sensitive columns that are modelled together, given the public ones and the earlier ones."""
+    """Sensitive columns that are modelled together, given the public ones and the earlier ones.
 
-    domain: Domain
-    columns: tuple[int, ...]  # of the file, public ones first: those given, then those modelled
+    `records_of` are the records of each combination of what is given; `measured` the tables whose last column is here.
+    """
+
     records_of: list[Codes]
+    model: LogLinear
+    measured: list[NoisyTable]
 
-    def local(self, columns: Columns) -> Columns:
-        """The places of columns of the file in this group."""
-        return tuple(self.columns.index(column) for column in columns)
+    @property
+    def ordered(self) -> tuple[int, ...]:
+        """The columns that are in an order."""
+        return tuple(column for column, order in enumerate(self.model.domain.ordered) if order)
 
 
 class MeasuredModel:
-    """A model of the measurements of one file.
+    """A model of the noisy tables of one file.
 
     Parameters
     ----------
     public : PublicSide
-    measured : Measurements
+    tables : sequence of NoisyTable
     rng : callable
         Random numbers of a stream. They need not be secret: all that is drawn follows from the measurements.
+    progress : callable
     """
 
     def __init__(
@@ -54,13 +61,14 @@ class MeasuredModel:
         public: PublicSide,
         tables: Sequence[NoisyTable],
         rng: Callable[..., np.random.Generator],
-        progress: Progress = lambda text, share: None,
+        progress: Progress = tells_nothing,
     ):
         self.public, self.tables, self.rng, self.progress = public, tables, rng, progress
-        self.scales: list[tuple[PriorScales, Array]] = []
         self.n_public = len(public.shape)
+        self._fits: list[tuple[PriorScales, Array]] = []
 
-    def groups(self) -> list[tuple[int, int]]:
+    @cached_property
+    def _groups(self) -> list[tuple[int, int]]:
         """The first sensitive variable of each group and that after its last."""
         sizes, found, begin = [each.n for each in self.public.variables], [], 0
         cells = len(np.unique(self.public.codes, axis=0)) if self.n_public else 1
@@ -73,9 +81,7 @@ class MeasuredModel:
     def _group(self, begin: int, end: int, drawn: Codes) -> _Group:
         """The variables from `begin` to `end`, given `drawn`, the cells of the earlier ones."""
         public, n = self.public, self.public.n_records
-        given = np.column_stack([public.codes, drawn[:, :begin]])
-        sizes = (*public.shape, *(each.n for each in public.variables[:begin]))
-        earlier = tuple(each.ordered for each in public.variables)
+        variables, given = public.variables, np.column_stack([public.codes, drawn[:, :begin]])
         if given.shape[1]:
             cells, place = np.unique(given, axis=0, return_inverse=True)
         else:
@@ -85,56 +91,53 @@ class MeasuredModel:
         domain = Domain(
             cells,
             np.array([float(len(rows)) for rows in records_of]),
-            sizes,
-            tuple(each.n for each in public.variables[begin:end]),
-            (*public.ordered, *earlier[:end]),
+            (*public.shape, *(each.n for each in variables[:begin])),
+            tuple(each.n for each in variables[begin:end]),
+            (*public.ordered, *(each.ordered for each in variables[:end])),
         )
-        return _Group(domain, tuple(range(self.n_public + end)), records_of)
+        # Earlier variables stand with the public columns here.
+        measured = [
+            replace(table, counts=table.counts.reshape(domain.public_cells(table.columns)[1], -1))
+            for table in self.tables
+            if begin <= table.columns[-1] - self.n_public < end
+        ]
+        return _Group(records_of, LogLinear(domain, [table.columns for table in measured]), measured)
 
-    def _measured(self, begin: int, end: int) -> list[NoisyTable]:
-        """The tables whose last column is in the group; for it earlier variables stand with the public columns."""
-        sizes = (*self.public.shape, *(each.n for each in self.public.variables))
-        found = []
-        for table in self.tables:
-            if begin <= table.columns[-1] - self.n_public < end:
-                given = math.prod(sizes[c] for c in table.columns if c < self.n_public + begin)
-                found.append(replace(table, counts=table.counts.reshape(given, -1)))
-        return found
+    def _drawn(self, draw: Callable[[int, _Group], Codes]) -> Codes:
+        """Cells of records, group by group, each given those drawn before it; of shape (n_records, n_variables)."""
+        drawn = np.zeros((self.public.n_records, len(self.public.variables)), dtype=np.int64)
+        for number, (begin, end) in enumerate(self._groups):
+            group = self._group(begin, end, drawn)
+            cells = draw(number, group)
+            drawn[:, begin:end] = np.column_stack(np.unravel_index(cells, group.model.domain.shape))
+        return drawn
 
     def expected(self, sets: Sequence[Columns]) -> list[Array]:
         """About what is expected of tables of sets of columns, in their order: by it is chosen what is counted."""
-        drawn = np.zeros((self.public.n_records, len(self.public.variables)), dtype=np.int64)
         found: dict[Columns, Array] = {}
-        for number, (begin, end) in enumerate(self.groups()):
-            group, measured = self._group(begin, end, drawn), self._measured(begin, end)
-            model = LogLinear(group.domain, [table.columns for table in measured])
-            along = tuple(column for column, order in enumerate(group.domain.ordered) if order)
-            shares = model.shares(model.fit(measured, scaled(1.0, USUAL, along), iterations=ROUGH))
-            here = [s for s in sets if begin <= s[-1] - self.n_public < end]
-            found |= dict(zip(here, model.expected(shares, here), strict=True))
-            flat = shares.reshape(len(shares), -1)
-            cells = spread_cells(flat, group.records_of, self.rng(3, number))
-            drawn[:, begin:end] = np.column_stack(np.unravel_index(cells, group.domain.shape))
+
+        def roughly(number: int, group: _Group) -> Codes:
+            scales = scaled(1.0, USUAL, group.ordered)
+            shares = group.model.shares(group.model.fit(group.measured, scales, iterations=ROUGH))
+            begin, end = self._groups[number]
+            here = [each for each in sets if begin <= each[-1] - self.n_public < end]
+            found.update(zip(here, group.model.expected(shares, here), strict=True))
+            return spread_cells(shares.reshape(len(shares), -1), group.records_of, self.rng(3, number))
+
+        self._drawn(roughly)
         return [found[each] for each in sets]
 
-    def _fitted(
-        self, model: LogLinear, measured: Sequence[NoisyTable], number: int, rng: np.random.Generator | None
-    ) -> Array:
-        """Parameters of a group; the scales of its priors are learnt once, by the first group."""
-        if len(self.scales) <= number:
-            self.progress("fitting a model of the noisy tables", number / len(self.groups()))
-            start = None
+    def _most_likely(self, number: int, group: _Group) -> tuple[PriorScales, Array]:
+        """Scales of the priors, learnt by the first group, and the most likely parameters; found once for a group."""
+        if len(self._fits) <= number:
+            self.progress("fitting a model of the noisy tables", number / len(self._groups))
             if number == 0:
-                scales, start = learnt_scales(model, measured, self.rng(1))
+                scales, start = learnt_scales(group.model, group.measured, self.rng(1))
             else:
-                along = [column for column, order in enumerate(model.domain.ordered) if order]
-                scales = replace(self.scales[0][0], along=tuple(along))
-            fitted = model.fit(measured, scales, start, iterations=ITERATIONS)
-            self.scales.append((scales, fitted))
-        scales, start = self.scales[number]
-        if rng is None and len(start) == model.n_parameters:
-            return start
-        return model.fit(measured, scales, start, rng=rng, iterations=ITERATIONS)
+                scales, start = replace(self._fits[0][0], along=group.ordered), None
+            fitted = group.model.fit(group.measured, scales, start, iterations=ITERATIONS)
+            self._fits.append((scales, fitted))
+        return self._fits[number]
 
     def codes(self, stream: int, perturbed: bool) -> Codes:
         """Cells of synthetic records, balanced over the measured tables, of shape (n_records, n_variables).
@@ -147,40 +150,30 @@ class MeasuredModel:
             From a draw of the model given the measurements, as several data sets must be; else from the most likely
             one.
         """
-        drawn = np.zeros((self.public.n_records, len(self.public.variables)), dtype=np.int64)
-        for number, (begin, end) in enumerate(self.groups()):
-            rng = self.rng(2, stream, number)
-            group, measured = self._group(begin, end, drawn), self._measured(begin, end)
-            model = LogLinear(group.domain, [table.columns for table in measured])
-            parameters = self._fitted(model, measured, number, None)
+
+        def balanced(number: int, group: _Group) -> Codes:
+            rng, model = self.rng(2, stream, number), group.model
+            scales, parameters = self._most_likely(number, group)
             if perturbed:
-                told = _redrawn(model, parameters, group, measured, rng)
-                parameters = self._fitted(model, told, number, rng)
-            shares = model.shares(parameters)
-            flat = shares.reshape(len(shares), -1)
-            sets = [table.columns for table in measured]
+                told = _redrawn(group, parameters, rng)
+                parameters = model.fit(told, scales, parameters, rng=rng, iterations=ITERATIONS)
+            shares, sets = model.shares(parameters), [table.columns for table in group.measured]
             expected = dict(zip(sets, model.expected(shares, sets), strict=True))
-            cells = balanced_cells(group.domain, flat, group.records_of, expected, rng)
-            drawn[:, begin:end] = np.column_stack(np.unravel_index(cells, group.domain.shape))
-        return drawn
+            flat = shares.reshape(len(shares), -1)
+            return balanced_cells(model.domain, flat, group.records_of, expected, rng)
+
+        return self._drawn(balanced)
 
 
-def _redrawn(
-    model: LogLinear,
-    parameters: Array,
-    group: _Group,
-    measured: Sequence[NoisyTable],
-    rng: np.random.Generator,
-) -> list[NoisyTable]:
+def _redrawn(group: _Group, parameters: Array, rng: np.random.Generator) -> list[NoisyTable]:
     """The tables as another sample of records and other noise would have given them."""
-    shares = model.shares(parameters)
-    sets = [table.columns for table in measured]
-    cells = _independent(shares.reshape(len(shares), -1), group.records_of, rng)
-    one = np.zeros(shares.shape).reshape(len(shares), -1)
-    for place, rows in enumerate(group.records_of):
-        np.add.at(one[place], cells[rows], 1.0)
-    by_chance = model.tables(one.reshape(shares.shape), sets)
-    expected = model.expected(shares, sets)
+    model, measured = group.model, group.measured
+    shares, sets = model.shares(parameters), [table.columns for table in measured]
+    flat = shares.reshape(len(shares), -1)
+    counts = np.zeros_like(flat)
+    for place, (share, rows) in enumerate(zip(flat, group.records_of, strict=True)):
+        counts[place] = rng.multinomial(len(rows), share)
+    by_chance, expected = model.tables(counts.reshape(shares.shape), sets), model.expected(shares, sets)
     return [
         replace(
             table,
@@ -188,14 +181,6 @@ def _redrawn(
         )
         for table, drawn, mean in zip(measured, by_chance, expected, strict=True)
     ]
-
-
-def _independent(shares: Array, records_of: Sequence[Codes], rng: np.random.Generator) -> Codes:
-    cells = np.empty(sum(map(len, records_of)), dtype=np.int64)
-    for share, rows in zip(shares, records_of, strict=True):
-        found = np.searchsorted(np.cumsum(share), rng.random(len(rows)), side="right")
-        cells[rows] = np.minimum(found, len(share) - 1)
-    return cells
 
 
 def synthetic_values(
@@ -212,5 +197,5 @@ def synthetic_values(
             continue
         records = np.bincount(mine, minlength=variable.n)[: variable.n_values].astype(float)
         shares = fine_shares(variable, fine[k], records, rng if perturbed else None)
-        values.append(values_of(variable, mine, shares, even_places(mine, rng)))
+        values.append(values_of(variable, mine, shares, even_uniforms(mine, rng)))
     return tuple(values)

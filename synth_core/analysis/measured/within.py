@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
 from synth_core.analysis.measured.cells import Array, Codes, Variable
 from synth_core.analysis.measured.measuring import FINE_BINS, FineCounts, fine_edges
@@ -82,12 +81,3 @@ def values_of(variable: Variable, codes: Codes, shares: Array, places: Array) ->
     low, high = edges[bracket, found], edges[bracket, found + 1]
     values = low + part * (high - low)
     return np.where(absent, np.nan, values)
-
-
-def even_places(codes: Codes, rng: np.random.Generator) -> Array:
-    """Numbers in (0, 1), even among the records of each code, in a random order."""
-    places: NDArray[np.float64] = np.empty(len(codes))
-    for code in np.unique(codes):
-        rows = rng.permutation(np.flatnonzero(codes == code))
-        places[rows] = (np.arange(len(rows)) + rng.random(len(rows))) / len(rows)
-    return places

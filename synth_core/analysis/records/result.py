@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ from synth_core.analysis.records.blocks import Part
 from synth_core.analysis.records.disclosure import AttributeDisclosure
 from synth_core.analysis.records.numbers import NumberMeasures
 from synth_core.analysis.result import Result
-from synth_core.analysis.result_numbers import ResultNumbers, VariableNumbers
+from synth_core.analysis.result_numbers import ResultNumbers
 from synth_core.mechanisms.bounds import Bounds
 from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
 from synth_core.mechanisms.guarantees import Guarantee
@@ -162,24 +162,17 @@ class RecordsResult:
         weakest = min(self.parts, key=lambda each: each.result.guarantee.strength).result
         statistics = {each.name: each.statistics for each in self.numbers}
         variables = tuple(
-            VariableNumbers(
+            replace(
+                each.result.variable_numbers,
                 name=each.part.name,
                 variable=each.part.block.name,
                 model=each.part.settings.model,
                 share=each.part.share,
                 epsilon=each.epsilon,
                 lipschitz_bound=each.lipschitz_bound,
-                n_records=len(each.result.match_risk),
-                n_zero_weight=each.result.n_zero_weight,
-                n_truncated=each.result.n_truncated,
-                n_censored=each.result.n_censored,
                 ecdf_max=each.distance,
                 ecdf_avg=None,
                 statistics=statistics.get(each.part.name, ()),
-                anchor=each.result.anchor,
-                tuned=each.result.tuned,
-                diagnostics=each.result.diagnostics,
-                problems=each.result.problems,
             )
             for each in self.parts
         )

@@ -45,13 +45,13 @@ def rho_words(guarantee: Guarantee, epsilon: float) -> str:
     --------
     >>> from synth_core.mechanisms.catalogue import guarantees
     >>> rho_words(guarantees()["measured"], 1.0)
-    'ε = 1 names ρ = 0.125 (zCDP). That is ε = 2.42 but for a probability of δ = 1e-06.'
+    'ε = 1 names ρ = 0.125 (zCDP), which is (ε, δ)-DP with ε = 2.42 at δ = 1e-06'
     """
     assert guarantee.rho is not None
     rho = guarantee.rho(epsilon)
     return (
-        f"ε = {epsilon_number(epsilon)} names ρ = {rho:.3g} (zCDP). That is ε = {epsilon_at(rho):.3g} but for a "
-        f"probability of δ = {DELTA:g}."
+        f"ε = {epsilon_number(epsilon)} names ρ = {rho:.3g} (zCDP), which is (ε, δ)-DP with ε = {epsilon_at(rho):.3g} "
+        f"at δ = {DELTA:g}"
     )
 
 
@@ -87,7 +87,10 @@ def suspicion(
     """
     at = f"ε = {epsilon_number(epsilon)}"
     if not guarantee.pure:
-        return rho_words(guarantee, epsilon)
+        lesser = guarantee.given
+        return rho_words(guarantee, epsilon) + (
+            f", {lesser[0]}; not promised: {lesser[1]}." if lesser else "."
+        )
     if guarantee.learned:
         return f"In this table, and not promised for another, {at} bounds {guarantee.learned}."
     replaced = 2 * epsilon if epsilon_replace is None else epsilon_replace

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from synth_core.analysis.wording.belief_sentences import rho_words
 from synth_core.mechanisms.catalogue import Mechanism
 from synth_core.mechanisms.guarantees import DECLARED_SPAN, REPLACED, WITHHELD, Guarantee, belief_after
 
@@ -153,10 +152,8 @@ def explain(  # noqa: PLR0913 # each is another part of what is said
     elif datasets > 1:
         neighbour += f". {datasets} data sets cost what one costs: all are made of the same measurement"
     lines += [neighbour + ".", *filter(None, more)]
-    if not guarantee.pure:
-        return [*lines, rho_words(guarantee, epsilon)]
     if guarantee.no_odds:
-        return [*lines, guarantee.no_odds, SEED]
+        return [*lines, guarantee.no_odds, *([SEED] if guarantee.secret_seed else [])]
     # Odds between two values of a record: the neighbour relation is replacement.
     total = (epsilon_replace or epsilon) * charged
     beliefs = "; ".join(f"{prior:.0%} at most {belief_after(prior, total):.1%}" for prior in (0.01, 0.1, 0.5))

@@ -16,10 +16,11 @@ import pandas as pd
 import scipy
 from numpy.typing import NDArray
 
+from synth_core.analysis.measured.cells import cell_codes
 from synth_core.analysis.records.blocks import Block
 from synth_core.errors import InputError
 from synth_core.models import Options, family
-from synth_core.models.bracketed import codes_of, with_zero_alone
+from synth_core.models.bracketed import with_zero_alone
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -72,12 +73,8 @@ class Cells:
         """
         if self.categories:
             place = {category: code for code, category in enumerate(self.categories)}
-            codes = column.map(place).to_numpy(dtype=float)
-        else:
-            values = column.to_numpy(dtype=float)
-            inside = np.clip(np.nan_to_num(values), self.edges[0], self.edges[-1])
-            codes = np.where(np.isnan(values), np.nan, codes_of(np.array(self.edges), inside))
-        return np.where(np.isnan(codes), self.n - 1, codes).astype(np.int64)
+            column = column.map(place)
+        return cell_codes(column.to_numpy(dtype=float), self.edges, self.n - self.missing)
 
     def values(self, codes: Codes, rng: np.random.Generator) -> pd.Series:
         """A value for each code: the category, or a number uniform within its bin."""

@@ -363,8 +363,8 @@ def _how_to_read(hidden: bool, several: bool) -> Page:
     what = "all that is sensitive about one record" if several else "one record's value"
     lines = [
         f"ε is for one released data set and for {what} withheld; its row and predictors stay. m data sets "
-        "cost m times as much.",
-        "“ε-DP” holds for every table. Every other guarantee is of this table, and another may have a larger ε.",
+        "cost m times as much; measured ones cost what one costs.",
+        "“ε-DP” and “zCDP” hold for every table. Every other guarantee is of this table: another may have a larger ε.",
         "An intruder is anyone who knows everything else, the other records included.",
     ]
     if several:

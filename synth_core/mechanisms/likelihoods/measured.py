@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from synth_core.mechanisms.guarantees import Guarantee, bounded_range_rho, pure_rho
 from synth_core.mechanisms.likelihoods.base import Likelihood, NamedPoint
 
@@ -15,12 +17,6 @@ _LIMITS = (
     "records, and the declared categories and edges are not protected. Settings chosen by looking at results on "
     "confidential data are themselves data-dependent."
 )
-_NO_WEIGHTS = "Measured synthesis adds noise to counts of records: weights of records do not enter it."
-_NO_RANGE = (
-    "No guarantee is known for measured synthesis under a sensitive range: its noise covers the whole range."
-)
-_MODEL = "log-linear model of noisy tables"
-_METHOD = "noisy counts of sets of columns, records balanced over what they tell"
 
 MEASURED = Likelihood(
     "measured",
@@ -32,28 +28,29 @@ MEASURED = Likelihood(
         2,
         _TABLES
         + "Gaussian noise gives ρ = ε²/8 (zCDP): what one ε-DP draw of a censored likelihood costs too.",
-        _LIMITS.format(replaced="at most 4ρ, the ρ of 2ε")
-        + " It is no pure ε: ε names the ρ, which bounds how often much is learnt, and not how much at most.",
+        _LIMITS.format(replaced="at most 4ρ, the ρ of 2ε"),
         rho=bounded_range_rho,
         one_charge=True,
         secret_seed=False,
+        no_odds="ε only names the ρ, which bounds how often much is learnt and not how much: no bound on odds follows.",
         pure=False,
     ),
-    no_weights=_NO_WEIGHTS,
-    no_range=_NO_RANGE,
+    no_weights="Measured synthesis adds noise to counts of records: weights of records do not enter it.",
+    no_range="No guarantee is known for measured synthesis under a sensitive range: its noise covers the whole range.",
     settings=frozenset({"guess", "guess_zeros"}),
     declared=frozenset({"guess", "guess_zeros"}),
     samples=False,
-    model=_MODEL,
-    method=_METHOD,
+    model="log-linear model of noisy tables",
+    method="noisy counts of sets of columns, records balanced over what they tell",
     seconds=5.0,
     named=(NamedPoint("measured", "Measured"),),
 )
-MEASURED_LAPLACE = Likelihood(
-    "laplace",
-    "Measured with Laplace noise",
-    "noisy counts of two columns, a model of them",
-    Guarantee(
+MEASURED_LAPLACE = replace(
+    MEASURED,
+    key="laplace",
+    label="Measured with Laplace noise",
+    plain="noisy counts of two columns, a model of them",
+    guarantee=Guarantee(
         "measured_laplace",
         "ε-DP",
         2,
@@ -63,13 +60,6 @@ MEASURED_LAPLACE = Likelihood(
         one_charge=True,
         secret_seed=False,
     ),
-    no_weights=_NO_WEIGHTS,
-    no_range=_NO_RANGE,
-    settings=frozenset({"guess", "guess_zeros"}),
-    declared=frozenset({"guess", "guess_zeros"}),
-    samples=False,
-    model=_MODEL,
-    method=_METHOD,
     seconds=3.0,
     named=(NamedPoint("measured_laplace", "Measured, pure ε"),),
 )

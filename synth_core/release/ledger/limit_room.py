@@ -45,7 +45,7 @@ def check_room(others: Balance, epsilon: float, rho: float | None, guarantee: st
     if rho is None:
         raise InputError(
             f"The limit of the series {series} counts {others.count.words}, and no theorem gives the ρ of this "
-            f"release ({guarantee}): only a strict ε-DP guarantee has one. Plan a strict mechanism that was not tuned "
+            f"release ({guarantee}): only a strict guarantee has one. Plan a strict mechanism that was not tuned "
             f"on this table, or release under a series whose limit counts the sum of ε."
         )
     reached = math.inf if others.rho is None else epsilon_at(others.rho + rho, delta)

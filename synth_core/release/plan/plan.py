@@ -353,7 +353,7 @@ def tuning_marks(table: Table, outcomes: tuple[str, ...], names: tuple[str, ...]
 
 
 NO_RHO = (
-    "a limit at a δ counts ρ (zCDP), and only releases with a strict ε-DP guarantee have one: take a strict mechanism "
+    "a limit at a δ counts ρ (zCDP), and only releases with a strict guarantee have one: take a strict mechanism "
     "that was not tuned on the confidential data themselves, or let the limit count the sum of ε"
 )
 

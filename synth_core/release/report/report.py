@@ -174,6 +174,7 @@ def public_report(
         "settings": _settings_rows(plan) if standing.open else [],
         "density_scale": density_scale if likelihood.samples else "",
         "measured": not plan.strict,
+        "samples": likelihood.samples,
         # Of a measured mechanism nothing is said in short: what was measured is internal.
         "lead": suspicion(standing.guarantee, epsilon, replaced, plan.datasets) if plan.strict else "",
         "sentences": explain(
@@ -187,8 +188,11 @@ def public_report(
             more=[f"{COVERS}."] if plan.blocks else [],
         ),
         "total": epsilon * charged,
+        "charged": charged,
         "replaced": odds,
-        "beliefs": [(prior, belief_after(prior, odds)) for prior in (0.01, 0.1, 0.5)],
+        "beliefs": []
+        if standing.guarantee.no_odds
+        else [(prior, belief_after(prior, odds)) for prior in (0.01, 0.1, 0.5)],
         "factor": f"{math.exp(odds):,.1f}" if odds < 30 else f"e^{odds:.0f}",
         "tuned_on": TUNED_ON[standing.tuned_on],
         "utility": {_measure_words(k): v for k, v in plan.tuned_on.utility.items()} if standing.open else {},

@@ -156,3 +156,33 @@ def test_groups_are_chained_where_all_cells_are_too_many(tmp_path, monkeypatch):
     frame = result.synthetic[0]
     part = pd.crosstab(frame.sex, frame.work, normalize="index").loc["f", "part"]
     assert part > 0.5
+
+
+def test_every_measurement_for_bands_reads_the_table(tmp_path, monkeypatch):
+    """The second one and those after it count the confidential values too, not what was drawn before."""
+    from synth_core.analysis.engines import measured as engine
+
+    read, measure = [], engine.measure
+    monkeypatch.setattr(
+        engine,
+        "measure",
+        lambda public, codes, values, *rest: read.append(values) or measure(public, codes, values, *rest),
+    )
+    one = analysis(tmp_path)
+    result = one.run("measured")
+    list(one.draw(result, ((64, j) for j in range(3))))
+    assert len(read) == 4  # the result's own, and one for each
+    for values in read[1:]:
+        for mine, theirs in zip(read[0], values, strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+
+
+def test_public_cells_cut_in_another_way_are_measured_anew(tmp_path):
+    """A public number as a category has other cells: noisy counts of the former are none of the latter's."""
+    one = analysis(tmp_path)
+    one.run("measured")
+    assert len(set(people(1).age)) > 20
+    again = replace(one, common=COMMON | {"categorical": ("age",)}, noise=SeededNoise(5))
+    frame = again.run("measured").synthetic[0]
+    other = analysis(tmp_path / "new", categorical=("age",)).run("measured").synthetic[0]
+    pd.testing.assert_frame_equal(frame, other)

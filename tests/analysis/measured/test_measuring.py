@@ -9,8 +9,8 @@ import pytest
 from synth_core.analysis.measured.cells import PublicSide, Variable, public_codes
 from synth_core.analysis.measured.measuring import (
     ALL_TRIPLES,
-    Budget,
     FineCounts,
+    NoiseBudget,
     candidates,
     fine_edges,
     fine_table,
@@ -65,7 +65,7 @@ def test_a_record_withheld_moves_what_was_paid_for_and_no_more(rng, n_public, n_
     """By what was really handed to the noise: the worst record, each table's own movement, against the budget."""
     public, codes, values = side(rng, n_public=n_public, n_sensitive=n_sensitive)
     expected = lambda tables, sets: [np.zeros(1) for _ in sets]  # noqa: E731
-    budget = Budget(gaussian, 0.7)
+    budget = NoiseBudget(gaussian, 0.7)
     reads = []
     for left_out in (None, *rng.choice(len(codes), 8, replace=False)):
         kept = np.arange(len(codes)) != (-1 if left_out is None else left_out)
@@ -91,7 +91,7 @@ def test_a_record_withheld_moves_what_was_paid_for_and_no_more(rng, n_public, n_
 def test_the_whole_budget_is_spent(rng):
     public, codes, values = side(rng)
     spy = Spy()
-    measure(public, codes, values, Budget(True, 0.7), spy, all_zero)
+    measure(public, codes, values, NoiseBudget(True, 0.7), spy, all_zero)
     assert sum(price for _, price in spy.read) == pytest.approx(0.7, rel=1e-12)
 
 
@@ -114,7 +114,7 @@ def test_many_triples_are_chosen_among(rng):
         public,
         codes,
         values,
-        Budget(True, 1.0),
+        NoiseBudget(True, 1.0),
         OPENDP,
         even,
     )
