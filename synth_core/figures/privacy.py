@@ -22,7 +22,18 @@ from synth_core.figures.parts import (
     worded,
 )
 
-_EMPTY = "No posterior in this selection: the histogram has neither bounds nor weights."
+_EMPTY = "No posterior in this selection: noise on counts has neither bounds nor weights by record."
+
+
+def _of_posteriors(
+    key: str, traces: list[Any], layout: dict[str, Any], rows: dict[str, Any], alt: str
+) -> Figure:
+    """A figure of what posteriors have; where no mechanism samples one, it says so in the place of empty axes."""
+    _, title, reading = worded(key)
+    if alt:
+        return figure(key, title, reading, traces, layout, rows, alt)
+    hidden = {name: {"visible": False} for name in ("xaxis", "yaxis")}
+    return figure(key, title, _EMPTY, [], hidden, rows, _EMPTY)
 
 
 def _violins(
@@ -114,12 +125,12 @@ def bounds_figure(
         "yaxis": axis("Lipschitz bound Δᵢ (nats)", range=[0, top * 1.14], rangemode="tozero"),
     } | legend_layout(shown, other)
     alt = "; ".join(f"{labels[s['mechanism']]}: largest bound {s['lipschitz_bound']:.2f} nats" for s in shown)
-    return figure(
-        *worded("bounds"),
+    return _of_posteriors(
+        "bounds",
         traces,
         layout,
         table(["Mechanism", "Minimum", "25 %", "Median", "75 %", "Maximum Δ"], rows),
-        alt or _EMPTY,
+        alt,
     )
 
 
@@ -189,8 +200,8 @@ def weights_figure(summaries: list[Summary], labels: dict[str, str], other: Othe
     alt = "; ".join(
         f"{labels[s['mechanism']]}: mean weight {s['privacy']['weights']['mean']:.2f}" for s in shown
     )
-    return figure(
-        *worded("weights"),
+    return _of_posteriors(
+        "weights",
         traces,
         layout,
         table(
@@ -208,5 +219,5 @@ def weights_figure(summaries: list[Summary], labels: dict[str, str], other: Othe
             ],
             rows,
         ),
-        alt or _EMPTY,
+        alt,
     )

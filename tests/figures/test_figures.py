@@ -239,6 +239,10 @@ def test_every_mechanism_has_a_look_of_its_own():
 
 def test_the_histogram_alone_draws(summaries):
     alone = [s for s in summaries if s["mechanism"] == "histogram"]
+    empty = [f for f in compare_figures(alone, LABELS, "x") if not f["traces"]]
+    assert [f["key"] for f in empty] == ["bounds", "weights"]
+    assert all("neither bounds nor weights" in f["reading"] for f in empty)  # and no axes of nothing
+    assert not any(f["layout"]["yaxis"]["visible"] for f in empty)
     for figure in compare_figures(alone, LABELS, "x"):
         go.Figure(plain(figure["traces"]), plain(figure["layout"]))
 

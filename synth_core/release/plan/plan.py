@@ -364,8 +364,8 @@ def has_rho(point: Mechanism, tuned_on: str) -> bool:
 
 
 OF_BLOCKS = (
-    "a plan takes a strict mechanism (censored, anchored) or weights that a frozen risk map of each variable gives "
-    "(weighted, censored_weighted), of the whole range; nothing that is solved for, such as a scalar weight or "
+    "a plan takes a strict mechanism (measured, censored, anchored) or weights that a frozen risk map of each variable "
+    "gives (weighted, censored_weighted), of the whole range; nothing that is solved for, such as a scalar weight or "
     "re-weighting"
 )
 

@@ -6,7 +6,7 @@ import streamlit as st
 
 from synth_core.analysis.drawing import DRAWING_WORDS
 from synth_core.errors import InputError
-from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
 from synth_core.mechanisms.composition import DELTA
 from synth_core.release.plan.plan import OF_BLOCKS, TUNED_ON, WARNINGS, Plan, has_rho
 from synth_core.system import limits
@@ -89,7 +89,8 @@ def plan_form() -> None:
         help="A measured ε must stay below it in every period, a factor of safety included. It is what "
         "the ledger charges.",
     )
-    limit_row(tuned_on is not None and has_rho(find_mechanism(mechanism), tuned_on))
+    point = find_mechanism(mechanism)
+    limit_row(_counts(point, tuned_on))
     st.session_state.setdefault("plan_reason", proposed_reason())
     st.text_area("Why these settings", key="plan_reason", max_chars=limits.REASON_LENGTH, height=80)
     a, b = st.columns(2)
@@ -107,9 +108,13 @@ def plan_form() -> None:
     a.checkbox("Shuffle the rows", value=True, key="plan_shuffle")
     b.checkbox("Move values to the declared bounds", key="plan_clamp", disabled=choices.bounds is None)
     st.caption(
-        f"Data sets of a release, m: {choices.settings.datasets}; synthetic values: "
-        f"{DRAWING_WORDS[choices.settings.drawing]} (page Compare, Sampling). The random seed is drawn "
-        f"from the system for each release and stays secret."
+        f"Data sets of a release, m: {choices.settings.datasets}"
+        + (
+            f"; synthetic values: {DRAWING_WORDS[choices.settings.drawing]} (page Compare, Sampling). The random seed "
+            "is drawn from the system for each release and stays secret."
+            if point.likelihood.samples
+            else " (page Compare, Sampling). The noise is the system's and has no seed."
+        )
     )
     st.button(
         "Make the plan",
@@ -120,15 +125,17 @@ def plan_form() -> None:
     )
 
 
-def limit_row(by_zcdp: bool) -> None:
-    """The limit of the series, and what it counts.
+def _counts(point: Mechanism, tuned_on: str | None) -> list[str]:
+    """What the limit of a series can count: the sum of ε, and ρ where every release of the plan has one."""
+    by_zcdp = tuned_on is not None and has_rho(point, tuned_on)
+    if not by_zcdp:
+        return ["sum"]
+    return [count for count in COUNTS if count == "zcdp" or point.guarantee("closed").pure]
 
-    Parameters
-    ----------
-    by_zcdp : bool
-        Whether every release of the plan has a ρ, so that the limit can count it.
-    """
-    at_delta = by_zcdp and st.session_state.get("plan_count") == "zcdp"
+
+def limit_row(counts: list[str]) -> None:
+    """The limit of the series, and what it counts; see `_counts`."""
+    at_delta = "zcdp" in counts and st.session_state.get("plan_count") == "zcdp"
     a, b, *c = st.columns(3 if at_delta else 2)
     own_number(
         "Limit of ε in all",
@@ -141,10 +148,10 @@ def limit_row(by_zcdp: bool) -> None:
     )
     b.selectbox(
         "The limit counts",
-        list(COUNTS) if by_zcdp else ["sum"],
+        counts,
         key="plan_count",
         format_func=COUNTS.__getitem__,
-        disabled=not by_zcdp,
+        disabled=len(counts) == 1,
         help="Fixed with the first limit of the series. zCDP is of use for many releases of a small ε: twelve of "
         "0.5 add up to 6, and to 4.44 at δ = 1e-06. For few releases the sum is smaller. It needs a strict mechanism "
         "that was not tuned on the confidential data.",
