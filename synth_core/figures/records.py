@@ -209,7 +209,13 @@ def pair_figure(
                 "zmax": reach,
                 "colorscale": DIVERGING,
                 "showscale": i == len(maps) - 1,
-                "colorbar": {"title": {"text": "points"}, "thickness": 10, "len": 0.9},
+                "colorbar": {
+                    "title": {"text": "points"},
+                    "thickness": 10,
+                    "len": 0.9,
+                    "tickvals": [-reach, 0, reach],
+                    "tickformat": ".2g",
+                },
                 "xgap": 1,
                 "ygap": 1,
                 "hovertemplate": f"{label}<br>{shown(names[0])} %{{y}}, {shown(names[1])} %{{x}}: %{{z:+.2f}} points"

@@ -135,7 +135,9 @@ def _counts(point: Mechanism, tuned_on: str | None) -> list[str]:
 
 def limit_row(counts: list[str]) -> None:
     """The limit of the series, and what it counts; see `_counts`."""
-    at_delta = "zcdp" in counts and st.session_state.get("plan_count") == "zcdp"
+    if st.session_state.get("plan_count") not in counts:  # another mechanism or kind of table was chosen
+        st.session_state["plan_count"] = counts[0]
+    at_delta = st.session_state["plan_count"] == "zcdp"
     a, b, *c = st.columns(3 if at_delta else 2)
     own_number(
         "Limit of ε in all",
