@@ -50,6 +50,8 @@ def test_two_data_sets_cost_what_one_costs(state, tmp_path, key, decided, label,
     assert ("odds grow by at most" in report) == (key == "measured_laplace")  # none follow from a ρ
     assert "made to listen less" not in report and "2 × 4" not in report
     assert ("added to its δ" in report) == (key == "measured")
+    internal = read(outcome, "INTERNAL")["report-INTERNAL.html"].decode()
+    assert "1 × 4" in internal and "2 × 4" not in internal and "ε = 8" not in internal.split("<p>")[1]
     assert "There is no sampler." in {c.key: c.finding for c in outcome.checks}["convergence"]
     assert sum(name.endswith(".csv") for name in files) >= 2
     again = release(Request(plan, None, people(2)))

@@ -129,6 +129,11 @@ class Released:
     time: str
     anchor: str = ""  # a sentence, of an anchored mechanism
 
+    @property
+    def charged(self) -> int:
+        """How many data sets are charged."""
+        return self.standing.guarantee.charged(self.plan.datasets)
+
     def context(self) -> dict[str, Any]:
         """What both templates are given."""
         return {
@@ -136,6 +141,7 @@ class Released:
             "guarantee": self.standing.guarantee,
             "checks": self.checks,
             "epsilon": self.epsilon,
+            "charged": self.charged,
             "time": self.time,
             "mechanism_words": _mechanism_words(self.plan),
             "warning": self.standing.warning,
@@ -160,9 +166,8 @@ def public_report(
     """
     plan, epsilon, place = released.plan, released.epsilon, released.place
     likelihood, standing = plan.point.likelihood, released.standing
-    charged = standing.guarantee.charged(plan.datasets)
     replaced = standing.guarantee.replaced(epsilon)  # a priori: the measured figure is internal
-    odds = replaced * charged
+    odds = replaced * released.charged
     context = released.context() | {
         "title": f"Synthetic data: {plan.outcome_words}",
         "number": place.number,
@@ -187,8 +192,7 @@ def public_report(
             anchor=released.anchor,
             more=[f"{COVERS}."] if plan.blocks else [],
         ),
-        "total": epsilon * charged,
-        "charged": charged,
+        "total": epsilon * released.charged,
         "replaced": odds,
         "beliefs": []
         if standing.guarantee.no_odds

@@ -24,8 +24,9 @@ def checks_step(plan: Plan | None, table: Table | None, outcome: ReleaseOutcome 
     if plan is None or table is None:
         st.caption("First a plan and a table.")
         return
-    charge = plan.target_epsilon * plan.guarantee.charged(plan.datasets)
-    sets = f" ({plan.datasets} data sets of {plan.target_epsilon:g} each)" if plan.datasets > 1 else ""
+    charged = plan.guarantee.charged(plan.datasets)
+    charge = plan.target_epsilon * charged
+    sets = f" ({charged} data sets of {plan.target_epsilon:g} each)" if charged > 1 else ""
     st.markdown(
         f"The checks look at the very data that would be released, and their findings tell of it. So "
         f"**ε = {charge:g}**{sets} is charged with them to the series **{plain(plan.series)}** for "
