@@ -85,29 +85,19 @@ def use_beta(page: Any, url: str, n: int) -> None:
 def picture_of(n: int) -> dict[str, Any]:
     """What the page Compare sends for the beta example: computed here by the same path, once."""
     from synth_core.analysis.analysis import Analysis
-    from synth_core.analysis.result_sentences import explained, sentence
+    from synth_core.analysis.policy import Policy
     from synth_core.analysis.settings import make_settings
     from synth_core.analysis.summary import summarise
-    from synth_core.figures.compare import compare_figures, results
+    from synth_core.figures.compare import compare_figures, promises, results
     from synth_core.mechanisms.catalogue import find_mechanism
 
     settings = make_settings(outcome="x", model="beta", bounds=(0.0, 1.0), scale=0.9)
     compared = Analysis(load_example("beta", n), settings, fresh_cache())
     names = ["unweighted", "weighted"]
-    found = [compared.run(name) for name in names]
-    summaries = [summarise(each, compared.model.records.outcome) for each in found]
+    summaries = [summarise(compared.run(name), compared.model.records.outcome) for name in names]
     labels = {name: find_mechanism(name).label for name in names}
-    guarantees = {}
-    for name, numbers in zip(names, summaries, strict=True):
-        guarantee, lines = explained(numbers, settings)
-        guarantees[name] = {
-            "label": guarantee.label,
-            "strength": guarantee.strength,
-            "lines": lines,
-            "sentence": sentence(numbers, settings),
-        }
     figures = compare_figures(summaries, labels, "x")
-    return {"results": results(summaries, labels, guarantees), "figures": figures}
+    return {"results": results(summaries, labels, promises(summaries, settings, Policy())), "figures": figures}
 
 
 def sampler_times(n: int) -> Iterator[float]:

@@ -235,14 +235,18 @@ def help_on(page, section):
 
 
 def painted(page, old=None):
-    """Wait for a fresh picture (another one than `old`) and return its version."""
-    page.wait_for_function(
-        """old => { const b = document.querySelector('.board');
-        return b && b.dataset.painted && b.dataset.painted !== old && !b.classList.contains('stale'); }""",
+    """Wait for a fresh picture (another one than `old`) on the only board of the page and return its version.
+
+    Streamlit may keep a page's elements for a moment beside those of the next.
+    """
+    handle = page.wait_for_function(
+        """old => { const boards = document.querySelectorAll('.board'), b = boards[0];
+        return boards.length === 1 && b.dataset.painted !== old && !b.classList.contains('stale')
+            && b.dataset.painted; }""",
         arg=old,
         timeout=60_000,
     )
-    return page.locator(".board").get_attribute("data-painted")
+    return handle.json_value()
 
 
 def fixture_file(name: str, content: bytes, directory: Path) -> Path:
