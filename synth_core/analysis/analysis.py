@@ -28,6 +28,7 @@ from synth_core.analysis.settings import Settings
 from synth_core.analysis.solve_for_epsilon import solve_for_epsilon
 from synth_core.analysis.weighted import Weighted, censoring_under, weigh
 from synth_core.data.design import Selection
+from synth_core.data.rules import rules_of
 from synth_core.data.table import Table
 from synth_core.engine.sampling import Diagnostics, Posterior
 from synth_core.errors import InputError
@@ -73,6 +74,8 @@ class Analysis:
         Anchor, weight and prior of another table, for its neighbours.
     on_draw : callable
         Called before anything is drawn that depends on the sensitive values.
+    of_records : bool
+        Whether it is a part of whole records, which fill in what rules decide.
     """
 
     table: Table
@@ -87,9 +90,15 @@ class Analysis:
     prepared: Fits | None = None
     held_anchor: Anchored | None = None
     on_draw: Callable[[], None] = charges_nothing
+    of_records: bool = False
 
     def __post_init__(self) -> None:
         s, reference, anchor = self.settings, self.reference, self.anchor
+        if rules := () if self.of_records else rules_of(s.rules, (s.outcome,)):
+            raise InputError(
+                f"The rule {rules[0]} decides '{s.outcome}' of some records. Rules are kept where variables are blocks "
+                f"(--block; in the app, several sensitive variables on the page Data)."
+            )
         if (s.risk_reference == "current") != (reference is None):
             raise InputError("The risk reference is named but its table is not given.")
         if s.anchor in set(SELF_CONTAINED_ANCHORS) - set(SERIES_ANCHORS) and anchor is not None:

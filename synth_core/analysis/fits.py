@@ -34,8 +34,8 @@ Progress = Callable[[str, float], None]  # what is being done, share done; may r
 SLOW_RECORDS = 20_000  # a censored fit needs every record
 # Of a refit of a slow model, which starts where an earlier run has been.
 SHORT_WARMUP = 300
-_COLUMNS = ("outcome", "predictors", "categorical", "outcome_categories", "earlier")
-_DATA = {"outcome", "predictors", "categorical", "earlier", "model"} | MODEL_OPTIONS
+_COLUMNS = ("outcome", "predictors", "categorical", "outcome_categories", "earlier", "rules")
+_DATA = {"outcome", "predictors", "categorical", "earlier", "rules", "model"} | MODEL_OPTIONS
 
 
 def tells_nothing(text: str, share: float) -> None:

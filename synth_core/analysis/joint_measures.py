@@ -24,6 +24,8 @@ class Measures:
     worst_association : float
         The largest.
     worst_pair : tuple of str
+    impossible : float, optional
+        The share of synthetic records that break a declared rule; None where none is declared.
     """
 
     k_marginal: float
@@ -33,12 +35,31 @@ class Measures:
     association: float
     worst_association: float
     worst_pair: tuple[str, str]
+    impossible: float | None = None
 
 
 def measures_in_words(measures: Measures) -> str:
     """The measures of several columns together, in words."""
-    return (
+    said = (
         f"In sets of three columns it is as close to the table as a random sample of {measures.sample_share:.1%} of "
         f"the records. The association of {measures.worst_pair[0]} and {measures.worst_pair[1]} is furthest off, by "
         f"{measures.worst_association:.2f}."
+    )
+    if measures.impossible is None:
+        return said
+    return f"{said} {impossible_words(measures.impossible)}"
+
+
+def impossible_words(share: float) -> str:
+    """How many records break a rule, in words.
+
+    Examples
+    --------
+    >>> impossible_words(0.0), impossible_words(0.0021)
+    ('No record breaks a declared rule.', '0.21% of the records break a declared rule.')
+    """
+    return (
+        "No record breaks a declared rule."
+        if share == 0
+        else f"{share:.2%} of the records break a declared rule."
     )

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from synth_core.analysis.drawing import Drawing
 from synth_core.data.earlier_variable import EarlierVariable
+from synth_core.data.rules import read_rules
 from synth_core.engine.sampling import Sampler
 from synth_core.errors import InputError
 from synth_core.mechanisms.guarantees import DECLARED_SPAN
@@ -25,6 +26,7 @@ ADDED_LATER = (
     "bracket_edges",
     "counts_share",
     "drawing",
+    "rules",
 )  # settings that older files and digests do not hold
 
 
@@ -34,6 +36,7 @@ def _setting(
     between: tuple[float, float] | None = None,
     metavar: str | tuple[str, ...] | None = None,
     named: str | None = None,
+    each: str | None = None,
     **rules: Any,
 ) -> Any:
     """A field, with what the command line's help says of it and what a reader calls it.
@@ -46,8 +49,10 @@ def _setting(
         What stands for its value, or for each of its values.
     named : str, optional
         What a sentence calls it, where the field's own name would not be known.
+    each : str, optional
+        The option that gives one of its values, again for each of them.
     """
-    more: dict[str, Any] = {"metavar": metavar, "named": named}
+    more: dict[str, Any] = {"metavar": metavar, "named": named, "each": each}
     if between is not None:
         rules |= {"ge": between[0], "le": between[1], "allow_inf_nan": False}
     return Field(default, description=about, json_schema_extra=more, **rules)
@@ -67,6 +72,14 @@ class Settings(BaseModel):
     categorical: tuple[str, ...] = _setting((), "numeric predictors that are categories")
     earlier: tuple[EarlierVariable, ...] = _setting(
         (), "sensitive variables that the outcome is conditional on"
+    )
+    rules: tuple[str, ...] = _setting(
+        (),
+        'a structural zero, which every synthetic record keeps, again for each: "AGE < 15 -> INCOME missing", '
+        '"AGE < 15 -> STATUS = 6"; with <-> the value is missing in no other record',
+        metavar="RULE",
+        each="--rule",
+        max_length=limits.MAX_RULES,
     )
     model: str = _setting(..., f"one of {', '.join(MODELS)}")
     program: str | None = _setting(
@@ -219,6 +232,14 @@ class Settings(BaseModel):
         if not all(0 < p < 100 for p in value):
             raise ValueError("percentiles must lie between 0 and 100")
         return tuple(sorted(set(value)))
+
+    @field_validator("rules")
+    @classmethod
+    def _rules_read(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        try:
+            return tuple(map(str, read_rules(value)))
+        except InputError as error:
+            raise ValueError(str(error).removesuffix(".")) from None
 
     @field_validator("categories")
     @classmethod

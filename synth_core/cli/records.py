@@ -21,7 +21,8 @@ from synth_core.cli.data import load_anchor, load_reference, table_of
 from synth_core.cli.quoted import split_quoted, unquoted
 from synth_core.cli.settings_arguments import given_settings, option_name
 from synth_core.cli.written_tables import writable, write_whole_records
-from synth_core.data.declared import declared_settings
+from synth_core.data.declared import declared_rules, declared_settings
+from synth_core.data.rules import read_rules
 from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import find_mechanism
@@ -129,6 +130,14 @@ def with_declared(blocks: tuple[Block, ...], table: Table) -> tuple[Block, ...]:
     )
 
 
+def with_rules(common: dict[str, Any], blocks: tuple[Block, ...], table: Table) -> dict[str, Any]:
+    """Settings of all blocks, with the rules of these variables that the table's codebook declares."""
+    names = [block.name for block in blocks]
+    if unknown := [rule.column for rule in read_rules(common.get("rules", ())) if rule.column not in names]:
+        raise InputError(f"--rule decides '{unknown[0]}', which is no block.")
+    return common | {"rules": declared_rules(table.codebook, names, common.get("rules", ()))}
+
+
 def common_settings(args: argparse.Namespace) -> dict[str, Any]:
     """The settings that all blocks have; raises InputError for one that is of a single block."""
     common = given_settings(args)
@@ -155,6 +164,7 @@ def records_of(
     chosen = make_settings(**common | {"outcome": blocks[0].name, "model": USUAL})
     table = table_of(args, args.data) if table is None else table
     blocks = with_declared(blocks, table)
+    common = with_rules(common, blocks, table)
     reference = load_reference(chosen, args.data_seed, table)
     if isinstance(reference, RiskMap):
         raise InputError("With blocks the risk reference is a table: a plan's risk map is of one variable.")

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from synth_core.cli.data import load_data, options_of
-from synth_core.cli.records import add_blocks, blocks_from, common_settings, with_declared
+from synth_core.cli.records import add_blocks, blocks_from, common_settings, with_declared, with_rules
 from synth_core.cli.written_tables import add_write, writable, write_cell
 from synth_core.errors import InputError
 from synth_core.experiments.rivals.budget import COUNTED
@@ -77,10 +77,11 @@ def study_from(args: argparse.Namespace) -> RivalStudy:
     if "scale" in common:
         common["scale"] = common["scale"][0]
     table = load_data(args.table, options=options_of(args), missing=args.missing)
+    blocks = with_declared(blocks_from(args), table)
     return RivalStudy(
         table,
-        with_declared(blocks_from(args), table),
-        common,
+        blocks,
+        with_rules(common, blocks, table),
         tuple(args.mechanism or MECHANISMS),
         tuple(dict.fromkeys(args.rival or ())),
         tuple(args.epsilon or EPSILONS),

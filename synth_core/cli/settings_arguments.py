@@ -15,7 +15,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 from synth_core.analysis.anchor import read_anchor_values
 from synth_core.analysis.settings import Settings, make_settings
 from synth_core.cli.data import chosen_columns
-from synth_core.data.declared import declared_model, declared_settings
+from synth_core.data.declared import declared_model, declared_rules, declared_settings
 from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.mechanisms.ranges import Brackets, read_brackets
@@ -54,7 +54,9 @@ def add_settings(
             more["metavar"] = extra["metavar"]
         if name in several:
             more["nargs"] = "+"
-        group.add_argument(option_name(name), default=None, help=field.description, **more)
+        if extra["each"] is not None:
+            more |= {"dest": name, "action": "append", "nargs": None}
+        group.add_argument(extra["each"] or option_name(name), default=None, help=field.description, **more)
 
 
 def _reading(annotation: Any) -> dict[str, Any]:
@@ -113,6 +115,7 @@ def settings_from(
     if table is not None:
         usual |= declared_model(table.codebook, outcome)
         usual |= declared_settings(table.codebook, outcome, kept.get("model", usual["model"]))
+        kept["rules"] = declared_rules(table.codebook, (outcome,), kept.get("rules", ()))
     return make_settings(**usual | kept | {"outcome": outcome, "predictors": predictors})
 
 

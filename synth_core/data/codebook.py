@@ -13,9 +13,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
 
 from synth_core.data.cells import SPACES, Numerals
+from synth_core.data.rules import read_rules
 from synth_core.errors import InputError
 from synth_core.system import limits
 from synth_core.system.characters import unseen
@@ -46,6 +47,8 @@ class Entry(BaseModel):
     unit : str
     bounds : (float, float), optional
         Declared least and largest value.
+    rules : tuple of str
+        Structural zeros of the column, as `data.rules` reads them: AGE < 15 -> INCOME missing.
     role : str
         "sensitive", "public", "weight", "unit", or "" where it is not said.
     note : str
@@ -63,8 +66,17 @@ class Entry(BaseModel):
     labels: tuple[str, ...] = ()
     unit: str = ""
     bounds: tuple[float, float] | None = None
+    rules: tuple[str, ...] = ()
     role: Literal[""] | Role = ""
     note: str = ""
+
+    @field_validator("rules")
+    @classmethod
+    def _rules_read(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        try:
+            return tuple(map(str, read_rules(value)))
+        except InputError as error:
+            raise ValueError(str(error).removesuffix(".")) from None
 
     @model_validator(mode="after")
     def _consistent(self) -> Entry:
@@ -78,6 +90,9 @@ class Entry(BaseModel):
             raise ValueError("there are not as many labels as categories")
         if self.bounds is not None and not self.bounds[0] < self.bounds[1]:
             raise ValueError("the lower bound is not below the upper one")
+        for rule in read_rules(self.rules):
+            if rule.column != self.column:
+                raise ValueError(f"the rule {rule} is of another column: it stands in that column's entry")
         return self
 
     @property
@@ -117,7 +132,10 @@ class Codebook(BaseModel):
     @property
     def digest(self) -> str:
         """Hash of what is declared, of 16 hex digits: a plan carries it."""
-        declared = [entry.model_dump(mode="json", exclude={"note"}) for entry in self.columns]
+        declared = [
+            entry.model_dump(mode="json", exclude={"note"} | ({"rules"} if not entry.rules else set()))
+            for entry in self.columns
+        ]
         content = json.dumps(
             sorted(declared, key=lambda each: each["column"]), allow_nan=False, sort_keys=True
         )
@@ -239,7 +257,7 @@ def _entry_of(row: Mapping[str, str | None], name: str, line: int) -> dict[str, 
             raise InputError(f"Line {line} of the codebook {name} has more cells than its header.")
         if value is None or value == "":
             continue
-        if key in ("missing", "categories", "labels"):
+        if key in ("missing", "categories", "labels", "rules"):
             found[key] = tuple(value.split(SEPARATOR))
         elif key == "bounds":
             found[key] = tuple(part.strip() for part in value.split(BETWEEN.strip()))

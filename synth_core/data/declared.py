@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from synth_core.data.codebook import Codebook, Entry
+from synth_core.data.rules import rules_of
 from synth_core.models import OF_CATEGORIES, family
 
 OF_KINDS = {"category": OF_CATEGORIES, "ordered": "ordered"}  # kinds, and the models of their categories
@@ -27,6 +29,12 @@ def declared_settings(codebook: Codebook, name: str, model: str) -> dict[str, An
         return {} if entry.bounds is None else {"bounds": entry.bounds}
     categories = declared_categories(entry)
     return {"categories": categories} if len(categories) > 1 else {}
+
+
+def declared_rules(codebook: Codebook, names: Iterable[str], given: Iterable[str] = ()) -> tuple[str, ...]:
+    """The rules of these variables, as the codebook declares them and as they were given beside it."""
+    declared = [rule for entry in codebook.columns for rule in entry.rules]
+    return rules_of((*declared, *given), names)
 
 
 def declared_categories(entry: Entry) -> tuple[str, ...]:

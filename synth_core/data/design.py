@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from synth_core.data.earlier_variable import EarlierVariable
+from synth_core.data.rules import Decided
 from synth_core.data.table import Table, check_exact, check_rows, outcome_values
 from synth_core.errors import InputError
 from synth_core.models.base import Records
@@ -21,16 +22,38 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Selection:
-    """Complete rows of a table for one outcome and its predictors."""
+    """Complete rows of a table for one outcome and its predictors.
+
+    Attributes
+    ----------
+    records : Records
+        Of the rows that are fitted.
+    complete : array of bool of shape (n_rows,)
+        Which rows these are.
+    dropped_by : dict
+        Rows with a missing value, by column.
+    transform : DesignTransform
+    decided : Decided or None
+        What rules decide of the outcome: those rows are not fitted.
+    public_design : array of shape (n_used, n_columns)
+        What the predictors alone give, of the rows that are fitted or decided.
+    """
 
     records: Records
-    complete: np.ndarray  # of shape (n_rows,): which rows of the table are used
-    dropped_by: dict[str, int]  # rows with a missing value, by column
+    complete: np.ndarray
+    dropped_by: dict[str, int]
     transform: DesignTransform
+    public_design: np.ndarray
+    decided: Decided | None = None
 
     @property
     def dropped(self) -> int:
-        return int((~self.complete).sum())
+        return int((~self.used).sum())
+
+    @property
+    def used(self) -> np.ndarray:
+        """Which rows are fitted or decided, of shape (n_rows,)."""
+        return self.complete if self.decided is None else self.complete | self.decided.rows
 
 
 def select(
@@ -41,6 +64,7 @@ def select(
     transform: DesignTransform | None = None,
     categories: tuple[str, ...] | None = None,
     earlier: tuple[EarlierVariable, ...] = (),
+    decided: Decided | None = None,
 ) -> Selection:
     """Choose the sensitive outcome and its non-sensitive predictors.
 
@@ -54,6 +78,8 @@ def select(
         Declared categories of the outcome, which becomes codes 0, 1, ...; None reads a number.
     earlier : tuple of EarlierVariable
         Sensitive variables that the outcome is conditional on beside its predictors.
+    decided : Decided, optional
+        What rules decide of the outcome: these rows are not fitted.
 
     Returns
     -------
@@ -73,21 +99,25 @@ def select(
         raise InputError("A predictor stands more than once.")
     values = outcome_values(table, outcome, categories)
     columns = {name: _predictor(table, name, name in categorical) for name in predictors}
-    complete = ~np.isnan(values)
-    dropped_by = {outcome: int((~complete).sum())}
+    used = ~np.isnan(values)
+    if decided is not None:
+        used |= decided.rows
+    dropped_by = {outcome: int((~used).sum())}
     for name, series in columns.items():
         missing = series.isna().to_numpy()
         dropped_by[name] = int(missing.sum())
-        complete &= ~missing
-    check_rows(int(complete.sum()), int((~complete).sum()), dropped_by)
+        used &= ~missing
+    complete = used if decided is None else used & ~decided.rows
+    check_rows(int(complete.sum()), int((~complete).sum()), dropped_by, decided is not None)
     values = values[complete]
     if np.ptp(values) == 0 and categories is None:  # which of the declared categories occur is not said
         raise InputError(f"Column '{outcome}' is constant in the complete rows.")
-    columns = {name: series[complete] for name, series in columns.items()}
+    columns = {name: series[used] for name, series in columns.items()}
     if transform is None:
-        transform, design = _learn(columns, len(values))
+        transform, public = _learn(columns, int(used.sum()))
     else:
-        design = transform.apply(columns, len(values))
+        public = transform.apply(columns, int(used.sum()))
+    design = public if decided is None else public[complete[used]]
     names, steps = transform.names, transform.steps
     for each in earlier:
         design = np.hstack([design, each.columns(each.values(table)[complete])])
@@ -98,7 +128,9 @@ def select(
             f"Predictors and earlier variables give {design.shape[1]} design columns; at most "
             f"{limits.MAX_DESIGN_COLUMNS} can be used."
         )
-    return Selection(Records(values, design, names, steps), complete, dropped_by, transform)
+    if decided is not None:
+        decided = replace(decided, rows=decided.rows & used)
+    return Selection(Records(values, design, names, steps), complete, dropped_by, transform, public, decided)
 
 
 def _predictor(table: Table, name: str, as_category: bool) -> pd.Series:

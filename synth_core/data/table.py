@@ -525,16 +525,21 @@ def outcome_column(values: np.ndarray, categories: tuple[str, ...] | None) -> np
     return found
 
 
-def check_rows(n: int, dropped: int, dropped_by: Mapping[str, int] | None = None) -> None:
+def check_rows(
+    n: int, dropped: int, dropped_by: Mapping[str, int] | None = None, decided: bool = False
+) -> None:
     """Refuse a table that is too short once incomplete rows are left out.
 
     Parameters
     ----------
+    decided : bool
+        Whether rows were left out because rules decide them.
     dropped_by : mapping, optional
         How many rows each column alone leaves out: those that lose most are named.
     """
     if n < limits.MIN_ROWS:
-        lost = f" ({dropped:,} more have missing values)" if dropped else ""
+        why = "are decided by rules or have missing values" if decided else "have missing values"
+        lost = f" ({dropped:,} more {why})" if dropped else ""
         worst = sorted(((count, name) for name, count in (dropped_by or {}).items() if count), reverse=True)
         named = ", ".join(f"{name} in {count:,}" for count, name in worst[:3])
         most = f" Most are missing of: {named}." if named else ""

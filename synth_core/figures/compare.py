@@ -140,6 +140,9 @@ def _cells(numbers: ResultNumbers) -> dict[str, dict[str, Any]]:
             "associations": cell(f"{joint.association:.3f}", joint.association),
             "pmse": cell(f"{joint.pmse_ratio:.1f}", joint.pmse_ratio),
             "k_marginal": cell(f"{joint.k_marginal:.0f}", -joint.k_marginal),
+            "impossible": cell(
+                "–" if joint.impossible is None else f"{100 * joint.impossible:.2g} %", joint.impossible
+            ),
         }
     assert worst is not None and worst.statistic is not None
     risk, squared = numbers.match_risk or 0.0, numbers.ecdf_avg or 0.0

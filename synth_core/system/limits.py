@@ -67,6 +67,7 @@ REASON_LENGTH = 4_000
 SCENARIO_NAME = 40
 MAX_SCENARIOS = 12
 NAME_LENGTH = 64
+MAX_RULES = 200  # structural zeros
 MAX_BLOCKS = 40  # sensitive variables of a plan
 DECIMALS = (-9, 12)
 SAFETY = (1.0, 2.0)

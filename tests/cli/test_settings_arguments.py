@@ -6,7 +6,7 @@ import pytest
 
 from synth_core.analysis.settings import Settings, make_settings
 from synth_core.cli import _parser
-from synth_core.cli.settings_arguments import add_settings, option_name, settings_from
+from synth_core.cli.settings_arguments import add_settings, given_settings, option_name, settings_from
 from synth_core.cli.study import LIKE_SETTINGS, NOT_LIKE
 from synth_core.data.examples import EXAMPLES
 from synth_core.errors import InputError
@@ -72,7 +72,18 @@ def read(*more, command="compare"):
 
 
 def test_every_setting_is_tried():
-    assert {*GIVEN, "program", "brackets", "anchor_values", "earlier"} == set(Settings.model_fields)
+    assert {*GIVEN, "program", "brackets", "anchor_values", "earlier", "rules"} == set(Settings.model_fields)
+
+
+def test_a_rule_is_given_again_for_each_of_them():
+    one, other = "AGE < 15 -> PAY missing", "AGE<15 -> MSP=6"
+    args = parsed("compare", "--rule", one, "--rule", other)
+    assert make_settings(**{"outcome": "x", "model": "beta"} | given_settings(args)).rules == (
+        one,
+        "AGE < 15 -> MSP = 6",
+    )
+    with pytest.raises(InputError, match="Setting rules: A rule is written"):
+        make_settings(outcome="x", model="beta", rules=("AGE",))
 
 
 @pytest.mark.parametrize("name", Settings.model_fields)

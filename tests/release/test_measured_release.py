@@ -1,11 +1,15 @@
 """A release of measured records: charged once for all data sets by zCDP, or by a pure ε; no draw to rest on."""
 
+import io
 import itertools
 from dataclasses import replace
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from synth_core.analysis.records.records import RecordsAnalysis
+from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.mechanisms.composition import Count
 from synth_core.release.ledger.ledger import Ledger
@@ -84,3 +88,42 @@ def test_settings_that_were_seen_leave_no_way_into_a_sum_of_epsilon(state, tmp_p
     for count in (None, Count(1e-6)):
         with pytest.raises(InputError, match=r"no pure ε|no theorem gives the ρ"):
             release(Request(plan, None, people(2), count=count))
+
+
+def test_a_release_keeps_rules_after_rounding_and_a_table_that_breaks_one_is_refused(state, tmp_path):
+    """Rounding that would change what a rule says is not planned; a refused table is charged nothing."""
+    rules = ("area = north and kind = child <-> pay missing", "area = south and kind = child -> pay = 7.5")
+    common = COMMON | {"epsilon": EPSILON, "rules": rules, "predictors": ("area", "kind")}
+
+    def keeping(seed):
+        frame = people(seed).frame
+        kind = np.where(np.arange(len(frame)) % 4 == 0, "child", "adult")
+        child, north = kind == "child", frame.area == "north"
+        pay = frame.pay.fillna(3.0).mask(child & ~north, 7.5).mask(child & north)
+        return Table(f"people {seed}", frame.assign(pay=pay, kind=kind))
+
+    analysis = RecordsAnalysis(keeping(1), BLOCKS, common, Cache(tmp_path / "cache"))
+    decision = replace(DECISION, limit=20.0, limit_delta=1e-6, decimals=1)
+    result = analysis.run("measured")
+    with pytest.raises(
+        InputError, match=r"-> pay = 7.5 says a number that rounding to multiples of 10 changes"
+    ):
+        make_records_plan(analysis, result, replace(decision, decimals=-1))
+    plan = make_records_plan(analysis, result, decision)[0]
+    broken = keeping(2)
+    broken.frame.loc[5, "pay"] = np.nan
+    with pytest.raises(InputError, match=r"breaks the rule area = north .* in 1 row \(row 6\)"):
+        release(Request(plan, None, broken))
+    assert Ledger().balance("people").releases == 0
+    outcome = release(Request(plan, None, keeping(2)))
+    assert outcome.state == RELEASED, [c for c in outcome.checks if c.status == "failed"]
+    (check,) = [c for c in outcome.checks if c.key == "rules"]
+    assert check.status == "passed" and all(rule in check.public for rule in rules)
+    files = read(outcome, "releasable")
+    assert "Kept by every synthetic record: area = north and kind = child" in files["report.html"].decode()
+    csv = next(
+        content for name, content in files.items() if name.endswith(".csv") and b"kind" in content[:99]
+    )
+    frame = pd.read_csv(io.BytesIO(csv), dtype=str, keep_default_na=False)
+    child, north = frame.kind == "child", frame.area == "north"
+    assert ((child & north) == (frame.pay == "")).all() and (frame.pay[child & ~north] == "7.5").all()

@@ -71,6 +71,7 @@ class MeasuredEngine:
             epsilon=epsilon,
             seed=fits.settings.seed,
             noise=noise.name,
+            rules=fits.settings.rules,
         )
 
         fits.on_draw()

@@ -35,7 +35,9 @@ def spread_cells(shares: Array, records_of: Sequence[Codes], rng: np.random.Gene
     for share, rows in zip(shares, records_of, strict=True):
         places = (np.arange(len(rows)) + rng.random()) / len(rows)
         found = np.searchsorted(np.cumsum(share), places, side="right")
-        cells[rng.permutation(rows)] = np.minimum(found, len(share) - 1)
+        cells[rng.permutation(rows)] = np.minimum(
+            found, np.flatnonzero(share)[-1]
+        )  # their sum may round to less
     return cells
 
 

@@ -20,6 +20,7 @@ Codes = NDArray[np.int64]
 BOUNDED_CELLS = 20  # of a number of which bounds are declared and no edges
 FEW_VALUES = 20  # of a public number, each a cell of its own; one of more values is cut at its own quantiles
 PUBLIC_CELLS = 10
+FREE, PRESENT = -1, -2
 MAYBE_ORDERED = 4  # categories from which on their declared order may be one
 
 
@@ -86,6 +87,11 @@ class PublicSide:
         Cells of each public column.
     ordered : tuple of bool
     variables : tuple of Variable
+    decided : array of shape (n_records, n_variables), or None
+        The cell that rules, whose conditions are public, put a record in; `FREE` where they put it in none, `PRESENT`
+        where they say that the value is not missing. None without rules.
+    fixed : array of shape (n_records, n_variables), or None
+        The number or the code there, NaN elsewhere.
     """
 
     names: tuple[str, ...]
@@ -93,6 +99,8 @@ class PublicSide:
     shape: tuple[int, ...]
     ordered: tuple[bool, ...]
     variables: tuple[Variable, ...]
+    decided: Codes | None = None
+    fixed: Array | None = None
 
     @property
     def n_records(self) -> int:
@@ -126,9 +134,9 @@ def cells_of(parts: tuple[Fits, ...], label: str) -> tuple[PublicSide, Codes, tu
     """
     first = parts[0]
     settings = first.settings
-    rows = first.selection.complete  # of whole records every row
+    rows = first.selection.used  # of whole records every row
     named = {fits.settings.outcome for fits in parts}
-    variables, codes, outcomes = [], [], []
+    variables, codes, outcomes, cells, fixed = [], [], [], [], []
     for fits in parts:
         name = fits.settings.outcome
         if fits.settings.outcome_categories == PRESENCE and any(
@@ -137,9 +145,17 @@ def cells_of(parts: tuple[Fits, ...], label: str) -> tuple[PublicSide, Codes, tu
             continue
         values = np.full(len(rows), np.nan)
         values[fits.selection.complete] = fits.selection.records.outcome
-        variables.append(_variable(fits, missing_name(name) in named, label))
+        decided, absent = fits.selection.decided, missing_name(name) in named
+        if decided is not None:
+            values[decided.rows] = decided.values[decided.rows]
+        variables.append(_variable(fits, absent or (decided is not None and decided.present), label))
         outcomes.append(values[rows])
         codes.append(variables[-1].codes(values[rows]))
+        cells.append(np.full(len(codes[-1]), FREE if decided is None or not decided.present else PRESENT))
+        fixed.append(np.full(len(codes[-1]), np.nan))
+        if decided is not None:
+            here = decided.rows[rows]
+            cells[-1][here], fixed[-1][here] = codes[-1][here], decided.values[rows][here]
     public = [
         public_codes(first.table.frame[name][rows], name in settings.categorical)
         for name in settings.predictors
@@ -151,6 +167,7 @@ def cells_of(parts: tuple[Fits, ...], label: str) -> tuple[PublicSide, Codes, tu
         tuple(size for _, size, _ in public),
         tuple(ordered for _, _, ordered in public),
         tuple(variables),
+        *((np.column_stack(cells), np.column_stack(fixed)) if first.settings.rules else ()),
     )
     return side, np.column_stack(codes), tuple(outcomes)
 

@@ -34,6 +34,8 @@ class Domain:
         Cells of each public and of each sensitive column.
     ordered : tuple of bool or None
         Of each column, public ones first: whether its cells are in an order; None where they may be.
+    possible : array of bool of shape (n_cells, *shape), or None
+        The sensitive cells that records of a public combination may be in; every combination has one. None: all.
     """
 
     public: Codes
@@ -41,6 +43,7 @@ class Domain:
     public_shape: tuple[int, ...]
     shape: tuple[int, ...]
     ordered: tuple[bool | None, ...]
+    possible: NDArray[np.bool_] | None = None
 
     @property
     def n_public(self) -> int:
@@ -176,6 +179,8 @@ class LogLinear:
     def shares(self, parameters: Array) -> Array:
         """p(x | z) of every public combination, of shape (n_cells, *shape)."""
         linear = self._spread(self.split(parameters))
+        if self.domain.possible is not None:
+            linear[~self.domain.possible] = -np.inf
         linear -= linear.max(axis=self._all, keepdims=True)
         np.exp(linear, out=linear)
         linear /= linear.sum(axis=self._all, keepdims=True)

@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from synth_core.analysis.drawing import even_uniforms
 from synth_core.analysis.fits import Progress, tells_nothing
 from synth_core.analysis.measured.balanced import balanced_cells, spread_cells
-from synth_core.analysis.measured.cells import Array, Codes, PublicSide
+from synth_core.analysis.measured.cells import PRESENT, Array, Codes, PublicSide, Variable
 from synth_core.analysis.measured.log_linear import Columns, Domain, LogLinear, NoisyTable, PriorScales
 from synth_core.analysis.measured.measuring import Measurements
 from synth_core.analysis.measured.prior_scales import STEPS, learnt_scales, scaled
@@ -82,18 +83,23 @@ class MeasuredModel:
         """The variables from `begin` to `end`, given `drawn`, the cells of the earlier ones."""
         public, n = self.public, self.public.n_records
         variables, given = public.variables, np.column_stack([public.codes, drawn[:, :begin]])
+        width = given.shape[1]
+        if public.decided is not None:  # records that rules tell apart are no one combination
+            given = np.column_stack([given, public.decided[:, begin:end]])
         if given.shape[1]:
             cells, place = np.unique(given, axis=0, return_inverse=True)
         else:
             cells, place = np.zeros((1, 0), dtype=np.int64), np.zeros(n, dtype=np.int64)
         order = np.argsort(place.ravel(), kind="stable")
         records_of = np.split(order, np.cumsum(np.bincount(place.ravel(), minlength=len(cells)))[:-1])
+        shape = tuple(each.n for each in variables[begin:end])
         domain = Domain(
-            cells,
+            cells[:, :width],
             np.array([float(len(rows)) for rows in records_of]),
             (*public.shape, *(each.n for each in variables[:begin])),
-            tuple(each.n for each in variables[begin:end]),
+            shape,
             (*public.ordered, *(each.ordered for each in variables[:end])),
+            None if public.decided is None else possible_cells(cells[:, width:], variables[begin:end]),
         )
         # Earlier variables stand with the public columns here.
         measured = [
@@ -165,6 +171,29 @@ class MeasuredModel:
         return self._drawn(balanced)
 
 
+def possible_cells(decided: Codes, variables: Sequence[Variable]) -> NDArray[np.bool_]:
+    """The sensitive cells that records may be in, of shape (n_combinations, *cells of the variables).
+
+    Parameters
+    ----------
+    decided : array of int of shape (n_combinations, n_variables)
+        As those of `PublicSide`.
+
+    Examples
+    --------
+    >>> two = Variable("pay", 2, missing=True), Variable("sex", 2)
+    >>> possible_cells(np.array([[-1, 0], [-2, -1], [2, -1]]), two).sum(axis=(1, 2))
+    array([3, 4, 2])
+    """
+    possible = np.ones((len(decided), *(each.n for each in variables)), dtype=bool)
+    for k, (variable, cell) in enumerate(zip(variables, decided.T, strict=True)):
+        own = (cell[:, None] < 0) | (cell[:, None] == np.arange(variable.n))
+        if variable.missing:
+            own[cell == PRESENT, -1] = False
+        possible &= own.reshape(len(own), *(variable.n if j == k else 1 for j in range(len(variables))))
+    return possible
+
+
 def _redrawn(group: _Group, parameters: Array, rng: np.random.Generator) -> list[NoisyTable]:
     """The tables as another sample of records and other noise would have given them."""
     model, measured = group.model, group.measured
@@ -198,4 +227,7 @@ def synthetic_values(
         records = np.bincount(mine, minlength=variable.n)[: variable.n_values].astype(float)
         shares = fine_shares(variable, fine[k], records, rng if perturbed else None)
         values.append(values_of(variable, mine, shares, even_uniforms(mine, rng)))
+        if model.public.fixed is not None:  # a number that a rule says, and not one of its bracket
+            said = model.public.fixed[:, k]
+            values[-1] = np.where(np.isnan(said), values[-1], said)
     return tuple(values)

@@ -12,6 +12,7 @@ import numpy as np
 from synth_core.analysis.presence import PRESENCE, missing_name
 from synth_core.analysis.settings import MODEL_OPTIONS, Settings, make_settings
 from synth_core.data.earlier_variable import EarlierVariable
+from synth_core.data.rules import read_rules
 from synth_core.errors import InputError
 from synth_core.models import MODELS, OF_CATEGORIES, family
 
@@ -108,6 +109,8 @@ def shares_of(blocks: Sequence[Block]) -> list[float]:
 def parts_of(blocks: Sequence[Block], common: dict[str, Any]) -> tuple[Part, ...]:
     """What is fitted, in order: of a variable that may be missing first whether it is, then its value.
 
+    Where a rule says which records lack a value, that is not fitted.
+
     Parameters
     ----------
     common : dict
@@ -119,6 +122,7 @@ def parts_of(blocks: Sequence[Block], common: dict[str, Any]) -> tuple[Part, ...
         Naming the block and the rule.
     """
     _check(blocks, common)
+    known = {rule.column for rule in read_rules(common.get("rules", ())) if rule.exactly}
     parts: list[Part] = []
     earlier: tuple[EarlierVariable, ...] = ()
 
@@ -134,7 +138,7 @@ def parts_of(blocks: Sequence[Block], common: dict[str, Any]) -> tuple[Part, ...
 
     for block, share in zip(blocks, shares_of(blocks), strict=True):
         value_share = share
-        if block.missing is not None:
+        if block.missing is not None and block.name not in known:
             add(
                 block,
                 MISSING_SHARE * share,

@@ -55,6 +55,9 @@ def average(measures: Sequence[Measures]) -> Measures:
         pmse=float(np.mean([each.pmse for each in measures])),
         pmse_ratio=float(np.mean([each.pmse_ratio for each in measures])),
         association=float(np.mean([each.association for each in measures])),
+        impossible=None
+        if worst.impossible is None
+        else float(np.mean([each.impossible or 0.0 for each in measures])),
     )
 
 

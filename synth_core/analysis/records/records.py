@@ -44,6 +44,7 @@ from synth_core.analysis.risk_map import RiskMap
 from synth_core.analysis.settings import Settings
 from synth_core.analysis.utility import distance_of
 from synth_core.data.design import DesignTransform
+from synth_core.data.rules import Rule, broken, read_rules
 from synth_core.data.table import Table, outcome_column, outcome_values
 from synth_core.errors import FitError, InputError
 from synth_core.mechanisms.bounds import Bounds, joint_lipschitz_bounds
@@ -115,7 +116,13 @@ class RecordsAnalysis:
     @cached_property
     def records(self) -> WholeRecords:
         """The rows of whole records."""
-        return whole_records(self.loaded, self.blocks, self.predictors)
+        return self._read(self.loaded)
+
+    @cached_property
+    def rules(self) -> tuple[Rule, ...]:
+        """The structural zeros of these variables."""
+        names = {block.name for block in self.blocks}
+        return tuple(rule for rule in read_rules(self.parts[0].settings.rules) if rule.column in names)
 
     @property
     def table(self) -> Table:
@@ -135,15 +142,15 @@ class RecordsAnalysis:
 
     @cached_property
     def _reference(self) -> Table | tuple[RiskMap, ...] | None:
-        return self._read(self.reference) if isinstance(self.reference, Table) else self.reference
+        return self._read(self.reference).table if isinstance(self.reference, Table) else self.reference
 
     @cached_property
     def _anchor(self) -> Table | None:
-        return None if self.anchor is None else self._read(self.anchor)
+        return None if self.anchor is None else self._read(self.anchor).table
 
-    def _read(self, other: Table) -> Table:
-        """Whole records of another table."""
-        return whole_records(other, self.blocks, self.predictors).table
+    def _read(self, table: Table) -> WholeRecords:
+        """The whole records of a table, which has to keep the rules."""
+        return whole_records(table, self.blocks, self.predictors, self.rules)
 
     def dividing(self, epsilons: dict[str, float]) -> RecordsAnalysis:
         """An analysis with these epsilons of the variables, whose sum is that of a record."""
@@ -206,6 +213,7 @@ class RecordsAnalysis:
             entropy=None if self.entropy is None else _part_entropy(self.entropy, place),
             prepared=prepared,
             on_draw=self.on_draw,
+            of_records=True,
         )
 
     @cached_property
@@ -244,8 +252,7 @@ class RecordsAnalysis:
     @property
     def public_design(self) -> Array:
         """The design that the predictors alone make, of shape (n_records, n_columns)."""
-        first = self._first.selection  # every record has a first part
-        return first.records.design[:, : len(first.transform.names)]
+        return self._first.selection.public_design  # every record has a first part, fitted or decided
 
     def run(self, key: str) -> RecordsResult:
         """Run one mechanism on all blocks.
@@ -345,7 +352,7 @@ class RecordsAnalysis:
         public = self.public_design
         tables = self.coded(synthetic, rows)
         return Judged(
-            measure(tables, self.seed),
+            replace(measure(tables, self.seed), impossible=self._impossible(synthetic, rows)),
             number_measures(
                 self.table.frame,
                 synthetic,
@@ -356,6 +363,25 @@ class RecordsAnalysis:
             ),
             attribute_disclosure(tables, len(self.predictors)),
         )
+
+    def breaking(self, sensitive: pd.DataFrame, public: pd.DataFrame) -> NDArray[np.bool_]:
+        """Which records with these sensitive and public columns break a rule."""
+        wrong = np.zeros(len(public), dtype=bool)
+        for rule in self.rules:
+            values, categories = sensitive[rule.column], self._categories[rule.column]
+            if categories is not None:
+                values = values.map({category: code for code, category in enumerate(categories)})
+            wrong |= broken(public, rule, values.to_numpy(dtype=float), categories)
+        return wrong
+
+    def _impossible(self, synthetic: pd.DataFrame, rows: NDArray[np.int64] | None) -> float | None:
+        """The share of synthetic records that break a rule; None without rules. `rows` as for `judge`."""
+        public = self.table.frame if rows is None else self.table.frame.iloc[rows].reset_index(drop=True)
+        return float(self.breaking(synthetic, public).mean()) if self.rules else None
+
+    @cached_property
+    def _categories(self) -> dict[str, tuple[str, ...] | None]:
+        return {p.name: p.settings.outcome_categories for p in self.parts if not p.of_missing}
 
     def draw(self, result: RecordsResult, streams: Iterable[tuple[int, ...]]) -> Iterator[dict[str, Array]]:
         """More synthetic tables of the fits behind a result, one for each stream of random numbers.
@@ -390,7 +416,7 @@ class RecordsAnalysis:
                 chosen = int(rng.integers(posteriors[place].n_draws))
                 which = posteriors[place].draw_of(dataset, chosen, first.setdefault(place, chosen))
                 draw = {name: values[which] for name, values in posteriors[place].draws.items()}
-                drawn.append((part, analysis.model, draw, rng))
+                drawn.append((part, analysis.model, draw, rng, analysis.selection.decided))
             yield draw_records(drawn, self.public_design)
 
     def _distance(self, part: Part, drawn: dict[str, Array]) -> float:

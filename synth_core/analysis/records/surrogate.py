@@ -33,6 +33,8 @@ def surrogate_table(
         source = analysis.fits.surrogate or analysis.fits
         drawn = np.full(len(frame), np.nan)
         drawn[source.selection.complete] = analysis.anchored.anchor.simulate(source, rng(62, place))
+        if (decided := source.selection.decided) is not None:
+            drawn[decided.rows] = decided.values[decided.rows]
         frame[part.name] = outcome_column(drawn, part.settings.outcome_categories)
     last = parts[-1]
     if not last.of_missing:

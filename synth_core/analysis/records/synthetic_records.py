@@ -10,19 +10,20 @@ from numpy.typing import NDArray
 from synth_core.analysis.drawing import synthetic_values
 from synth_core.analysis.presence import PRESENCE, missing_name
 from synth_core.analysis.records.blocks import Part
+from synth_core.data.rules import Decided
 from synth_core.models.base import Draws, Model, Records
 
 Array = NDArray[np.float64]
 
 
 def draw_records(
-    parts: Iterable[tuple[Part, Model, Draws, np.random.Generator]], public: Array
+    parts: Iterable[tuple[Part, Model, Draws, np.random.Generator, Decided | None]], public: Array
 ) -> dict[str, Array]:
     """Values of every part, one synthetic value after the other, missing as NaN.
 
     Parameters
     ----------
-    parts : iterable of (part, its model of any records, one draw of its parameters, random numbers)
+    parts : iterable of (part, its model of any records, one draw of its parameters, random numbers, what rules decide)
         In their order.
     public : array of shape (n_records, n_columns)
         The design that the predictors alone make.
@@ -33,11 +34,15 @@ def draw_records(
         By part.
     """
     columns: dict[str, Array] = {}
-    for part, model, draw, rng in parts:
+    for part, model, draw, rng, decided in parts:
         there = np.ones(len(public), dtype=bool)
         if not part.of_missing and part.block.missing is not None:
-            there = columns[missing_name(part.name)] == PRESENCE.index("no")
+            absent = columns.get(missing_name(part.name))  # none where a rule says it of every record
+            there = there if absent is None else absent == PRESENCE.index("no")
         columns[part.name] = np.full(len(public), np.nan)
+        if decided is not None:
+            columns[part.name][decided.rows] = decided.values[decided.rows]
+            there &= ~decided.rows
         if not there.any():
             continue
         earlier = [each.columns(columns[each.name][there]) for each in part.settings.earlier]

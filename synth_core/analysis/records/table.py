@@ -10,6 +10,7 @@ import pandas as pd
 
 from synth_core.analysis.presence import PRESENCE, missing_name
 from synth_core.analysis.records.blocks import Block
+from synth_core.data.rules import Rule, check_conditions, check_table
 from synth_core.data.table import Table, check_rows, outcome_column, outcome_values
 from synth_core.errors import InputError
 
@@ -37,8 +38,15 @@ class WholeRecords:
         return int((~self.complete).sum())
 
 
-def whole_records(table: Table, blocks: Sequence[Block], predictors: tuple[str, ...]) -> WholeRecords:
+def whole_records(
+    table: Table, blocks: Sequence[Block], predictors: tuple[str, ...], rules: Sequence[Rule] = ()
+) -> WholeRecords:
     """Read the sensitive variables as declared; rows are complete but for what may be missing.
+
+    Parameters
+    ----------
+    rules : sequence of Rule
+        Structural zeros of these variables, which the table has to keep.
 
     Raises
     ------
@@ -47,7 +55,8 @@ def whole_records(table: Table, blocks: Sequence[Block], predictors: tuple[str, 
         the row are named.
     """
     kept = np.ones(table.rows, dtype=bool)
-    dropped_by, columns = {}, {}
+    dropped_by, columns, read = {}, {}, {}
+    check_conditions(rules, predictors)
     for name in predictors:
         table.column(name)
         table.check_use(name, kept=True)
@@ -59,6 +68,7 @@ def whole_records(table: Table, blocks: Sequence[Block], predictors: tuple[str, 
         values = _values(table, block)
         absent = np.isnan(values)
         columns[block.name] = pd.Series(outcome_column(values, block.options.get("categories")))
+        read[block.name] = values
         if block.missing is None:
             dropped_by[block.name], kept = int(absent.sum()), kept & ~absent
             continue
@@ -67,7 +77,16 @@ def whole_records(table: Table, blocks: Sequence[Block], predictors: tuple[str, 
             raise InputError(f"The table has a column '{name}', a name that is needed here; rename it.")
         columns[name] = pd.Series(np.where(absent, PRESENCE[1], PRESENCE[0]), dtype=object)
     check_rows(int(kept.sum()), int((~kept).sum()), dropped_by)
-    frame = pd.DataFrame(columns)[kept].reset_index(drop=True)
+    frame = pd.DataFrame(columns)
+    options = {block.name: block for block in blocks}
+    for rule in rules:
+        block = options[rule.column]
+        if rule.value is None and block.missing is None:
+            raise InputError(
+                f"The rule {rule}: say that '{block.name}' may be missing, and what marks it (missing=…)."
+            )
+        check_table(frame, rule, read[block.name], block.options.get("categories"), kept)
+    frame = frame[kept].reset_index(drop=True)
     for block in blocks:
         if frame[block.name].isna().all():
             raise InputError(f"Block '{block.name}' has no value in the complete rows.")

@@ -108,6 +108,13 @@ RECORD_COLUMNS = {  # of the results of whole records
         "1000 are the same shares in all sets of three columns, 0 none in common.",
         detail=True,
     ),
+    "impossible": Word(
+        "Impossible records",
+        "Structural zero",
+        "The share of synthetic records that break a rule of the codebook, such as a child with an income. A dash: no "
+        "rule is declared.",
+        detail=True,
+    ),
     "delta": COLUMNS["delta"],
 }
 

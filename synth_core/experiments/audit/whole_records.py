@@ -188,7 +188,13 @@ class _Trials:
             for names in self._groups
         ]
         columns = [name for names in self._groups for name in names]
-        return pd.concat([frame[columns].iloc[whole], pd.concat(mixed, axis=1)], ignore_index=True)
+        tried = pd.concat([frame[columns].iloc[whole], pd.concat(mixed, axis=1)], ignore_index=True)
+        if not self.analysis.rules:
+            return tried
+        # A neighbour keeps the rules; the record itself does.
+        tried = pd.concat([tried, frame[columns].iloc[[row]]], ignore_index=True)
+        own = frame.iloc[[row] * len(tried)].reset_index(drop=True)
+        return tried[~self.analysis.breaking(tried, own)].reset_index(drop=True)
 
     def _alternative(self, row: int) -> pd.Series:
         """The candidate that moves the sum of the record's terms most, over all combinations of draws."""
@@ -231,11 +237,9 @@ class _Trials:
     ) -> Values:
         """What an intruder would compute of synthetic records, each of shape (n_runs,)."""
         frame = self._without(row) if dropped else self.table.frame
-        public = (
-            np.delete(self.analysis.public_design, row, axis=0) if dropped else self.analysis.public_design
-        )
+        kept = np.delete(np.arange(self.table.rows), row) if dropped else np.arange(self.table.rows)
         statistics: dict[str, list[float]] = {}
-        for columns in self._drawn(posteriors, rows, public, i):
+        for columns in self._drawn(posteriors, rows, kept, i):
             close = np.ones(len(frame), dtype=bool)
             for part in self.parts:
                 values = columns[part.name]
@@ -279,16 +283,24 @@ class _Trials:
             return np.abs(values - x) <= reach
 
     def _drawn(
-        self, posteriors: Sequence[Posterior], rows: list[Any], public: Array, i: int
+        self, posteriors: Sequence[Posterior], rows: list[Any], kept: NDArray[np.int64], i: int
     ) -> Iterator[dict[str, Array]]:
-        """The values of every part, one synthetic table a run."""
+        """The values of every part at the predictors of the records that are kept, one synthetic table a run."""
+        public = self.analysis.public_design[kept]
+        rules = [d if (d := each.selection.decided) is None else d.of(kept) for each in self.analyses]
         rng = np.random.default_rng([self.analysis.seed, 61, i])
         where = "on the neighbour" if i else "on the table"
         for run, picked in enumerate(zip(*rows, strict=True)):
             drawn = [
-                (part, each.model, {name: values[s] for name, values in posterior.draws.items()}, rng)
-                for part, each, posterior, s in zip(
-                    self.parts, self.analyses, posteriors, picked, strict=True
+                (
+                    part,
+                    each.model,
+                    {name: values[s] for name, values in posterior.draws.items()},
+                    rng,
+                    decided,
+                )
+                for part, each, posterior, s, decided in zip(
+                    self.parts, self.analyses, posteriors, picked, rules, strict=True
                 )
             ]
             if not run % 200:

@@ -78,11 +78,13 @@ def records_design(whole: RecordsAnalysis) -> Design:
     public = whole.public_design
 
     def simulate(rng: np.random.Generator, rows: int) -> pd.DataFrame:
-        drawn = []
-        for part, each, posterior in zip(whole.parts, analyses, posteriors, strict=True):
-            index = int(rng.integers(posterior.n_draws))
-            drawn.append((part, each.model, {k: v[index] for k, v in posterior.draws.items()}, rng))
+        indices = [int(rng.integers(posterior.n_draws)) for posterior in posteriors]
         picked = np.arange(n) if rows == n else rng.integers(0, n, rows)
+        drawn = []
+        for part, each, posterior, index in zip(whole.parts, analyses, posteriors, indices, strict=True):
+            decided = each.selection.decided
+            draw = {k: v[index] for k, v in posterior.draws.items()}
+            drawn.append((part, each.model, draw, rng, None if decided is None else decided.of(picked)))
         values = draw_records(drawn, public[picked])
         columns = {
             part.name: outcome_column(values[part.name], part.settings.outcome_categories)

@@ -7,7 +7,7 @@ where epsilon is promised of an exact draw.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -17,6 +17,7 @@ from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.anchored import clamped_warning
 from synth_core.analysis.records.result import RecordsResult
 from synth_core.analysis.result import Result
+from synth_core.data.rules import Decided, broken, read_rules
 from synth_core.engine.sampling import Diagnostics
 from synth_core.errors import InputError
 from synth_core.mechanisms.guarantees import COVERED
@@ -43,6 +44,7 @@ ORDER = (
     "copies",
     "order",
     "bounds",
+    "rules",
     "map",
 )
 
@@ -102,6 +104,8 @@ class Fitted:
         How many values lay beyond their declared bounds and were brought to them.
     left_out : int
         How many rows of the table lack a value that is not declared to be missing at times.
+    decided : dict
+        Of each sensitive variable what rules decide of it.
     """
 
     result: Result | RecordsResult
@@ -110,6 +114,7 @@ class Fitted:
     beyond: float | None = None
     brought: int = 0
     left_out: int = 0
+    decided: dict[str, Decided] = field(default_factory=dict)
 
     @property
     def results(self) -> list[Result]:
@@ -163,6 +168,7 @@ def examine(
         _copies(plan, fitted, synthetic),
         _order(plan, synthetic),
         _bounds(synthetic, fitted.brought),
+        _rules(plan, synthetic),
         _map(fitted),
     ]
     may = overridable(plan)
@@ -291,9 +297,13 @@ def _columns(plan: Plan, synthetic: Synthetic) -> GateCheck:
 def _copies(plan: Plan, fitted: Fitted, synthetic: Synthetic) -> GateCheck:
     over, findings = False, []
     for variable in synthetic.variables:
+        mine, theirs = fitted.confidential[variable.name], variable.values
+        if variable.name in fitted.decided:  # there everybody has the value that the rule says
+            said = fitted.decided[variable.name].rows
+            mine, theirs = np.where(said, np.nan, mine), np.where(said, np.nan, theirs)
         tests = copy_tests(
-            fitted.confidential[variable.name],
-            variable.values,
+            mine,
+            theirs,
             fitted.design,
             precision_of(variable.decimals, variable.step),
             variable.bounds or (),
@@ -350,6 +360,28 @@ def _bounds(synthetic: Synthetic, brought: int) -> GateCheck:
         f"{text}; {brought:,} confidential values were brought to them before the fit" if brought else text
     )
     return check(FAIL if found else PASS, finding, public, advice)
+
+
+def _rules(plan: Plan, synthetic: Synthetic) -> GateCheck:
+    check, rules = partial(GateCheck, "rules", "Structural zeros"), read_rules(plan.settings.rules)
+    if not rules:
+        return check(PASS, "none are declared", "No rules between columns were declared.")
+    found = 0
+    for place, frame in enumerate(synthetic.frames):
+        wrong = np.zeros(len(frame), dtype=bool)
+        for variable in synthetic.variables:
+            values = variable.values[place][synthetic.orders[place]]
+            for rule in rules:
+                if rule.column == variable.name:
+                    wrong |= broken(frame, rule, values, variable.categories)
+        found += int(wrong.sum())
+    kept = f"kept by every record: {'; '.join(map(str, rules))}"
+    return check(
+        FAIL if found else PASS,
+        f"broken by {found:,} synthetic records" if found else kept,
+        f"{'Not kept' if found else 'Kept'} by every synthetic record: {'; '.join(map(str, rules))}.",
+        "A rule is broken: report it." if found else "",
+    )
 
 
 def _map(fitted: Fitted) -> GateCheck:

@@ -101,9 +101,15 @@ def of_records(plan: Plan, analysis: RecordsAnalysis, result: RecordsResult) -> 
     rows, delta = np.flatnonzero(analysis.records.complete) + 1, result.lipschitz_bound
     shares = [beyond_map(plan, each) for each in analysis.analyses(plan.point.likelihood.anchors)]
     beyond = [each for each in shares if each is not None]
+    read = zip(analysis.parts, analysis.analyses(False), strict=True)
+    decided = {
+        p.name: d for p, each in read if not p.of_missing and (d := each.selection.decided) is not None
+    }
     return Source(
         table,
-        Fitted(result, confidential, analysis.public_design, max(beyond) if beyond else None),
+        Fitted(
+            result, confidential, analysis.public_design, max(beyond) if beyond else None, decided=decided
+        ),
         {p.name: np.stack([each[p.name] for each in result.drawn]) for p in values},
         analysis.loaded.frame.loc[analysis.records.complete, list(plan.kept)].reset_index(drop=True),
         analysis.loaded.as_written(plan.kept, analysis.records.complete),

@@ -19,6 +19,7 @@ from synth_core.analysis.records.blocks import Part, common_of, parts_of
 from synth_core.analysis.settings import Settings, omitted_defaults
 from synth_core.data.codebook import Codebook
 from synth_core.data.missing import by_column
+from synth_core.data.rules import read_rules
 from synth_core.data.table import Table
 from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
 from synth_core.mechanisms.composition import Count
@@ -231,6 +232,19 @@ class Plan(Closed):
             raise ValueError(f"with several sensitive variables {OF_BLOCKS}")
         if self.blocks[0].name != self.settings.outcome:
             raise ValueError("the outcome of the settings must be the first block")
+        return self
+
+    @model_validator(mode="after")
+    def _rounding_keeps_rules(self) -> Plan:
+        for rule in read_rules(self.settings.rules):
+            outcome = self.outcomes.get(rule.column)
+            if outcome is None or rule.value is None or outcome.outcome_categories is not None:
+                continue
+            value, decimals = rule.code(None), self.decimals_of(rule.column)
+            if decimals is not None and round(value, decimals) != value:
+                raise ValueError(
+                    f"the rule {rule} says a number that rounding to {rounding_words(decimals)} changes"
+                )
         return self
 
     @property

@@ -53,6 +53,7 @@ RECORD_MEASURES = {  # of whole records
     "pmse_ratio": "pMSE ratio, 2 for a good model",
     "association": "mean difference of the associations of two columns",
     "worst_association": "largest difference of the associations of two columns",
+    "impossible": "share of the records that break a declared rule",
 }
 PACKAGES = ("numpy", "scipy", "pandas", "cmdstanpy", "opendp", "pyarrow")
 

@@ -25,6 +25,7 @@ CHANGED = {  # a heading of the table, and the attribute of an entry that it cha
     "Missing marks": "missing",
     "Categories": "categories",
     "Bounds": "bounds",
+    "Rules": "rules",
     "Decimal": "decimal",
     "Thousands": "thousands",
 }
@@ -68,6 +69,10 @@ def describe() -> None:
             ),
             "Bounds": st.column_config.TextColumn(
                 help="Declared least and largest value, such as 0 to 100, from knowledge of the variable."
+            ),
+            "Rules": st.column_config.TextColumn(
+                help=f"Structural zeros, which every synthetic record keeps, parted by {SEPARATOR}: AGE < 15 -> INCOME "
+                "missing; AGE < 15 -> STATUS = 6. With <-> the value is missing in no other record."
             ),
             "Decimal": st.column_config.SelectboxColumn(options=[BLANK, ".", ","]),
             "Thousands": st.column_config.SelectboxColumn(options=[BLANK, *THOUSANDS]),
@@ -113,6 +118,7 @@ def _rows() -> pd.DataFrame:
                 "Missing marks": SEPARATOR.join(entry.missing),
                 "Categories": SEPARATOR.join(entry.categories),
                 "Bounds": "" if entry.bounds is None else BETWEEN.join(f"{end:.12g}" for end in entry.bounds),
+                "Rules": SEPARATOR.join(entry.rules),
                 "Decimal": entry.decimal if signs else BLANK,
                 "Thousands": (entry.thousands or NONE) if signs else BLANK,
             }
@@ -138,7 +144,7 @@ def _take(key: str) -> None:
 def _attributes(entry: Entry, cells: dict[str, Any]) -> dict[str, Any]:
     """The attributes that the changed cells of a row say; a cell that was cleared is None."""
     given: dict[str, Any] = {name: cell for name, cell in cells.items() if cell not in (None, BLANK)}
-    for name in ("missing", "categories"):
+    for name in ("missing", "categories", "rules"):
         if name in cells:
             given[name] = tuple(filter(None, (cells[name] or "").split(SEPARATOR)))
     if len(given.get("categories", entry.categories)) != len(entry.labels):

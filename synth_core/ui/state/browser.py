@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from synth_core.analysis.settings import Settings
+from synth_core.data.declared import declared_rules
 from synth_core.data.table import Table
 from synth_core.experiments.explore.sweep import seconds_per_point
 from synth_core.jobs.tasks import Job, Task
@@ -284,4 +285,6 @@ class Browser:
 
     def _checked(self, choices: Choices, **changes: Any) -> Settings:
         reference = "current" if self.reference is None else self.reference.name
-        return choices.checked(reference, self.table.confidential, **changes)
+        names = {choices.settings.outcome, *(block.name for block in choices.whole)}
+        rules = declared_rules(self.table.codebook, names, choices.settings.rules)
+        return choices.checked(reference, self.table.confidential, **{"rules": rules} | changes)

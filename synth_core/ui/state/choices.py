@@ -43,6 +43,7 @@ Grid = tuple[float, float, int]  # from, to, steps
 # Settings that speak of one table; another one starts with their defaults.
 FRESH = (MODEL_OPTIONS - {"program"}) | {
     "categorical",
+    "rules",
     "anchor",
     "anchor_values",
     "guess_zeros",

@@ -1,0 +1,109 @@
+"""Structural zeros: how a rule is read, what it decides, and what a table that breaks it is told."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synth_core.data.codebook import Codebook, Entry, parse_codebook
+from synth_core.data.declared import declared_rules
+from synth_core.data.rules import check_conditions, check_table, decided, read_rule, read_rules, rules_of
+from synth_core.errors import InputError
+
+PEOPLE = pd.DataFrame({"AGE": [3, 14, 15, None, 40], "age group": ["0-14", "0-14", "15+", "15+", None]})
+
+
+@pytest.mark.parametrize(
+    "text, written",
+    [
+        ("AGE<15->PAY missing", "AGE < 15 -> PAY missing"),
+        ("AGE >= 15 and SEX != 2 -> MSP = N", "AGE >= 15 and SEX != 2 -> MSP = N"),
+        (' "age group" = "0-14"  <->  "net pay" missing ', '"age group" = 0-14 <-> "net pay" missing'),
+        ('AGE < -1.5 -> X = "and"', 'AGE < -1.5 -> X = "and"'),
+        ('A = "x -> y" -> B = "="', 'A = "x -> y" -> B = "="'),
+    ],
+)
+def test_a_rule_is_read_and_written_as_it_is_read(text, written):
+    assert str(read_rule(text)) == written
+    assert read_rule(written) == read_rule(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "AGE < 15",
+        "-> PAY missing",
+        "AGE < 15 -> ",
+        "AGE < 15 -> PAY",
+        "AGE < 15 -> PAY present",
+        "AGE < 15 -> PAY = ",
+        "AGE < 15 -> PAY = 1 2",
+        "AGE < 15 <-> PAY = 0",
+        "AGE < 15 or SEX = 1 -> PAY missing",
+        "AGE < 15 and -> PAY missing",
+        "AGE < -> PAY missing",
+        "AGE < 15 -> PAY missing -> SEX = 1",
+        'AGE < 15 -> "PAY missing',
+        'AGE < 15 -> "" missing',
+    ],
+)
+def test_what_is_no_rule_is_refused_with_how_one_is_written(text):
+    with pytest.raises(InputError, match="A rule is written CONDITION -> COLUMN = VALUE"):
+        read_rule(text)
+
+
+def test_an_empty_cell_fulfils_no_condition_and_texts_are_compared_as_written():
+    assert read_rule("AGE < 15 -> PAY missing").holds(PEOPLE).tolist() == [True, True, False, False, False]
+    assert read_rule("AGE != 3 -> PAY missing").holds(PEOPLE).tolist() == [False, True, True, False, True]
+    either = read_rule('"age group" != 0-14 and AGE >= 15 -> PAY missing')
+    assert either.holds(PEOPLE).tolist() == [False, False, True, False, False]
+    with pytest.raises(InputError, match="only numbers can be compared so"):
+        read_rule('"age group" < 15 -> PAY missing').holds(PEOPLE)
+
+
+def test_what_two_rules_decide_must_agree():
+    agree = read_rules(["AGE < 15 -> MSP = 6", "AGE < 5 -> MSP = 6"])
+    found = decided(PEOPLE, agree, "MSP", ("1", "6"))
+    assert found.rows.tolist() == [True, True, False, False, False]
+    assert found.values[:2].tolist() == [1.0, 1.0] and np.isnan(found.values[2:]).all()
+    with pytest.raises(InputError, match=r"AGE < 5 -> MSP = 1 contradicts another one \(first in row 1\)"):
+        decided(PEOPLE, (*agree[:1], read_rule("AGE < 5 -> MSP = 1")), "MSP", ("1", "6"))
+    with pytest.raises(InputError, match=r"7 is no declared category. Where it marks a missing value"):
+        decided(PEOPLE, (read_rule("AGE < 5 -> MSP = 7"),), "MSP", ("1", "6"))
+
+
+def test_rows_that_break_a_rule_are_named_and_no_value_is():
+    values, everybody = np.array([7654321.0, np.nan, np.nan, 5.0, 5.0]), np.ones(5, dtype=bool)
+    with pytest.raises(InputError) as refused:
+        check_table(PEOPLE, read_rule("AGE < 15 -> PAY missing"), values, None, everybody)
+    assert "in 1 row (row 1)" in str(refused.value) and "7654321" not in str(refused.value)
+    with pytest.raises(InputError, match=r"in 2 rows \(row 1, 3\)"):
+        check_table(PEOPLE, read_rule("AGE < 15 <-> PAY missing"), values, None, everybody)
+    check_table(PEOPLE, read_rule("AGE < 15 <-> PAY missing"), values, None, np.array([0, 1, 0, 0, 0]) == 1)
+    with pytest.raises(InputError, match=r"which is no predictor. What a rule decides is public"):
+        check_conditions(read_rules(["PAY > 5 -> MSP = 1"]), ("AGE",))
+
+
+def test_a_codebook_holds_rules_in_every_format():
+    book = Codebook(
+        columns=(Entry(column="PAY", kind="number", rules=("AGE<15 -> PAY missing", "AGE=15->PAY=0")),)
+    )
+    again = parse_codebook(book.to_json().encode(), "book.json")
+    rows = parse_codebook(
+        b"column,kind,rules\nPAY,number,AGE < 15 -> PAY missing|AGE = 15 -> PAY = 0\n", "b.csv"
+    )
+    assert (
+        again == rows == book
+        and book.digest != Codebook(columns=(Entry(column="PAY", kind="number"),)).digest
+    )
+    assert declared_rules(book, ("PAY",), ("A = 1 -> B = 2",)) == book.columns[0].rules
+    assert rules_of(("A = 1 -> B = 2", "A=1 -> B=2", "A = 1 -> C missing"), ("B",)) == ("A = 1 -> B = 2",)
+    with pytest.raises(InputError, match=r"entry of column 'PAY' is wrong: the rule .* is of another column"):
+        parse_codebook(b"column,kind,rules\nPAY,number,AGE < 15 -> MSP = 1\n", "b.csv")
+    with pytest.raises(InputError, match=r"entry of column 'PAY' is wrong: rules: A rule is written"):
+        parse_codebook(b"column,kind,rules\nPAY,number,AGE under 15\n", "b.csv")
+
+
+def test_without_rules_the_digest_of_a_codebook_is_as_it_was():
+    """A plan carries it: a release made before has the same id."""
+    assert Codebook(columns=(Entry(column="PAY", kind="number"),)).digest == "85d1bd6118bb4c71"
