@@ -6,7 +6,7 @@ The way of the data: unweighted fit -> weights -> refit -> bounds -> synthetic -
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -27,7 +27,7 @@ from synth_core.analysis.risk_map import RiskMap, map_of
 from synth_core.analysis.settings import Settings
 from synth_core.analysis.solve_for_epsilon import solve_for_epsilon
 from synth_core.analysis.weighted import Weighted, censoring_under, weigh
-from synth_core.data.design import Selection
+from synth_core.data.design import DesignTransform, Selection
 from synth_core.data.rules import rules_of
 from synth_core.data.table import Table
 from synth_core.engine.sampling import Diagnostics, Posterior
@@ -129,9 +129,49 @@ class Analysis:
     def selection(self) -> Selection:
         return self.fits.selection
 
+    used_rows = selection
+
     @property
     def model(self) -> Model:
         return self.fits.model
+
+    @property
+    def loaded(self) -> Table:
+        return self.table
+
+    @property
+    def blocks(self) -> tuple[()]:
+        """No block: the settings describe the variable."""
+        return ()
+
+    @property
+    def outcomes(self) -> dict[str, Settings]:
+        return {self.settings.outcome: self.settings}
+
+    @property
+    def n_records(self) -> int:
+        return self.model.records.n
+
+    @property
+    def density_scale(self) -> str:
+        return self.model.density_scale
+
+    @property
+    def confidential(self) -> dict[str, Array]:
+        return {self.settings.outcome: self.model.records.outcome}
+
+    @property
+    def public_transform(self) -> DesignTransform:
+        return self.selection.transform
+
+    @property
+    def public_design(self) -> Array:
+        """Without columns of earlier sensitive variables."""
+        return self.model.records.design[:, : len(self.public_transform.names)]
+
+    def analyses(self, anchored: bool) -> list[Analysis]:
+        """This one: there is one fit."""
+        return [self]
 
     @cached_property
     def frozen(self) -> RiskMap | None:
@@ -225,13 +265,17 @@ class Analysis:
             return "current"
         return "closed" if isinstance(self.reference, RiskMap) and self.reference.closed else "frozen"
 
+    def result_key(self, mechanism: Mechanism) -> str:
+        """The key of a mechanism's result in the cache."""
+        return result_key(self.table.fingerprint, self.settings, mechanism, self.reference_fingerprint)
+
     def run(self, key: str) -> Result:
         """Run one mechanism, or read its result from the cache."""
         mechanism = find_mechanism(key)
         result, cached = get_or_compute(
             self.cache,
             Result,
-            result_key(self.table.fingerprint, self.settings, mechanism, self.reference_fingerprint),
+            self.result_key(mechanism),
             lambda: self._compute(mechanism),
             lambda: self.progress("waiting for the same computation elsewhere", 0.0),
         )
@@ -289,6 +333,24 @@ class Analysis:
         anchor = None if censoring is None else censoring.anchor
         bounds = self.fits.bounds(posterior, key, result.weights, anchor=anchor)
         return bounds if censoring is None else bounds.clamped(censoring.bound)
+
+    def synthetic(self, result: Result) -> dict[str, Array]:
+        """The synthetic values of the variable, of shape (n_datasets, n_records)."""
+        return {self.settings.outcome: result.synthetic}
+
+    def draw(self, result: Result, streams: Iterable[tuple[int, ...]]) -> Iterator[dict[str, Array]]:
+        """More synthetic values of the fit behind a result, one data set for each stream of random numbers."""
+        likelihood, outcome = result.point.likelihood, self.settings.outcome
+        if not likelihood.samples:
+            asked = list(streams)
+            more = ENGINES[likelihood.key].more(self.inputs, result.epsilon, len(asked), self._rng(*asked[0]))
+            yield from ({outcome: values[0]} for values in more)
+            return
+        posterior = self.refit(result)
+        for stream in streams:
+            rng = self._rng(*stream)
+            draw = posterior.at(int(rng.integers(posterior.n_draws)))
+            yield {outcome: synthetic_values(self.model, draw, rng, self.settings.drawing)}
 
     def _sampled(self, mechanism: Mechanism, scalar: float | None = None) -> Result:
         fits, weighted = self.fits, self.weighted(mechanism, scalar)
@@ -373,8 +435,7 @@ class Analysis:
             chosen = int(rng.integers(posterior.n_draws))
             first = first if j else chosen
             index = posterior.draw_of(j, chosen, first)
-            draw = {name: values[index] for name, values in posterior.draws.items()}
-            sets.append(synthetic_values(self.model, draw, rng, self.settings.drawing))
+            sets.append(synthetic_values(self.model, posterior.at(index), rng, self.settings.drawing))
             self.progress("drawing synthetic data", (j + 1) / self.settings.datasets)
         return np.stack(sets)
 

@@ -105,6 +105,17 @@ class Result:
         return self.diagnostics.problems if self.diagnostics else ()
 
     @property
+    def fits(self) -> tuple[Result]:
+        """The only fit."""
+        return (self,)
+
+    @property
+    def by_record(self) -> dict[str, Array]:
+        """What is known of every record, of shape (n_records,) each."""
+        known = {"weight": self.weights, "lipschitz_bound": self.lipschitz_bounds, "outside": self.outside}
+        return {"match_risk": self.match_risk} | {name: each for name, each in known.items() if each.size}
+
+    @property
     def variable_numbers(self) -> VariableNumbers:
         """Numbers of its one variable; one among several has a name and shares of its own."""
         return VariableNumbers(

@@ -87,7 +87,7 @@ def sentence(
     if numbers.joint is not None:
         accuracy = "" if measure == WORST else error_sentence(numbers, measure)
         return " ".join(
-            filter(None, [privacy_of_records(numbers), accuracy, measures_in_words(numbers.joint)])
+            filter(None, [privacy_of_records(numbers, standing), accuracy, measures_in_words(numbers.joint)])
         )
     privacy = suspicion(
         standing or numbers.guarantee,
@@ -102,10 +102,11 @@ def sentence(
     return " ".join(filter(None, [own + privacy, error_sentence(numbers, measure)]))
 
 
-def privacy_of_records(numbers: ResultNumbers) -> str:
-    """What the epsilon of whole records leaves an intruder, where that follows."""
-    if numbers.guarantee.strict:
-        return suspicion(numbers.guarantee, numbers.epsilon, numbers.epsilon_replace, numbers.n_datasets)
+def privacy_of_records(numbers: ResultNumbers, standing: Guarantee | None = None) -> str:
+    """What the epsilon of whole records leaves an intruder, where that follows; `standing` as for `sentence`."""
+    guarantee = standing or numbers.guarantee
+    if guarantee.strict or guarantee.given is not None:
+        return suspicion(guarantee, numbers.epsilon, numbers.epsilon_replace, numbers.n_datasets)
     return (
         f"In this table ε = {epsilon_number(numbers.epsilon)} bounds what withholding all that is sensitive about one "
         "record changes; not promised for another table."

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 from typing import Any
 
 from synth_core.analysis.analysis import Analysis
-from synth_core.analysis.result import Result
 from synth_core.analysis.subgroups import MIN_RECORDS, Group, groups_of
 from synth_core.cli.compare_output import as_json, groups_json, print_groups, print_table
 from synth_core.cli.data import add_reading, add_simulated, load_anchor, load_reference, table_of
 from synth_core.cli.division import add_accuracy, run_division
+from synth_core.cli.recorded import record_run
 from synth_core.cli.records import add_blocks, check_no_shares, run_blocks
 from synth_core.cli.settings_arguments import add_settings, settings_from
 from synth_core.cli.written_tables import add_write, writable, write_one
@@ -21,8 +20,6 @@ from synth_core.mechanisms.catalogue import MECHANISMS, find_mechanism
 from synth_core.mechanisms.likelihoods import LIKELIHOODS
 from synth_core.mechanisms.standards import STANDARDS
 from synth_core.models import family
-from synth_core.release.run_store import RunStore, run_record
-from synth_core.release.state import StateError
 from synth_core.system.json_text import json_text
 
 
@@ -58,14 +55,6 @@ def add_table(command: argparse.ArgumentParser) -> None:
     add_settings(command)
     add_simulated(command)
     add_reading(command)
-
-
-def record_run(analysis: Analysis, result: Result) -> None:
-    """Keep a finished run in the run store; where that cannot be written, the run still counts."""
-    with contextlib.suppress(StateError):
-        store = RunStore()
-        store.record(*run_record(analysis, result))
-        store.close()
 
 
 def open_analysis(args: argparse.Namespace) -> tuple[Analysis, list[str]]:

@@ -6,8 +6,8 @@ import argparse
 import sys
 from typing import Any
 
+from synth_core.analysis.any_analysis import AnyAnalysis
 from synth_core.analysis.measures import percentile_of
-from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.analysis.wording.guarantee_sentences import COVERS, neighbour_words
 from synth_core.cli.compare import add_options
 from synth_core.cli.explored import open_explored
@@ -16,7 +16,7 @@ from synth_core.cli.output import finite
 from synth_core.cli.records import add_blocks
 from synth_core.errors import FitError, InputError
 from synth_core.experiments.explore.knobs import KNOBS
-from synth_core.experiments.explore.point import PREDICTIVE, Explored, run_point
+from synth_core.experiments.explore.point import PREDICTIVE, run_point
 from synth_core.experiments.explore.refine import refined
 from synth_core.experiments.explore.sweep import Planned, Sweep, duration, estimate, plan, read_sweep
 from synth_core.experiments.explore.wording import (
@@ -86,7 +86,7 @@ def run_map(args: argparse.Namespace) -> int:
         raise InputError(f"--predictive must lie between {low} and {high:,} (given: {args.predictive}).")
     sweeps = list(DEFAULT) if args.sweep is None else [read_sweep(text) for text in args.sweep]
     analysis, keys = open_explored(args, args.measure)
-    if isinstance(analysis, RecordsAnalysis) and args.rival:
+    if analysis.blocks and args.rival:
         raise InputError(
             "Other synthesizers stand beside a map of one sensitive variable; leave --rival out."
         )
@@ -99,8 +99,7 @@ def run_map(args: argparse.Namespace) -> int:
     if args.refine < 0:
         raise InputError(f"--refine must be 0 or more (given: {args.refine}).")
     # Several variables are as many fits, and as many records to measure.
-    n_parts = len(analysis.parts) if isinstance(analysis, RecordsAnalysis) else 1
-    n_rows = n_parts * len(analysis.table.frame)
+    n_rows = len(analysis.analyses(False)) * len(analysis.table.frame)
     estimate(keys, settings, sweeps, n_rows)  # refuses too many points, with their cost
     points = plan(analysis.table.fingerprint, keys, settings, sweeps, analysis.reference_fingerprint)
     cost = estimate(keys, settings, sweeps, n_rows)[1]
@@ -119,7 +118,7 @@ def run_map(args: argparse.Namespace) -> int:
         raise FitError("No point of the map could be computed.")
     shown = sorted((point for _, point in computed), key=lambda p: (keys.index(p["mechanism"]), p["epsilon"]))
     best = _best(shown, args.measure)
-    others = [] if isinstance(analysis, RecordsAnalysis) else run_rivals(args, analysis, shown, say)
+    others = [] if analysis.blocks else run_rivals(args, analysis.analyses(False)[0], shown, say)
     if args.format == "json":
         made = _json(shown, best, args.measure) | as_json(others, args.measure)
         print(json_text(made))
@@ -127,12 +126,12 @@ def run_map(args: argparse.Namespace) -> int:
         named = ("ecdf_max", "ecdf_avg", "mean", "q15", "median", "q90", args.measure)
         print(points_csv(shown, tuple(dict.fromkeys(named))), end="")
     else:
-        _print(shown, best, args.measure, others, several=isinstance(analysis, RecordsAnalysis))
+        _print(shown, best, args.measure, others, several=bool(analysis.blocks))
     return 0
 
 
 def _run(
-    analysis: Explored, points: list[Planned], predictive: int, extra: tuple[float, ...]
+    analysis: AnyAnalysis[Any], points: list[Planned], predictive: int, extra: tuple[float, ...]
 ) -> list[tuple[Planned, dict[str, Any]]]:
     """Compute points; one bad corner of the grid does not lose the others."""
     computed = []

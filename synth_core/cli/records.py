@@ -12,13 +12,13 @@ from synth_core.analysis.records.disclosure import AttributeDisclosure
 from synth_core.analysis.records.numbers import NumberMeasures
 from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.analysis.records.result import PartResult, RecordsResult
-from synth_core.analysis.risk_map import RiskMap
 from synth_core.analysis.settings import MODEL_OPTIONS, Settings, make_settings
 from synth_core.analysis.utility import statistic_words
 from synth_core.analysis.wording.guarantee_sentences import COVERS
 from synth_core.cli.compare_output import number
 from synth_core.cli.data import load_anchor, load_reference, table_of
 from synth_core.cli.quoted import split_quoted, unquoted
+from synth_core.cli.recorded import record_run
 from synth_core.cli.settings_arguments import given_settings, option_name
 from synth_core.cli.written_tables import writable, write_whole_records
 from synth_core.data.declared import declared_rules, declared_settings
@@ -166,8 +166,6 @@ def records_of(
     blocks = with_declared(blocks, table)
     common = with_rules(common, blocks, table)
     reference = load_reference(chosen, args.data_seed, table)
-    if isinstance(reference, RiskMap):
-        raise InputError("With blocks the risk reference is a table: a plan's risk map is of one variable.")
     return RecordsAnalysis(
         table,
         blocks,
@@ -191,6 +189,7 @@ def run_blocks(args: argparse.Namespace) -> int:
     directory, results = writable(args.write), []
     for key in keys:
         results.append(analysis.run(key))
+        record_run(analysis, results[-1])
         if directory is not None:
             write_whole_records(directory, analysis, results[-1])
     if args.format == "json":

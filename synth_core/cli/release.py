@@ -7,10 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from synth_core.cli.compare import add_table, record_run
+from synth_core.analysis.any_analysis import AnyAnalysis, analysis_of
+from synth_core.cli.compare import add_table
 from synth_core.cli.data import add_reading, add_simulated, load_data, load_reference, options_of, table_of
 from synth_core.cli.limit_arguments import add_count, count_beside
 from synth_core.cli.output import check_directory, destination
+from synth_core.cli.recorded import record_run
 from synth_core.cli.records import add_blocks, check_no_shares, open_records
 from synth_core.cli.settings_arguments import settings_from
 from synth_core.data.codebook import Codebook
@@ -91,9 +93,7 @@ def add(commands: Any) -> None:
 
 def run_plan(args: argparse.Namespace) -> int:
     """Run the mechanism on the tuning table and write the plan and its risk map."""
-    from synth_core.analysis.analysis import Analysis
-    from synth_core.release.plan.planning import Decision, make_plan, make_records_plan, save_plan
-    from synth_core.system.cache import results_cache
+    from synth_core.release.plan.planning import Decision, make_plan, save_plan
 
     out = Path(args.out)
     if out.suffix != ".json":
@@ -115,34 +115,36 @@ def run_plan(args: argparse.Namespace) -> int:
         decimals=args.decimals,
         clamp=args.clamp,
     )
-    if args.block:
-        if not of_blocks(point):  # before a fit of minutes
-            raise InputError(f"{point.label}: with several sensitive variables {OF_BLOCKS}.")
-        whole = open_records(args, _tuning_table(args))
-        found = whole.run(point.key)
-        plan, content = make_records_plan(whole, found, decision)
-        problems = found.problems
-    else:
-        check_no_shares(args)
-        table = _tuning_table(args)
-        settings = settings_from(args, args.data, table=table)
-        reference = load_reference(settings, args.data_seed, table)
-        analysis = Analysis(table, settings, results_cache(), reference=reference)
-        result = analysis.run(point.key)
-        record_run(analysis, result)
-        plan, content = make_plan(analysis, result, decision)
-        problems = result.problems
+    if args.block and not of_blocks(point):  # before a fit of minutes
+        raise InputError(f"{point.label}: with several sensitive variables {OF_BLOCKS}.")
+    analysis = _tuned_analysis(args)
+    result = analysis.run(point.key)
+    record_run(analysis, result)
+    plan, content = make_plan(analysis, result, decision)
     save_plan(plan, content, out)
     print(
         f"Plan {out}: {plan.point.label}, {plan.guarantee.label}, target ε = {plan.target_epsilon:g} a data set"
     )
     if plan.frozen is not None:
         print(f"Risk map, INTERNAL, keep it beside the plan: {plan.frozen.sha256}.riskmap.npz")
-    for problem in problems:
+    for problem in result.problems:
         print(f"! the fit on the tuning table has not converged: {problem}")
     if plan.warning:
         print(f"! tuned on {TUNED_ON[plan.tuned_on.kind]}: {plan.warning}")
     return 0
+
+
+def _tuned_analysis(args: argparse.Namespace) -> AnyAnalysis[Any]:
+    """The analysis of the table that is tuned on."""
+    from synth_core.system.cache import results_cache
+
+    table = _tuning_table(args)
+    if args.block:
+        return open_records(args, table)
+    check_no_shares(args)
+    settings = settings_from(args, args.data, table=table)
+    reference = load_reference(settings, args.data_seed, table)
+    return analysis_of(table, settings, (), results_cache(), reference)
 
 
 def _tuning_table(args: argparse.Namespace) -> Table:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.analysis.wording.guarantee_sentences import COVERS
 from synth_core.cli.compare import add_options
 from synth_core.cli.explored import open_explored
@@ -118,7 +117,7 @@ def run_tune(args: argparse.Namespace) -> int:
             print(f"    {sure}")
         for variable in _variables(answer, shares[answer["mechanism"]]):
             print(f"    {_variable_text(variable)}")
-    if isinstance(analysis, RecordsAnalysis):
+    if analysis.blocks:
         print(f"An error is the largest over the sensitive variables. {COVERS}.")
     print(DATA_DEPENDENT)
     return 0

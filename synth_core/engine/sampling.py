@@ -140,6 +140,10 @@ class Posterior:
         each = self.n_draws // chains
         return (first // each + dataset) % chains * each + any_draw % each
 
+    def at(self, draw: int) -> dict[str, np.ndarray]:
+        """The parameters at one draw."""
+        return {name: values[draw] for name, values in self.draws.items()}
+
     def thinned(self, count: int) -> dict[str, np.ndarray]:
         """A thinned posterior: at most `count` of the draws, evenly spread."""
         some = np.linspace(0, self.n_draws - 1, min(count, self.n_draws)).astype(int)

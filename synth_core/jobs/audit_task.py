@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from synth_core.analysis.analysis import Analysis
-from synth_core.analysis.records.records import RecordsAnalysis
+from synth_core.analysis.any_analysis import AnyAnalysis
 from synth_core.experiments.audit.audit import AuditRequest, run_audit
 from synth_core.experiments.audit.report import heading, notes, render, rows, to_csv
 from synth_core.experiments.audit.subjects import of_plan
@@ -14,19 +13,15 @@ from synth_core.release.plan.plan import parse_plan
 from synth_core.release.state import plans_directory
 
 
-def run_in_app(
-    analysis: Analysis, asked: dict[str, Any], plan_text: str | None, whole: RecordsAnalysis | None = None
-) -> dict[str, Any]:
+def run_in_app(analysis: AnyAnalysis[Any], asked: dict[str, Any], plan_text: str | None) -> dict[str, Any]:
     """Run an audit and return its table, its files and the words around it.
 
     Parameters
     ----------
-    analysis : Analysis
+    analysis : AnyAnalysis
         Of the table and the settings in use; a plan brings its own settings and map.
-    whole : RecordsAnalysis, optional
-        Of the same for several sensitive variables.
     """
-    subject: Analysis | RecordsAnalysis = analysis if whole is None else whole
+    subject = analysis
     wanted, digest = AuditRequest(**asked | {"mechanisms": tuple(asked["mechanisms"])}), ""
     if plan_text is not None:
         plan = parse_plan(plan_text.encode())
@@ -34,7 +29,7 @@ def run_in_app(
         subject, wanted = of_plan(
             plan,
             risk_map,
-            analysis.table,
+            analysis.loaded,
             analysis.cache,
             analysis.progress,
             wanted,

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from synth_core.analysis.any_analysis import AnyAnalysis
 from synth_core.analysis.summary import density, five_numbers
 from synth_core.data.table import open_table
 from synth_core.errors import InputError
-from synth_core.experiments.explore.point import Explored
 from synth_core.experiments.studies.databases_like_mine import compare_like, local_bounds, study_like
 from synth_core.experiments.studies.report import StudyReport
 from synth_core.experiments.studies.run_study import StudyOutcome, run_study
@@ -43,7 +43,7 @@ class StudyRequest:
     rows: tuple[int, ...] = ()
 
 
-def run_in_app(analysis: Explored, asked: StudyRequest) -> dict[str, Any]:
+def run_in_app(analysis: AnyAnalysis[Any], asked: StudyRequest) -> dict[str, Any]:
     """Run a study and return its table and violins as plain values.
 
     Parameters

@@ -23,9 +23,9 @@ from synth_core.system.entries import to_entry
 
 if TYPE_CHECKING:
     from synth_core.analysis.analysis import Analysis
+    from synth_core.analysis.any_analysis import AnyAnalysis
     from synth_core.analysis.fits import Fits
     from synth_core.analysis.records.records import RecordsAnalysis
-    from synth_core.experiments.explore.point import Explored
 
 _TABLES_KEPT = 4
 _REPORT_SECONDS = 0.1
@@ -101,7 +101,7 @@ def _summary(analysis: Analysis, result: Result) -> dict[str, Any]:
     }
 
 
-def _explored(analysis: Analysis, spec: dict[str, Any]) -> Explored:
+def _explored(analysis: Analysis, spec: dict[str, Any]) -> AnyAnalysis[Any]:
     """What a search is of: the sensitive variable of the settings, or whole records."""
     return _whole(analysis, spec) if spec["blocks"] else analysis
 
@@ -171,21 +171,14 @@ def _tune(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def _plan(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
-    from synth_core.release.plan.planning import Decision, make_plan, make_records_plan, save_plan
+    from synth_core.release.plan.planning import Decision, make_plan, save_plan
     from synth_core.release.state import plans_directory
 
-    decision = Decision(**spec["decision"])
-    if spec["blocks"]:
-        whole = _whole(analysis, spec)
-        found = whole.run(spec["mechanism"])
-        plan, content = make_records_plan(whole, found, decision)
-        problems = found.problems
-    else:
-        result = analysis.run(spec["mechanism"])
-        plan, content = make_plan(analysis, result, decision)
-        problems = result.problems
+    explored = _explored(analysis, spec)
+    result = explored.run(spec["mechanism"])
+    plan, content = make_plan(explored, result, Decision(**spec["decision"]))
     save_plan(plan, content, plans_directory() / f"{plan.digest}.json")
-    return {"plan": plan.canonical(), "problems": list(problems)}
+    return {"plan": plan.canonical(), "problems": list(result.problems)}
 
 
 def _release(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
@@ -224,9 +217,7 @@ def _study(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
 def _audit(analysis: Analysis, spec: dict[str, Any]) -> dict[str, Any]:
     from synth_core.jobs.audit_task import run_in_app
 
-    return run_in_app(
-        analysis, spec["asked"], spec["plan"], _whole(analysis, spec) if spec["blocks"] else None
-    )
+    return run_in_app(_explored(analysis, spec), spec["asked"], spec["plan"])
 
 
 _ANSWERS = {

@@ -13,17 +13,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.any_analysis import AnyAnalysis, R
 from synth_core.analysis.records.blocks import Block
-from synth_core.analysis.result import Result
-from synth_core.analysis.result_key import result_key
 from synth_core.analysis.result_numbers import ResultNumbers
 from synth_core.errors import InputError
 from synth_core.release.bounded_text import words
-from synth_core.release.plan.planned_block import PlannedBlock
+from synth_core.release.plan.planned_block import PlannedBlock, planned
 from synth_core.release.report.report import versions
 from synth_core.release.state import StateError, open_database, read, state_root, transaction
 from synth_core.system import clock
+from synth_core.system.cache import content_key
 from synth_core.system.json_text import without_infinities
 
 COMMAND_LINE = "command line"
@@ -188,10 +187,10 @@ def _run(row: Any) -> StoredRun:
     return StoredRun(**plain, **parts)
 
 
-def run_record(analysis: Analysis, result: Result) -> tuple[Any, ...]:
+def run_record(analysis: AnyAnalysis[R], result: R) -> tuple[Any, ...]:
     """What `record` keeps of a finished run."""
-    s, table = analysis.settings, analysis.table
-    key = result_key(table.fingerprint, s, result.point, analysis.reference_fingerprint)
+    s, table = analysis.settings, analysis.loaded
+    key = analysis.result_key(result.point)
     data: dict[str, Any] = {
         "name": table.name,
         "fingerprint": table.fingerprint,
@@ -200,6 +199,8 @@ def run_record(analysis: Analysis, result: Result) -> tuple[Any, ...]:
     }
     if table.missing:
         data["missing"] = list(table.missing)
+    if analysis.blocks:
+        key, data["blocks"] = content_key(run=key), planned(analysis.blocks)
     numbers = numbers_of(result.plain_numbers)
     return key, data, result.mechanism, s.model_dump(mode="json"), numbers, result.guarantee.label
 

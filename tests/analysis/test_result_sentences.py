@@ -8,6 +8,7 @@ from synth_core.analysis.result_sentences import above_target, explained, senten
 from synth_core.analysis.settings import make_settings
 from synth_core.analysis.utility import Statistic
 from synth_core.mechanisms.catalogue import guarantees
+from synth_core.mechanisms.guarantees import SETTINGS_SEEN
 from tests import plain_numbers
 from tests.plain_numbers import statistic, variable
 
@@ -142,3 +143,15 @@ def test_what_epsilon_covers_of_several_variables_is_explained():
     assert not any(line.startswith("ε covers") for line in lines)
     assert "What replacing it costs is not measured." in " ".join(lines)
     assert all("is its share, not the protection" in each[-1] for each in (strict, lines))
+
+
+def test_whole_records_whose_settings_were_seen_promise_no_more_than_one_variable_does():
+    """A release of the table that it was tuned on: the lead of the internal report says so."""
+    joint = Measures(900.0, 0.1, 0.1, 2.0, 0.1, 0.1, ("sex", "pay"))
+    promised = {"mechanism": "anchored", "epsilon": 0.5, "epsilon_replace": 1.0}
+    both = plain_numbers.numbers([variable("sex"), variable("pay")], joint=joint, **promised)
+    seen = both.guarantee.given_less(SETTINGS_SEEN)
+    for made in (both, numbers(**promised)):
+        text = sentence(made, SETTINGS, standing=seen)
+        assert "not promised: they were chosen by looking" in text
+        assert "not promised" not in sentence(made, SETTINGS)

@@ -15,7 +15,7 @@ from synth_core.mechanisms.composition import Count
 from synth_core.release.ledger.ledger import Ledger
 from synth_core.release.making.drawing import Request
 from synth_core.release.making.releasing import CHECKED, RELEASED, REPEATED, release
-from synth_core.release.plan.planning import make_records_plan
+from synth_core.release.plan.planning import make_plan
 from synth_core.system.cache import Cache
 from tests.release.test_whole_records import BLOCKS, COMMON, DECISION, people, read
 
@@ -24,7 +24,7 @@ EPSILON = 4.0
 
 def planned(cache, key, **decided):
     analysis = RecordsAnalysis(people(1), BLOCKS, COMMON | {"epsilon": EPSILON, "datasets": 2}, cache)
-    return make_records_plan(analysis, analysis.run(key), replace(DECISION, **decided))[0]
+    return make_plan(analysis, analysis.run(key), replace(DECISION, **decided))[0]
 
 
 @pytest.fixture
@@ -108,8 +108,8 @@ def test_a_release_keeps_rules_after_rounding_and_a_table_that_breaks_one_is_ref
     with pytest.raises(
         InputError, match=r"-> pay = 7.5 says a number that rounding to multiples of 10 changes"
     ):
-        make_records_plan(analysis, result, replace(decision, decimals=-1))
-    plan = make_records_plan(analysis, result, decision)[0]
+        make_plan(analysis, result, replace(decision, decimals=-1))
+    plan = make_plan(analysis, result, decision)[0]
     broken = keeping(2)
     broken.frame.loc[5, "pay"] = np.nan
     with pytest.raises(InputError, match=r"breaks the rule area = north .* in 1 row \(row 6\)"):

@@ -22,7 +22,7 @@ from synth_core.release.making.drawing import Request
 from synth_core.release.making.releasing import RELEASED, release
 from synth_core.release.plan.frozen_map import load_map, load_maps, pack
 from synth_core.release.plan.plan import parse_plan
-from synth_core.release.plan.planning import Decision, make_records_plan
+from synth_core.release.plan.planning import Decision, make_plan
 from synth_core.system.cache import Cache
 
 pytestmark = pytest.mark.stan
@@ -65,7 +65,7 @@ def planned(request, tmp_path_factory):
         people(1), BLOCKS, COMMON | {"risk_reference": "people 5"}, cache, reference=people(5)
     )
     result = analysis.run(request.param)
-    return analysis, result, *make_records_plan(analysis, result, DECISION)
+    return analysis, result, *make_plan(analysis, result, DECISION)
 
 
 @pytest.fixture
@@ -105,6 +105,15 @@ def test_the_plan_names_one_file_with_a_map_of_each_part(planned):
         assert plan.guarantee.label == "asymptotic DP"
     with pytest.raises(InputError, match="risk map is of whole records"):
         load_map(plan, content)
+
+
+def test_a_release_of_the_table_that_the_maps_were_frozen_on_is_known(planned):
+    """In any order of its rows, and with a column more: its weights come from itself, whatever the plan says."""
+    _, _, plan, _ = planned
+    shuffled = people(5).frame.sample(frac=1.0, random_state=1).reset_index(drop=True)
+    for frame in (people(5).frame, shuffled, shuffled.assign(kept="x")):
+        assert plan.standing(Table("t", frame)).tuned_on == "confidential"
+    assert plan.standing(people(2)).tuned_on == "historical"
 
 
 def test_the_maps_give_the_weights_of_the_reference(planned, tmp_path):

@@ -22,7 +22,7 @@ from synth_core.release.making.drawing import Request
 from synth_core.release.making.releasing import RELEASED, REPEATED, release
 from synth_core.release.output.dataset import Variable
 from synth_core.release.plan.plan import parse_plan
-from synth_core.release.plan.planning import Decision, make_plan, make_records_plan
+from synth_core.release.plan.planning import Decision, make_plan
 from synth_core.release.plan.schema import differences
 from synth_core.release.report import report
 from synth_core.system.cache import Cache
@@ -56,7 +56,7 @@ def people(seed):
 @pytest.fixture(scope="module")
 def plan(tmp_path_factory):
     analysis = RecordsAnalysis(people(1), BLOCKS, COMMON, Cache(tmp_path_factory.mktemp("cache")))
-    return make_records_plan(analysis, analysis.run("anchored"), DECISION)[0]
+    return make_plan(analysis, analysis.run("anchored"), DECISION)[0]
 
 
 def test_a_single_variable_may_be_missing_as_one_block(tmp_path, state):
@@ -64,7 +64,7 @@ def test_a_single_variable_may_be_missing_as_one_block(tmp_path, state):
     alone = Block("pay", "lognormal", {"unit": 10.0, "guess": (20.0, 0.5)}, missing=())
     cache, common = Cache(tmp_path / "cache"), COMMON | {"epsilon": 8.0, "anchor": "pilot", "draws": 3000}
     analysis = RecordsAnalysis(people(1), (alone,), common, cache)
-    one, _ = make_records_plan(analysis, analysis.run("anchored"), DECISION)
+    one, _ = make_plan(analysis, analysis.run("anchored"), DECISION)
     outcome = release(Request(one, None, people(2)))
     assert outcome.state == RELEASED, outcome.checks
     made = pd.read_csv(io.BytesIO(read(outcome, "releasable")["synthetic_1.csv"]))
@@ -207,7 +207,7 @@ def test_what_is_solved_for_is_refused_when_the_plan_is_made(tmp_path):
     analysis = RecordsAnalysis(people(1), BLOCKS, COMMON, Cache(tmp_path / "cache"))
     result = replace(analysis.run("anchored"), mechanism="exponential")
     with pytest.raises(InputError, match="with several sensitive variables a plan takes a strict mechanism"):
-        make_records_plan(analysis, result, DECISION)
+        make_plan(analysis, result, DECISION)
 
 
 def test_the_command_line_goes_from_table_to_archives(tmp_path, state, capsys):

@@ -214,3 +214,17 @@ def _check(blocks: Sequence[Block], common: dict[str, Any]) -> None:
             math.isfinite(block.earlier_scale) and block.earlier_scale > 0
         ):
             raise InputError(f"Block '{block.name}': earlier_scale must be above 0.")
+
+
+def scales_in_words(scales: list[tuple[str, str]]) -> str:
+    """The scales on which densities of parts are taken, from their names and scales, each scale once.
+
+    Examples
+    --------
+    >>> scales_in_words([("sex", "probability"), ("pay", "density per 1"), ("work", "probability")])
+    'probability (sex, work); density per 1 (pay)'
+    """
+    names: dict[str, list[str]] = {}
+    for name, scale in scales:
+        names.setdefault(scale, []).append(name)
+    return "; ".join(f"{scale} ({', '.join(those)})" for scale, those in names.items())

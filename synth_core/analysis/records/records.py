@@ -28,6 +28,7 @@ from synth_core.analysis.records.blocks import (
     Part,
     as_predictors,
     parts_of,
+    scales_in_words,
     settings_of_first,
 )
 from synth_core.analysis.records.disclosure import attribute_disclosure
@@ -91,13 +92,17 @@ class RecordsAnalysis:
     common: dict[str, object]
     cache: Cache
     progress: Progress = tells_nothing
-    reference: Table | tuple[RiskMap, ...] | None = None
+    reference: Table | RiskMap | tuple[RiskMap, ...] | None = None
     anchor: Table | None = None
     entropy: int | None = None
     noise: Noise = OPENDP
     on_draw: Callable[[], None] = charges_nothing
 
     def __post_init__(self) -> None:
+        if isinstance(self.reference, RiskMap):
+            raise InputError(
+                "With blocks the risk reference is a table: a plan's risk map is of one variable."
+            )
         settings = self.parts[0].settings
         if settings.match_epsilon:
             require_several(find_mechanism(settings.match_epsilon), matched=True)
@@ -125,8 +130,35 @@ class RecordsAnalysis:
         return tuple(rule for rule in read_rules(self.parts[0].settings.rules) if rule.column in names)
 
     @property
+    def used_rows(self) -> WholeRecords:
+        return self.records
+
+    @property
     def table(self) -> Table:
         return self.records.table
+
+    @property
+    def n_records(self) -> int:
+        return self.table.rows
+
+    @cached_property
+    def outcomes(self) -> dict[str, Settings]:
+        """The sensitive variables, each with the settings that its values are modelled under."""
+        return {part.name: part.settings for part in self.parts if not part.of_missing}
+
+    @property
+    def density_scale(self) -> str:
+        models = [each.model for each in self.analyses(False)]
+        return scales_in_words(
+            [(part.name, model.density_scale) for part, model in zip(self.parts, models, strict=True)]
+        )
+
+    @property
+    def confidential(self) -> dict[str, Array]:
+        """The values of each sensitive variable, missing as NaN, of shape (n_records,)."""
+        return {
+            name: outcome_values(self.table, name, s.outcome_categories) for name, s in self.outcomes.items()
+        }
 
     @property
     def predictors(self) -> tuple[str, ...]:
@@ -142,6 +174,7 @@ class RecordsAnalysis:
 
     @cached_property
     def _reference(self) -> Table | tuple[RiskMap, ...] | None:
+        assert not isinstance(self.reference, RiskMap)  # refused
         return self._read(self.reference).table if isinstance(self.reference, Table) else self.reference
 
     @cached_property
@@ -253,6 +286,14 @@ class RecordsAnalysis:
     def public_design(self) -> Array:
         """The design that the predictors alone make, of shape (n_records, n_columns)."""
         return self._first.selection.public_design  # every record has a first part, fitted or decided
+
+    def result_key(self, mechanism: Mechanism) -> dict[str, Any]:
+        """The keys of the fits' results, and which variables may be missing."""
+        return {
+            "table": self.table.fingerprint,
+            "results": [each.result_key(mechanism) for each in self.analyses(False)],
+            "missing": [part.block.missing is not None for part in self.parts],
+        }
 
     def run(self, key: str) -> RecordsResult:
         """Run one mechanism on all blocks.
@@ -368,7 +409,7 @@ class RecordsAnalysis:
         """Which records with these sensitive and public columns break a rule."""
         wrong = np.zeros(len(public), dtype=bool)
         for rule in self.rules:
-            values, categories = sensitive[rule.column], self._categories[rule.column]
+            values, categories = sensitive[rule.column], self.outcomes[rule.column].outcome_categories
             if categories is not None:
                 values = values.map({category: code for code, category in enumerate(categories)})
             wrong |= broken(public, rule, values.to_numpy(dtype=float), categories)
@@ -379,9 +420,9 @@ class RecordsAnalysis:
         public = self.table.frame if rows is None else self.table.frame.iloc[rows].reset_index(drop=True)
         return float(self.breaking(synthetic, public).mean()) if self.rules else None
 
-    @cached_property
-    def _categories(self) -> dict[str, tuple[str, ...] | None]:
-        return {p.name: p.settings.outcome_categories for p in self.parts if not p.of_missing}
+    def synthetic(self, result: RecordsResult) -> dict[str, Array]:
+        """The synthetic values of each sensitive variable, of shape (n_datasets, n_records)."""
+        return {name: np.stack([each[name] for each in result.drawn]) for name in self.outcomes}
 
     def draw(self, result: RecordsResult, streams: Iterable[tuple[int, ...]]) -> Iterator[dict[str, Array]]:
         """More synthetic tables of the fits behind a result, one for each stream of random numbers.
@@ -415,7 +456,7 @@ class RecordsAnalysis:
                 rng = self._rng(*stream, place)
                 chosen = int(rng.integers(posteriors[place].n_draws))
                 which = posteriors[place].draw_of(dataset, chosen, first.setdefault(place, chosen))
-                draw = {name: values[which] for name, values in posteriors[place].draws.items()}
+                draw = posteriors[place].at(which)
                 drawn.append((part, analysis.model, draw, rng, analysis.selection.decided))
             yield draw_records(drawn, self.public_design)
 
@@ -434,9 +475,8 @@ class RecordsAnalysis:
 
     def _frame(self, drawn: dict[str, Array]) -> pd.DataFrame:
         """The sensitive columns as the table has them."""
-        values = [part for part in self.parts if not part.of_missing]
         return pd.DataFrame(
-            {p.name: outcome_column(drawn[p.name], p.settings.outcome_categories) for p in values}
+            {name: outcome_column(drawn[name], s.outcome_categories) for name, s in self.outcomes.items()}
         )
 
 

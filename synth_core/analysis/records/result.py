@@ -122,6 +122,16 @@ class RecordsResult:
         return min((part.result.guarantee for part in self.parts), key=lambda each: each.strength)
 
     @property
+    def fits(self) -> tuple[Result, ...]:
+        """The result of every fit, in order."""
+        return tuple(part.result for part in self.parts)
+
+    @property
+    def by_record(self) -> dict[str, Array]:
+        """What is known of every record, of shape (n_records,) each."""
+        return {"lipschitz_bound": self.lipschitz_bounds} if self.lipschitz_bounds.size else {}
+
+    @property
     def lipschitz_bound(self) -> float | None:
         """Delta, the largest of the by-record bounds; None where nothing is sampled."""
         return float(self.lipschitz_bounds.max()) if self.lipschitz_bounds.size else None

@@ -18,20 +18,6 @@ from synth_core.analysis.summary import bounds_of
 MAX_CELLS = 144  # of a pair's table: more are not read on a screen
 
 
-def scales_in_words(scales: list[tuple[str, str]]) -> str:
-    """The scales on which densities of parts are taken, from their names and scales, each scale once.
-
-    Examples
-    --------
-    >>> scales_in_words([("sex", "probability"), ("pay", "density per 1"), ("work", "probability")])
-    'probability (sex, work); density per 1 (pay)'
-    """
-    names: dict[str, list[str]] = {}
-    for name, scale in scales:
-        names.setdefault(scale, []).append(name)
-    return "; ".join(f"{scale} ({', '.join(those)})" for scale, those in names.items())
-
-
 def summarise_records(analysis: RecordsAnalysis, result: RecordsResult) -> dict[str, Any]:
     """Plain numbers of one mechanism on whole records, for a table and figures.
 

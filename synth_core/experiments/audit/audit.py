@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.any_analysis import AnyAnalysis
 from synth_core.analysis.fits import Progress
 from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.errors import InputError
@@ -159,12 +159,12 @@ def check_request(subject: Subject, asked: AuditRequest) -> None:
         )
 
 
-def run_audit(analysis: Analysis | RecordsAnalysis, asked: AuditRequest, plan: str = "") -> Audit:
+def run_audit(analysis: AnyAnalysis[Any], asked: AuditRequest, plan: str = "") -> Audit:
     """Audit mechanisms on a table; progress and cancelling go through the analysis.
 
     Parameters
     ----------
-    analysis : Analysis or RecordsAnalysis
+    analysis : AnyAnalysis
         Of the table under the analyst's settings; its risk map, if it has one, is the frozen one. Of whole records the
         neighbour differs in all sensitive values of a record.
     plan : str
@@ -176,7 +176,11 @@ def run_audit(analysis: Analysis | RecordsAnalysis, asked: AuditRequest, plan: s
         If it cannot be done as asked. FitError if a fit fails; Cancelled passes through. Finished lines are
         kept in the cache, and the same audit goes on from there.
     """
-    subject: Subject = OneVariable(analysis) if isinstance(analysis, Analysis) else AuditedRecords(analysis)
+    subject: Subject = (
+        AuditedRecords(analysis)
+        if isinstance(analysis, RecordsAnalysis)
+        else OneVariable(*analysis.analyses(False))
+    )
     check_request(subject, asked)
     mechanisms = [find_mechanism(key) for key in asked.mechanisms]
     todo = [

@@ -280,7 +280,7 @@ def predictions(
     for start in range(0, len(rows), step):
         batch = []
         for s in rows[start : start + step]:
-            draw = {name: values[s] for name, values in posterior.draws.items()}
+            draw = posterior.at(s)
             batch.append(synthetic_values(model, draw, rng, drawing))
         tell(start / len(rows))
         yield np.stack(batch)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
-from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.any_analysis import AnyAnalysis, analysis_of
 from synth_core.analysis.fits import Progress
-from synth_core.analysis.records.blocks import common_of
-from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.analysis.risk_map import RiskMap
 from synth_core.analysis.settings import Settings, make_settings
 from synth_core.data.table import Table
@@ -28,7 +27,7 @@ def of_plan(
     progress: Progress,
     asked: AuditRequest,
     seed: int,
-) -> tuple[Analysis | RecordsAnalysis, AuditRequest]:
+) -> tuple[AnyAnalysis[Any], AuditRequest]:
     """A plan's mechanism on a table, with the map that the plan froze.
 
     Raises
@@ -41,17 +40,14 @@ def of_plan(
     asked = replace(asked, mechanisms=(plan.mechanism,), as_set=True)
     frozen = load_maps(plan, risk_map or b"")
     fixed = {"seed": seed, "risk_reference": frozen[0].name if frozen else "current"}
-    if plan.blocks:
-        blocks = tuple(each.block for each in plan.blocks)
-        common = common_of(plan.settings) | fixed
-        return RecordsAnalysis(table, blocks, common, cache, progress, frozen or None), asked
     settings = make_settings(**plan.settings.model_dump() | fixed | {"match_epsilon": None})
-    return Analysis(table, settings, cache, progress, frozen[0] if frozen else None), asked
+    blocks = tuple(each.block for each in plan.blocks)
+    return analysis_of(table, settings, blocks, cache, frozen or None, progress=progress), asked
 
 
 def of_run(
     run: StoredRun, table: Table, cache: Cache, reference: Table | RiskMap | None, asked: AuditRequest
-) -> tuple[Analysis | RecordsAnalysis, AuditRequest]:
+) -> tuple[AnyAnalysis[Any], AuditRequest]:
     """A finished run's mechanism and settings, on the table that it was made on.
 
     Raises
@@ -61,12 +57,8 @@ def of_run(
     """
     if run.data["fingerprint"] != table.fingerprint:
         raise InputError(f"The run {run.id} was made on another table than the one given.")
-    settings, asked = run_settings(run), replace(asked, mechanisms=(run.mechanism,))
-    if not run.blocks:
-        return Analysis(table, settings, cache, reference=reference), asked
-    if isinstance(reference, RiskMap):
-        raise InputError("With blocks the risk reference is a table: a plan's risk map is of one variable.")
-    return RecordsAnalysis(table, run.blocks, common_of(settings), cache, reference=reference), asked
+    asked = replace(asked, mechanisms=(run.mechanism,))
+    return analysis_of(table, run_settings(run), run.blocks, cache, reference), asked
 
 
 def run_settings(run: StoredRun) -> Settings:

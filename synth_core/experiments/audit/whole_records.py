@@ -17,7 +17,6 @@ from synth_core.analysis.presence import missing_name
 from synth_core.analysis.records.blocks import Part
 from synth_core.analysis.records.records import RecordsAnalysis, of_all
 from synth_core.analysis.records.result import RecordsResult
-from synth_core.analysis.records.summary import scales_in_words
 from synth_core.analysis.records.synthetic_records import draw_records
 from synth_core.analysis.settings import Settings
 from synth_core.data.table import Table, outcome_values
@@ -66,7 +65,7 @@ class AuditedRecords:
         return Described(
             ", ".join(names),
             "; ".join(f"{part.name}: {model.label}" for part, model in zip(parts, models, strict=True)),
-            scales_in_words([(part.name, m.density_scale) for part, m in zip(parts, models, strict=True)]),
+            self.analysis.density_scale,
             (*names, *self.analysis.predictors),
             key,
         )
@@ -292,13 +291,7 @@ class _Trials:
         where = "on the neighbour" if i else "on the table"
         for run, picked in enumerate(zip(*rows, strict=True)):
             drawn = [
-                (
-                    part,
-                    each.model,
-                    {name: values[s] for name, values in posterior.draws.items()},
-                    rng,
-                    decided,
-                )
+                (part, each.model, posterior.at(s), rng, decided)
                 for part, each, posterior, s, decided in zip(
                     self.parts, self.analyses, posteriors, picked, rules, strict=True
                 )

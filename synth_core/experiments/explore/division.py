@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from synth_core.analysis.any_analysis import AnyAnalysis
 from synth_core.analysis.measures import ECDF_MAX
 from synth_core.analysis.records.blocks import Block, shares_of
 from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.analysis.records.result import RecordsResult
 from synth_core.errors import InputError
 from synth_core.experiments.explore.measures import Target
-from synth_core.experiments.explore.point import Explored
 from synth_core.experiments.explore.targets import EpsilonTarget
 from synth_core.mechanisms.catalogue import find_mechanism
 
@@ -103,7 +103,9 @@ def check_division(blocks: tuple[Block, ...], mechanism: str, wanted: dict[str, 
             raise InputError(f"'{name}': a largest difference lies between 0 and 1 (given: {value:g}).")
 
 
-def divided_for(explored: Explored, mechanism: str, target: Target | EpsilonTarget) -> Explored:
+def divided_for(
+    explored: AnyAnalysis[Any], mechanism: str, target: Target | EpsilonTarget
+) -> AnyAnalysis[Any]:
     """Whole records with epsilon divided so that each variable reaches an accuracy with the least that it needs.
 
     A mechanism whose epsilon is measured has none to divide: it is left as it is.
@@ -121,13 +123,11 @@ def divided_for(explored: Explored, mechanism: str, target: Target | EpsilonTarg
     return explored.dividing({each.name: each.epsilon for each in division.shares})
 
 
-def check_divisible(explored: Explored, mechanisms: Iterable[str], target: Target | EpsilonTarget) -> None:
+def check_divisible(
+    explored: AnyAnalysis[Any], mechanisms: Iterable[str], target: Target | EpsilonTarget
+) -> None:
     """Refuse in words what cannot be divided by a target; raises InputError."""
-    if (
-        not isinstance(explored, RecordsAnalysis)
-        or not isinstance(target, Target)
-        or target.measure != ECDF_MAX
-    ):
+    if not explored.blocks or not isinstance(target, Target) or target.measure != ECDF_MAX:
         raise InputError(
             f"--divide takes two blocks or more (--block) and an accuracy of {ECDF_MAX}, such as {ECDF_MAX}<=0.05."
         )
@@ -135,9 +135,9 @@ def check_divisible(explored: Explored, mechanisms: Iterable[str], target: Targe
         check_division(explored.blocks, key, {block.name: target.at_most for block in explored.blocks})
 
 
-def shares_by_name(explored: Explored) -> dict[str, float]:
+def shares_by_name(explored: AnyAnalysis[Any]) -> dict[str, float]:
     """The share of ε of each of several sensitive variables; empty where there is one."""
-    if not isinstance(explored, RecordsAnalysis):
+    if not explored.blocks:
         return {}
     return dict(zip((b.name for b in explored.blocks), shares_of(explored.blocks), strict=True))
 

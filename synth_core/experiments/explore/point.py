@@ -7,24 +7,18 @@ needs no refit, because a result knows the weights of its fit, and the fit is ca
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from synth_core.analysis.analysis import Analysis
-from synth_core.analysis.drawing import synthetic_values
-from synth_core.analysis.engines import ENGINES
-from synth_core.analysis.records.records import RecordsAnalysis
-from synth_core.analysis.records.summary import scales_in_words
-from synth_core.analysis.result import Result
+from synth_core.analysis.any_analysis import AnyAnalysis
 from synth_core.analysis.result_key import result_key
 from synth_core.analysis.settings import Settings
 from synth_core.experiments.explore.knobs import knobs_of
-from synth_core.experiments.explore.measures import WHOLE_PERCENTILES, Ruler
-from synth_core.experiments.explore.records_point import RecordsRuler
+from synth_core.experiments.explore.measures import WHOLE_PERCENTILES
+from synth_core.experiments.explore.records_point import ruler_of
 from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
 from synth_core.mechanisms.guarantees import Guarantee, WeightsFrom
 from synth_core.system.cache import content_key
@@ -32,7 +26,6 @@ from synth_core.system.code_version import code_version
 from synth_core.system.entries import get_or_compute
 
 Array = NDArray[np.float64]
-Explored = Analysis | RecordsAnalysis  # one sensitive variable, or several
 
 CODE = tuple(
     f"experiments/explore/{name}.py" for name in ("measures", "point", "records_point")
@@ -125,11 +118,20 @@ def point_key(
     extra: tuple[float, ...] = (),
     stream: int = FOR_BANDS,
 ) -> str:
+    """Content key of a point of one sensitive variable."""
+    return key_of_result(
+        result_key(fingerprint, settings, mechanism, reference), settings, mechanism, count, extra, stream
+    )
+
+
+def key_of_result(
+    result: Any, settings: Settings, mechanism: Mechanism, count: int, extra: tuple[float, ...], stream: int
+) -> str:
     """Content key of a point: that of its result, and what is measured."""
     return content_key(
         kind="point",
         made_by=code_version(*CODE),
-        result=result_key(fingerprint, settings, mechanism, reference),
+        result=result,
         knobs=knobs_of(mechanism, settings),
         count=count,
         percentiles=percentiles_for(settings, extra),
@@ -137,25 +139,8 @@ def point_key(
     )
 
 
-def predictive(analysis: Analysis, result: Result, count: int, stream: int) -> Iterator[Array]:
-    """`count` synthetic data sets of the fit behind a result, each from a draw of its own."""
-    s, model = analysis.settings, analysis.model
-    likelihood = result.point.likelihood
-    if not likelihood.samples:
-        rng = np.random.default_rng([s.seed, stream])
-        for values in ENGINES[likelihood.key].more(analysis.inputs, result.epsilon, count, rng):
-            yield values[0]
-        return
-    posterior = analysis.refit(result)
-    for j in range(count):
-        rng = np.random.default_rng([s.seed, stream, j])
-        index = int(rng.integers(posterior.n_draws))
-        draw = {name: values[index] for name, values in posterior.draws.items()}
-        yield synthetic_values(model, draw, rng, s.drawing)
-
-
 def run_point(
-    analysis: Explored,
+    analysis: AnyAnalysis[Any],
     key: str,
     count: int = PREDICTIVE,
     extra: tuple[float, ...] = (),
@@ -165,108 +150,44 @@ def run_point(
 
     Parameters
     ----------
-    analysis : Analysis or RecordsAnalysis
+    analysis : AnyAnalysis
         Of several sensitive variables every measure is the largest error over them.
     count : int
         Data sets to measure, fewer for large tables (`predictive_count`).
     extra : tuple of float
         Percentiles beyond the whole ones and those of the settings.
     """
-    if isinstance(analysis, RecordsAnalysis):
-        return _records_point(analysis, key, count, extra, stream)
-    mechanism, reference = find_mechanism(key), analysis.reference_fingerprint
-    settings = analysis.settings
-
-    def compute() -> MapPoint:
-        result = analysis.run(key)
-        records = analysis.model.records
-        ruler = Ruler(records.outcome, percentiles_for(settings, extra))
-        wanted = predictive_count(records.n, count)
-        errors = []
-        for j, data in enumerate(predictive(analysis, result, wanted, stream)):
-            errors.append(ruler.measure(data))
-            analysis.progress("measuring predictive data sets", (j + 1) / wanted)
-        flat = result.plain_numbers
-        return MapPoint(
-            mechanism=key,
-            knobs=knobs_of(mechanism, settings),
-            epsilon=flat.epsilon,
-            epsilon_replace=flat.epsilon_replace,
-            lipschitz_bound=flat.lipschitz_bound,
-            n_records=flat.n_records,
-            density_scale=analysis.model.density_scale,
-            weights_from=flat.weights_from,
-            tuned=flat.tuned,
-            problems=flat.problems,
-            names=ruler.names,
-            errors=np.array(errors),
-            seconds=flat.seconds,
-        )
-
-    point, cached = get_or_compute(
-        analysis.cache,
-        MapPoint,
-        point_key(analysis.table.fingerprint, settings, mechanism, reference, count, extra, stream),
-        compute,
-        lambda: analysis.progress("waiting for the same computation elsewhere", 0.0),
-    )
-    return replace(point, cached=cached)
-
-
-def _records_point(
-    analysis: RecordsAnalysis, key: str, count: int, extra: tuple[float, ...], stream: int
-) -> MapPoint:
-    """The point of several sensitive variables, measured on whole synthetic records."""
     mechanism, settings = find_mechanism(key), analysis.settings
-    percentiles = percentiles_for(settings, extra)
 
     def compute() -> MapPoint:
         result = analysis.run(key)
-        ruler = RecordsRuler(analysis.table, analysis.parts, percentiles)
-        wanted = predictive_count(analysis.table.rows * len(analysis.parts), count)
+        names, measure = ruler_of(analysis, percentiles_for(settings, extra))
+        wanted = predictive_count(analysis.n_records * len(result.fits), count)
         errors = []
         for j, columns in enumerate(analysis.draw(result, ((stream, j) for j in range(wanted)))):
-            errors.append(ruler.measure(columns))
+            errors.append(measure(columns))
             analysis.progress("measuring predictive data sets", (j + 1) / wanted)
-        weakest = min(result.parts, key=lambda each: each.result.guarantee.strength).result
-        models = [each.model for each in analysis.analyses(False)]
+        numbers = result.plain_numbers
         return MapPoint(
             mechanism=key,
             knobs=knobs_of(mechanism, settings),
-            epsilon=result.epsilon,
-            epsilon_replace=result.epsilon_replace,
-            lipschitz_bound=result.lipschitz_bound,
-            n_records=analysis.table.rows,
-            density_scale=scales_in_words(
-                [(part.name, model.density_scale) for part, model in zip(analysis.parts, models, strict=True)]
-            ),
-            weights_from=weakest.weights_from,
-            tuned=weakest.tuned,
-            problems=result.problems,
-            names=ruler.names,
+            epsilon=numbers.epsilon,
+            epsilon_replace=numbers.epsilon_replace,
+            lipschitz_bound=numbers.lipschitz_bound,
+            n_records=numbers.n_records,
+            density_scale=analysis.density_scale,
+            weights_from=numbers.weights_from,
+            tuned=numbers.tuned,
+            problems=numbers.problems,
+            names=names,
             errors=np.array(errors),
-            seconds=result.seconds,
+            seconds=numbers.seconds,
         )
 
-    parts = zip(analysis.parts, analysis.analyses(False), strict=True)
-    content = content_key(
-        kind="point of whole records",
-        made_by=code_version(*CODE),
-        table=analysis.table.fingerprint,
-        results=[
-            result_key(each.table.fingerprint, part.settings, mechanism, each.reference_fingerprint)
-            for part, each in parts
-        ],
-        missing=[part.block.missing is not None for part in analysis.parts],
-        knobs=knobs_of(mechanism, settings),
-        count=count,
-        percentiles=percentiles,
-        stream=stream,
-    )
     point, cached = get_or_compute(
         analysis.cache,
         MapPoint,
-        content,
+        key_of_result(analysis.result_key(mechanism), settings, mechanism, count, extra, stream),
         compute,
         lambda: analysis.progress("waiting for the same computation elsewhere", 0.0),
     )

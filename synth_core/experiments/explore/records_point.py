@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from synth_core.analysis.any_analysis import AnyAnalysis
 from synth_core.analysis.measures import ECDF_AVG, ECDF_MAX
-from synth_core.analysis.records.blocks import Part
+from synth_core.analysis.settings import Settings
 from synth_core.analysis.utility import distance_of
 from synth_core.data.table import Table, outcome_values
 from synth_core.errors import InputError
@@ -29,8 +31,8 @@ class RecordsRuler:
         The measures of all variables together, then the largest difference of each by itself.
     """
 
-    def __init__(self, table: Table, parts: Sequence[Part], percentiles: tuple[float, ...]):
-        self._parts = [(part.name, part.settings.outcome_categories) for part in parts]
+    def __init__(self, table: Table, fits: Sequence[Settings], percentiles: tuple[float, ...]):
+        self._parts = [(s.outcome, s.outcome_categories) for s in fits]
         self._values = {}
         for name, categories in self._parts:
             values = outcome_values(table, name, categories)
@@ -69,9 +71,23 @@ def difference_of(name: str) -> str:
     return f"{ECDF_MAX} of {name}"
 
 
-def check_measure(parts: Sequence[Part], measure: str) -> None:
+def ruler_of(
+    analysis: AnyAnalysis[Any], percentiles: tuple[float, ...]
+) -> tuple[tuple[str, ...], Callable[[dict[str, Array]], Array]]:
+    """The names of the measures of a point, and what measures one synthetic table."""
+    if analysis.blocks:
+        several = RecordsRuler(
+            analysis.table, [each.settings for each in analysis.analyses(False)], percentiles
+        )
+        return several.names, several.measure
+    [(outcome, values)] = analysis.confidential.items()
+    ruler = Ruler(values, percentiles)
+    return ruler.names, lambda columns: ruler.measure(columns[outcome])
+
+
+def check_measure(fits: Sequence[Settings], measure: str) -> None:
     """Refuse a measure that no variable has; raises InputError."""
-    if measure not in (ECDF_MAX, ECDF_AVG) and all(part.settings.outcome_categories for part in parts):
+    if measure not in (ECDF_MAX, ECDF_AVG) and all(s.outcome_categories for s in fits):
         raise InputError(
             f"No sensitive variable is a number, so there is no '{measure}'. Take {ECDF_MAX} or {ECDF_AVG}."
         )

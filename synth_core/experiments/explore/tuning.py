@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from synth_core.analysis.any_analysis import AnyAnalysis
 from synth_core.analysis.measures import percentile_of
 from synth_core.analysis.settings import Settings
 from synth_core.analysis.solve_for_epsilon import solve_for_epsilon
@@ -23,7 +24,6 @@ from synth_core.experiments.explore.point import (
     FOR_BANDS,
     FOR_CHECKS,
     PREDICTIVE,
-    Explored,
     MapPoint,
     run_point,
 )
@@ -46,7 +46,7 @@ OTHER_SEEDS = 4  # refits of an answer with other sampler seeds: how exact its e
 class _SearchProgress:
     """Turns the progress of single fits into that of a search of about `expected` fits."""
 
-    def __init__(self, analysis: Explored, label: str, expected: int):
+    def __init__(self, analysis: AnyAnalysis[Any], label: str, expected: int):
         self._out = analysis.progress
         self._label, self._expected, self.done = label, expected, 0
         self.at = ""
@@ -83,7 +83,7 @@ def expected_fits(target: Target | EpsilonTarget) -> int:
 
 
 def tune(
-    analysis: Explored,
+    analysis: AnyAnalysis[Any],
     key: str,
     target: Target | EpsilonTarget,
     variants: tuple[dict[str, Any], ...] = ({},),
@@ -124,7 +124,7 @@ def tune(
     return TuningAnswer(**best.as_dict() | {"wanted": wanted, "refits": steps.done})
 
 
-def _wanted(analysis: Explored, target: EpsilonTarget, steps: _SearchProgress) -> float:
+def _wanted(analysis: AnyAnalysis[Any], target: EpsilonTarget, steps: _SearchProgress) -> float:
     """The epsilon to be reached: given, or that of another mechanism as it is set."""
     if target.epsilon is not None:
         return target.epsilon
@@ -140,7 +140,7 @@ def _wanted(analysis: Explored, target: EpsilonTarget, steps: _SearchProgress) -
     return epsilon
 
 
-def _changes(analysis: Explored, knobs: dict[str, Any]) -> dict[str, Any]:
+def _changes(analysis: AnyAnalysis[Any], knobs: dict[str, Any]) -> dict[str, Any]:
     return settings_at(analysis.settings, knobs).model_dump(include={*knobs, "match_epsilon"})
 
 
@@ -159,7 +159,7 @@ def _rounded_down(x: float) -> float:
     return near if near <= x else _rounded(near - 10.0 ** (math.floor(math.log10(x)) - 3))
 
 
-def _grid(analysis: Explored, mechanism: Mechanism, knob: str) -> list[float]:
+def _grid(analysis: AnyAnalysis[Any], mechanism: Mechanism, knob: str) -> list[float]:
     """Where a search looks first: geometric, up to where the weights are those of no privacy."""
     if knob == "scale":
         lower, upper = SCALE_FROM, limits.SCALE[1]
@@ -173,7 +173,7 @@ def _grid(analysis: Explored, mechanism: Mechanism, knob: str) -> list[float]:
 
 
 def _to_accuracy(
-    analysis: Explored, mechanism: Mechanism, knob: str | None, target: Target, steps: _SearchProgress
+    analysis: AnyAnalysis[Any], mechanism: Mechanism, knob: str | None, target: Target, steps: _SearchProgress
 ) -> TuningAnswer:
     points: dict[float, MapPoint] = {}
     refused: list[InputError] = []
@@ -242,7 +242,7 @@ def _why(answer: Found, target: Target, points: dict[float, MapPoint]) -> str:
 
 
 def _over_seeds(
-    analysis: Explored, mechanism: Mechanism, point: MapPoint, steps: _SearchProgress
+    analysis: AnyAnalysis[Any], mechanism: Mechanism, point: MapPoint, steps: _SearchProgress
 ) -> tuple[float, float] | None:
     """Epsilon of the same settings over other sampler seeds: 2 * Delta is a maximum over draws."""
     if mechanism.keeps_epsilon:
@@ -256,7 +256,7 @@ def _over_seeds(
 
 
 def _to_epsilon(
-    analysis: Explored,
+    analysis: AnyAnalysis[Any],
     mechanism: Mechanism,
     wanted: float | None,
     target: EpsilonTarget,

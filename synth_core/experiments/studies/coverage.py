@@ -126,7 +126,7 @@ def population(analysis: Analysis, index: int) -> tuple[Design, Truth]:
     """
     fits, s = analysis.fits, analysis.settings
     posterior, key = fits.unweighted("fitting the model that databases are simulated from")
-    draw = {name: values[index % posterior.n_draws] for name, values in posterior.draws.items()}
+    draw = posterior.at(index % posterior.n_draws)
     predictors = analysis.table.frame.loc[fits.selection.complete, list(s.predictors)].reset_index(drop=True)
     n = len(predictors)
 

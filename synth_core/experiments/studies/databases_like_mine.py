@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 
 from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.any_analysis import AnyAnalysis
 from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.analysis.records.synthetic_records import draw_records
 from synth_core.analysis.settings import Settings
 from synth_core.data.table import outcome_column
 from synth_core.errors import InputError
-from synth_core.experiments.explore.point import Explored
 from synth_core.experiments.studies.probability import exceedance, safety
 from synth_core.experiments.studies.run_study import StudyOutcome
 from synth_core.experiments.studies.study import SAMPLER, Case, Design, Study, StudyPoint
@@ -47,7 +47,7 @@ def fitted_design(analysis: Analysis) -> Design:
 
     def simulate(rng: np.random.Generator, rows: int) -> pd.DataFrame:
         index = int(rng.integers(posterior.n_draws))
-        draw = {name: values[index] for name, values in posterior.draws.items()}
+        draw = posterior.at(index)
         parts: list[pd.DataFrame] = []
         left = rows
         while left > 0:  # a prediction is of the whole table at once
@@ -83,7 +83,7 @@ def records_design(whole: RecordsAnalysis) -> Design:
         drawn = []
         for part, each, posterior, index in zip(whole.parts, analyses, posteriors, indices, strict=True):
             decided = each.selection.decided
-            draw = {k: v[index] for k, v in posterior.draws.items()}
+            draw = posterior.at(index)
             drawn.append((part, each.model, draw, rng, None if decided is None else decided.of(picked)))
         values = draw_records(drawn, public[picked])
         columns = {
@@ -99,8 +99,17 @@ def records_design(whole: RecordsAnalysis) -> Design:
     return Design(f"fitted records:{hashlib.sha256(law.encode()).hexdigest()}", simulate)
 
 
+def design_of(analysis: AnyAnalysis[Any]) -> Design:
+    """Databases like the table of an analysis."""
+    return (
+        records_design(analysis)
+        if isinstance(analysis, RecordsAnalysis)
+        else fitted_design(*analysis.analyses(False))
+    )
+
+
 def study_like(
-    analysis: Explored,
+    analysis: AnyAnalysis[Any],
     mechanisms: Sequence[str],
     epsilons: Sequence[float],
     scales: Sequence[float],
@@ -120,8 +129,7 @@ def study_like(
     s = analysis.settings
     if not mechanisms:
         raise InputError("Name at least one mechanism.")
-    several = isinstance(analysis, RecordsAnalysis)
-    for name in mechanisms if several else ():
+    for name in mechanisms if analysis.blocks else ():
         require_several(find_mechanism(name))
     points: dict[str, StudyPoint] = {}
     for name in mechanisms:
@@ -132,19 +140,17 @@ def study_like(
                 label += f", ε = {epsilon:g}" if "epsilon" in mechanism.tuning else ""
                 label += f", c = {scale:g}" if "scale" in mechanism.tuning and len(scales) > 1 else ""
                 points[label] = StudyPoint(label, mechanism.key, {"epsilon": epsilon, "scale": scale})
-    if isinstance(analysis, RecordsAnalysis):
-        design, blocks, own_rows = records_design(analysis), analysis.blocks, analysis.table.rows
-        model = f"models of {', '.join(block.name for block in blocks)}"
+    fits = analysis.analyses(False)
+    if analysis.blocks:
+        model = f"models of {', '.join(analysis.outcomes)}"
         measures: tuple[str, ...] = (
-            "lipschitz_bound",
             "ecdf_max",
             "association",
-            *(f"ecdf_max of {part.name}" for part in analysis.parts),
+            *(f"ecdf_max of {each.settings.outcome}" for each in fits),
         )
     else:
-        design, blocks, own_rows = fitted_design(analysis), (), analysis.model.records.n
-        model = f"{analysis.model.label.lower()} model"
-        measures = ("lipschitz_bound", "ecdf_max", "ecdf_avg", "mean", "median")
+        model, measures = f"{fits[0].model.label.lower()} model", ("ecdf_max", "ecdf_avg", "mean", "median")
+    design = design_of(analysis)
     settings = _plain(s) | (sampler or {})
     each_point = tuple(points.values())
     return Study(
@@ -152,11 +158,11 @@ def study_like(
         f"Databases like {analysis.table.name}, from its fitted {model}",
         "",
         tuple(
-            Case(f"n = {n:,}", design, n, settings, each_point, blocks=blocks)
-            for n in dict.fromkeys(rows or [own_rows])
+            Case(f"n = {n:,}", design, n, settings, each_point, blocks=analysis.blocks)
+            for n in dict.fromkeys(rows or [analysis.n_records])
         ),
         replicates,
-        measures,
+        ("lipschitz_bound", *measures),
         note="Simulated from a model fitted to the table: as confidential as a synthetic data set that was never "
         "protected. Do not publish it.",
     )
@@ -168,21 +174,13 @@ def _plain(s: Settings) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def local_bounds(analysis: Explored, study: Study) -> dict[str, float]:
+def local_bounds(analysis: AnyAnalysis[Any], study: Study) -> dict[str, float]:
     """Delta of the analyst's own table, by label, with the study's sampler; NaN where there is none."""
     bounds = {}
     case = study.cases[0]
     sampler = {name: case.settings.get(name, usual) for name, usual in SAMPLER.items()}
     for point in case.points:
-        changed = sampler | point.changes
-        own: Explored
-        if isinstance(analysis, RecordsAnalysis):
-            own = analysis.from_current().under(**changed)
-        else:
-            settings = analysis.settings.model_copy(update=changed)
-            own = Analysis(
-                analysis.table, settings, analysis.cache, analysis.progress, prepared=analysis.fits
-            )
+        own = analysis.from_current().under(**sampler | point.changes)
         # What is made of noisy measurements has no bound, and nothing of its noise is to be spent here.
         bounded = find_mechanism(point.mechanism).likelihood.samples
         bound = own.run(point.mechanism).lipschitz_bound if bounded else None

@@ -11,10 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.any_analysis import AnyAnalysis, analysis_of
 from synth_core.analysis.fits import Progress
-from synth_core.analysis.records.blocks import common_of
-from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.analysis.risk_map import RiskMap
 from synth_core.analysis.settings import Settings
 from synth_core.data.table import Table
@@ -29,7 +27,7 @@ from synth_core.release.making.series_anchor import last_releases
 from synth_core.release.making.within_bounds import within_bounds
 from synth_core.release.output import bundle, gate
 from synth_core.release.output.dataset import synthetic_data
-from synth_core.release.output.source import Source, of_one, of_records
+from synth_core.release.output.source import Source, source_of
 from synth_core.release.plan.frozen_map import SUFFIX
 from synth_core.release.plan.plan import Plan
 from synth_core.release.report import report
@@ -124,14 +122,11 @@ class ReleaseRun:
             If the table does not fit the model, or a fit fails.
         """
         request, reserved, ledger = self.request, self.reserved, self.ledger
-        frozen, progress = self.frozen, self.progress
         self.table, brought = within_bounds(self.plan, request.table)
-        seed = int.from_bytes(hashlib.sha256(b"chains" + reserved.secret.to_bytes(32)).digest()[:4]) >> 1
         # A cache of its own: a killed run continues here, and nothing of the secret stays elsewhere.
-        cache = Cache(working_directory(request.id))
-        run = self._whole if self.plan.blocks else self._one
-        self.source: Source = run(seed, frozen, cache, progress)
-        progress("checking", 0.8)
+        analysis = self._analysis(Cache(working_directory(request.id)))
+        self.source: Source = source_of(self.plan, analysis, analysis.run(self.plan.mechanism))
+        self.progress("checking", 0.8)
         drawn = self.source.drawn
         self.synthetic = synthetic_data(self.plan, self.source, drawn, reserved.secret)
         balance = ledger.balance(request.name)
@@ -155,45 +150,34 @@ class ReleaseRun:
             self.source.anchor,
         )
 
-    def _whole(self, seed: int, frozen: tuple[RiskMap, ...], cache: Cache, progress: Progress) -> Source:
-        """Several sensitive variables."""
-        fixed = {"seed": seed, "chains": self._chains, "risk_reference": _reference_name(frozen)}
-        analysis = RecordsAnalysis(
-            self.table,
-            tuple(each.block for each in self.plan.blocks),
-            common_of(self.plan.settings) | fixed,
-            cache,
-            progress,
-            frozen or None,
-            entropy=self.reserved.secret,
-            noise=self._noise,
-            on_draw=self._mark_drawn,
-        )
-        return of_records(self.plan, analysis, analysis.run(self.plan.mechanism))
-
-    def _one(self, seed: int, frozen: tuple[RiskMap, ...], cache: Cache, progress: Progress) -> Source:
-        """One sensitive variable."""
-        request, ledger = self.request, self.ledger
-        fixed = {"seed": seed, "chains": self._chains, "risk_reference": _reference_name(frozen)}
-        anchor, fixed = None, fixed | {"match_epsilon": None}
-        if self.plan.point.likelihood.anchors and self.plan.settings.reads_series:
-            anchor = last_releases(ledger, request.name, self.plan, request.id)
-        takes_prior = family(self.plan.settings.model).takes_anchor_prior
-        if anchor is not None and self.plan.settings.anchor_records is None and takes_prior:
+    def _analysis(self, cache: Cache) -> AnyAnalysis[Any]:
+        """The plan's analysis of the table, with the secret of the release."""
+        request, plan, frozen = self.request, self.plan, self.frozen
+        seed = int.from_bytes(hashlib.sha256(b"chains" + self.reserved.secret.to_bytes(32)).digest()[:4]) >> 1
+        fixed: dict[str, Any] = {
+            "seed": seed,
+            "chains": self._chains,
+            "risk_reference": frozen[0].name if frozen else "current",
+            "match_epsilon": None,
+        }
+        anchor = None
+        if plan.point.likelihood.anchors and plan.settings.reads_series:
+            anchor = last_releases(self.ledger, request.name, plan, request.id)
+        takes_prior = family(plan.settings.model).takes_anchor_prior
+        if anchor is not None and plan.settings.anchor_records is None and takes_prior:
             fixed["anchor_records"] = anchor.records
-        settings = Settings(**self.plan.settings.model_dump() | fixed)
-        analysis = Analysis(
+        return analysis_of(
             self.table,
-            settings,
+            Settings(**plan.settings.model_dump() | fixed),
+            tuple(each.block for each in plan.blocks),
             cache,
-            progress,
-            frozen[0] if frozen else None,
+            frozen or None,
+            progress=self.progress,
             entropy=self.reserved.secret,
             noise=self._noise,
             anchor=None if anchor is None else anchor.table,
             on_draw=self._mark_drawn,
         )
-        return of_one(self.plan, analysis, analysis.run(self.plan.mechanism))
 
     @property
     def _noise(self) -> Noise:
@@ -278,10 +262,6 @@ class _DrawnBefore(OpendpNoise):
 
     def gaussian(self, counts: Counts, deviation: float) -> Counts:
         return self.laplace(counts, deviation)
-
-
-def _reference_name(frozen: tuple[RiskMap, ...]) -> str:
-    return frozen[0].name if frozen else "current"
 
 
 def _script(request: Request) -> str:

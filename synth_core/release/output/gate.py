@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.anchored import clamped_warning
-from synth_core.analysis.records.result import RecordsResult
-from synth_core.analysis.result import Result
+from synth_core.analysis.any_analysis import AnyResult
 from synth_core.data.rules import Decided, broken, read_rules
 from synth_core.engine.sampling import Diagnostics
 from synth_core.errors import InputError
@@ -92,7 +91,7 @@ class Fitted:
 
     Attributes
     ----------
-    result : Result or RecordsResult
+    result : AnyResult
     confidential : dict
         Of each sensitive variable its values, missing as NaN, of shape (n_records,).
     design : array of shape (n_records, n_columns)
@@ -108,7 +107,7 @@ class Fitted:
         Of each sensitive variable what rules decide of it.
     """
 
-    result: Result | RecordsResult
+    result: AnyResult
     confidential: dict[str, Array]
     design: Array
     beyond: float | None = None
@@ -117,15 +116,9 @@ class Fitted:
     decided: dict[str, Decided] = field(default_factory=dict)
 
     @property
-    def results(self) -> list[Result]:
-        """Of each fit."""
-        whole = self.result
-        return [part.result for part in whole.parts] if isinstance(whole, RecordsResult) else [whole]
-
-    @property
     def diagnostics(self) -> list[Diagnostics]:
         """The diagnostics of each fit; none of a histogram."""
-        return [each.diagnostics for each in self.results if each.diagnostics is not None]
+        return [each.diagnostics for each in self.result.fits if each.diagnostics is not None]
 
 
 def examine(
@@ -193,7 +186,9 @@ def _convergence(plan: Plan, fitted: Fitted) -> GateCheck:
         else f"R-hat {max(d.rhat for d in diagnostics):.3f}, effective sample size "
         f"{min(min(d.ess_bulk, d.ess_tail) for d in diagnostics):.0f}."
     )
-    clamped = [clamped_warning(each.n_censored, len(each.weights)) for each in fitted.results if each.anchor]
+    clamped = [
+        clamped_warning(each.n_censored, len(each.weights)) for each in fitted.result.fits if each.anchor
+    ]
     warned = next((f"{each}." for each in clamped if each), "")
     return GateCheck(
         "convergence",
@@ -209,12 +204,12 @@ def _convergence(plan: Plan, fitted: Fitted) -> GateCheck:
     )
 
 
-def measured_epsilon(plan: Plan, result: Result | RecordsResult) -> float:
+def measured_epsilon(plan: Plan, result: AnyResult) -> float:
     """The epsilon of one data set that is charged at least: promised, or 2 Delta with safety."""
     return result.epsilon if result.epsilon_promised is not None else result.epsilon * plan.safety
 
 
-def _target(plan: Plan, result: Result | RecordsResult) -> GateCheck:
+def _target(plan: Plan, result: AnyResult) -> GateCheck:
     target, reached = plan.target_epsilon, measured_epsilon(plan, result)
     over = reached > target * (1 + 1e-9)
     check = partial(GateCheck, "target", "Δ against the target")
@@ -234,7 +229,7 @@ def _target(plan: Plan, result: Result | RecordsResult) -> GateCheck:
     )
 
 
-def _growth(plan: Plan, result: Result | RecordsResult) -> GateCheck:
+def _growth(plan: Plan, result: AnyResult) -> GateCheck:
     check = partial(GateCheck, "growth", "Growth of Δ over the draws")
     if plan.strict or not result.growth.size:
         return check(PASS, "ε does not depend on the draws.", "ε does not depend on the draws.")
@@ -388,7 +383,7 @@ def _map(fitted: Fitted) -> GateCheck:
     check, beyond = partial(GateCheck, "map", "Fit of the frozen risk map"), fitted.beyond
     if beyond is None:
         return check(PASS, "none is used", "No risk map is used, or a frozen one that fits.")
-    share = max(each.n_zero_weight / max(1, len(each.weights)) for each in fitted.results)
+    share = max(each.n_zero_weight / max(1, len(each.weights)) for each in fitted.result.fits)
     drifted = beyond > 0.05
     return check(
         WARN if drifted else PASS,

@@ -326,8 +326,9 @@ class Plan(Closed):
         names = tuple(column.name for column in self.columns)
         own = {table.fingerprint_of(names), table.fingerprint_of_records(names)}
         seen_before = {self.tuned_on.fingerprint, self.tuned_on.records}
-        if self.frozen is not None:
+        if self.frozen is not None:  # it may be frozen on a table without the columns that are kept
             seen_before.add(self.frozen.records)
+            own.add(table.fingerprint_of_records((*self.outcomes, *self.settings.predictors)))
         kind: TuningKind = (
             "confidential" if own & seen_before or self._shares_records(table) else self.tuned_on.kind
         )

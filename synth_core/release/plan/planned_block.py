@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
@@ -68,3 +69,8 @@ class PlannedBlock(BaseModel):
             "earlier_scale": block.earlier_scale,
             "share": block.share,
         }
+
+
+def planned(blocks: Sequence[Block]) -> list[dict[str, Any]]:
+    """Blocks as JSON holds them."""
+    return [PlannedBlock(**PlannedBlock.of(block)).model_dump(mode="json") for block in blocks]

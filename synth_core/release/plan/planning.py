@@ -9,16 +9,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from synth_core.analysis.analysis import Analysis
-from synth_core.analysis.records.blocks import settings_of_first
-from synth_core.analysis.records.records import RecordsAnalysis
-from synth_core.analysis.records.result import RecordsResult
-from synth_core.analysis.result import Result
+from synth_core.analysis.any_analysis import AnyAnalysis, R
+from synth_core.analysis.records.blocks import Block
+from synth_core.analysis.result_numbers import ResultNumbers
 from synth_core.analysis.settings import Settings
 from synth_core.data.missing import markers_of
 from synth_core.data.table import Table
 from synth_core.errors import InputError
-from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
+from synth_core.mechanisms.catalogue import Mechanism
 from synth_core.mechanisms.guarantees import safety_factor
 from synth_core.mechanisms.likelihoods import SELF_CONTAINED_ANCHORS
 from synth_core.release.bounded_text import validated
@@ -56,123 +54,84 @@ class Decision:
     clamp: bool = False
 
 
-def make_plan(analysis: Analysis, result: Result, decision: Decision) -> tuple[Plan, bytes | None]:
-    """A plan and, for weighted mechanisms, the bytes of its frozen risk map.
+def make_plan(analysis: AnyAnalysis[R], result: R, decision: Decision) -> tuple[Plan, bytes | None]:
+    """A plan and, for weighted mechanisms, the bytes of its frozen risk map, of several variables one for each fit.
 
     Parameters
     ----------
-    analysis : Analysis
+    analysis : AnyAnalysis
         Of the table that the settings were tuned on.
-    result : Result
+    result : AnyResult
         The chosen mechanism's, from that analysis.
 
     Raises
     ------
     InputError
-        If the decision is incomplete, or the table is confidential and called public or simulated.
+        If the decision is incomplete, the table is confidential and called public or simulated, or several variables
+        are sensitive and the mechanism is none of `of_blocks`.
     """
-    point, table = find_mechanism(result.mechanism), analysis.table
-    s = analysis.settings.model_copy(
-        update={k: result.tuned[k] for k in ("scale", "epsilon") if k in result.tuned}
-        | {"match_epsilon": None}
-    )
+    point = result.point
+    if analysis.blocks and not of_blocks(point):
+        raise InputError(f"{point.label}: with several sensitive variables {OF_BLOCKS}.")
+    if analysis.settings.match_epsilon is not None:
+        solved = {k: result.tuned[k] for k in ("scale", "epsilon") if k in result.tuned}
+        analysis = analysis.under(match_epsilon=None, **solved)
+    s = analysis.settings
     _check_anchor(point, s)
-    final = analysis.under(**s.model_dump())
-    frozen_map = freeze(final, point, result.tuned) if needs_map(point, s) else None
-    content = None if frozen_map is None else to_bytes(frozen_map)
     strict = point.keeps_epsilon
-    safety, target = _promised(decision, s, strict, result.epsilon, analysis.model.records.n)
     _check_target(decision, s, strict)
-    flat = result.plain_numbers
-    utility = {"ecdf_max": flat.ecdf_max, "ecdf_avg": result.ecdf_avg}
-    utility |= {} if flat.overlap is None else {"interval_overlap": flat.overlap}
-    utility |= {
-        f"relative error of the {name}": error
-        for name, error in flat.relative_errors.items()
-        if math.isfinite(error)
-    }
-    frozen = None
-    if content is not None and frozen_map is not None:
-        frozen = {
-            "sha256": hashlib.sha256(content).hexdigest(),
-            "k": result.tuned.get("k") if "reweighting" in point.adjustments else None,
-            "scalar": result.tuned.get("scalar") if point.single_weight else None,
-            "records": frozen_map.records or None,
-        }
+    safety, target = _promised(decision, s, strict, result.epsilon, analysis.n_records)
+    frozen, content = _frozen(analysis, result) if needs_map(point, s) else (None, None)
     columns = schema_of(
-        table,
-        analysis.selection.complete,
-        analysis.selection.transform.levels,
-        {s.outcome: s},
+        _marked(analysis.loaded, analysis.blocks),
+        analysis.used_rows.complete,
+        analysis.public_transform.levels,
+        analysis.outcomes,
         s.predictors,
         decision.decimals,
     )
-    values = _values(decision, table, s, columns, {s.outcome: s}) | {
+    values = _values(decision, analysis, columns) | {
         "mechanism": result.mechanism,
         "target_epsilon": target,
         "safety": safety,
         "frozen": frozen,
-    }
-    values["tuned_on"] |= {"epsilon": _finite(result.epsilon), "utility": _known(utility)}
-    return validated(Plan, values, "plan"), content
-
-
-def make_records_plan(
-    analysis: RecordsAnalysis, result: RecordsResult, decision: Decision
-) -> tuple[Plan, bytes | None]:
-    """A plan of several sensitive variables and, where it needs them, the bytes of a frozen risk map of each part.
-
-    Parameters
-    ----------
-    analysis, result
-        Of the table that the settings were tuned on.
-
-    Raises
-    ------
-    InputError
-        As `make_plan`; or if the mechanism is none of `of_blocks`.
-    """
-    point = result.point
-    if not of_blocks(point):
-        raise InputError(f"{point.label}: with several sensitive variables {OF_BLOCKS}.")
-    s = settings_of_first(analysis.blocks, analysis.common)
-    _check_anchor(point, s)
-    strict = point.keeps_epsilon
-    _check_target(decision, s, strict)
-    safety, target = _promised(decision, s, strict, result.epsilon, analysis.table.rows)
-    content = None
-    if needs_map(point, s):
-        analyses = analysis.analyses(point.likelihood.anchors)
-        frozen = [
-            freeze(each, point, part.result.tuned) for each, part in zip(analyses, result.parts, strict=True)
-        ]
-        content = pack([to_bytes(each) for each in frozen])
-    outcomes = {part.name: part.settings for part in analysis.parts if not part.of_missing}
-    # The plan says of all columns what means missing, as it does of a single variable's.
-    table = analysis.loaded.with_missing(
-        f"{b.name}={text}" for b in analysis.blocks for text in b.missing or ()
-    )
-    columns = schema_of(
-        table,
-        analysis.records.complete,
-        analysis.public_transform.levels,
-        outcomes,
-        s.predictors,
-        decision.decimals,
-    )
-    values = _values(decision, table, s, columns, outcomes) | {
-        "mechanism": result.mechanism,
-        "target_epsilon": target,
-        "safety": safety,
-        "frozen": None if content is None else {"sha256": hashlib.sha256(content).hexdigest()},
         "blocks": [PlannedBlock.of(block) for block in analysis.blocks],
     }
-    measures = {"ecdf_max": max(part.distance for part in result.parts)}
-    measures |= {
-        k: v for k, v in asdict(result.measures).items() if isinstance(v, float) and math.isfinite(v)
-    }
-    values["tuned_on"] |= {"epsilon": _finite(result.epsilon), "utility": _known(measures)}
+    values["tuned_on"] |= {"epsilon": _finite(result.epsilon), "utility": _utility(result.plain_numbers)}
     return validated(Plan, values, "plan"), content
+
+
+def _frozen(analysis: AnyAnalysis[R], result: R) -> tuple[dict[str, Any], bytes]:
+    """What a plan holds of its risk map, and the map's bytes."""
+    point = result.point
+    analyses = analysis.analyses(point.likelihood.anchors)
+    maps = [freeze(each, point, fit.tuned) for each, fit in zip(analyses, result.fits, strict=True)]
+    contents = [to_bytes(each) for each in maps]
+    content = pack(contents) if analysis.blocks else contents[0]
+    reference = analysis.loaded if analysis.reference is None else analysis.reference
+    records = maps[0].records
+    if isinstance(reference, Table):
+        modelled = (*analysis.outcomes, *analysis.settings.predictors)
+        records = _marked(reference, analysis.blocks).fingerprint_of_records(modelled)
+    return {
+        "sha256": hashlib.sha256(content).hexdigest(),
+        "k": result.tuned.get("k") if "reweighting" in point.adjustments else None,
+        "scalar": result.tuned.get("scalar") if point.single_weight else None,
+        "records": records or None,
+    }, content
+
+
+def _marked(table: Table, blocks: tuple[Block, ...]) -> Table:
+    """A table that says of all columns what means missing."""
+    return table.with_missing(f"{block.name}={text}" for block in blocks for text in block.missing or ())
+
+
+def _utility(numbers: ResultNumbers) -> dict[str, float]:
+    """How close the synthetic values came on the tuning table; a measure of a bad fit may be no number."""
+    known = {"ecdf_max": numbers.ecdf_max, "ecdf_avg": numbers.ecdf_avg, "interval_overlap": numbers.overlap}
+    known |= {f"relative error of the {name}": error for name, error in numbers.relative_errors.items()}
+    known |= {} if numbers.joint is None else asdict(numbers.joint)
+    return {name: value for name, value in known.items() if isinstance(value, float) and math.isfinite(value)}
 
 
 def _promised(
@@ -193,11 +152,6 @@ def _check_anchor(point: Mechanism, settings: Settings) -> None:
         )
 
 
-def _known(measures: dict[str, float]) -> dict[str, float]:
-    """Those that are numbers: of a fit far from the data an overlap may have none."""
-    return {name: value for name, value in measures.items() if math.isfinite(value)}
-
-
 def _finite(epsilon: float) -> float:
     if not math.isfinite(epsilon):
         raise InputError(
@@ -212,13 +166,10 @@ def _check_target(decision: Decision, settings: Settings, strict: bool) -> None:
 
 
 def _values(
-    decision: Decision,
-    table: Table,
-    settings: Settings,
-    columns: tuple[ColumnSchema, ...],
-    outcomes: Mapping[str, Settings],
+    decision: Decision, analysis: AnyAnalysis[Any], columns: tuple[ColumnSchema, ...]
 ) -> dict[str, Any]:
     """What every plan holds of the decision, the table and the settings."""
+    table, outcomes = _marked(analysis.loaded, analysis.blocks), analysis.outcomes
     names = tuple(column.name for column in columns)
     if decision.tuned_on in OPEN and table.confidential:
         raise InputError(
@@ -246,7 +197,7 @@ def _values(
         "missing": markers_of(table.missing, names, table.frame.columns),
         "codebook": table.codebook_of(names).model_dump() if table.codebook.columns else None,
         "columns": [c.model_dump() for c in columns],
-        "settings": settings.model_dump(exclude=set(UNPLANNED)),
+        "settings": analysis.settings.model_dump(exclude=set(UNPLANNED)),
         "shuffle": decision.shuffle,
         "decimals": decision.decimals,
         "clamp": decision.clamp or _bounded_by_codebook(table, outcomes),

@@ -274,11 +274,9 @@ def internal_report(
         "settings": _settings_rows(plan),
         "result": result,
         "one": one,
-        "parts": source.parts,
+        "parts": source.plain.variables if source.plain.several else (),
         "numbers": source.numbers,
-        "lead": source.sentence
-        if one is None
-        else sentence(one.plain_numbers, plan.settings, standing=released.standing.guarantee),
+        "lead": sentence(source.plain, plan.settings, standing=released.standing.guarantee),
         "n": released.synthetic.n_records,
         "dropped": source.dropped,
         "dropped_by": {k: v for k, v in source.dropped_by.items() if v},

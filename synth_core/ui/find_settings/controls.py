@@ -77,7 +77,7 @@ def choose_map() -> MapRequest | None:
     explore = session.choices().explore
     sweeps = [Sweep(name, *getattr(explore.sweeps, name)) for name in possible if name in explore.swept]
     if subject.blocks:
-        check_measure(parts_of(subject.blocks, common_of(settings)), measure())
+        check_measure([part.settings for part in parts_of(subject.blocks, common_of(settings))], measure())
     return MapRequest(mapped, measure(), settings, sweeps, subject)
 
 

@@ -14,7 +14,7 @@ from synth_core.analysis.result_numbers import numbers_in
 from synth_core.analysis.settings import Settings, make_settings
 from synth_core.jobs.tasks import Job
 from synth_core.mechanisms.catalogue import find_mechanism
-from synth_core.release.plan.planned_block import PlannedBlock
+from synth_core.release.plan.planned_block import planned
 from synth_core.release.run_store import DAMAGED, RunStore, StoredRun, compare_runs, numbers_of
 from synth_core.release.state import StateError
 from synth_core.ui.shared.presets import in_demo
@@ -48,7 +48,7 @@ def record_runs(
         "reference": browser.reference.fingerprint if browser.reference else None,
     }
     if blocks:
-        data["blocks"] = [PlannedBlock(**PlannedBlock.of(block)).model_dump(mode="json") for block in blocks]
+        data["blocks"] = planned(blocks)
     with contextlib.suppress(StateError), _store() as store:  # the picture does not depend on it
         for job in new:
             numbers = numbers_in(job.summary or {})

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 from synth_core.analysis.policy import Policy
-from synth_core.analysis.records.blocks import Block
+from synth_core.analysis.records.blocks import Block, scales_in_words
 from synth_core.analysis.records.measures import cramers_v
 from synth_core.analysis.records.records import RecordsAnalysis
-from synth_core.analysis.records.summary import scales_in_words, summarise_records
+from synth_core.analysis.records.summary import summarise_records
 from synth_core.analysis.result_numbers import numbers_in
 from synth_core.analysis.settings import make_settings
 from synth_core.data.table import Table
