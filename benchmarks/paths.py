@@ -152,7 +152,7 @@ def twelve() -> list[Line]:
     import os
 
     from synth_core.jobs.manager import JobManager
-    from synth_core.jobs.tasks import mechanism_task
+    from synth_core.jobs.tasks import MechanismTask, TaskInput
     from synth_core.mechanisms.catalogue import MECHANISMS
 
     os.environ["SYNTH_RESULTS_DIR"] = tempfile.mkdtemp(prefix="synth-bench-")
@@ -162,10 +162,10 @@ def twelve() -> list[Line]:
     for _ in range(2):
         manager = JobManager()
         small = load_example("beta", 50), make_settings(outcome="x", model="beta")
-        warm = manager.submit("warm", [mechanism_task(*small, "unweighted")])
+        warm = manager.submit("warm", [MechanismTask(TaskInput.of(*small), "unweighted")])
         warm[0].finished.wait(120)
         started = time.perf_counter()
-        jobs = manager.submit("bench", [mechanism_task(table, settings, key) for key in MECHANISMS])
+        jobs = manager.submit("bench", [MechanismTask(TaskInput.of(table, settings), key) for key in MECHANISMS])
         while not all(job.finished.wait(1.0) for job in jobs):
             manager.touch(jobs)
         times.append(time.perf_counter() - started)

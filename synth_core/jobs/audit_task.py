@@ -9,11 +9,11 @@ from synth_core.experiments.audit.audit import AuditRequest, run_audit
 from synth_core.experiments.audit.report import heading, notes, render, rows, to_csv
 from synth_core.experiments.audit.subjects import of_plan
 from synth_core.release.plan.frozen_map import find_map
-from synth_core.release.plan.plan import parse_plan
+from synth_core.release.plan.plan import Plan
 from synth_core.release.state import plans_directory
 
 
-def run_in_app(analysis: AnyAnalysis[Any], asked: dict[str, Any], plan_text: str | None) -> dict[str, Any]:
+def run_in_app(analysis: AnyAnalysis[Any], asked: AuditRequest, plan: Plan | None) -> dict[str, Any]:
     """Run an audit and return its table, its files and the words around it.
 
     Parameters
@@ -21,22 +21,17 @@ def run_in_app(analysis: AnyAnalysis[Any], asked: dict[str, Any], plan_text: str
     analysis : AnyAnalysis
         Of the table and the settings in use; a plan brings its own settings and map.
     """
-    subject = analysis
-    wanted, digest = AuditRequest(**asked | {"mechanisms": tuple(asked["mechanisms"])}), ""
-    if plan_text is not None:
-        plan = parse_plan(plan_text.encode())
-        risk_map = find_map(plan, [plans_directory()])
-        subject, wanted = of_plan(
+    if plan is not None:
+        analysis, asked = of_plan(
             plan,
-            risk_map,
+            find_map(plan, [plans_directory()]),
             analysis.loaded,
             analysis.cache,
             analysis.progress,
-            wanted,
+            asked,
             analysis.settings.seed,
         )
-        digest = plan.digest
-    audit = run_audit(subject, wanted, digest)
+    audit = run_audit(analysis, asked, "" if plan is None else plan.digest)
     return {
         "heading": heading(audit),
         "rows": rows(audit),

@@ -18,8 +18,9 @@ from collections import OrderedDict, deque
 from collections.abc import Sequence
 from typing import Any
 
+from synth_core.jobs.job import Job, cancelled_job
 from synth_core.jobs.stored_summaries import stored_summary
-from synth_core.jobs.tasks import Job, Task, cancelled_job
+from synth_core.jobs.tasks import Task
 from synth_core.jobs.worker_thread import WorkerThread
 from synth_core.system import files
 from synth_core.system.cache import results_cache
@@ -72,7 +73,7 @@ class JobManager:
                 if job is None:
                     self._counter += 1
                     directory = self.directory / str(self._counter)  # made when the job starts
-                    job = Job(task.key, task.spec, list(task.tables), directory, task.background)
+                    job = Job(task, directory)
                     self._jobs[task.key] = job
                     if task.key in stored:
                         job.state, job.summary = "done", stored[task.key]
@@ -109,7 +110,7 @@ class JobManager:
         with self._condition:
             self._stopped.pop(owner, None)
             for job in jobs:
-                if job.state == "failed" or job.spec.get("kind") == "contract":
+                if job.state == "failed" or job.task.repeated:
                     self._jobs.pop(job.key, None)
 
     def touch(self, jobs: list[Job]) -> None:
@@ -137,7 +138,7 @@ class JobManager:
 
     def _stored(self, tasks: Sequence[Task]) -> dict[str, dict[str, Any]]:
         """Summaries of results that an earlier server kept, read here: no worker need be warm for them."""
-        new = [t.key for t in tasks if t.spec["kind"] == "mechanism" and t.key not in self._jobs]
+        new = [t.key for t in tasks if t.stored and t.key not in self._jobs]
         summaries = {key: stored_summary(results_cache(), key) for key in new}
         return {key: summary for key, summary in summaries.items() if summary is not None}
 

@@ -1,19 +1,20 @@
-"""What a background process can be asked to do, and how far it is: tasks and jobs.
+"""What a background process can be asked to do: frozen tasks, each with its key and its answer.
 
-A task is content: a key, a plain specification that the worker understands (its `kind` says
-which of the worker's functions answers), and the tables it needs. A job is a task under way.
+A task is content. It names its tables by their identities and carries them beside, for the process that was not given
+them before.
 """
 
 from __future__ import annotations
 
-import json
-import threading
-import time
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar, Self
 
+from pydantic import BaseModel
+
+from synth_core.analysis.any_analysis import AnyAnalysis
 from synth_core.analysis.records.blocks import Block, common_of, settings_of_first
 from synth_core.analysis.result_key import NOT_OF_ALL, result_key
 from synth_core.analysis.settings import Settings
@@ -21,281 +22,381 @@ from synth_core.data.table import Table
 from synth_core.experiments.audit.audit import AuditRequest
 from synth_core.experiments.explore.measures import Target
 from synth_core.experiments.explore.point import point_key
-from synth_core.experiments.explore.sweep import Planned
+from synth_core.experiments.explore.sweep import seconds_per_point
 from synth_core.experiments.explore.targets import EpsilonTarget
 from synth_core.experiments.rivals.map_runs import MapRun, run_key
 from synth_core.experiments.rivals.registry import RIVALS
+from synth_core.jobs.stored_summaries import keep_summary
 from synth_core.jobs.study_task import StudyRequest
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.release.making.drawing import Request
 from synth_core.release.plan.plan import Plan
 from synth_core.release.plan.planning import Decision
-from synth_core.system.attempts import Attempts
 from synth_core.system.cache import content_key
+from synth_core.system.entries import to_entry
 
-ABANDONED_SECONDS = 90.0  # browsers call timers of hidden tabs once a minute only
-BACKGROUND_SECONDS = 900.0  # a map goes on while its owner looks at another page
+OWN = {
+    "risk_reference": "current",
+    "match_epsilon": None,
+}  # settings of what reads no other table and no other ε
 
 
-@dataclass(frozen=True)
-class Task:
+@dataclass(frozen=True, eq=False)
+class TaskInput:
+    """What a task reads: tables by their identities, and settings; make one with `of`.
+
+    Attributes
+    ----------
+    settings : Settings
+        Of several variables what all have, naming the first: the same, whichever variable is described now.
+    blocks : tuple of Block
+        The sensitive variables of whole records; empty where one is sensitive.
+    tables : tuple of Table
+        Those that are named; none in what is sent to a process that has them.
+    """
+
+    fingerprint: str
+    reference: str | None
+    settings: Settings
+    blocks: tuple[Block, ...]
+    tables: tuple[Table, ...] = field(repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        table: Table,
+        settings: Settings,
+        reference: Table | None = None,
+        blocks: Sequence[Block] = (),
+    ) -> Self:
+        """The input of a task on a table; raises InputError as `parts_of` does, of the blocks."""
+        return cls(
+            table.identity,
+            None if reference is None else reference.identity,
+            settings_of_first(blocks, common_of(settings)) if blocks else settings,
+            tuple(blocks),
+            (table,) if reference is None else (table, reference),
+        )
+
+    def changed(self, **changes: Any) -> Self:
+        """With other settings."""
+        return replace(self, settings=self.settings.model_copy(update=changes))
+
+    @property
+    def fingerprints(self) -> tuple[str, str | None]:
+        """The fingerprints of the table and of the reference."""
+        table, *reference = (each.fingerprint for each in self.tables)
+        return table, next(iter(reference), None)
+
+
+@dataclass(frozen=True, eq=False)
+class Task(ABC):
     """One thing to compute; equal keys are computed once, whoever asks.
 
-    `background` tasks wait behind all others, and give up their process to one that comes.
+    Attributes
+    ----------
+    mechanism : str
+        The mechanism's key; empty where the task is of none, or of several.
+    background : bool
+        Whether it waits behind all others, and gives up its process to one that comes.
+    stored : bool
+        Whether its answer may be stored, and is then shown without a worker.
+    repeated : bool
+        Whether it is computed again when its owner asks again.
     """
 
-    key: str
-    spec: dict[str, Any]
-    tables: tuple[Table, ...]
+    given: TaskInput
+    mechanism: str = ""
     background: bool = False
+    stored: ClassVar[bool] = False
+    repeated: ClassVar[bool] = False
+
+    @cached_property
+    def key(self) -> str:
+        """What makes it this task and no other."""
+        return content_key(task=type(self).__name__, **_plain(self))
+
+    @abstractmethod
+    def answer(self, analysis: AnyAnalysis[Any]) -> dict[str, Any]:
+        """The answer as plain values, computed in a worker.
+
+        Parameters
+        ----------
+        analysis : AnyAnalysis
+            Of the input.
+        """
+
+    @property
+    def sent(self) -> Self:
+        """This task without its tables."""
+        _ = self.key  # it may read them
+        bare = replace(self, given=replace(self.given, tables=()))
+        bare.__dict__["key"] = self.key
+        return bare
+
+    @property
+    def expected_seconds(self) -> float:
+        """About how long it takes, where nothing like it has been measured."""
+        rows = len(self.given.tables[0].frame) if self.given.tables else 0
+        each = seconds_per_point(find_mechanism(self.mechanism), self.given.settings, rows)
+        return each * max(len(self.given.blocks), 1)
 
 
-@dataclass
-class Job:
-    """One computation. `state` is queued, running, done, failed or cancelled."""
-
-    key: str
-    spec: dict[str, Any]
-    tables: list[Table]
-    directory: Path
-    background: bool = False
-    state: str = "queued"
-    summary: dict[str, Any] | None = None
-    error: str = ""
-    attempts: Attempts = field(default_factory=Attempts)
-    yielding: bool = False  # told to give its process to a task that is not in the background
-    last_asked: float = field(default_factory=time.monotonic)
-    shown_to: set[str] = field(default_factory=set)
-    finished: threading.Event = field(default_factory=threading.Event)
-
-    def end(self) -> None:
-        """Mark as finished; a finished job does not keep tables in memory."""
-        self.tables = []
-        self.finished.set()
-
-    def abandoned(self, now: float) -> bool:
-        """Whether nobody has looked at it for too long."""
-        return now - self.last_asked > (BACKGROUND_SECONDS if self.background else ABANDONED_SECONDS)
-
-    def progress(self) -> tuple[str, float]:
-        """What is being done and the share of it that is done."""
-        if self.state == "queued":
-            return "waiting for a free process", 0.0
-        status = self._read("status.json")
-        return (status["text"], float(status["share"])) if status else ("starting", 0.0)
-
-    def preview(self) -> dict[str, Any] | None:
-        """An approximate summary while a slow fit runs, once there is one."""
-        return self._read("preview.json") if self.state == "running" else None
-
-    def _read(self, name: str) -> dict[str, Any] | None:
-        try:
-            content: dict[str, Any] = json.loads((self.directory / name).read_text())
-            return content
-        except (OSError, ValueError):
-            return None
+_NOT_KEYED = ("tables", "background")
 
 
-def cancelled_job(task: Task) -> Job:
-    """A stand-in for what an owner has cancelled."""
-    job = Job(task.key, task.spec, [], Path(), state="cancelled")
-    job.finished.set()
-    return job
+def _plain(value: Any) -> Any:
+    """A task or a part of it as plain values, without tables."""
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
+    if is_dataclass(value):
+        return {
+            each.name: _plain(getattr(value, each.name))
+            for each in fields(value)
+            if each.name not in _NOT_KEYED
+        }
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 
-def _spec(
-    kind: str, table: Table, settings: Settings, mechanism: str, reference: Table | None
-) -> dict[str, Any]:
-    return {
-        "kind": kind,
-        "fingerprint": table.identity,
-        "reference": None if reference is None else reference.identity,
-        "mechanism": mechanism,
-        "settings": settings.model_dump(),
-    }
+@dataclass(frozen=True, eq=False)
+class MechanismTask(Task):
+    """One mechanism under the settings, for a picture somebody waits for."""
+
+    stored: ClassVar[bool] = True
+
+    @cached_property
+    def key(self) -> str:
+        """Of one variable that of the result, which is stored under it."""
+        if self.given.blocks:
+            return super().key
+        table, reference = self.given.fingerprints
+        return result_key(table, self.given.settings, find_mechanism(self.mechanism), reference)
+
+    def answer(self, analysis: AnyAnalysis[Any]) -> dict[str, Any]:
+        """What a screen shows; what is known of single records is kept under the task's key."""
+        from synth_core.analysis.by_record import by_record
+        from synth_core.analysis.result_summary import summary_of
+
+        result = analysis.run(self.mechanism)
+        summary = summary_of(analysis, result)
+        if analysis.blocks:
+            analysis.cache.put(self.key, to_entry(by_record(analysis, result)))
+        keep_summary(analysis.cache, self.key, summary)
+        return summary
 
 
-def _tables(table: Table, reference: Table | None) -> tuple[Table, ...]:
-    return (table,) if reference is None else (table, reference)
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DivisionTask(Task):
+    """How ε is divided among the blocks by what is asked of each."""
+
+    wanted: dict[str, float]
+    background: bool = True
+
+    def answer(self, analysis: AnyAnalysis[Any]) -> dict[str, Any]:
+        from synth_core.analysis.records.records import RecordsAnalysis
+        from synth_core.experiments.explore.division import divide
+
+        assert isinstance(analysis, RecordsAnalysis)
+        return divide(analysis, self.mechanism, self.wanted).as_dict()
 
 
-def _task(spec: dict[str, Any], tables: tuple[Table, ...], background: bool = False) -> Task:
-    """A task that is keyed by its specification."""
-    settings = Settings(**spec["settings"]).model_dump(mode="json")
-    return Task(content_key(task=spec | {"settings": settings}), spec, tables, background)
-
-
-def _first(settings: Settings, blocks: Sequence[Block]) -> Settings:
-    """Settings that name the first block, with what all have: the same, whichever variable is described now."""
-    return settings_of_first(blocks, common_of(settings)) if blocks else settings
-
-
-def blocks_of(spec: dict[str, Any]) -> tuple[Block, ...]:
-    """The sensitive variables of whole records that a task is of; empty where it is of one variable."""
-    return tuple(Block(**each) for each in spec.get("blocks", ()))
-
-
-def mechanism_task(
-    table: Table,
-    settings: Settings,
-    mechanism: str,
-    reference: Table | None = None,
-    blocks: Sequence[Block] = (),
-) -> Task:
-    """One mechanism under the settings, for a picture somebody waits for; with blocks, on whole records.
-
-    Raises
-    ------
-    InputError
-        As `parts_of`, of the blocks.
-    """
-    spec = _spec("mechanism", table, _first(settings, blocks), mechanism, reference)
-    tables = _tables(table, reference)
-    if blocks:
-        task = _task(spec | {"blocks": [asdict(block) for block in blocks]}, tables)
-    else:
-        frozen = None if reference is None else reference.fingerprint
-        key = result_key(table.fingerprint, settings, find_mechanism(mechanism), frozen)
-        task = Task(key, spec, tables)
-    return replace(task, spec=task.spec | {"key": task.key})
-
-
-def division_task(
-    table: Table,
-    settings: Settings,
-    blocks: Sequence[Block],
-    mechanism: str,
-    wanted: dict[str, float],
-    reference: Table | None = None,
-) -> Task:
-    """How ε is divided among the blocks by what is asked of each; raises InputError as `parts_of` does."""
-    spec = _spec("division", table, _first(settings, blocks), mechanism, reference)
-    spec |= {"blocks": [asdict(block) for block in blocks], "wanted": wanted}
-    return _task(spec, _tables(table, reference), background=True)
-
-
-def contract_task(table: Table, settings: Settings) -> Task:
+@dataclass(frozen=True, eq=False)
+class ContractTask(Task):
     """Whether the own program of the settings keeps the contract on the table."""
-    return _task(_spec("contract", table, settings, "", None), (table,))
+
+    repeated: ClassVar[bool] = True
+
+    def answer(self, analysis: AnyAnalysis[Any]) -> dict[str, Any]:
+        from synth_core.analysis.own_program_check import check_table
+
+        a = analysis
+        return to_entry(check_table(a.table, a.settings, a.cache, a.progress))
 
 
-def point_task(
-    table: Table, planned: Planned, reference: Table | None = None, blocks: Sequence[Block] = ()
-) -> Task:
-    """One point of a map, in the background; with blocks, of whole records."""
-    spec = _spec("point", table, _first(planned.settings, blocks), planned.mechanism, reference)
-    spec |= {"blocks": [asdict(block) for block in blocks]}
-    if blocks:
-        return _task(spec, _tables(table, reference), background=True)
-    frozen = None if reference is None else reference.fingerprint
-    key = point_key(table.fingerprint, planned.settings, find_mechanism(planned.mechanism), frozen)
-    return Task(key, spec, _tables(table, reference), background=True)
+@dataclass(frozen=True, eq=False)
+class PointTask(Task):
+    """One point of a map."""
+
+    background: bool = True
+
+    @cached_property
+    def key(self) -> str:
+        if self.given.blocks:
+            return super().key
+        table, reference = self.given.fingerprints
+        return point_key(table, self.given.settings, find_mechanism(self.mechanism), reference)
+
+    def answer(self, analysis: AnyAnalysis[Any]) -> dict[str, Any]:
+        from synth_core.experiments.explore.point import run_point
+
+        return run_point(analysis, self.mechanism).summary()
 
 
-def rival_task(table: Table, settings: Settings, beside: MapRun) -> Task:
-    """One run of another synthesizer beside a map, in the background."""
-    kept = settings.model_copy(update={"risk_reference": "current", "match_epsilon": None})
-    spec = _spec("rival", table, kept, beside.asked.who, None)
-    spec |= {"beside": asdict(beside), "seconds": RIVALS[beside.asked.who].seconds}
-    return Task(run_key(table.fingerprint, kept, beside), spec, (table,), background=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RivalTask(Task):
+    """One run of another synthesizer beside a map; `mechanism` is its key."""
+
+    beside: MapRun
+    background: bool = True
+
+    @classmethod
+    def of(cls, table: Table, settings: Settings, beside: MapRun) -> Self:
+        """The task of a run beside the map of these settings."""
+        return cls(TaskInput.of(table, settings).changed(**OWN), beside.asked.who, beside=beside)
+
+    @cached_property
+    def key(self) -> str:
+        return run_key(self.given.tables[0].fingerprint, self.given.settings, self.beside)
+
+    @property
+    def expected_seconds(self) -> float:
+        return RIVALS[self.mechanism].seconds
+
+    def answer(self, analysis: AnyAnalysis[Any]) -> dict[str, Any]:
+        from synth_core.experiments.rivals.map_runs import run_for_map, summary_of
+
+        [alone] = analysis.analyses(False)
+        return summary_of(run_for_map(alone, self.beside), self.beside)
 
 
-def tune_task(
-    table: Table,
-    settings: Settings,
-    mechanism: str,
-    target: Target | EpsilonTarget,
-    variants: tuple[dict[str, Any], ...] = ({},),
-    reference: Table | None = None,
-    blocks: Sequence[Block] = (),
-    divided: bool = False,
-) -> Task:
-    """The inverse tuning of one mechanism, in the background; with blocks, on whole records.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TuneTask(Task):
+    """The inverse tuning of one mechanism.
 
-    Parameters
+    Attributes
     ----------
     divided : bool
         Divide the epsilon of a strict mechanism among the blocks first, by the target's accuracy of each.
     """
-    spec = _spec("tune", table, _first(settings, blocks), mechanism, reference) | {
-        "target": asdict(target),
-        "variants": list(variants),
-        "blocks": [asdict(block) for block in blocks],
-        "divided": divided,
-    }
-    return _task(spec, _tables(table, reference), background=True)
+
+    target: Target | EpsilonTarget
+    variants: tuple[dict[str, Any], ...] = ({},)
+    divided: bool = False
+    background: bool = True
+
+    def answer(self, analysis: AnyAnalysis[Any]) -> dict[str, Any]:
+        from synth_core.experiments.explore.division import divided_for, shares_by_name
+        from synth_core.experiments.explore.tuning import tune
+
+        if self.divided:
+            analysis = divided_for(analysis, self.mechanism, self.target)
+        answer = tune(analysis, self.mechanism, self.target, self.variants).as_dict()
+        return answer | {"shares": shares_by_name(analysis)}
 
 
-def plan_task(
-    table: Table,
-    settings: Settings,
-    mechanism: str,
-    decision: Decision,
-    reference: Table | None = None,
-    blocks: Sequence[Block] = (),
-) -> Task:
-    """Make a release plan of a mechanism on the table it was tuned on; with blocks, one of whole records.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PlanTask(Task):
+    """A release plan of a mechanism on the table it was tuned on."""
 
-    Raises
-    ------
-    InputError
-        As `parts_of`, of the blocks.
+    decision: Decision
+
+    def answer(self, analysis: AnyAnalysis[Any]) -> dict[str, Any]:
+        from synth_core.release.plan.planning import make_plan, save_plan
+        from synth_core.release.state import plans_directory
+
+        result = analysis.run(self.mechanism)
+        plan, content = make_plan(analysis, result, self.decision)
+        save_plan(plan, content, plans_directory() / f"{plan.digest}.json")
+        return {"plan": plan.canonical(), "problems": list(result.problems)}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ReleaseTask(Task):
+    """A release of a table by a plan.
+
+    Attributes
+    ----------
+    terms : dict
+        Of `Request`, all but the table.
+    name : str
+        Of the release, and of the click that asked for it: two clicks are two tasks.
     """
-    spec = _spec("plan", table, _first(settings, blocks), mechanism, reference)
-    spec |= {"decision": asdict(decision), "blocks": [asdict(block) for block in blocks]}
-    return _task(spec, _tables(table, reference))
+
+    terms: dict[str, Any]
+    name: str
+
+    @classmethod
+    def of(cls, request: Request, click: str) -> Self:
+        """The task of a request."""
+        terms = {each.name: getattr(request, each.name) for each in fields(request) if each.name != "table"}
+        given = TaskInput.of(request.table, request.plan.settings)
+        return cls(given, request.plan.mechanism, terms=terms, name=f"{request.id}:{click}")
+
+    @cached_property
+    def key(self) -> str:
+        return f"release:{self.name}"
+
+    def answer(self, analysis: AnyAnalysis[Any]) -> dict[str, Any]:
+        from synth_core.release.making.releasing import release
+
+        outcome = release(Request(table=analysis.loaded, **self.terms), analysis.progress)
+        return {each.name: getattr(outcome, each.name) for each in fields(outcome)}
 
 
-def release_task(request: Request, click: str) -> Task:
-    """Release a table by a plan; `click` makes two requests for the same release two jobs."""
-    spec = _spec("release", request.table, request.plan.settings, request.plan.mechanism, None)
-    spec |= {"request": {k: getattr(request, k) for k in request.__dataclass_fields__ if k != "table"}}
-    return Task(f"release:{request.id}:{click}", spec, (request.table,))
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CheckTask(Task):
+    """The check of a model's unweighted fit."""
 
+    column: str | None
+    level: str | None
 
-def check_task(table: Table, settings: Settings, column: str | None, level: str | None) -> Task:
-    """The check of a model's unweighted fit; it depends on no setting of the mechanisms."""
-    kept = settings.model_copy(
-        update={
+    @classmethod
+    def of(cls, table: Table, settings: Settings, column: str | None, level: str | None) -> Self:
+        """The check of a model; it depends on no setting of the mechanisms."""
+        usual = {
             name: Settings.model_fields[name].default for name in NOT_OF_ALL | {"percentiles", "datasets"}
         }
-    )
-    spec = _spec("check", table, kept, "unweighted", None) | {"column": column, "level": level}
-    return _task(spec, (table,))
+        return cls(TaskInput.of(table, settings).changed(**usual), column=column, level=level)
+
+    def answer(self, analysis: AnyAnalysis[Any]) -> dict[str, Any]:
+        from synth_core.analysis.model_check import run_check
+
+        [alone] = analysis.analyses(False)
+        return run_check(alone, self.column, self.level)
 
 
-def sensitivity_task(
-    table: Table,
-    settings: Settings,
-    mechanism: str,
-    factors: tuple[float, ...],
-    reference: Table | None = None,
-) -> Task:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SensitivityTask(Task):
     """A mechanism again under scaled priors."""
-    spec = _spec("sensitivity", table, settings, mechanism, reference) | {"factors": list(factors)}
-    return _task(spec, _tables(table, reference))
+
+    factors: tuple[float, ...]
+
+    def answer(self, analysis: AnyAnalysis[Any]) -> dict[str, Any]:
+        from synth_core.analysis.model_check import run_sensitivity
+
+        [alone] = analysis.analyses(False)
+        return run_sensitivity(alone, self.mechanism, self.factors)
 
 
-def study_task(table: Table, settings: Settings, asked: StudyRequest, blocks: Sequence[Block] = ()) -> Task:
-    """A Monte Carlo study, in the background; with blocks, its databases are of whole records."""
-    kept = settings.model_copy(update={"risk_reference": "current", "match_epsilon": None})
-    spec = _spec("study", table, _first(kept, blocks), "", None)
-    spec |= {"asked": asdict(asked), "blocks": [asdict(block) for block in blocks]}
-    return _task(spec, (table,), background=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
+class StudyTask(Task):
+    """A Monte Carlo study; with blocks, its databases are of whole records."""
+
+    asked: StudyRequest
+    background: bool = True
+
+    @classmethod
+    def of(cls, table: Table, settings: Settings, asked: StudyRequest, blocks: Sequence[Block] = ()) -> Self:
+        """The task of a study beside these settings."""
+        return cls(TaskInput.of(table, settings.model_copy(update=OWN), blocks=blocks), asked=asked)
+
+    def answer(self, analysis: AnyAnalysis[Any]) -> dict[str, Any]:
+        from synth_core.jobs.study_task import run_in_app
+
+        return run_in_app(analysis, self.asked)
 
 
-def audit_task(
-    table: Table,
-    settings: Settings,
-    asked: AuditRequest,
-    reference: Table | None = None,
-    plan: Plan | None = None,
-    blocks: Sequence[Block] = (),
-) -> Task:
-    """A privacy audit of mechanisms, with blocks of whole records, or of a release plan, in the background."""
-    spec = _spec("audit", table, _first(settings, blocks), "", reference) | {
-        "asked": asdict(asked),
-        "plan": None if plan is None else plan.canonical(),
-        "blocks": [asdict(block) for block in blocks],
-    }
-    return _task(spec, _tables(table, reference), background=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AuditTask(Task):
+    """A privacy audit of mechanisms, or of a release plan."""
+
+    asked: AuditRequest
+    plan: Plan | None = None
+    background: bool = True
+
+    def answer(self, analysis: AnyAnalysis[Any]) -> dict[str, Any]:
+        from synth_core.jobs.audit_task import run_in_app
+
+        return run_in_app(analysis, self.asked, self.plan)

@@ -19,7 +19,8 @@ def warm_up() -> str | None:
         import formulaic  # noqa: F401
 
         import synth_core.analysis.analysis
-        import synth_core.experiments.explore.tuning  # noqa: F401
+        import synth_core.experiments.explore.tuning
+        import synth_core.jobs.tasks  # noqa: F401
         from synth_core.engine.toolchain import ensure_cmdstan
 
         ensure_cmdstan()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from synth_core.jobs import worker
-from synth_core.jobs.tasks import Job
+from synth_core.jobs.job import Job
 from synth_core.jobs.warm_up import warm_up
 from synth_core.system.backend.base import WorkerLost, failure_of
 from synth_core.system.backend.processes import WorkerProcess
@@ -83,9 +83,10 @@ class WorkerThread:
     def _answer(self, job: Job) -> dict[str, Any]:
         if not self._process.running:
             self._start()
-        tables = list(job.tables)  # emptied when the job is cancelled meanwhile
+        task = job.task  # loses its tables when the job is cancelled meanwhile
+        tables = list(task.given.tables)
         new = [table for table in tables if table.identity not in self._known]
-        arguments = (job.spec, str(job.directory))
+        arguments = (task.sent, str(job.directory))
         answer = self._process.call(worker.run_job, *arguments, new)
         if "needs_tables" in answer:
             answer = self._process.call(worker.run_job, *arguments, tables)

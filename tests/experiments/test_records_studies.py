@@ -92,6 +92,15 @@ def test_a_replicate_is_the_records_analysis_of_its_database(whole, cache):
         assert found["association"] == result.measures.association
 
 
+def test_noise_of_a_replicate_has_its_seed(whole):
+    """A study of whole records gives the same numbers again, of measured synthesis too."""
+    pay = replace(BLOCKS[1], options={"unit": 10.0, "bracket_edges": (0.0, 10.0, 20.0, 40.0, 1000.0)})
+    study = study_like(replace(whole, blocks=(BLOCKS[0], pay)), ["measured"], [6.0], [1.0], [200], 2)
+    [case] = study.cases
+    first, again, other = (run_task(task_of(case, 1, r))["points"][0] for r in (0, 0, 1))
+    assert first["ecdf_max"] == again["ecdf_max"] != other["ecdf_max"]
+
+
 def test_a_study_of_whole_records_in_the_app(whole):
     found = run_in_app(whole, StudyRequest("like", 3, 1, ("weighted", "censored"), (6.0,), (150,)))
     assert "its fitted models of sex, pay" in found["heading"][0]

@@ -16,8 +16,9 @@ import psutil
 
 from synth_core.cli import main
 from synth_core.errors import FitError
+from synth_core.jobs.job import Job
 from synth_core.jobs.manager import JobManager
-from synth_core.jobs.tasks import Job, mechanism_task
+from synth_core.jobs.tasks import MechanismTask, TaskInput
 from synth_core.release.ledger.ledger import Ledger
 from synth_core.release.making.releasing import release
 from synth_core.release.run_store import RunStore
@@ -163,7 +164,7 @@ def full_results(activity: str) -> Callable[[Scene], None]:
             assert "full" in manager.storage_problem
             assert not list(scene.results.glob("??/*.tmp"))
             remount(scene.results, "size=64m")
-            finish(scene, manager, [mechanism_task(TABLE, scene.settings(seed=12), "weighted")])
+            finish(scene, manager, [MechanismTask(TaskInput.of(TABLE, scene.settings(seed=12)), "weighted")])
             assert manager.storage_problem == ""
             manager.close()
             with scene.app() as restarted:

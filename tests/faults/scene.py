@@ -24,10 +24,10 @@ from synth_core.analysis.settings import make_settings
 from synth_core.cli import main
 from synth_core.data.examples import load_example
 from synth_core.experiments.explore.knobs import settings_at
-from synth_core.experiments.explore.sweep import Planned
+from synth_core.jobs.job import Job
 from synth_core.jobs.manager import JobManager
 from synth_core.jobs.study_task import StudyRequest
-from synth_core.jobs.tasks import Job, Task, mechanism_task, point_task, release_task, study_task
+from synth_core.jobs.tasks import MechanismTask, PointTask, ReleaseTask, StudyTask, Task, TaskInput
 from synth_core.release.ledger.ledger import Ledger
 from synth_core.release.making.drawing import Request
 from synth_core.release.plan.plan import read_plan
@@ -142,16 +142,16 @@ class Scene:
         """What an analyst asks for, as the pages ask for it."""
         if activity == "comparison":
             names = ("weighted", "censored", "censored_weighted", "count_weighted")
-            return [mechanism_task(TABLE, self.settings(), name) for name in names]
+            return [MechanismTask(TaskInput.of(TABLE, self.settings()), name) for name in names]
         if activity == "map":
             return [
-                point_task(TABLE, Planned("censored", settings_at(self.settings(), at), at))
+                PointTask(TaskInput.of(TABLE, settings_at(self.settings(), at)), "censored")
                 for at in ({"epsilon": e} for e in (3.0, 4.0, 5.0, 6.0, 7.0, 8.0))
             ]
         if activity == "study":
-            return [study_task(TABLE, self.settings(), StudyRequest("range-4.2", 6, 1))]
+            return [StudyTask.of(TABLE, self.settings(), StudyRequest("range-4.2", 6, 1))]
         assert activity == "release"
-        return [release_task(self.request(), f"{self.rng.random()}")]
+        return [ReleaseTask.of(self.request(), f"{self.rng.random()}")]
 
     def request(self, label: str = "first", **more: Any) -> Request:
         """A release of the table by a plan that is made once."""

@@ -20,7 +20,6 @@ from synth_core.engine.sampling import Sampler, sample
 from synth_core.engine.toolchain import assemble, programs
 from synth_core.errors import Cancelled, FitError
 from synth_core.jobs.manager import JobManager
-from synth_core.jobs.tasks import Task
 from synth_core.models import build_model
 from synth_core.release.ledger.ledger import Ledger
 from synth_core.release.run_store import RunStore
@@ -30,6 +29,7 @@ from synth_core.system.attempts import AGAIN
 from synth_core.system.cache import Cache
 from synth_core.system.scratch import temporary_files, working_directory
 from tests.conftest import PYTHON, ROOT, records_of
+from tests.support.tasks import NamedTask
 
 pytestmark = pytest.mark.stan
 
@@ -140,18 +140,18 @@ def test_a_lane_outlives_a_job_that_has_no_room(tmp_path, monkeypatch):
             return make(self, *args, **kwargs)
 
         monkeypatch.setattr(Path, "mkdir", mkdir)
-        [job] = manager.submit("a", [Task("one", {"kind": "none"}, ())])
+        [job] = manager.submit("a", [NamedTask(name="one")])
         assert job.finished.wait(20) and job.state == "failed"
         assert "the disk is full. Free some space" in job.error
         full[0] = False
         manager.forget("a", [job])
-        [job] = manager.submit("a", [Task("one", {"kind": "none"}, ())])
+        [job] = manager.submit("a", [NamedTask(name="one")])
         assert job.finished.wait(20)
         assert "full" not in job.error  # it reached the worker, which does not know such a task
         # As a system does that clears temporary files; in one step, since the manager may be
         # deleting the directory of the job that has just ended.
         manager.directory.rename(tmp_path / "cleared")
-        [job] = manager.submit("a", [Task("two", {"kind": "none"}, ())])
+        [job] = manager.submit("a", [NamedTask(name="two")])
         assert job.finished.wait(20)
         assert "written" not in job.error
     finally:

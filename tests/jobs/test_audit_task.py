@@ -8,7 +8,7 @@ from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.settings import make_settings
 from synth_core.data.table import Table
 from synth_core.experiments.audit.audit import AuditRequest
-from synth_core.jobs.tasks import audit_task
+from synth_core.jobs.tasks import AuditTask, TaskInput
 from synth_core.jobs.worker import run_job
 
 BLOCKS = (
@@ -32,8 +32,8 @@ def table():
 
 def answered(table, tmp_path, mechanism, blocks):
     settings = make_settings(outcome="a", model="categorical", categories=("x", "y"), draws=1000, warmup=300)
-    task = audit_task(table, settings, AuditRequest((mechanism,), 1_000), blocks=blocks)
-    return run_job(task.spec, str(tmp_path), [table])
+    task = AuditTask(TaskInput.of(table, settings, blocks=blocks), asked=AuditRequest((mechanism,), 1_000))
+    return run_job(task.sent, str(tmp_path), [table])
 
 
 def test_blocks_are_audited_as_whole_records(table, tmp_path):

@@ -12,12 +12,13 @@ import pytest
 from synth_core.analysis.settings import make_settings
 from synth_core.data.examples import load_example
 from synth_core.experiments.explore.knobs import settings_at
-from synth_core.experiments.explore.sweep import Planned
 from synth_core.experiments.explore.targets import EpsilonTarget
 from synth_core.experiments.explore.tuning import NEAR
+from synth_core.jobs.job import Job
 from synth_core.jobs.manager import JobManager
 from synth_core.jobs.study_task import StudyRequest
-from synth_core.jobs.tasks import Job, mechanism_task, point_task, study_task, tune_task
+from synth_core.jobs.tasks import MechanismTask, PointTask, StudyTask, TaskInput, TuneTask
+from tests.support.tasks import NamedTask
 
 pytestmark = pytest.mark.stan
 
@@ -43,7 +44,7 @@ def settings(**more):
 
 
 def request(manager, owner, table, settings, mechanisms):
-    return manager.submit(owner, [mechanism_task(table, settings, name) for name in mechanisms])
+    return manager.submit(owner, [MechanismTask(TaskInput.of(table, settings), name) for name in mechanisms])
 
 
 def wait(jobs, seconds=60):
@@ -179,7 +180,7 @@ def test_working_files_of_a_killed_server_are_removed():
 
 
 def test_a_session_that_went_away_is_forgotten(manager, monkeypatch):
-    monkeypatch.setattr("synth_core.jobs.tasks.ABANDONED_SECONDS", 0.3)
+    monkeypatch.setattr("synth_core.jobs.job.ABANDONED_SECONDS", 0.3)
     [job] = request(manager, "gone", TABLE, settings(seed=16, **LONG), ["unweighted"])
     eventually(lambda: job.state == "cancelled", 5)
     eventually(lambda: not samplers(manager), 2)
@@ -188,9 +189,7 @@ def test_a_session_that_went_away_is_forgotten(manager, monkeypatch):
 def background(*scales, seed=1, **more):
     """Points of a map, as the page asks for them."""
     asked = settings(seed=seed, **more)
-    return [
-        point_task(TABLE, Planned("weighted", settings_at(asked, {"scale": c}), {"scale": c})) for c in scales
-    ]
+    return [PointTask(TaskInput.of(TABLE, settings_at(asked, {"scale": c})), "weighted") for c in scales]
 
 
 @pytest.fixture
@@ -218,7 +217,9 @@ def test_a_map_makes_room_for_a_slider_and_then_goes_on(one_lane):
 def test_a_study_gives_way_and_is_not_lost(one_lane):
     """Its fits know nothing of the request: their samplers are ended, which is no failure."""
     asked = StudyRequest("like", 4, 1, ("censored",), (5.0,), (3000,))
-    [study] = one_lane.submit("a-study", [study_task(TABLE, settings(seed=31, draws=5000, chains=1), asked)])
+    [study] = one_lane.submit(
+        "a-study", [StudyTask.of(TABLE, settings(seed=31, draws=5000, chains=1), asked)]
+    )
     for turn in range(2):
         eventually(lambda: "simulated databases" in study.progress()[0] and samplers(one_lane), 60)
         assert wait(request(one_lane, "b", TABLE, settings(seed=32 + turn), ["unweighted"])) == ["done"]
@@ -227,7 +228,7 @@ def test_a_study_gives_way_and_is_not_lost(one_lane):
 
 
 def test_a_worker_that_ends_while_it_gives_way_is_no_loss(one_lane):
-    job = Job("key", {}, [], one_lane.directory / "x", background=True)
+    job = Job(NamedTask(background=True), one_lane.directory / "x")
     for _ in range(5):
         job.state, job.yielding = "running", True
         one_lane.retry(job)
@@ -259,11 +260,15 @@ def test_a_map_stops_and_resumes_without_losing_points(one_lane):
 
 def test_inverse_tuning_runs_as_a_job_with_progress_and_cancel(one_lane):
     target = EpsilonTarget(2.0)
-    [job] = one_lane.submit("a-tuning", [tune_task(TABLE, settings(), "weighted", target)])
+    [job] = one_lane.submit(
+        "a-tuning", [TuneTask(TaskInput.of(TABLE, settings()), "weighted", target=target)]
+    )
     eventually(lambda: job.finished.is_set() or "c = " in job.progress()[0])
     assert wait([job]) == ["done"]
     assert NEAR * 2.0 <= job.summary["point"]["epsilon"] <= 2.0
-    [long] = one_lane.submit("a-tuning", [tune_task(TABLE, settings(**LONG), "weighted", target)])
+    [long] = one_lane.submit(
+        "a-tuning", [TuneTask(TaskInput.of(TABLE, settings(**LONG)), "weighted", target=target)]
+    )
     eventually(lambda: samplers(one_lane))
     one_lane.cancel("a-tuning")
     assert long.state == "cancelled"
@@ -271,7 +276,7 @@ def test_inverse_tuning_runs_as_a_job_with_progress_and_cancel(one_lane):
 
 
 def test_a_map_waits_longer_for_its_owner():
-    job = Job("key", {}, [], None, background=True)
+    job = Job(NamedTask(background=True), None)
     assert not job.abandoned(job.last_asked + 600)
     assert job.abandoned(job.last_asked + 1000)
-    assert Job("key", {}, [], None).abandoned(job.last_asked + 600)
+    assert Job(NamedTask(), None).abandoned(job.last_asked + 600)

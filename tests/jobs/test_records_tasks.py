@@ -1,13 +1,13 @@
 """Tasks of whole records: what a worker answers is what the analysis of these records gives."""
 
-import json
+import pickle
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from synth_core.analysis.by_record import ByRecord
 from synth_core.analysis.records.blocks import Block, common_of
-from synth_core.analysis.records.by_record import ByRecord
 from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.analysis.result_numbers import numbers_in
 from synth_core.analysis.settings import make_settings
@@ -15,10 +15,9 @@ from synth_core.data.table import Table
 from synth_core.experiments.explore.division import divided_for, shares_by_name
 from synth_core.experiments.explore.measures import Target
 from synth_core.experiments.explore.point import run_point
-from synth_core.experiments.explore.sweep import Planned
 from synth_core.experiments.explore.tuning import tune
 from synth_core.jobs import worker
-from synth_core.jobs.tasks import blocks_of, mechanism_task, point_task, tune_task
+from synth_core.jobs.tasks import MechanismTask, PointTask, TaskInput, TuneTask
 from synth_core.system.cache import Cache, results_cache
 from synth_core.system.entries import read
 
@@ -42,6 +41,10 @@ def people():
     return Table("people", pd.DataFrame({"sex": rng.choice(["f", "m"], 150), "pay": pay}))
 
 
+def given(settings):
+    return TaskInput.of(people(), settings, blocks=BLOCKS)
+
+
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory):
     """A function that has a worker answer a task, and the same records outside of it."""
@@ -51,7 +54,7 @@ def asked(tmp_path_factory):
 
         def answer(task):
             place = tmp_path_factory.mktemp("job")
-            done = worker.run_job(json.loads(json.dumps(task.spec)), str(place), list(task.tables))
+            done = worker.run_job(pickle.loads(pickle.dumps(task.sent)), str(place), list(task.given.tables))
             return done["summary"]
 
         yield (
@@ -62,9 +65,9 @@ def asked(tmp_path_factory):
 
 def test_a_mechanism_and_what_is_known_of_each_record(asked):
     answer, whole = asked
-    task = mechanism_task(people(), EITHER, "weighted", blocks=BLOCKS)
-    assert task.key == mechanism_task(people(), SETTINGS, "weighted", blocks=BLOCKS).key
-    assert blocks_of(task.spec) == BLOCKS
+    task = MechanismTask(given(EITHER), "weighted")
+    assert task.key == MechanismTask(given(SETTINGS), "weighted").key
+    assert task.given.blocks == BLOCKS
     found, result = numbers_in(answer(task)), whole.run("weighted")
     assert found.epsilon == result.epsilon and found.joint == result.measures
     assert [each.ecdf_max for each in found.variables] == [part.distance for part in result.parts]
@@ -81,7 +84,7 @@ def test_a_mechanism_and_what_is_known_of_each_record(asked):
 def test_a_point_of_the_map(asked):
     answer, whole = asked
     at = SETTINGS.model_copy(update={"scale": 0.5})
-    task = point_task(people(), Planned("weighted", at, {"scale": 0.5, "shift": 0.0}), blocks=BLOCKS)
+    task = PointTask(given(at), "weighted")
     found, alone = answer(task), run_point(whole.under(scale=0.5), "weighted").summary()
     for name in ("epsilon", "bands", "knobs", "n_records"):
         assert found[name] == alone[name]
@@ -91,7 +94,7 @@ def test_a_point_of_the_map(asked):
 def test_inverse_tuning_divides_first_where_that_is_asked(asked):
     answer, whole = asked
     target = Target("ecdf_max", 0.3, 0.6)
-    task = tune_task(people(), EITHER, "censored", target, ({},), blocks=BLOCKS, divided=True)
+    task = TuneTask(given(EITHER), "censored", target=target, divided=True)
     divided = divided_for(whole, "censored", target)
     found = answer(task)
     assert found["shares"] == shares_by_name(divided) != shares_by_name(whole)
@@ -100,5 +103,5 @@ def test_inverse_tuning_divides_first_where_that_is_asked(asked):
         name: alone[name] for name in ("share", "n", "why", "refits")
     }
     assert (found["point"] is None) == (alone["point"] is None)
-    plain = tune_task(people(), EITHER, "censored", target, ({},), blocks=BLOCKS)
+    plain = TuneTask(given(EITHER), "censored", target=target)
     assert plain.key != task.key and divided_for(whole, "weighted", target) is whole

@@ -5,7 +5,7 @@ import pytest
 from synth_core.analysis.settings import make_settings
 from synth_core.data.examples import load_example
 from synth_core.experiments.rivals.map_runs import planned
-from synth_core.jobs.tasks import rival_task
+from synth_core.jobs.tasks import RivalTask
 from synth_core.jobs.worker import run_job
 
 SETTINGS = make_settings(outcome="x", model="beta", bounds=(0.0, 1.0), seed=2)
@@ -19,7 +19,7 @@ def results(tmp_path, monkeypatch):
 def tasks(table, **changes):
     settings = SETTINGS.model_copy(update=changes)
     return [
-        rival_task(table, settings, each) for each in planned(["histogram"], [2.0], settings, 2, "rho", ())
+        RivalTask.of(table, settings, each) for each in planned(["histogram"], [2.0], settings, 2, "rho", ())
     ]
 
 
@@ -31,7 +31,7 @@ def test_a_run_comes_back_as_plain_values_and_is_kept(tmp_path):
     answers = []
     for place in ("a", "b"):
         (tmp_path / place).mkdir()
-        answers.append(run_job(first.spec, str(tmp_path / place), [table])["summary"])
+        answers.append(run_job(first.sent, str(tmp_path / place), [table])["summary"])
     assert (answers[0]["who"], answers[0]["epsilon"], answers[0]["seed"]) == ("histogram", 2.0, 2)
     assert not answers[0]["cached"]
     assert answers[1]["cached"]
@@ -45,12 +45,12 @@ def test_a_run_comes_back_as_plain_values_and_is_kept(tmp_path):
 def test_a_run_that_is_cancelled_says_so(tmp_path):
     table = load_example("beta", 200)
     (tmp_path / "cancel").touch()
-    assert run_job(tasks(table)[0].spec, str(tmp_path), [table]) == {"cancelled": True}
+    assert run_job(tasks(table)[0].sent, str(tmp_path), [table]) == {"cancelled": True}
 
 
 def test_a_run_without_bins_fails_in_words(tmp_path):
     table = load_example("lognormal", 200)
     settings = make_settings(outcome="x", model="lognormal")
     [asked] = planned(["histogram"], [2.0], settings, 1, "rho", ())
-    answer = run_job(rival_task(table, settings, asked).spec, str(tmp_path), [table])
+    answer = run_job(RivalTask.of(table, settings, asked).sent, str(tmp_path), [table])
     assert "declare their edges" in answer["input_error"]

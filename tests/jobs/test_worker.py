@@ -4,6 +4,7 @@ from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.settings import make_settings
 from synth_core.data.examples import load_example
 from synth_core.jobs import worker
+from synth_core.jobs.tasks import MechanismTask, TaskInput
 from synth_core.system.cache import Cache
 
 
@@ -22,17 +23,10 @@ def test_jobs_of_one_table_share_its_columns_and_nothing_else(tmp_path, monkeypa
     ):
         settings = make_settings(**({"outcome": "inc", "model": "lognormal", "chains": 1, "draws": 200,
                                      "warmup": 200} | changes))  # fmt: skip
-        spec = {
-            "kind": "mechanism",
-            "key": "k",
-            "fingerprint": table.fingerprint,
-            "reference": None,
-            "mechanism": "weighted",
-            "settings": settings.model_dump(),
-        }
+        task = MechanismTask(TaskInput.of(table, settings), "weighted")
         place = tmp_path / str(i)
         place.mkdir()
-        found.append(worker.run_job(spec, str(place), [table])["summary"])
+        found.append(worker.run_job(task.sent, str(place), [table])["summary"])
         (fits,) = worker._prepared.values()
         assert fits.settings == settings
         kept.append(fits.selection)

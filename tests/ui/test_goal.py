@@ -127,7 +127,7 @@ def several_page():
         asked = controls.choose_map()
         goal.choose_goal(asked)
         tasks = controls.map_tasks(asked)
-        st.write(", ".join(sorted({f"{t.spec['mechanism']} {len(t.spec['blocks'])}" for t in tasks})))
+        st.write(", ".join(sorted({f"{t.mechanism} {len(t.given.blocks)}" for t in tasks})))
         st.write(asked.settings.outcome)
     except InputError as error:
         st.error(str(error))

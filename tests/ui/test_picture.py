@@ -1,19 +1,18 @@
 """The picture while mechanisms finish: every mechanism has a row, with numbers or with a reason."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from synth_core.analysis.settings import make_settings
-from synth_core.jobs.tasks import Job
+from synth_core.jobs.job import Job
 from synth_core.ui.shared.picture import Last, assemble, brings_news, last_picture
-
-SETTINGS = make_settings(outcome="pay", model="lognormal")
+from tests.support.tasks import INPUT, SETTINGS, NamedTask
 
 
 def job(name, state, key="new", **more):
-    spec = {"mechanism": name, "settings": SETTINGS.model_dump()}
-    return Job(f"{key}-{name}", spec, [], Path("nowhere"), state=state, **more)
+    task = NamedTask(mechanism=name, name=f"{key}-{name}")
+    return Job(task, Path("nowhere"), state=state, **more)
 
 
 def done(name, key="new"):
@@ -49,7 +48,7 @@ def test_an_older_row_is_of_the_same_table_and_variable(last):
     jobs = [job("weighted", "running")]
     assert assemble(jobs, last, "table").summaries
     assert not assemble(jobs, last, "another table").summaries
-    jobs[0].spec["settings"]["outcome"] = "rent"
+    jobs[0].task = replace(jobs[0].task, given=INPUT.changed(outcome="rent"))
     assert assemble(jobs, last, "table").missing == {"weighted": "is being fitted …"}
 
 

@@ -46,14 +46,14 @@ def run(moves, whole=True, seconds=0.3):
 def test_two_steps_on_either_side(asked):
     run([("settings.epsilon", 4.0), ("settings.scale", 0.5)])
     assert all(task.background for task in asked)
-    weighted = [task.spec["settings"] for task in asked if task.spec["mechanism"] == "weighted"]
-    assert [each["scale"] for each in weighted] == [0.55, 0.45, 0.6, 0.4]
-    assert {each["epsilon"] for each in weighted} == {4.0}
+    weighted = [task.given.settings for task in asked if task.mechanism == "weighted"]
+    assert [each.scale for each in weighted] == [0.55, 0.45, 0.6, 0.4]
+    assert {each.epsilon for each in weighted} == {4.0}
 
 
 def test_none_beyond_the_slider_s_ends(asked):
     run([("settings.scale", 0.05)])
-    assert [t.spec["settings"]["scale"] for t in asked if t.spec["mechanism"] == "weighted"] == [
+    assert [t.given.settings.scale for t in asked if t.mechanism == "weighted"] == [
         0.1,
         0.0,
         0.15,

@@ -29,7 +29,6 @@ def summarise_records(analysis: RecordsAnalysis, result: RecordsResult) -> dict[
     """
     tables = analysis.coded(result.synthetic[0])
     return to_summary(result.plain_numbers) | {
-        "rows_dropped": analysis.records.dropped,
         "privacy": {"bounds": bounds_of(result.lipschitz_bounds)} if result.lipschitz_bounds.size else None,
         "pairs": _pairs(tables, {block.name for block in analysis.blocks}),
     }

@@ -15,12 +15,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.any_analysis import AnyResult, analysis_of
 from synth_core.analysis.fits import Fits
-from synth_core.analysis.records.blocks import Block, common_of
-from synth_core.analysis.records.records import RecordsAnalysis
-from synth_core.analysis.records.result import RecordsResult
-from synth_core.analysis.result import Result
+from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.risk_map import RiskMap, map_of
 from synth_core.analysis.settings import make_settings
 from synth_core.data.table import Table
@@ -109,19 +106,19 @@ def run_task(task: ReplicateTask, check: Callable[[], None] = lambda: None) -> d
     for mechanism, changes, extras in task.points:
         check()
         settings = make_settings(**(task.settings | changes))
-        if task.blocks:
-            whole = RecordsAnalysis(table, task.blocks, common_of(settings), cache, tell)
-            found.append(numbers(whole.run(mechanism)))
-            continue
         # The seed of the noise: the table's and the point's own.
-        noise = SeededNoise(settings.seed, 51, round(1000 * settings.epsilon))
-        fits = fits or Fits(table, settings, cache, tell, contract_verified=True)
-        analysis = Analysis(table, settings, cache, tell, reference, noise=noise, prepared=fits)
-        fits = analysis.fits
+        context: dict[str, Any] = {"noise": SeededNoise(settings.seed, 51, round(1000 * settings.epsilon))}
+        if not task.blocks:
+            fits = fits or Fits(table, settings, cache, tell, contract_verified=True)
+            context["prepared"] = fits
+        analysis = analysis_of(table, settings, task.blocks, cache, reference, progress=tell, **context)
         result = analysis.run(mechanism)
         measured = numbers(result)
-        for extra in extras:
-            measured |= extra(analysis, result)
+        if not task.blocks:
+            [alone] = analysis.analyses(False)
+            fits = alone.fits  # its columns and its model are not read again
+            for extra in extras:
+                measured |= extra(alone, result)
         found.append(measured)
     return {"points": found, "seconds": time.perf_counter() - started, "cpu_seconds": cpu_seconds() - before}
 
@@ -135,7 +132,7 @@ def _reference(
     return map_of(Fits(table, longer, cache, lambda text, share: check(), contract_verified=True))
 
 
-def numbers(result: Result | RecordsResult) -> Numbers:
+def numbers(result: AnyResult) -> Numbers:
     """A result as plain numbers; NaN where the mechanism has none. Of several variables, also the largest difference of
     each."""
     flat, nan = result.plain_numbers, float("nan")

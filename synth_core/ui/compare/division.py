@@ -10,7 +10,7 @@ import streamlit as st
 
 from synth_core.experiments.explore.division import WHY_NOT, check_division
 from synth_core.experiments.explore.wording import DATA_DEPENDENT
-from synth_core.jobs.tasks import division_task
+from synth_core.jobs.tasks import DivisionTask, TaskInput
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.ui.shared import background
 from synth_core.ui.shared.widgets import own_number
@@ -91,8 +91,8 @@ def _start(mechanism: str, wanted: dict[str, float]) -> None:
     """Button callback."""
     browser, blocks = session.current(), session.choices().whole
     check_division(blocks, mechanism, wanted)
-    task = division_task(browser.table, session.settings(), blocks, mechanism, wanted, browser.reference)
-    background.start(RUN, [task], (mechanism, wanted))
+    given = TaskInput.of(browser.table, session.settings(), browser.reference, blocks)
+    background.start(RUN, [DivisionTask(given, mechanism, wanted=wanted)], (mechanism, wanted))
 
 
 def _result(run: Any) -> None:

@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from synth_core.analysis.by_record import ByRecord
 from synth_core.analysis.measures import WORST, furthest, variable_error
 from synth_core.analysis.policy import Policy, judge
-from synth_core.analysis.records.by_record import ByRecord
 from synth_core.analysis.records.table import whole_records
 from synth_core.analysis.result import Result
 from synth_core.analysis.result_numbers import ResultNumbers, VariableNumbers

@@ -12,7 +12,7 @@ from synth_core.analysis.settings import Settings
 from synth_core.experiments.explore.sweep import duration, seconds_per_point
 from synth_core.figures.check import check_figures
 from synth_core.figures.parts import statistic_label
-from synth_core.jobs.tasks import check_task, sensitivity_task
+from synth_core.jobs.tasks import CheckTask, SensitivityTask, TaskInput
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system.cache import content_key
 from synth_core.ui.shared.board import board
@@ -44,7 +44,7 @@ def show(ready: bool) -> None:
         return
     settings = session.settings()
     browser = session.current()
-    key = check_task(browser.table, settings, None, None).key
+    key = CheckTask.of(browser.table, settings, None, None).key
     if key not in st.session_state.setdefault(ASKED, set()):
         seconds = seconds_per_point(find_mechanism("unweighted"), settings, browser.table.rows)
         left, right = st.columns([1, 4], vertical_alignment="center")
@@ -89,7 +89,7 @@ def show_check(settings: Settings, column: str | None, level: str | None, above:
     """The verdict and the fit's diagnostics `above`, here the figures."""
     browser = session.current()
     with above:
-        check = wait_for("check", check_task(browser.table, settings, column, level))
+        check = wait_for("check", CheckTask.of(browser.table, settings, column, level))
     if check is None:
         return
     key = (browser.table.fingerprint, column)
@@ -117,9 +117,8 @@ def show_sensitivity(settings: Settings) -> None:
         st.caption("Choose a mechanism on the page Compare first.")
         return
     chosen = st.selectbox("Mechanism", mechanisms, format_func=lambda m: find_mechanism(m).label)
-    answer = wait_for(
-        "sensitivity", sensitivity_task(browser.table, settings, chosen, FACTORS, browser.reference)
-    )
+    given = TaskInput.of(browser.table, settings, browser.reference)
+    answer = wait_for("sensitivity", SensitivityTask(given, chosen, factors=FACTORS))
     if answer is None:
         return
     st.dataframe(

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from synth_core.analysis.records.blocks import common_of, parts_of
+from synth_core.analysis.records.blocks import Block, common_of, parts_of
 from synth_core.analysis.settings import Settings
 from synth_core.analysis.utility import statistic_name
 from synth_core.experiments.explore.knobs import KNOBS, knobs_of
@@ -15,7 +15,7 @@ from synth_core.experiments.explore.records_point import check_measure
 from synth_core.experiments.explore.refine import refined
 from synth_core.experiments.explore.sweep import Planned, Sweep, duration, estimate, plan
 from synth_core.experiments.explore.wording import frontier_points
-from synth_core.jobs.tasks import blocks_of, point_task
+from synth_core.jobs.tasks import PointTask, Task, TaskInput
 from synth_core.mechanisms.catalogue import MECHANISMS, find_mechanism
 from synth_core.system import limits
 from synth_core.ui.server.manager import manager
@@ -120,7 +120,7 @@ def measure() -> str:
     return statistic_name(explore.percentile)
 
 
-def map_tasks(asked: MapRequest) -> list[Any]:
+def map_tasks(asked: MapRequest) -> list[Task]:
     browser = session.current()
     reference = browser.reference
     planned = plan(
@@ -130,7 +130,7 @@ def map_tasks(asked: MapRequest) -> list[Any]:
         asked.sweeps,
         None if reference is None else reference.fingerprint,
     )
-    return [point_task(browser.table, each, reference, asked.subject.blocks) for each in planned]
+    return _points(planned, asked.subject.blocks)
 
 
 def map_button(asked: MapRequest) -> tuple[str, ...]:
@@ -178,7 +178,7 @@ def refine_map(measure: str) -> None:
     best = {p["id"] for kept in frontier_points(shown, measure).values() for p in kept}
     points = []
     for task in run.tasks:
-        mechanism, settings = find_mechanism(task.spec["mechanism"]), Settings(**task.spec["settings"])
+        mechanism, settings = find_mechanism(task.mechanism), task.given.settings
         points.append(Planned(mechanism.key, settings, knobs_of(mechanism, settings)))
     more = refined(
         browser.table.fingerprint,
@@ -186,17 +186,23 @@ def refine_map(measure: str) -> None:
         [task.key in best for task in run.tasks],
         None if reference is None else reference.fingerprint,
     )
-    blocks = blocks_of(run.tasks[0].spec)
-    background.start(
-        MAP_RUN, run.tasks + [point_task(browser.table, each, reference, blocks) for each in more], run.asked
-    )
+    background.start(MAP_RUN, run.tasks + _points(more, run.tasks[0].given.blocks), run.asked)
+
+
+def _points(planned: list[Planned], blocks: tuple[Block, ...]) -> list[Task]:
+    """The tasks of points on the table in use."""
+    browser = session.current()
+    return [
+        PointTask(TaskInput.of(browser.table, each.settings, browser.reference, blocks), each.mechanism)
+        for each in planned
+    ]
 
 
 def is_of(run: BackgroundRun) -> str:
     """The sensitive variables that a run is of: all of whole records, or the one of its settings."""
-    spec = run.tasks[0].spec
-    names = ", ".join(block.name for block in blocks_of(spec))
-    return whole_words(names) if names else str(spec["settings"]["outcome"])
+    given = run.tasks[0].given
+    names = ", ".join(block.name for block in given.blocks)
+    return whole_words(names) if names else given.settings.outcome
 
 
 def whole_words(names: str) -> str:

@@ -11,7 +11,7 @@ from synth_core.errors import InputError
 from synth_core.experiments.explore.measures import Target
 from synth_core.experiments.explore.targets import EpsilonTarget
 from synth_core.experiments.explore.tuning import expected_fits, variants_for
-from synth_core.jobs.tasks import tune_task
+from synth_core.jobs.tasks import Task, TaskInput, TuneTask
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system import limits
 from synth_core.ui.find_settings.controls import PERCENTILE, TUNING_RUN, MapRequest
@@ -195,17 +195,14 @@ def _may_be_divided(wanted: Target | EpsilonTarget) -> bool:
 
 
 def _start_tuning(asked: MapRequest, wanted: Target | EpsilonTarget, searches: dict[str, Any]) -> None:
-    browser = session.current()
-    tasks = [
-        tune_task(
-            browser.table,
-            asked.settings,
+    browser, blocks = session.current(), asked.subject.blocks
+    tasks: list[Task] = [
+        TuneTask(
+            TaskInput.of(browser.table, asked.settings, browser.reference, blocks),
             m,
-            wanted,
-            variants,
-            browser.reference,
-            blocks := asked.subject.blocks,
-            bool(blocks) and session.choices().explore.divided and _may_be_divided(wanted),
+            target=wanted,
+            variants=variants,
+            divided=bool(blocks) and session.choices().explore.divided and _may_be_divided(wanted),
         )
         for m, variants in searches.items()
     ]

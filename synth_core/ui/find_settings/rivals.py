@@ -13,7 +13,7 @@ from synth_core.experiments.rivals.declared_cells import cells_words
 from synth_core.experiments.rivals.graphical import INSTALL
 from synth_core.experiments.rivals.map_runs import MapRun, installed, offered, planned
 from synth_core.experiments.rivals.registry import RIVALS
-from synth_core.jobs.tasks import Task, blocks_of, rival_task
+from synth_core.jobs.tasks import RivalTask, Task
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.mechanisms.ranges import read_edges
 from synth_core.models import family
@@ -140,7 +140,7 @@ def _button(asked: MapRequest) -> None:
     )
     if not same:
         at = f"At {len(epsilons)} ε of the strict frontier: about" if epsilons else "About"
-        seconds = sum(task.spec["seconds"] for task in tasks) / manager().n_lanes
+        seconds = sum(task.expected_seconds for task in tasks) / manager().n_lanes
         st.caption(f"{at} {duration(seconds)}, less where runs are known. {NOT_HERE}")
     session.show_message(RIVALS_RUN)
 
@@ -163,7 +163,7 @@ def _planned(asked: MapRequest, epsilons: tuple[float, ...]) -> list[MapRun]:
 
 
 def _tasks(beside: list[MapRun], asked: MapRequest) -> list[Task]:
-    return [rival_task(session.current().table, asked.settings, each) for each in beside]
+    return [RivalTask.of(session.current().table, asked.settings, each) for each in beside]
 
 
 def _key(tasks: list[Task]) -> tuple[str, ...]:
@@ -173,10 +173,14 @@ def _key(tasks: list[Task]) -> tuple[str, ...]:
 def bands() -> list[RivalBand]:
     """What has finished, if it is of the variable and the predictors of the map."""
     run, filling = background.current(RIVALS_RUN), background.current(MAP_RUN)
-    if run is None or filling is None or blocks_of(filling.tasks[0].spec):
+    if run is None or filling is None or filling.tasks[0].given.blocks:
         return []
-    mine, theirs = (each.tasks[0].spec["settings"] for each in (filling, run))
-    return bands_of(run.summaries()) if all(mine[name] == theirs[name] for name in SAME) else []
+    mine, theirs = (each.tasks[0].given.settings for each in (filling, run))
+    return (
+        bands_of(run.summaries())
+        if all(getattr(mine, name) == getattr(theirs, name) for name in SAME)
+        else []
+    )
 
 
 def status() -> None:

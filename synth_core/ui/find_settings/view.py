@@ -181,7 +181,7 @@ def _status(run: BackgroundRun | None, key: tuple[str, ...] | None, measure: str
     bad = sum(bool(s["problems"]) for s in summaries)
     first = summaries[0]
     text = f"{session.plain(controls.is_of(run))} · {first['n_records']:,} records · "
-    if not run.tasks[0].spec["blocks"]:
+    if not run.tasks[0].given.blocks:
         text += f"ε on the {first['density_scale']} · "
     text += f"{total} points, each an exact refit."
     if bad:

@@ -8,7 +8,8 @@ from typing import Any
 import streamlit as st
 
 from synth_core.errors import InputError
-from synth_core.jobs.tasks import Job, contract_task
+from synth_core.jobs.job import Job
+from synth_core.jobs.tasks import ContractTask, TaskInput
 from synth_core.models import OwnProgram
 from synth_core.models.own import sandbox
 from synth_core.models.own.contract import ContractCheck, ContractReport
@@ -88,7 +89,9 @@ def show() -> None:
     except InputError as error:
         st.error(session.plain(str(error)), icon=":material/error:")
         return
-    job = manager().submit(session.owner(), [contract_task(session.current().table, settings)])[0]
+    job = manager().submit(session.owner(), [ContractTask(TaskInput.of(session.current().table, settings))])[
+        0
+    ]
     job.finished.wait(0.35)
     asked["job"] = job
     if not job.finished.is_set():

@@ -8,7 +8,7 @@ import streamlit as st
 
 from synth_core.data.examples import EXAMPLES
 from synth_core.errors import InputError
-from synth_core.jobs.tasks import plan_task
+from synth_core.jobs.tasks import PlanTask, TaskInput
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.release.bounded_text import slug, words
 from synth_core.release.plan.frozen_map import SUFFIX, find_map, load_maps, store_map
@@ -72,8 +72,8 @@ def make_plan(shown: str) -> None:
         raise InputError(
             f"{find_mechanism(form['mechanism']).label}: with several sensitive variables {OF_BLOCKS}."
         )
-    task = plan_task(browser.table, session.settings(), form["mechanism"], decision, browser.reference, whole)
-    release_job.start(task, "plan")
+    given = TaskInput.of(browser.table, session.settings(), browser.reference, whole)
+    release_job.start(PlanTask(given, form["mechanism"], decision=decision), "plan")
 
 
 def current_form() -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from synth_core.errors import InputError
-from synth_core.jobs.tasks import release_task
+from synth_core.jobs.tasks import ReleaseTask
 from synth_core.release.bounded_text import slug, words
 from synth_core.release.ledger.by_release import by_release
 from synth_core.release.ledger.ledger import Ledger
@@ -51,7 +51,7 @@ def ask(dry_run: bool) -> None:
         dry_run=dry_run,
         audit=now.audit,
     )
-    release_job.start(release_task(request, secrets.token_hex(4)), "release")
+    release_job.start(ReleaseTask.of(request, secrets.token_hex(4)), "release")
 
 
 def release_obstacles(checks: tuple[GateCheck, ...]) -> list[GateCheck]:

@@ -6,7 +6,8 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from synth_core.jobs.tasks import Job, Task
+from synth_core.jobs.job import Job
+from synth_core.jobs.tasks import Task
 from synth_core.release.making.releasing import ReleaseOutcome
 from synth_core.release.plan.plan import parse_plan
 from synth_core.ui.server.manager import manager

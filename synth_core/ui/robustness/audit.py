@@ -12,7 +12,7 @@ from synth_core.experiments.audit.audit import AuditRequest
 from synth_core.experiments.audit.power import n_lines, power
 from synth_core.experiments.audit.report import MEANING
 from synth_core.experiments.audit.verdict import BEYOND, CONSISTENT, EXCEEDED, NOT_JUDGED, VIOLATED
-from synth_core.jobs.tasks import audit_task
+from synth_core.jobs.tasks import AuditTask, TaskInput
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.release.plan.plan import Plan
 from synth_core.release.report.audit_summary import parse_audit
@@ -136,15 +136,11 @@ def _start(plan: Plan | None, chosen: Any, runs: int) -> None:
     """Button callback: put the audit under way."""
     browser = session.current()
     if plan is not None:
-        task = audit_task(browser.table, session.settings(), AuditRequest((plan.mechanism,), runs), plan=plan)
+        given = TaskInput.of(browser.table, session.settings())
+        task = AuditTask(given, asked=AuditRequest((plan.mechanism,), runs), plan=plan)
     else:
-        task = audit_task(
-            browser.table,
-            session.settings(),
-            AuditRequest(tuple(chosen), runs),
-            browser.reference,
-            blocks=browser.choices.whole,
-        )
+        given = TaskInput.of(browser.table, session.settings(), browser.reference, browser.choices.whole)
+        task = AuditTask(given, asked=AuditRequest(tuple(chosen), runs))
     browser.desk.audit = ""
     background.start(KIND, [task])
 

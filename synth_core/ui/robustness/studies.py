@@ -12,7 +12,7 @@ from synth_core.analysis.settings import Settings
 from synth_core.errors import InputError
 from synth_core.figures.study import measure_label, study_figure
 from synth_core.jobs.study_task import LIKE, StudyRequest
-from synth_core.jobs.tasks import study_task
+from synth_core.jobs.tasks import StudyTask
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.replication.named_studies import NAMED_STUDIES, OURS
 from synth_core.system import limits
@@ -124,7 +124,7 @@ def whole(text: str) -> tuple[int, ...]:
 def start(run_kind: str, settings: Settings, asked: StudyRequest) -> None:
     """Button callback."""
     blocks = shown_subject().blocks if asked.name == LIKE else ()
-    background.start(run_kind, [study_task(session.current().table, settings, asked, blocks)], asked)
+    background.start(run_kind, [StudyTask.of(session.current().table, settings, asked, blocks)], asked)
 
 
 def show_run(run_kind: str, run: BackgroundRun) -> None:

@@ -12,7 +12,7 @@ import streamlit as st
 from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.result_numbers import numbers_in
 from synth_core.analysis.settings import Settings, make_settings
-from synth_core.jobs.tasks import Job
+from synth_core.jobs.job import Job
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.release.plan.planned_block import planned
 from synth_core.release.run_store import DAMAGED, RunStore, StoredRun, compare_runs, numbers_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from synth_core.analysis.settings import Settings
-from synth_core.jobs.tasks import Job
+from synth_core.jobs.job import Job
 
 Summary = dict[str, Any]
 
@@ -61,7 +61,7 @@ def assemble(jobs: Sequence[Job], last: Last | None, fingerprint: str) -> Pictur
     missing: dict[str, str] = {}
     version = []
     for job in jobs:
-        name = job.spec["mechanism"]
+        name = job.task.mechanism
         state, summary = job.state, job.summary
         if state in ("queued", "running") and (preview := job.preview()) is not None:
             state, summary = "preview", preview
@@ -97,5 +97,5 @@ def brings_news(jobs: Sequence[Job], last: Last | None) -> bool:
 
 def _comparable(last: Last, job: Job, fingerprint: str) -> bool:
     """Whether numbers are of the same table and variable; a page with several has a last picture of its own."""
-    same = bool(job.spec.get("blocks")) or last.settings.outcome == job.spec["settings"]["outcome"]
+    same = bool(job.task.given.blocks) or last.settings.outcome == job.task.given.settings.outcome
     return same and last.fingerprint == fingerprint

@@ -15,7 +15,8 @@ from synth_core.analysis.result_numbers import numbers_in
 from synth_core.analysis.settings import Settings
 from synth_core.errors import InputError
 from synth_core.figures.parts import Other
-from synth_core.jobs.tasks import Job, Task
+from synth_core.jobs.job import Job
+from synth_core.jobs.tasks import Task
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system.cache import content_key
 from synth_core.ui.server.manager import manager
@@ -135,7 +136,7 @@ def show(
     pending = any(not job.finished.is_set() for job in [*jobs, *beside_jobs])
     last: Last | None = st.session_state.get(f"shown_{page}")
     picture = assemble(jobs, last, browser.table.fingerprint)
-    finished = {job.spec["mechanism"]: (job.key, job.summary) for job in jobs if job.summary is not None}
+    finished = {job.task.mechanism: (job.key, job.summary) for job in jobs if job.summary is not None}
     if picture.complete and finished:  # a mechanism that failed does not hide the others
         done = [job for job in jobs if job.state == "done"]
         record_runs(browser, subject.settings(settings), done, subject.blocks)
@@ -157,7 +158,7 @@ def show(
             return Shown([], missing=missing)  # what is above says it once
         picture, settings = last_picture(last), last.settings
     if beside is not None:
-        compared = {job.spec["mechanism"]: job.summary for job in beside_jobs if job.summary is not None}
+        compared = {job.task.mechanism: job.summary for job in beside_jobs if job.summary is not None}
         beside = replace(beside, summaries=compared)
     current = picture.complete and not pending
     seen = _Seen(page + detail, subject, picture, settings, not current)
@@ -193,7 +194,7 @@ def _status(jobs: list[Job], others: list[Job], picture: Picture, subject: Subje
         reasons = {job.error for job in failed.values()}
         words = next(iter(reasons))
         if len(failed) < len(everything) or len(reasons) > 1:
-            names = [find_mechanism(job.spec["mechanism"]).label for job in failed.values()]
+            names = [find_mechanism(job.task.mechanism).label for job in failed.values()]
             names = list(dict.fromkeys(names))
             words = f"No result: {', '.join(names)}. {'Its row' if len(names) == 1 else 'Each row'} below says why."
         left, right = st.columns([8, 1], vertical_alignment="center")

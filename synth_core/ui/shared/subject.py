@@ -13,7 +13,7 @@ from synth_core.analysis.settings import Settings
 from synth_core.analysis.wording.headings import COLUMNS, RECORD_COLUMNS, Word
 from synth_core.errors import InputError
 from synth_core.figures.compare import promises, results
-from synth_core.jobs.tasks import Task, mechanism_task
+from synth_core.jobs.tasks import MechanismTask, Task, TaskInput
 from synth_core.mechanisms.catalogue import find_mechanism, require_several
 from synth_core.ui.state import session
 from synth_core.ui.state.browser import Browser
@@ -37,7 +37,7 @@ class Subject:
 
     def task(self, browser: Browser, settings: Settings, mechanism: str) -> Task:
         """The task of one mechanism; raises InputError."""
-        return mechanism_task(browser.table, settings, mechanism, browser.reference, self.blocks)
+        return MechanismTask(TaskInput.of(browser.table, settings, browser.reference, self.blocks), mechanism)
 
     def rows(
         self,

@@ -12,9 +12,8 @@ from typing import Any, Literal
 from synth_core.analysis.settings import Settings
 from synth_core.data.declared import declared_rules
 from synth_core.data.table import Table
-from synth_core.experiments.explore.sweep import seconds_per_point
-from synth_core.jobs.tasks import Job, Task
-from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.jobs.job import Job
+from synth_core.jobs.tasks import Task
 from synth_core.mechanisms.guarantees import WeightsFrom
 from synth_core.release.making.releasing import ReleaseOutcome
 from synth_core.release.plan.plan import Plan
@@ -75,18 +74,11 @@ class BackgroundRun:
         took: dict[str, list[float]] = defaultdict(list)
         for job in self.having("done"):
             if job.summary is not None and not job.summary.get("cached") and "seconds" in job.summary:
-                took[job.spec["mechanism"]].append(job.summary["seconds"])
+                took[job.task.mechanism].append(job.summary["seconds"])
         total = 0.0
         for job in self.having("queued", "running"):
-            name = job.spec["mechanism"]
-            if took[name]:
-                total += sum(took[name]) / len(took[name])
-            elif "seconds" in job.spec:  # what its task expects
-                total += job.spec["seconds"]
-            else:
-                rows = len(job.tables[0].frame) if job.tables else 0
-                each = seconds_per_point(find_mechanism(name), Settings(**job.spec["settings"]), rows)
-                total += each * max(len(job.spec.get("blocks", ())), 1)
+            known = took[job.task.mechanism]
+            total += sum(known) / len(known) if known else job.task.expected_seconds
         return total / max(lanes, 1)
 
 

@@ -17,7 +17,7 @@ from synth_core.data.table import Table
 from synth_core.figures.compare import promises
 from synth_core.figures.compare import results as result_rows
 from synth_core.figures.records import record_figures
-from synth_core.jobs.tasks import mechanism_task
+from synth_core.jobs.tasks import MechanismTask, TaskInput
 
 pytestmark = pytest.mark.stan
 BLOCKS = (
@@ -105,10 +105,14 @@ def test_the_task_is_the_same_whichever_variable_is_described():
     one, other = (
         make_settings(outcome=block.name, model=block.model, **COMMON, **block.options) for block in BLOCKS
     )
-    first, second = (mechanism_task(table, settings, "censored", blocks=BLOCKS) for settings in (one, other))
-    assert first.key == second.key and first.spec["settings"]["epsilon"] == 6.0
+    first, second = (
+        MechanismTask(TaskInput.of(table, settings, blocks=BLOCKS), "censored") for settings in (one, other)
+    )
+    assert first.key == second.key and first.given.settings.epsilon == 6.0
     assert (
-        mechanism_task(table, one.model_copy(update={"epsilon": 5.0}), "censored", blocks=BLOCKS).key
+        MechanismTask(
+            TaskInput.of(table, one.model_copy(update={"epsilon": 5.0}), blocks=BLOCKS), "censored"
+        ).key
         != first.key
     )
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from synth_core.analysis.records.records import RecordsAnalysis
-from synth_core.analysis.records.result import RecordsResult
+from synth_core.analysis.any_analysis import AnyAnalysis, R
 
 Array = NDArray[np.float64]
 
@@ -33,13 +32,15 @@ class ByRecord:
     joint: Array
 
 
-def by_record(analysis: RecordsAnalysis, result: RecordsResult) -> ByRecord:
+def by_record(analysis: AnyAnalysis[R], result: R) -> ByRecord:
     """Weights and bounds of a result by record."""
     analyses = analysis.analyses(result.point.likelihood.anchors)
-    weights, bounds = np.full((2, len(result.parts), analysis.table.rows), np.nan)
-    for place, (part, each) in enumerate(zip(result.parts, analyses, strict=True)):
-        if part.result.weights.size:
-            weights[place, each.selection.complete] = part.result.weights
-        if part.result.lipschitz_bounds.size:
-            bounds[place, each.selection.complete] = part.result.lipschitz_bounds
-    return ByRecord(tuple(each.part.name for each in result.parts), weights, bounds, result.lipschitz_bounds)
+    weights, bounds = np.full((2, len(analyses), analysis.n_records), np.nan)
+    for place, (each, fit) in enumerate(zip(analyses, result.fits, strict=True)):
+        if fit.weights.size:
+            weights[place, each.selection.complete] = fit.weights
+        if fit.lipschitz_bounds.size:
+            bounds[place, each.selection.complete] = fit.lipschitz_bounds
+    return ByRecord(
+        tuple(each.settings.outcome for each in analyses), weights, bounds, result.lipschitz_bounds
+    )
