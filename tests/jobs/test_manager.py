@@ -165,7 +165,7 @@ def test_bad_input_is_reported_in_words(manager):
 
 def test_nothing_is_kept_of_finished_jobs(manager):
     eventually(lambda: not any(p.name.isdigit() for p in manager.directory.iterdir()), 5)
-    assert all(not job.tables for job in manager._jobs.values())
+    assert all(not job.task.given.tables for job in manager._jobs.values())
 
 
 def test_working_files_of_a_killed_server_are_removed():
