@@ -97,7 +97,10 @@ def picture_of(n: int) -> dict[str, Any]:
     summaries = [summarise(compared.run(name), compared.model.records.outcome) for name in names]
     labels = {name: find_mechanism(name).label for name in names}
     figures = compare_figures(summaries, labels, "x")
-    return {"results": results(summaries, labels, promises(summaries, settings, Policy())), "figures": figures}
+    return {
+        "results": results(summaries, labels, promises(summaries, settings, Policy())),
+        "figures": figures,
+    }
 
 
 def sampler_times(n: int) -> Iterator[float]:
