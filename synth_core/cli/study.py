@@ -7,11 +7,14 @@ import signal
 import sys
 from typing import TYPE_CHECKING, Any
 
+from synth_core.analysis.records.blocks import settings_of_first
 from synth_core.analysis.settings import Settings, make_settings
 from synth_core.cli.data import READING, add_reading, load_data, options_of
 from synth_core.cli.output import destination, show_or_write
+from synth_core.cli.records import blocks_from, check_no_shares, common_settings, with_declared, with_rules
 from synth_core.cli.rivals import RIVALS_STUDY, add_rivals, run_with_rivals
 from synth_core.cli.settings_arguments import add_settings, option_name, settings_from
+from synth_core.data.table import Table
 from synth_core.errors import Cancelled, InputError
 from synth_core.experiments.studies import baseline
 from synth_core.experiments.studies.report import FORMATS, StudyReport, render
@@ -21,9 +24,11 @@ from synth_core.replication.named_studies import NAMED_STUDIES, build
 
 if TYPE_CHECKING:
     from synth_core.analysis.analysis import Analysis
+    from synth_core.analysis.any_analysis import AnyAnalysis
 
 LIKE, COVERAGE = "like", "coverage"
-OF_RIVALS = ("block", "share", "rival", "edges", "budget")
+OF_RIVALS = ("rival", "edges", "budget", "write")
+OF_BLOCKS = ("block", "share")  # of `like` and of rivals
 MECHANISMS = ("unweighted", "weighted", "weighted_e", "censored")
 SWEPT = ("epsilon", "scale")  # each of their values is studied
 # A study has one seed for everything, weights from the simulated database itself, and one synthetic data set of it.
@@ -87,9 +92,13 @@ def _run(args: argparse.Namespace) -> int:
     if args.name == RIVALS_STUDY:
         show_or_write(run_with_rivals(args), path)
         return 0
-    alone = [option_name(name) for name in OF_RIVALS if getattr(args, name)]
-    if alone:
-        raise InputError(f"{', '.join(alone)} belongs to: study rivals DATA.")
+    for names, where in (
+        (OF_RIVALS, "study rivals DATA"),
+        (OF_BLOCKS, "study like DATA and study rivals DATA"),
+    ):
+        wrong = [option_name(name) for name in names if getattr(args, name)]
+        if wrong and not (names is OF_BLOCKS and args.name == LIKE):
+            raise InputError(f"{', '.join(wrong)} belongs to: {where}.")
     if args.replicates is not None and args.replicates < 1:
         raise InputError(
             f"--replicates must be at least 1 (given: {args.replicates}); without any there is nothing to report."
@@ -129,9 +138,7 @@ def _named(args: argparse.Namespace) -> tuple[Study, Any]:
 
 
 def _like(args: argparse.Namespace) -> tuple[Study, Any]:
-    from synth_core.analysis.analysis import Analysis
     from synth_core.experiments.studies.databases_like_mine import compare_like, local_bounds, study_like
-    from synth_core.system.cache import results_cache
 
     if args.table is None:
         raise InputError(
@@ -141,7 +148,8 @@ def _like(args: argparse.Namespace) -> tuple[Study, Any]:
     if args.name == LIKE and given:
         raise InputError(f"{', '.join(given)} belongs to: study coverage DATA.")
     table = load_data(args.table, options=options_of(args), missing=args.missing)
-    settings = settings_from(args, args.table, SWEPT, table)
+    analysis = _analysis(args, table)
+    settings = analysis.settings
     epsilons, scales = args.epsilon or [settings.epsilon], args.scale or [settings.scale]
     for epsilon, scale in ((e, c) for e in epsilons for c in scales):
         make_settings(**(settings.model_dump() | {"epsilon": epsilon, "scale": scale}))
@@ -149,15 +157,29 @@ def _like(args: argparse.Namespace) -> tuple[Study, Any]:
     points = len(mechanisms) * len(epsilons) * len(scales) * len(args.rows or [1])
     if points > MAX_POINTS:
         raise InputError(f"{points:,} combinations were asked for; at most {MAX_POINTS:,} can be shown.")
-    analysis = Analysis(table, settings, results_cache())
     rows, replicates = args.rows or [], args.replicates or DEFAULT_LIKE
     sampler = {name: value for name in SAMPLER if (value := getattr(args, name)) is not None}
     if args.name == COVERAGE:
-        return _coverage(analysis, mechanisms, epsilons, rows, replicates, sampler)
+        return _coverage(analysis.analyses(False)[0], mechanisms, epsilons, rows, replicates, sampler)
     study = study_like(analysis, mechanisms, epsilons, scales, rows, replicates, sampler)
     check_study(study, replicates, args.seed)  # before the table's own fits are made
     local = local_bounds(analysis, study)
     return study, lambda outcome: compare_like(outcome, local)
+
+
+def _analysis(args: argparse.Namespace, table: Table) -> AnyAnalysis[Any]:
+    """The analysis that databases are like: of blocks, or of one sensitive variable."""
+    from synth_core.analysis.any_analysis import analysis_of
+    from synth_core.system.cache import results_cache
+
+    if not args.block:
+        check_no_shares(args)
+        return analysis_of(table, settings_from(args, args.table, SWEPT, table), (), results_cache())
+    blocks = with_declared(blocks_from(args), table)
+    common = common_settings(args)
+    common |= {name: common[name][0] for name in SWEPT if name in common}
+    settings = settings_of_first(blocks, with_rules(common, blocks, table))
+    return analysis_of(table, settings, blocks, results_cache())
 
 
 def _coverage(

@@ -46,6 +46,12 @@ def run(capsys, *arguments):
         (["like", "example:beta", "--mechanism", "magic", "--replicates", "1"], "no mechanism 'magic'"),
         (["like", "example:beta", "--epsilon", "-1"], "epsilon"),
         (["like", "example:nothing", "--outcome", "x"], "There is no example"),
+        (["like", "example:beta", "--share", "x=0.5"], "there are none"),
+        (["like", "example:beta", "--rival", "mst"], "belongs to: study rivals DATA"),
+        (["like", "example:beta", "--write", "there"], "belongs to: study rivals DATA"),
+        (["coverage", "example:beta", "--block", "x=beta"], "belongs to: study like DATA and study rivals"),
+        (["censor-4", "--block", "x=beta"], "belongs to: study like DATA and study rivals"),
+        (["like", "example:beta", "--block", "x=beta", "--outcome", "x"], "is of one sensitive variable"),
     ],
 )
 def test_bad_input_is_refused_in_words(capsys, arguments, message):
@@ -144,3 +150,35 @@ def test_a_studys_sampler_can_be_set():
         "warmup": None,
     }
     assert SAMPLER["draws"] == 1000
+
+
+@pytest.mark.slow
+def test_databases_of_whole_records(capsys, tmp_path, monkeypatch):
+    """As the app has them: the same study gives the same numbers, and each variable has its own."""
+    monkeypatch.setenv("SYNTH_RESULTS_DIR", str(tmp_path / "results"))
+    options = [
+        "--mechanism",
+        "weighted",
+        "--epsilon",
+        "5",
+        "--replicates",
+        "2",
+        "--jobs",
+        "0",
+        "--rows",
+        "300",
+    ]
+    options += [
+        "--block",
+        "marr=categorical:categories=0,1",
+        "--block",
+        "inc=lognormal:unit=10",
+        "--format",
+        "json",
+    ]
+    status, out, _ = run(capsys, "like", "example:401ksubs", *options)
+    assert status == 0
+    shown = json.dumps(json.loads(out))
+    assert (
+        "fitted models of marr, inc" in shown and "Associations off by" in shown and "Global \\u03b5" in shown
+    )
