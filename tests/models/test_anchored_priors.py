@@ -18,11 +18,15 @@ LINK = {  # a family's options, and the place of its slopes among the scales, fo
     "beta_regression": ({"bounds": (0.0, 30.0)}, "slope_scale", lambda k: slice(None)),
     "poisson": ({}, "slope_scale", lambda k: slice(None)),
     "two_part": ({}, "zero_slope_scale", lambda k: slice(None)),
-    "mixture": ({"zero_part": True, "transformation": "asinh", "components": 2}, "zero_slope_scale", lambda k: slice(None)),
+    "mixture": (
+        {"zero_part": True, "transformation": "asinh", "components": 2},
+        "zero_slope_scale",
+        lambda k: slice(None),
+    ),
     "categorical": ({"categories": CODES}, "coefficient_scale", lambda k: slice(1, None)),
     "ordered": ({"categories": CODES}, "scale", lambda k: slice(-2 * k, -k)),
     "bracketed": ({"bracket_edges": (0.0, 3.0, 5.0, 7.0, 40.0)}, "scale", lambda k: slice(-2 * k, -k)),
-}  # fmt: skip
+}
 RESPONSE = {"lognormal": ({}, np.log), "two_part": ({"transformation": "asinh"}, np.arcsinh)}
 
 
