@@ -165,7 +165,9 @@ def twelve() -> list[Line]:
         warm = manager.submit("warm", [MechanismTask(TaskInput.of(*small), "unweighted")])
         warm[0].finished.wait(120)
         started = time.perf_counter()
-        jobs = manager.submit("bench", [MechanismTask(TaskInput.of(table, settings), key) for key in MECHANISMS])
+        jobs = manager.submit(
+            "bench", [MechanismTask(TaskInput.of(table, settings), key) for key in MECHANISMS]
+        )
         while not all(job.finished.wait(1.0) for job in jobs):
             manager.touch(jobs)
         times.append(time.perf_counter() - started)
