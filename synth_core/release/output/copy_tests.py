@@ -1,17 +1,19 @@
 """Does a synthetic data set copy confidential records beyond what chance gives? Two tests.
 
-Own values. Given the predictors, a synthetic value is drawn independently of the record's own
-value: among records of (nearly) the same expected value, synthetic values are exchangeable. The
-number of records that got their own value back, at the released precision, is compared with
-what permuting the synthetic values within blocks of such neighbours gives.
+Own values. Given the predictors, a synthetic value is drawn independently of the record's own value. The
+number of records that got their own value back, at the released precision, is compared with what chance gives.
+Where few values are released, categories or small counts, that is a sum of chances by multinomial logits of the
+predictors, of own and of synthetic values: one of the two has to be right. Of many values, synthetic ones are
+exchangeable among records of nearly the same expected value whose two values lie in one class of amounts, and are
+permuted among them.
 
 Borrowed values. A confidential value that one record alone has is a fingerprint. A synthesizer
 draws from a density that is smooth at the scale of the released precision, so it hits the set of
 such values about as often as the same set moved by a few units of that precision. More hits
 than that means that values were handed over (a hot deck, a bootstrap, a memorising model).
 
-Both are one-sided Poisson tests at the level `limits.COPY_ALPHA`, shared by the data sets, with
-one coincidence granted for nothing.
+Both are one-sided Poisson tests at the level `limits.COPY_ALPHA`, shared by the data sets, with one coincidence
+granted for nothing: a sum of independent chances has no heavier tail than a Poisson variable.
 """
 
 from __future__ import annotations
@@ -23,11 +25,14 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from synth_core.models.base import distinct_columns
 from synth_core.system import limits
 
 Array = NDArray[np.float64]
 
 BLOCK = 20  # neighbours among which synthetic values are permuted
+FEW_CELLS, CLASSES = 12, 8  # distinct values that have a chance each; classes of amounts where there are more
+MOST_RECORDS = 20_000  # chosen at random, of rounded values: enough to find one in twenty handed over
 SHIFTS = np.array([s for s in range(-10, 11) if s], dtype=float)
 FULL_PRECISION = 1e-9  # relative: two values closer than this count as one where nothing is rounded
 
@@ -108,20 +113,74 @@ def _own_values(
     edges: tuple[float, ...],
     rng: np.random.Generator,
 ) -> tuple[int, float]:
-    """Records with their own value, and how many a permutation within blocks gives on average."""
+    """Records with their own value, and how many there are on average if it is drawn by the predictors alone."""
+    some = rng.permutation(len(synthetic))[:MOST_RECORDS] if step > 0 else slice(None)
+    confidential, synthetic, design = confidential[some], synthetic[some], design[some]
     target, released = _cells(confidential, step), _cells(synthetic, step)
     usable = ~np.isin(confidential, edges)
+    kinds = np.unique(np.concatenate([target, released]))
+    if len(kinds) <= FEW_CELLS:
+        own, synthetic_cell = np.searchsorted(kinds, target), np.searchsorted(kinds, released)
+        chances = _expected_of_few(own, synthetic_cell, design, len(kinds))
+        return int(((released == target) & usable).sum()), float(chances[usable].sum())
+    # Among neighbours of one class, own and synthetic value: what predictors say beyond it is little.
+    bounds = np.unique(np.quantile(target, np.arange(1, CLASSES) / CLASSES))
+    class_of = np.searchsorted(bounds, target)
+    comparable = (class_of == np.searchsorted(bounds, released)) & usable
+    for place in range(CLASSES):  # in a class of one cell, such as zeros, all coincide
+        comparable &= (class_of != place) | (len(np.unique(target[class_of == place])) > 1)
     fitted = design @ np.linalg.lstsq(design, synthetic, rcond=None)[0]
     # Records of equal predictors come in random order, so that blocks do not follow the table's.
-    order = np.lexsort((rng.random(len(fitted)), fitted))
-    target, released, usable = target[order], released[order], usable[order]
+    order = np.lexsort((rng.random(len(fitted)), fitted, class_of))
+    order = order[comparable[order]]
+    target, released = target[order], released[order]
     expected = 0.0
     for start in range(0, len(order), BLOCK * 1000):  # every pair within a block, exactly
         rows = slice(start, start + BLOCK * 1000)
-        x, y, counted = (_blocks(v[rows]) for v in (target, released, usable))
-        pairs = ((x[:, :, None] == y[:, None, :]) & (counted[:, :, None] == 1)).sum(axis=(1, 2))
-        expected += float((pairs / np.isfinite(counted).sum(axis=1)).sum())
-    return int(((released == target) & usable).sum()), expected
+        x, y = _blocks(target[rows]), _blocks(released[rows])
+        pairs = (x[:, :, None] == y[:, None, :]).sum(axis=(1, 2))
+        expected += float((pairs / np.isfinite(x).sum(axis=1)).sum())
+    return int((released == target).sum()), expected
+
+
+def _expected_of_few(
+    own: NDArray[np.intp], synthetic: NDArray[np.intp], design: Array, n_cells: int
+) -> Array:
+    """The chance of each record that both values are of one cell, given the predictors.
+
+    Of the chances a and b of the cells, and what stands there, s and y: y a + s b - a b, which is right on average if
+    either is, and off by the product of both errors else.
+    """
+    regressors = _regressors(design)
+    a, b = (_chances(regressors, codes, n_cells) for codes in (synthetic, own))
+    record = np.arange(len(own))
+    return np.asarray(a[record, own] + b[record, synthetic] - (a * b).sum(axis=1))
+
+
+def _regressors(design: Array) -> Array:
+    """Columns of the design, standardised, and squares of those of more than two values."""
+    some = design[:, np.ptp(design, axis=0) > 0]
+    some = (some - some.mean(axis=0)) / some.std(axis=0)
+    squares = np.square(some[:, [len(np.unique(column)) > 2 for column in some.T]])
+    ones = np.ones((len(design), 1))
+    return np.hstack([ones, some, (squares - squares.mean(axis=0)) / squares.std(axis=0).clip(1e-9)])
+
+
+def _chances(regressors: Array, codes: NDArray[np.intp], n_cells: int) -> Array:
+    """Chances of the cells of each record by a multinomial logit with a slight ridge, of shape (n_records, n_cells)."""
+    first, row_of = distinct_columns(regressors.T)
+    rows, k = regressors[first], regressors.shape[1]
+    counts = np.bincount(row_of * n_cells + codes, minlength=len(rows) * n_cells).reshape(-1, n_cells)
+
+    def loss(flat: Array) -> tuple[float, Array]:
+        logs = scipy.special.log_softmax(rows @ flat.reshape(k, n_cells), axis=1)
+        slope = rows.T @ (counts.sum(axis=1, keepdims=True) * np.exp(logs) - counts)
+        return 0.5 * flat @ flat - (counts * logs).sum(), slope.ravel() + flat
+
+    found = scipy.optimize.minimize(
+        loss, np.zeros(k * n_cells), jac=True, method="L-BFGS-B", options={"maxiter": 100}
+    )
+    return np.asarray(scipy.special.softmax(rows @ found.x.reshape(k, n_cells), axis=1)[row_of])
 
 
 def _blocks(values: NDArray[Any]) -> Array:

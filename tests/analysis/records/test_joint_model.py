@@ -157,7 +157,7 @@ def priors(rng):
         {
             "log_share": special.log_softmax(rng.normal(0, SCALE * 5.0, 3)),
             "beta": np.r_[zero, rng.normal(0, SCALE * 2.5, 5)],
-            "delta": np.r_[zero, rng.normal(0, SCALE * 0.5, 5)],
+            "delta": np.r_[zero, rng.normal(0, SCALE * 0.5 / np.sqrt(5), 5)],  # together they spread by 0.5
         },
     )
 

@@ -1,0 +1,70 @@
+"""The test for copied records: it passes independent draws by any predictors, and finds values that were handed over."""
+
+import numpy as np
+import pytest
+from scipy import special, stats
+
+from synth_core.release.output.copy_tests import copy_tests
+
+N = 4_000
+
+
+def design_of(rng):
+    group, age = rng.integers(0, 8, N), rng.integers(0, 95, N)
+    return np.column_stack(
+        [np.ones(N), (age - age.mean()) / age.std(), rng.integers(0, 2, N), *(group == g for g in range(1, 8))]
+    ).astype(float)
+
+
+def categories(rng, design):
+    """Nominal ones, which strong predictors tell in any order of their codes."""
+    chances = special.softmax(design @ rng.normal(0, 1.0, (design.shape[1], 6)), axis=1)
+    return lambda: (rng.random(N)[:, None] > np.cumsum(chances, axis=1)[:, :-1]).sum(axis=1).astype(float)
+
+
+def counts(rng, design):
+    mean = np.exp(2.5 + design @ rng.normal(0, 0.5, design.shape[1]))
+    return lambda: rng.poisson(mean).astype(float)
+
+
+def hundreds(rng, design):
+    location = 10 + design @ rng.normal(0, 0.5, design.shape[1])
+    return lambda: np.round(np.exp(location + 0.8 * rng.standard_normal(N)), -2)
+
+
+VARIABLES = {"categories": (categories, 1.0), "counts": (counts, 1.0), "hundreds": (hundreds, 100.0)}
+
+
+def own_values(variable, seed, handed_over=0.0):
+    draw, step = VARIABLES[variable]
+    rng = np.random.default_rng([seed, *map(ord, variable)])
+    design = design_of(rng)
+    values = draw(rng, design)
+    confidential, synthetic = values(), values()
+    copied = rng.random(N) < handed_over
+    synthetic[copied] = confidential[copied]
+    return copy_tests(confidential, synthetic[None], design, step, (), np.random.default_rng(0))[0]
+
+
+@pytest.mark.parametrize("variable", VARIABLES)
+def test_independent_draws_pass_whatever_the_predictors_say(variable):
+    """Ten tables: the smallest p is below 1e-3 once in a hundred of such tens, with a p that is uniform."""
+    found = [own_values(variable, seed) for seed in range(10)]
+    assert min(test.p for test in found) > 1e-3, found
+    assert not any(test.refused for test in found)
+
+
+@pytest.mark.parametrize("variable", VARIABLES)
+def test_values_of_one_record_in_ten_are_found(variable):
+    assert all(own_values(variable, seed, handed_over=0.1).refused for seed in range(3))
+
+
+def test_the_expected_number_is_that_of_the_true_chances():
+    """Against the sum of squared chances by which both values were drawn; its Monte Carlo error is in the tolerance."""
+    rng = np.random.default_rng([0, *map(ord, "categories")])
+    design = design_of(rng)
+    chances = special.softmax(design @ rng.normal(0, 1.0, (design.shape[1], 6)), axis=1)
+    truth = np.square(chances).sum()
+    found = own_values("categories", 0)
+    assert found.expected == pytest.approx(truth, abs=4 * np.sqrt(truth))
+    assert found.p == pytest.approx(stats.poisson.sf(found.seen - 1, found.expected + 1))
