@@ -193,7 +193,9 @@ class Fits:
             fit = hashlib.sha256()
             for each in (self.model.name, self.model.records.digest, self.settings.seed, *what):
                 fit.update(each.tobytes() if isinstance(each, np.ndarray) else repr(each).encode())
-            sampler = replace(sampler, secret=_secret_of(self.entropy, fit.hexdigest()))
+            # Where a release promises of a draw; a family with a search of its own needs no other.
+            search = censoring is not None and not model.searches
+            sampler = replace(sampler, secret=_secret_of(self.entropy, fit.hexdigest()), search=search)
         refit = Refit(weights, sampler.chains, sampler.secret or sampler.seed, previous, censoring, data)
         posterior = sample(
             model.executable(self.progress),
@@ -206,6 +208,8 @@ class Fits:
             model.monitors,
         )
         require_target(model, refit, posterior.draws)
+        if not model.searches:
+            return posterior
         unseen = model.unseen(refit, posterior.draws)
         return replace(posterior, diagnostics=replace(posterior.diagnostics, unseen=unseen))
 

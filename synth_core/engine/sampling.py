@@ -12,12 +12,14 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from synth_core.engine import stop_reason
+from synth_core.engine.mode_search import short_chains, unseen_share
 from synth_core.engine.stan_data import write_data
 from synth_core.errors import Cancelled, FitError
 from synth_core.system import limits
@@ -42,6 +44,7 @@ class Sampler:
     adapt_delta: float = 0.8
     metric: str = "diag_e"  # adapted in the warm-up; "unit_e" is not
     max_treedepth: int = 10  # a trajectory has at most 2^this - 1 leapfrog steps
+    search: bool = False  # short chains look for modes that no chain was in
     secret: int | None = field(default=None, repr=False)  # of 256 bits, of a release: takes the seed's place
 
 
@@ -59,7 +62,7 @@ class Diagnostics:
     """Convergence of one fit (Vehtari et al. 2021), over all quantities that are used.
 
     `ess_bulk` and `ess_tail` are minima over quantities, over all chains together; `rhat` is the largest. `unseen` is
-    the share of the posterior in modes that a search found and no chain was in.
+    the share of the posterior in modes that a search found and no chain was in; NaN where a search could not be made.
     """
 
     rhat: float
@@ -221,7 +224,8 @@ def sample(
         **_started(start, sampler.chains),
     }
     if sampler.secret is not None:
-        data = {**data, "synth_random_words": random_words(sampler.secret, sampler.chains)}
+        words = random_words(sampler.secret, short_chains(sampler.chains))
+        data = {**data, "synth_random_words": words}
         if Executable(exe_file=str(executable)).exe_info().get("STAN_RANDOM_WORDS") != "true":
             raise FitError(
                 "The official CmdStan takes its seed from the command line, where other users of the machine can read "
@@ -250,6 +254,10 @@ def sample(
             chains = fit.draws(concat_chains=False)  # (draws, chains, columns)
             diagnostics = diagnose(chains, fit.column_names, parameters, monitors(draws))
             restart = _restart_of(fit, sampler, restart_parameters) if restart_parameters else {}
+            if sampler.search:
+                told = partial(_told_apart_by, parameters, monitors)
+                elsewhere = unseen_share(executable, arguments, scratch / "data.json", scratch, fit, told)
+                diagnostics = replace(diagnostics, unseen=elsewhere)
             return Posterior(draws, diagnostics, time.perf_counter() - started, restart)
         except Cancelled:
             raise
@@ -259,6 +267,19 @@ def sample(
                 raise FitError(stop_reason.explain(error, scratch)) from None
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _told_apart_by(
+    parameters: tuple[str, ...],
+    monitors: Callable[[dict[str, np.ndarray]], np.ndarray | None],
+    fit: Any,
+) -> np.ndarray:
+    """The quantities by which a fit is judged, of shape (n_chains, n_draws, n_quantities)."""
+    draws = {name: np.ascontiguousarray(fit.stan_variable(name)) for name in parameters}
+    found = monitors(draws)
+    if found is None:
+        found = np.column_stack([values.reshape(len(values), -1) for values in draws.values()])
+    return found.reshape(fit.chains, -1, found.shape[-1])
 
 
 def random_words(secret: int, chains: int) -> np.ndarray:

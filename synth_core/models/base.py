@@ -239,6 +239,7 @@ class Model(ABC):
     discrete: bool = False
     ordered: ClassVar[bool] = True  # its values are amounts: they have ranges, a radius and percentiles
     block_elements: ClassVar[int] = BLOCK_ELEMENTS  # draws x records that log_lik is best asked for at once
+    searches: ClassVar[bool] = False  # it knows a search for modes of its own, `unseen`
     cheap_log_lik: ClassVar[bool] = True  # log_lik costs little: bounds may ask for some of it twice
     slow: ClassVar[bool] = False  # refits have a shorter warm-up, and a preview is shown meanwhile
     parameters: tuple[str, ...]  # Stan variables that log_lik, cdf and predict need
@@ -480,7 +481,7 @@ class Model(ABC):
         return None
 
     def unseen(self, fit: Refit, draws: Draws) -> float:
-        """The share of the posterior in modes that a search finds and no draw is of; 0 where a family has no search."""
+        """The share of the posterior in modes that the family's own search finds and no draw is of, if it has one."""
         return 0.0
 
     def from_coordinates(self, coordinates: Array, data: Mapping[str, Any]) -> Draws | None:

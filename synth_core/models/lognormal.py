@@ -53,6 +53,7 @@ class Lognormal(Model):
     program = "lognormal.stan"
     uses = frozenset({"unit", "offset"})
     bell = True
+    searches = True
     proposals = {  # noqa: RUF012 # declared as a ClassVar in Model
         "amounts": Proposal(
             "Amounts above zero, mostly with a long upper tail: the logarithm.", (("offset", 0.0),)

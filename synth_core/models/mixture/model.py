@@ -16,7 +16,6 @@ from synth_core.mechanisms.censoring import Censoring
 from synth_core.models.base import (
     Array,
     Draws,
-    Model,
     Options,
     Proposal,
     Records,
@@ -187,7 +186,7 @@ class Mixture(TwoPart):
         covariance = correlation * spread[:, None] * spread
         return block, u, block.mean(axis=0), scipy.linalg.cholesky(covariance, lower=True)
 
-    unseen = Model.unseen  # the search is for one normal curve
+    searches = False  # that of its parent is for one normal curve
 
     def start(self, fit: Refit) -> Start:
         """Starting points: draws of the pilot run under these weights that lie apart, scaled by what they vary by.

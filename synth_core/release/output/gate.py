@@ -80,6 +80,7 @@ def check_overrides(plan: Plan, overrides: dict[str, str]) -> None:
         words(reason, f"The reason for overriding '{key}'")
 
 
+NO_SEARCH = "No search for other modes could be made: only the chains themselves speak for one mode."
 _EXACT = (
     "the ε of this mechanism is promised of an exact draw, and chains that have not converged give another."
 )
@@ -186,14 +187,18 @@ def _convergence(plan: Plan, fitted: Fitted) -> GateCheck:
         else f"R-hat {max(d.rhat for d in diagnostics):.3f}, effective sample size "
         f"{min(min(d.ess_bulk, d.ess_tail) for d in diagnostics):.0f}."
     )
+    if plan.point.rests_on_draw and diagnostics and not problems:
+        searched = not np.isnan([d.unseen for d in diagnostics]).any()
+        text += " A search found no mode that the chains missed." if searched else f" {NO_SEARCH}"
     clamped = [
         clamped_warning(each.n_censored, len(each.weights)) for each in fitted.result.fits if each.anchor
     ]
     warned = next((f"{each}." for each in clamped if each), "")
+    warns = bool(warned) or NO_SEARCH in text
     return GateCheck(
         "convergence",
         "Convergence of the fit",
-        FAIL if problems else WARN if warned else PASS,
+        FAIL if problems else WARN if warns else PASS,
         "; ".join(problems) if problems else f"{text} {warned}".strip(),
         "The sampler had not converged." if problems else "The sampler converged, or none was used.",
         f"{_EXACT[0].upper()}{_EXACT[1:]} Plan more draws or a longer warm-up."
