@@ -37,6 +37,7 @@ from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
 from synth_core.mechanisms.guarantees import WeightsFrom
 from synth_core.mechanisms.likelihoods import SELF_CONTAINED_ANCHORS, SERIES_ANCHORS
 from synth_core.mechanisms.noise import OPENDP, Noise
+from synth_core.mechanisms.randomness import stream_of
 from synth_core.models import Model
 from synth_core.system import limits
 from synth_core.system.cache import Cache
@@ -425,7 +426,7 @@ class Analysis:
         return replace(result, tuned=result.tuned | solved(name, solution))
 
     def _rng(self, *stream: int) -> np.random.Generator:
-        return np.random.default_rng([self.settings.seed if self.entropy is None else self.entropy, *stream])
+        return stream_of(self.settings.seed, self.entropy, *stream)
 
     def _synthetic(self, posterior: Posterior) -> Array:
         """One data set per draw, each of another chain; the draws and the noise depend on the seed only."""

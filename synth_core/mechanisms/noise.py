@@ -8,6 +8,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from synth_core.mechanisms.randomness import exact_laplace, is_secret
+
 Counts = NDArray[np.int64]
 
 
@@ -91,6 +93,11 @@ def laplace_deviation(scale: float) -> float:
 
 
 def laplace(shape: tuple[int, ...], epsilon: float, rng: np.random.Generator) -> Counts:
-    """Integers with probabilities proportional to exp(-epsilon |k|): the difference of two geometric variables."""
+    """Integers with probabilities proportional to exp(-epsilon |k|): the difference of two geometric variables.
+
+    Those of a release are made by exact arithmetic.
+    """
+    if is_secret(rng):
+        return exact_laplace(shape, epsilon, rng)
     success = -np.expm1(-epsilon)
     return rng.geometric(success, shape) - rng.geometric(success, shape)

@@ -21,6 +21,7 @@ DOORS = {
     "arviz_stats": ("engine/sampling.py", "analysis/preview.py", "jobs/warm_up.py"),
     "pyreadstat": ("data/binary_file.py",),
     "pptx": ("figures/briefing/powerpoint.py",),
+    "randomgen": ("mechanisms/randomness.py",),
     "opendp": ("mechanisms/noise.py", "mechanisms/composition.py", "experiments/rivals"),
     "mbi": ("experiments/rivals/graphical.py",),
     "polars": ("experiments/rivals/graphical.py",),

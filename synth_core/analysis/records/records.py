@@ -52,6 +52,7 @@ from synth_core.mechanisms.bounds import Bounds, joint_lipschitz_bounds
 from synth_core.mechanisms.catalogue import Mechanism, find_mechanism, require_several
 from synth_core.mechanisms.likelihoods import SERIES_ANCHORS
 from synth_core.mechanisms.noise import OPENDP, Noise
+from synth_core.mechanisms.randomness import stream_of
 from synth_core.system import limits
 from synth_core.system.cache import Cache
 
@@ -275,7 +276,7 @@ class RecordsAnalysis:
         return [self._analysis(place, anchored) for place in range(len(self.parts))]
 
     def _rng(self, *stream: int) -> np.random.Generator:
-        return np.random.default_rng([self.seed if self.entropy is None else self.entropy, *stream])
+        return stream_of(self.seed, self.entropy, *stream)
 
     @property
     def public_transform(self) -> DesignTransform:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from synth_core.analysis.settings import Settings
 from synth_core.data.table import outcome_column
+from synth_core.mechanisms.randomness import stream_of
 from synth_core.models import family
 from synth_core.release.plan.plan import Plan
 
@@ -112,7 +113,7 @@ def synthetic_data(plan: Plan, source: Kept, drawn: dict[str, Array], entropy: i
         whole = of_model and family(settings.model).discrete
         variables.append(Variable(name, values, categories, whole, settings.bounds, decimals))
     n_datasets, n = variables[0].values.shape
-    rng = np.random.default_rng([entropy, 41])
+    rng = stream_of(0, entropy, 41)
     orders = np.stack([rng.permutation(n) if plan.shuffle else np.arange(n) for _ in range(n_datasets)])
     names = [column.name for column in plan.columns]
     frames, written = [], []
