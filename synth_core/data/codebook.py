@@ -110,6 +110,11 @@ class Entry(BaseModel):
         return Numerals(self.decimal, self.thousands, self.missing)
 
 
+def declared_categories(entry: Entry) -> tuple[str, ...]:
+    """The declared categories that are values, in their order."""
+    return tuple(category for category in entry.categories if category not in entry.missing)
+
+
 class Codebook(BaseModel):
     """Entries of columns; a column without one is as its reader proposes."""
 

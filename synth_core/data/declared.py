@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from synth_core.data.codebook import Codebook, Entry
+from synth_core.data.codebook import Codebook, declared_categories
 from synth_core.data.rules import rules_of
 from synth_core.models import OF_CATEGORIES, family
 
@@ -35,8 +35,3 @@ def declared_rules(codebook: Codebook, names: Iterable[str], given: Iterable[str
     """The rules of these variables, as the codebook declares them and as they were given beside it."""
     declared = [rule for entry in codebook.columns for rule in entry.rules]
     return rules_of((*declared, *given), names)
-
-
-def declared_categories(entry: Entry) -> tuple[str, ...]:
-    """The declared categories that are values, in their order."""
-    return tuple(category for category in entry.categories if category not in entry.missing)

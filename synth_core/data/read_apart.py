@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pyarrow
 import pyarrow.ipc
@@ -27,6 +27,7 @@ from synth_core.data.readers import ReadOptions, reader_errors_in_words
 from synth_core.data.table import Table, read_table
 from synth_core.errors import InputError
 from synth_core.system import limits
+from synth_core.system.apart import end_with, limit_process, receive, send
 from synth_core.system.characters import one_line, visible
 
 _ROOT = Path(__file__).parents[2]
@@ -110,10 +111,10 @@ class Reading:
         child = self._child
         assert child.stdin is not None and child.stdout is not None
         with contextlib.suppress(BrokenPipeError):
-            _send(child.stdin, question, content)
+            send(child.stdin, question, content)
         with contextlib.suppress(BrokenPipeError):
             child.stdin.close()
-        head, answer = _receive(child.stdout)
+        head, answer = receive(child.stdout)
         child.stdout.close()
         status = child.wait()
         try:
@@ -171,42 +172,12 @@ def _of_answer(found: dict[str, Any], answer: bytes, name: str, confidential: bo
     )
 
 
-def _send(stream: IO[bytes], head: bytes, content: bytes) -> None:
-    for part in (len(head).to_bytes(8, "big"), head, content):
-        stream.write(part)
-    stream.flush()
-
-
-def _receive(stream: IO[bytes]) -> tuple[bytes, bytes]:
-    return stream.read(int.from_bytes(stream.read(8), "big")), stream.read()
-
-
-def _limit() -> None:
-    """Limits of this process: memory, processor time, no file, no core dump."""
-    import resource
-
-    memory = limits.READ_MEMORY_MB * 1024**2
-    for what, most in (
-        (resource.RLIMIT_AS, memory),
-        (resource.RLIMIT_CPU, limits.READ_SECONDS),
-        (resource.RLIMIT_CORE, 0),
-    ):
-        with contextlib.suppress(ValueError, OSError):  # a stricter limit of the machine stays
-            resource.setrlimit(what, (most, most))
-
-
-def _outlive_nobody(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(_WATCH_SECONDS)
-    os._exit(1)
-
-
 def main(parent: int) -> None:
     """Read what comes through standard input."""
-    threading.Thread(target=_outlive_nobody, args=(parent,), daemon=True).start()
+    end_with(parent)
     os.nice(5)
-    _limit()
-    head, content = _receive(sys.stdin.buffer)
+    limit_process(limits.READ_MEMORY_MB, limits.READ_SECONDS)
+    head, content = receive(sys.stdin.buffer)
     question = json.loads(head)
     name, columns = question["name"], io.BytesIO()
     try:
@@ -225,7 +196,7 @@ def main(parent: int) -> None:
         }
     except InputError as error:
         answer = {"error": str(error)}
-    _send(sys.stdout.buffer, json.dumps(answer).encode(), columns.getvalue())
+    send(sys.stdout.buffer, json.dumps(answer).encode(), columns.getvalue())
 
 
 if __name__ == "__main__":

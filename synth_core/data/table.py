@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pyarrow
 
-from synth_core.data.codebook import Codebook, Entry
+from synth_core.data.codebook import Codebook, Entry, declared_categories
 from synth_core.data.missing import by_column, checked_markers, lone_text, without_markers
 from synth_core.data.readers import (
     ReadOptions,
@@ -203,6 +203,38 @@ class Table:
                 f"Column '{name}' is declared sensitive in the codebook, and a predictor is released as it is. "
                 "Synthesize it, or leave it out."
             )
+        if kept:
+            self.check_kept(name)
+
+    def check_kept(self, name: str) -> None:
+        """Refuse a column that is to be kept as it is where a cell breaks its entry; raises InputError with the row."""
+        found = self.beyond_declared(name, self.codebook.get(name))
+        if found is not None:
+            cells, rule = found
+            raise InputError(
+                f"Column '{name}' has {int(cells.sum()):,} cells that are {rule} (first in row "
+                f"{int(np.argmax(cells)) + 1:,}). Correct the table, or what the codebook declares."
+            )
+
+    def beyond_declared(self, name: str, entry: Entry | None) -> tuple[np.ndarray, str] | None:
+        """Which rows break an entry, of shape (n_rows,), and its rule in words; None if no row does.
+
+        Of a category that is no declared one, or a number beyond its declared bounds.
+        """
+        if entry is None or self.column(name).kind == "empty":
+            return None
+        series, categories = self.frame[name], declared_categories(entry)
+        if entry.kind in ("category", "ordered") and categories:
+            found, rule = (
+                undeclared(self, name, categories),
+                f"none of its {len(categories)} declared categories",
+            )
+        elif entry.kind == "number" and entry.bounds is not None and pd.api.types.is_numeric_dtype(series):
+            values, (low, high) = series.to_numpy(dtype=float, na_value=np.nan), entry.bounds
+            found, rule = (values < low) | (values > high), f"beyond its declared bounds {low:g} and {high:g}"
+        else:
+            return None
+        return (found, rule) if found.any() else None
 
     def checked_number(self, name: str) -> None:
         """Refuse a column whose numbers can be read in two ways; raises InputError with both."""

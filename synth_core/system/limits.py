@@ -63,6 +63,7 @@ OWN_MEMORY_MB = 4_096
 MAX_PLAN_BYTES = 1024**2
 MAX_SETTINGS_BYTES = 1024**2  # a codebook may be among them
 MAX_RISK_MAP_BYTES = 512 * 1024**2
+RISK_MAP_MEMORY_MB = 6_144  # of address space, in a process of its own
 REASON_LENGTH = 4_000
 SCENARIO_NAME = 40
 MAX_SCENARIOS = 12

@@ -141,10 +141,7 @@ def test_the_reader_does_not_outlive_its_server():
 
 def test_memory_is_limited():
     code = (
-        "import synth_core.data.read_apart as reader\n"
-        "reader.limits.READ_MEMORY_MB = 900\n"
-        "reader._limit()\n"
-        "bytearray(2 * 1024**3)\n"
+        "from synth_core.system.apart import limit_process\nlimit_process(900, 60)\nbytearray(2 * 1024**3)\n"
     )
     found = subprocess.run([PYTHON, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert "MemoryError" in found.stderr

@@ -1,4 +1,4 @@
-"""The test for copied records: it passes independent draws by any predictors, and finds values that were handed over."""
+"""The copies test: it passes independent draws by any predictors, and finds values that were handed over."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,12 @@ N = 4_000
 def design_of(rng):
     group, age = rng.integers(0, 8, N), rng.integers(0, 95, N)
     return np.column_stack(
-        [np.ones(N), (age - age.mean()) / age.std(), rng.integers(0, 2, N), *(group == g for g in range(1, 8))]
+        [
+            np.ones(N),
+            (age - age.mean()) / age.std(),
+            rng.integers(0, 2, N),
+            *(group == g for g in range(1, 8)),
+        ]
     ).astype(float)
 
 

@@ -18,9 +18,11 @@ from synth_core.data.examples import load_example
 from synth_core.data.table import Table, read_table
 from synth_core.errors import FitError, InputError
 from synth_core.release.ledger.ledger import Ledger
-from synth_core.release.plan.frozen_map import load_map
+from synth_core.release.plan.frozen_map import MAX_DRAWS, load_map
+from synth_core.release.plan.map_apart import require_sound_map
 from synth_core.release.plan.plan import parse_plan
 from synth_core.release.plan.planning import Decision, make_plan
+from synth_core.system import limits
 from synth_core.system.cache import Cache
 from tests.faults.scene import remount, small_disk
 
@@ -121,6 +123,38 @@ def test_a_map_with_changed_members_is_refused_in_words(planned, name):
     with pytest.raises(InputError, match=r"risk map|design|map's") as caught:
         load_map(forged(plan, edited), edited)
     assert "Error" not in str(caught.value)
+
+
+def test_a_map_is_read_apart_before_the_server_reads_it(planned, monkeypatch):
+    plan, content, _ = planned
+    require_sound_map(plan, content)
+    edited = repacked(content, CHANGES["NaN"])
+    with pytest.raises(InputError, match="something else than finite numbers"):
+        require_sound_map(forged(plan, edited), edited)
+    monkeypatch.setattr(limits, "READ_SECONDS", 0.01)
+    with pytest.raises(InputError, match=r"not read within 0\.01 seconds"):
+        require_sound_map(plan, content)
+
+
+def test_a_map_of_more_draws_than_any_is_refused_before_they_are_used(planned):
+    """The archive is small: its draws are all alike. Likelihoods of made-up records at all of them are not."""
+    plan, content, _ = planned
+
+    def many(members):
+        return [
+            (
+                n,
+                array(np.repeat(np.load(io.BytesIO(b))[:1], MAX_DRAWS + 1, axis=0))
+                if n.startswith("draw:")
+                else b,
+            )
+            for n, b in members
+        ]
+
+    edited = repacked(content, many)
+    assert len(edited) < 1_000_000
+    with pytest.raises(InputError, match="more than any that this program wrote"):
+        load_map(forged(plan, edited), edited)
 
 
 @pytest.mark.parametrize("name", ADDED)

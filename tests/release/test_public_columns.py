@@ -3,6 +3,7 @@
 import io
 import json
 import zipfile
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,7 @@ from synth_core.data.table import read_table
 from synth_core.errors import InputError
 from synth_core.release.output.dataset import ends_of, rounded
 from synth_core.release.plan.plan import parse_plan
-from synth_core.release.plan.schema import decimals_among
+from synth_core.release.plan.schema import decimals_among, differences, schema_of
 
 BOOK = Codebook(
     columns=(
@@ -133,6 +134,34 @@ def test_a_plan_that_was_edited_keeps_nothing_that_is_not_public(released):
     entry["kind"] = "identifier"
     with pytest.raises(InputError, match="'sex' is kept, and the codebook declares it an identifier"):
         parse_plan(json.dumps(plan).encode())
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "rule"),
+    [
+        ("town", "03", "none of its 3 declared categories"),
+        ("band", "secret", "none of its 3 declared categories"),
+        ("rate", "9,5", "beyond its declared bounds 0 and 9"),
+    ],
+)
+def test_a_kept_cell_that_breaks_the_codebook_is_refused_by_column_row_and_rule(column, cell, rule):
+    """In the table of a plan, in a later one, and where it is a predictor; the cell is not quoted."""
+    lines = [line.split(";") for line in a_table(1).splitlines()]
+    lines[5][HEADER.index(column)] = cell
+    content = "\n".join(map(";".join, lines)).encode()
+    table = read_table(content, "t.csv", ReadOptions(codebook=BOOK))
+    outcomes = {"income": make_settings(outcome="income", model="lognormal")}
+    told = rf"'{column}' has 1 cells that are {rule} \(first in row 5\)"
+    with pytest.raises(InputError, match=told) as refused:
+        schema_of(table, np.ones(200, bool), {}, outcomes, ())
+    assert cell not in str(refused.value).partition("'")[2]
+    with pytest.raises(InputError, match=told):
+        table.check_use(column, kept=True)
+    as_it_was = read_table(a_table(1).encode(), "t.csv", ReadOptions(codebook=BOOK))
+    columns = schema_of(as_it_was, np.ones(200, bool), {}, outcomes, ())
+    plan = SimpleNamespace(columns=columns, codebook=as_it_was.codebook_of(RELEASED), outcomes=outcomes)
+    assert differences(plan, as_it_was) == []
+    assert differences(plan, table) == [f"column '{column}' has 1 cells that are {rule} (first in row 5)"]
 
 
 def test_the_fewest_decimals_that_hold_every_number():

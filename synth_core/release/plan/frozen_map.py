@@ -35,6 +35,8 @@ from synth_core.release.plan.plan import FrozenFile, Plan
 from synth_core.system import files, limits
 
 SUFFIX = ".riskmap.npz"
+MAX_DRAWS = limits.CHAINS[1] * limits.DRAWS[1]
+SPECIMEN_DRAWS = 100  # at which made-up records must have likelihoods
 
 
 def freeze(analysis: Analysis, mechanism: Mechanism, tuned: dict[str, float]) -> RiskMap:
@@ -277,7 +279,13 @@ def _try(s: Settings, risk_map: RiskMap) -> None:
         [] if risk_map.reweighting is None else [risk_map.reweighting.posterior]
     )
     for posterior in posteriors:
-        if model.log_lik(posterior.draws, np.arange(n)).shape != (posterior.n_draws, n):
+        lengths = {len(values) for values in posterior.draws.values()}
+        if len(lengths) != 1 or max(lengths) > MAX_DRAWS:  # before the work: it grows with their number
+            raise InputError(
+                "The risk map's draws are more than any that this program wrote, or not one number."
+            )
+        some = posterior.thinned(SPECIMEN_DRAWS)
+        if model.log_lik(some, np.arange(n)).shape != (min(SPECIMEN_DRAWS, posterior.n_draws), n):
             raise InputError("The risk map's draws do not belong to the plan's model.")
 
 

@@ -55,6 +55,8 @@ def schema_of(
     used, columns = [*outcomes, *predictors, *public], []
     if table.declared_codebook.columns:
         used.sort(key=list(table.frame.columns).index)
+    for name in public:
+        table.check_kept(name)
     for name in used:
         number = name not in known and (name not in public or _numeric(table.frame[name]))
         rounded = name in outcomes and number and not family(outcomes[name].model).discrete
@@ -113,8 +115,20 @@ def differences(plan: Plan, table: Table) -> list[str]:
             hint = f" (there is a column '{printable(near[0])}')" if near else ""
             differences.append(f"column '{name}' is missing{hint}")
             continue
-        differences += [f"column '{name}' {text}" for text in _differences(plan, column, table)]
+        found = _beyond_declared(plan, column, table) or _differences(plan, column, table)
+        differences += [f"column '{name}' {text}" for text in found]
     return differences
+
+
+def _beyond_declared(plan: Plan, column: ColumnSchema, table: Table) -> list[str]:
+    """How a column that is kept as it is breaks what the codebook declares."""
+    if column.role == "outcome" or plan.codebook is None:
+        return []
+    broken = table.beyond_declared(column.name, plan.codebook.get(column.name))
+    if broken is None:
+        return []
+    cells, rule = broken
+    return [f"has {int(cells.sum()):,} cells that are {rule} (first in row {int(np.argmax(cells)) + 1:,})"]
 
 
 def _differences(plan: Plan, column: ColumnSchema, table: Table) -> list[str]:

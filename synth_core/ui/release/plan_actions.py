@@ -11,7 +11,8 @@ from synth_core.errors import InputError
 from synth_core.jobs.tasks import PlanTask, TaskInput
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.release.bounded_text import slug, words
-from synth_core.release.plan.frozen_map import SUFFIX, find_map, load_maps, store_map
+from synth_core.release.plan.frozen_map import SUFFIX, find_map, store_map
+from synth_core.release.plan.map_apart import require_sound_map
 from synth_core.release.plan.plan import OF_BLOCKS, Plan, of_blocks, parse_plan
 from synth_core.release.plan.planning import Decision
 from synth_core.release.state import plans_directory
@@ -94,7 +95,7 @@ def open_plan(plan_file: Any, map_file: Any) -> None:
     if plan.frozen is not None:
         if map_file is not None:
             content = map_file.getvalue()
-            load_maps(plan, content)  # the right one, and sound
+            require_sound_map(plan, content)
             store_map(content, plans_directory())
         find_map(plan, [plans_directory()])
     session.current().desk = Desk(plan)

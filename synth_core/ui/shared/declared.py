@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from synth_core.data.declared import declared_categories, declared_settings
+from synth_core.data.codebook import declared_categories
+from synth_core.data.declared import declared_settings
 from synth_core.ui.state import session
 
 
