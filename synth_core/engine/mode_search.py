@@ -56,9 +56,10 @@ def unseen_share(
         spread = _log_spread(known[:, places])
         for draws, values in zip(_draws(short), quantities(short), strict=True):
             if _apart(values, known_at):
-                wider = _log_spread(draws[:, places]) - spread
+                here = _log_spread(draws[:, places])
+                wider = (here - spread)[np.isfinite(here) & np.isfinite(spread)].sum()
                 higher = draws[:, density].mean() - known[:, density].mean()
-                largest = max(largest, float(higher + wider[np.isfinite(wider)].sum()))
+                largest = max(largest, float(higher + wider))
     return float(scipy.special.expit(largest)) if ran else float("nan")
 
 

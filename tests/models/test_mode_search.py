@@ -64,8 +64,9 @@ def test_the_search_changes_no_draw_of_the_fit():
     model, censoring = two_groups(106)
     secret = replace(SAMPLER, secret=12345, draws=100)
     data = model.stan_data(np.ones(N), censoring)
-    given = model.executable(), data, model.parameters, secret
-    np.testing.assert_array_equal(sample(*given).draws["beta"], sample(*given, search=True).draws["beta"])
+    given = model.executable(), data, model.parameters
+    with_search, without = (sample(*given, replace(secret, search=search)) for search in (True, False))
+    np.testing.assert_array_equal(with_search.draws["beta"], without.draws["beta"])
 
 
 def test_a_search_that_cannot_be_made_is_said(monkeypatch):
