@@ -20,6 +20,7 @@ from synth_core.analysis.drawing import synthetic_values
 from synth_core.analysis.engines import ENGINES, Inputs, Synthesis
 from synth_core.analysis.fits import Fits, Progress, charges_nothing, tells_nothing
 from synth_core.analysis.mechanism_weights import solved
+from synth_core.analysis.population import population_of
 from synth_core.analysis.preview import preview, remember
 from synth_core.analysis.result import Result
 from synth_core.analysis.result_key import matched_to, result_key
@@ -29,6 +30,7 @@ from synth_core.analysis.solve_for_epsilon import solve_for_epsilon
 from synth_core.analysis.weighted import Weighted, censoring_under, weigh
 from synth_core.data.design import DesignTransform, Selection
 from synth_core.data.rules import rules_of
+from synth_core.data.survey_weights import read_weights
 from synth_core.data.table import Table
 from synth_core.engine.sampling import Diagnostics, Posterior
 from synth_core.errors import InputError
@@ -447,7 +449,22 @@ class Analysis:
         utility = utility_of(
             self.model.records, synthetic, s.percentiles, self.fits.radius, s.seed, s.outcome_categories
         )
+        population = None
+        if s.weight is not None:
+            weights, outcome = (
+                read_weights(self.table, s.weight, self.selection.complete),
+                self.model.records.outcome,
+            )
+            population = population_of(
+                s.outcome,
+                s.weight,
+                (outcome, weights),
+                [(each, weights) for each in synthetic],
+                s.percentiles,
+                s.outcome_categories,
+            )
         return Result(
+            population=population,
             mechanism=mechanism.key,
             synthetic=synthetic,
             seconds=0.0,

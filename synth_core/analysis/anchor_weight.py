@@ -58,9 +58,10 @@ def anchor_weight(
     at_anchor = anchor.log_lik(fits, simulated)
     prior = prior_records / n
     rows, none = np.flatnonzero(part), np.zeros(n)
+    survey = np.ones(n) if fits.survey_weights is None else fits.survey_weights
     rows = rows[:: max(1, len(rows) // RECORDS)]
     judged = copies.model.has_density[rows]
-    taken, most = _limits(anchor.kind, judged, bound)
+    taken, most = _limits(anchor.kind, judged, bound / survey[rows].max(initial=1.0))
     rows = rows[judged] if judged.any() else rows
     text = f"choosing the weight {'of the pilot' if anchor.kind == 'guess' else ''}".strip()
 
@@ -68,9 +69,9 @@ def anchor_weight(
         """The quantile of max over draws of |log p(x | theta) - anchor|, times c, over the bound; its log."""
         if copies.model.takes_anchor_prior:
             # The simulated table as a prior and no record beside it: under the priors of an anchored fit.
-            at, weights = Censoring(bound, None, simulated, np.where(part, prior + c, prior)), none
+            at, weights = Censoring(bound, None, simulated, np.where(part, prior + c * survey, prior)), none
         else:
-            at, weights = None, np.where(part, c, 0.0)
+            at, weights = None, np.where(part, c * survey, 0.0)
         draws = normal_draws(copies.model, weights, at, CHAINS * DRAWS)
         if draws is None:
             draws = copies.posterior(weights, at, text)[0].draws
@@ -80,7 +81,7 @@ def anchor_weight(
             CHAINS * DRAWS,
             block_elements=copies.model.block_elements,
         ).lipschitz_bounds
-        return float(np.log(c * np.quantile(bounds, CLAMPED_QUANTILE) / bound))
+        return float(np.log(c * np.quantile(survey[rows] * bounds, CLAMPED_QUANTILE) / bound))
 
     log_c, excess = 0.0, largest(1.0)
     if excess <= 0:

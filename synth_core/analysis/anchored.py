@@ -25,6 +25,7 @@ from synth_core.analysis.counts import (
 )
 from synth_core.analysis.fits import Fits
 from synth_core.analysis.risk_map import RiskMap
+from synth_core.data.survey_weights import effective_records
 from synth_core.engine.sampling import Diagnostics
 from synth_core.errors import InputError
 from synth_core.mechanisms.censoring import Censoring
@@ -63,7 +64,8 @@ class Anchored:
     prior_design : array of shape (n_prior, n_columns), or None
         Of the outcomes of the prior, where the design of the table is sensitive too; else None.
     n_read : int
-        How many records the fit reads; where the design is sensitive, as many as of its surrogate.
+        How many records the fit reads; where the design is sensitive, as many as of its surrogate; with survey weights
+        as many of equal weight as tell as much.
     prior_records : float
         How many records the prior from the anchor counts as.
     bound : float
@@ -166,6 +168,11 @@ class AnchorBuilder:
                 f"records. Leave that number (--anchor-records) away."
             )
         first = s.reads_series and self.other is None  # of the series
+        if s.weighs_likelihood and (s.anchor == "counts" or (first and s.reads_counts)):
+            raise InputError(
+                "Noisy counts are of the sample, and survey weights in the likelihood make the fit one of the "
+                "population: take a pilot or another anchor; or measured synthesis, which counts by class of weight."
+            )
         if s.anchor == "pilot" or (first and not s.reads_counts):
             return self._after_pilot()
         if s.anchor == "counts" or (first and s.reads_counts):
@@ -210,7 +217,8 @@ class AnchorBuilder:
                 "No record with a value is in the pilot, or none is left beside it: another pilot share."
             )
         chosen, size = pilot.part, int(pilot.part.sum())
-        weights = np.where(chosen, pilot.weight, 0.0)
+        survey = self.fits.survey_weights
+        weights = np.where(chosen, pilot.weight if survey is None else pilot.weight * survey, 0.0)
         # Random numbers of its own: what the others draw must not follow from what the pilot drew.
         own = self.fits.under(s.model_copy(update={"seed": 1 + (s.seed + PILOT_SEED) % limits.SEED[1]}))
         posterior, key = own.posterior(weights, pilot.censoring, "fitting the pilot")
@@ -308,7 +316,9 @@ class AnchorBuilder:
             weight = anchor_weight(source, anchor, simulated, part, bound, prior_records)
         columns = model.records.design.shape[1] if model.uses_predictors else 1
         beside = len(model.parameters) - 1  # such as a spread, which a few records leave as vague as a level
-        told, needed = weight * part.sum() + min(prior_records, worth), LEAST_RECORDS * (columns + beside)
+        survey = source.survey_weights
+        n_read = int(part.sum()) if survey is None else round(effective_records(survey[part]))
+        told, needed = weight * n_read + min(prior_records, worth), LEAST_RECORDS * (columns + beside)
         if told < needed and not pilot:
             raise InputError(
                 _too_vague(anchor, self.settings.epsilon, int(part.sum()), columns, told / needed)
@@ -322,7 +332,7 @@ class AnchorBuilder:
             simulated if model.takes_anchor_prior else None,
             prior_records,
             bound,
-            int(part.sum()),
+            n_read,
             None if source is self.fits else source.model.records.design,
         )
 

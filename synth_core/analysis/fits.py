@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from synth_core.analysis.selection import selected
 from synth_core.analysis.settings import MODEL_OPTIONS, Settings, omitted_defaults
 from synth_core.data.design import DesignTransform, Selection
+from synth_core.data.survey_weights import read_weights, scaled_weights
 from synth_core.data.table import Table
 from synth_core.engine.sampling import Posterior, Sampler, sample
 from synth_core.errors import InputError
@@ -137,6 +138,15 @@ class Fits:
         if not self.contract_verified:
             require_contract(model, self.cache, self.progress)
         return model
+
+    @cached_property
+    def survey_weights(self) -> Array | None:
+        """What multiplies each record's log-likelihood, of shape (n_records,); None where survey weights do not."""
+        s = self.settings
+        if s.weight is None or s.weight_total is None:
+            return None
+        read = read_weights(self.table, s.weight, self.selection.complete)
+        return scaled_weights(read, s.weight_total, self.table.rows, s.weight_cap)
 
     def slow(self, censoring: Censoring | None) -> bool:
         """Whether a fit is worth a preview while it runs."""

@@ -251,10 +251,12 @@ def weights_of_values(mechanism: Mechanism, fits: Fits, frozen: RiskMap | None) 
     posterior = fits.unweighted()[0] if frozen is None else frozen.posterior
     model = fits.model if frozen is None else frozen.model_of(fits)
     draws = posterior.thinned(VALUE_DRAWS)
+    survey = fits.survey_weights
 
     def weigh(rows: NDArray[np.int64], values: Array) -> Array:
         asked = ReplacedValueEvidence(risk, model.of_records(rows, values), draws)
-        return _truncated(mechanism, np.asarray(alpha_of(asked, **chosen)), asked, fits.settings)
+        alpha = _truncated(mechanism, np.asarray(alpha_of(asked, **chosen)), asked, fits.settings)
+        return alpha if survey is None else survey[rows] * alpha
 
     return weigh
 

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from synth_core.analysis.population import Population
 from synth_core.analysis.result_numbers import ResultNumbers, VariableNumbers
 from synth_core.analysis.utility import Statistic
 from synth_core.engine.sampling import Diagnostics
@@ -44,6 +45,8 @@ class Result:
         A sentence about what the likelihood is anchored at; empty where it is not.
     tuned : dict
         What was solved for: k, scale, scalar weight, the refits it took and how close it came.
+    population : Population or None
+        Utility by survey weights, where there are any.
     """
 
     mechanism: str
@@ -72,6 +75,7 @@ class Result:
     anchor: str = ""
     tuned: dict[str, int | float] = field(default_factory=dict)
     cached: bool = False
+    population: Population | None = None
     preview_khat: float | None = None  # of an approximate result, shown while the exact fit runs
 
     @cached_property
@@ -171,4 +175,5 @@ class Result:
             true_match_rate=self.true_match_rate,
             false_match_rate=self.false_match_rate,
             overlap=self.overlap,
+            population=() if self.population is None else (self.population,),
         )

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from synth_core.analysis.joint_measures import Measures
+from synth_core.analysis.population import Population
 from synth_core.analysis.utility import Statistic
 from synth_core.engine.sampling import Diagnostics
 from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
@@ -112,6 +113,8 @@ class ResultNumbers:
         Identification risk, see `IdentificationRisk`; means over data sets. None of several variables.
     overlap : float or None
         Of intervals of regression coefficients; None without predictors, and of several variables.
+    population : tuple of Population
+        Utility of each sensitive variable by survey weights; empty without them.
     """
 
     mechanism: str
@@ -141,6 +144,7 @@ class ResultNumbers:
     true_match_rate: float | None = None
     false_match_rate: float | None = None
     overlap: float | None = None
+    population: tuple[Population, ...] = ()
 
     @property
     def point(self) -> Mechanism:

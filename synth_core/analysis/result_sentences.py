@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from synth_core.analysis.joint_measures import measures_in_words
 from synth_core.analysis.measures import WORST, error_sentence
+from synth_core.analysis.population import population_words
 from synth_core.analysis.result_numbers import ResultNumbers
 from synth_core.analysis.settings import Settings
 from synth_core.analysis.wording.belief_sentences import epsilon_number, suspicion
@@ -84,10 +85,19 @@ def sentence(
     """
     if numbers.problems:
         return f"Not for use: {'a' if numbers.several else 'the'} fit has not converged."
+    by_weights = " ".join(map(population_words, numbers.population))
     if numbers.joint is not None:
         accuracy = "" if measure == WORST else error_sentence(numbers, measure)
         return " ".join(
-            filter(None, [privacy_of_records(numbers, standing), accuracy, measures_in_words(numbers.joint)])
+            filter(
+                None,
+                [
+                    privacy_of_records(numbers, standing),
+                    accuracy,
+                    measures_in_words(numbers.joint),
+                    by_weights,
+                ],
+            )
         )
     privacy = suspicion(
         standing or numbers.guarantee,
@@ -99,7 +109,7 @@ def sentence(
     own = (
         "If its target is what the check of the program found: " if settings.model == OwnProgram.name else ""
     )
-    return " ".join(filter(None, [own + privacy, error_sentence(numbers, measure)]))
+    return " ".join(filter(None, [own + privacy, error_sentence(numbers, measure), by_weights]))
 
 
 def privacy_of_records(numbers: ResultNumbers, standing: Guarantee | None = None) -> str:

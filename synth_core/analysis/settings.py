@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from synth_core.analysis.drawing import Drawing
 from synth_core.data.earlier_variable import EarlierVariable
 from synth_core.data.rules import read_rules
+from synth_core.data.survey_weights import NO_PROOF
 from synth_core.engine.sampling import Sampler
 from synth_core.errors import InputError
 from synth_core.mechanisms.guarantees import DECLARED_SPAN
@@ -27,6 +28,10 @@ ADDED_LATER = (
     "counts_share",
     "drawing",
     "rules",
+    "weight",
+    "weight_total",
+    "weight_cap",
+    "weight_basis",
 )  # settings that older files and digests do not hold
 
 
@@ -80,6 +85,28 @@ class Settings(BaseModel):
         metavar="RULE",
         each="--rule",
         max_length=limits.MAX_RULES,
+    )
+    weight: str | None = _setting(
+        None,
+        "column of survey weights, public design: kept in a released file, and utility is shown by it too",
+        named="survey weight",
+    )
+    weight_total: float | None = _setting(
+        None,
+        "N, how many records the survey weights stand for, declared: each then weighs w/W in the likelihood, W = N/n",
+        between=limits.WEIGHT_TOTAL,
+        named="total of the survey weights",
+    )
+    weight_cap: float = _setting(
+        5.0,
+        "largest w/W that a record has in the likelihood",
+        between=limits.WEIGHT_CAP,
+        named="cap of the survey weights",
+    )
+    weight_basis: Literal["design", "raked", "confidential"] = _setting(
+        "design",
+        "what survey weights follow from: public design, totals of sensitive variables (raked), or secrets",
+        named="basis of the survey weights",
     )
     model: str = _setting(..., f"one of {', '.join(MODELS)}")
     program: str | None = _setting(
@@ -277,6 +304,26 @@ class Settings(BaseModel):
         if self.brackets is not None:
             check_brackets(self.brackets)
         return self
+
+    @model_validator(mode="after")
+    def _weights_have_a_proof(self) -> Settings:
+        if self.weight is None and self.weight_total is not None:
+            raise ValueError("a total belongs to survey weights, and no column of them is named (--weight)")
+        if self.weight is not None and self.weight == self.outcome:
+            raise ValueError(f"'{self.weight}' is the sensitive variable and cannot be the survey weight too")
+        if self.weight is not None and self.weight_basis in NO_PROOF:
+            raise ValueError(NO_PROOF[self.weight_basis].removesuffix("."))
+        return self
+
+    @property
+    def kept_columns(self) -> list[str]:
+        """The public columns that settings name: predictors, and survey weights."""
+        return list(dict.fromkeys((*self.predictors, *((self.weight,) if self.weight else ()))))
+
+    @property
+    def weighs_likelihood(self) -> bool:
+        """Whether survey weights enter the likelihood: their total is declared."""
+        return self.weight is not None and self.weight_total is not None
 
     @model_validator(mode="after")
     def _span_ordered(self) -> Settings:

@@ -12,6 +12,7 @@ from synth_core.analysis.anchored import Anchored
 from synth_core.analysis.fits import Fits
 from synth_core.analysis.mechanism_weights import MechanismWeights, weights_of
 from synth_core.analysis.risk_map import RiskMap
+from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import Mechanism
 from synth_core.mechanisms.censoring import Censoring
 from synth_core.mechanisms.weights import range_averaged_weights
@@ -65,6 +66,9 @@ def weigh(
         Replaces EM's own weight.
     """
     chosen = weights_of(mechanism, fits, frozen if mechanism.weighted else None, scalar)
+    if (survey := fits.survey_weights) is not None:
+        require_survey_weights(mechanism)
+        chosen = replace(chosen, weights=survey * chosen.weights)
     weights, multiplier, outside = chosen.weights, chosen.weights, np.empty(0)
     if anchored is not None:
         weights = multiplier = np.where(anchored.part, anchored.weight * weights, 0.0)
@@ -76,6 +80,20 @@ def weigh(
         weights = range_averaged_weights(weights, outside)
     censoring = censoring_under(mechanism, fits, anchored)
     return Weighted(mechanism, chosen, weights, multiplier, outside, censoring, anchored)
+
+
+def require_survey_weights(mechanism: Mechanism) -> None:
+    """Refuse what is not known to compose with survey weights in the likelihood; raises InputError with the reason."""
+    if mechanism.adjustments:
+        raise InputError(
+            f"{mechanism.label}: truncation and re-weighting are solved on the fit without survey weights, and say "
+            "nothing of the product with them. Take a mechanism without them, or declare no total (--weight-total)."
+        )
+    if mechanism.standard.of_range:
+        raise InputError(
+            f"{mechanism.label}: no proof covers a sensitive range with survey weights in the likelihood. Take a "
+            "mechanism of the whole range, or declare no total (--weight-total)."
+        )
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.anchored import clamped_warning
+from synth_core.analysis.population import Population
 from synth_core.analysis.result import Result
 from synth_core.analysis.result_numbers import ResultNumbers
 from synth_core.analysis.result_sentences import above_target, explained, sentence
@@ -55,6 +56,7 @@ def result_json(result: Result, settings: Settings) -> dict[str, Any]:
             "interval_overlap": flat.overlap,
             "relative_error": {name: number(error) for name, error in flat.relative_errors.items()},
         },
+        "population": [population_json(each) for each in flat.population],
         "identification_risk": {
             "expected_match_risk": flat.match_risk,
             "true_match_rate": flat.true_match_rate,
@@ -71,6 +73,17 @@ def result_json(result: Result, settings: Settings) -> dict[str, Any]:
         },
         "seconds": flat.seconds,
         "cached": flat.cached,
+    }
+
+
+def population_json(population: Population) -> dict[str, Any]:
+    """Utility of a variable by survey weights."""
+    return {
+        "name": population.name,
+        "weight": population.weight,
+        "ecdf_max": population.ecdf_max,
+        "relative_error": {each.name: number(each.relative_error) for each in population.statistics},
+        "interval": {each.name: list(each.confidential_interval) for each in population.statistics},
     }
 
 

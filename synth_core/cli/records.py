@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from synth_core.analysis.joint_measures import measures_in_words
+from synth_core.analysis.population import population_words
 from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.records.disclosure import AttributeDisclosure
 from synth_core.analysis.records.numbers import NumberMeasures
@@ -15,7 +16,7 @@ from synth_core.analysis.records.result import PartResult, RecordsResult
 from synth_core.analysis.settings import MODEL_OPTIONS, Settings, make_settings
 from synth_core.analysis.utility import statistic_words
 from synth_core.analysis.wording.guarantee_sentences import COVERS
-from synth_core.cli.compare_output import number
+from synth_core.cli.compare_output import number, population_json
 from synth_core.cli.data import load_anchor, load_reference, table_of
 from synth_core.cli.quoted import split_quoted, unquoted
 from synth_core.cli.recorded import record_run
@@ -214,8 +215,8 @@ def _print(analysis: RecordsAnalysis, results: list[RecordsResult]) -> None:
             print(f"! {result.mechanism}: a fit has not converged: {problem}")
         print(f"  {result.mechanism}: {result.guarantee.promise}")
         print(f"  {result.mechanism}: {measures_in_words(result.measures)}")
-        for each in result.numbers:
-            print(f"  {result.mechanism}, {_of_number(each)}")
+        for line in [*map(_of_number, result.numbers), *map(population_words, result.population)]:
+            print(f"  {result.mechanism}, {line}")
         if result.disclosure:
             print(f"  {result.mechanism}: {_of_disclosure(result.disclosure)}")
         for line in _read_beforehand(result):
@@ -338,6 +339,7 @@ def _result_json(result: RecordsResult) -> dict[str, Any]:
         ],
         "measures": asdict(result.measures),
         "numbers": [number_json(each) for each in result.numbers],
+        "population": [population_json(each) for each in result.population],
         "disclosure": {
             "guarantee": None,
             "of": "an intruder who knows the public predictors",

@@ -41,6 +41,9 @@ GIVEN = {
     "risk_threshold": ("0.4", 0.4),
     "risk_span": ("0.5 9", (0.5, 9.0)),
     "risk_reference": ("last.csv", "last.csv"),
+    "weight": ("PWGTP", "PWGTP"),
+    "weight_cap": ("4", 4.0),
+    "weight_basis": ("design", "design"),
     "range": ("0.5 1.5", (0.5, 1.5)),
     "tail": ("10 0.2 2.4", (10.0, 0.2, 2.4)),
     "printed_truncation": ("", True),
@@ -72,7 +75,15 @@ def read(*more, command="compare"):
 
 
 def test_every_setting_is_tried():
-    assert {*GIVEN, "program", "brackets", "anchor_values", "earlier", "rules"} == set(Settings.model_fields)
+    assert {*GIVEN, "program", "brackets", "anchor_values", "earlier", "rules", "weight_total"} == set(
+        Settings.model_fields
+    )
+
+
+def test_a_total_belongs_to_weights():
+    assert read("--weight", "w", "--weight-total", "7e6").weight_total == 7e6
+    with pytest.raises(InputError, match="no column of them is named"):
+        read("--weight-total", "7e6")
 
 
 def test_a_rule_is_given_again_for_each_of_them():

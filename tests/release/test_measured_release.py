@@ -2,6 +2,7 @@
 
 import io
 import itertools
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -127,3 +128,34 @@ def test_a_release_keeps_rules_after_rounding_and_a_table_that_breaks_one_is_ref
     frame = pd.read_csv(io.BytesIO(csv), dtype=str, keep_default_na=False)
     child, north = frame.kind == "child", frame.area == "north"
     assert ((child & north) == (frame.pay == "")).all() and (frame.pay[child & ~north] == "7.5").all()
+
+
+def test_survey_weights_leave_as_they_were_written(state, tmp_path):
+    """They are public design: kept beside the synthetic values of the same record, and said to be weights."""
+    common = COMMON | {"epsilon": EPSILON, "weight": "w", "weight_total": 90_000.0}
+
+    def weighted(seed):
+        frame = people(seed).frame
+        return replace(
+            people(seed), frame=frame.assign(w=np.random.default_rng(5).integers(50, 800, len(frame)))
+        )
+
+    analysis = RecordsAnalysis(weighted(1), BLOCKS, common, Cache(tmp_path / "cache"))
+    decision = replace(DECISION, limit=20.0, limit_delta=1e-6)
+    result = analysis.run("measured")
+    assert [each.name for each in result.population] == ["sex", "work", "pay"]
+    plan = make_plan(analysis, result, decision)[0]
+    assert [c.role for c in plan.columns if c.name == "w"] == ["weight"]
+    bad = weighted(2)
+    bad.frame.loc[7, "w"] = 0
+    with pytest.raises(InputError, match=r"column 'w' are 0 or below \(first in row 8\)"):
+        release(Request(plan, None, bad))
+    assert Ledger().balance("people").releases == 0
+    outcome = release(Request(plan, None, weighted(2)))
+    assert outcome.state == RELEASED, [c for c in outcome.checks if c.status == "failed"]
+    files = read(outcome, "releasable")
+    csv = next(content for content in files.values() if content.startswith(b"sex,work,pay,area,w"))
+    frame = pd.read_csv(io.BytesIO(csv), dtype=str, keep_default_na=False)
+    assert sorted(frame.w.astype(int)) == sorted(weighted(2).frame.w)
+    book = json.loads(next(content for name, content in files.items() if name.endswith("codebook.json")))
+    assert next(e for e in book["columns"] if e["column"] == "w")["role"] == "weight"

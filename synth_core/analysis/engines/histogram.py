@@ -24,6 +24,11 @@ class HistogramEngine:
                 f"{label}: its bins divide amounts, and '{s.outcome}' has categories. Take another mechanism."
             )
         outcome = fits.model.records.outcome
+        if s.weighs_likelihood:
+            raise InputError(
+                f"{label}: it adds noise to counts of the sample, and survey weights do not enter them. Take measured "
+                "synthesis, which counts by class of weight."
+            )
         # The noise has no seed: cached by what it is added to, it is not drawn anew (and ε not
         # spent again) because a percentile or a sampler setting moved.
         key = content_key(

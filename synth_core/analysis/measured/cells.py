@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from synth_core.analysis.fits import Fits
 from synth_core.analysis.presence import PRESENCE, missing_name
+from synth_core.data.survey_weights import read_weights, weight_classes
 from synth_core.errors import InputError
 from synth_core.models import family
 from synth_core.models.bracketed import codes_of, with_zero_alone
@@ -160,9 +161,14 @@ def cells_of(parts: tuple[Fits, ...], label: str) -> tuple[PublicSide, Codes, tu
         public_codes(first.table.frame[name][rows], name in settings.categorical)
         for name in settings.predictors
     ]
+    names = settings.predictors
+    if settings.weight is not None and settings.weight not in names:
+        names = (*names, settings.weight)
+        classes = weight_classes(read_weights(first.table, settings.weight, rows))
+        public.append((classes, int(classes.max()) + 1, True))
     n = int(rows.sum())
     side = PublicSide(
-        settings.predictors,
+        names,
         np.column_stack([each for each, _, _ in public]) if public else np.zeros((n, 0), dtype=np.int64),
         tuple(size for _, size, _ in public),
         tuple(ordered for _, _, ordered in public),

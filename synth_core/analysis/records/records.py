@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.engines import ENGINES, Inputs
 from synth_core.analysis.fits import Fits, Progress, charges_nothing, tells_nothing
+from synth_core.analysis.population import Population, population_of
 from synth_core.analysis.records.blocks import (
     Block,
     Part,
@@ -46,6 +47,7 @@ from synth_core.analysis.settings import Settings
 from synth_core.analysis.utility import distance_of
 from synth_core.data.design import DesignTransform
 from synth_core.data.rules import Rule, broken, read_rules
+from synth_core.data.survey_weights import read_weights
 from synth_core.data.table import Table, outcome_column, outcome_values
 from synth_core.errors import FitError, InputError
 from synth_core.mechanisms.bounds import Bounds, joint_lipschitz_bounds
@@ -184,7 +186,7 @@ class RecordsAnalysis:
 
     def _read(self, table: Table) -> WholeRecords:
         """The whole records of a table, which has to keep the rules."""
-        return whole_records(table, self.blocks, self.predictors, self.rules)
+        return whole_records(table, self.blocks, self.predictors, self.rules, self.settings.weight)
 
     def dividing(self, epsilons: dict[str, float]) -> RecordsAnalysis:
         """An analysis with these epsilons of the variables, whose sum is that of a record."""
@@ -350,7 +352,25 @@ class RecordsAnalysis:
             time.perf_counter() - started,
             average_numbers([each.numbers for each in judged]),
             judged[0].disclosure,
+            self._population(drawn),
         )
+
+    def _population(self, drawn: list[dict[str, Array]]) -> tuple[Population, ...]:
+        """Utility of each variable by survey weights; nothing without them."""
+        name = self.settings.weight
+        if name is None:
+            return ()
+        weights, found = read_weights(self.table, name, np.ones(self.table.rows, dtype=bool)), []
+        for part in self.parts:
+            s, sets = part.settings, [each[part.name] for each in drawn]
+            if part.of_missing or any(np.isnan(values).all() for values in sets):
+                continue
+            mine = outcome_values(self.table, part.name, s.outcome_categories)
+            confidential, *synthetic = [(v[~np.isnan(v)], weights[~np.isnan(v)]) for v in (mine, *sets)]
+            found.append(
+                population_of(part.name, name, confidential, synthetic, s.percentiles, s.outcome_categories)
+            )
+        return tuple(found)
 
     def _inputs(self, analyses: list[Analysis]) -> Inputs:
         return Inputs(tuple(each.fits for each in analyses), self._rng, self.noise)

@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from synth_core.analysis.joint_measures import Measures
+from synth_core.analysis.population import Population
 from synth_core.analysis.records.blocks import Part
 from synth_core.analysis.records.disclosure import AttributeDisclosure
 from synth_core.analysis.records.numbers import NumberMeasures
@@ -99,6 +100,8 @@ class RecordsResult:
         Of each sensitive number, in the order of blocks.
     disclosure : tuple of AttributeDisclosure
         Of each sensitive variable in the first data set; empirical.
+    population : tuple of Population
+        Of each sensitive variable by survey weights; empty without them.
     """
 
     mechanism: str
@@ -111,6 +114,7 @@ class RecordsResult:
     seconds: float
     numbers: tuple[NumberMeasures, ...] = ()
     disclosure: tuple[AttributeDisclosure, ...] = ()
+    population: tuple[Population, ...] = ()
 
     @property
     def point(self) -> Mechanism:
@@ -202,4 +206,5 @@ class RecordsResult:
             problems=self.problems,
             seconds=self.seconds,
             anchor=self.parts[0].result.anchor,
+            population=self.population,
         )

@@ -11,6 +11,7 @@ import pandas as pd
 from synth_core.analysis.presence import PRESENCE, missing_name
 from synth_core.analysis.records.blocks import Block
 from synth_core.data.rules import Rule, check_conditions, check_table
+from synth_core.data.survey_weights import read_weights
 from synth_core.data.table import Table, check_rows, outcome_column, outcome_values
 from synth_core.errors import InputError
 
@@ -39,7 +40,11 @@ class WholeRecords:
 
 
 def whole_records(
-    table: Table, blocks: Sequence[Block], predictors: tuple[str, ...], rules: Sequence[Rule] = ()
+    table: Table,
+    blocks: Sequence[Block],
+    predictors: tuple[str, ...],
+    rules: Sequence[Rule] = (),
+    weight: str | None = None,
 ) -> WholeRecords:
     """Read the sensitive variables as declared; rows are complete but for what may be missing.
 
@@ -47,6 +52,8 @@ def whole_records(
     ----------
     rules : sequence of Rule
         Structural zeros of these variables, which the table has to keep.
+    weight : str, optional
+        Column of survey weights.
 
     Raises
     ------
@@ -77,20 +84,39 @@ def whole_records(
             raise InputError(f"The table has a column '{name}', a name that is needed here; rename it.")
         columns[name] = pd.Series(np.where(absent, PRESENCE[1], PRESENCE[0]), dtype=object)
     check_rows(int(kept.sum()), int((~kept).sum()), dropped_by)
-    frame = pd.DataFrame(columns)
-    options = {block.name: block for block in blocks}
-    for rule in rules:
-        block = options[rule.column]
-        if rule.value is None and block.missing is None:
-            raise InputError(
-                f"The rule {rule}: say that '{block.name}' may be missing, and what marks it (missing=…)."
-            )
-        check_table(frame, rule, read[block.name], block.options.get("categories"), kept)
+    frame = pd.DataFrame(columns | ({} if weight is None else _weights(table, blocks, weight, kept)))
+    _check_rules(frame, blocks, rules, read, kept)
     frame = frame[kept].reset_index(drop=True)
     for block in blocks:
         if frame[block.name].isna().all():
             raise InputError(f"Block '{block.name}' has no value in the complete rows.")
     return WholeRecords(Table(table.name, frame, table.confidential), kept, dropped_by)
+
+
+def _check_rules(
+    frame: pd.DataFrame,
+    blocks: Sequence[Block],
+    rules: Sequence[Rule],
+    read: dict[str, np.ndarray],
+    kept: np.ndarray,
+) -> None:
+    """Refuse a table that breaks a rule, and a rule whose variable is not declared so."""
+    named = {block.name: block for block in blocks}
+    for rule in rules:
+        block = named[rule.column]
+        if rule.value is None and block.missing is None:
+            raise InputError(
+                f"The rule {rule}: say that '{block.name}' may be missing, and what marks it (missing=…)."
+            )
+        check_table(frame, rule, read[block.name], block.options.get("categories"), kept)
+
+
+def _weights(table: Table, blocks: Sequence[Block], weight: str, kept: np.ndarray) -> dict[str, pd.Series]:
+    """The column of survey weights; raises InputError."""
+    read_weights(table, weight, kept)
+    if any(block.name == weight for block in blocks):
+        raise InputError(f"'{weight}' is a sensitive block and cannot be the survey weight too.")
+    return {weight: table.frame[weight].reset_index(drop=True)}
 
 
 def _values(table: Table, block: Block) -> np.ndarray:

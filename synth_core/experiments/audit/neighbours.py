@@ -205,10 +205,12 @@ def _tried(analysis: Analysis, row: int, values: Array) -> Analysis:
 def weights_of_neighbour(
     tried: Analysis, analysis: Analysis, mechanism: Mechanism, tuned: dict[str, Any]
 ) -> Array:
+    survey = tried.fits.survey_weights
     if not needs_map(mechanism):
-        return np.ones(tried.model.records.n)
+        return np.ones(tried.model.records.n) if survey is None else survey
     frozen = freeze(analysis, mechanism, tuned)
     weights = weights_of(mechanism, tried.fits, frozen).weights
+    weights = weights if survey is None else survey * weights
     if not mechanism.standard.averages:
         return weights
     return range_averaged_weights(weights, frozen.outside(tried.fits))

@@ -42,7 +42,7 @@ def fitted_design(analysis: Analysis) -> Design:
     fits, s = analysis.fits, analysis.settings
     posterior, _ = fits.unweighted("fitting the model that databases are simulated from")
     complete = analysis.table.frame[fits.selection.complete].reset_index(drop=True)
-    predictors = complete[list(s.predictors)]
+    predictors = complete[s.kept_columns]
     n = len(complete)
 
     def simulate(rng: np.random.Generator, rows: int) -> pd.DataFrame:
@@ -74,7 +74,7 @@ def records_design(whole: RecordsAnalysis) -> Design:
     posteriors = [
         each.fits.unweighted("fitting the models that databases are simulated from")[0] for each in analyses
     ]
-    predictors, n = whole.table.frame[list(whole.predictors)], whole.table.rows
+    predictors, n = whole.table.frame[whole.settings.kept_columns], whole.table.rows
     public = whole.public_design
 
     def simulate(rng: np.random.Generator, rows: int) -> pd.DataFrame:

@@ -63,7 +63,7 @@ def _entry(plan: Plan, column: ColumnSchema, marks: tuple[str, ...]) -> Entry:
         else settings.bounds
         if settings is not None
         else declared_bounds(kept),
-        role="public" if settings is None else "",
+        role="" if settings is not None else "weight" if column.name == plan.settings.weight else "public",
         note="kept as it is" if settings is None else "synthetic",
     )
 

@@ -26,11 +26,12 @@ class ColumnSchema(Closed):
     """One column that a table must have, and that a release holds.
 
     `role` "public" is of a column that the codebook declares public and that is no predictor: it is kept as it is.
+    "weight" is of survey weights, which are kept too.
     `levels` are the known categories of a category, `decimals` those that synthetic numbers are rounded to.
     """
 
     name: Annotated[Seen, Field(min_length=1, max_length=500)]
-    role: Literal["outcome", "predictor", "public"]
+    role: Literal["outcome", "predictor", "public", "weight"]
     kind: Literal["number", "category"]
     whole: bool = False  # numbers without decimals
     levels: tuple[bool | int | float | Seen, ...] = Field(default=(), max_length=limits.MAX_LEVELS)

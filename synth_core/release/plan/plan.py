@@ -185,8 +185,13 @@ class Plan(Closed):
     def _columns_are_those_of_the_settings(self) -> Plan:
         outcomes = self.outcomes
         roles = {c.name: c.role for c in self.columns if c.role != "public"}
-        if roles != dict.fromkeys(outcomes, "outcome") | dict.fromkeys(self.settings.predictors, "predictor"):
-            raise ValueError("the columns must be the sensitive variables and the predictors of the settings")
+        weight = self.settings.weight
+        expected = {} if weight is None else {weight: "weight"}
+        expected |= dict.fromkeys(outcomes, "outcome") | dict.fromkeys(self.settings.predictors, "predictor")
+        if roles != expected:
+            raise ValueError(
+                "the columns must be the sensitive variables, the predictors and the survey weight of the settings"
+            )
         if len({c.name for c in self.columns}) < len(self.columns):
             raise ValueError("a column stands twice")
         for column in self.columns:

@@ -51,8 +51,10 @@ def schema_of(
         name: s.outcome_categories for name, s in outcomes.items() if s.outcome_categories is not None
     }
     known = dict(levels) | declared
-    public = [name for name in table.public_columns if name not in (*outcomes, *predictors)]
-    used, columns = [*outcomes, *predictors, *public], []
+    weight = next(iter(outcomes.values())).weight
+    weights = [] if weight is None or weight in predictors else [weight]
+    public = [name for name in table.public_columns if name not in (*outcomes, *predictors, *weights)]
+    used, columns = [*outcomes, *predictors, *weights, *public], []
     if table.declared_codebook.columns:
         used.sort(key=list(table.frame.columns).index)
     for name in public:
@@ -63,7 +65,13 @@ def schema_of(
         columns.append(
             ColumnSchema(
                 name=name,
-                role="outcome" if name in outcomes else "public" if name in public else "predictor",
+                role="outcome"
+                if name in outcomes
+                else "public"
+                if name in public
+                else "weight"
+                if name in weights
+                else "predictor",
                 kind="number" if number else "category",
                 whole=number and _whole(table.frame[name][complete]),
                 levels=tuple(v.item() if isinstance(v, np.generic) else v for v in known.get(name, ())),

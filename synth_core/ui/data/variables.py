@@ -9,8 +9,14 @@ from synth_core.data.table import FEW_CODES, Column, Table
 from synth_core.errors import InputError
 from synth_core.models import build_model
 from synth_core.system import limits
-from synth_core.ui.shared.widgets import pick
+from synth_core.ui.shared.widgets import number, pick
 from synth_core.ui.state import session
+
+BASES = {
+    "design": "public design",
+    "raked": "raking on sensitive totals",
+    "confidential": "what is confidential",
+}
 
 
 def choose_variables() -> None:
@@ -50,8 +56,50 @@ def choose_variables() -> None:
             _ask_of_codes()
         else:
             session.put("settings.categorical", (), undoable=False)
+    _choose_weight(table, kept)
     for sentence in ruled_out(table, {session.choices().settings.outcome, *blocks}):
         st.caption(session.plain(sentence))
+
+
+def _choose_weight(table: Table, kept: tuple[Column, ...]) -> None:
+    """Survey weights, their declared total, and what they follow from."""
+    names = [
+        c.name for c in kept if c.kind in ("number", "code") and c.name != session.choices().settings.outcome
+    ]
+    declared = {entry.column for entry in table.codebook.columns if entry.role == "weight"}
+    names.sort(key=lambda name: name not in declared)
+    a, b, c = st.columns([2, 4, 3], gap="medium")
+    with a:
+        pick(
+            "selectbox",
+            "Survey weight",
+            "settings.weight",
+            [None, *names],
+            format_func=lambda name: "none" if name is None else name,
+            help="A column that says for how many of the population a record stands. It is kept in a released file, "
+            "and accuracy is shown by it too. Measured synthesis counts by class of weight.",
+        )
+    if session.choices().settings.weight is None:
+        return
+    with b:
+        number(
+            "N, records of the population that the weights stand for",
+            "settings.weight_total",
+            limits.WEIGHT_TOTAL,
+            placeholder="not declared: weights stay out of the likelihood",
+            help="Declared, not summed up from the table. Each record then weighs w/W in the fit, W = N/n, and the "
+            "model is one of the population and not of the sample.",
+            format="%.0f",
+        )
+    with c:
+        pick(
+            "selectbox",
+            "The weights follow from",
+            "settings.weight_basis",
+            list(BASES),
+            format_func=BASES.__getitem__,
+            help="What follows from other people's answers, or is secret, is covered by no proof.",
+        )
 
 
 def ruled_out(table: Table, synthesized: set[str]) -> list[str]:

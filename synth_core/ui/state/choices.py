@@ -24,6 +24,8 @@ from synth_core.system import limits
 FIRST_EXAMPLE = "401ksubs"
 MAY_BE_NONE = {
     "settings.match_epsilon",
+    "settings.weight",
+    "settings.weight_total",
     "settings.anchor_weight",
     "settings.anchor_records",
     "explore.same",
@@ -44,6 +46,10 @@ Grid = tuple[float, float, int]  # from, to, steps
 FRESH = (MODEL_OPTIONS - {"program"}) | {
     "categorical",
     "rules",
+    "weight",
+    "weight_total",
+    "weight_cap",
+    "weight_basis",
     "anchor",
     "anchor_values",
     "guess_zeros",
@@ -234,6 +240,8 @@ class Choices(BaseModel):
             values["anchor_values"] = None  # they came with settings whose anchor was changed since
         if values["model"] != OwnProgram.name:
             values["program"] = None  # kept among the choices for when it is chosen again
+        if values["weight"] is None:
+            values["weight_total"] = None  # likewise
         chosen = family(values["model"])
         if not chosen.takes_anchor_prior:
             values["anchor_records"] = None  # likewise

@@ -1,0 +1,102 @@
+"""Survey weights of a table: read as public design, checked, and brought to the scale of a pseudo likelihood."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from synth_core.data.table import Table, check_exact
+from synth_core.errors import InputError
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.bool_]
+CLASSES = 5  # of weights, in measured synthesis
+
+NO_PROOF = {
+    "raked": "Weights that were raked (calibrated) on totals of a sensitive variable depend on the answers of others: "
+    "a record moves the weights of all, and no proof covers that. Take the design weights from before the calibration.",
+    "confidential": "Confidential weights can be neither kept in a released file nor used as known. Make them a "
+    "sensitive variable, as a block of its own after the others (--block), and name no weight.",
+}
+
+
+def read_weights(table: Table, name: str, rows: Rows) -> Array:
+    """The survey weights of some rows, of shape (n_rows_of_these,).
+
+    Parameters
+    ----------
+    rows : array of bool of shape (n_rows,)
+
+    Raises
+    ------
+    InputError
+        If one is missing, no number, 0 or below: the row is named, the value is not.
+    """
+    column = table.column(name)
+    table.check_use(name, kept=True)
+    table.checked_number(name)
+    series = table.frame[name]
+    if column.kind not in ("number", "code"):
+        raise InputError(f"Survey weights are numbers, and column '{name}' holds something else.")
+    check_exact(series, name)
+    values = series.to_numpy(dtype=float, na_value=np.nan)
+    for wrong, said in (
+        (np.isnan(values), "are missing"),
+        (np.isinf(values), "are infinite"),
+        (values <= 0, "are 0 or below"),
+    ):
+        at = np.flatnonzero(wrong & rows)
+        if at.size:
+            raise InputError(
+                f"{at.size:,} survey weights in column '{name}' {said} (first in row {at[0] + 1:,}). A record of the "
+                "sample stands for itself at least: correct the weights, or leave these rows out of the file."
+            )
+    return np.asarray(values[rows])
+
+
+def scaled_weights(weights: Array, total: float, n_rows: int, cap: float) -> Array:
+    """w_i / W cut at a cap, with W = N / n: what multiplies a log-likelihood.
+
+    N is declared and n is public. With the table's own mean in its place, one record's weight would move the terms of
+    all others.
+
+    Parameters
+    ----------
+    total : float
+        N, records of the population.
+    n_rows : int
+        n, rows of the table.
+
+    Raises
+    ------
+    InputError
+        If there are more rows than the population has records.
+
+    Examples
+    --------
+    >>> scaled_weights(np.array([50.0, 100.0, 900.0]), total=300.0, n_rows=3, cap=4.0)
+    array([0.5, 1. , 4. ])
+    """
+    if total < n_rows:
+        raise InputError(
+            f"The declared total of the weights (--weight-total) is {total:g}, and the table alone has {n_rows:,} "
+            "rows: it is the number of records of the population."
+        )
+    return np.asarray(np.minimum(weights * (n_rows / total), cap))
+
+
+def weight_classes(weights: Array) -> NDArray[np.int64]:
+    """The class of each weight, by quantiles of the weights, which are public."""
+    cuts = np.unique(np.quantile(weights, np.arange(1, CLASSES) / CLASSES))
+    return np.asarray(np.searchsorted(cuts, weights, side="right"), dtype=np.int64)
+
+
+def effective_records(weights: Array) -> float:
+    """As how many records of equal weight they tell: (sum w)^2 / sum w^2 (Kish 1965).
+
+    Examples
+    --------
+    >>> effective_records(np.ones(4)), effective_records(np.array([3.0, 1.0]))
+    (4.0, 1.6)
+    """
+    return float(weights.sum() ** 2 / (weights**2).sum()) if weights.size else 0.0
