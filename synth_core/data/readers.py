@@ -351,7 +351,8 @@ def _described(column: str, cells: pd.Series, labels: Mapping[str, str]) -> Entr
     numeric = pd.api.types.is_numeric_dtype(cells) and not pd.api.types.is_bool_dtype(cells)
     if numeric:
         said = f"the file labels {len(labels)} of its codes" if labels else "numbers in the file"
-        return Entry(column=column, kind="number", note=said)
+        names = tuple(map(one_line, labels.values()))
+        return Entry(column=column, kind="number", note=said, categories=tuple(labels), labels=names)
     return Entry(column=column, kind="category", note="text in the file")
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from synth_core.data.codebook import Codebook, Entry, Kind
+from synth_core.data.readers import cell_text
 from synth_core.models import family
 from synth_core.release.plan.column_schema import ColumnSchema
 from synth_core.release.plan.plan import Plan
@@ -41,7 +42,9 @@ def _entry(plan: Plan, column: ColumnSchema, marks: tuple[str, ...]) -> Entry:
     declared = plan.codebook.get(column.name) if plan.codebook is not None else None
     kept = declared if settings is None else None  # synthetic numbers are written with a point
     kind: Kind = "number" if column.kind == "number" else "category"
-    categories = tuple(str(level) for level in column.levels if str(level) not in marks)
+    categories = tuple(
+        text for text in map(cell_text, column.levels) if text not in marks
+    )  # as they are written
     if settings is not None and settings.outcome_categories is not None and settings.model == "ordered":
         kind = "ordered"
     if kept is not None and kind != "number":
@@ -55,7 +58,7 @@ def _entry(plan: Plan, column: ColumnSchema, marks: tuple[str, ...]) -> Entry:
         decimal="." if kept is None else kept.decimal,
         thousands="" if kept is None else kept.thousands,
         categories=categories if kind != "number" else (),
-        labels=declared.labels if declared is not None and declared.categories == categories else (),
+        labels=_labels(declared, categories) if kind != "number" else (),
         missing=marks,
         unit="" if declared is None else declared.unit,
         bounds=None
@@ -66,6 +69,12 @@ def _entry(plan: Plan, column: ColumnSchema, marks: tuple[str, ...]) -> Entry:
         role="" if settings is not None else "weight" if column.name == plan.settings.weight else "public",
         note="kept as it is" if settings is None else "synthetic",
     )
+
+
+def _labels(declared: Entry | None, categories: tuple[str, ...]) -> tuple[str, ...]:
+    """What each category is called, itself where nobody says; none where none has a name."""
+    named = {} if declared is None else dict(zip(declared.categories, declared.labels, strict=False))
+    return tuple(named.get(each, each) for each in categories) if set(categories) & set(named) else ()
 
 
 def declared_bounds(entry: Entry | None) -> tuple[float, float] | None:
