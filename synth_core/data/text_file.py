@@ -21,6 +21,7 @@ from synth_core.system import limits
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
 ENCODINGS = ("utf-8", "cp1252", "latin-1", "utf-16")
+_NUMBER = re.compile(r"^[+-]?[\d.,' ]*\d[\d.,' ]*$")
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\r?\n', re.I)  # Excel's
 SAMPLE_CHARACTERS, SAMPLE_LINES = 1 << 20, 100
 
@@ -118,9 +119,13 @@ def _detect_delimiter(text: str) -> str:
 def _header(text: str, delimiter: str) -> tuple[list[str], int]:
     """The row of names, and how many lines of the text end with it.
 
-    A title stands above it: one cell with others empty or not there, in a file whose rows are wider.
+    A title stands above it: one cell with others empty or not there, in a file whose rows are wider; or rows of fewer
+    cells, such as a sentence with a comma, above one that can be nothing else than names.
     """
-    width = Counter(len(row) for row in _sample(text, delimiter)).most_common(1)[0][0]
+    rows = _sample(text, delimiter)
+    width = Counter(map(len, rows)).most_common(1)[0][0]
+    place = next((i for i, row in enumerate(rows) if len(row) >= width), 0)
+    wordy = place > 0 and len(rows[place]) == width and _are_names(rows[place], rows[place + 1 :])
     lines = text[:SAMPLE_CHARACTERS].splitlines(keepends=True)[: 2 * SAMPLE_LINES]
     reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
     first: list[str] | None = None
@@ -128,12 +133,21 @@ def _header(text: str, delimiter: str) -> tuple[list[str], int]:
     for row in reader:
         first, ends = first or row, ends or reader.line_num
         title = sum(bool(cell.strip()) for cell in row) <= 1 and (width > 2 or len(row) < width)
+        title |= wordy and len(row) < width
         if not title or reader.line_num > SAMPLE_LINES:
             if len(row) != width or reader.line_num > SAMPLE_LINES:
                 break
             return row, reader.line_num
     assert first is not None
     return first, ends
+
+
+def _are_names(row: list[str], below: list[list[str]]) -> bool:
+    """Whether a row can be nothing else than names: all there, each another one, no number, and numbers below."""
+    names = [cell.strip() for cell in row]
+    if not all(names) or len(set(names)) < len(names) or any(_NUMBER.match(name) for name in names):
+        return False
+    return any(_NUMBER.match(cell.strip()) for each in below for cell in each)
 
 
 def _lines_of(header: list[str]) -> int:
@@ -200,8 +214,10 @@ def _check_quotes(text: str, delimiter: str, n_columns: int, name: str, above: i
     """
     content = np.frombuffer(text.encode(), dtype=np.uint8)
     ends = np.flatnonzero(content == ord("\n"))
-    line_of = np.searchsorted(ends, np.flatnonzero(content == ord('"')))
+    marks = np.flatnonzero(content == ord('"'))
+    line_of = np.searchsorted(ends, marks)
     if not (np.bincount(line_of) % 2).any():
+        _check_within(content, marks, line_of, ends, delimiter, name, above)
         return False
     reader = csv.reader(
         io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True, strict=True
@@ -219,6 +235,33 @@ def _check_quotes(text: str, delimiter: str, n_columns: int, name: str, above: i
             "below would become one cell. Close it, or leave it out."
         ) from None
     return True
+
+
+def _check_within(
+    content: np.ndarray,
+    marks: np.ndarray,
+    line_of: np.ndarray,
+    ends: np.ndarray,
+    delimiter: str,
+    name: str,
+    above: int,
+) -> None:
+    """Refuse a line in which a quoted cell goes on behind its mark, as in "a \\"word\\"": it would be cut there."""
+    beside = [ord(sign) for sign in (delimiter, "\n", "\r", '"', " ")]
+    before = np.where(marks > 0, content[marks - 1], ord("\n"))
+    behind = np.where(marks + 1 < len(content), content[(marks + 1) % len(content)], ord("\n"))
+    inside = ~np.isin(before, beside) & ~np.isin(behind, beside)
+    for line in np.unique(line_of[inside]):
+        first = ends[line - 1] + 1 if line else 0
+        last = ends[line] if line < len(ends) else len(content)
+        try:
+            cells = content[first:last].tobytes().decode().rstrip("\r")
+            list(csv.reader([cells], delimiter=delimiter, skipinitialspace=True, strict=True))
+        except csv.Error:
+            raise InputError(
+                f"A quotation mark in line {above + line + 1:,} of {name} is not closed where its cell ends. Write a "
+                'mark within a quoted cell twice (""), or leave it out.'
+            ) from None
 
 
 def _holds_rows(cell: str, delimiter: str, n_columns: int) -> bool:

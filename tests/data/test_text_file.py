@@ -25,7 +25,16 @@ def test_line_ends(end):
 
 @pytest.mark.parametrize(
     "above",
-    ["sep=,\n", "Table 4: incomes\n", "Table 4: incomes\n\n", "Table 4,,\n", "Incomes\n2024\n", "\n\n"],
+    [
+        "sep=,\n",
+        "Table 4: incomes\n",
+        "Table 4: incomes\n\n",
+        "Table 4,,\n",
+        "Incomes\n2024\n",
+        "\n\n",
+        "Table 4. Incomes, 2024\n\n",
+        "Incomes of persons, in euros\nSource: the office\n",
+    ],
 )
 def test_lines_above_the_header_are_left_out(above):
     check(above.encode() + text())
@@ -68,6 +77,22 @@ def test_a_stray_quotation_mark_is_refused_by_its_line(closing):
     rows[9], rows[29] = '10,"Smith,15', f"30,{closing},45"
     with pytest.raises(InputError, match="quotation mark in line 11 of"):
         read_table(text(rows=rows), "t.csv")
+
+
+def test_a_quoted_cell_that_goes_on_behind_its_mark_is_refused_by_its_line():
+    """Marks with a backslash: the cell would be `a \\word\\" or two"`. Marks in a cell without them are a text."""
+    rows = [*ROWS]
+    rows[19] = r'20,"a \"word\" or two",30.0'
+    with pytest.raises(InputError, match="quotation mark in line 21 of"):
+        read_table(text(rows=rows), "t.csv")
+    rows[19] = '20,5" pipe and 3" rod,30.0'
+    assert check(text(rows=rows)).frame["b"].iloc[19] == '5" pipe and 3" rod'
+
+
+def test_a_header_with_a_name_less_than_its_rows_have_cells_is_not_taken_for_a_title():
+    """As R writes row names: the first row of numbers would become the header."""
+    with pytest.raises(InputError, match=r"Row 1 of t\.csv has 4 cells, and the header has 3 names"):
+        read_table(text(rows=[f'"{i}",{row}' for i, row in enumerate(ROWS)]), "t.csv")
 
 
 @pytest.mark.parametrize(("row", "cells"), [("20,name", 2), ("20,name,1,2", 4)])
