@@ -21,6 +21,7 @@ from synth_core.errors import InputError
 from synth_core.system import limits
 
 PARQUET = ".parquet"
+EXACT_DIGITS = 15  # of a decimal number, which a floating-point number keeps
 STATISTICAL = (".dta", ".sav", ".zsav", ".sas7bdat", ".xpt")
 
 
@@ -68,9 +69,24 @@ def read_parquet(content: bytes, name: str) -> TypedColumns:
                     raise InputError(binary_data(column, name))
             table = table.set_column(place, column, values.cast(values.type.value_type))
         elif pa.types.is_decimal(values.type):
-            whole = values.type.scale <= 0
-            table = table.set_column(place, column, values.cast(pa.int64() if whole else pa.float64()))
+            table = table.set_column(place, column, _decimals(values))
+        elif pa.types.is_date(values.type):
+            table = table.set_column(place, column, values.cast(pa.timestamp("ms")))
+        elif pa.types.is_time(values.type):
+            table = table.set_column(place, column, values.cast(pa.string()))
     return TypedColumns(table.to_pandas(ignore_metadata=True))
+
+
+def _decimals(values: Any) -> Any:
+    """Decimals as numbers; as text where a number of 64 bits would be another one."""
+    import pyarrow as pa
+
+    try:
+        numbers = values.cast(pa.int64() if values.type.scale <= 0 else pa.float64())
+        same = values.type.precision <= EXACT_DIGITS or numbers.cast(values.type).equals(values)
+    except pa.ArrowInvalid:
+        same = False
+    return numbers if same else values.cast(pa.string())
 
 
 def binary_data(column: str, name: str) -> str:
@@ -170,13 +186,20 @@ def _code(code: object) -> str:
 def _labelled(series: pd.Series, of: Mapping[Any, Any]) -> pd.Series:
     """The labels of a Stata column, where every code that occurs has one of its own."""
     labels = {code: str(label).strip() for code, label in of.items()}
-    if len(set(labels.values())) < len(labels) or not series.dropna().isin(list(labels)).all():
+    if (
+        "" in labels.values()
+        or len(set(labels.values())) < len(labels)
+        or not series.dropna().isin(list(labels)).all()
+    ):
         return series
     return series.map(labels)
 
 
 def _plain(series: pd.Series) -> pd.Series:
-    """Dates as dates, blank text as missing."""
+    """Dates as dates, times of a day as text, blank text as missing."""
+    series = series.map(
+        lambda cell: cell.isoformat() if isinstance(cell, datetime.time) else cell, na_action="ignore"
+    )
     present = series.dropna()
     if len(present) and present.map(lambda cell: isinstance(cell, datetime.date)).all():
         return pd.to_datetime(series, errors="coerce")

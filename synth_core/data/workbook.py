@@ -46,6 +46,7 @@ def read_sheet(content: bytes, name: str, sheet: str | None) -> tuple[pd.DataFra
             listed = ", ".join(list(shown)[:20]) + (", …" if len(shown) > 20 else "")
             raise InputError(f"The workbook {name} has no sheet '{sheet}'. It has: {listed}.")
         frame = book.parse(shown[chosen], header=None, dtype=object, keep_default_na=False, na_values=[""])
+    frame = frame[frame.notna().any(axis=1)].reset_index(drop=True)  # an empty row is no record
     header, first = _header(frame)
     frame = frame.iloc[first:].reset_index(drop=True).infer_objects()
     frame.columns = pd.Index(header, dtype=object)
@@ -60,10 +61,20 @@ def _header(frame: pd.DataFrame) -> tuple[list[str], int]:
     if frame.empty:
         return [], 1
     filled = frame.notna() & (frame != "")
-    several = filled.sum(axis=1) > 1 if frame.shape[1] > 2 else pd.Series(True, index=frame.index)
+    several = filled.sum(axis=1) > 1
+    if frame.shape[1] < 2 or (frame.shape[1] == 2 and not _names_below_a_title(frame, several)):
+        several[:] = True
     row = next((row for row in range(min(len(frame), TITLE_ROWS)) if several.iloc[row]), 0)
     cells = zip(frame.iloc[row], filled.iloc[row], strict=True)
     return ["" if not there else str(cell).strip() for cell, there in cells], row + 1
+
+
+def _names_below_a_title(frame: pd.DataFrame, several: pd.Series) -> bool:
+    """Whether the first row of two cells can be nothing else than names: two texts, with numbers below."""
+    rows = frame[several].head(TITLE_ROWS)
+    if len(rows) < 2 or not all(isinstance(cell, str) for cell in rows.iloc[0]):
+        return False
+    return any(isinstance(cell, int | float) for cell in rows.iloc[1:].to_numpy().ravel())
 
 
 def check_extent(archive: zipfile.ZipFile, name: str) -> None:

@@ -160,14 +160,24 @@ WORDS = st.text(st.characters(codec="utf-8", categories=("L", "N", "P")), min_si
     decimals=st.lists(
         st.floats(-1e6, 1e6, allow_nan=False).map(lambda x: round(x, 3)), min_size=3, max_size=3
     ),
+    codes=st.lists(st.from_regex(r"[0-9]{1,3}", fullmatch=True), min_size=3, max_size=3),
+    there=st.lists(st.booleans(), min_size=36, max_size=36),
 )
 @pytest.mark.parametrize("kind", ["csv", "tsv", "xlsx", "parquet", "sav", "zsav", "dta", "xpt"])
 def test_what_a_codebook_declares_is_read_back_from_every_format(
-    kind, texts, numbers, decimals, tmp_path_factory
+    kind, texts, numbers, decimals, codes, there, tmp_path_factory
 ):
-    frame = pd.DataFrame({"t": texts * 12, "n": numbers * 12, "d": decimals * 12})
+    """Texts, whole numbers, decimals, codes with leading zeros, numbers and codes of which some are missing."""
+    frame = pd.DataFrame({"t": texts * 12, "n": numbers * 12, "d": decimals * 12, "c": codes * 12})
+    frame["some"] = np.where(there, frame["d"], np.nan)
+    frame["mark"] = np.where(there, frame["c"], "no answer")
     options = declared(
-        Entry(column="t", kind="category"), Entry(column="n", kind="number"), Entry(column="d", kind="number")
+        Entry(column="t", kind="category"),
+        Entry(column="n", kind="number"),
+        Entry(column="d", kind="number"),
+        Entry(column="c", kind="category"),
+        Entry(column="some", kind="number"),
+        Entry(column="mark", kind="ordered", categories=tuple(dict.fromkeys(codes)), missing=("no answer",)),
     )
     stream = io.BytesIO()
     if kind in ("csv", "tsv"):
@@ -182,6 +192,12 @@ def test_what_a_codebook_declares_is_read_back_from_every_format(
     assert list(table.frame["t"]) == list(frame["t"])
     np.testing.assert_array_equal(table.frame["n"].astype(float), frame["n"])
     np.testing.assert_array_equal(table.frame["d"].astype(float), frame["d"])
+    assert list(table.frame["c"]) == list(frame["c"])
+    np.testing.assert_array_equal(table.frame["some"].astype(float), frame["some"])
+    assert list(table.frame["mark"].fillna("-")) == list(frame["c"].where(there, "-"))
+    assert table.beyond_declared("mark", table.codebook.get("mark")) is None
+    written = table.as_written(["c"], np.ones(36, bool))
+    assert list(written["c"]) == list(frame["c"])
     if kind in ("csv", "tsv"):
         written = table.as_written(["t", "n"], np.ones(36, bool))
         assert list(written["t"]) == list(frame["t"]) and list(written["n"]) == list(frame["n"].astype(str))

@@ -1,0 +1,96 @@
+"""What typed files hold beside numbers and texts: decimals, days, times, empty labels, empty rows, titles."""
+
+import datetime
+import decimal
+import io
+
+import numpy as np
+import openpyxl
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pyreadstat
+import pytest
+
+from synth_core.data.table import read_table
+from synth_core.errors import InputError
+
+N = 40
+DAYS = [datetime.date(2024, 1, 1 + i % 28) for i in range(N)]
+
+
+def parquet(**columns):
+    stream = io.BytesIO()
+    pq.write_table(pa.table(columns), stream)
+    return read_table(stream.getvalue(), "t.parquet")
+
+
+def statistical(kind, path, frame, **more):
+    write = {"sav": pyreadstat.write_sav, "dta": pyreadstat.write_dta, "xpt": pyreadstat.write_xport}[kind]
+    write(frame, str(path / f"t.{kind}"), **more)
+    return read_table((path / f"t.{kind}").read_bytes(), f"t.{kind}")
+
+
+def workbook(*rows):
+    book, stream = openpyxl.Workbook(), io.BytesIO()
+    for row in rows:
+        book.active.append(row)
+    book.save(stream)
+    return read_table(stream.getvalue(), "t.xlsx")
+
+
+def written(table, column):
+    return list(table.as_written([column], np.ones(table.rows, bool))[column])
+
+
+def test_days_of_a_parquet_file_are_dates():
+    table = parquet(d=pa.array(DAYS), x=pa.array(range(N)))
+    assert table.column("d").kind == "date" and table.column("d").distinct == 28
+    assert written(table, "d") == [day.isoformat() for day in DAYS]
+
+
+def test_times_of_a_day_are_text_of_which_equal_ones_are_equal(tmp_path):
+    times = [datetime.time(3, i % 4) for i in range(N)]
+    for table in (
+        parquet(t=pa.array(times)),
+        statistical("sav", tmp_path, pd.DataFrame({"t": times})),
+    ):
+        assert (table.column("t").kind, table.column("t").distinct) == ("text", 4)
+        assert all(cell.startswith("03:0") for cell in written(table, "t"))
+
+
+@pytest.mark.parametrize(
+    ("first", "kind"),
+    [("12345678901234567890.5", pa.decimal128(30, 1)), ("12345678901234567890", pa.decimal128(30, 0))],
+)
+def test_a_decimal_that_no_number_holds_stays_as_it_is_written(first, kind):
+    numbers = [decimal.Decimal(first) + i for i in range(N)]
+    table = parquet(n=pa.array(numbers, kind))
+    assert table.column("n").distinct == N and written(table, "n") == [str(n) for n in numbers]
+
+
+def test_a_decimal_that_a_number_holds_is_one():
+    table = parquet(n=pa.array([decimal.Decimal(i) / 4 for i in range(N)], pa.decimal128(20, 2)))
+    np.testing.assert_array_equal(table.frame["n"], np.arange(N) / 4)
+
+
+def test_codes_with_an_empty_label_stay_codes_and_are_not_missing(tmp_path):
+    labels = {"sex": {1: "", 2: "female"}}
+    table = statistical("dta", tmp_path, pd.DataFrame({"sex": [1, 2] * 20}), variable_value_labels=labels)
+    assert table.column("sex").missing == 0 and set(table.frame["sex"]) == {1, 2}
+
+
+def test_empty_rows_of_a_sheet_are_no_records():
+    rows = [[i, 30 + i % 5] for i in range(N)]
+    assert workbook(["inc", "age"], *rows[:20], [], [], *rows[20:], []).rows == N
+
+
+@pytest.mark.parametrize("above", [[["Incomes"]], [["Incomes"], []], [["Incomes"], ["of 2024"]]])
+def test_a_title_above_two_columns_of_a_sheet_is_left_out(above):
+    table = workbook(*above, ["inc", "age"], *[[i, 30 + i % 5] for i in range(N)])
+    assert (list(table.frame.columns), table.rows) == (["inc", "age"], N)
+
+
+def test_two_columns_of_which_one_has_no_name_are_not_a_title_and_a_header():
+    with pytest.raises(InputError, match=r"Column 2 of t\.xlsx has no name"):
+        workbook(["inc"], *[[f"p{i}", f"q{i}"] for i in range(N)])
