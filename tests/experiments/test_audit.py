@@ -16,7 +16,7 @@ from synth_core.data.table import Table
 from synth_core.errors import Cancelled, InputError
 from synth_core.experiments.audit import neighbour_runs
 from synth_core.experiments.audit.audit import AuditRequest, run_audit
-from synth_core.experiments.audit.audited import OneVariable
+from synth_core.experiments.audit.audited import AuditedAnalysis
 from synth_core.experiments.audit.lower_bound import measure
 from synth_core.experiments.audit.neighbour_runs import Side
 from synth_core.experiments.audit.neighbours import (
@@ -164,7 +164,7 @@ def test_a_weighted_poisson_against_its_two_gammas(mechanism):
     [neighbour] = [n for n in neighbours(analysis, analysis.run(mechanism), weighted, REMOVED) if n.row == 39]
     [pair] = [
         runs()
-        for n, runs in OneVariable(analysis).trials(analysis.run(mechanism), REMOVED, 8_000)
+        for n, runs in AuditedAnalysis(analysis).trials(analysis.run(mechanism), REMOVED, 8_000)
         if n.row == neighbour.row
     ]
     alpha = weighted.weights[0]

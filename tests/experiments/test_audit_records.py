@@ -12,9 +12,10 @@ from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.experiments.audit import neighbour_runs
 from synth_core.experiments.audit.audit import AuditRequest, run_audit
+from synth_core.experiments.audit.audited import AuditedAnalysis
 from synth_core.experiments.audit.neighbours import REMOVED, REPLACED, some_draws
 from synth_core.experiments.audit.verdict import CONSISTENT, VIOLATED
-from synth_core.experiments.audit.whole_records import AuditedRecords, _Trials
+from synth_core.experiments.audit.whole_records import _Trials
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.models.categorical import Categorical
 from synth_core.system.cache import MemoryCache
@@ -75,7 +76,7 @@ def test_blocks_that_do_not_share_epsilon_are_caught(monkeypatch):
         return right(self, weights, unshared)
 
     monkeypatch.setattr(Categorical, "stan_data", whole)
-    monkeypatch.setattr(AuditedRecords, "relations", lambda self, mechanism: (REMOVED,))
+    monkeypatch.setattr(AuditedAnalysis, "relations", lambda self, mechanism: (REMOVED,))
     [line] = audited("anchored", BLOCKS, 4_000).values()
     assert line.verdict == VIOLATED and line.epsilon_lower > 1.05 * EPSILON, line
     assert line.row == 1 and "do not release" in line.why
@@ -141,7 +142,7 @@ def test_the_density_ratio_is_the_sum_over_blocks(analysis):
 
 
 def test_what_replacing_costs_is_said_of_strict_mechanisms_only(analysis):
-    subject = AuditedRecords(analysis)
+    subject = AuditedAnalysis(analysis)
     assert subject.relations(find_mechanism("anchored")) == (REMOVED, REPLACED)
     assert subject.relations(find_mechanism("weighted")) == (REMOVED,)
 

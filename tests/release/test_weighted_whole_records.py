@@ -14,9 +14,9 @@ from synth_core.cli import main
 from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.experiments.audit.audit import AuditRequest
+from synth_core.experiments.audit.audited import AuditedAnalysis
 from synth_core.experiments.audit.neighbours import REMOVED, REPLACED
 from synth_core.experiments.audit.subjects import of_plan
-from synth_core.experiments.audit.whole_records import AuditedRecords
 from synth_core.release.ledger.ledger import Ledger
 from synth_core.release.making.drawing import Request
 from synth_core.release.making.releasing import RELEASED, release
@@ -161,7 +161,9 @@ def test_an_audit_of_the_plan_has_its_maps(planned, tmp_path):
     found, asked = of_plan(plan, content, people(2), Cache(tmp_path), lambda text, share: None, asked, 3)
     assert isinstance(found, RecordsAnalysis) and asked.mechanisms == (plan.mechanism,)
     assert {each.weights_from for each in found.analyses(False)} == {"closed"}
-    assert AuditedRecords(found).relations(plan.point) == ((REMOVED, REPLACED) if plan.strict else (REMOVED,))
+    assert AuditedAnalysis(found).relations(plan.point) == (
+        (REMOVED, REPLACED) if plan.strict else (REMOVED,)
+    )
 
 
 def test_another_map_or_a_damaged_one_is_refused(planned):

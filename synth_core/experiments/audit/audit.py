@@ -9,13 +9,11 @@ from typing import Any
 
 from synth_core.analysis.any_analysis import AnyAnalysis
 from synth_core.analysis.fits import Progress
-from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.errors import InputError
 from synth_core.experiments.audit import lower_bound
-from synth_core.experiments.audit.audited import OneVariable, Subject
+from synth_core.experiments.audit.audited import AuditedAnalysis
 from synth_core.experiments.audit.neighbours import REMOVED
 from synth_core.experiments.audit.verdict import CURRENT, DRAW_HELD, judge
-from synth_core.experiments.audit.whole_records import AuditedRecords
 from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
 from synth_core.release.report.audit_summary import FORMAT
 from synth_core.system import limits
@@ -133,7 +131,7 @@ class Audit:
         return {"format": FORMAT, "version": 1} | values
 
 
-def check_request(subject: Subject, asked: AuditRequest) -> None:
+def check_request(subject: AuditedAnalysis, asked: AuditRequest) -> None:
     """Refuse in words what cannot be audited; raises InputError."""
     if not asked.mechanisms:
         raise InputError("Choose at least one mechanism to audit.")
@@ -147,7 +145,7 @@ def check_request(subject: Subject, asked: AuditRequest) -> None:
     if not 0 <= asked.delta < 1:
         raise InputError(f"δ must lie from 0 to below 1 (given: {asked.delta:g}).")
     subject.check()
-    n = subject.n_records
+    n = subject.analysis.n_records
     if n <= limits.MIN_ROWS:
         raise InputError(
             f"With {n} complete rows none can be removed: at least {limits.MIN_ROWS} must be left."
@@ -176,11 +174,7 @@ def run_audit(analysis: AnyAnalysis[Any], asked: AuditRequest, plan: str = "") -
         If it cannot be done as asked. FitError if a fit fails; Cancelled passes through. Finished lines are
         kept in the cache, and the same audit goes on from there.
     """
-    subject: Subject = (
-        AuditedRecords(analysis)
-        if isinstance(analysis, RecordsAnalysis)
-        else OneVariable(*analysis.analyses(False))
-    )
+    subject = AuditedAnalysis(analysis)
     check_request(subject, asked)
     mechanisms = [find_mechanism(key) for key in asked.mechanisms]
     todo = [
@@ -192,19 +186,19 @@ def run_audit(analysis: AnyAnalysis[Any], asked: AuditRequest, plan: str = "") -
     error = (1 - asked.confidence) / len(todo)
     lines = []
     for i, (mechanism, source, under, relation) in enumerate(todo):
-        tell = _LineProgress(subject.progress, i, len(todo))
+        tell = _LineProgress(subject.analysis.progress, i, len(todo))
         lines.append(_kept_line(under.reporting(tell), mechanism, source, relation, asked, error))
-    table, described = subject.table, subject.described
+    table = analysis.loaded
     return Audit(
         table=table.name,
-        rows=subject.n_records,
-        outcome=described.outcome,
-        model=described.model,
-        density_scale=described.density_scale,
+        rows=analysis.n_records,
+        outcome=", ".join(analysis.outcomes),
+        model=subject.models,
+        density_scale=analysis.density_scale,
         confidential=table.confidential,
-        fingerprint=table.fingerprint_of(described.columns),
-        records=table.fingerprint_of_records(described.columns),
-        seed=subject.settings.seed,
+        fingerprint=table.fingerprint_of(subject.columns),
+        records=table.fingerprint_of_records(subject.columns),
+        seed=analysis.settings.seed,
         asked=asked,
         error=error,
         plan=plan,
@@ -226,26 +220,33 @@ class _LineProgress:
         self._progress(f"{self._line + 1} of {self._lines} · {text}", done)
 
 
-def _sources(subject: Subject, mechanism: Mechanism, asked: AuditRequest) -> Iterator[tuple[str, Subject]]:
+def _sources(
+    subject: AuditedAnalysis, mechanism: Mechanism, asked: AuditRequest
+) -> Iterator[tuple[str, AuditedAnalysis]]:
     """Where a mechanism's weights come from, and the subject that takes them from there."""
     if not mechanism.weighted:
         yield NONE, subject
         return
-    frozen = subject.settings.risk_reference != "current"
+    frozen = subject.analysis.settings.risk_reference != "current"
     if frozen:
-        yield f"{FROZEN} on {subject.settings.risk_reference}", subject
+        yield f"{FROZEN} on {subject.analysis.settings.risk_reference}", subject
     if not (frozen and asked.as_set):
         yield CURRENT, subject.from_current()
 
 
 def _kept_line(
-    subject: Subject, mechanism: Mechanism, source: str, relation: str, asked: AuditRequest, error: float
+    subject: AuditedAnalysis,
+    mechanism: Mechanism,
+    source: str,
+    relation: str,
+    asked: AuditRequest,
+    error: float,
 ) -> AuditLine:
     """A line, or the one that was computed before: a histogram's noise has no seed and is not drawn again."""
     key = content_key(
         kind="audit",
         made_by=code_version(*CODE),
-        **subject.described.key,
+        **subject.content,
         mechanism=mechanism.key,
         source=source,
         relation=relation,
@@ -254,19 +255,24 @@ def _kept_line(
         error=error,
     )
     line, _ = get_or_compute(
-        subject.cache,
+        subject.analysis.cache,
         AuditLine,
         key,
         lambda: _line(subject, mechanism, source, relation, asked, error),
-        lambda: subject.progress("waiting for the same audit elsewhere", 0.0),
+        lambda: subject.analysis.progress("waiting for the same audit elsewhere", 0.0),
     )
     return line
 
 
 def _line(
-    subject: Subject, mechanism: Mechanism, source: str, relation: str, asked: AuditRequest, error: float
+    subject: AuditedAnalysis,
+    mechanism: Mechanism,
+    source: str,
+    relation: str,
+    asked: AuditRequest,
+    error: float,
 ) -> AuditLine:
-    result = subject.run(mechanism.key)
+    result = subject.analysis.run(mechanism.key)
     tried = subject.trials(result, relation, asked.runs)
     best: tuple[Any, ...] | None = None
     findings: list[AuditFinding] = []

@@ -12,21 +12,17 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from synth_core.analysis.analysis import Analysis
-from synth_core.analysis.fits import Progress
 from synth_core.analysis.presence import missing_name
 from synth_core.analysis.records.blocks import Part
 from synth_core.analysis.records.records import RecordsAnalysis, of_all
 from synth_core.analysis.records.result import RecordsResult
 from synth_core.analysis.records.synthetic_records import draw_records
-from synth_core.analysis.settings import Settings
 from synth_core.data.table import Table, outcome_values
 from synth_core.engine.sampling import Posterior
 from synth_core.errors import InputError
-from synth_core.experiments.audit.audited import Described, FindNeighbours, anchored_at_own_draw, no_audit_of
 from synth_core.experiments.audit.neighbour_runs import Pair, Side, Values, posterior_pair, withheld
 from synth_core.experiments.audit.neighbours import (
     ALTERNATIVES,
-    RELATIONS,
     REMOVED,
     Neighbour,
     some_draws,
@@ -34,73 +30,24 @@ from synth_core.experiments.audit.neighbours import (
     term_spread,
     weights_of_neighbour,
 )
+from synth_core.experiments.audit.one_variable import FindNeighbours, no_audit_of
 from synth_core.mechanisms.bounds import joint_lipschitz_bounds
-from synth_core.mechanisms.catalogue import Mechanism
 from synth_core.mechanisms.censoring import weighted_terms
-from synth_core.models import OwnProgram
 
 Array = NDArray[np.float64]
 
 
-class AuditedRecords:
-    """Whole records: one run is a draw of every block's posterior, and the synthetic records drawn with them."""
+def trials_of_records(
+    analysis: RecordsAnalysis, result: RecordsResult, relation: str, runs: int
+) -> FindNeighbours:
+    """The neighbours of whole records that are tried, and what gives the runs on both tables.
 
-    def __init__(self, analysis: RecordsAnalysis):
-        self.analysis = analysis
-        self.settings: Settings = analysis.parts[0].settings
-        self.table, self.cache, self.progress = analysis.loaded, analysis.cache, analysis.progress
-        self.n_records = analysis.table.rows
-
-    @property
-    def described(self) -> Described:
-        parts = self.analysis.parts
-        models = [each.model for each in self.analysis.analyses(False)]
-        names = tuple(block.name for block in self.analysis.blocks)
-        key = {
-            "table": self.table.fingerprint,
-            "settings": [part.settings.model_dump(mode="json") for part in parts],
-            "blocks": [[part.name, part.block.missing, part.of_missing] for part in parts],
-            "reference": [each.reference_fingerprint for each in self.analysis.analyses(False)],
-        }
-        return Described(
-            ", ".join(names),
-            "; ".join(f"{part.name}: {model.label}" for part, model in zip(parts, models, strict=True)),
-            self.analysis.density_scale,
-            (*names, *self.analysis.predictors),
-            key,
-        )
-
-    def check(self) -> None:
-        for part in self.analysis.parts:
-            if part.settings.model == OwnProgram.name:
-                raise InputError(
-                    f"Block '{part.name}': an own Stan program cannot be audited. Take one of the built-in models."
-                )
-
-    def reporting(self, progress: Progress) -> AuditedRecords:
-        return AuditedRecords(self.analysis.reporting(progress))
-
-    def from_current(self) -> AuditedRecords:
-        return AuditedRecords(self.analysis.from_current())
-
-    def relations(self, mechanism: Mechanism) -> tuple[str, ...]:
-        """What replacing a record costs is promised by strict mechanisms, and measured of none."""
-        return RELATIONS if mechanism.keeps_epsilon else (REMOVED,)
-
-    def run(self, key: str) -> RecordsResult:
-        return self.analysis.run(key)
-
-    def holds_draw(self, mechanism: Mechanism) -> bool:
-        anchored = mechanism.likelihood.anchors
-        return anchored and any(
-            anchored_at_own_draw(each.weighted(mechanism)) for each in self.analysis.analyses(anchored)
-        )
-
-    def trials(self, result: RecordsResult, relation: str, runs: int) -> FindNeighbours:
-        if not result.point.likelihood.samples:
-            raise InputError(no_audit_of(result.point))
-        tried = _Trials(self.analysis, result, relation, runs)
-        return [(neighbour, partial(tried.pair, neighbour)) for neighbour in tried.neighbours()]
+    One run is a draw of every block's posterior, and the synthetic records drawn with them.
+    """
+    if not result.point.likelihood.samples:
+        raise InputError(no_audit_of(result.point))
+    tried = _Trials(analysis, result, relation, runs)
+    return [(neighbour, partial(tried.pair, neighbour)) for neighbour in tried.neighbours()]
 
 
 class _Trials:
