@@ -86,10 +86,6 @@ def run_map(args: argparse.Namespace) -> int:
         raise InputError(f"--predictive must lie between {low} and {high:,} (given: {args.predictive}).")
     sweeps = list(DEFAULT) if args.sweep is None else [read_sweep(text) for text in args.sweep]
     analysis, keys = open_explored(args, args.measure)
-    if analysis.blocks and args.rival:
-        raise InputError(
-            "Other synthesizers stand beside a map of one sensitive variable; leave --rival out."
-        )
     settings = analysis.settings.model_copy(update={"match_epsilon": None})
     for mechanism in map(find_mechanism, keys):
         if mechanism.likelihood.needs_bounds and settings.bounds is None:
@@ -118,7 +114,7 @@ def run_map(args: argparse.Namespace) -> int:
         raise FitError("No point of the map could be computed.")
     shown = sorted((point for _, point in computed), key=lambda p: (keys.index(p["mechanism"]), p["epsilon"]))
     best = _best(shown, args.measure)
-    others = [] if analysis.blocks else run_rivals(args, analysis.analyses(False)[0], shown, say)
+    others = run_rivals(args, analysis, shown, say)
     if args.format == "json":
         made = _json(shown, best, args.measure) | as_json(others, args.measure)
         print(json_text(made))

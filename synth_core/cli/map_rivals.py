@@ -6,13 +6,13 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
-from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.any_analysis import AnyAnalysis
 from synth_core.analysis.wording.belief_sentences import epsilon_number
 from synth_core.cli.output import finite
 from synth_core.errors import FitError, InputError
 from synth_core.experiments.rivals.bands import RivalBand, bands_of, error_text, strict_epsilons
 from synth_core.experiments.rivals.budget import COUNTED
-from synth_core.experiments.rivals.declared_cells import cells_words
+from synth_core.experiments.rivals.declared_cells import all_cells_words
 from synth_core.experiments.rivals.map_runs import offered, planned, run_for_map, summary_of
 from synth_core.experiments.rivals.registry import RIVALS
 from synth_core.mechanisms.ranges import read_edges
@@ -24,7 +24,9 @@ Summary = dict[str, Any]
 def add_rivals(command: argparse.ArgumentParser) -> None:
     """The options of other synthesizers beside the map."""
     group = command.add_argument_group("other synthesizers, at the ε of the strict frontier")
-    group.add_argument("--rival", nargs="+", default=[], metavar="NAME", help=f"of {', '.join(offered())}")
+    group.add_argument(
+        "--rival", nargs="+", default=[], metavar="NAME", help=f"of {', '.join(offered(True))}"
+    )
     group.add_argument(
         "--replicates",
         type=int,
@@ -47,7 +49,7 @@ def add_rivals(command: argparse.ArgumentParser) -> None:
 
 
 def run_rivals(
-    args: argparse.Namespace, analysis: Analysis, points: list[Summary], say: Callable[[str], None]
+    args: argparse.Namespace, analysis: AnyAnalysis[Any], points: list[Summary], say: Callable[[str], None]
 ) -> list[RivalBand]:
     """Run what is asked for and not stored; a run that fails is said and left out.
 
@@ -59,16 +61,20 @@ def run_rivals(
     """
     if not args.rival:
         return []
+    several, there = bool(analysis.blocks), offered(bool(analysis.blocks))
     for name in args.rival:
-        if name not in offered():
-            raise InputError(
-                f"There is no rival '{name}' of one variable; there are: {', '.join(offered())}."
-            )
+        if name not in there:
+            of = "" if several else " of one variable"
+            raise InputError(f"There is no rival '{name}'{of}; there are: {', '.join(there)}.")
         RIVALS[name].check()
     if args.replicates < 1:
         raise InputError(f"--replicates must be 1 or more (given: {args.replicates}).")
+    if several and args.edges:
+        raise InputError(
+            "With blocks each number's bins are declared in its block: bounds, brackets or a guess."
+        )
     edges, settings = read_edges(args.edges or ""), analysis.settings
-    say(cells_words(settings, analysis.selection.records.n, edges))
+    say(all_cells_words(analysis.outcomes, analysis.n_records, edges))
     epsilons = strict_epsilons(points, args.measure)
     if not epsilons and any(RIVALS[name].private for name in args.rival):
         raise InputError(
@@ -76,7 +82,8 @@ def run_rivals(
             "--mechanism anchored."
         )
     summaries = []
-    asked = planned(list(dict.fromkeys(args.rival)), epsilons, settings, args.replicates, args.budget, edges)
+    rivals = list(dict.fromkeys(args.rival))
+    asked = planned(rivals, epsilons, settings, args.replicates, args.budget, edges, analysis.blocks)
     for i, each in enumerate(asked, start=1):
         at = "" if each.asked.epsilon is None else f" at ε = {each.asked.epsilon:g}"
         said = f"{i} of {len(asked)}: {each.asked.label}{at}, seed {each.asked.seed}"
@@ -125,8 +132,8 @@ def notes(others: list[RivalBand]) -> list[str]:
     """What the rows of rivals mean."""
     if not others:
         return []
-    spent = [band.epsilon for band in others if band.epsilon is not None and band.counted == "rho"]
-    words = [f"ε = {epsilon_number(e)} stands for ρ = {e**2 / 8:.3g}" for e in dict.fromkeys(spent)]
+    spent = {b.epsilon: b.share_squares for b in others if b.epsilon is not None and b.counted == "rho"}
+    words = [f"ε = {epsilon_number(e)} stands for ρ = {e**2 * s / 8:.3g}" for e, s in spent.items()]
     return [
         "Not ours: the mean over runs ± 2 standard errors, outside the choice: none can be released here.",
         *([f"Their zCDP: {'; '.join(words)}."] if words else []),

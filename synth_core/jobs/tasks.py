@@ -242,13 +242,15 @@ class RivalTask(Task):
     background: bool = True
 
     @classmethod
-    def of(cls, table: Table, settings: Settings, beside: MapRun) -> Self:
+    def of(cls, table: Table, settings: Settings, beside: MapRun, blocks: Sequence[Block] = ()) -> Self:
         """The task of a run beside the map of these settings."""
-        return cls(TaskInput.of(table, settings).changed(**OWN), beside.asked.who, beside=beside)
+        given = TaskInput.of(table, settings.model_copy(update=OWN), blocks=blocks)
+        return cls(given, beside.asked.who, beside=beside)
 
     @cached_property
     def key(self) -> str:
-        return run_key(self.given.tables[0].fingerprint, self.given.settings, self.beside)
+        given = self.given
+        return run_key(given.tables[0].fingerprint, given.settings, self.beside, given.blocks)
 
     @property
     def expected_seconds(self) -> float:
@@ -257,8 +259,7 @@ class RivalTask(Task):
     def answer(self, analysis: AnyAnalysis[Any]) -> dict[str, Any]:
         from synth_core.experiments.rivals.map_runs import run_for_map, summary_of
 
-        [alone] = analysis.analyses(False)
-        return summary_of(run_for_map(alone, self.beside), self.beside)
+        return summary_of(run_for_map(analysis, self.beside), self.beside)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -18,7 +18,7 @@ def point(epsilon, error):
 
 
 def run(who, epsilon, seed, error, counted="rho"):
-    return {"who": who, "epsilon": epsilon, "seed": seed, "counted": counted,
+    return {"who": who, "epsilon": epsilon, "seed": seed, "counted": counted, "share_squares": 1.0,
             "errors": {"ecdf_max": error, "q90": math.nan}}  # fmt: skip
 
 

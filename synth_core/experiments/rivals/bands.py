@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from synth_core.analysis.measures import value_text
 from synth_core.experiments.explore.wording import Summary, frontier_points
-from synth_core.experiments.rivals.budget import GUARANTEE
+from synth_core.experiments.rivals.budget import guarantee_words
 from synth_core.experiments.rivals.registry import RIVALS
 from synth_core.experiments.rivals.report import band
 from synth_core.mechanisms.catalogue import guarantees
@@ -34,6 +34,8 @@ class RivalBand:
     epsilon : float or None
         None: it spends nothing, and protects nobody.
     counted : str
+    share_squares : float
+        See `MapRun`.
     mean : dict of str to float
         By utility measure; NaN where it is no number.
     error : dict of str to float or None
@@ -46,6 +48,7 @@ class RivalBand:
     guarantee: str
     epsilon: float | None
     counted: str
+    share_squares: float
     mean: dict[str, float]
     error: dict[str, float | None]
     runs: int
@@ -69,9 +72,12 @@ def bands_of(runs: Iterable[Summary]) -> list[RivalBand]:
             RivalBand(
                 who,
                 RIVALS[who].label,
-                GUARANTEE[same[0]["counted"]] if epsilon is not None else "no guarantee",
+                "no guarantee"
+                if epsilon is None
+                else guarantee_words(same[0]["counted"], same[0]["share_squares"]),
                 epsilon,
                 same[0]["counted"],
+                same[0]["share_squares"],
                 {name: mean for name, (mean, _) in bands.items()},
                 {name: error for name, (_, error) in bands.items()},
                 len(same),

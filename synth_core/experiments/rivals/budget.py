@@ -18,7 +18,38 @@ from dataclasses import dataclass
 from synth_core.errors import InputError
 
 COUNTED = ("rho", "epsilon")
-GUARANTEE = {"rho": "zCDP, ρ = ε²/8", "epsilon": "ε-DP"}  # beside an ε, in few words
+
+
+def guarantee_words(counted: str, share_squares: float = 1.0) -> str:
+    """What a rival promises beside an ε, in few words.
+
+    Parameters
+    ----------
+    share_squares : float
+        Below 1 where ε is divided among several of our fits: their ρ, and the rival's, is a sum over them.
+
+    Examples
+    --------
+    >>> guarantee_words("rho"), guarantee_words("rho", 0.5), guarantee_words("epsilon", 0.5)
+    ('zCDP, ρ = ε²/8', 'zCDP, ρ = Σ εₖ²/8', 'ε-DP')
+    """
+    if counted == "epsilon":
+        return "ε-DP"
+    return "zCDP, ρ = ε²/8" if share_squares == 1 else "zCDP, ρ = Σ εₖ²/8"
+
+
+def promise_words(epsilon: float, counted: str, share_squares: float = 1.0) -> str:
+    """The same with its number.
+
+    Examples
+    --------
+    >>> promise_words(2.0, "rho"), promise_words(2.0, "rho", 0.5), promise_words(2.0, "epsilon")
+    ('zCDP with ρ = ε²/8 = 0.5', 'zCDP with ρ = Σ εₖ²/8 = 0.25', 'ε-DP with ε = 2')
+    """
+    words = guarantee_words(counted, share_squares)
+    if counted == "epsilon":
+        return f"{words} with ε = {epsilon:.4g}"
+    return f"{words.replace(',', ' with')} = {epsilon**2 * share_squares / 8:.3g}"
 
 
 @dataclass(frozen=True)
@@ -46,21 +77,6 @@ class Budget:
     def rho(self) -> float:
         """The ρ of zCDP."""
         return self.epsilon**2 / 8
-
-    @property
-    def promise(self) -> str:
-        """What a synthesizer that spends it promises, in words.
-
-        Examples
-        --------
-        >>> Budget(2.0).promise, Budget(2.0, "epsilon").promise
-        ('zCDP with ρ = ε²/8 = 0.5', 'ε-DP with ε = 2')
-        """
-        return (
-            f"zCDP with ρ = ε²/8 = {self.rho:.3g}"
-            if self.counted == "rho"
-            else f"ε-DP with ε = {self.epsilon:.4g}"
-        )
 
     def part(self, share: float) -> Budget:
         """A share of it: of rho, or of epsilon.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from synth_core.analysis.records.blocks import OPTIONS, Block
@@ -47,6 +49,11 @@ def block_of(settings: Settings) -> Block:
     names = OPTIONS & (family(settings.model).uses | OF_CELLS)
     options = {name: getattr(settings, name) for name in names}
     return Block(settings.outcome, settings.model, {k: v for k, v in options.items() if v not in (None, ())})
+
+
+def all_cells_words(outcomes: Mapping[str, Settings], n: int, edges: tuple[float, ...] = ()) -> str:
+    """How every sensitive variable is cut, as `cells_words` says it."""
+    return " ".join(cells_words(each, n, edges) for each in outcomes.values())
 
 
 def cells_words(settings: Settings, n: int, edges: tuple[float, ...]) -> str:

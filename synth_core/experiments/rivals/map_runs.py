@@ -1,4 +1,4 @@
-"""Other synthesizers beside the map of one sensitive variable: single runs, measured as the map's points are.
+"""Other synthesizers beside a map: single runs, measured as the map's points are.
 
 Each is given the same complete records and public predictors, and spends at each epsilon what a point of the strict
 frontier spends. Nothing of it can be released here.
@@ -6,21 +6,24 @@ frontier spends. Nothing of it can be released here.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.any_analysis import AnyAnalysis
+from synth_core.analysis.presence import missing_name
+from synth_core.analysis.records.blocks import Block, common_of, parts_of
 from synth_core.analysis.settings import Settings
 from synth_core.data.table import outcome_column
 from synth_core.errors import InputError
-from synth_core.experiments.explore.measures import Ruler
 from synth_core.experiments.explore.point import percentiles_for
+from synth_core.experiments.explore.records_point import ruler_of
 from synth_core.experiments.rivals.declared_cells import block_of, edges_of
 from synth_core.experiments.rivals.problem import Problem, RivalSynthetic, problem_of
 from synth_core.experiments.rivals.registry import RIVALS, RivalSpec, all_asked
@@ -39,6 +42,7 @@ CODE = (  # that decides a run
     ),
     *(f"experiments/rivals/{name}.py" for name in ("problem", "registry", "simple")),
     "experiments/explore/measures.py",
+    "experiments/explore/records_point.py",
 )
 MAX_RUNS = 1_000  # asked for at once
 
@@ -53,12 +57,22 @@ class MapRun:
     counted : {"rho", "epsilon"}
         See `Budget`.
     edges : tuple of float
-        Of the bins of a number, in its unit; empty: as declared otherwise, see `edges_of`.
+        Of the bins of the only variable, in its unit; empty: as declared otherwise, see `edges_of`.
+    share_squares : float
+        Sum of the squared shares of epsilon that our fits have, see `squared_shares`.
     """
 
     asked: RivalSpec
     counted: str
     edges: tuple[float, ...] = ()
+    share_squares: float = 1.0
+
+    @property
+    def spent(self) -> RivalSpec:
+        """What is run: at the epsilon whose rho our fits spend together."""
+        if self.asked.epsilon is None or self.counted != "rho":
+            return self.asked
+        return replace(self.asked, epsilon=self.asked.epsilon * math.sqrt(self.share_squares))
 
 
 @dataclass(frozen=True)
@@ -71,7 +85,7 @@ class RivalRun:
         Utility measures.
     errors : array of shape (n_measures,)
     n_cells : int
-        That the variable was cut into.
+        That the variables were cut into, all combinations of them.
     seconds : float
     cached : bool
     """
@@ -93,9 +107,19 @@ def installed(who: str) -> bool:
     return True
 
 
-def offered() -> list[str]:
-    """The rivals that one sensitive variable can stand beside, whether installed or not."""
-    return [who for who, rival in RIVALS.items() if rival.same_alone is None]
+def offered(several: bool = False) -> list[str]:
+    """The rivals that can stand beside one sensitive variable, or several, whether installed or not."""
+    return [who for who, rival in RIVALS.items() if several or rival.same_alone is None]
+
+
+def squared_shares(blocks: Sequence[Block], settings: Settings) -> float:
+    """Sum of the squared shares of epsilon of all fits: a strict mechanism spends rho = epsilon^2 / 8 times it.
+
+    Fits are independent draws, each with a bounded range of its share of epsilon, and their rho add up (`Budget`).
+    """
+    if not blocks:
+        return 1.0
+    return float(sum(part.share**2 for part in parts_of(blocks, common_of(settings))))
 
 
 def planned(
@@ -104,7 +128,8 @@ def planned(
     settings: Settings,
     replicates: int,
     counted: str,
-    edges: tuple[float, ...],
+    edges: tuple[float, ...] = (),
+    blocks: Sequence[Block] = (),
 ) -> list[MapRun]:
     """Every run of the rivals at every epsilon, the quick ones first; the first seed is that of the settings.
 
@@ -121,46 +146,50 @@ def planned(
             f"These are {len(asked):,} runs of other synthesizers; at most {MAX_RUNS:,} are made at once. Take fewer "
             f"runs of each, or fewer synthesizers."
         )
-    return [MapRun(each, counted, edges) for each in sorted(asked, key=lambda each: RIVALS[each.who].slow)]
+    squares = squared_shares(blocks, settings)
+    ordered = sorted(asked, key=lambda each: RIVALS[each.who].slow)
+    return [MapRun(each, counted, edges, squares) for each in ordered]
 
 
-def run_key(fingerprint: str, settings: Settings, beside: MapRun) -> str:
+def run_key(fingerprint: str, settings: Settings, beside: MapRun, blocks: Sequence[Block] = ()) -> str:
     """Content key of a run: what decides it, and nothing of our mechanisms."""
     return content_key(
         kind="rival",
         made_by=code_version(*CODE),
         table=fingerprint,
         who=beside.asked.who,
-        epsilon=beside.asked.epsilon,
+        epsilon=beside.spent.epsilon,
         seed=beside.asked.seed,
         counted=beside.counted if beside.asked.epsilon is not None else None,
         edges=beside.edges,
         bins=settings.bins,
-        block=block_of(settings).options,
+        blocks=[asdict(block) for block in blocks or (block_of(settings),)],
         columns=(settings.outcome, settings.predictors, settings.categorical, settings.model),
         percentiles=percentiles_for(settings),
     )
 
 
-def problem_for_map(analysis: Analysis, edges: tuple[float, ...]) -> Problem:
-    """The complete records as a rival is given them; raises InputError."""
-    s, records, complete = analysis.settings, analysis.selection.records, analysis.selection.complete
-    columns = {name: analysis.table.frame[name][complete].reset_index(drop=True) for name in s.predictors}
-    columns = {k: v.astype(str) if k in s.categorical else v for k, v in columns.items()}
-    columns[s.outcome] = pd.Series(outcome_column(records.outcome, s.outcome_categories))
-    declared = edges_of(s, records.n, edges)
-    by_name = {s.outcome: declared} if declared else {}
-    return problem_of(pd.DataFrame(columns), [block_of(s)], s.predictors, by_name)
+def problem_for_map(analysis: AnyAnalysis[Any], edges: tuple[float, ...] = ()) -> Problem:
+    """The records that are used as a rival is given them; raises InputError."""
+    s, frame = analysis.settings, analysis.loaded.frame[analysis.used_rows.complete].reset_index(drop=True)
+    columns = {k: frame[k].astype(str) if k in s.categorical else frame[k] for k in s.predictors}
+    by_name = {}
+    for name, values in analysis.confidential.items():
+        own = analysis.outcomes[name]
+        columns[name] = pd.Series(outcome_column(values, own.outcome_categories))
+        if declared := edges_of(own, analysis.n_records, edges):
+            by_name[name] = declared
+    return problem_of(pd.DataFrame(columns), analysis.blocks or (block_of(s),), s.predictors, by_name)
 
 
-def run_for_map(analysis: Analysis, beside: MapRun) -> RivalRun:
+def run_for_map(analysis: AnyAnalysis[Any], beside: MapRun) -> RivalRun:
     """Run a rival and measure what it made, or read the run from the cache.
 
     Parameters
     ----------
-    analysis : Analysis
-        Of the table and the settings in use; of these the variable, what was declared of it, predictors and percentiles
-        count.
+    analysis : AnyAnalysis
+        Of the table and the settings in use; of these the variables, what was declared of them, predictors and
+        percentiles count.
 
     Raises
     ------
@@ -176,13 +205,13 @@ def run_for_map(analysis: Analysis, beside: MapRun) -> RivalRun:
         started = time.perf_counter()
         problem = problem_for_map(analysis, beside.edges)
         look = lambda: analysis.progress(f"{asked.label}{at}", 0.0)  # noqa: E731
-        made = make_in_subprocess(asked, problem, beside.counted, look)
-        ruler = Ruler(analysis.selection.records.outcome, percentiles_for(analysis.settings))
-        errors = ruler.measure(_values(made, analysis.settings))
+        made = make_in_subprocess(beside.spent, problem, beside.counted, look)
+        names, measure = ruler_of(analysis, percentiles_for(analysis.settings))
+        errors = measure(_values(made, analysis))
         seconds = time.perf_counter() - started
-        return RivalRun(ruler.names, errors, problem.n, problem.shape[0], seconds)
+        return RivalRun(names, errors, problem.n, math.prod(problem.shape), seconds)
 
-    key = run_key(analysis.table.fingerprint, analysis.settings, beside)
+    key = run_key(analysis.loaded.fingerprint, analysis.settings, beside, analysis.blocks)
     run, cached = get_or_compute(
         analysis.cache,
         RivalRun,
@@ -193,12 +222,16 @@ def run_for_map(analysis: Analysis, beside: MapRun) -> RivalRun:
     return replace(run, cached=cached)
 
 
-def _values(made: RivalSynthetic, settings: Settings) -> Array:
-    """The synthetic values as the map measures them: numbers, or codes of categories."""
-    column, categories = made.frame[settings.outcome], settings.outcome_categories
-    if categories is not None:
-        column = column.map({category: code for code, category in enumerate(categories)})
-    return column.to_numpy(dtype=float)
+def _values(made: RivalSynthetic, analysis: AnyAnalysis[Any]) -> dict[str, Array]:
+    """The synthetic values as the map measures them: numbers or codes, and whether a value is missing."""
+    values: dict[str, Array] = {}
+    for name, settings in analysis.outcomes.items():
+        column, categories = made.frame[name], settings.outcome_categories
+        values[missing_name(name)] = np.where(column.isna(), 1.0, 0.0)  # codes of `PRESENCE`
+        if categories is not None:
+            column = column.map({category: code for code, category in enumerate(categories)})
+        values[name] = column.to_numpy(dtype=float)
+    return values
 
 
 def summary_of(run: RivalRun, beside: MapRun) -> Summary:
@@ -208,6 +241,7 @@ def summary_of(run: RivalRun, beside: MapRun) -> Summary:
         "epsilon": beside.asked.epsilon,
         "seed": beside.asked.seed,
         "counted": beside.counted,
+        "share_squares": beside.share_squares,
         "errors": dict(zip(run.names, run.errors.tolist(), strict=True)),
         "n_cells": run.n_cells,
         "seconds": run.seconds,

@@ -6,10 +6,11 @@ from typing import Any
 
 import streamlit as st
 
+from synth_core.analysis.records.blocks import common_of, parts_of
 from synth_core.experiments.explore.sweep import duration
 from synth_core.experiments.rivals.bands import RivalBand, bands_of, strict_epsilons
 from synth_core.experiments.rivals.cells import UndeclaredBins
-from synth_core.experiments.rivals.declared_cells import cells_words
+from synth_core.experiments.rivals.declared_cells import all_cells_words, cells_words
 from synth_core.experiments.rivals.graphical import INSTALL
 from synth_core.experiments.rivals.map_runs import MapRun, installed, offered, planned
 from synth_core.experiments.rivals.registry import RIVALS
@@ -34,14 +35,9 @@ NOT_HERE = "They cannot be released here, and are no answer of the search."
 
 def choose_rivals(asked: MapRequest) -> None:
     """Choose synthesizers, how often and under which promise; the button adds them to the map."""
-    if asked.subject.blocks:
-        st.caption(
-            "Other synthesizers stand beside a map of one variable; on whole records the command line has them: "
-            "`study rivals`."
-        )
-        return
-    with st.expander("Other synthesizers beside it", key="rivals", expanded=bool(_chosen())):
-        here = [who for who in offered() if installed(who)]
+    with st.expander("Other synthesizers beside it", key="rivals", expanded=bool(_chosen(asked))):
+        there = offered(bool(asked.subject.blocks))
+        here = [who for who in there if installed(who)]
         pick(
             "multiselect",
             "Synthesizers that are not ours",
@@ -52,19 +48,20 @@ def choose_rivals(asked: MapRequest) -> None:
             help="Given the same records and public predictors, each spends what a point of the map's strict frontier "
             "spends, at the same ε: one record's value withheld or not, as for ours.",
         )
-        missing = [RIVALS[who].label for who in offered() if who not in here]
+        missing = [RIVALS[who].label for who in there if who not in here]
         if missing:
             st.caption(f"{' and '.join(missing)} can stand here once the server has them: `{INSTALL}`")
-        if _chosen():
-            _choose_how()
+        if _chosen(asked):
+            _choose_how(asked)
             _button(asked)
 
 
-def _chosen() -> list[str]:
-    return [who for who in session.choices().explore.rivals if who in offered() and installed(who)]
+def _chosen(asked: MapRequest) -> list[str]:
+    there = offered(bool(asked.subject.blocks))
+    return [who for who in session.choices().explore.rivals if who in there and installed(who)]
 
 
-def _choose_how() -> None:
+def _choose_how(asked: MapRequest) -> None:
     number("Runs of each, at each ε", "explore.rival_runs", RUNS, 1)
     pick(
         "selectbox",
@@ -72,10 +69,11 @@ def _choose_how() -> None:
         "explore.rival_budget",
         list(BUDGETS),
         format_func=BUDGETS.__getitem__,
-        help="One draw with terms clamped at ±ε/2 keeps both: ε-DP, and zCDP with ρ = ε²/8. MST and AIM are made "
-        "for ρ, and are less accurate under ε-DP.",
+        help="One draw with terms clamped at ±ε/2 keeps both: ε-DP, and zCDP with ρ = ε²/8. Draws of several variables "
+        "share ε, and their ρ add up to Σ εₖ²/8. MST and AIM are made for ρ, and are less accurate under ε-DP.",
     )
-    if not family(session.choices().settings.model).uses & {"categories", "bracket_edges"}:
+    declared = family(asked.settings.model).uses & {"categories", "bracket_edges"}
+    if not asked.subject.blocks and not declared:
         _declare_edges()
 
 
@@ -106,12 +104,12 @@ def _store_edges(key: str, outcome: str) -> None:
 
 def _button(asked: MapRequest) -> None:
     """Start them, once the map says at which epsilons; what is missing is said instead."""
-    settings, edges = asked.settings, session.choices().explore.edges_for(asked.settings.outcome)
     try:
-        words = cells_words(settings, session.outcome().size, edges)
+        words = _cells(asked)
     except UndeclaredBins:
+        typed = "" if asked.subject.blocks else "type edges above, or "
         st.warning(
-            "They need bins, and none are declared: type edges above, or declare bounds on the Data page.",
+            f"They need bins, and none are declared: {typed}declare bounds or a guess on the Data page.",
             icon=":material/info:",
         )
         return
@@ -122,7 +120,7 @@ def _button(asked: MapRequest) -> None:
         st.caption("They can be added once the map is filled.")
         return
     epsilons = strict_epsilons(filling.summaries(), asked.measure)
-    if not epsilons and any(RIVALS[who].private for who in _chosen()):
+    if not epsilons and any(RIVALS[who].private for who in _chosen(asked)):
         labels = " or ".join(find_mechanism(key).label for key in ("anchored", "censored"))
         st.caption(
             f"The map has no point with a strict guarantee, hence no ε for them: add {labels} and fill it again."
@@ -153,17 +151,34 @@ def waits_for_map() -> bool:
 def _planned(asked: MapRequest, epsilons: tuple[float, ...]) -> list[MapRun]:
     explore = session.choices().explore
     return planned(
-        _chosen(),
+        _chosen(asked),
         epsilons,
         asked.settings,
         explore.rival_runs,
         explore.rival_budget,
-        explore.edges_for(asked.settings.outcome),
+        _edges(asked),
+        asked.subject.blocks,
     )
 
 
+def _edges(asked: MapRequest) -> tuple[float, ...]:
+    """The edges that were typed for the only variable."""
+    return () if asked.subject.blocks else session.choices().explore.edges_for(asked.settings.outcome)
+
+
+def _cells(asked: MapRequest) -> str:
+    """How the variables are cut, in words; raises UndeclaredBins."""
+    blocks = asked.subject.blocks
+    if not blocks:
+        return cells_words(asked.settings, session.outcome().size, _edges(asked))
+    parts = parts_of(blocks, common_of(asked.settings))
+    outcomes = {part.name: part.settings for part in parts if not part.of_missing}
+    return all_cells_words(outcomes, session.current().table.rows)
+
+
 def _tasks(beside: list[MapRun], asked: MapRequest) -> list[Task]:
-    return [RivalTask.of(session.current().table, asked.settings, each) for each in beside]
+    blocks = asked.subject.blocks
+    return [RivalTask.of(session.current().table, asked.settings, each, blocks) for each in beside]
 
 
 def _key(tasks: list[Task]) -> tuple[str, ...]:
@@ -173,7 +188,7 @@ def _key(tasks: list[Task]) -> tuple[str, ...]:
 def bands() -> list[RivalBand]:
     """What has finished, if it is of the variable and the predictors of the map."""
     run, filling = background.current(RIVALS_RUN), background.current(MAP_RUN)
-    if run is None or filling is None or filling.tasks[0].given.blocks:
+    if run is None or filling is None or run.tasks[0].given.blocks != filling.tasks[0].given.blocks:
         return []
     mine, theirs = (each.tasks[0].given.settings for each in (filling, run))
     return (

@@ -9,6 +9,8 @@ import pandas as pd
 import pytest
 
 from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.records.blocks import Block
+from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.analysis.settings import make_settings
 from synth_core.data.examples import load_example
 from synth_core.data.table import Table
@@ -133,6 +135,7 @@ def test_bands_are_means_with_two_standard_errors():
             "who": who,
             "epsilon": epsilon,
             "counted": "rho",
+            "share_squares": 1.0,
             "errors": {"ecdf_max": value, "q90": math.nan},
         }
 
@@ -263,3 +266,66 @@ def test_mst_and_aim_of_one_variable_err_as_its_bins_at_a_large_budget(who, coun
         error = abs(found.errors[0] - exact.errors[0])
         assert error < 1.63 / math.sqrt(1000), (predictors, found.errors[0], exact.errors[0])
     assert summary_of(found, one(who, 40.0, counted=counted))["who"] == who
+
+
+BLOCKS = (
+    Block("sex", "categorical", {"categories": ("f", "m")}, share=0.2),
+    Block("pay", "bracketed", {"bracket_edges": (0.0, 10.0, 20.0, 40.0, 90.0)}, ("N",)),
+)
+COMMON = {"predictors": ("area",), "seed": 3, "epsilon": 2.0}
+
+
+def people(cache):
+    rng = np.random.default_rng(5)
+    pay = rng.uniform(1, 80, 400).round(1).astype(str).astype(object)
+    pay[rng.random(400) < 0.2] = "N"
+    frame = pd.DataFrame({"sex": rng.choice(["f", "m"], 400, p=[0.7, 0.3]), "pay": pay})
+    frame["area"] = rng.choice(["n", "s"], 400)
+    return RecordsAnalysis(Table("people", frame), BLOCKS, COMMON, cache)
+
+
+def test_beside_whole_records_every_variable_is_measured_as_a_loop_measures_it(cache):
+    """The largest error over the variables, of which whether a value is missing is one."""
+    whole = people(cache)
+    [beside] = planned(["histogram"], [2.0], whole.settings, 1, "rho", blocks=BLOCKS)
+    found = run_for_map(whole, beside)
+    errors = dict(zip(found.names, found.errors, strict=True))
+    made = registry.make_rival(beside.spent, problem_for_map(whole), "rho").frame
+    mine, theirs = whole.table.frame["pay"], made["pay"]
+    expected = {
+        "sex": abs((made["sex"] == "f").mean() - (whole.table.frame["sex"] == "f").mean()),
+        "pay": naive_distance(mine.dropna().to_numpy(), theirs.dropna().to_numpy()),
+        "pay is missing": abs(mine.isna().mean() - theirs.isna().mean()),
+    }
+    for name, error in expected.items():
+        assert errors[f"ecdf_max of {name}"] == pytest.approx(error, abs=1e-12), name
+    assert errors["ecdf_max"] == max(errors[f"ecdf_max of {name}"] for name in expected)
+    assert found.n_cells == 2 * (4 + 1)
+    assert run_for_map(whole, beside).cached
+    alone = (dataclasses.replace(BLOCKS[0], share=None),)
+    assert run_key("t", whole.settings, beside, alone) != run_key("t", whole.settings, beside, BLOCKS)
+
+
+@pytest.mark.parametrize("counted", ["rho", "epsilon"])
+def test_a_rival_of_whole_records_spends_what_our_fits_spend_together(counted, cache, monkeypatch):
+    """By the list of fits: a share of 0.2 for sex, and of 0.8 a fifth for whether pay is missing."""
+    spent = []
+    right = registry.RIVALS["histogram"]
+
+    def make(problem, budget, rng):
+        spent.append(budget)
+        return right.make(problem, budget, rng)
+
+    monkeypatch.setitem(registry.RIVALS, "histogram", dataclasses.replace(right, make=make))
+    whole = people(cache)
+    [beside] = planned(["histogram"], [2.0], whole.settings, 1, counted, blocks=BLOCKS)
+    summary = summary_of(run_for_map(whole, beside), beside)
+    [budget] = spent
+    each = [2.0 * share for share in (0.2, 0.8 * 0.2, 0.8 * 0.8)]
+    if counted == "rho":
+        assert budget.rho == pytest.approx(sum(epsilon**2 / 8 for epsilon in each))
+    else:
+        assert budget.epsilon == pytest.approx(sum(each))
+    assert summary["epsilon"] == 2.0  # where it stands on the map
+    [band] = bands_of([summary])
+    assert band.guarantee == ("zCDP, ρ = Σ εₖ²/8" if counted == "rho" else "ε-DP")
