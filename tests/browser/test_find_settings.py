@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 from synth_core.experiments.rivals import map_runs
 from tests.browser.conftest import follow, painted, pick, settled
 from tests.browser.test_mechanisms import compare_beta
+from tests.browser.test_whole_records import add, declare
 
 pytestmark = [pytest.mark.browser, pytest.mark.stan]
 
@@ -182,3 +183,47 @@ def test_other_synthesizers_stand_beside_the_map(new_page):
     box.fill("0, 0.1, 0.2, 0.5, 1")
     box.press("Enter")
     expect(page.get_by_text("4 from 0 to 1, as declared here")).to_be_visible()
+
+
+def test_other_synthesizers_stand_beside_the_map_of_whole_records(new_page):
+    """At the epsilons of the strict frontier, with the rho that the fits of both variables spend together."""
+    page = new_page()
+    painted(page)
+    settled(page)
+    follow(page, "Data")
+    settled(page)
+    page.get_by_role("button", name="Remove marr").click()
+    settled(page)
+    add(page, "marr")
+    declare(page, "Declared categories, separated by commas", "0, 1")
+    follow(page, "Find settings")
+    page.get_by_role("button", name="Fill the map").wait_for()
+    settled(page)
+    pick(page, "Mechanisms", "Censored")
+    settled(page)
+    page.keyboard.press("Escape")
+    for i in (0, 1):
+        box = page.get_by_label("steps", exact=True).nth(i)
+        box.fill("2")
+        box.press("Enter")
+        settled(page)
+    page.get_by_text("Other synthesizers beside it").click()
+    for name in ("Histogram of all cells", "Histogram of each variable"):
+        pick(page, "Synthesizers that are not ours", name)
+        settled(page)
+    page.keyboard.press("Escape")
+    expect(page.get_by_text("Cells of marr: its 2 declared categories.")).to_be_visible()
+    page.get_by_role("button", name="Fill the map").click()
+    page.get_by_text("points, each an exact refit").wait_for(timeout=120_000)
+    painted(page)
+    settled(page)
+    more = page.get_by_role("button", name="Add to the map")
+    version = page.locator(".board").get_attribute("data-painted")
+    more.click()
+    page.get_by_text("Beside the map, 5 runs each").wait_for(timeout=60_000)
+    painted(page, version)
+    settled(page)
+    legend = page.locator('[data-figure="map"] .legend3')
+    expect(legend.get_by_text("Histogram of all cells (zCDP, ρ = Σ εₖ²/8)")).to_be_visible()
+    expect(legend.get_by_text("Histogram of each variable (zCDP, ρ = Σ εₖ²/8)")).to_be_visible()
+    expect(more).to_be_disabled()
