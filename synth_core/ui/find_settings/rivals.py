@@ -29,6 +29,7 @@ RIVALS_RUN = "rivals"
 WAITING = "rivals_waiting"
 RUNS = (2, 100)  # of each at each epsilon: a band needs two
 BUDGETS = {"rho": "zCDP, ρ = ε²/8", "epsilon": "ε-DP, the same ε"}
+OF_SEVERAL = BUDGETS | {"rho": "zCDP, ρ = Σ εₖ²/8"}
 SAME = ("outcome", "predictors", "categorical")  # settings without which a run is of another question
 NOT_HERE = "They cannot be released here, and are no answer of the search."
 
@@ -68,7 +69,7 @@ def _choose_how(asked: MapRequest) -> None:
         "Their promise",
         "explore.rival_budget",
         list(BUDGETS),
-        format_func=BUDGETS.__getitem__,
+        format_func=(OF_SEVERAL if asked.subject.blocks else BUDGETS).__getitem__,
         help="One draw with terms clamped at ±ε/2 keeps both: ε-DP, and zCDP with ρ = ε²/8. Draws of several variables "
         "share ε, and their ρ add up to Σ εₖ²/8. MST and AIM are made for ρ, and are less accurate under ε-DP.",
     )
