@@ -131,7 +131,8 @@ def test_a_charged_column_may_be_no_predictor(ledger, change, own):
     charge(ledger, "pay", people(), ["income", "age"])
     table = changed(people(), "income", change)
     with pytest.raises(
-        InputError, match=r"predictor '(income|z)' has the values of 'income', .* in the series pay"
+        InputError,
+        match=r"column '(income|z)', which is kept, has the values of 'income', .* in the series pay",
     ):
         charge(ledger, own, table, ["rounded"], ["z" if change == "name" else "income"], "second")
     assert charge(ledger, own, table, ["rounded"], ["words"], "second").warnings == ()

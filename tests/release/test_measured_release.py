@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.data.table import Table
 from synth_core.errors import InputError
@@ -159,3 +160,19 @@ def test_survey_weights_leave_as_they_were_written(state, tmp_path):
     assert sorted(frame.w.astype(int)) == sorted(weighted(2).frame.w)
     book = json.loads(next(content for name, content in files.items() if name.endswith("codebook.json")))
     assert next(e for e in book["columns"] if e["column"] == "w")["role"] == "weight"
+
+
+def test_a_column_that_was_charged_is_no_survey_weight_and_no_public_column(state, tmp_path):
+    """Both leave verbatim, as predictors do; only the columns of predictors were looked at."""
+    plan = planned(Cache(tmp_path / "cache"), "measured", limit=20.0, limit_delta=1e-6)
+    table = Table("people 2", people(2).frame.assign(pay=people(2).frame.pay.fillna(9.0)))
+    assert release(Request(plan, None, table)).state == RELEASED
+    frame = table.frame.rename(columns={"pay": "w"}).sample(frac=1, random_state=1).reset_index(drop=True)
+    common = {"predictors": ("area",), "epsilon": EPSILON, "weight": "w"}
+    frame = frame.assign(bonus=np.random.default_rng(9).lognormal(1, 0.5, len(frame)))[["bonus", "area", "w"]]
+    bonus = Block("bonus", "lognormal", {"guess": (2.0, 1.0)})
+    analysis = RecordsAnalysis(Table("other", frame), (bonus,), common, Cache(tmp_path / "cache"))
+    decision = replace(DECISION, series="other", limit=20.0, limit_delta=1e-6)
+    other = make_plan(analysis, analysis.run("measured"), decision)[0]
+    with pytest.raises(InputError, match="column 'w', which is kept, has the values of 'pay'"):
+        release(Request(other, None, Table("other 2", frame)))

@@ -18,10 +18,10 @@ SAME_COLUMN, SAME_TABLE, SOME_RECORDS = (
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns of a release: sensitive ones, which are charged, and predictors, which leave as they are."""
+    """The columns of a release: sensitive ones, which are charged, and those that leave as they are."""
 
     sensitive: tuple[MarkedColumn, ...] = ()
-    predictors: tuple[MarkedColumn, ...] = ()
+    kept: tuple[MarkedColumn, ...] = ()
 
 
 def check_elsewhere(
@@ -44,23 +44,22 @@ def check_elsewhere(
     Raises
     ------
     InputError
-        If a predictor holds the values of a column that was charged as sensitive, in whatever order and under whatever
-        name; or the table is one of another series but for a few records.
+        If a column that is kept holds the values of one that was charged as sensitive, in whatever order and under
+        whatever name; or the table is one of another series but for a few records.
     """
     warnings = []
     for series, known in _charged(entries, release):
         for mark in known:
-            for column in columns.predictors:
+            for column in columns.kept:
                 if column.shared_with(mark) >= SAME_COLUMN:
                     raise InputError(
-                        f"The predictor '{column.mark.name}' has the values of '{mark.name}', which is sensitive in "
-                        f"the series {series}: there every release of it was charged, and here it would leave as it "
-                        f"is. Take it out of the predictors, or plan it as a sensitive variable."
+                        f"The column '{column.mark.name}', which is kept, has the values of '{mark.name}', which is "
+                        f"sensitive in the series {series}: there every release of it was charged, and here it would "
+                        f"leave as it is. Take it out of the predictors, public columns and weight, or plan it as a "
+                        f"sensitive variable."
                     )
                 if column.mark.name == mark.name:
-                    warnings.append(
-                        f"'{mark.name}' is kept here as a predictor and is sensitive in the series {series}."
-                    )
+                    warnings.append(f"'{mark.name}' is kept here and is sensitive in the series {series}.")
             if series == own:
                 continue
             for column in columns.sensitive:

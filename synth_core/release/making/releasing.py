@@ -103,9 +103,7 @@ def _release(request: Request, frozen: Any, ledger: Ledger, progress: Progress) 
     }
     progress("reserving the charge in the ledger", 0.0)
     charged = guarantee.charged(plan.datasets)
-    columns = Columns(
-        ledger.marked(request.table, plan.outcomes), ledger.marked(request.table, plan.settings.predictors)
-    )
+    columns = Columns(ledger.marked(request.table, plan.outcomes), ledger.marked(request.table, plan.kept))
     reserved = ledger.reserve(series, request.id, plan.target_epsilon * charged, details, columns, limit)
     run = ReleaseRun(request, frozen, ledger, reserved, progress)
     try:
