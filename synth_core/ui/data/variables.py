@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from synth_core.analysis.selection import selected
+from synth_core.data.declared import declared_rules
 from synth_core.data.table import FEW_CODES, Column, Table
 from synth_core.errors import InputError
 from synth_core.models import build_model
@@ -57,8 +58,16 @@ def choose_variables() -> None:
         else:
             session.put("settings.categorical", (), undoable=False)
     _choose_weight(table, kept)
-    for sentence in ruled_out(table, {session.choices().settings.outcome, *blocks}):
+    sensitive = {session.choices().settings.outcome, *blocks}
+    for sentence in ruled_out(table, sensitive):
         st.caption(session.plain(sentence))
+    if rules := declared_rules(table.codebook, sensitive, session.choices().settings.rules):
+        kept = (
+            "Kept by every synthetic record"
+            if blocks
+            else "Kept once several variables are sensitive (below)"
+        )
+        st.caption(session.plain(f"{kept}: {'; '.join(rules)}."))
 
 
 def _choose_weight(table: Table, kept: tuple[Column, ...]) -> None:
@@ -76,6 +85,7 @@ def _choose_weight(table: Table, kept: tuple[Column, ...]) -> None:
             "settings.weight",
             [None, *names],
             format_func=lambda name: "none" if name is None else name,
+            placeholder="none",
             help="A column that says for how many of the population a record stands. It is kept in a released file, "
             "and accuracy is shown by it too. Measured synthesis counts by class of weight.",
         )
