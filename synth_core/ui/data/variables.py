@@ -67,7 +67,7 @@ def choose_variables() -> None:
             if blocks
             else "Kept once several variables are sensitive (below)"
         )
-        st.caption(session.plain(f"{kept}: {'; '.join(rules)}."))
+        st.caption(session.plain(f"{said}: {'; '.join(rules)}."))
 
 
 def _choose_weight(table: Table, kept: tuple[Column, ...]) -> None:
