@@ -62,7 +62,7 @@ def choose_variables() -> None:
     for sentence in ruled_out(table, sensitive):
         st.caption(session.plain(sentence))
     if rules := declared_rules(table.codebook, sensitive, session.choices().settings.rules):
-        kept = (
+        said = (
             "Kept by every synthetic record"
             if blocks
             else "Kept once several variables are sensitive (below)"
