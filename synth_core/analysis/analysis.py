@@ -120,7 +120,7 @@ class Analysis:
         if self.prepared is None:
             found = Fits(self.table, self.settings, self.cache, self.progress)
         else:
-            found = self.prepared.under(self.settings, self.progress, self.cache)
+            found = self.prepared.with_settings(self.settings, self.progress, self.cache)
         found = replace(found, entropy=self.entropy, on_draw=self.on_draw)
         return (
             replace(found, tail_from=self.reference.tail_from)
@@ -183,10 +183,14 @@ class Analysis:
             return self.reference
         return map_of(Fits(self.reference, self.settings, self.cache, self.progress))
 
-    def under(self, **changes: Any) -> Analysis:
+    def with_settings(self, **changes: Any) -> Analysis:
         """An analysis of this table under other settings of the mechanisms, without previews."""
         settings = self.settings.model_copy(update=changes)
         return replace(self, settings=settings, prepared=self.fits, show_preview=None, held_anchor=None)
+
+    def dividing(self, epsilons: dict[str, float]) -> Analysis:
+        """This analysis with the epsilon of its only variable."""
+        return self.with_settings(epsilon=sum(epsilons.values()))
 
     @property
     def least_epsilon(self) -> float:
@@ -209,7 +213,7 @@ class Analysis:
         """This analysis, with its progress reported to another callback."""
         return replace(self, progress=progress, prepared=self.fits)
 
-    def on(self, table: Table, holds_anchor: bool = False) -> Analysis:
+    def for_table(self, table: Table, holds_anchor: bool = False) -> Analysis:
         """An analysis of another table with these settings, risk map and noise, in this table's design.
 
         How predictors are centred and scaled is held: they are not sensitive.
@@ -325,7 +329,7 @@ class Analysis:
         promised, s = result.epsilon_promised, self.settings
         as_set = promised is None or (promised == s.epsilon and s.match_epsilon is None)
         # Another has to find its anchor again.
-        at = self if as_set else self.under(epsilon=promised, match_epsilon=None)
+        at = self if as_set else self.with_settings(epsilon=promised, match_epsilon=None)
         censoring = censoring_under(result.point, at.fits, at._anchored_for(result.point))
         return self.fits.posterior(result.weights, censoring)
 
@@ -403,22 +407,22 @@ class Analysis:
 
     def _matched(self, mechanism: Mechanism, other: Mechanism) -> Result:
         """Tune the mechanism until its epsilon equals that of `other` (PPM, section 5.2)."""
-        target = self.under(match_epsilon=None).run(other.key).epsilon
+        target = self.with_settings(match_epsilon=None).run(other.key).epsilon
         if not limits.EPSILON[0] <= target <= limits.EPSILON[1]:
             raise InputError(
                 f"{other.label} has ε = {target:.3g} here; ε to match must lie between "
                 f"{limits.EPSILON[0]:g} and {limits.EPSILON[1]:g}."
             )
         if mechanism.keeps_epsilon:
-            tuned = self.under(match_epsilon=None, epsilon=target)
+            tuned = self.with_settings(match_epsilon=None, epsilon=target)
             result = tuned._compute(mechanism)
             return replace(result, tuned=result.tuned | {"epsilon": target})
-        plain = self.under(match_epsilon=None)
+        plain = self.with_settings(match_epsilon=None)
 
         def evaluate(x: float) -> Result:
             if mechanism.single_weight:
                 return plain._sampled(mechanism, scalar=x)
-            return plain.under(scale=x)._sampled(mechanism)
+            return plain.with_settings(scale=x)._sampled(mechanism)
 
         upper = 1.0 if mechanism.single_weight else limits.SCALE[1]
         result, solution = solve_for_epsilon(

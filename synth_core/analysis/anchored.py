@@ -220,7 +220,9 @@ class AnchorBuilder:
         survey = self.fits.survey_weights
         weights = np.where(chosen, pilot.weight if survey is None else pilot.weight * survey, 0.0)
         # Random numbers of its own: what the others draw must not follow from what the pilot drew.
-        own = self.fits.under(s.model_copy(update={"seed": 1 + (s.seed + PILOT_SEED) % limits.SEED[1]}))
+        own = self.fits.with_settings(
+            s.model_copy(update={"seed": 1 + (s.seed + PILOT_SEED) % limits.SEED[1]})
+        )
         posterior, key = own.posterior(weights, pilot.censoring, "fitting the pilot")
         bounds = own.bounds(posterior, key, weights, anchor=pilot.log_lik).lipschitz_bounds
         which = int(self.rng(51).integers(posterior.n_draws))

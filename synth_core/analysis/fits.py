@@ -98,7 +98,9 @@ class Fits:
     entropy: int | None = None
     on_draw: Callable[[], None] = charges_nothing
 
-    def under(self, settings: Settings, progress: Progress | None = None, cache: Cache | None = None) -> Fits:
+    def with_settings(
+        self, settings: Settings, progress: Progress | None = None, cache: Cache | None = None
+    ) -> Fits:
         """Fits of this table under other settings; records of the same columns are not read again."""
         mine, known = self.settings, vars(self)  # a cached property stands there once it was asked for
         same_columns = all(getattr(settings, name) == getattr(mine, name) for name in _COLUMNS)
@@ -120,7 +122,7 @@ class Fits:
     def simulated(self, outcome: Array, **changes: Any) -> Fits:
         """Fits to another outcome of the same predictors, under some other settings; for posteriors alone."""
         model = type(self.model)(self.model.records.with_outcome(outcome), self.model.options)
-        other = self.under(self.settings.model_copy(update=changes))
+        other = self.with_settings(self.settings.model_copy(update=changes))
         return replace(other, read=replace(other.read, model=model), on_draw=charges_nothing)
 
     @cached_property

@@ -186,7 +186,7 @@ def run_sensitivity(analysis: Analysis, mechanism: str, factors: tuple[float, ..
             raise InputError(
                 f"The priors' scale must lie between {lower:g} and {upper:g} (asked: {scale:g})."
             )
-        rows.append(_sensitivity_row(factor, analysis.under(prior_scale=scale).run(mechanism)))
+        rows.append(_sensitivity_row(factor, analysis.with_settings(prior_scale=scale).run(mechanism)))
     return {"rows": rows, "mechanism": mechanism}
 
 

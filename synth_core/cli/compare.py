@@ -13,7 +13,7 @@ from synth_core.cli.division import add_accuracy, run_division
 from synth_core.cli.recorded import record_run
 from synth_core.cli.records import add_blocks, check_no_shares, run_blocks
 from synth_core.cli.settings_arguments import add_settings, settings_from
-from synth_core.cli.written_tables import add_write, writable, write_one
+from synth_core.cli.written_tables import add_write, writable, write_tables
 from synth_core.data.examples import EXAMPLES
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import MECHANISMS, find_mechanism
@@ -88,7 +88,7 @@ def run_compare(args: argparse.Namespace) -> int:
         results.append(analysis.run(key))
         record_run(analysis, results[-1])
         if directory is not None:
-            write_one(directory, analysis, results[-1])
+            write_tables(directory, analysis, results[-1])
     if args.format == "json":
         answer = as_json(analysis, results)
         if groups is not None:

@@ -135,7 +135,7 @@ def _run(
         changes = planned.settings.model_dump(include={*planned.knobs, "match_epsilon"})
         said = f"{i} of {len(points)}: {planned.mechanism}, {knobs_text(planned.knobs)}"
         try:
-            point = run_point(analysis.under(**changes), planned.mechanism, predictive, extra)
+            point = run_point(analysis.with_settings(**changes), planned.mechanism, predictive, extra)
         except (InputError, FitError) as error:
             say(f"{said}: {error}")
             continue

@@ -21,7 +21,7 @@ from synth_core.cli.data import load_anchor, load_reference, table_of
 from synth_core.cli.quoted import split_quoted, unquoted
 from synth_core.cli.recorded import record_run
 from synth_core.cli.settings_arguments import given_settings, option_name
-from synth_core.cli.written_tables import writable, write_whole_records
+from synth_core.cli.written_tables import writable, write_tables
 from synth_core.data.declared import declared_rules, declared_settings
 from synth_core.data.rules import read_rules
 from synth_core.data.table import Table
@@ -192,7 +192,7 @@ def run_blocks(args: argparse.Namespace) -> int:
         results.append(analysis.run(key))
         record_run(analysis, results[-1])
         if directory is not None:
-            write_whole_records(directory, analysis, results[-1])
+            write_tables(directory, analysis, results[-1])
     if args.format == "json":
         print(json_text(as_json(analysis, results)))
     else:

@@ -86,7 +86,7 @@ def run_tune(args: argparse.Namespace) -> int:
     target = read_goal(args.target, args.share_of_sets, args.by)
     sweeps = [read_sweep(text) for text in args.sweep or ()]
     analysis, keys = open_explored(args, target.measure)
-    analysis = analysis.under(match_epsilon=None)
+    analysis = analysis.with_settings(match_epsilon=None)
     searches = {key: variants_for(key, analysis.settings, sweeps) for key in keys}
     count = sum(len(variants) for variants in searches.values())
     if count > limits.MAX_SEARCHES:

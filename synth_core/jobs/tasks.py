@@ -195,10 +195,8 @@ class DivisionTask(Task):
     background: bool = True
 
     def answer(self, analysis: AnyAnalysis[Any]) -> dict[str, Any]:
-        from synth_core.analysis.records.records import RecordsAnalysis
         from synth_core.experiments.explore.division import divide
 
-        assert isinstance(analysis, RecordsAnalysis)
         return divide(analysis, self.mechanism, self.wanted).as_dict()
 
 

@@ -105,7 +105,7 @@ def test_so_are_the_records_in_their_order_and_nothing_else_of_the_table(cache):
 
 def test_a_design_held_from_another_table_is_in_it(cache):
     here = Analysis(Table("t", FRAME), fits_of(cache).settings, cache)
-    there = here.on(Table("u", FRAME.assign(z=2 * FRAME["z"])))
+    there = here.for_table(Table("u", FRAME.assign(z=2 * FRAME["z"])))
     alone = fits_of(cache, FRAME.assign(z=2 * FRAME["z"]))
     assert alone.unweighted_key() == here.fits.unweighted_key()  # each standardised by itself: equal records
     assert there.fits.unweighted_key() != here.fits.unweighted_key()
@@ -131,5 +131,5 @@ def test_the_text_of_an_own_program_is_in_it(cache, monkeypatch):
     )
     assert first.unweighted_key() != second.unweighted_key()
     # A refit starts from the unweighted fit: it has another key when that one has, and none is made to find it.
-    changed = first.under(first.settings.model_copy(update={"warmup": 400}))
+    changed = first.with_settings(first.settings.model_copy(update={"warmup": 400}))
     assert changed.fit_key(np.full(N, 0.5)) != first.fit_key(np.full(N, 0.5))

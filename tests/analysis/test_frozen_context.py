@@ -33,11 +33,11 @@ def test_nothing_is_set_from_outside(cache):
 def test_records_are_read_once_for_one_table_and_again_for_other_columns(cache):
     one = analysis_of(cache)
     selection, model = one.selection, one.model
-    other = one.under(epsilon=3.0)
+    other = one.with_settings(epsilon=3.0)
     assert other.selection is selection
     assert other.model is model
     assert one.reporting(lambda text, share: None).model is model
-    turned = one.under(outcome="y")
+    turned = one.with_settings(outcome="y")
     assert np.array_equal(turned.model.records.outcome, FRAME["y"])  # and not those of x again
     assert one.model is model
 
@@ -50,7 +50,7 @@ def test_what_is_prepared_of_another_table_is_refused(cache):
 
 def test_another_table_is_read_in_the_design_of_this_one(cache):
     one = analysis_of(cache)
-    other = one.on(Table("u", FRAME.assign(z=3 + 2 * FRAME["z"])))
+    other = one.for_table(Table("u", FRAME.assign(z=3 + 2 * FRAME["z"])))
     mine, theirs = (each.selection.records.design[:, -1] for each in (one, other))
     scale = (np.ptp(mine)) / np.ptp(FRAME["z"])
     assert np.allclose(theirs - mine, scale * (3 + FRAME["z"]))  # neither centred nor scaled by itself

@@ -129,7 +129,7 @@ def test_measured_synthesis_counts_by_class_of_weight(tmp_path):
         middle, (low, high) = medians(result)
         assert low <= middle <= high and low <= np.median(population) <= high
         assert np.median(result.synthetic) > 1.15 * np.median(population)
-        loose = one.under(weight=None).run("measured").synthetic[0]
+        loose = one.with_settings(weight=None).run("measured").synthetic[0]
         assert (
             weighted_quantile(loose, one.table.frame.w.to_numpy(), 0.5) > high
         )  # values do not follow the weight
@@ -141,7 +141,7 @@ def test_measured_synthesis_counts_by_class_of_weight(tmp_path):
 def test_weights_in_the_likelihood_give_the_population(tmp_path, key):
     """The median of synthetic values by weights is the population's, and is not without them in the likelihood."""
     one, population = analysis(tmp_path, total=True)
-    result, plain = one.run(key), one.under(weight_total=None).run(key)
+    result, plain = one.run(key), one.with_settings(weight_total=None).run(key)
     truth = np.median(population)
     assert medians(result)[0] == pytest.approx(truth, rel=0.12)
     assert medians(plain)[0] > 1.12 * truth
@@ -153,7 +153,7 @@ def test_weights_in_the_likelihood_give_the_population(tmp_path, key):
 def test_bounds_read_the_product_of_survey_and_privacy_weights(tmp_path):
     one, _ = analysis(tmp_path, total=True)
     mechanism = find_mechanism("weighted")
-    alpha = one.under(weight_total=None).weighted(mechanism).weights
+    alpha = one.with_settings(weight_total=None).weighted(mechanism).weights
     result = one.run("weighted")
     survey = scaled_weights(one.table.frame.w.to_numpy(), 30_000.0, 600, 5.0)
     np.testing.assert_allclose(result.weights, survey * alpha)
@@ -187,7 +187,7 @@ def test_noisy_counts_are_no_anchor_beside_weights(tmp_path):
 def test_a_total_below_the_rows_and_a_bad_weight_are_refused(tmp_path):
     one, _ = analysis(tmp_path)
     with pytest.raises(InputError, match="the table alone has 600 rows"):
-        one.under(weight_total=10.0).run("unweighted")
+        one.with_settings(weight_total=10.0).run("unweighted")
     bad = replace(
         one.table, frame=one.table.frame.assign(w=np.where(np.arange(600) == 4, 0.0, one.table.frame.w))
     )

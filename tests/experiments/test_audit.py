@@ -199,7 +199,7 @@ def test_the_density_ratio_against_whole_targets(mechanism, relation):
     weighted = analysis.weighted(find_mechanism(mechanism))
     row, value = 7, 0.9 if relation == REPLACED else None
     neighbour = Neighbour(relation, row, value, "", changed(analysis, row, value))
-    other = analysis.on(neighbour.table)
+    other = analysis.for_table(neighbour.table)
     there = other.weighted(weighted.mechanism)
     posterior, _ = analysis.fits.posterior(weighted.weights, weighted.censoring)
     here, beyond = Side(analysis, weighted, row), Side(other, there, row if relation == REPLACED else None)
@@ -265,7 +265,7 @@ def test_the_design_of_predictors_is_held(cache):
         cache,
     )
     table = changed(analysis, 3, None)
-    held, own = analysis.on(table), Analysis(table, analysis.settings, cache)
+    held, own = analysis.for_table(table), Analysis(table, analysis.settings, cache)
     np.testing.assert_array_equal(
         held.model.records.design, np.delete(analysis.model.records.design, 3, axis=0)
     )

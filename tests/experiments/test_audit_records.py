@@ -117,7 +117,7 @@ def test_the_alternative_moves_the_sum_of_terms_most(analysis):
         for each, weighted in zip(trials.analyses, trials.weighted, strict=True):
             draws = some_draws(each, weighted)
             terms = []
-            for side in (each, each.on(changed)):
+            for side in (each, each.for_table(changed)):
                 if not side.selection.complete[row]:
                     terms.append(0.0)
                     continue

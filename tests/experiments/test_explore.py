@@ -293,7 +293,7 @@ def test_a_band_costs_no_refit_and_is_the_spread_of_releases(cache, monkeypatch)
         assert point.errors.shape == (100, len(point.names))
         assert run_point(analysis, name).cached
         # Independently: a release of 100 data sets of the same fit, through the ordinary path.
-        release = analysis.under(datasets=100).run(name)
+        release = analysis.with_settings(datasets=100).run(name)
         outcome = analysis.model.records.outcome
         naive = [stats.ks_2samp(outcome, each).statistic for each in release.synthetic]
         error = math.hypot(np.std(naive), np.std(point.draws("ecdf_max"))) / 10

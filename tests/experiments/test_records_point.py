@@ -98,7 +98,7 @@ def test_a_point_has_the_joint_epsilon_and_tables_of_its_fits(cache):
     sexes = [abs((people().frame["sex"] == "m").mean() - each["sex"].mean()) for each in drawn]
     assert np.allclose(point.draws("ecdf_max"), np.maximum(pays, sexes))
     assert run_point(analysis, "weighted", 60).cached
-    assert not run_point(analysis.under(scale=0.7), "weighted", 60).cached
+    assert not run_point(analysis.with_settings(scale=0.7), "weighted", 60).cached
     # The first tables of a result are those of its own stream.
     again = next(iter(analysis.draw(result, [(63, 0)])))
     assert all(np.array_equal(again[name], result.drawn[0][name]) for name in again)

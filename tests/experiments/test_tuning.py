@@ -25,7 +25,7 @@ def beta(cache, rows=300, **more):
 
 def naive_share(analysis, scale, within, n=400):
     """Share of synthetic data sets within a largest ECDF difference, by the definitions alone."""
-    under = analysis.under(scale=scale)
+    under = analysis.with_settings(scale=scale)
     result = under.run("weighted")
     posterior, _ = under.fits.posterior(result.weights)
     rng = np.random.default_rng(99)
@@ -73,7 +73,7 @@ def test_a_given_epsilon_by_the_definitions(cache):
     analysis = beta(cache)
     for name in ("exponential", "weighted_e"):
         answer = tune(analysis, name, EpsilonTarget(3.0))
-        under = analysis.under(**answer.point["knobs"])
+        under = analysis.with_settings(**answer.point["knobs"])
         weights = under.run(name).weights
         posterior, _ = under.fits.posterior(weights)
         terms = weights * under.model.log_lik(posterior.draws, slice(0, 300))
@@ -178,7 +178,7 @@ def test_scalings_of_range_4_2(cache):
         wanted = narrow.run("range_truncated").epsilon
         target = EpsilonTarget(wanted)
         whole = tune(narrow, "weighted", target)
-        wide = tune(narrow.under(range=(0.4, 1.8)), "range_truncated", target)
+        wide = tune(narrow.with_settings(range=(0.4, 1.8)), "range_truncated", target)
         found.append([whole.point["knobs"]["scale"], wide.point["knobs"]["scale"]])
     whole, wide = np.median(found, axis=0)
     error = 1.25 * np.std(found, axis=0, ddof=1) / math.sqrt(len(found))

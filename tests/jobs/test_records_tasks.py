@@ -85,7 +85,7 @@ def test_a_point_of_the_map(asked):
     answer, whole = asked
     at = SETTINGS.model_copy(update={"scale": 0.5})
     task = PointTask(given(at), "weighted")
-    found, alone = answer(task), run_point(whole.under(scale=0.5), "weighted").summary()
+    found, alone = answer(task), run_point(whole.with_settings(scale=0.5), "weighted").summary()
     for name in ("epsilon", "bands", "knobs", "n_records"):
         assert found[name] == alone[name]
     assert "ecdf_max of pay" in found["bands"]

@@ -42,7 +42,7 @@ class DiscretisedTables:
     n_public: int = 0
 
 
-def coded(
+def discretise(
     records: WholeRecords,
     blocks: Sequence[Block],
     synthetic: pd.DataFrame,

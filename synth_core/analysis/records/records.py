@@ -33,7 +33,7 @@ from synth_core.analysis.records.blocks import (
     settings_of_first,
 )
 from synth_core.analysis.records.disclosure import attribute_disclosure
-from synth_core.analysis.records.discretise import DiscretisedTables, coded
+from synth_core.analysis.records.discretise import DiscretisedTables, discretise
 from synth_core.analysis.records.measures import average, measure
 from synth_core.analysis.records.numbers import average_numbers, number_measures
 from synth_core.analysis.records.parallel_progress import ParallelProgress
@@ -199,7 +199,7 @@ class RecordsAnalysis:
         """The settings that all blocks have, with all of epsilon, naming the first of them."""
         return settings_of_first(self.blocks, self.common)
 
-    def under(self, **changes: Any) -> RecordsAnalysis:
+    def with_settings(self, **changes: Any) -> RecordsAnalysis:
         """An analysis of these records under other settings of the mechanisms."""
         return replace(self, common=self.common | changes)
 
@@ -412,7 +412,7 @@ class RecordsAnalysis:
             Whose predictors each synthetic record has; by default the records in their order.
         """
         public = self.public_design
-        tables = self.coded(synthetic, rows)
+        tables = self.discretised(synthetic, rows)
         return Judged(
             replace(measure(tables, self.seed), impossible=self._impossible(synthetic, rows)),
             number_measures(
@@ -490,9 +490,11 @@ class RecordsAnalysis:
             return 1.0
         return distance_of(mine, synthetic, categories).ecdf_max
 
-    def coded(self, synthetic: pd.DataFrame, rows: NDArray[np.int64] | None = None) -> DiscretisedTables:
+    def discretised(
+        self, synthetic: pd.DataFrame, rows: NDArray[np.int64] | None = None
+    ) -> DiscretisedTables:
         """The table and a synthetic one as codes; `rows` as for `judge`."""
-        return coded(self.records, self.blocks, synthetic, self.predictors, rows)
+        return discretise(self.records, self.blocks, synthetic, self.predictors, rows)
 
     def _frame(self, drawn: dict[str, Array]) -> pd.DataFrame:
         """The sensitive columns as the table has them."""

@@ -173,7 +173,9 @@ def _long(side: Side, runs: int, which: int) -> Posterior:
     # Another seed on the neighbour: the same one would tie the two chains together.
     seed = int(np.random.default_rng([s.seed, 62, which]).integers(1, 2**31 - 1))
     changes = {"chains": CHAINS, "draws": max(MIN_DRAWS, math.ceil(runs * thin / CHAINS)), "seed": seed}
-    return fits.under(s.model_copy(update=changes)).posterior(weighted.weights, weighted.censoring, text)[0]
+    return fits.with_settings(s.model_copy(update=changes)).posterior(
+        weighted.weights, weighted.censoring, text
+    )[0]
 
 
 def _ratio(here: Side, there: Side, relation: str, posterior: Posterior) -> tuple[Array, Array]:

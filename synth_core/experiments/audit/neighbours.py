@@ -199,7 +199,7 @@ def _tried(analysis: Analysis, row: int, values: Array) -> Analysis:
     place = int(np.flatnonzero(analysis.selection.complete)[row])
     frame = analysis.table.frame.iloc[[place] * len(padded)].reset_index(drop=True)
     frame[analysis.settings.outcome] = outcome_column(padded, analysis.settings.outcome_categories)
-    return analysis.on(Table("alternatives", frame, analysis.table.confidential))
+    return analysis.for_table(Table("alternatives", frame, analysis.table.confidential))
 
 
 def weights_of_neighbour(

@@ -45,7 +45,7 @@ def trials_of_one(analysis: Analysis, result: Result, relation: str, runs: int) 
         if weighted is not None and likelihood.anchors and relation == REMOVED:
             here = Side(analysis, weighted, neighbour.row)
             return _pair(here, withheld(here), neighbour, runs)
-        other = analysis.on(neighbour.table, weighted is not None and anchored_at_own_draw(weighted))
+        other = analysis.for_table(neighbour.table, weighted is not None and anchored_at_own_draw(weighted))
         if weighted is None:
             return UNSAMPLED_PAIRS[likelihood.key](analysis, other, neighbour, mechanism, runs)
         place = None if relation == REMOVED else neighbour.row

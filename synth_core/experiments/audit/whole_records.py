@@ -106,7 +106,7 @@ class _Trials:
             if self.relation == REMOVED and not dropped:
                 there = withheld(here)
             else:
-                other = each.on(neighbour.table, self.anchored)
+                other = each.for_table(neighbour.table, self.anchored)
                 there = Side(
                     other, other.weighted(self.mechanism), None if dropped else self._place(other, row)
                 )
@@ -160,7 +160,7 @@ class _Trials:
                     each.model.log_lik(draws, at), weighted.weights[at], weighted.censoring_of(at)
                 )
             terms = np.zeros((len(next(iter(draws.values()))), len(tried)))
-            other = each.on(table)
+            other = each.for_table(table)
             there = other.selection.complete[len(frame) :]
             at = np.arange(len(frame), table.rows)[there]
             at = (np.cumsum(other.selection.complete) - 1)[at]

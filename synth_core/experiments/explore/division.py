@@ -7,11 +7,9 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from synth_core.analysis.any_analysis import AnyAnalysis
+from synth_core.analysis.any_analysis import AnyAnalysis, AnyResult
 from synth_core.analysis.measures import ECDF_MAX
 from synth_core.analysis.records.blocks import Block, shares_of
-from synth_core.analysis.records.records import RecordsAnalysis
-from synth_core.analysis.records.result import RecordsResult
 from synth_core.errors import InputError
 from synth_core.experiments.explore.measures import Target
 from synth_core.experiments.explore.targets import EpsilonTarget
@@ -118,7 +116,7 @@ def divided_for(
     if not find_mechanism(mechanism).keeps_epsilon:
         return explored
     check_divisible(explored, [mechanism], target)
-    assert isinstance(explored, RecordsAnalysis) and isinstance(target, Target)
+    assert isinstance(target, Target)
     division = divide(explored, mechanism, {block.name: target.at_most for block in explored.blocks})
     return explored.dividing({each.name: each.epsilon for each in division.shares})
 
@@ -142,7 +140,7 @@ def shares_by_name(explored: AnyAnalysis[Any]) -> dict[str, float]:
     return dict(zip((b.name for b in explored.blocks), shares_of(explored.blocks), strict=True))
 
 
-def divide(whole: RecordsAnalysis, mechanism: str, wanted: dict[str, float]) -> Division:
+def divide(whole: AnyAnalysis[Any], mechanism: str, wanted: dict[str, float]) -> Division:
     """The least epsilon of each variable with which the accuracy that is asked of it is reached.
 
     All variables are searched at once, by halving: a variable's accuracy follows its own epsilon, and a little those
@@ -159,14 +157,14 @@ def divide(whole: RecordsAnalysis, mechanism: str, wanted: dict[str, float]) -> 
         If nothing can be divided. FitError if a fit fails; Cancelled passes through.
     """
     check_division(whole.blocks, mechanism, wanted)
-    total = whole.parts[0].settings.epsilon / whole.parts[0].share
+    total = whole.settings.epsilon
     kept = {b.name: total * share for b, share in zip(whole.blocks, shares_of(whole.blocks), strict=True)}
     low = {name: RANGE[0] for name in wanted}
     high = {name: RANGE[1] for name in wanted}
     steps = HALVINGS + 2
     trials = 0
 
-    def fitted(epsilons: dict[str, float]) -> RecordsResult:
+    def fitted(epsilons: dict[str, float]) -> AnyResult:
         nonlocal trials
         trials += 1
         at = min(trials, steps)
@@ -228,12 +226,11 @@ def _shares(epsilons: dict[str, float]) -> dict[str, float]:
     return shares | {largest: round(1 - others, 3)}
 
 
-def _distances(result: RecordsResult) -> dict[str, float]:
+def _distances(result: AnyResult) -> dict[str, float]:
     """The distance of each variable; of one that may be missing, the larger of its two parts'."""
     distances: dict[str, float] = {}
-    for part in result.parts:
-        name = part.part.block.name
-        distances[name] = max(distances.get(name, 0.0), part.distance)
+    for each in result.plain_numbers.variables:
+        distances[each.variable] = max(distances.get(each.variable, 0.0), each.ecdf_max)
     return distances
 
 

@@ -105,7 +105,7 @@ def tune(
     wanted = _wanted(watched, target, steps) if isinstance(target, EpsilonTarget) else None
     answers = []
     for variant in variants:
-        under = watched.under(**_changes(watched, variant))
+        under = watched.with_settings(**_changes(watched, variant))
         if isinstance(target, EpsilonTarget):
             answers.append(_to_epsilon(under, mechanism, wanted, target, steps))
         else:
@@ -131,7 +131,7 @@ def _wanted(analysis: AnyAnalysis[Any], target: EpsilonTarget, steps: _SearchPro
     assert target.like is not None
     other = find_mechanism(target.like)
     steps.begin(f"ε of {other.label}")
-    epsilon = analysis.under(match_epsilon=None).run(other.key).epsilon
+    epsilon = analysis.with_settings(match_epsilon=None).run(other.key).epsilon
     if not limits.EPSILON[0] <= epsilon <= limits.EPSILON[1]:
         raise InputError(
             f"{other.label} has ε = {epsilon:.3g} here, which is not between "
@@ -181,7 +181,7 @@ def _to_accuracy(
 
     def trial(x: float, count: int, stream: int) -> Trial:
         steps.begin(knobs_text({} if knob is None else {knob: x}))
-        at = analysis if knob is None else analysis.under(**{knob: x})
+        at = analysis if knob is None else analysis.with_settings(**{knob: x})
         try:
             point = run_point(at, mechanism.key, count, extra, stream)
         except InputError as error:  # such as an ε that is too small for an anchor: it reaches nothing
@@ -204,7 +204,7 @@ def _to_accuracy(
     if answer.trial is None:
         return TuningAnswer(mechanism.key, None, share=answer.best.share, why=_why(answer, target, points))
     point = points[answer.trial.at]
-    under = analysis if knob is None else analysis.under(**{knob: answer.trial.at})
+    under = analysis if knob is None else analysis.with_settings(**{knob: answer.trial.at})
     return TuningAnswer(
         mechanism.key,
         _derived(point.summary(), mechanism),
@@ -251,7 +251,7 @@ def _over_seeds(
     for other in range(1, OTHER_SEEDS + 1):
         steps.begin(f"with another sampler seed ({other} of {OTHER_SEEDS})")
         seed = (analysis.settings.seed + 7919 * other) % limits.SEED[1]
-        epsilons.append(analysis.under(seed=seed).run(mechanism.key).epsilon)
+        epsilons.append(analysis.with_settings(seed=seed).run(mechanism.key).epsilon)
     return min(epsilons), max(epsilons)
 
 
@@ -266,7 +266,7 @@ def _to_epsilon(
 
     def at(**knobs: float) -> MapPoint:
         steps.begin(knobs_text(knobs))
-        return run_point(analysis.under(**knobs), mechanism.key, extra=_extra(target.measure))
+        return run_point(analysis.with_settings(**knobs), mechanism.key, extra=_extra(target.measure))
 
     if mechanism.key == target.like:
         point = at()
@@ -312,5 +312,5 @@ def _to_epsilon(
     return TuningAnswer(
         mechanism.key,
         point.summary(),
-        epsilon_seeds=_over_seeds(analysis.under(**point.knobs), mechanism, point, steps),
+        epsilon_seeds=_over_seeds(analysis.with_settings(**point.knobs), mechanism, point, steps),
     )

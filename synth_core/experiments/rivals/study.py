@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from synth_core.analysis.records.blocks import Block
-from synth_core.analysis.records.discretise import coded
+from synth_core.analysis.records.discretise import discretise
 from synth_core.analysis.records.measures import k_marginal_score
 from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.data.table import Table
@@ -285,7 +285,9 @@ class _Runner:
 
     def _distances(self, made: RivalSynthetic) -> dict[str, float]:
         """Total variation of the shares of each column and each pair that has a sensitive one."""
-        tables = coded(self.judge.records, self.study.blocks, made.frame, self.judge.predictors, made.rows)
+        tables = discretise(
+            self.judge.records, self.study.blocks, made.frame, self.judge.predictors, made.rows
+        )
         n_public = len(self.judge.predictors)
         sets = [
             columns

@@ -180,7 +180,7 @@ def local_bounds(analysis: AnyAnalysis[Any], study: Study) -> dict[str, float]:
     case = study.cases[0]
     sampler = {name: case.settings.get(name, usual) for name, usual in SAMPLER.items()}
     for point in case.points:
-        own = analysis.from_current().under(**sampler | point.changes)
+        own = analysis.from_current().with_settings(**sampler | point.changes)
         # What is made of noisy measurements has no bound, and nothing of its noise is to be spent here.
         bounded = find_mechanism(point.mechanism).likelihood.samples
         bound = own.run(point.mechanism).lipschitz_bound if bounded else None

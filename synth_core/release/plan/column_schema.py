@@ -12,7 +12,7 @@ from synth_core.release.bounded_text import Seen
 from synth_core.system import limits
 
 # Left out where it is None: the digest of an older plan, and with it the id of its releases, stays the same.
-LATER: Any = Field(default=None, exclude_if=lambda value: value is None)
+OMITTED_IF_NONE: Any = Field(default=None, exclude_if=lambda value: value is None)
 
 
 class Closed(BaseModel):
@@ -35,7 +35,7 @@ class ColumnSchema(Closed):
     kind: Literal["number", "category"]
     whole: bool = False  # numbers without decimals
     levels: tuple[bool | int | float | Seen, ...] = Field(default=(), max_length=limits.MAX_LEVELS)
-    decimals: Decimals | None = LATER
+    decimals: Decimals | None = OMITTED_IF_NONE
 
 
 def check_kept(columns: Iterable[ColumnSchema], codebook: Codebook | None) -> None:

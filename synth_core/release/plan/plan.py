@@ -36,7 +36,7 @@ from synth_core.release.bounded_text import (
 from synth_core.release.ledger.column_marks import ColumnMark, MarkedColumn, marked, marked_records
 from synth_core.release.ledger.elsewhere import SOME_RECORDS
 from synth_core.release.plan.column_schema import (
-    LATER,
+    OMITTED_IF_NONE,
     Closed,
     ColumnSchema,
     Decimals,
@@ -110,7 +110,7 @@ class Tuning(Closed):
     name: ShortWords
     rows: Annotated[int, Field(ge=1)]
     fingerprint: Fingerprint
-    records: Fingerprint | None = LATER  # in no order of the rows
+    records: Fingerprint | None = OMITTED_IF_NONE  # in no order of the rows
     marks: tuple[ColumnMark, ...] = Field(default=(), max_length=500, exclude_if=lambda value: not value)
     epsilon: Annotated[float, Field(ge=0)]
     utility: dict[ShortWords, float] = Field(default_factory=dict, max_length=50)
@@ -122,7 +122,9 @@ class FrozenFile(Closed):
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
     k: Annotated[float, Field(gt=0, le=100)] | None = None
     scalar: Annotated[float, Field(ge=0, le=1)] | None = None
-    records: Fingerprint | None = LATER  # of the table that it was frozen on, in no order of the rows
+    records: Fingerprint | None = (
+        OMITTED_IF_NONE  # of the table that it was frozen on, in no order of the rows
+    )
 
 
 class Plan(Closed):
@@ -136,7 +138,7 @@ class Plan(Closed):
     created: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")]
     tuned_on: Tuning
     columns: tuple[ColumnSchema, ...] = Field(min_length=1, max_length=500)
-    codebook: Codebook | None = LATER  # what the columns are: every later table is read by it
+    codebook: Codebook | None = OMITTED_IF_NONE  # what the columns are: every later table is read by it
     missing: Markers = ()
     mechanism: Annotated[str, Field(max_length=200)]
     settings: Settings
@@ -147,7 +149,9 @@ class Plan(Closed):
     decimals: Decimals | None = None  # as said for all synthetic numbers; else each column says its own
     clamp: bool = False
     limit: Annotated[float, Field(ge=limits.TOTAL_EPSILON[0], le=limits.TOTAL_EPSILON[1])] | None = None
-    limit_delta: Annotated[float, Field(ge=limits.LIMIT_DELTA[0], le=limits.LIMIT_DELTA[1])] | None = LATER
+    limit_delta: Annotated[float, Field(ge=limits.LIMIT_DELTA[0], le=limits.LIMIT_DELTA[1])] | None = (
+        OMITTED_IF_NONE
+    )
     frozen: FrozenFile | None = None
     blocks: tuple[PlannedBlock, ...] = Field(
         default=(), max_length=limits.MAX_BLOCKS, exclude_if=lambda value: not value

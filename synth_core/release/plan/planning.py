@@ -75,7 +75,7 @@ def make_plan(analysis: AnyAnalysis[R], result: R, decision: Decision) -> tuple[
         raise InputError(f"{point.label}: with several sensitive variables {OF_BLOCKS}.")
     if analysis.settings.match_epsilon is not None:
         solved = {k: result.tuned[k] for k in ("scale", "epsilon") if k in result.tuned}
-        analysis = analysis.under(match_epsilon=None, **solved)
+        analysis = analysis.with_settings(match_epsilon=None, **solved)
     s = analysis.settings
     _check_anchor(point, s)
     strict = point.keeps_epsilon

@@ -18,7 +18,7 @@ from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.mechanisms.likelihoods import SELF_CONTAINED_ANCHORS
 from synth_core.release.bounded_text import Markers, parse_document
-from synth_core.release.plan.column_schema import LATER
+from synth_core.release.plan.column_schema import OMITTED_IF_NONE
 from synth_core.release.plan.planned_block import PlannedBlock
 from synth_core.system import limits
 
@@ -102,7 +102,7 @@ class SettingsFile(Chosen):
     policy: Policy | None = None
     scenarios: Annotated[tuple[Scenario, ...], Field(max_length=limits.MAX_SCENARIOS)] = ()
     missing: Markers = ()
-    codebook: Codebook | None = LATER
+    codebook: Codebook | None = OMITTED_IF_NONE
 
     @field_serializer("codebook")
     def _without_defaults(self, value: Codebook | None) -> Any:

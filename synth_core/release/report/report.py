@@ -265,7 +265,7 @@ def internal_report(
         Numbers of the releases of the series before this one.
     """
     plan, result = released.plan, source.fitted.result
-    one = result if isinstance(result, Result) else None
+    one = None if plan.blocks else result.fits[0]
     context = released.context() | {
         "title": f"INTERNAL: release {released.place.number} of {plan.series}",
         "release": release,

@@ -10,7 +10,7 @@ from scipy.stats.contingency import association
 
 from synth_core.analysis.records import measures
 from synth_core.analysis.records.blocks import Block
-from synth_core.analysis.records.discretise import DiscretisedTables, coded
+from synth_core.analysis.records.discretise import DiscretisedTables, discretise
 from synth_core.analysis.records.table import whole_records
 from synth_core.data.table import Table
 
@@ -137,7 +137,7 @@ def test_a_table_that_is_coded_knows_its_public_columns(rng):
     frame = pd.DataFrame({"a": ["x", "y"] * 5, "b": ["u", "v"] * 5, "s": ["f", "m"] * 5})
     blocks = [Block("s", "categorical", {"categories": ("f", "m")})]
     records = whole_records(Table("t", frame), blocks, ("a", "b"))
-    assert coded(records, blocks, frame[["s"]], ("a", "b")).n_public == 2
+    assert discretise(records, blocks, frame[["s"]], ("a", "b")).n_public == 2
 
 
 def test_ratio_grows_where_tables_differ(rng):
@@ -171,7 +171,7 @@ def test_codes_are_the_same_in_both_tables(rng):
     blocks = [Block("sex", "categorical", {"categories": ("f", "m", "x")}), Block("pay", "two_part", {}, ())]
     records = whole_records(Table("t", frame), blocks, ("area",))
     synthetic = pd.DataFrame({"sex": ["x"] * n, "pay": [0.0, np.nan, 1e9, -5.0] * 50})
-    found = coded(records, blocks, synthetic, ("area",))
+    found = discretise(records, blocks, synthetic, ("area",))
     assert found.names == ("area", "sex", "pay")
     np.testing.assert_array_equal(found.confidential[:, 0], found.synthetic[:, 0])
     assert set(found.synthetic[:, 1]) == {2}
