@@ -11,7 +11,7 @@ from synth_core.analysis.measures import percentile_of
 from synth_core.analysis.wording.guarantee_sentences import COVERS, neighbour_words
 from synth_core.cli.compare import add_options
 from synth_core.cli.explored import open_explored
-from synth_core.cli.map_rivals import add_rivals, as_json, as_rows, notes, run_rivals
+from synth_core.cli.map_rivals import add_rivals, as_json, as_rows, check_rivals, notes, run_rivals
 from synth_core.cli.output import finite
 from synth_core.cli.records import add_blocks
 from synth_core.errors import FitError, InputError
@@ -86,6 +86,7 @@ def run_map(args: argparse.Namespace) -> int:
         raise InputError(f"--predictive must lie between {low} and {high:,} (given: {args.predictive}).")
     sweeps = list(DEFAULT) if args.sweep is None else [read_sweep(text) for text in args.sweep]
     analysis, keys = open_explored(args, args.measure)
+    check_rivals(args, analysis)
     settings = analysis.settings.model_copy(update={"match_epsilon": None})
     for mechanism in map(find_mechanism, keys):
         if mechanism.likelihood.needs_bounds and settings.bounds is None:

@@ -48,20 +48,12 @@ def add_rivals(command: argparse.ArgumentParser) -> None:
     )
 
 
-def run_rivals(
-    args: argparse.Namespace, analysis: AnyAnalysis[Any], points: list[Summary], say: Callable[[str], None]
-) -> list[RivalBand]:
-    """Run what is asked for and not stored; a run that fails is said and left out.
-
-    Raises
-    ------
-    InputError
-        If a rival is unknown or cannot run here, if nothing is declared to cut the variable by, or if the map has no
-        point on a strict frontier.
-    """
+def check_rivals(args: argparse.Namespace, analysis: AnyAnalysis[Any]) -> None:
+    """Refuse before the map is computed what cannot stand beside it; raises InputError."""
     if not args.rival:
-        return []
-    several, there = bool(analysis.blocks), offered(bool(analysis.blocks))
+        return
+    several = bool(analysis.blocks)
+    there = offered(several)
     for name in args.rival:
         if name not in there:
             of = "" if several else " of one variable"
@@ -73,6 +65,21 @@ def run_rivals(
         raise InputError(
             "With blocks each number's bins are declared in its block: bounds, brackets or a guess."
         )
+    all_cells_words(analysis.outcomes, analysis.n_records, read_edges(args.edges or ""))
+
+
+def run_rivals(
+    args: argparse.Namespace, analysis: AnyAnalysis[Any], points: list[Summary], say: Callable[[str], None]
+) -> list[RivalBand]:
+    """Run what is asked for and not stored; a run that fails is said and left out.
+
+    Raises
+    ------
+    InputError
+        If the map has no point on a strict frontier.
+    """
+    if not args.rival:
+        return []
     edges, settings = read_edges(args.edges or ""), analysis.settings
     say(all_cells_words(analysis.outcomes, analysis.n_records, edges))
     epsilons = strict_epsilons(points, args.measure)

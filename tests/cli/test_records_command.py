@@ -152,7 +152,8 @@ def test_a_map_of_blocks(file, capsys):
             ["--target", "ecdf_max<=0.1", "--divide", "--mechanism", "weighted"],
             "measured and not set",
         ),
-        ("map", ["--rival", "sample"], "leave --rival out"),
+        ("map", ["--rival", "sample", "--edges", "0,1,2"], "each number's bins are declared in its block"),
+        ("map", ["--rival", "nobody"], "There is no rival 'nobody'; there are: mst, aim, histogram, one-way"),
         ("map", ["--measure", "q90"], "No sensitive variable is a number"),
     ],
 )

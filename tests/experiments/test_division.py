@@ -21,7 +21,7 @@ class Curves:
 
     blocks = BLOCKS
 
-    parts = (SimpleNamespace(settings=SimpleNamespace(epsilon=2.0), share=1 / 3),)
+    settings = SimpleNamespace(epsilon=6.0)
 
     def __init__(self, curves, epsilons=None, log=None, progress=lambda text, share: None):
         self.curves, self.epsilons, self.progress = curves, epsilons, progress
@@ -35,13 +35,16 @@ class Curves:
 
     def run(self, mechanism):
         self.log.append(self.epsilons)
-        parts = [
-            SimpleNamespace(part=SimpleNamespace(block=block), distance=curve(self.epsilons))
+        variables = [
+            SimpleNamespace(variable=block.name, ecdf_max=curve(self.epsilons))
             for block in BLOCKS
             for curve in self.curves[block.name]
         ]
         return SimpleNamespace(
-            parts=parts, mechanism=mechanism, problems=(), guarantee=SimpleNamespace(label="ε-DP")
+            plain_numbers=SimpleNamespace(variables=variables),
+            mechanism=mechanism,
+            problems=(),
+            guarantee=SimpleNamespace(label="ε-DP"),
         )
 
 
