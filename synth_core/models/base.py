@@ -143,6 +143,7 @@ def distinct_columns(columns: Array) -> tuple[NDArray[np.int64], NDArray[np.int6
 _STEPS = np.array([0.2, 0.55, 0.9, 1.3, 1.75, 2.3, 4.5])
 # Of the edges of a guess's brackets, in its standard deviations. None is the typical value: many people may have it.
 GUESS_STEPS = np.concatenate([-_STEPS[::-1], _STEPS])
+FAR = 8.0  # spreads of a guess from its typical value: beyond, a value is brought to there before a release
 
 
 @dataclass(frozen=True)
@@ -456,6 +457,11 @@ class Model(ABC):
         raise InputError(
             f"{self.label}: no brackets follow from a guess. Declare their edges (--bracket-edges)."
         )
+
+    @classmethod
+    def guess_range(cls, options: Options, typical: float, spread: float) -> tuple[float, float] | None:
+        """The range of an amount that a guess leaves possible, at `FAR` of its spreads; None where none follows."""
+        return None
 
     def require_anchor(self) -> None:
         """Refuse anchored censoring where the program knows no anchor."""

@@ -16,6 +16,7 @@ from synth_core.mechanisms.bounds import Rows
 from synth_core.mechanisms.censoring import Censoring
 from synth_core.mechanisms.fast_bounds import LinearFamily
 from synth_core.models.base import (
+    FAR,
     GUESS_STEPS,
     Array,
     Draws,
@@ -77,7 +78,8 @@ class Lognormal(Model):
         self.beta_scale = np.full(records.design.shape[1], SLOPE_SCALE * options.prior_scale)
         self.beta_scale[0] = INTERCEPT_SCALE * options.prior_scale
 
-    def _transformation(self, options: Options) -> Transformation:
+    @classmethod
+    def _transformation(cls, options: Options) -> Transformation:
         return Transformation("log", options.unit, options.offset)
 
     def _normal_records(self) -> Rows:
@@ -338,6 +340,13 @@ class Lognormal(Model):
     def guess_edges(self, typical: float, spread: float) -> tuple[float, ...]:
         middle = np.ravel(self.guess(typical, spread, 0.5)["beta"])[0]
         return tuple(self.transformation.inverse(middle + spread * GUESS_STEPS).tolist())
+
+    @classmethod
+    def guess_range(cls, options: Options, typical: float, spread: float) -> tuple[float, float] | None:
+        transformation = cls._transformation(options)
+        middle = transformation.forward(np.array([typical]))
+        low, high = transformation.inverse(middle + FAR * spread * np.array([-1.0, 1.0])).tolist()
+        return (low, high) if np.isfinite([low, high]).all() and low < high else None
 
     def _first_column(self, intercept: Array) -> Array:
         """Coefficients of shape (1, n_columns) that are 0 but for the intercept."""

@@ -50,7 +50,8 @@ class TwoPart(Lognormal):
         """Zeros have a probability of their own."""
         return True
 
-    def _transformation(self, options: Options) -> Transformation:
+    @classmethod
+    def _transformation(cls, options: Options) -> Transformation:
         return Transformation(options.transformation, options.unit, options.offset, options.asinh_scale)
 
     def _normal_records(self) -> Rows:

@@ -327,6 +327,39 @@ def test_declared_bounds_are_respected_or_enforced(store, state):
 
 
 @pytest.mark.parametrize(
+    "options",
+    [{}, {"model": "two_part", "transformation": "asinh", "asinh_scale": 50.0}],
+)
+def test_a_value_far_from_a_guess_is_brought_to_eight_spreads_whatever_it_is(store, state, options):
+    """Without declared bounds; a value of 9.9e8 or 1e-12 among fifties decided whether chains agreed."""
+    rng = np.random.default_rng(77)
+    frame = pd.DataFrame({"x": 50 * np.exp(0.8 * rng.standard_normal(300)), "z": rng.standard_normal(300)})
+    known = {"anchor": "pilot", "guess": (50.0, 0.8), "epsilon": 4.0, "chains": 2, "draws": 1000}
+    asked = planned(store, "anchored", table=Table("typical", frame), **known | options)
+    scale = 50.0
+    transformed = (np.log, np.exp) if not options else (
+        lambda x: np.arcsinh(x / scale), lambda y: scale * np.sinh(y)
+    )  # fmt: skip
+    ends = transformed[1](transformed[0](50.0) + 8 * 0.8 * np.array([-1.0, 1.0]))
+    for value, end in ((9.9e8, ends[1]), (1e6, ends[1]), (-1e7 if options else 1e-12, ends[0])):
+        far = frame.copy()
+        far.loc[3, "x"] = value
+        table, moved = within_bounds(asked.plan, Table("far", far))
+        assert moved == 1 and table.frame["x"][3] == pytest.approx(end, rel=1e-9)
+        np.testing.assert_array_equal(table.frame["x"].drop(3), frame["x"].drop(3))
+    if options:
+        far.loc[3, "x"] = 0.0  # of a zero part: no far value
+        assert within_bounds(asked.plan, Table("far", far))[1] == 0
+    with pytest.raises(InputError, match="guess is of another unit"):
+        within_bounds(asked.plan, Table("cents", frame.assign(x=frame["x"] * 1e8)))
+    if not options:
+        outcome = release(replace(asked, table=Table("far", far), dry_run=True))
+        [bounds] = [c for c in outcome.checks if c.key == "bounds"]
+        assert "1 confidential values beyond 8 guessed spreads" in bounds.finding
+        assert "farther from a guessed typical value" in bounds.public and "1 conf" not in bounds.public
+
+
+@pytest.mark.parametrize(
     ("mechanism", "model"), [("censored", "lognormal"), ("histogram", "lognormal"), ("censored", "beta")]
 )
 def test_a_value_beyond_its_declared_bounds_is_brought_to_them_whatever_it_is(store, state, mechanism, model):

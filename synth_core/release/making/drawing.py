@@ -24,7 +24,7 @@ from synth_core.release.ledger.balances import Reservation
 from synth_core.release.ledger.ledger import Ledger
 from synth_core.release.ledger.limit_room import spent_words
 from synth_core.release.making.series_anchor import last_releases
-from synth_core.release.making.within_bounds import within_bounds
+from synth_core.release.making.within_bounds import declared_range, within_bounds
 from synth_core.release.output import bundle, gate
 from synth_core.release.output.dataset import synthetic_data
 from synth_core.release.output.source import Source, source_of
@@ -141,6 +141,10 @@ class ReleaseRun:
             replace(
                 self.source.fitted,
                 brought=brought,
+                guessed_range=any(
+                    s.bounds is None and declared_range(self.plan, s) is not None
+                    for s in self.plan.outcomes.values()
+                ),
                 left_out=request.table.rows - self.synthetic.orders.shape[1],
             ),
             self.synthetic,

@@ -21,6 +21,7 @@ from synth_core.engine.sampling import Diagnostics
 from synth_core.errors import InputError
 from synth_core.mechanisms.guarantees import COVERED
 from synth_core.mechanisms.schemes import SCHEMES
+from synth_core.models.base import FAR
 from synth_core.release.bounded_text import words
 from synth_core.release.output.copy_tests import copy_tests, precision_of
 from synth_core.release.output.dataset import Synthetic
@@ -101,7 +102,9 @@ class Fitted:
         The share of records that are riskier than any of the table of the frozen map, of whole records in the block
         where it is largest; None without one.
     brought : int
-        How many values lay beyond their declared bounds and were brought to them.
+        How many values lay beyond their declared bounds, or far from a guess, and were brought to them.
+    guessed_range : bool
+        Whether a guess says the range of a variable without declared bounds.
     left_out : int
         How many rows of the table lack a value that is not declared to be missing at times.
     decided : dict
@@ -113,6 +116,7 @@ class Fitted:
     design: Array
     beyond: float | None = None
     brought: int = 0
+    guessed_range: bool = False
     left_out: int = 0
     decided: dict[str, Decided] = field(default_factory=dict)
 
@@ -161,7 +165,7 @@ def examine(
         _columns(plan, synthetic),
         _copies(plan, fitted, synthetic),
         _order(plan, synthetic),
-        _bounds(synthetic, fitted.brought),
+        _bounds(synthetic, fitted.brought, fitted.guessed_range),
         _rules(plan, synthetic),
         _map(fitted),
     ]
@@ -338,11 +342,17 @@ def _order(plan: Plan, synthetic: Synthetic) -> GateCheck:
     return check(status, "shuffled", "The rows are in a random order.", advice)
 
 
-def _bounds(synthetic: Synthetic, brought: int) -> GateCheck:
+def _bounds(synthetic: Synthetic, brought: int, guessed: bool) -> GateCheck:
     check = partial(GateCheck, "bounds", "Declared bounds")
     declared = [variable for variable in synthetic.variables if variable.bounds is not None]
     if not declared:
-        return check(PASS, "none are declared", "No bounds were declared.")
+        far = f"; {brought:,} confidential values beyond {FAR:g} guessed spreads were brought to there before the fit"
+        finding = "none are declared" + (far if brought else "")
+        public = (
+            f"No bounds were declared. Confidential values farther from a guessed typical value than {FAR:g} of the "
+            "guessed spreads were brought to there before the fit."
+        )
+        return check(PASS, finding, public if guessed else "No bounds were declared.")
     found = []
     for variable in declared:
         assert variable.bounds is not None
