@@ -9,6 +9,7 @@ import csv
 import hashlib
 import io
 import json
+import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -287,7 +288,9 @@ def _of_nist(found: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
         kept = [code for code in codes if code not in missing]
         entry: dict[str, Any] = {"column": column, "kind": "number", "missing": missing}
         if {"min", "max"} <= set(values):
-            entry["bounds"] = (values["min"], max(values["max"], *map(_number, kept or ["-inf"])))
+            beside = list(filter(math.isfinite, map(_number, kept)))  # a top code such as 501, or 0 for none
+            entry["bounds"] = (min(values["min"], *beside, math.inf), max(values["max"], *beside, -math.inf))
+            entry |= {"categories": kept, "labels": [str(values[code]) for code in kept]}
         elif kept:
             entry |= {"kind": "category", "categories": kept, "labels": [str(values[code]) for code in kept]}
         said = str(about.get("description", "")).lower()
@@ -298,11 +301,11 @@ def _of_nist(found: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
 
 
 def _number(code: str) -> float:
-    """A code above the range that a dictionary gives: a top code such as 501."""
+    """A code as a number; NaN if it is none."""
     try:
         return float(code)
     except ValueError:
-        return float("-inf")
+        return math.nan
 
 
 def _means_missing(label: str, code: str) -> bool:

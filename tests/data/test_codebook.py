@@ -76,9 +76,11 @@ def test_every_way_to_write_a_codebook():
         "edu": {"description": "d", "values": {"N": "N/A (child)", "1": "low", "2": "high"}},
         "inc": {"description": "d", "values": {"N": "N/A", "min": 0, "max": 500, "501": "more"}},
         "wgt": {"description": "A sampling weight", "values": {"min": 1, "max": 9}},
+        "kids": {"description": "d", "values": {"N": "N/A", "0": "None", "min": 1, "max": 19}},
     }
     found = parse_codebook(json.dumps(nist).encode(), "dictionary.json")
-    edu, inc, weight = found.columns
+    edu, inc, weight, kids = found.columns
+    assert (kids.bounds, kids.categories, kids.labels) == ((0, 19), ("0",), ("None",))
     assert (edu.categories, edu.labels, edu.missing) == (("1", "2"), ("low", "high"), ("N",))
     assert (inc.kind, inc.bounds, inc.missing, weight.role) == ("number", (0, 501), ("N",), "weight")
     ddi = """<codeBook xmlns="ddi:codebook:2_5"><dataDscr>
