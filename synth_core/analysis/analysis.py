@@ -405,6 +405,12 @@ class Analysis:
             anchor=made.sentence,
         )
 
+    def later(self, key: str, which: range) -> dict[str, Array]:
+        """Data sets beyond those of `run`, by their numbers, of the same measurements: see `Engine.later`."""
+        mechanism = find_mechanism(key)
+        (values,) = ENGINES[mechanism.likelihood.key].later(self.inputs, mechanism.label, which)
+        return {self.settings.outcome: values}
+
     def _matched(self, mechanism: Mechanism, other: Mechanism) -> Result:
         """Tune the mechanism until its epsilon equals that of `other` (PPM, section 5.2)."""
         target = self.with_settings(match_epsilon=None).run(other.key).epsilon

@@ -137,6 +137,12 @@ class AnyAnalysis(Protocol[R]):
     def analyses(self, anchored: bool) -> list[Analysis]:
         """The analysis of every fit, in order; `anchored` for an anchored likelihood."""
 
+    def later(self, key: str, which: range) -> dict[str, Array]:
+        """Of each variable data sets beyond those of `run`, by their numbers, of the same measurements.
+
+        See `Engine.later`.
+        """
+
     def result_key(self, mechanism: Mechanism) -> Any:
         """What names a mechanism's result, as plain values."""
 

@@ -86,6 +86,12 @@ def add(commands: Any) -> None:
     )
     option("--audit", metavar="FILE.json", help="an audit of this plan, for the public report (see `audit`)")
     option("--recompute", action="store_true", help="draw a released data set again and compare")
+    option(
+        "--more-data-sets",
+        type=int,
+        metavar="N",
+        help="draw N more data sets of what was released, where all cost what one costs; nothing is charged",
+    )
     add_simulated(apply)
     add_reading(apply, plan_says_missing=True)
     apply.set_defaults(run=run_apply)
@@ -156,14 +162,8 @@ def _tuning_table(args: argparse.Namespace) -> Table:
 def run_apply(args: argparse.Namespace) -> int:
     """Release a table: gate, ledger, both archives."""
     from synth_core.release.making.drawing import Request
-    from synth_core.release.making.releasing import (
-        CHECKED,
-        REFUSED,
-        REPEATED,
-        publish,
-        release,
-        stays_charged,
-    )
+    from synth_core.release.making.outcome import CHECKED, MORE, REFUSED, REPEATED
+    from synth_core.release.making.releasing import publish, release, stays_charged
     from synth_core.release.plan.frozen_map import find_map
     from synth_core.release.state import plans_directory
 
@@ -182,6 +182,7 @@ def run_apply(args: argparse.Namespace) -> int:
         dry_run=args.dry_run,
         recompute=args.recompute,
         audit=_audit(args.audit, plan),
+        more_data_sets=args.more_data_sets or 0,
     )
     outcome = release(request)
     for check in outcome.checks:
@@ -204,6 +205,9 @@ def run_apply(args: argparse.Namespace) -> int:
         return 0
     for path in publish(outcome, Path(args.out)):
         print(path)
+    if outcome.state == MORE:
+        print(f"{request.more_data_sets} more data sets of release {outcome.number}: nothing is charged")
+        return 0
     print(f"Release {outcome.number} of {request.name}: ε = {outcome.epsilon:g} charged")
     return 0
 
@@ -214,6 +218,17 @@ def _checked_overrides(args: argparse.Namespace) -> dict[str, str]:
         raise InputError("--out is needed: where shall both archives go?")
     if args.out is not None:
         check_directory(Path(args.out))  # before a charge
+    if args.more_data_sets is not None:
+        if args.dry_run or args.recompute or args.override or args.audit:
+            raise InputError(
+                "--more-data-sets stands alone: what is drawn later of a release passes no gate of its own, and "
+                "takes no --dry-run, --recompute, --override or --audit."
+            )
+        if not limits.DATASETS[0] <= args.more_data_sets <= limits.DATASETS[1]:
+            raise InputError(
+                f"--more-data-sets must lie between {limits.DATASETS[0]} and {limits.DATASETS[1]} "
+                f"(given: {args.more_data_sets})."
+            )
     overrides = dict(args.override)
     if len(overrides) != len(args.override):
         raise InputError("A check is overridden twice.")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Protocol
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from synth_core.errors import InputError
 from synth_core.mechanisms.randomness import exact_laplace, is_secret
 
 Counts = NDArray[np.int64]
@@ -59,6 +62,74 @@ def _added(measurement: object, counts: Counts, moved: float, promised: float) -
         raise RuntimeError(f"opendp accounts for {spent}, not {promised}")
     noisy = measurement([int(count) for count in counts.ravel()])  # type: ignore[operator]
     return np.array(noisy, dtype=np.int64).reshape(counts.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyAnswer:
+    """Counts with noise, as they were answered once.
+
+    Attributes
+    ----------
+    law : str
+    scale : float
+        Of Laplace noise, or the deviation of Gaussian noise.
+    counts : array of int
+    """
+
+    law: Literal["laplace", "gaussian"]
+    scale: float
+    counts: Counts
+
+
+class RecordedNoise:
+    """Noise that answers what was asked before as it did then, in the same order, and goes on with another noise.
+
+    Parameters
+    ----------
+    answers : iterable of NoisyAnswer
+        Of before.
+    record : callable
+        Given each new answer before it is used.
+    more : Noise, optional
+        What adds noise once all these are used up; None: nothing may be asked that was not asked before.
+
+    Raises
+    ------
+    InputError
+        If other counts are asked for than before, or more where none may be.
+    """
+
+    def __init__(
+        self, answers: Iterable[NoisyAnswer], record: Callable[[NoisyAnswer], None], more: Noise | None
+    ):
+        self._answers, self._record, self._more = iter(answers), record, more
+        self.name = OPENDP.name
+
+    def laplace(self, counts: Counts, scale: float) -> Counts:
+        return self._answer("laplace", counts, scale)
+
+    def gaussian(self, counts: Counts, deviation: float) -> Counts:
+        return self._answer("gaussian", counts, deviation)
+
+    def _answer(self, law: Literal["laplace", "gaussian"], counts: Counts, scale: float) -> Counts:
+        known = next(self._answers, None)
+        if known is None:
+            if self._more is None:
+                raise InputError(DRAWN_BEFORE)
+            known = NoisyAnswer(law, scale, getattr(self._more, law)(counts, scale))
+            self._record(known)
+        elif (law, counts.size) != (known.law, known.counts.size) or not math.isclose(scale, known.scale):
+            raise InputError(
+                "The noise of this release is kept, and it is of other counts than are asked for now: another version "
+                "of the program made it."
+            )
+        return known.counts.reshape(counts.shape)
+
+
+DRAWN_BEFORE = (
+    "The noise of this release was drawn before and looked at, and what was made of it is gone. New noise is another "
+    "release: give it another label."
+)
 
 
 class SeededNoise:

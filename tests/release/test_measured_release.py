@@ -73,12 +73,15 @@ def test_a_series_that_sums_epsilon_takes_no_zcdp(state, tmp_path):
 
 
 def test_noise_that_was_looked_at_is_not_drawn_again(state, tmp_path):
-    """A dry run that is followed by a purge: new noise would be a second look for one charge."""
+    """Where what was kept of it is lost: new noise would be a second look for one charge."""
     from synth_core.release.making.drawing import purge_pending
+    from synth_core.release.state import private_directory
 
     plan = planned(Cache(tmp_path / "cache"), "measured_laplace", limit=20.0)
-    assert release(Request(plan, None, people(2), dry_run=True)).state == CHECKED
+    looked = release(Request(plan, None, people(2), dry_run=True))
+    assert looked.state == CHECKED
     purge_pending()
+    (private_directory("noise") / f"{looked.id}.jsonl").unlink()
     with pytest.raises(InputError, match="drawn before and looked at"):
         release(Request(plan, None, people(2)))
 

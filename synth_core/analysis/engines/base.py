@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from synth_core.analysis.fits import Fits
+from synth_core.errors import InputError
 from synth_core.mechanisms.noise import Noise
 
 Array = NDArray[np.float64]
@@ -72,6 +73,21 @@ class Engine(Protocol):
         InputError
             If the variables or settings cannot be used; `label` names the mechanism.
         """
+
+    def later(self, inputs: Inputs, label: str, which: range) -> tuple[Array, ...]:
+        """Data sets of a release beyond its own, by their numbers, of the same measurements.
+
+        Returns
+        -------
+        tuple of arrays of shape (n_data_sets, n_records)
+            Of each part.
+
+        Raises
+        ------
+        InputError
+            If each data set is of noise of its own.
+        """
+        raise InputError(f"{label}: each data set is charged, so more of them are another release.")
 
     def more(
         self, inputs: Inputs, epsilon: float, count: int, rng: np.random.Generator

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from synth_core.analysis.engines.base import Array, Inputs, Synthesis
+from synth_core.analysis.engines.base import Array, Engine, Inputs, Synthesis
 from synth_core.errors import InputError
 from synth_core.mechanisms import histogram
 from synth_core.system.cache import content_key
 
 
-class HistogramEngine:
+class HistogramEngine(Engine):
     """Draws noise for each data set, and values uniform within the noisy bins."""
 
     def synthesize(self, inputs: Inputs, label: str) -> Synthesis:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from synth_core.analysis.engines.base import Array, Inputs, Synthesis
+from synth_core.analysis.engines.base import Array, Engine, Inputs, Synthesis
 from synth_core.analysis.fits import Fits, Progress, tells_nothing
 from synth_core.analysis.measured.cells import PublicSide, cells_of
 from synth_core.analysis.measured.log_linear import Columns, NoisyTable
@@ -23,7 +23,7 @@ SEVERAL = 4  # measurements that bands of one variable are drawn from: each is f
 
 
 @dataclass(frozen=True)
-class MeasuredEngine:
+class MeasuredEngine(Engine):
     """Measures noisy tables, and draws data sets from a model of them.
 
     Attributes
@@ -42,19 +42,13 @@ class MeasuredEngine:
         first = inputs.parts[0]
         epsilon, datasets = _epsilon(inputs.parts), first.settings.datasets
         public, measured = self.measured(inputs, label, epsilon)
-        model = MeasuredModel(public, measured.tables, lambda *s: inputs.rng(41, *s), first.progress)
-        sets = []
-        for j in range(datasets):
-            sets.append(synthetic_values(model, measured, j, perturbed=datasets > 1))
-            first.progress("drawing synthetic records", (j + 1) / datasets)
-        values = {
-            variable.name: np.stack([each[k] for each in sets]) for k, variable in enumerate(public.variables)
-        }
-        return Synthesis(
-            tuple(_of_part(fits, values) for fits in inputs.parts),
-            epsilon,
-            sentence=spent_words(measured, self.budget(epsilon), [each.name for each in public.variables]),
-        )
+        synthetic = _data_sets(inputs, public, measured, range(datasets), perturbed=datasets > 1)
+        words = spent_words(measured, self.budget(epsilon), [each.name for each in public.variables])
+        return Synthesis(synthetic, epsilon, sentence=words)
+
+    def later(self, inputs: Inputs, label: str, which: range) -> tuple[Array, ...]:
+        public, measured = self.measured(inputs, label, _epsilon(inputs.parts))
+        return _data_sets(inputs, public, measured, which, perturbed=True)
 
     def measured(self, inputs: Inputs, label: str, epsilon: float) -> tuple[PublicSide, Measurements]:
         """The measurements, kept by what was counted: the same release asked for again gets the same noise."""
@@ -106,6 +100,19 @@ class _Expected:
 
     def __call__(self, tables: Sequence[NoisyTable], sets: Sequence[Columns]) -> list[Array]:
         return MeasuredModel(self.public, tables, _streams(7), self.progress).expected(sets)
+
+
+def _data_sets(
+    inputs: Inputs, public: PublicSide, measured: Measurements, which: range, perturbed: bool
+) -> tuple[Array, ...]:
+    """Data sets by their numbers, of each part of shape (n_data_sets, n_records)."""
+    progress, sets = inputs.parts[0].progress, []
+    model = MeasuredModel(public, measured.tables, lambda *s: inputs.rng(41, *s), progress)
+    for place, j in enumerate(which, start=1):
+        sets.append(synthetic_values(model, measured, j, perturbed))
+        progress("drawing synthetic records", place / len(which))
+    values = {each.name: np.stack([of[k] for of in sets]) for k, each in enumerate(public.variables)}
+    return tuple(_of_part(fits, values) for fits in inputs.parts)
 
 
 def _streams(first: int) -> Callable[..., np.random.Generator]:

@@ -372,6 +372,14 @@ class RecordsAnalysis:
             )
         return tuple(found)
 
+    def later(self, key: str, which: range) -> dict[str, Array]:
+        """Data sets beyond those of `run`, by their numbers, of the same measurements: see `Engine.later`."""
+        mechanism = find_mechanism(key)
+        made = ENGINES[mechanism.likelihood.key].later(
+            self._inputs(self.analyses(False)), mechanism.label, which
+        )
+        return {part.name: values for part, values in zip(self.parts, made, strict=True)}
+
     def _inputs(self, analyses: list[Analysis]) -> Inputs:
         return Inputs(tuple(each.fits for each in analyses), self._rng, self.noise)
 

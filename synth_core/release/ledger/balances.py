@@ -9,11 +9,12 @@ from synth_core.mechanisms.composition import SUM, Count
 
 GENESIS = "0" * 64
 LOOKS = ("look", "refuse")  # what a draw gave was seen; the second in older ledgers
+MORE = "more"  # data sets that were drawn later of what was released
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of the ledger. `kind` is limit, reserve, raise, look, commit or cancel.
+    """One line of the ledger. `kind` is limit, reserve, raise, look, commit, cancel or more.
 
     `epsilon` is what the line adds to the sum: m * epsilon when reserved, negative when cancelled. A limit that came
     with the first release of its series names that release, and goes with it if it is cancelled.
@@ -90,7 +91,7 @@ def balance_of(series: str, entries: list[Entry]) -> Balance:
     looked: set[str] = set()
     sums: dict[str, float] = {}
     for entry in entries:
-        if entry.kind == "limit":
+        if entry.kind in ("limit", MORE):
             continue
         sums[entry.release] = sums.get(entry.release, 0.0) + entry.epsilon
         strict += entry.epsilon if entry.details.get("strict") else 0.0

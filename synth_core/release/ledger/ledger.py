@@ -29,6 +29,7 @@ from synth_core.mechanisms.composition import Count
 from synth_core.release.ledger.balances import (
     GENESIS,
     LOOKS,
+    MORE,
     Balance,
     Entry,
     NewLimit,
@@ -174,7 +175,7 @@ class Ledger:
 
     def reservation(self, series: str, release: str) -> Reservation | None:
         """What is known of a release."""
-        mine = [e for e in self.entries(series) if e.release == release]
+        mine = [e for e in self.entries(series) if e.release == release and e.kind != MORE]
         if not mine:
             return None
         rows = read(self._db, "SELECT secret FROM secrets WHERE id = ?", (release,))
@@ -196,6 +197,10 @@ class Ledger:
             mine[-1].details if state == "committed" else {},
             tuple([e for e in mine if e.kind == "reserve"][-1].details.get("warnings", ())),
         )
+
+    def later(self, series: str, release: str) -> list[Entry]:
+        """The entries of data sets that were drawn of a release after it was made, in order."""
+        return [e for e in self.entries(series) if e.release == release and e.kind == MORE]
 
     def place(self, series: str, release: str) -> Place:
         """Where a release stood when it was reserved."""
@@ -292,6 +297,12 @@ class Ledger:
                 return
             self._open(series, release)
             self._append(series, "commit", 0.0, release, details)
+        self._note(series)
+
+    def note_more(self, series: str, release: str, details: dict[str, Any]) -> None:
+        """Record that more data sets were drawn of a committed release, of the noise that it paid for: no charge."""
+        with transaction(self._db):
+            self._append(series, MORE, 0.0, release, details)
         self._note(series)
 
     def look(self, series: str, release: str, details: dict[str, Any]) -> None:

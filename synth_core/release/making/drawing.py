@@ -16,18 +16,18 @@ from synth_core.analysis.fits import Progress
 from synth_core.analysis.risk_map import RiskMap
 from synth_core.analysis.settings import Settings
 from synth_core.data.table import Table
-from synth_core.errors import InputError
 from synth_core.mechanisms.composition import Count
-from synth_core.mechanisms.noise import OPENDP, Counts, Noise, OpendpNoise
+from synth_core.mechanisms.noise import Noise
 from synth_core.models import family
 from synth_core.release.ledger.balances import Reservation
 from synth_core.release.ledger.ledger import Ledger
 from synth_core.release.ledger.limit_room import spent_words
+from synth_core.release.making.kept_noise import kept_noise
 from synth_core.release.making.series_anchor import last_releases
 from synth_core.release.making.within_bounds import declared_range, within_bounds
 from synth_core.release.output import bundle, gate
-from synth_core.release.output.dataset import synthetic_data
-from synth_core.release.output.source import Source, source_of
+from synth_core.release.output.dataset import Synthetic, synthetic_data
+from synth_core.release.output.source import Source, kept_of, source_of
 from synth_core.release.plan.frozen_map import SUFFIX
 from synth_core.release.plan.plan import Plan
 from synth_core.release.report import report
@@ -44,6 +44,7 @@ class Request:
 
     `limit` is of a series that has none yet, and `count` what it counts; without them it is the plan's.
     `label` tells two releases of one plan from one table apart; `dry_run` stops after the gate;
+    `more_data_sets` asks for so many beyond those that were drawn of a release, where all cost what one costs;
     `audit` is what the public report holds of a privacy audit (`Audited.text`), or empty.
     """
 
@@ -58,6 +59,7 @@ class Request:
     dry_run: bool = False
     recompute: bool = False  # draw a released data set again and compare
     audit: str = ""
+    more_data_sets: int = 0
 
     def __post_init__(self) -> None:
         # What means missing belongs to the plan: the same file is then the same table, and the same release.
@@ -154,6 +156,23 @@ class ReleaseRun:
             self.source.anchor,
         )
 
+    def later(self, which: range) -> Synthetic:
+        """Data sets beyond those of the release, by their numbers from 0, of the noisy counts that it paid for.
+
+        They follow from these counts and from public columns alone, so no check of the gate is asked again: it would
+        tell of the table what was not paid for.
+
+        Raises
+        ------
+        InputError
+            If the counts are not at hand, or each data set of the mechanism is charged.
+        """
+        self.table, _ = within_bounds(self.plan, self.request.table)
+        analysis = self._analysis(Cache(working_directory(self.request.id)))
+        kept = kept_of(self.plan, analysis)
+        drawn = analysis.later(self.plan.mechanism, which)
+        return synthetic_data(self.plan, kept, drawn, self.reserved.secret, which.start)
+
     def _analysis(self, cache: Cache) -> AnyAnalysis[Any]:
         """The plan's analysis of the table, with the secret of the release."""
         request, plan, frozen = self.request, self.plan, self.frozen
@@ -185,7 +204,7 @@ class ReleaseRun:
 
     @property
     def _noise(self) -> Noise:
-        return _DrawnBefore() if self.reserved.state == "looked" else OPENDP
+        return kept_noise(self.request.id, new=self.reserved.state == "reserved")
 
     @property
     def _chains(self) -> int:
@@ -253,19 +272,6 @@ class ReleaseRun:
             f"{folder}-releasable.zip": bundle.zip_bytes(public, folder),
             f"{folder}-INTERNAL.zip": bundle.zip_bytes(internal, f"{folder}-INTERNAL"),
         }
-
-
-class _DrawnBefore(OpendpNoise):
-    """The noise of a release that was looked at, whose work is gone: noise has no seed to be drawn with again."""
-
-    def laplace(self, counts: Counts, scale: float) -> Counts:
-        raise InputError(
-            "The noise of this release was drawn before and looked at, and what was made of it is gone. New noise is "
-            "another release: give it another label."
-        )
-
-    def gaussian(self, counts: Counts, deviation: float) -> Counts:
-        return self.laplace(counts, deviation)
 
 
 def _script(request: Request) -> str:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,8 @@ from synth_core.release.ledger.elsewhere import Columns
 from synth_core.release.ledger.ledger import Ledger
 from synth_core.release.ledger.limit_room import check_count
 from synth_core.release.making.drawing import ReleaseRun, Request, working_directory
+from synth_core.release.making.more_data_sets import more_data_sets
+from synth_core.release.making.outcome import CHECKED, REFUSED, RELEASED, REPEATED, ReleaseOutcome
 from synth_core.release.output import bundle, gate
 from synth_core.release.plan.frozen_map import load_maps
 from synth_core.release.plan.schema import check_schema
@@ -34,24 +36,9 @@ from synth_core.release.report.audit_summary import parse_audit
 from synth_core.release.state import private_directory
 from synth_core.system.locks import file_lock
 
-RELEASED, REPEATED, REFUSED, CHECKED = "released", "repeated", "refused", "checked"
-
-
-@dataclass(frozen=True)
-class ReleaseOutcome:
-    """How it ended. `archives` maps file names to where the state directory keeps them."""
-
-    state: str
-    id: str
-    checks: tuple[gate.GateCheck, ...] = ()
-    archives: dict[str, Path] = field(default_factory=dict)
-    number: int = 0
-    epsilon: float = 0.0  # charged, all data sets
-    numbers: dict[str, Any] = field(default_factory=dict)
-
 
 def release(request: Request, progress: Progress = lambda text, share: None) -> ReleaseOutcome:
-    """Make a release, or find that it was made.
+    """Make a release, or find that it was made; of one that was made draw more data sets, if that is asked.
 
     Raises
     ------
@@ -67,11 +54,12 @@ def release(request: Request, progress: Progress = lambda text, share: None) -> 
     if request.audit:
         parse_audit(request.audit.encode(), request.plan, request.fingerprints)
     frozen = load_maps(request.plan, request.risk_map or b"")
+    make = more_data_sets if request.more_data_sets else _release
     lock = private_directory("locks") / request.id
     with file_lock(lock, lambda: progress("waiting for the same release elsewhere", 0.0)):
         ledger = Ledger()
         try:
-            return _release(request, frozen, ledger, progress)
+            return make(request, frozen, ledger, progress)
         finally:
             ledger.close()
 
@@ -193,13 +181,8 @@ def _repeat(
     whole = all(
         p.is_file() and hashlib.sha256(p.read_bytes()).hexdigest() == sums[n] for n, p in kept.items()
     )
+    later = [e.details["archives"] for e in ledger.later(request.name, request.id)]
     if request.recompute or not whole:
-        point = request.plan.point
-        if not point.guarantee("closed").secret_seed:
-            noise = f"The noise of a {point.label.lower()} has no seed"
-            if not whole:
-                raise FitError(f"The archives of this release are gone. {noise}.")
-            raise InputError(f"{noise}, so it cannot be drawn again; the archives are kept.")
         before = known.commit
         request = replace(request, overrides=before["overridden"], audit=before.get("audit", ""))
         run = ReleaseRun(request, frozen, ledger, known, progress)
@@ -216,6 +199,7 @@ def _repeat(
             shutil.rmtree(target, ignore_errors=True)
             bundle.write_directory(target, archives)
             kept = {name: target / name for name in archives}
+    kept |= {name: target / name for batch in later for name in batch if (target / name).is_file()}
     return _outcome(request, ledger, REPEATED, (), kept)
 
 

@@ -118,10 +118,16 @@ def dictionary_csv(plan: Plan) -> bytes:
     return out.getvalue().encode()
 
 
-def releasable_files(plan: Plan, synthetic: Synthetic) -> dict[str, bytes]:
-    """Data sets and dictionary, by file name. Made of the plan and of synthetic values only."""
-    contents = {}
-    for j, (frame, written) in enumerate(zip(synthetic.frames, synthetic.written, strict=True), start=1):
+def releasable_files(plan: Plan, synthetic: Synthetic, first: int = 0) -> dict[str, bytes]:
+    """Data sets and dictionary, by file name. Made of the plan and of synthetic values only.
+
+    Parameters
+    ----------
+    first : int
+        The number of the first of these data sets, from 0.
+    """
+    contents, pairs = {}, zip(synthetic.frames, synthetic.written, strict=True)
+    for j, (frame, written) in enumerate(pairs, start=first + 1):
         contents[f"synthetic_{j}.csv"] = csv_bytes(frame, written)
         contents[f"synthetic_{j}.parquet"] = parquet_bytes(frame)
     contents["dictionary.csv"] = dictionary_csv(plan)

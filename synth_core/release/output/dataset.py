@@ -88,7 +88,9 @@ class Kept(Protocol):
     def written(self) -> pd.DataFrame: ...
 
 
-def synthetic_data(plan: Plan, source: Kept, drawn: dict[str, Array], entropy: int) -> Synthetic:
+def synthetic_data(
+    plan: Plan, source: Kept, drawn: dict[str, Array], entropy: int, first: int = 0
+) -> Synthetic:
     """What is released of the drawn values. Everything here is post-processing, at no cost in ε.
 
     Parameters
@@ -99,6 +101,8 @@ def synthetic_data(plan: Plan, source: Kept, drawn: dict[str, Array], entropy: i
         Of each sensitive variable its values, of shape (n_datasets, n_records).
     entropy : int
         The release's secret: the order of the rows is drawn with it.
+    first : int
+        The number of the first of these data sets, from 0.
     """
     variables, moved = [], 0
     for name, settings in plan.outcomes.items():
@@ -114,7 +118,8 @@ def synthetic_data(plan: Plan, source: Kept, drawn: dict[str, Array], entropy: i
         variables.append(Variable(name, values, categories, whole, settings.bounds, decimals))
     n_datasets, n = variables[0].values.shape
     rng = stream_of(0, entropy, 41)
-    orders = np.stack([rng.permutation(n) if plan.shuffle else np.arange(n) for _ in range(n_datasets)])
+    every = [rng.permutation(n) if plan.shuffle else np.arange(n) for _ in range(first + n_datasets)]
+    orders = np.stack(every[first:])
     names = [column.name for column in plan.columns]
     frames, written = [], []
     for dataset, order in enumerate(orders):

@@ -57,6 +57,21 @@ class Source:
     plain: ResultNumbers
 
 
+@dataclass(frozen=True)
+class KeptColumns:
+    """What the plan keeps of the complete rows: values, and cells as the file writes them."""
+
+    kept: pd.DataFrame
+    written: pd.DataFrame
+
+
+def kept_of(plan: Plan, analysis: AnyAnalysis[Any]) -> KeptColumns:
+    """The kept columns of a release's table."""
+    complete = analysis.used_rows.complete
+    frame = analysis.loaded.frame.loc[complete, list(plan.kept)].reset_index(drop=True)
+    return KeptColumns(frame, analysis.loaded.as_written(plan.kept, complete))
+
+
 def source_of(plan: Plan, analysis: AnyAnalysis[R], result: R) -> Source:
     """The finished fits of a plan's mechanism."""
     likelihood, numbers, used = plan.point.likelihood, result.plain_numbers, analysis.used_rows
@@ -75,13 +90,13 @@ def source_of(plan: Plan, analysis: AnyAnalysis[R], result: R) -> Source:
         max(beyond) if beyond else None,
         decided={name: each for name in analysis.outcomes if (each := read[name]) is not None},
     )
-    rows = np.flatnonzero(used.complete) + 1
+    rows, columns = np.flatnonzero(used.complete) + 1, kept_of(plan, analysis)
     return Source(
         analysis.table,
         fitted,
         analysis.synthetic(result),
-        analysis.loaded.frame.loc[used.complete, list(plan.kept)].reset_index(drop=True),
-        analysis.loaded.as_written(plan.kept, used.complete),
+        columns.kept,
+        columns.written,
         used.dropped,
         dict(used.dropped_by),
         analysis.density_scale,

@@ -9,7 +9,8 @@ from synth_core.data.table import Table
 from synth_core.errors import FitError
 from synth_core.release.ledger.by_release import ABOUT
 from synth_core.release.ledger.limit_room import largest_next, limit_spent, other_words
-from synth_core.release.making.releasing import REFUSED, ReleaseOutcome, stays_charged
+from synth_core.release.making.outcome import REFUSED, ReleaseOutcome
+from synth_core.release.making.releasing import stays_charged
 from synth_core.release.plan.plan import Plan
 from synth_core.system import limits
 from synth_core.ui.release import release_actions, release_job

@@ -8,7 +8,7 @@ import streamlit as st
 
 from synth_core.jobs.job import Job
 from synth_core.jobs.tasks import Task
-from synth_core.release.making.releasing import ReleaseOutcome
+from synth_core.release.making.outcome import ReleaseOutcome
 from synth_core.release.plan.plan import parse_plan
 from synth_core.ui.server.manager import manager
 from synth_core.ui.shared.waiting import progress_row

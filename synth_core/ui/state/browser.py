@@ -15,7 +15,7 @@ from synth_core.data.table import Table
 from synth_core.jobs.job import Job
 from synth_core.jobs.tasks import Task
 from synth_core.mechanisms.guarantees import WeightsFrom
-from synth_core.release.making.releasing import ReleaseOutcome
+from synth_core.release.making.outcome import ReleaseOutcome
 from synth_core.release.plan.plan import Plan
 from synth_core.release.plan.settings_file import Scenario
 from synth_core.ui.state.choices import (
