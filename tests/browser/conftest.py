@@ -234,6 +234,12 @@ def help_on(page, section):
     settled(page)
 
 
+def confirm_charge(page):
+    """Tick the box that confirms a charge; Streamlit may show it twice for a moment."""
+    settled(page)
+    page.get_by_text("Yes, charge it").last.click()
+
+
 def painted(page, old=None):
     """Wait for a fresh picture (another one than `old`) on the only board of the page and return its version.
 

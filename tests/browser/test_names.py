@@ -6,7 +6,7 @@ import io
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import check_fit, make_plan, painted, settled, upload
+from tests.browser.conftest import check_fit, confirm_charge, make_plan, painted, settled, upload
 
 pytestmark = [pytest.mark.browser, pytest.mark.stan]
 
@@ -141,7 +141,7 @@ def test_names_are_only_text_in_a_release(new_page, tmp_path):
     settled(page)
     page.get_by_role("button", name="Take this file").click()
     page.get_by_text("120 rows").wait_for()
-    page.get_by_text("Yes, charge it").click()
+    confirm_charge(page)
     settled(page)
     page.get_by_role("button", name="Check", exact=True).click()
     page.get_by_text("No copies of confidential records").wait_for(timeout=60_000)

@@ -7,7 +7,7 @@ import zipfile
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import follow, make_plan, painted, settled
+from tests.browser.conftest import confirm_charge, follow, make_plan, painted, settled
 
 pytestmark = [pytest.mark.browser, pytest.mark.stan]
 
@@ -61,7 +61,7 @@ def test_from_the_example_to_two_archives(new_page):
     expect(release).to_have_count(0)  # the checks first
     check = page.get_by_role("button", name="Check", exact=True)
     expect(check).to_be_disabled()  # a charge is confirmed
-    page.get_by_text("Yes, charge it").click()
+    confirm_charge(page)
     settled(page)
     check.click()
     page.get_by_text("No copies of confidential records").wait_for(timeout=60_000)
@@ -83,7 +83,7 @@ def test_from_the_example_to_two_archives(new_page):
     settled(page)
     expect(page.locator("p:visible", has_text="series browser-income: 25 left of 50").first).to_be_visible()
     page.locator("summary", has_text="3 · Checks").click()
-    page.get_by_text("Yes, charge it").click()
+    confirm_charge(page)
     settled(page)
     page.get_by_role("button", name="Release", exact=True).click()
     page.get_by_text("nothing more was charged").wait_for(timeout=60_000)

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from synth_core.data.examples import half_of, load_example
-from tests.browser.conftest import follow, make_plan, painted, settled
+from tests.browser.conftest import confirm_charge, follow, make_plan, painted, settled
 
 pytestmark = [pytest.mark.browser, pytest.mark.stan]
 PICTURES = os.environ.get("SERIES_PICTURES")  # a directory, to look at each step
@@ -74,7 +74,7 @@ def month(page, table, directory, label, anchor):
     page.get_by_role("button", name="Take this file").click()
     page.get_by_text(f"{label}.csv").first.wait_for()
     settled(page)
-    page.get_by_text("Yes, charge it").click()
+    confirm_charge(page)
     settled(page)
     page.get_by_role("button", name="Check", exact=True).click()
     page.get_by_text("No copies of confidential records").wait_for(timeout=120_000)
