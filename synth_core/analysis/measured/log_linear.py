@@ -78,11 +78,14 @@ class PriorScales:
         Deviation of the difference of neighbouring cells along an ordered axis, likewise by order; inf: no smoothing.
     along : tuple of int
         The columns whose cells are smoothed.
+    trend : float
+        Deviation of the slope of a pair along an ordered column, whose scores have mean square 1.
     """
 
     of_order: tuple[float, ...] = (3.0, 1.0, 0.3)
     steps: tuple[float, ...] = (math.inf, math.inf, math.inf)
     along: tuple[int, ...] = ()
+    trend: float = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +114,28 @@ class _Term:
         self.n_cells = math.prod(domain.shape[k] for k in self.sensitive)
         self.shape = self.n_public_cells, self.n_cells
         self.axes = domain.shape_of(columns)
+
+
+class _Trend:
+    """A trend of a pair along one of its ordered columns: a slope for each cell of the other column.
+
+    The association of a number is mostly a slope over many cells. Priors of single cells shrink each of them, and with
+    them the slope, where noise is large (the row effects model, Goodman 1979).
+    """
+
+    def __init__(self, place: int, term: _Term, axis: int):
+        self.place, self.axes, self.axis = place, term.axes, axis
+        scores = np.linspace(-1.0, 1.0, term.axes[axis])
+        self.scores = scores / math.sqrt(float((scores**2).mean()))
+        self.n_slopes = term.axes[1 - axis]
+
+    def table(self, slopes: Array) -> Array:
+        """What slopes add to each cell of the pair, in its shape as a term."""
+        return np.outer(self.scores, slopes) if self.axis == 0 else np.outer(slopes, self.scores)
+
+    def by_slopes(self, table: Array, power: int = 1) -> Array:
+        """Sums over the ordered column of a value of each cell times the score, of shape (n_slopes,)."""
+        return np.tensordot(self.scores**power, table.reshape(self.axes), (0, self.axis))
 
 
 class _Stack:
@@ -144,7 +169,15 @@ class LogLinear:
         alone = [(domain.n_public + k,) for k in range(len(domain.shape))]
         made = [_Term(domain, columns) for columns in dict.fromkeys((*alone, *terms))]
         self.terms = sorted(made, key=lambda term: term.sensitive)  # those of one stack stand together
-        self.n_parameters = sum(math.prod(term.shape) for term in self.terms)
+        self.trends = [
+            _Trend(place, term, axis)
+            for place, term in enumerate(self.terms)
+            if len(term.columns) == 2
+            for axis, column in enumerate(term.columns)
+            if domain.ordered[column] and term.axes[axis] > 2
+        ]
+        self.n_cells = sum(math.prod(term.shape) for term in self.terms)
+        self.n_parameters = self.n_cells + sum(trend.n_slopes for trend in self.trends)
         self._all = tuple(range(1, 1 + len(domain.shape)))
 
     @cached_property
@@ -156,10 +189,26 @@ class LogLinear:
         return [_Stack(self.domain, sensitive, those, self.terms) for sensitive, those in places.items()]
 
     def split(self, parameters: Array) -> list[Array]:
-        """The parameters of each term, of shape (n_public_cells, n_sensitive_cells)."""
+        """The cells' own parameters of each term, of shape (n_public_cells, n_sensitive_cells)."""
         ends = np.cumsum([math.prod(term.shape) for term in self.terms])
-        parts = np.split(parameters, ends[:-1])
+        parts = np.split(parameters[: self.n_cells], ends[:-1])
         return [part.reshape(term.shape) for part, term in zip(parts, self.terms, strict=True)]
+
+    def _with_trends(self, parameters: Array) -> list[Array]:
+        """What each term adds in each of its cells: its own parameters and trends."""
+        tables, begin = self.split(parameters), self.n_cells
+        for trend in self.trends:
+            slopes = parameters[begin : begin + trend.n_slopes]
+            tables[trend.place] = tables[trend.place] + trend.table(slopes).reshape(
+                self.terms[trend.place].shape
+            )
+            begin += trend.n_slopes
+        return tables
+
+    def _by_parameters(self, tables: Sequence[Array], power: int = 1) -> Array:
+        """Sums over the cells that each parameter enters, of a value of each cell times its score there."""
+        trends = [trend.by_slopes(tables[trend.place], power) for trend in self.trends]
+        return np.concatenate([*(table.ravel() for table in tables), *trends])
 
     def _spread(self, tables: Sequence[Array]) -> Array:
         """The sum of the tables of all terms over all cells, of shape (n_cells, *shape)."""
@@ -178,7 +227,7 @@ class LogLinear:
 
     def shares(self, parameters: Array) -> Array:
         """p(x | z) of every public combination, of shape (n_cells, *shape)."""
-        linear = self._spread(self.split(parameters))
+        linear = self._spread(self._with_trends(parameters))
         if self.domain.possible is not None:
             linear[~self.domain.possible] = -np.inf
         linear -= linear.max(axis=self._all, keepdims=True)
@@ -215,6 +264,7 @@ class LogLinear:
             deviations.append(np.full(math.prod(term.shape), size))
             axes = [axis for axis, c in enumerate(term.columns) if c in scales.along and math.isfinite(step)]
             smooth.append([(axis, step**-2) for axis in axes])
+        deviations += [np.full(trend.n_slopes, scales.trend) for trend in self.trends]
         return np.concatenate(deviations), smooth
 
     def fit(
@@ -257,10 +307,11 @@ class LogLinear:
             back -= (shares * back).sum(axis=self._all, keepdims=True)
             back *= shares
             back *= self._mass
-            slope = np.concatenate([each.ravel() for each in self._tables(back)])
+            slope = self._by_parameters(self._tables(back))
             penalty, slopes = self._smoothing(parameters, smooth, steps)
             value += 0.5 * float(((moved / deviation) ** 2).sum()) + penalty
-            return value, unit * (slope + moved / deviation**2 + slopes)
+            slope[: self.n_cells] += slopes
+            return value, unit * (slope + moved / deviation**2)
 
         first = np.zeros(self.n_parameters) if start is None else (start - middle) / unit
         best = scipy.optimize.minimize(
@@ -282,8 +333,8 @@ class LogLinear:
                 for table in measured
                 for beside in [tuple(c for c in table.columns if c not in term.columns)]
             )
-            found.append((expected**2 * told).ravel())
-        return np.concatenate(found)
+            found.append(expected**2 * told)
+        return self._by_parameters(found, power=2)
 
     def _steps(
         self, smooth: Sequence[Sequence[tuple[int, float]]], rng: np.random.Generator | None

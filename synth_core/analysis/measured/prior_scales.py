@@ -29,7 +29,8 @@ def scaled(size: float, step: tuple[float, float], along: Sequence[int] = ()) ->
     """The usual scales, terms of several columns times a size, with deviations of steps of two and three columns."""
     usual = PriorScales()
     first, *others = usual.of_order
-    return PriorScales((first, *(size * each for each in others)), (math.inf, *step), tuple(along))
+    deviations = (first, *(size * each for each in others))
+    return PriorScales(deviations, (math.inf, *step), tuple(along), size * usual.trend)
 
 
 def learnt_scales(
