@@ -66,7 +66,6 @@ def test_later_data_sets_are_of_the_same_noise_and_cost_nothing(plan, monkeypatc
     assert lines(first) == before
     repeated = release(Request(plan, None, table))
     assert repeated.state == REPEATED and len(repeated.archives) == 4  # both of the release, and both batches
-    assert release(Request(plan, None, people(3))).number == 2
 
 
 def test_five_at_once_are_two_and_three_later(plan, tmp_path):
