@@ -14,6 +14,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from synth_core.mechanisms.randomness import spawnable
 from synth_core.models.base import OPEN, Array, Draws, Model
 
 Drawing = Literal["independent", "even"]
@@ -69,9 +70,8 @@ def even_uniforms(kind_of: NDArray[np.int64], rng: np.random.Generator) -> Array
     n = len(kind_of)
     # Records of a kind come in a random order: their place in the file says nothing.
     order = np.lexsort((rng.random(n), kind_of))
-    sequence = scipy.stats.qmc.Sobol(1, scramble=True, rng=rng).random_base2(max(n - 1, 0).bit_length())[
-        :n, 0
-    ]
+    sobol = scipy.stats.qmc.Sobol(1, scramble=True, rng=spawnable(rng))
+    sequence = sobol.random_base2(max(n - 1, 0).bit_length())[:n, 0]
     uniforms = np.empty(n)
     uniforms[order] = sequence + WIDTH * rng.random(n)
     return np.clip(uniforms, *OPEN)

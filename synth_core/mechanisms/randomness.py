@@ -36,6 +36,15 @@ def is_secret(rng: np.random.Generator) -> bool:
     return type(rng.bit_generator).__name__ == "ChaCha"
 
 
+def spawnable(rng: np.random.Generator) -> np.random.Generator:
+    """A generator that libraries may spawn others of, always the same ones.
+
+    A ChaCha20 with a key spawns from the system's entropy: nothing that is made so could be made again. What stands in
+    for it here is seeded with 256 bits of its output, which tell nothing of its key.
+    """
+    return np.random.default_rng(list(rng.bytes(32))) if is_secret(rng) else rng
+
+
 def exact_laplace(shape: tuple[int, ...], epsilon: float, rng: np.random.Generator) -> NDArray[np.int64]:
     """Integers with probabilities proportional to exp(-epsilon |k|), by whole numbers only.
 

@@ -12,6 +12,7 @@ from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.analysis.settings import make_settings
 from synth_core.data.table import Table
 from synth_core.errors import InputError
+from synth_core.mechanisms.randomness import stream_of
 from synth_core.models import build_model
 from synth_core.models.base import Model, Options
 from tests.conftest import records_of
@@ -106,3 +107,9 @@ def test_a_model_that_draws_by_itself_cannot_be_spread():
     model = Own(records_of(np.arange(1.0, 4.0)), Options())
     with pytest.raises(InputError, match="Own program draws its synthetic values by itself"):
         synthetic_values(model, {}, np.random.default_rng(1), "even")
+
+
+def test_the_same_secret_gives_the_same_even_numbers():
+    """What a library makes of a generator by spawning must follow from the secret too."""
+    once, again, other = (even_uniforms(np.arange(50), stream_of(0, secret, 4, 1)) for secret in (7, 7, 8))
+    assert np.array_equal(once, again) and not np.isclose(once, other).any()

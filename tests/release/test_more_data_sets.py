@@ -14,18 +14,17 @@ from synth_core.release.making.drawing import Request, purge_pending
 from synth_core.release.making.kept_noise import kept_noise
 from synth_core.release.making.outcome import CHECKED, MORE, RELEASED, REPEATED
 from synth_core.release.making.releasing import release
-from synth_core.release.plan.planning import make_records_plan
 from synth_core.release.state import StateError, private_directory
 from synth_core.system.cache import Cache
 from tests.release.test_measured_release import planned, state  # noqa: F401
-from tests.release.test_whole_records import BLOCKS, COMMON, DECISION, people, read
+from tests.release.test_whole_records import BLOCKS, COMMON, people, read
 
 pytestmark = pytest.mark.usefixtures("state")
 
 
-@pytest.fixture
-def plan(tmp_path):
-    return planned(Cache(tmp_path / "cache"), "measured_laplace", limit=20.0)
+@pytest.fixture(scope="module")
+def plan(tmp_path_factory):
+    return planned(Cache(tmp_path_factory.mktemp("cache")), "measured_laplace", limit=20.0)
 
 
 def frames(files):
@@ -109,11 +108,10 @@ def test_noise_that_was_looked_at_is_kept_when_unfinished_work_is_purged(plan):
     assert lines(looked) == before
 
 
-def test_more_of_what_was_not_released_or_is_charged_each_is_refused(plan, tmp_path):
+def test_more_of_what_was_not_released_or_is_charged_each_is_refused(plan):
     with pytest.raises(InputError, match="has no release 'first' of this plan from this table"):
         release(Request(plan, None, people(2), more_data_sets=2))
-    analysis = RecordsAnalysis(people(1), BLOCKS, COMMON | {"epsilon": 9.0}, Cache(tmp_path / "cache"))
-    each = make_records_plan(analysis, analysis.run("anchored"), DECISION)[0]
+    each = plan.model_copy(update={"mechanism": "anchored"})
     with pytest.raises(InputError, match="each data set is a draw of its own and is charged"):
         release(Request(each, None, people(2), more_data_sets=2))
     assert not Ledger().entries("people")
