@@ -9,7 +9,7 @@ from synth_core.data.table import Table
 from synth_core.errors import FitError
 from synth_core.release.ledger.by_release import ABOUT
 from synth_core.release.ledger.limit_room import largest_next, limit_spent, other_words
-from synth_core.release.making.outcome import REFUSED, ReleaseOutcome
+from synth_core.release.making.outcome import MORE, REFUSED, REPEATED, ReleaseOutcome
 from synth_core.release.making.releasing import stays_charged
 from synth_core.release.plan.plan import Plan
 from synth_core.system import limits
@@ -89,6 +89,26 @@ def release_step(plan: Plan | None, table: Table | None, outcome: ReleaseOutcome
     session.show_message("release")
     if outcome.archives:
         show_outcome(outcome)
+        if plan.point.charged(2) == 1:
+            _more_step()
+
+
+def _more_step() -> None:
+    """More data sets of a release, of the noisy tables that it paid for."""
+    a, b, c = st.columns([3, 1.5, 1], vertical_alignment="bottom")
+    a.markdown(
+        "**More data sets**, now or later: they are drawn of the noisy tables that this release has paid for, so "
+        "nothing is charged. The ledger notes them."
+    )
+    own_number("How many", limits.DATASETS, 5, 1, "more_data_sets", b)
+    c.button(
+        "Draw them",
+        on_click=session.attempt,
+        args=("more", release_actions.draw_more),
+        disabled=release_job.state().task is not None,
+        width="stretch",
+    )
+    session.show_message("more")
 
 
 def ledger_step(plan: Plan | None) -> None:
@@ -129,10 +149,15 @@ def show_checks(outcome: ReleaseOutcome) -> None:
 
 
 def show_outcome(outcome: ReleaseOutcome) -> None:
-    """Both archives."""
-    again = " It was made before: nothing more was charged." if outcome.state == "repeated" else ""
+    """The archives: two of a release, and one of each later batch of its data sets."""
+    again = {
+        REPEATED: " It was made before: nothing more was charged.",
+        MORE: " More data sets were drawn of it: nothing more was charged.",
+    }.get(outcome.state, "")
     st.info(f"Release {outcome.number}: ε = {outcome.epsilon:g} charged.{again}", icon=":material/archive:")
-    for column, (name, content) in zip(st.columns(2), release_actions.archives(outcome), strict=True):
+    columns = st.columns(2)
+    for place, (name, content) in enumerate(release_actions.archives(outcome)):
+        column = columns[place % 2]
         public = "releasable" in name
         column.download_button(
             f"{'May leave' if public else 'INTERNAL, stays'}: {name}",

@@ -8,6 +8,7 @@ from typing import Any
 
 import streamlit as st
 
+from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.jobs.tasks import ReleaseTask
 from synth_core.release.bounded_text import slug, words
@@ -17,6 +18,7 @@ from synth_core.release.making.drawing import Request
 from synth_core.release.making.outcome import ReleaseOutcome
 from synth_core.release.output.gate import FAIL, GateCheck
 from synth_core.release.plan.frozen_map import find_map
+from synth_core.release.plan.plan import Plan
 from synth_core.release.state import plans_directory
 from synth_core.ui.release import release_job
 
@@ -42,15 +44,20 @@ def ask(dry_run: bool) -> None:
         reason = st.session_state.get(f"override_{check.key}", "").strip()
         if check.status == FAIL and check.overridable and reason:
             overrides[check.key] = words(reason, f"The reason for overriding '{check.title}'")
-    request = Request(
-        plan,
-        find_map(plan, [plans_directory()]),
-        table,
-        label=slug(st.session_state["release_label"], "The label of the release"),
-        overrides=overrides,
-        dry_run=dry_run,
-        audit=now.audit,
-    )
+    _start(plan, table, overrides=overrides, dry_run=dry_run, audit=now.audit)
+
+
+def draw_more() -> None:
+    """Button callback: more data sets of what was released, of its own noisy tables."""
+    now = release_job.state()
+    if now.plan is None or now.table is None:
+        raise InputError("Another tab has cleared the desk: make the plan and choose the table again.")
+    _start(now.plan, now.table, more_data_sets=int(st.session_state["more_data_sets"]))
+
+
+def _start(plan: Plan, table: Table, **asked: Any) -> None:
+    label = slug(st.session_state["release_label"], "The label of the release")
+    request = Request(plan, find_map(plan, [plans_directory()]), table, label=label, **asked)
     release_job.start(ReleaseTask.of(request, secrets.token_hex(4)), "release")
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 import streamlit as st
 
 from synth_core.jobs.job import Job
 from synth_core.jobs.tasks import Task
-from synth_core.release.making.outcome import ReleaseOutcome
+from synth_core.release.making.outcome import MORE, ReleaseOutcome
 from synth_core.release.plan.plan import parse_plan
 from synth_core.ui.server.manager import manager
 from synth_core.ui.shared.waiting import progress_row
@@ -80,4 +81,6 @@ def _take(desk: Desk, answer: dict[str, Any]) -> None:
         plan, problems = parse_plan(answer["plan"].encode()), tuple(answer["problems"])
         session.current().desk = Desk(plan, problems)
     else:
-        desk.outcome = ReleaseOutcome(**answer)
+        before, desk.outcome = desk.outcome, ReleaseOutcome(**answer)
+        if desk.outcome.state == MORE and before is not None:  # beside what was there
+            desk.outcome = replace(before, state=MORE, archives=before.archives | desk.outcome.archives)
