@@ -37,6 +37,16 @@ def pytest_collection_modifyitems(items):
                 item.add_marker(pytest.mark.slow)
 
 
+# Of a page's own address Streamlit asks first whether the server is there: it is one level above.
+PROBES = ("/_stcore/health", "/_stcore/host-config")
+
+
+def _asked_for(message) -> bool:
+    """Whether an error on the console is the answer to Streamlit's probe, or a refusal that a test asks for."""
+    probe = "404" in message.text and message.location["url"].endswith(PROBES)
+    return probe or "413" in message.text
+
+
 class Server:
     """`streamlit run app.py` on a free port, or a given one, with a results cache of its own."""
 
@@ -107,9 +117,7 @@ def new_page(chromium, server):
         page.on("request", lambda r: r.url.startswith(local) or problems.append(r.url))
         page.on(
             "console",
-            lambda m: (
-                m.type == "error" and "404" not in m.text and "413" not in m.text and problems.append(m.text)
-            ),
+            lambda m: m.type == "error" and not _asked_for(m) and problems.append(m.text),
         )
         page.on("pageerror", lambda e: problems.append(f"script: {e}"))
         page.goto(server.url + path)
