@@ -10,7 +10,7 @@ import pandas as pd
 
 from synth_core.data.earlier_variable import EarlierVariable
 from synth_core.data.rules import Decided
-from synth_core.data.table import Table, check_exact, check_rows, outcome_values
+from synth_core.data.table import FEW_CODES, Table, check_exact, check_rows, outcome_values
 from synth_core.errors import InputError
 from synth_core.models.base import Records
 from synth_core.system import limits
@@ -138,6 +138,7 @@ def _predictor(table: Table, name: str, as_category: bool) -> pd.Series:
     table.check_use(name, kept=True)
     if not as_category:
         table.checked_number(name)
+        _refuse_mixed(table, name)
     series = table.frame[name].reset_index(drop=True)
     if column.kind == "empty":
         raise InputError(f"Predictor '{name}' has no values.")
@@ -169,6 +170,22 @@ def _predictor(table: Table, name: str, as_category: bool) -> pd.Series:
             raise InputError(f"Predictor '{name}' has values of about {largest:.0e}; give it another unit.")
         series = pd.Series(numbers)
     return series
+
+
+def _refuse_mixed(table: Table, name: str) -> None:
+    """Refuse numbers among which a few cells are none: as categories they would be as many as there are numbers."""
+    column, series = table.column(name), table.frame[name]
+    few = column.distinct <= FEW_CODES
+    if column.kind != "text" or few or table.declared_codebook.get(name) is not None:
+        return
+    there = series.notna().to_numpy()
+    other = there & pd.to_numeric(series.astype("object"), errors="coerce").isna().to_numpy()
+    if 0 < other.sum() < 0.5 * there.sum():
+        raise InputError(
+            f"Predictor '{name}' holds numbers, and {other.sum():,} of its {table.rows:,} cells are none (first in row "
+            f"{int(np.argmax(other)) + 1:,}). If they mean missing, name them (page Data, or --missing); if the column "
+            "is one of categories, declare it so in the codebook (page Data), or name it under --categorical."
+        )
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ import pytest
 
 from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.records.table import whole_records
+from synth_core.data.design import select
 from synth_core.data.readers import ReadOptions
 from synth_core.data.table import numeric_outcome, read_table
 from synth_core.errors import InputError
@@ -143,3 +144,18 @@ def test_an_outcome_on_an_absurd_scale_is_refused_by_its_row(value):
     table = column([*repeated("10", "20", "30"), value])
     with pytest.raises(InputError, match="first in row 46"):
         numeric_outcome(table, "x")
+
+
+@pytest.mark.parametrize("others", [["refused"], ["refused", "unknown"]])
+def test_a_predictor_of_numbers_and_a_few_words_is_not_taken_for_categories(others):
+    """An age with one word in it would be as many categories as there are ages."""
+    ages = [str(18 + i % 40) for i in range(200)]
+    ages[50 : 50 + len(others)] = others
+    content = "\n".join(["inc,age", *(f"{1000 + i},{age}" for i, age in enumerate(ages)), ""]).encode()
+    table = read_table(content, "t.csv")
+    with pytest.raises(
+        InputError, match=rf"'age' holds numbers, and {len(others)} .* none \(first in row 51\)"
+    ):
+        select(table, "inc", ("age",))
+    assert select(table.with_missing(others), "inc", ("age",)).records.design.shape[1] == 2
+    assert select(table, "inc", ("age",), ("age",)).records.design.shape[1] > 40  # somebody says so
