@@ -32,6 +32,7 @@ from synth_core.data.design import DesignTransform, Selection
 from synth_core.data.rules import rules_of
 from synth_core.data.survey_weights import read_weights
 from synth_core.data.table import Table
+from synth_core.data.units import check_units
 from synth_core.engine.sampling import Diagnostics, Posterior
 from synth_core.errors import InputError
 from synth_core.mechanisms.bounds import Bounds
@@ -108,6 +109,8 @@ class Analysis:
             raise InputError(f"The anchor is '{s.anchor}', and a table is given for it too.")
         if self.prepared is not None and self.prepared.table.fingerprint != self.table.fingerprint:
             raise ValueError("What is prepared is of another table.")
+        if s.unit_column is not None and not self.of_records:
+            check_units(self.table, s.unit_column, s.unit_size)
         columns = s.outcome, *s.predictors
         if isinstance(reference, Table) and reference.same_records(self.table, columns):
             raise InputError("The risk reference is the table itself; freeze the risk map on another table.")

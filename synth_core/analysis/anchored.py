@@ -183,7 +183,7 @@ class AnchorBuilder:
             assert self.other is not None  # the analysis saw to it
             anchor, worth = anchor_of_table(self.other, s.anchor), TABLE_RECORDS
         records = s.anchor_records if s.anchor_records is not None else worth
-        return self._complete(anchor, self.rows, s.epsilon / 2, records)
+        return self._complete(anchor, self.rows, s.record_epsilon / 2, records)
 
     def _after_pilot(self) -> Anchored:
         """A small fit on a part, anchored at the guess, one draw of which anchors the others."""
@@ -204,9 +204,11 @@ class AnchorBuilder:
         if s.pilot_share == 0:
             about = f"about {s.guess[0]:g}, spread {s.guess[1]:g}" if s.guess else "all categories alike"
             plain = Anchor("values", f"a guess: {about}", guess.draws)
-            return self._complete(plain, self.rows, s.epsilon / 2, GUESS_RECORDS)
+            return self._complete(plain, self.rows, s.record_epsilon / 2, GUESS_RECORDS)
         whole = s.pilot_share == 1
-        bound = s.epsilon / (4 if whole else 2)  # the whole table twice, one after the other: half each
+        bound = s.record_epsilon / (
+            4 if whole else 2
+        )  # the whole table twice, one after the other: half each
         # By row number alone, the same for everyone: who is in the pilot tells nothing, nor whose value is missing.
         rows = self.rows.copy()
         others = np.random.default_rng(20).permutation(len(rows))[max(1, round(s.pilot_share * len(rows))) :]
@@ -251,7 +253,7 @@ class AnchorBuilder:
         n_tables = max(1, len(s.predictors) + len(s.earlier))
         share = min(s.counts_share, greatest_share(n_tables))
         self.fits.on_draw()
-        counts = noisy_margins(self.fits, share * s.epsilon, self.rng(53))
+        counts = noisy_margins(self.fits, share * s.record_epsilon, self.rng(53))
         rng = self.rng(54)
         shares = shares_given(counts, source, order_scores(cells))
         codes, within = spread_draws(shares, rng), rng.random(len(shares))
@@ -269,7 +271,7 @@ class AnchorBuilder:
         )
         # A simulated record counts as a record: the table that is simulated stands in for the confidential one.
         records = s.anchor_records if s.anchor_records is not None else rounded(counts.total)
-        bound = (1 - share) * s.epsilon / 2
+        bound = (1 - share) * s.record_epsilon / 2
         anchored = self._complete(anchor, self.rows, bound, records, simulated, counts.worth)
         return replace(anchored, counts_worth=counts.worth)
 

@@ -17,6 +17,7 @@ from synth_core.analysis.wording.guarantee_sentences import (
     explain,
     local_words,
 )
+from synth_core.data.units import unit_words
 from synth_core.mechanisms.guarantees import Guarantee
 from synth_core.models import OwnProgram
 
@@ -57,8 +58,10 @@ def explained(numbers: ResultNumbers, settings: Settings) -> tuple[Guarantee, li
             ),
         )
     if numbers.several:
-        lines[1:1] = [f"{COVERS}."] if guarantee.strict else []
+        lines[1:1] = [f"{COVERS}."] if guarantee.strict and settings.unit_column is None else []
         lines.append(SHARES)
+    if of_unit := unit_words(settings.unit_column, settings.unit_size):
+        lines.insert(1, of_unit)
     return guarantee, lines
 
 
@@ -86,6 +89,8 @@ def sentence(
     if numbers.problems:
         return f"Not for use: {'a' if numbers.several else 'the'} fit has not converged."
     by_weights = " ".join(map(population_words, numbers.population))
+    if of_unit := unit_words(settings.unit_column, settings.unit_size):
+        by_weights = f"{of_unit} {by_weights}".strip()
     if numbers.joint is not None:
         accuracy = "" if measure == WORST else error_sentence(numbers, measure)
         return " ".join(

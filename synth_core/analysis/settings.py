@@ -32,6 +32,8 @@ ADDED_LATER = (
     "weight_total",
     "weight_cap",
     "weight_basis",
+    "unit_column",
+    "unit_size",
 )  # settings that older files and digests do not hold
 
 
@@ -107,6 +109,17 @@ class Settings(BaseModel):
         "design",
         "what survey weights follow from: public design, totals of sensitive variables (raked), or secrets",
         named="basis of the survey weights",
+    )
+    unit_column: str | None = _setting(
+        None,
+        "column of units with several records, such as households: ε then covers everything about one unit",
+        named="unit",
+    )
+    unit_size: int = _setting(
+        1,
+        "most records that a unit may have, declared: a larger unit is refused",
+        between=limits.UNIT_SIZE,
+        named="largest unit",
     )
     model: str = _setting(..., f"one of {', '.join(MODELS)}")
     program: str | None = _setting(
@@ -314,6 +327,17 @@ class Settings(BaseModel):
         if self.weight is not None and self.weight_basis in NO_PROOF:
             raise ValueError(NO_PROOF[self.weight_basis].removesuffix("."))
         return self
+
+    @model_validator(mode="after")
+    def _units_are_declared(self) -> Settings:
+        if self.unit_size > 1 and self.unit_column is None:
+            raise ValueError("a size of units belongs to a column of them, and none is named (--unit-column)")
+        return self
+
+    @property
+    def record_epsilon(self) -> float:
+        """What a mechanism that promises ε for a unit may spend on one of its records (group privacy)."""
+        return self.epsilon / self.unit_size
 
     @property
     def kept_columns(self) -> list[str]:

@@ -12,6 +12,7 @@ from synth_core.analysis.anchored import Anchored
 from synth_core.analysis.fits import Fits
 from synth_core.analysis.mechanism_weights import MechanismWeights, weights_of
 from synth_core.analysis.risk_map import RiskMap
+from synth_core.analysis.settings import Settings
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import Mechanism
 from synth_core.mechanisms.censoring import Censoring
@@ -65,6 +66,7 @@ def weigh(
     scalar : float, optional
         Replaces EM's own weight.
     """
+    require_units(mechanism, fits.settings)
     chosen = weights_of(mechanism, fits, frozen if mechanism.weighted else None, scalar)
     if (survey := fits.survey_weights) is not None:
         require_survey_weights(mechanism)
@@ -96,6 +98,15 @@ def require_survey_weights(mechanism: Mechanism) -> None:
         )
 
 
+def require_units(mechanism: Mechanism, settings: Settings) -> None:
+    """Refuse a mechanism whose epsilon is of a record where units of several are declared; raises InputError."""
+    if settings.unit_column is not None and not mechanism.likelihood.clamps:
+        raise InputError(
+            f"{mechanism.label}: its ε is measured for one record, and says nothing of a unit of several. Take a "
+            "mechanism that keeps ε by construction: measured, anchored or censored; or name no units (--unit-column)."
+        )
+
+
 @dataclass(frozen=True)
 class _Fit:
     """What a likelihood may read to say how its terms are clamped (`likelihoods.Fit`)."""
@@ -111,4 +122,4 @@ def censoring_under(mechanism: Mechanism, fits: Fits, anchored: Anchored | None)
     if clamp is None:
         return None
     around = None if anchored is None else anchored.censoring
-    return clamp(_Fit(fits.settings.epsilon, fits.model.records.n, around))
+    return clamp(_Fit(fits.settings.record_epsilon, fits.model.records.n, around))

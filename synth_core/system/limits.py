@@ -68,6 +68,7 @@ REASON_LENGTH = 4_000
 SCENARIO_NAME = 40
 MAX_SCENARIOS = 12
 NAME_LENGTH = 64
+UNIT_SIZE = (1, 100)
 WEIGHT_TOTAL = (1.0, 1e12)  # records of a population
 WEIGHT_CAP = (1.0, 1000.0)
 MAX_RULES = 200  # structural zeros

@@ -44,6 +44,7 @@ GIVEN = {
     "weight": ("PWGTP", "PWGTP"),
     "weight_cap": ("4", 4.0),
     "weight_basis": ("design", "design"),
+    "unit_column": ("SERIALNO", "SERIALNO"),
     "range": ("0.5 1.5", (0.5, 1.5)),
     "tail": ("10 0.2 2.4", (10.0, 0.2, 2.4)),
     "printed_truncation": ("", True),
@@ -75,12 +76,22 @@ def read(*more, command="compare"):
 
 
 def test_every_setting_is_tried():
-    assert {*GIVEN, "program", "brackets", "anchor_values", "earlier", "rules", "weight_total"} == set(
-        Settings.model_fields
-    )
+    assert {
+        *GIVEN,
+        "program",
+        "brackets",
+        "anchor_values",
+        "earlier",
+        "rules",
+        "weight_total",
+        "unit_size",
+    } == set(Settings.model_fields)
 
 
-def test_a_total_belongs_to_weights():
+def test_a_total_belongs_to_weights_and_a_size_to_units():
+    assert read("--unit-column", "house", "--unit-size", "8").record_epsilon == pytest.approx(5.0 / 8)
+    with pytest.raises(InputError, match="none is named"):
+        read("--unit-size", "8")
     assert read("--weight", "w", "--weight-total", "7e6").weight_total == 7e6
     with pytest.raises(InputError, match="no column of them is named"):
         read("--weight-total", "7e6")

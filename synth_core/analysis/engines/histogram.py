@@ -24,6 +24,11 @@ class HistogramEngine(Engine):
                 f"{label}: its bins divide amounts, and '{s.outcome}' has categories. Take another mechanism."
             )
         outcome = fits.model.records.outcome
+        if s.unit_column is not None:
+            raise InputError(
+                f"{label}: its ε is of one record replaced, and says nothing of a unit of several. Take measured "
+                "synthesis."
+            )
         if s.weighs_likelihood:
             raise InputError(
                 f"{label}: it adds noise to counts of the sample, and survey weights do not enter them. Take measured "

@@ -34,8 +34,9 @@ class MeasuredEngine(Engine):
 
     gaussian: bool
 
-    def budget(self, epsilon: float) -> NoiseBudget:
-        """What an epsilon allows to be spent."""
+    def budget(self, parts: tuple[Fits, ...], epsilon: float) -> NoiseBudget:
+        """What may be spent on one record, where a unit of the declared size has an epsilon."""
+        epsilon /= parts[0].settings.unit_size
         return NoiseBudget(self.gaussian, bounded_range_rho(epsilon) if self.gaussian else epsilon)
 
     def synthesize(self, inputs: Inputs, label: str) -> Synthesis:
@@ -43,7 +44,9 @@ class MeasuredEngine(Engine):
         epsilon, datasets = _epsilon(inputs.parts), first.settings.datasets
         public, measured = self.measured(inputs, label, epsilon)
         synthetic = _data_sets(inputs, public, measured, range(datasets), perturbed=datasets > 1)
-        words = spent_words(measured, self.budget(epsilon), [each.name for each in public.variables])
+        words = spent_words(
+            measured, self.budget(inputs.parts, epsilon), [each.name for each in public.variables]
+        )
         return Synthesis(synthetic, epsilon, sentence=words)
 
     def later(self, inputs: Inputs, label: str, which: range) -> tuple[Array, ...]:
@@ -54,7 +57,7 @@ class MeasuredEngine(Engine):
         """The measurements, kept by what was counted: the same release asked for again gets the same noise."""
         fits, noise = inputs.parts[0], inputs.noise
         public, codes, values = cells_of(inputs.parts, label)
-        budget = self.budget(epsilon)
+        budget = self.budget(inputs.parts, epsilon)
         key = content_key(
             kind="measured",
             table=fits.table.fingerprint,
@@ -66,6 +69,7 @@ class MeasuredEngine(Engine):
             seed=fits.settings.seed,
             noise=noise.name,
             rules=fits.settings.rules,
+            unit=fits.settings.unit_size,
         )
 
         fits.on_draw()
@@ -83,7 +87,9 @@ class MeasuredEngine(Engine):
         public, codes, values = cells_of(inputs.parts, "")
         for place in range(min(count, SEVERAL)):
             noise = SeededNoise(int(rng.integers(2**62)))
-            measured = measure(public, codes, values, self.budget(epsilon), noise, _Expected(public))
+            measured = measure(
+                public, codes, values, self.budget(inputs.parts, epsilon), noise, _Expected(public)
+            )
             model = MeasuredModel(public, measured.tables, _streams(8))
             for j in range(place, count, SEVERAL):
                 drawn = synthetic_values(model, measured, j, perturbed=several)

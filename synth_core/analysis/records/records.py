@@ -49,6 +49,7 @@ from synth_core.data.design import DesignTransform
 from synth_core.data.rules import Rule, broken, read_rules
 from synth_core.data.survey_weights import read_weights
 from synth_core.data.table import Table, outcome_column, outcome_values
+from synth_core.data.units import check_units
 from synth_core.errors import FitError, InputError
 from synth_core.mechanisms.bounds import Bounds, joint_lipschitz_bounds
 from synth_core.mechanisms.catalogue import Mechanism, find_mechanism, require_several
@@ -124,7 +125,10 @@ class RecordsAnalysis:
     @cached_property
     def records(self) -> WholeRecords:
         """The rows of whole records."""
-        return self._read(self.loaded)
+        found, s = self._read(self.loaded), self.settings
+        if s.unit_column is not None:
+            check_units(self.loaded, s.unit_column, s.unit_size, found.complete)
+        return found
 
     @cached_property
     def rules(self) -> tuple[Rule, ...]:

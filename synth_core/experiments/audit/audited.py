@@ -55,6 +55,11 @@ class AuditedAnalysis:
                     f"'{name}': an own Stan program cannot be audited, because each of thousands of synthetic tables "
                     f"would need a process of its own. Take one of the built-in models."
                 )
+        if self.analysis.settings.unit_column is not None:
+            raise InputError(
+                "The audit's neighbours differ in one record, and ε is for a unit of several here: name no units "
+                "(--unit-column) and audit the ε of a record."
+            )
         if self.analysis.settings.match_epsilon is not None:
             raise InputError(
                 "These settings match one mechanism's ε to another's; audit them without matching."

@@ -12,8 +12,9 @@ is epsilon_k^2 / 8 zCDP (Cesar and Rogers 2021), and blocks are independent draw
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from synth_core.errors import InputError
 
@@ -101,3 +102,11 @@ class Budget:
         if self.counted == "epsilon":
             return self.epsilon
         return self.epsilon / math.sqrt(sum(share**2 for share in shares))
+
+
+def refuse_units(settings: Mapping[str, Any]) -> None:
+    """Refuse units of several records: other synthesizers count records, and would not be held to the same."""
+    if settings.get("unit_column") is not None:
+        raise InputError(
+            "Other synthesizers promise their ε for one record: compare without units (--unit-column)."
+        )

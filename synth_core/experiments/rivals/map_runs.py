@@ -24,6 +24,7 @@ from synth_core.data.table import outcome_column
 from synth_core.errors import InputError
 from synth_core.experiments.explore.point import percentiles_for
 from synth_core.experiments.explore.records_point import ruler_of
+from synth_core.experiments.rivals.budget import refuse_units
 from synth_core.experiments.rivals.declared_cells import block_of, edges_of
 from synth_core.experiments.rivals.problem import Problem, RivalSynthetic, problem_of
 from synth_core.experiments.rivals.registry import RIVALS, RivalSpec, all_asked
@@ -198,6 +199,7 @@ def run_for_map(analysis: AnyAnalysis[Any], beside: MapRun) -> RivalRun:
     FitError
         If it ended without an answer.
     """
+    refuse_units(analysis.settings.model_dump())
     asked = beside.asked
     at = "" if asked.epsilon is None else f" at ε = {asked.epsilon:.4g}"
 

@@ -21,7 +21,7 @@ from synth_core.analysis.records.measures import k_marginal_score
 from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.data.table import Table
 from synth_core.errors import FitError, InputError
-from synth_core.experiments.rivals.budget import COUNTED, Budget
+from synth_core.experiments.rivals.budget import COUNTED, Budget, refuse_units
 from synth_core.experiments.rivals.cells import Edges
 from synth_core.experiments.rivals.problem import Problem, RivalSynthetic, problem_of
 from synth_core.experiments.rivals.registry import RIVALS, RivalSpec, all_asked, make_rival
@@ -99,6 +99,7 @@ def check_study(study: RivalStudy) -> None:
         raise InputError(
             f"--replicates must lie between 1 and {MAX_SEEDS:,} here (given: {study.replicates})."
         )
+    refuse_units(study.common)
     known = {*(block.name for block in study.blocks), *study.common.get("predictors", ())}
     for name in study.edges:
         if name not in known:

@@ -17,6 +17,7 @@ from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.anchored import clamped_warning
 from synth_core.analysis.any_analysis import AnyResult
 from synth_core.data.rules import Decided, broken, read_rules
+from synth_core.data.units import unit_words
 from synth_core.engine.sampling import Diagnostics
 from synth_core.errors import InputError
 from synth_core.mechanisms.guarantees import COVERED
@@ -161,7 +162,9 @@ def examine(
         _convergence(plan, fitted),
         _target(plan, fitted.result),
         _growth(plan, fitted.result),
-        _guarantee(standing, anchor, fitted.left_out),
+        _guarantee(
+            standing, anchor, fitted.left_out, unit_words(plan.settings.unit_column, plan.settings.unit_size)
+        ),
         _columns(plan, synthetic),
         _copies(plan, fitted, synthetic),
         _order(plan, synthetic),
@@ -257,7 +260,7 @@ def _growth(plan: Plan, result: AnyResult) -> GateCheck:
     )
 
 
-def _guarantee(standing: ReleaseTerms, anchor: str, left_out: int) -> GateCheck:
+def _guarantee(standing: ReleaseTerms, anchor: str, left_out: int, of_unit: str) -> GateCheck:
     guarantee = standing.guarantee
     check = partial(GateCheck, "guarantee", "Guarantee")
     if guarantee.strength == 0:
@@ -269,7 +272,7 @@ def _guarantee(standing: ReleaseTerms, anchor: str, left_out: int) -> GateCheck:
         return check(WARN, f"{guarantee.label}: {text}", f"{guarantee.label}: {text}.", advice)
     seen = standing.tuned_on == "confidential"
     text = standing.warning if seen else "settings and risk map were fixed before this table was looked at"
-    said = f"{guarantee.label}; {text.removesuffix('.')}."
+    said = f"{guarantee.label}; {text.removesuffix('.')}. {of_unit}".strip()
     more, to_do = "", ["Tune on another table."] if seen else []
     if left_out:
         said += " Incomplete records were left out: who they are, and how many, no ε covers."

@@ -31,6 +31,7 @@ from synth_core.analysis.utility import ecdf_distance, percentile_words
 from synth_core.analysis.wording.belief_sentences import suspicion
 from synth_core.analysis.wording.guarantee_sentences import COVERS, explain
 from synth_core.analysis.wording.headings import in_plain_words
+from synth_core.data.units import unit_words
 from synth_core.mechanisms.catalogue import ADJUSTMENTS
 from synth_core.mechanisms.guarantees import belief_after
 from synth_core.mechanisms.schemes import SCHEMES
@@ -191,7 +192,10 @@ def public_report(
             plan.point.weighted,
             "current" if standing.tuned_on == "confidential" else TUNED_ON[standing.tuned_on].split(",")[0],
             anchor=released.anchor,
-            more=[f"{COVERS}."] if plan.blocks else [],
+            more=[
+                unit_words(plan.settings.unit_column, plan.settings.unit_size)
+                or (f"{COVERS}." if plan.blocks else "")
+            ],
         ),
         "total": epsilon * released.charged,
         "replaced": odds,

@@ -58,6 +58,7 @@ def choose_variables() -> None:
         else:
             session.put("settings.categorical", (), undoable=False)
     _choose_weight(table, kept)
+    _choose_unit(table)
     sensitive = {session.choices().settings.outcome, *blocks}
     for sentence in ruled_out(table, sensitive):
         st.caption(session.plain(sentence))
@@ -110,6 +111,34 @@ def _choose_weight(table: Table, kept: tuple[Column, ...]) -> None:
             format_func=BASES.__getitem__,
             help="What follows from other people's answers, or is secret, is covered by no proof.",
         )
+
+
+def _choose_unit(table: Table) -> None:
+    """Units of several records, whose size is declared."""
+    declared = {entry.column for entry in table.codebook.columns if entry.role == "unit"}
+    names = sorted((c.name for c in table.columns), key=lambda name: name not in declared)
+    a, b, _ = st.columns([2, 4, 3], gap="medium")
+    with a:
+        pick(
+            "selectbox",
+            "Unit of several records",
+            "settings.unit_column",
+            [None, *names],
+            format_func=lambda name: "none" if name is None else name,
+            placeholder="none",
+            help="A household, a firm, a person of a panel: ε then covers everything about one unit together. The "
+            "column itself is not released.",
+        )
+    if session.choices().settings.unit_column is not None:
+        with b:
+            number(
+                "Most records of a unit, declared",
+                "settings.unit_size",
+                limits.UNIT_SIZE,
+                step=1,
+                help="From knowledge of the survey. Each record gets this part of ε; a table with a larger unit is "
+                "refused.",
+            )
 
 
 def ruled_out(table: Table, synthesized: set[str]) -> list[str]:

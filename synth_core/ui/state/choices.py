@@ -25,6 +25,7 @@ FIRST_EXAMPLE = "401ksubs"
 MAY_BE_NONE = {
     "settings.match_epsilon",
     "settings.weight",
+    "settings.unit_column",
     "settings.weight_total",
     "settings.anchor_weight",
     "settings.anchor_records",
@@ -50,6 +51,8 @@ FRESH = (MODEL_OPTIONS - {"program"}) | {
     "weight_total",
     "weight_cap",
     "weight_basis",
+    "unit_column",
+    "unit_size",
     "anchor",
     "anchor_values",
     "guess_zeros",
@@ -242,6 +245,8 @@ class Choices(BaseModel):
             values["program"] = None  # kept among the choices for when it is chosen again
         if values["weight"] is None:
             values["weight_total"] = None  # likewise
+        if values["unit_column"] is None:
+            values["unit_size"] = 1
         chosen = family(values["model"])
         if not chosen.takes_anchor_prior:
             values["anchor_records"] = None  # likewise

@@ -1,0 +1,60 @@
+"""Units of several records: households, firms, persons of a panel, whose size is declared and public."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from synth_core.data.table import Table
+from synth_core.errors import InputError
+
+
+def check_units(table: Table, name: str, size: int, rows: NDArray[np.bool_] | None = None) -> None:
+    """Refuse a table in which a unit has more records than were declared.
+
+    Parameters
+    ----------
+    size : int
+        The most records of a unit.
+    rows : array of bool of shape (n_rows,), optional
+        Of which records; None: of all.
+
+    Raises
+    ------
+    InputError
+        That names rows, and no value.
+    """
+    table.column(name)
+    units = table.frame[name] if rows is None else table.frame[name].where(rows)
+    absent = units.isna().to_numpy() & (True if rows is None else rows)
+    if absent.any():
+        raise InputError(
+            f"{int(absent.sum()):,} records have no unit in column '{name}' (first in row "
+            f"{int(np.argmax(absent)) + 1:,}). Each belongs to one: a record alone is a unit of its own."
+        )
+    counts = units.map(units.value_counts()).fillna(0).to_numpy()
+    large = counts > size
+    if large.any():
+        raise InputError(
+            f"{pd.Series(units[large]).nunique():,} units in column '{name}' have more than {size} records "
+            f"(first in row {int(np.argmax(large)) + 1:,}), and that many were declared at most (--unit-size). "
+            "Declare what may occur: ε covers no larger unit."
+        )
+
+
+def unit_words(name: str | None, size: int) -> str:
+    """Whom ε is for, where a unit has several records, in a sentence; empty where it is for a record.
+
+    Examples
+    --------
+    >>> unit_words("household", 5)
+    "ε covers everything sensitive about one 'household', of at most 5 records together."
+    >>> unit_words(None, 1)
+    ''
+    """
+    return (
+        ""
+        if name is None
+        else (f"ε covers everything sensitive about one '{name}', of at most {size} records together.")
+    )

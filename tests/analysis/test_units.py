@@ -1,0 +1,195 @@
+"""Units of several records: what is promised for everything about one of them, exactly; what is refused."""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit, logsumexp
+
+from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.engines import ENGINES
+from synth_core.analysis.measured.measuring import measure
+from synth_core.analysis.records.blocks import Block
+from synth_core.analysis.records.records import RecordsAnalysis
+from synth_core.analysis.result_sentences import explained, sentence
+from synth_core.analysis.settings import make_settings
+from synth_core.data.table import Table
+from synth_core.data.units import check_units
+from synth_core.errors import InputError
+from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.mechanisms.censoring import weighted_terms
+from synth_core.mechanisms.likelihoods.papers import CENSORED
+from synth_core.mechanisms.noise import OpendpNoise, SeededNoise
+from synth_core.system.cache import Cache
+
+EPSILON, GRID = 1.0, np.linspace(-4, 4, 401)
+
+
+def log_posterior(codes, settings):
+    """Of a logit on a grid with a flat prior, around an anchor, clamped as a mechanism clamps under these settings."""
+    fit = type("Fit", (), {"epsilon": settings.record_epsilon, "n_records": len(codes), "anchored": None})()
+    p = expit(GRID)[:, None]
+    log_lik = np.log(np.where(codes == 1, p, 1 - p))
+    censoring = replace(CENSORED.clamp(fit), anchor=np.full(len(codes), np.log(0.5)))
+    found = weighted_terms(log_lik, np.ones(len(codes)), censoring).sum(axis=1)
+    return found - logsumexp(found)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+@pytest.mark.parametrize("share", [0.05, 0.5])
+def test_all_values_of_a_unit_together_move_the_posterior_by_no_more_than_epsilon(size, share):
+    """Every table of values of one unit, withheld and replaced, by enumeration; the bound of a record exceeds it."""
+    others = (np.arange(30) < 30 * share).astype(float)
+    given = {"outcome": "x", "model": "categorical", "categories": ("a", "b"), "epsilon": EPSILON}
+    unit = make_settings(**given, unit_column="house", unit_size=size)
+    record = make_settings(**given)
+
+    def moved(settings):
+        without = log_posterior(others, settings)
+        tables = [
+            log_posterior(np.append(others, values), settings)
+            for values in itertools.product([0.0, 1.0], repeat=size)
+        ]
+        one = max(np.abs(each - without).max() for each in tables)
+        both = max(np.abs(a - b).max() for a, b in itertools.combinations(tables, 2))
+        return one, both
+
+    one, both = moved(unit)
+    assert 0.5 * EPSILON < one <= EPSILON + 1e-9 and both <= 2 * EPSILON + 1e-9
+    if size > 1:
+        assert moved(record)[0] > 1.2 * EPSILON
+
+
+# -- measured synthesis ---------------------------------------------------------------------------
+
+N = 120
+SICK = Block("sick", "categorical", {"categories": ("no", "yes")})
+PAY = Block("pay", "lognormal", {"bounds": (0.0, 100.0)})
+COMMON = {"predictors": ("area",), "epsilon": 2.0, "seed": 3, "unit_column": "house", "unit_size": 4}
+
+
+def households():
+    rng = np.random.default_rng(1)
+    sizes = [1, 2, 3, 4, 2, 3, 1, 4] * 6
+    house = np.repeat(np.arange(48), sizes)[:N]
+    return pd.DataFrame(
+        {
+            "sick": rng.choice(["no", "yes"], N),
+            "pay": rng.lognormal(2, 0.4, N),
+            "area": rng.choice(["n", "s"], N),
+            "house": [f"h{i}" for i in house],
+        }
+    )
+
+
+def analysis(tmp_path, **changes):
+    frame = households()
+    return RecordsAnalysis(
+        Table("people", frame), (SICK, PAY), COMMON | changes, Cache(tmp_path), noise=SeededNoise(5)
+    )
+
+
+class Watched(OpendpNoise):
+    """Adds nothing, and writes down what was counted and with how much noise."""
+
+    name = "watched"
+
+    def __init__(self):
+        self.seen = []
+
+    def gaussian(self, counts, deviation):
+        self.seen.append((counts.copy(), deviation))
+        return counts
+
+    def laplace(self, counts, scale):
+        return self.gaussian(counts, scale)
+
+
+def counted(tmp_path, frame, gaussian, **changes):
+    from synth_core.analysis.measured.cells import cells_of
+
+    whole = RecordsAnalysis(
+        Table("people", frame), (SICK, PAY), COMMON | changes, Cache(tmp_path), noise=SeededNoise(5)
+    )
+    parts = whole._inputs(whole.analyses(False)).parts
+    public, codes, values = cells_of(parts, "")
+    noise = Watched()
+    engine = ENGINES["measured" if gaussian else "laplace"]
+    measure(public, codes, values, engine.budget(parts, 2.0), noise, None)
+    return noise.seen
+
+
+@pytest.mark.parametrize("gaussian", [True, False])
+def test_what_a_unit_can_move_is_paid_for_in_the_noise(tmp_path, gaussian):
+    """The sum over all tables of (moved / noise), for the worst values of a unit of 4, is at most the promise."""
+    frame = households()
+    row = frame.index[frame.house == frame.house.value_counts().index[0]]
+    assert len(row) == 4
+    one, other = frame.copy(), frame.copy()
+    for each, sick, pay in ((one, "no", 1.0), (other, "yes", 99.0)):
+        each.loc[row, ["sick", "pay"]] = sick, pay
+    one.loc[row, "area"] = other.loc[row, "area"] = "n"
+    here, there = (counted(tmp_path / k, f, gaussian) for k, f in (("a", one), ("b", other)))
+    spent = 0.0
+    for (mine, noise), (theirs, _) in zip(here, there, strict=True):
+        gained = np.maximum(mine - theirs, 0)  # what withholding the unit's values takes away
+        assert gained.sum() <= 4
+        spent += (gained**2).sum() / (2 * noise**2) if gaussian else gained.sum() / noise
+    promised = 2.0**2 / 8 if gaussian else 2.0
+    assert 0.9 * promised < spent <= promised * (1 + 1e-9)
+
+
+def test_the_promise_is_of_a_unit_and_said(tmp_path):
+    result = analysis(tmp_path).run("measured")
+    assert result.epsilon == pytest.approx(2.0)
+    settings = analysis(tmp_path).settings
+    said = "ε covers everything sensitive about one 'house', of at most 4 records together."
+    assert said in explained(result.plain_numbers, settings)[1]
+    assert said in sentence(result.plain_numbers, settings)
+    assert "house" not in result.synthetic[0]
+
+
+def test_larger_units_and_records_without_one_are_refused_by_row(tmp_path):
+    with pytest.raises(InputError, match=r"have more than 3 records \(first in row \d+\)"):
+        _ = analysis(tmp_path, unit_size=3).table
+    frame = households()
+    frame.loc[6, "house"] = None
+    with pytest.raises(InputError, match=r"1 records have no unit in column 'house' \(first in row 7\)"):
+        check_units(Table("t", frame), "house", 4)
+    with pytest.raises(InputError, match="a size of units belongs to a column of them"):
+        make_settings(outcome="x", model="beta", unit_size=2)
+
+
+@pytest.mark.stan
+@pytest.mark.parametrize("key", ["unweighted", "weighted", "histogram"])
+def test_a_mechanism_whose_epsilon_is_of_a_record_is_refused(tmp_path, key):
+    settings = make_settings(
+        outcome="pay", model="lognormal", bounds=(0.0, 100.0), unit_column="house", unit_size=4, epsilon=2.0
+    )
+    with pytest.raises(InputError, match="says nothing of a unit of several"):
+        Analysis(Table("people", households()), settings, Cache(tmp_path)).run(key)
+
+
+@pytest.mark.stan
+def test_clamped_terms_of_records_have_their_part_of_the_bound(tmp_path):
+    settings = make_settings(
+        outcome="pay",
+        model="lognormal",
+        guess=(8.0, 0.5),
+        unit_column="house",
+        unit_size=4,
+        epsilon=8.0,
+        draws=300,
+    )
+    one = Analysis(Table("people", households()), settings, Cache(tmp_path))
+    for key in ("censored", "anchored"):
+        weighted = one.weighted(find_mechanism(key))
+        assert weighted.censoring.bound == pytest.approx(8.0 / 2 / 4)
+        result = one.run(key)
+        assert result.epsilon == 8.0 and result.lipschitz_bounds.max() <= 1.0 + 1e-9
+        of_house = pd.Series(result.lipschitz_bounds).groupby(households().house.to_numpy()).sum()
+        assert of_house.max() <= 4.0 + 1e-9  # epsilon / 2 of a unit
+    loose = replace(one, settings=settings.model_copy(update={"unit_column": None, "unit_size": 1}))
+    assert loose.weighted(find_mechanism("censored")).censoring.bound == 4.0
