@@ -1,5 +1,6 @@
 """A release of measured records: charged once for all data sets by zCDP, or by a pure ε; no draw to rest on."""
 
+import html
 import io
 import itertools
 import json
@@ -179,3 +180,30 @@ def test_a_column_that_was_charged_is_no_survey_weight_and_no_public_column(stat
     other = make_plan(analysis, analysis.run("measured"), decision)[0]
     with pytest.raises(InputError, match="column 'w', which is kept, has the values of 'pay'"):
         release(Request(other, None, Table("other 2", frame)))
+
+
+def test_a_series_counts_for_one_kind_of_unit(state, tmp_path):
+    """A record's ε and a household's do not add up; the gate and the report say whom ε is for."""
+
+    def houses(seed, size):
+        frame = people(seed).frame
+        return Table(f"people {seed}", frame.assign(house=np.arange(len(frame)) // size))
+
+    def plan_of(**unit):
+        common = COMMON | {"epsilon": EPSILON} | unit
+        analysis = RecordsAnalysis(houses(1, 3), BLOCKS, common, Cache(tmp_path / "cache"))
+        decision = replace(DECISION, limit=20.0, limit_delta=1e-6)
+        return make_plan(analysis, analysis.run("measured"), decision)[0]
+
+    unit = plan_of(unit_column="house", unit_size=3)
+    with pytest.raises(InputError, match=r"have more than 3 records \(first in row 1\)"):
+        release(Request(unit, None, houses(2, 4)))
+    assert Ledger().balance("people").releases == 0
+    outcome = release(Request(unit, None, houses(2, 3)))
+    assert outcome.state == RELEASED, [c for c in outcome.checks if c.status == "failed"]
+    said = "covers everything sensitive about one 'house', of at most 3 records together"
+    assert said in {c.key: c.public for c in outcome.checks}["guarantee"]
+    report = read(outcome, "releasable")["report.html"].decode()
+    assert said in html.unescape(report) and "about one record, all of its blocks" not in report
+    with pytest.raises(InputError, match="Their sum would say nothing of either"):
+        release(Request(plan_of(), None, houses(3, 3)))

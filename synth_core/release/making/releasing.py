@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from synth_core.analysis.fits import Progress
+from synth_core.data.units import unit_words
 from synth_core.errors import Cancelled, FitError, InputError
 from synth_core.mechanisms.composition import rho_of
 from synth_core.release.bounded_text import printable, slug
@@ -89,6 +90,9 @@ def _release(request: Request, frozen: Any, ledger: Ledger, progress: Progress) 
         "rho": rho_of(guarantee, plan.target_epsilon, plan.datasets),
         "outcome": plan.outcome_words,
     }
+    if unit := unit_words(plan.settings.unit_column, plan.settings.unit_size):
+        details["unit"] = unit
+    _check_unit(ledger, series, unit)
     progress("reserving the charge in the ledger", 0.0)
     charged = guarantee.charged(plan.datasets)
     columns = Columns(ledger.marked(request.table, plan.outcomes), ledger.marked(request.table, plan.kept))
@@ -169,6 +173,23 @@ def _agreed_limit(request: Request, ledger: Ledger) -> NewLimit | None:
             f"of its own, with a reason: see `ledger limit`."
         )
     return None
+
+
+def _check_unit(ledger: Ledger, series: str, unit: str) -> None:
+    """Refuse a release whose ε is for another unit than the series' so far: their sum would say nothing of either."""
+    units: dict[str, str] = {}  # of each release that counts
+    for entry in ledger.entries(series):
+        if entry.kind == "reserve":
+            units[entry.release] = entry.details.get("unit", "")
+        elif entry.kind == "cancel":
+            units.pop(entry.release, None)
+    others = [each for each in units.values() if each != unit]
+    if others:
+        words = [text or "ε is for one record." for text in (others[0], unit)]
+        raise InputError(
+            f"In the series {series}, {words[0]} In this plan, {words[1]} Their sum would say nothing of either: "
+            "release it under another series, or plan it for the same unit."
+        )
 
 
 def _repeat(
