@@ -59,7 +59,7 @@ def audited(epsilon, weight):
 
 @pytest.mark.long
 @pytest.mark.stan
-@pytest.mark.parametrize(("epsilon", "weight"), [(1.6, 0.19), (2.0, 0.3)])
+@pytest.mark.parametrize(("epsilon", "weight"), [(1.4, 0.155), (2.0, 0.3)])
 def test_outcomes_with_refusals_tell_no_more_than_the_claim(epsilon, weight):
     here, there, bound = audited(epsilon, weight)
     print(
