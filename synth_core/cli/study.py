@@ -23,7 +23,6 @@ from synth_core.experiments.studies.study import SAMPLER, Study, check_study
 from synth_core.replication.named_studies import NAMED_STUDIES, build
 
 if TYPE_CHECKING:
-    from synth_core.analysis.analysis import Analysis
     from synth_core.analysis.any_analysis import AnyAnalysis
 
 LIKE, COVERAGE = "like", "coverage"
@@ -160,7 +159,7 @@ def _like(args: argparse.Namespace) -> tuple[Study, Any]:
     rows, replicates = args.rows or [], args.replicates or DEFAULT_LIKE
     sampler = {name: value for name in SAMPLER if (value := getattr(args, name)) is not None}
     if args.name == COVERAGE:
-        return _coverage(analysis.analyses(False)[0], mechanisms, epsilons, rows, replicates, sampler)
+        return _coverage(analysis, mechanisms, epsilons, rows, replicates, sampler)
     study = study_like(analysis, mechanisms, epsilons, scales, rows, replicates, sampler)
     check_study(study, replicates, args.seed)  # before the table's own fits are made
     local = local_bounds(analysis, study)
@@ -183,7 +182,7 @@ def _analysis(args: argparse.Namespace, table: Table) -> AnyAnalysis[Any]:
 
 
 def _coverage(
-    analysis: Analysis,
+    analysis: AnyAnalysis[Any],
     mechanisms: list[str],
     epsilons: list[float],
     rows: list[int],

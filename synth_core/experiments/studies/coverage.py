@@ -6,18 +6,18 @@ model that the databases were drawn from.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.any_analysis import AnyAnalysis, AnyResult
 from synth_core.analysis.combining import RULES, interval, pseudo_factor
-from synth_core.analysis.result import Result
-from synth_core.errors import InputError
-from synth_core.experiments.studies.databases_like_mine import study_like
+from synth_core.data.table import outcome_column
+from synth_core.experiments.studies.databases_like_mine import population_design, study_like
 from synth_core.experiments.studies.extra_measures import Numbers
 from synth_core.experiments.studies.run_study import StudyOutcome
 from synth_core.experiments.studies.study import Design, Study
@@ -26,131 +26,212 @@ from synth_core.experiments.studies.verdicts import Row, shown
 Array = NDArray[np.float64]
 Of = Callable[[str], Array]  # the values of a measure, of shape (n_replicates,)
 TRUTH_RECORDS = 400_000  # of the table that is taken for the population
-SHARE_BELOW = 0.5  # the share of records below the population's median is estimated
 PERCENTILE = 90.0
 CLASSES = {"mean": "Mean", "share": "Share", "q90": "90th percentile", "slope": "Regression coefficients"}
+LEAST_SHARE = 0.02  # of a category whose share is estimated
 
 
 @dataclass(frozen=True)
-class Truth:
-    """What is estimated, in the population; `slopes` are of a least squares regression on the design's own columns."""
+class Estimated:
+    """What a user estimates of one sensitive variable, in regressions on all other columns.
 
-    mean: float
-    median: float
-    quantile: float
-    slopes: tuple[float, ...]
-
-    @property
-    def values(self) -> dict[str, float]:
-        """By the name of the estimate."""
-        slopes = {f"slope{j}": slope for j, slope in enumerate(self.slopes)}
-        return {"mean": self.mean, "share": SHARE_BELOW, "q90": self.quantile} | slopes
-
-
-def estimates_of(x: Array, columns: Array, median: float) -> dict[str, tuple[float, float]]:
-    """Estimates and their variances, as ordinary software gives them.
-
-    Parameters
+    Attributes
     ----------
-    x : array of shape (n_records,)
-    columns : array of shape (n_records, n_columns)
-        Of a regression; the constant is added here. Variances allow unequal spreads (White's, HC1).
+    name : str
     median : float
-        Below which records are counted for the share.
+        Of a number in the population: the share of records up to it is estimated.
+    categories : tuple of str
+        Whose shares are estimated; the first stands for the variable in a regression. Empty for a number.
+    others : tuple of str
+        The columns of the regression.
+    categorical : tuple of str
+        Those among them whose numbers are codes.
+    """
+
+    name: str
+    median: float
+    categories: tuple[str, ...]
+    others: tuple[str, ...]
+    categorical: tuple[str, ...]
+
+    def of(self, frame: pd.DataFrame) -> dict[str, tuple[float, float]]:
+        """Estimates by class and column, "mean:pay", each with its variance as ordinary software gives it.
+
+        Rows where the variable, or a column of the regression, is missing are left out, as software does.
+        """
+        there = frame[frame[self.name].notna()]
+        found: dict[str, tuple[float, float]] = {}
+        if self.categories:
+            text = there[self.name].astype(str)
+            for category in self.categories:
+                found[f"share:{self.name} {category}"] = share_of((text == category).to_numpy())
+        else:
+            x = there[self.name].to_numpy(dtype=float)
+            found = {f"{kind}:{self.name}": each for kind, each in number_estimates(x, self.median).items()}
+        whole = there[there[list(self.others)].notna().all(axis=1)]
+        first: Any = whole[self.name]
+        first = first.astype(str) == self.categories[0] if self.categories else first
+        names, columns = columns_of(whole[list(self.others)], self.categorical)
+        slopes = regression(first.to_numpy(dtype=float), columns)
+        return found | {f"slope:{self.name} {n}": each for n, each in zip(names, slopes, strict=True)}
+
+
+def share_of(there: NDArray[np.bool_]) -> tuple[float, float]:
+    """A share and its variance."""
+    share = float(there.mean())
+    return share, share * (1 - share) / len(there)
+
+
+def number_estimates(x: Array, median: float) -> dict[str, tuple[float, float]]:
+    """Mean, share of records up to a value, and 90th percentile of a number, with their variances.
+
+    A percentile has Woodruff's interval.
     """
     n, p = len(x), PERCENTILE / 100
-    share = float((x <= median).mean())
-    found = {"mean": (float(x.mean()), float(x.var(ddof=1) / n)), "share": (share, share * (1 - share) / n)}
-    half = 1.96 * np.sqrt(p * (1 - p) / n)  # Woodruff's interval of a percentile
+    half = 1.96 * np.sqrt(p * (1 - p) / n)
     low, high = np.quantile(x, [max(0.0, p - half), min(1.0, p + half)])
-    found["q90"] = float(np.quantile(x, p)), float(((high - low) / (2 * 1.96)) ** 2)
-    if columns.shape[1]:
-        design = np.column_stack([np.ones(n), columns])
-        inverse = np.linalg.pinv(design.T @ design)
-        beta = inverse @ design.T @ x
-        scored = design * (x - design @ beta)[:, None]
-        variance = np.diag(inverse @ (scored.T @ scored) @ inverse) * n / max(1, n - design.shape[1])
-        found |= {f"slope{j}": (float(beta[j + 1]), float(variance[j + 1])) for j in range(columns.shape[1])}
-    return found
+    return {
+        "mean": (float(x.mean()), float(x.var(ddof=1) / n)),
+        "share": share_of(x <= median),
+        "q90": (float(np.quantile(x, p)), float(((high - low) / (2 * 1.96)) ** 2)),
+    }
+
+
+def regression(x: Array, columns: Array) -> list[tuple[float, float]]:
+    """Least squares coefficients on columns and a constant, with variances that allow unequal spreads (HC1)."""
+    n = len(x)
+    design = np.column_stack([np.ones(n), columns])
+    inverse = np.linalg.pinv(design.T @ design)
+    beta = inverse @ design.T @ x
+    scored = design * (x - design @ beta)[:, None]
+    variance = np.diag(inverse @ (scored.T @ scored) @ inverse) * n / max(1, n - design.shape[1])
+    return [(float(b), float(v)) for b, v in zip(beta[1:], variance[1:], strict=True)]
+
+
+def columns_of(frame: pd.DataFrame, categorical: Sequence[str]) -> tuple[list[str], Array]:
+    """Columns of a regression, named: numbers as they are, categories but the first as 0 and 1.
+
+    Examples
+    --------
+    >>> columns_of(pd.DataFrame({"age": [3, 5], "sex": ["f", "m"]}), ())[0]
+    ['age', 'sex m']
+    """
+    names, parts = [], []
+    for name in frame.columns:
+        column = frame[name]
+        if pd.api.types.is_numeric_dtype(column) and name not in categorical:
+            names.append(name)
+            parts.append(column.to_numpy(dtype=float))
+            continue
+        text = column.astype(str)
+        levels = list(column.cat.categories) if hasattr(column, "cat") else sorted(text.unique())
+        for level in levels[1:]:
+            names.append(f"{name} {level}")
+            parts.append((text == str(level)).to_numpy(dtype=float))
+    return names, np.column_stack(parts) if parts else np.zeros((len(frame), 0))
 
 
 @dataclass(frozen=True)
 class Intervals:
     """Of every estimate: the mean over data sets, the variance by each rule, and the confidential table's own."""
 
-    median: float
+    estimated: tuple[Estimated, ...]
     even: bool
 
-    def __call__(self, analysis: Analysis, result: Result) -> Numbers:
-        records = analysis.model.records
-        columns = own_columns(analysis)
-        made = [estimates_of(x, columns, self.median) for x in result.synthetic]
-        own = estimates_of(records.outcome, columns, self.median)
-        prior = analysis.anchored.prior_records if result.anchor and analysis.settings.reads_counts else 0.0
-        weights = np.asarray(result.weights, dtype=float)
-        factor = pseudo_factor(weights, len(made), self.even, prior)
+    def __call__(self, analysis: AnyAnalysis[Any], result: AnyResult) -> Numbers:
         found: Numbers = {}
-        for name in own:
-            q, u = (np.array([each[name][i] for each in made]) for i in (0, 1))
-            found[f"{name}|estimate"], found[f"{name}|own"] = float(q.mean()), own[name][0]
-            found[f"{name}|own variance"] = own[name][1]
-            found |= {f"{name}|{rule}": variance(q, u, factor) for rule, variance in RULES.items()}
+        [own] = frames_of(analysis, {k: v[None, :] for k, v in analysis.confidential.items()})
+        made = list(frames_of(analysis, analysis.synthetic(result)))
+        factors = self._factors(analysis, result, len(made))
+        for each in self.estimated:
+            of_own, of_made = each.of(own), [each.of(frame) for frame in made]
+            for name, (estimate, variance) in of_own.items():
+                q, u = (np.array([of.get(name, (np.nan, np.nan))[i] for of in of_made]) for i in (0, 1))
+                found[f"{name}|estimate"], found[f"{name}|own"] = float(q.mean()), estimate
+                found[f"{name}|own variance"] = variance
+                factor = factors.get(each.name, np.nan)
+                found |= {f"{name}|{rule}": variance_of(q, u, factor) for rule, variance_of in RULES.items()}
+        return found
+
+    def _factors(self, analysis: AnyAnalysis[Any], result: AnyResult, m: int) -> dict[str, float]:
+        """What pseudo posteriors make of variances, by variable; nothing where none is sampled."""
+        likelihood, found = result.point.likelihood, {}
+        if likelihood.samples:
+            analyses = analysis.analyses(likelihood.anchors)
+            for each, fit in zip(analyses, result.fits, strict=True):
+                counts = likelihood.anchors and each.settings.reads_counts
+                prior = each.anchored.prior_records if counts else 0.0
+                weights = np.asarray(fit.weights, dtype=float)
+                found[each.settings.outcome] = pseudo_factor(weights, m, self.even, prior)
         return found
 
 
-def own_columns(analysis: Analysis) -> Array:
-    """The predictors' columns of a regression: numbers as they are, categories as 0 and 1; of shape (n, n_columns)."""
-    s, complete = analysis.settings, analysis.fits.selection.complete
-    frame = analysis.table.frame.loc[complete, list(s.predictors)]
-    return columns_of(frame, s.categorical)
+def frames_of(analysis: AnyAnalysis[Any], values: dict[str, Array]) -> Iterator[pd.DataFrame]:
+    """The used rows with the sensitive columns of each data set.
+
+    Parameters
+    ----------
+    values : dict of arrays of shape (n_datasets, n_records)
+    """
+    kept = analysis.loaded.frame[analysis.used_rows.complete].reset_index(drop=True)
+    for j in range(len(next(iter(values.values())))):
+        made = {
+            name: outcome_column(values[name][j], s.outcome_categories)
+            for name, s in analysis.outcomes.items()
+        }
+        yield _declared(kept.assign(**made), analysis)
 
 
-def columns_of(frame: pd.DataFrame, categorical: Sequence[str]) -> Array:
-    """The same of a frame of predictors."""
-    parts = [np.zeros((len(frame), 0))]
-    for name in frame.columns:
-        column = frame[name]
-        if pd.api.types.is_numeric_dtype(column) and name not in categorical:
-            parts.append(column.to_numpy(dtype=float)[:, None])
-        else:
-            text = column.astype(str)
-            dummies = [text == level for level in sorted(text.unique())[1:]]
-            parts.append(np.column_stack(dummies or [np.zeros((len(frame), 0))]))
-    return np.hstack(parts).astype(float)
+def _declared(frame: pd.DataFrame, analysis: AnyAnalysis[Any]) -> pd.DataFrame:
+    """The frame with every level of its columns, those too that no record of it has."""
+    kinds = {}
+    for name, s in analysis.outcomes.items():
+        if s.outcome_categories is not None:
+            kinds[name] = pd.Categorical(_texts(frame[name]), categories=list(s.outcome_categories))
+    s, whole = analysis.settings, analysis.loaded.frame
+    for name in s.predictors:
+        if name in s.categorical or not pd.api.types.is_numeric_dtype(whole[name]):
+            levels = sorted(whole[name].dropna().astype(str).unique())
+            kinds[name] = pd.Categorical(_texts(frame[name]), categories=levels)
+    return frame.assign(**kinds)
 
 
-def population(analysis: Analysis, index: int) -> tuple[Design, Truth]:
+def _texts(column: pd.Series) -> pd.Series:
+    return column.astype(object).where(column.isna(), column.astype(str))
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What is estimated, and what is true of it in the population, by its name."""
+
+    estimated: tuple[Estimated, ...]
+    values: dict[str, float]
+
+
+def population(analysis: AnyAnalysis[Any], index: int) -> tuple[Design, Truth]:
     """Databases of one draw of the fitted model's parameters, and what is true of them.
 
     Predictors are drawn from the table with replacement, so that ordinary standard errors are those of such databases.
     """
-    fits, s = analysis.fits, analysis.settings
-    posterior, key = fits.unweighted("fitting the model that databases are simulated from")
-    draw = posterior.at(index % posterior.n_draws)
-    predictors = analysis.table.frame.loc[fits.selection.complete, list(s.predictors)].reset_index(drop=True)
-    n = len(predictors)
-
-    def simulate(rng: np.random.Generator, rows: int) -> pd.DataFrame:
-        picked = rng.integers(0, n, rows)
-        nth = (
-            pd.Series(picked).groupby(picked).cumcount().to_numpy()
-        )  # a record that is picked again is another person
-        outcome = np.empty(rows)
-        for time in range(int(nth.max()) + 1):  # a prediction is of the whole table at once
-            outcome[nth == time] = analysis.model.predict(draw, rng)[picked[nth == time]]
-        return predictors.iloc[picked].assign(**{s.outcome: outcome}).reset_index(drop=True)
-
-    large = simulate(np.random.default_rng([index, 91]), TRUTH_RECORDS)
-    x = large[s.outcome].to_numpy(dtype=float)
-    median, quantile = (float(each) for each in np.quantile(x, [SHARE_BELOW, PERCENTILE / 100]))
-    columns = columns_of(large[list(s.predictors)], s.categorical)
-    found = estimates_of(x, columns, median)
-    slopes = tuple(found[f"slope{j}"][0] for j in range(columns.shape[1]))
-    return Design(f"coverage:{key}:{index}", simulate), Truth(float(x.mean()), median, quantile, slopes)
+    design = population_design(analysis, index)
+    large = _declared(design.simulate(np.random.default_rng([index, 91]), TRUTH_RECORDS), analysis)
+    s, estimated = analysis.settings, []
+    for name, own in analysis.outcomes.items():
+        column, median = large[name], float("nan")
+        categories: tuple[str, ...] = ()
+        if own.outcome_categories is None:
+            median = float(column.median())
+        else:
+            shares = column.value_counts(normalize=True)
+            categories = tuple(str(c) for c in own.outcome_categories if shares[c] >= LEAST_SHARE)
+        others = (*s.predictors, *(other for other in analysis.outcomes if other != name))
+        estimated.append(Estimated(name, median, categories, others, s.categorical))
+    values = {name: q for each in estimated for name, (q, _) in each.of(large).items()}
+    return design, Truth(tuple(estimated), values)
 
 
 def study_coverage(
-    analysis: Analysis, mechanisms: Sequence[str], epsilons: Sequence[float], rows: Sequence[int],
+    analysis: AnyAnalysis[Any], mechanisms: Sequence[str], epsilons: Sequence[float], rows: Sequence[int],
     replicates: int, sampler: dict[str, int] | None = None, index: int = 0,
 ) -> tuple[Study, Truth]:  # fmt: skip
     """Every mechanism on databases of one population, with the numbers that intervals are made of.
@@ -159,20 +240,11 @@ def study_coverage(
     ----------
     index : int
         Which posterior draw of the fitted model is the population.
-
-    Raises
-    ------
-    InputError
-        If the variable is of categories: its shares are not among what is estimated here.
     """
     s = analysis.settings
-    if s.outcome_categories is not None:
-        raise InputError(
-            "study coverage is of a number: means, shares below a value, percentiles and regressions."
-        )
     like = study_like(analysis, mechanisms, epsilons, [s.scale], rows, replicates, sampler)
     design, truth = population(analysis, index)
-    measured = Intervals(truth.median, s.drawing == "even")
+    measured = Intervals(truth.estimated, s.drawing == "even")
     cases = tuple(
         replace(
             case,
@@ -197,14 +269,16 @@ def compare_coverage(outcome: StudyOutcome, truth: Truth) -> list[Row]:
                 return outcome.values(key, label, measure)
 
             for kind, title in CLASSES.items():
-                names = [name for name in truth.values if name.rstrip("0123456789") == kind or name == kind]
+                names = [name for name in truth.values if name.split(":")[0] == kind]
                 if not names:
                     continue
                 if number == 0:
                     held = _held(of, names, truth, "own", "own variance")
                     rows.append(shown(f"{title}: confidential table", f"{held.mean():.2f}", _error(held)))
                 covered = {rule: _held(of, names, truth, "estimate", rule) for rule in RULES}
-                best = ", ".join(f"{rule} {each.mean():.2f}" for rule, each in covered.items())
+                best = ", ".join(
+                    f"{rule} {each.mean():.2f}" for rule, each in covered.items() if np.isfinite(each).all()
+                )
                 factor, bias = _factor(of, names, truth)
                 said = f"{best}; multiply standard errors by {factor:.2f}; bias {bias:+.2f} standard errors"
                 rows.append(shown(f"{title}: {where}", said, _error(covered["u"])))
@@ -217,7 +291,7 @@ def _held(of: Of, names: list[str], truth: Truth, estimate: str, variance: str) 
     for name in names:
         pairs = zip(of(f"{name}|{estimate}"), of(f"{name}|{variance}"), strict=True)
         ends = [interval(np.array([q]), v) for q, v in pairs]
-        held.append([low <= truth.values[name] <= high for low, high in ends])
+        held.append([low <= truth.values[name] <= high if low == low else np.nan for low, high in ends])
     return np.asarray(np.mean(held, axis=0), dtype=float)
 
 

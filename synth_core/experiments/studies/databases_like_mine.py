@@ -63,12 +63,40 @@ def fitted_design(analysis: Analysis) -> Design:
     return Design(f"fitted:{hashlib.sha256(law.encode()).hexdigest()}", simulate)
 
 
-def records_design(whole: RecordsAnalysis) -> Design:
+def one_population(analysis: Analysis, index: int) -> Design:
+    """Databases of one draw of the parameters, whose records are independent of each other: samples of a population.
+
+    Predictors are drawn from the table with replacement. A record that is picked again is another person.
+    """
+    fits, s = analysis.fits, analysis.settings
+    posterior, key = fits.unweighted("fitting the model that databases are simulated from")
+    draw = posterior.at(index % posterior.n_draws)
+    predictors = analysis.table.frame.loc[fits.selection.complete, s.kept_columns].reset_index(drop=True)
+    n = len(predictors)
+
+    def simulate(rng: np.random.Generator, rows: int) -> pd.DataFrame:
+        picked = rng.integers(0, n, rows)
+        nth = pd.Series(picked).groupby(picked).cumcount().to_numpy()
+        outcome = np.empty(rows)
+        for time in range(int(nth.max()) + 1):  # a prediction is of the whole table at once
+            outcome[nth == time] = analysis.model.predict(draw, rng)[picked[nth == time]]
+        column = outcome_column(outcome, s.outcome_categories)
+        return predictors.iloc[picked].reset_index(drop=True).assign(**{s.outcome: column})
+
+    return Design(f"population:{key}:{index}", simulate)
+
+
+def records_design(whole: RecordsAnalysis, population: int | None = None) -> Design:
     """Databases of whole records from the posterior predictive distribution of the analyst's table.
 
     As `fitted_design`: one draw of the parameters of every fit for a database, and each variable drawn anew,
     conditional on the drawn ones before it. Predictors are the table's own; for another number of rows they are drawn
     from the table with replacement.
+
+    Parameters
+    ----------
+    population : int, optional
+        Databases are samples of one population instead, as of `one_population`: that of this draw.
     """
     analyses = whole.analyses(False)
     posteriors = [
@@ -78,8 +106,12 @@ def records_design(whole: RecordsAnalysis) -> Design:
     public = whole.public_design
 
     def simulate(rng: np.random.Generator, rows: int) -> pd.DataFrame:
-        indices = [int(rng.integers(posterior.n_draws)) for posterior in posteriors]
-        picked = np.arange(n) if rows == n else rng.integers(0, n, rows)
+        indices = [
+            int(rng.integers(posterior.n_draws)) if population is None else population % posterior.n_draws
+            for posterior in posteriors
+        ]
+        own = rows == n and population is None
+        picked = np.arange(n) if own else rng.integers(0, n, rows)
         drawn = []
         for part, each, posterior, index in zip(whole.parts, analyses, posteriors, indices, strict=True):
             decided = each.selection.decided
@@ -96,7 +128,8 @@ def records_design(whole: RecordsAnalysis) -> Design:
     chains = {k: v for k, v in asdict(whole.settings.sampler).items() if k != "metric"}  # the family's
     read = [each.fits.records_key()[:2] for each in analyses]  # how predictors are held follows from them
     law = json.dumps([*read, chains], sort_keys=True)
-    return Design(f"fitted records:{hashlib.sha256(law.encode()).hexdigest()}", simulate)
+    kind = "fitted records" if population is None else f"population {population} of records"
+    return Design(f"{kind}:{hashlib.sha256(law.encode()).hexdigest()}", simulate)
 
 
 def design_of(analysis: AnyAnalysis[Any]) -> Design:
@@ -106,6 +139,14 @@ def design_of(analysis: AnyAnalysis[Any]) -> Design:
         if isinstance(analysis, RecordsAnalysis)
         else fitted_design(*analysis.analyses(False))
     )
+
+
+def population_design(analysis: AnyAnalysis[Any], index: int) -> Design:
+    """Samples of one population that the table of an analysis might be one of: that of a posterior draw."""
+    if isinstance(analysis, RecordsAnalysis):
+        return records_design(analysis, index)
+    [alone] = analysis.analyses(False)
+    return one_population(alone, index)
 
 
 def study_like(

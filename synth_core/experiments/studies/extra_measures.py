@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -16,7 +16,7 @@ Numbers = dict[str, float]
 class Extra(Protocol):
     """A measure of a result beyond its own numbers; a frozen dataclass whose `repr` enters the replicate's key."""
 
-    def __call__(self, analysis: Analysis, result: Result) -> Numbers: ...
+    def __call__(self, analysis: Any, result: Any) -> Numbers: ...
 
 
 @dataclass(frozen=True)

@@ -117,8 +117,8 @@ def run_task(task: ReplicateTask, check: Callable[[], None] = lambda: None) -> d
         if not task.blocks:
             [alone] = analysis.analyses(False)
             fits = alone.fits  # its columns and its model are not read again
-            for extra in extras:
-                measured |= extra(alone, result)
+        for extra in extras:
+            measured |= extra(analysis, result)
         found.append(measured)
     return {"points": found, "seconds": time.perf_counter() - started, "cpu_seconds": cpu_seconds() - before}
 
