@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 LIKE, COVERAGE = "like", "coverage"
 OF_RIVALS = ("rival", "edges", "budget", "write")
-OF_BLOCKS = ("block", "share")  # of `like` and of rivals
+OF_BLOCKS = ("block", "share")  # of studies of a table
 MECHANISMS = ("unweighted", "weighted", "weighted_e", "censored")
 SWEPT = ("epsilon", "scale")  # each of their values is studied
 # A study has one seed for everything, weights from the simulated database itself, and one synthetic data set of it.
@@ -93,10 +93,10 @@ def _run(args: argparse.Namespace) -> int:
         return 0
     for names, where in (
         (OF_RIVALS, "study rivals DATA"),
-        (OF_BLOCKS, "study like DATA and study rivals DATA"),
+        (OF_BLOCKS, "a study of DATA: like, coverage or rivals"),
     ):
         wrong = [option_name(name) for name in names if getattr(args, name)]
-        if wrong and not (names is OF_BLOCKS and args.name == LIKE):
+        if wrong and not (names is OF_BLOCKS and args.name in (LIKE, COVERAGE)):
             raise InputError(f"{', '.join(wrong)} belongs to: {where}.")
     if args.replicates is not None and args.replicates < 1:
         raise InputError(

@@ -49,8 +49,11 @@ def run(capsys, *arguments):
         (["like", "example:beta", "--share", "x=0.5"], "there are none"),
         (["like", "example:beta", "--rival", "mst"], "belongs to: study rivals DATA"),
         (["like", "example:beta", "--write", "there"], "belongs to: study rivals DATA"),
-        (["coverage", "example:beta", "--block", "x=beta"], "belongs to: study like DATA and study rivals"),
-        (["censor-4", "--block", "x=beta"], "belongs to: study like DATA and study rivals"),
+        (
+            ["coverage", "example:beta", "--block", "x=beta", "--rival", "mst"],
+            "belongs to: study rivals DATA",
+        ),
+        (["censor-4", "--block", "x=beta"], "belongs to: a study of DATA: like, coverage or rivals"),
         (["like", "example:beta", "--block", "x=beta", "--outcome", "x"], "is of one sensitive variable"),
     ],
 )

@@ -65,6 +65,8 @@ class StudyReport:
 
         rhat, ess = every("rhat"), every("ess")
         fitted = np.isfinite(ess)
+        if not fitted.any():
+            return "Nothing was sampled: what is made of noisy counts has no chains."
         return (
             f"Convergence over {int(fitted.sum()):,} results: R-hat 99 % below "
             f"{np.nanquantile(rhat, 0.99):.3f}, effective sample size 99 % above "
