@@ -27,26 +27,23 @@ from synth_core.analysis.population import Population, population_of
 from synth_core.analysis.records.blocks import (
     Block,
     Part,
-    as_predictors,
     parts_of,
     scales_in_words,
     settings_of_first,
 )
-from synth_core.analysis.records.disclosure import attribute_disclosure
-from synth_core.analysis.records.discretise import DiscretisedTables, discretise
-from synth_core.analysis.records.measures import average, measure
-from synth_core.analysis.records.numbers import average_numbers, number_measures
+from synth_core.analysis.records.judge import Judge
+from synth_core.analysis.records.measures import average
+from synth_core.analysis.records.numbers import average_numbers
 from synth_core.analysis.records.parallel_progress import ParallelProgress
-from synth_core.analysis.records.result import Judged, PartResult, RecordsResult
+from synth_core.analysis.records.result import PartResult, RecordsResult
 from synth_core.analysis.records.surrogate import surrogate_table
 from synth_core.analysis.records.synthetic_records import draw_records
 from synth_core.analysis.records.table import WholeRecords, whole_records
 from synth_core.analysis.result import Result
 from synth_core.analysis.risk_map import RiskMap
 from synth_core.analysis.settings import Settings
-from synth_core.analysis.utility import distance_of
 from synth_core.data.design import DesignTransform
-from synth_core.data.rules import Rule, broken, read_rules
+from synth_core.data.rules import Rule, read_rules
 from synth_core.data.survey_weights import read_weights
 from synth_core.data.table import Table, outcome_column, outcome_values
 from synth_core.data.units import check_units
@@ -344,7 +341,7 @@ class RecordsAnalysis:
                     result,
                     each,
                     analysis.model.density_scale,
-                    float(np.mean([self._distance(part, d) for d in drawn])),
+                    float(np.mean([self.judge.distance(part, d[part.name]) for d in drawn])),
                 )
                 for part, analysis, result, each in zip(self.parts, analyses, results, bounds, strict=True)
             ),
@@ -415,43 +412,10 @@ class RecordsAnalysis:
         fitted = [each.result() for each in waiting]
         return analyses, [result for result, _ in fitted], [bounds for _, bounds in fitted]
 
-    def judge(self, synthetic: pd.DataFrame, rows: NDArray[np.int64] | None = None) -> Judged:
-        """Judge any synthetic sensitive columns, whoever made them.
-
-        Parameters
-        ----------
-        rows : array of int of shape (n_synthetic,), optional
-            Whose predictors each synthetic record has; by default the records in their order.
-        """
-        public = self.public_design
-        tables = self.discretised(synthetic, rows)
-        return Judged(
-            replace(measure(tables, self.seed), impossible=self._impossible(synthetic, rows)),
-            number_measures(
-                self.table.frame,
-                synthetic,
-                (public, public if rows is None else public[rows]),
-                as_predictors(self.parts),
-                self.parts[0].settings.percentiles,
-                self.seed,
-            ),
-            attribute_disclosure(tables, len(self.predictors)),
-        )
-
-    def breaking(self, sensitive: pd.DataFrame, public: pd.DataFrame) -> NDArray[np.bool_]:
-        """Which records with these sensitive and public columns break a rule."""
-        wrong = np.zeros(len(public), dtype=bool)
-        for rule in self.rules:
-            values, categories = sensitive[rule.column], self.outcomes[rule.column].outcome_categories
-            if categories is not None:
-                values = values.map({category: code for code, category in enumerate(categories)})
-            wrong |= broken(public, rule, values.to_numpy(dtype=float), categories)
-        return wrong
-
-    def _impossible(self, synthetic: pd.DataFrame, rows: NDArray[np.int64] | None) -> float | None:
-        """The share of synthetic records that break a rule; None without rules. `rows` as for `judge`."""
-        public = self.table.frame if rows is None else self.table.frame.iloc[rows].reset_index(drop=True)
-        return float(self.breaking(synthetic, public).mean()) if self.rules else None
+    @cached_property
+    def judge(self) -> Judge:
+        """What compares synthetic sensitive columns with these records."""
+        return Judge(self.records, self.blocks, self.parts, self.rules, self.public_design)
 
     def synthetic(self, result: RecordsResult) -> dict[str, Array]:
         """The synthetic values of each sensitive variable, of shape (n_datasets, n_records)."""
@@ -492,21 +456,6 @@ class RecordsAnalysis:
                 draw = posteriors[place].at(which)
                 drawn.append((part, analysis.model, draw, rng, analysis.selection.decided))
             yield draw_records(drawn, self.public_design)
-
-    def _distance(self, part: Part, drawn: dict[str, Array]) -> float:
-        """How far the synthetic values that are there stand from the confidential ones."""
-        categories = part.settings.outcome_categories
-        mine = outcome_values(self.table, part.name, categories)
-        mine, synthetic = mine[~np.isnan(mine)], drawn[part.name][~np.isnan(drawn[part.name])]
-        if not synthetic.size:
-            return 1.0
-        return distance_of(mine, synthetic, categories).ecdf_max
-
-    def discretised(
-        self, synthetic: pd.DataFrame, rows: NDArray[np.int64] | None = None
-    ) -> DiscretisedTables:
-        """The table and a synthetic one as codes; `rows` as for `judge`."""
-        return discretise(self.records, self.blocks, synthetic, self.predictors, rows)
 
     def _frame(self, drawn: dict[str, Array]) -> pd.DataFrame:
         """The sensitive columns as the table has them."""

@@ -27,7 +27,7 @@ def summarise_records(analysis: RecordsAnalysis, result: RecordsResult) -> dict[
         "variables" are the fits in order; "pairs" the columns of which at least one is sensitive, with their
         associations and their shares by cell in both tables.
     """
-    tables = analysis.discretised(result.synthetic[0])
+    tables = analysis.judge.discretised(result.synthetic[0])
     return to_summary(result.plain_numbers) | {
         "privacy": {"bounds": bounds_of(result.lipschitz_bounds)} if result.lipschitz_bounds.size else None,
         "pairs": _pairs(tables, {block.name for block in analysis.blocks}),

@@ -140,7 +140,7 @@ class _Trials:
         # A neighbour keeps the rules; the record itself does.
         tried = pd.concat([tried, frame[columns].iloc[[row]]], ignore_index=True)
         own = frame.iloc[[row] * len(tried)].reset_index(drop=True)
-        return tried[~self.analysis.breaking(tried, own)].reset_index(drop=True)
+        return tried[~self.analysis.judge.breaking(tried, own)].reset_index(drop=True)
 
     def _alternative(self, row: int) -> pd.Series:
         """The candidate that moves the sum of the record's terms most, over all combinations of draws."""

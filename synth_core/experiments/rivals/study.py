@@ -16,7 +16,6 @@ import numpy as np
 import pandas as pd
 
 from synth_core.analysis.records.blocks import Block
-from synth_core.analysis.records.discretise import discretise
 from synth_core.analysis.records.measures import k_marginal_score
 from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.data.table import Table
@@ -187,12 +186,12 @@ class _Runner:
 
     def __init__(self, study: RivalStudy, cache: Cache, keep: Keep | None = None):
         self.study, self.cache, self.keep = study, cache, keep
-        self.judge = self._analysis(study.epsilons[0] if study.epsilons else 1.0, study.seed)
+        self.whole = self._analysis(study.epsilons[0] if study.epsilons else 1.0, study.seed)
 
     @cached_property
     def _problem(self) -> Problem:
-        frame = self.judge.table.frame
-        return problem_of(frame, self.study.blocks, self.judge.predictors, self.study.edges)
+        frame = self.whole.table.frame
+        return problem_of(frame, self.study.blocks, self.whole.predictors, self.study.edges)
 
     def _analysis(
         self, epsilon: float, seed: int, anchor: Table | None = None, counts: bool = False
@@ -237,7 +236,7 @@ class _Runner:
             made, epsilon, problems = self._ours(asked)
         seconds = time.perf_counter() - started
         if self.keep is not None:
-            self.keep(asked, self.judge, made)
+            self.keep(asked, self.whole, made)
         numbers, details = self._judged(made)
         values = numbers | {"seconds": seconds, "epsilon_found": float("nan") if epsilon is None else epsilon}
         return {"numbers": values, "details": details | {"problems": problems}}
@@ -245,7 +244,7 @@ class _Runner:
     def _ours(self, asked: RivalSpec) -> tuple[RivalSynthetic, float, list[str]]:
         """A mechanism's synthetic records, with the epsilon that it measured or promised in sum, and its problems."""
         point, paid = _mechanism(asked.who)
-        shares = [part.share for part in self.judge.parts]
+        shares = [part.share for part in self.whole.parts]
         budget, anchor = Budget(asked.epsilon or 1.0, self.study.counted), None
         if paid not in (None, COUNTS):
             anchor = self._released(paid, budget.part(ANCHOR_SHARE), asked.seed)
@@ -259,11 +258,11 @@ class _Runner:
     def _released(self, paid: str, budget: Budget, seed: int) -> Table:
         """A rival's release, beside the predictors: it was paid for, so anchors may be made of it."""
         made = RIVALS[paid].make(self._problem, budget, np.random.default_rng([seed, 82]))
-        public = self.judge.table.frame[list(self.judge.predictors)]
+        public = self.whole.table.frame[list(self.whole.predictors)]
         return Table(RIVALS[paid].label, pd.concat([public, made.frame], axis=1), confidential=False)
 
     def _judged(self, made: RivalSynthetic) -> tuple[dict[str, float], dict[str, Any]]:
-        judged = self.judge.judge(made.frame, made.rows)
+        judged = self.whole.judge(made.frame, made.rows)
         measures, numbers = judged.measures, judged.numbers
         nan = float("nan")
         scores = {
@@ -286,10 +285,8 @@ class _Runner:
 
     def _distances(self, made: RivalSynthetic) -> dict[str, float]:
         """Total variation of the shares of each column and each pair that has a sensitive one."""
-        tables = discretise(
-            self.judge.records, self.study.blocks, made.frame, self.judge.predictors, made.rows
-        )
-        n_public = len(self.judge.predictors)
+        tables = self.whole.judge.discretised(made.frame, made.rows)
+        n_public = len(self.whole.predictors)
         sets = [
             columns
             for size in (1, 2)

@@ -1,0 +1,105 @@
+"""How close synthetic records are to the confidential ones, whoever made them, and what an intruder learns of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from synth_core.analysis.records.blocks import Block, Part, as_predictors
+from synth_core.analysis.records.disclosure import attribute_disclosure
+from synth_core.analysis.records.discretise import DiscretisedTables, discretise
+from synth_core.analysis.records.measures import measure
+from synth_core.analysis.records.numbers import number_measures
+from synth_core.analysis.records.result import Judged
+from synth_core.analysis.records.table import WholeRecords
+from synth_core.analysis.utility import distance_of
+from synth_core.data.rules import Rule, broken
+from synth_core.data.table import outcome_values
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """Compares synthetic sensitive columns with those of a table of whole records.
+
+    Attributes
+    ----------
+    parts : sequence of Part
+        What is fitted, in order.
+    rules : tuple of Rule
+        That every record keeps.
+    design : array of shape (n_records, n_columns)
+        Of the predictors.
+    """
+
+    records: WholeRecords
+    blocks: tuple[Block, ...]
+    parts: Sequence[Part]
+    rules: tuple[Rule, ...]
+    design: Array
+
+    @property
+    def predictors(self) -> tuple[str, ...]:
+        return self.parts[0].settings.predictors
+
+    def __call__(self, synthetic: pd.DataFrame, rows: Rows | None = None) -> Judged:
+        """Judge synthetic sensitive columns.
+
+        Parameters
+        ----------
+        rows : array of int of shape (n_synthetic,), optional
+            Whose predictors each synthetic record has; by default the records in their order.
+        """
+        settings, tables = self.parts[0].settings, self.discretised(synthetic, rows)
+        return Judged(
+            replace(measure(tables, settings.seed), impossible=self._impossible(synthetic, rows)),
+            number_measures(
+                self.records.table.frame,
+                synthetic,
+                (self.design, self.design if rows is None else self.design[rows]),
+                as_predictors(self.parts),
+                settings.percentiles,
+                settings.seed,
+            ),
+            attribute_disclosure(tables, len(self.predictors)),
+        )
+
+    def discretised(self, synthetic: pd.DataFrame, rows: Rows | None = None) -> DiscretisedTables:
+        """The table and a synthetic one as codes; `rows` as for a call."""
+        return discretise(self.records, self.blocks, synthetic, self.predictors, rows)
+
+    def breaking(self, sensitive: pd.DataFrame, public: pd.DataFrame) -> NDArray[np.bool_]:
+        """Which records with these sensitive and public columns break a rule."""
+        categories_of = {part.name: part.settings.outcome_categories for part in self.parts}
+        wrong = np.zeros(len(public), dtype=bool)
+        for rule in self.rules:
+            values, categories = sensitive[rule.column], categories_of[rule.column]
+            if categories is not None:
+                values = values.map({category: code for code, category in enumerate(categories)})
+            wrong |= broken(public, rule, values.to_numpy(dtype=float), categories)
+        return wrong
+
+    def _impossible(self, synthetic: pd.DataFrame, rows: Rows | None) -> float | None:
+        """The share of synthetic records that break a rule; None without rules."""
+        public = self.records.table.frame
+        public = public if rows is None else public.iloc[rows].reset_index(drop=True)
+        return float(self.breaking(synthetic, public).mean()) if self.rules else None
+
+    def distance(self, part: Part, synthetic: Array) -> float:
+        """How far the synthetic values of a part that are there stand from the confidential ones.
+
+        Parameters
+        ----------
+        synthetic : array of shape (n_records,)
+            Numbers or codes, missing as NaN.
+        """
+        categories = part.settings.outcome_categories
+        mine = outcome_values(self.records.table, part.name, categories)
+        mine, synthetic = mine[~np.isnan(mine)], synthetic[~np.isnan(synthetic)]
+        return distance_of(mine, synthetic, categories).ecdf_max if synthetic.size else 1.0
