@@ -193,3 +193,18 @@ def test_a_total_below_the_rows_and_a_bad_weight_are_refused(tmp_path):
     )
     with pytest.raises(InputError, match=r"0 or below \(first in row 5\)"):
         replace(one, table=bad, prepared=None).run("measured")
+
+
+@pytest.mark.long
+def test_of_a_hundred_samples_the_median_by_weights_is_in_the_band(tmp_path):
+    """R = 100: in at least 95 of them counted by class, in at most 20 without, and never for the unweighted median."""
+    by_class = without = unweighted = 0
+    for seed in range(100, 200):
+        one, _ = analysis(tmp_path / str(seed), seed)
+        result = one.run("measured")
+        middle, (low, high) = medians(result)
+        by_class += low <= middle <= high
+        unweighted += low <= np.median(result.synthetic) <= high
+        loose = one.with_settings(weight=None).run("measured").synthetic[0]
+        without += low <= weighted_quantile(loose, one.table.frame.w.to_numpy(), 0.5) <= high
+    assert by_class >= 95 and without <= 20 and unweighted == 0

@@ -84,7 +84,8 @@ def sandbox(tmp_path):
     rng = np.random.default_rng(5)
     age = rng.integers(20, 65, 400)
     income = rng.lognormal(2 + age / 40, 0.6).round(2)
-    pd.DataFrame({"age": age, "income": income}).to_csv(tmp_path / "survey.csv", index=False)
+    table = pd.DataFrame({"age": age, "income": income, "weight": rng.uniform(500, 4000, 400).round(1)})
+    table.to_csv(tmp_path / "survey.csv", index=False)
     if (SHARED_DATA / "fatigue.csv").is_file():
         shutil.copy(SHARED_DATA / "fatigue.csv", tmp_path)
     else:
