@@ -6,6 +6,7 @@ synthetic record. What a rule decides is public, since its condition is: nothing
 
 from __future__ import annotations
 
+import math
 import operator
 import re
 from collections.abc import Iterable, Sequence
@@ -109,10 +110,12 @@ def _word(text: str) -> str:
 
 
 def _number(text: str) -> float | None:
+    """A finite number: "nan" would be read as missing."""
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
         return None
+    return number if math.isfinite(number) else None
 
 
 def cell_word(value: object) -> str:

@@ -72,6 +72,15 @@ def test_what_two_rules_decide_must_agree():
         decided(PEOPLE, (read_rule("AGE < 5 -> MSP = 7"),), "MSP", ("1", "6"))
 
 
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf", "N"])
+def test_what_is_no_finite_number_is_no_value_of_a_number(value):
+    """ "nan" would be taken for missing in silence."""
+    with pytest.raises(InputError, match="is no number"):
+        decided(PEOPLE, (read_rule(f"AGE < 15 -> PAY = {value}"),), "PAY", None)
+    with pytest.raises(InputError, match="only numbers can be compared so"):
+        read_rule(f"AGE < {value} -> PAY missing").holds(PEOPLE)
+
+
 def test_rows_that_break_a_rule_are_named_and_no_value_is():
     values, everybody = np.array([7654321.0, np.nan, np.nan, 5.0, 5.0]), np.ones(5, dtype=bool)
     with pytest.raises(InputError) as refused:
