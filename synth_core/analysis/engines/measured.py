@@ -76,7 +76,7 @@ class MeasuredEngine(Engine):
 
         def compute() -> dict[str, Any]:
             fits.progress("counting and adding noise", 0.0)
-            return _packed(measure(public, codes, values, budget, noise, _Expected(public, fits.progress)))
+            return _packed(measure(public, codes, values, budget, noise, Expected(public, fits.progress)))
 
         return public, _unpacked(fits.cache.get_or_compute(key, compute)[0])
 
@@ -88,7 +88,7 @@ class MeasuredEngine(Engine):
         for place in range(min(count, SEVERAL)):
             noise = SeededNoise(int(rng.integers(2**62)))
             measured = measure(
-                public, codes, values, self.budget(inputs.parts, epsilon), noise, _Expected(public)
+                public, codes, values, self.budget(inputs.parts, epsilon), noise, Expected(public)
             )
             model = MeasuredModel(public, measured.tables, _streams(8))
             for j in range(place, count, SEVERAL):
@@ -98,7 +98,7 @@ class MeasuredEngine(Engine):
 
 
 @dataclass(frozen=True)
-class _Expected:
+class Expected:
     """What a model of noisy tables expects of others: random numbers in it need not be secret."""
 
     public: PublicSide

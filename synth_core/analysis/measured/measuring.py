@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from synth_core.analysis.measured.cells import Array, Codes, PublicSide, Variable
 from synth_core.analysis.measured.log_linear import Columns, NoisyTable
@@ -89,6 +90,7 @@ def measure(
     budget: NoiseBudget,
     noise: Noise,
     expected: ExpectedTables,
+    withheld: int | None = None,
 ) -> Measurements:
     """Count and add noise. Nothing else reads sensitive values.
 
@@ -100,7 +102,11 @@ def measure(
         Confidential.
     expected : callable
         The tables that a model of noisy tables expects: what further tables are chosen by.
+    withheld : int, optional
+        A record whose sensitive values are not counted: those of a neighbouring table.
     """
+    there = np.arange(public.n_records) != withheld
+    values = tuple(each[there] for each in values)
     numbers = [k for k, each in enumerate(public.variables) if each.edges]
     fine_share = WITHIN_SHARE if numbers else 0.0
     fine = tuple(
@@ -111,7 +117,7 @@ def measure(
         )
         for k in numbers
     )
-    counter = _Counter(public, codes, budget, noise)
+    counter = _Counter(public, codes, budget, noise, there)
     left = 1 - fine_share
     pairs, triples = candidates(public)
     if not budget.gaussian or not triples:
@@ -131,10 +137,17 @@ def measure(
 
 
 class _Counter:
-    """Counts the records in tables of some columns."""
+    """Counts the records that are there in tables of some columns."""
 
-    def __init__(self, public: PublicSide, codes: Codes, budget: NoiseBudget, noise: Noise):
-        self.all = np.column_stack([public.codes, codes])
+    def __init__(
+        self,
+        public: PublicSide,
+        codes: Codes,
+        budget: NoiseBudget,
+        noise: Noise,
+        there: NDArray[np.bool_],
+    ):
+        self.all = np.column_stack([public.codes, codes])[there]
         self.shape = (*public.shape, *(each.n for each in public.variables))
         self.n_public, self.budget, self.noise = len(public.shape), budget, noise
 

@@ -15,6 +15,7 @@ from synth_core.experiments.audit.audited import AuditedAnalysis
 from synth_core.experiments.audit.neighbours import REMOVED
 from synth_core.experiments.audit.verdict import CURRENT, DRAW_HELD, judge
 from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
+from synth_core.mechanisms.composition import DELTA, epsilon_at
 from synth_core.release.report.audit_summary import FORMAT
 from synth_core.system import limits
 from synth_core.system.cache import content_key
@@ -273,6 +274,8 @@ def _line(
     error: float,
 ) -> AuditLine:
     result = subject.analysis.run(mechanism.key)
+    # What promises ρ promises no ε without a δ.
+    delta = asked.delta or (0.0 if result.guarantee.pure else DELTA)
     tried = subject.trials(result, relation, asked.runs)
     best: tuple[Any, ...] | None = None
     findings: list[AuditFinding] = []
@@ -283,9 +286,9 @@ def _line(
         pair = runs_of()
         problems += pair.problems
         ratio = max(ratio, pair.largest_ratio)
-        for found in lower_bound.measure(pair.first, pair.second, error / len(tried), asked.delta):
+        for found in lower_bound.measure(pair.first, pair.second, error / len(tried), delta):
             each = error / len(tried) / (2 * len(pair.first))
-            reach = lower_bound.detectable(found.runs, each, asked.delta)
+            reach = lower_bound.detectable(found.runs, each, delta)
             findings.append(AuditFinding(**vars(found), row=neighbour.row + 1, why=neighbour.why))
             if best is None or found.epsilon_lower > best[0].epsilon_lower:
                 best = found, neighbour, pair, reach
@@ -293,7 +296,12 @@ def _line(
     finding, neighbour, pair, reach = best
     claimed = result.epsilon if relation == REMOVED else result.epsilon_replace
     assert claimed is not None
+    rho = None if result.guarantee.pure else result.guarantee.rho
+    if rho is not None:
+        claimed = epsilon_at(rho(claimed), delta)
     verdict, why = judge(result, relation, source, claimed, finding.epsilon_lower, reach, problems)
+    if rho is not None:
+        why = f"{why} The claim is ε at δ = {delta:g}, which follows from its ρ.".strip()
     if subject.holds_draw(mechanism):
         why = f"{why} {DRAW_HELD}".strip()
     return AuditLine(

@@ -10,6 +10,7 @@ from synth_core.analysis.any_analysis import AnyAnalysis
 from synth_core.analysis.fits import Progress
 from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.errors import InputError
+from synth_core.experiments.audit.measured_runs import MEASURED, MeasuredTrials
 from synth_core.experiments.audit.neighbours import RELATIONS, REMOVED
 from synth_core.experiments.audit.one_variable import FindNeighbours, anchored_at_own_draw, trials_of_one
 from synth_core.experiments.audit.whole_records import trials_of_records
@@ -86,6 +87,9 @@ class AuditedAnalysis:
 
     def trials(self, result: Any, relation: str, runs: int) -> FindNeighbours:
         """The neighbours to be tried, and what gives the runs on both tables."""
+        point = result.point
+        if point.likelihood.key in MEASURED:
+            return MeasuredTrials(self.analysis, point.likelihood.key, point.label, relation, runs).find()
         if isinstance(self.analysis, RecordsAnalysis):
             return trials_of_records(self.analysis, result, relation, runs)
         [alone] = self.analysis.analyses(False)
