@@ -137,6 +137,9 @@ class AnyAnalysis(Protocol[R]):
     def analyses(self, anchored: bool) -> list[Analysis]:
         """The analysis of every fit, in order; `anchored` for an anchored likelihood."""
 
+    def published(self, key: str) -> dict[str, Any]:
+        """What a mechanism measured, as plain values that may leave: see `Engine.published`."""
+
     def later(self, key: str, which: range) -> dict[str, Array]:
         """Of each variable data sets beyond those of `run`, by their numbers, of the same measurements.
 

@@ -67,6 +67,22 @@ def test_later_data_sets_are_of_the_same_noise_and_cost_nothing(plan, monkeypatc
     assert repeated.state == REPEATED and len(repeated.archives) == 4  # both of the release, and both batches
 
 
+def test_the_noisy_tables_leave_with_the_release_and_nothing_else_of_the_counts(plan):
+    """They are the answers of the noise, in their order, and what they are counts of is said."""
+    outcome = release(Request(plan, None, people(2)))
+    told = json.loads(read(outcome, "releasable")["measurements.json"])
+    answers = [json.loads(line)[3] for line in lines(outcome)]
+    fine = [np.ravel(each["counts"]).tolist() for each in told["fine counts"]]
+    assert [*fine, *(each["counts"] for each in told["tables"])] == answers
+    assert told["spent"] == {"epsilon": 4.0} and told["noise"] == "discrete Laplace"
+    sensitive = {each["column"]: each for each in told["sensitive columns"]}
+    assert set(sensitive) == {block.name for block in BLOCKS}
+    for table in told["tables"]:
+        assert np.prod(table["shape"]) == len(table["counts"]) and set(table["columns"]) & set(sensitive)
+        spread = 5 * table["deviation"] * np.sqrt(len(table["counts"]))
+        assert abs(sum(table["counts"]) - told["records"]) < spread
+
+
 def test_five_at_once_are_two_and_three_later(plan, tmp_path):
     """What is drawn later is what would have been drawn then: the same streams of the same secret."""
     first = release(Request(plan, None, people(2)))

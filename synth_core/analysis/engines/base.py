@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,6 +88,10 @@ class Engine(Protocol):
             If each data set is of noise of its own.
         """
         raise InputError(f"{label}: each data set is charged, so more of them are another release.")
+
+    def published(self, inputs: Inputs, label: str) -> dict[str, Any]:
+        """What was measured, as plain values that may leave; empty where nothing is kept of it."""
+        return {}
 
     def more(
         self, inputs: Inputs, epsilon: float, count: int, rng: np.random.Generator

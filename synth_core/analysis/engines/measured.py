@@ -14,6 +14,7 @@ from synth_core.analysis.measured.cells import PublicSide, cells_of
 from synth_core.analysis.measured.log_linear import Columns, NoisyTable
 from synth_core.analysis.measured.measuring import FineCounts, Measurements, NoiseBudget, measure, spent_words
 from synth_core.analysis.measured.model import MeasuredModel, synthetic_values
+from synth_core.analysis.measured.published import published
 from synth_core.analysis.presence import missing_name
 from synth_core.mechanisms.guarantees import bounded_range_rho
 from synth_core.mechanisms.noise import SeededNoise
@@ -52,6 +53,11 @@ class MeasuredEngine(Engine):
     def later(self, inputs: Inputs, label: str, which: range) -> tuple[Array, ...]:
         public, measured = self.measured(inputs, label, _epsilon(inputs.parts))
         return _data_sets(inputs, public, measured, which, perturbed=True)
+
+    def published(self, inputs: Inputs, label: str) -> dict[str, Any]:
+        public, measured = self.measured(inputs, label, _epsilon(inputs.parts))
+        categories = {fits.settings.outcome: fits.settings.outcome_categories for fits in inputs.parts}
+        return published(public, measured, self.gaussian, categories)
 
     def measured(self, inputs: Inputs, label: str, epsilon: float) -> tuple[PublicSide, Measurements]:
         """The measurements, kept by what was counted: the same release asked for again gets the same noise."""

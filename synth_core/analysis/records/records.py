@@ -373,6 +373,14 @@ class RecordsAnalysis:
             )
         return tuple(found)
 
+    def published(self, key: str) -> dict[str, Any]:
+        """What a mechanism measured, as plain values that may leave: see `Engine.published`."""
+        mechanism = find_mechanism(key)
+        if mechanism.likelihood.samples:
+            return {}
+        engine = ENGINES[mechanism.likelihood.key]
+        return engine.published(self._inputs(self.analyses(False)), mechanism.label)
+
     def later(self, key: str, which: range) -> dict[str, Array]:
         """Data sets beyond those of `run`, by their numbers, of the same measurements: see `Engine.later`."""
         mechanism = find_mechanism(key)

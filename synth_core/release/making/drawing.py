@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 import shlex
 import shutil
@@ -128,6 +129,7 @@ class ReleaseRun:
         # A cache of its own: a killed run continues here, and nothing of the secret stays elsewhere.
         analysis = self._analysis(Cache(working_directory(request.id)))
         self.source: Source = source_of(self.plan, analysis, analysis.run(self.plan.mechanism))
+        self.measurements = analysis.published(self.plan.mechanism)
         self.progress("checking", 0.8)
         drawn = self.source.drawn
         self.synthetic = synthetic_data(self.plan, self.source, drawn, reserved.secret)
@@ -246,6 +248,10 @@ class ReleaseRun:
         )
         folder = f"{request.name}-{place.number:03d}"
         public = bundle.releasable_files(plan, self.synthetic)
+        if self.measurements:
+            public["measurements.json"] = json.dumps(
+                self.measurements, ensure_ascii=False, allow_nan=False
+            ).encode()
         public["report.html"] = report.public_report(
             released,
             sorted([*public, "report.html"]),

@@ -1,0 +1,62 @@
+"""The noisy tables of a release as plain values that may leave: whoever has them can fit a model of their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from synth_core.analysis.measured.cells import PublicSide, Variable
+from synth_core.analysis.measured.measuring import Measurements, fine_edges
+
+ABOUT = (
+    "Counts of records in the cells of columns, each with noise of the given standard deviation and mean 0. "
+    "Everything in the synthetic data about the sensitive columns follows from them and from the public columns. "
+    "Cells of a table stand in row-major order of its columns. Those of a public column are its values in ascending "
+    "order (bands by where they begin), and those of a public number of more than 20 values its tenths."
+)
+
+
+def published(
+    public: PublicSide, measured: Measurements, gaussian: bool, categories: dict[str, tuple[str, ...] | None]
+) -> dict[str, Any]:
+    """Noisy tables with what their cells are.
+
+    Parameters
+    ----------
+    categories : dict
+        Of each sensitive variable; None of a number.
+    """
+    names, shape = public.column_names, (*public.shape, *(each.n for each in public.variables))
+    return {
+        "about": ABOUT,
+        "noise": "discrete Gaussian" if gaussian else "discrete Laplace",
+        "spent": {"rho" if gaussian else "epsilon": float(f"{measured.spent:.12g}")},
+        "records": public.n_records,
+        "public columns": [
+            {"column": n, "cells": c} for n, c in zip(public.names, public.shape, strict=True)
+        ],
+        "sensitive columns": [_cells(each, categories[each.name]) for each in public.variables],
+        "tables": [
+            {
+                "columns": [names[c] for c in table.columns],
+                "shape": [shape[c] for c in table.columns],
+                "deviation": table.deviation,
+                "counts": table.counts.ravel().astype(int).tolist(),
+            }
+            for table in measured.tables
+        ],
+        "fine counts": [
+            {
+                "column": public.variables[each.variable].name,
+                "edges": fine_edges(public.variables[each.variable]).tolist(),
+                "deviation": each.deviation,
+                "counts": each.counts.astype(int).tolist(),
+            }
+            for each in measured.fine
+        ],
+    }
+
+
+def _cells(variable: Variable, categories: tuple[str, ...] | None) -> dict[str, Any]:
+    """What the cells of a sensitive column are; that of missing values is the last."""
+    cells = {"edges": list(variable.edges)} if categories is None else {"categories": list(categories)}
+    return {"column": variable.name, **cells, "missing": variable.missing}
