@@ -23,7 +23,7 @@ from synth_core.analysis.measured.measuring import Measurements
 from synth_core.analysis.measured.prior_scales import STEPS, learnt_scales, scaled
 from synth_core.analysis.measured.within import fine_shares, values_of
 
-MAX_CELLS = 3_000_000  # public combinations times sensitive cells of one group
+MAX_CELLS = 1_000_000  # public combinations times sensitive cells of one group
 ITERATIONS, ROUGH = 200, 60
 USUAL = STEPS[2]  # where scales are not learnt
 
