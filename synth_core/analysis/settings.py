@@ -113,7 +113,7 @@ class Settings(BaseModel):
     unit_column: str | None = _setting(
         None,
         "column of units with several records, such as households: ε then covers everything about one unit",
-        named="unit",
+        named="unit of several records",
     )
     unit_size: int = _setting(
         1,

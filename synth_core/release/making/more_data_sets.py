@@ -14,17 +14,17 @@ from synth_core.release.making.outcome import MORE, ReleaseOutcome
 from synth_core.release.output import bundle
 from synth_core.release.state import private_directory
 
-ABOUT = """\
-Data sets {first} to {last} of release {number} of the series {series}.
-
-They are drawn of the same noisy tables as the data sets before them, and cost nothing further: what the report of the
-release promises for one data set it promises for all of them together. Columns are as dictionary.csv has them.
-
-Each is of another draw of the model given these tables. To combine estimates of several data sets take the mean, and
-the variance u + b: u the mean of their ordinary variances, b the variance between them.{alone}
-"""
-ALONE = """
-The first data set of the release is of the most likely model and not of a draw: leave it out of b."""
+ABOUT = (
+    "Data sets {first} to {last} of release {number} of the series {series}.\n\n"
+    "They are drawn of the same noisy tables as the data sets before them, and cost nothing further: what the report "
+    "of the\nrelease promises for one data set it promises for all of them together. Columns are as dictionary.csv has "
+    "them.\n\n"
+    "Each is of another draw of the model given these tables. To combine estimates of several data sets take the mean, "
+    "and\nthe variance u + b: u the mean of their ordinary variances, b the variance between them.{alone}\n"
+)
+ALONE = (
+    "\nThe first data set of the release is of the most likely model and not of a draw: leave it out of b."
+)
 
 
 def more_data_sets(
