@@ -408,19 +408,6 @@ class Analysis:
             anchor=made.sentence,
         )
 
-    def later(self, key: str, which: range) -> dict[str, Array]:
-        """Data sets beyond those of `run`, by their numbers, of the same measurements: see `Engine.later`."""
-        mechanism = find_mechanism(key)
-        (values,) = ENGINES[mechanism.likelihood.key].later(self.inputs, mechanism.label, which)
-        return {self.settings.outcome: values}
-
-    def published(self, key: str) -> dict[str, Any]:
-        """What a mechanism measured, as plain values that may leave: see `Engine.published`."""
-        mechanism = find_mechanism(key)
-        if mechanism.likelihood.samples:
-            return {}
-        return ENGINES[mechanism.likelihood.key].published(self.inputs, mechanism.label)
-
     def _matched(self, mechanism: Mechanism, other: Mechanism) -> Result:
         """Tune the mechanism until its epsilon equals that of `other` (PPM, section 5.2)."""
         target = self.with_settings(match_epsilon=None).run(other.key).epsilon

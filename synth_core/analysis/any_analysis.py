@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.engines import Inputs
 from synth_core.analysis.fits import Progress
 from synth_core.analysis.records.blocks import Block, common_of
 from synth_core.analysis.records.records import RecordsAnalysis
@@ -137,14 +138,9 @@ class AnyAnalysis(Protocol[R]):
     def analyses(self, anchored: bool) -> list[Analysis]:
         """The analysis of every fit, in order; `anchored` for an anchored likelihood."""
 
-    def published(self, key: str) -> dict[str, Any]:
-        """What a mechanism measured, as plain values that may leave: see `Engine.published`."""
-
-    def later(self, key: str, which: range) -> dict[str, Array]:
-        """Of each variable data sets beyond those of `run`, by their numbers, of the same measurements.
-
-        See `Engine.later`.
-        """
+    @property
+    def inputs(self) -> Inputs:
+        """What an engine reads, see `analysis.engines`."""
 
     def result_key(self, mechanism: Mechanism) -> Any:
         """What names a mechanism's result, as plain values."""

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from synth_core.analysis.drawing import Drawing
 from synth_core.data.earlier_variable import EarlierVariable
-from synth_core.data.rules import read_rules
+from synth_core.data.rules import RuleTexts
 from synth_core.data.survey_weights import NO_PROOF
 from synth_core.engine.sampling import Sampler
 from synth_core.errors import InputError
@@ -22,11 +22,7 @@ from synth_core.models.bracketed import check_edges
 from synth_core.system import limits
 
 MODEL_OPTIONS = {field.name for field in fields(Options)}
-ADDED_LATER = (
-    "categories",
-    "bracket_edges",
-    "counts_share",
-    "drawing",
+OF_A_SURVEY = (
     "rules",
     "weight",
     "weight_total",
@@ -34,6 +30,13 @@ ADDED_LATER = (
     "weight_basis",
     "unit_column",
     "unit_size",
+)
+ADDED_LATER = (
+    "categories",
+    "bracket_edges",
+    "counts_share",
+    "drawing",
+    *OF_A_SURVEY,
 )  # settings that older files and digests do not hold
 
 
@@ -80,7 +83,7 @@ class Settings(BaseModel):
     earlier: tuple[EarlierVariable, ...] = _setting(
         (), "sensitive variables that the outcome is conditional on"
     )
-    rules: tuple[str, ...] = _setting(
+    rules: RuleTexts = _setting(
         (),
         'a structural zero, which every synthetic record keeps, again for each: "AGE < 15 -> INCOME missing", '
         '"AGE < 15 -> STATUS = 6"; with <-> the value is missing in no other record',
@@ -272,14 +275,6 @@ class Settings(BaseModel):
         if not all(0 < p < 100 for p in value):
             raise ValueError("percentiles must lie between 0 and 100")
         return tuple(sorted(set(value)))
-
-    @field_validator("rules")
-    @classmethod
-    def _rules_read(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        try:
-            return tuple(map(str, read_rules(value)))
-        except InputError as error:
-            raise ValueError(str(error).removesuffix(".")) from None
 
     @field_validator("categories")
     @classmethod

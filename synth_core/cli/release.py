@@ -219,10 +219,10 @@ def _checked_overrides(args: argparse.Namespace) -> dict[str, str]:
     if args.out is not None:
         check_directory(Path(args.out))  # before a charge
     if args.more_data_sets is not None:
-        if args.dry_run or args.recompute or args.override or args.audit:
+        if args.dry_run or args.recompute or args.override or args.audit or args.limit or args.count:
             raise InputError(
-                "--more-data-sets stands alone: what is drawn later of a release passes no gate of its own, and "
-                "takes no --dry-run, --recompute, --override or --audit."
+                "--more-data-sets stands alone: what is drawn later of a release passes no gate of its own and is "
+                "charged nothing, so it takes no --dry-run, --recompute, --override, --audit, --limit or --count."
             )
         if not limits.DATASETS[0] <= args.more_data_sets <= limits.DATASETS[1]:
             raise InputError(

@@ -14,10 +14,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from synth_core.data.cells import SPACES, Numerals
-from synth_core.data.rules import read_rules
+from synth_core.data.rules import RuleTexts, read_rules
 from synth_core.errors import InputError
 from synth_core.system import limits
 from synth_core.system.characters import unseen
@@ -67,17 +67,9 @@ class Entry(BaseModel):
     labels: tuple[str, ...] = ()
     unit: str = ""
     bounds: tuple[float, float] | None = None
-    rules: tuple[str, ...] = ()
+    rules: RuleTexts = ()
     role: Literal[""] | Role = ""
     note: str = ""
-
-    @field_validator("rules")
-    @classmethod
-    def _rules_read(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        try:
-            return tuple(map(str, read_rules(value)))
-        except InputError as error:
-            raise ValueError(str(error).removesuffix(".")) from None
 
     @model_validator(mode="after")
     def _consistent(self) -> Entry:

@@ -12,10 +12,12 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from typing import Annotated
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pydantic import AfterValidator
 
 from synth_core.errors import InputError
 
@@ -179,6 +181,17 @@ def _bare(token: str) -> str:
 def read_rules(texts: Iterable[str]) -> tuple[Rule, ...]:
     """Rules, each once."""
     return tuple(dict.fromkeys(map(read_rule, texts)))
+
+
+def as_written(texts: tuple[str, ...]) -> tuple[str, ...]:
+    """Rules as they are written when read, each once; raises ValueError, as a field of settings does."""
+    try:
+        return tuple(map(str, read_rules(texts)))
+    except InputError as error:
+        raise ValueError(str(error).removesuffix(".")) from None
+
+
+RuleTexts = Annotated[tuple[str, ...], AfterValidator(as_written)]
 
 
 def rules_of(texts: Iterable[str], columns: Iterable[str]) -> tuple[str, ...]:

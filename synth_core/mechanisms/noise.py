@@ -100,7 +100,10 @@ class RecordedNoise:
     """
 
     def __init__(
-        self, answers: Iterable[NoisyAnswer], record: Callable[[NoisyAnswer], None], more: Noise | None
+        self,
+        answers: Iterable[NoisyAnswer],
+        record: Callable[[NoisyAnswer], None] = lambda answer: None,
+        more: Noise | None = None,
     ):
         self._answers, self._record, self._more = iter(answers), record, more
         self.name = OPENDP.name

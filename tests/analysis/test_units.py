@@ -113,7 +113,7 @@ def counted(tmp_path, frame, gaussian, **changes):
     whole = RecordsAnalysis(
         Table("people", frame), (SICK, PAY), COMMON | changes, Cache(tmp_path), noise=SeededNoise(5)
     )
-    parts = whole._inputs(whole.analyses(False)).parts
+    parts = whole.inputs.parts
     public, codes, values = cells_of(parts, "")
     noise = Watched()
     engine = ENGINES["measured" if gaussian else "laplace"]

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from synth_core.experiments.rivals import map_runs
 from tests.browser.conftest import follow, painted, pick, settled
 from tests.browser.test_mechanisms import compare_beta
-from tests.browser.test_whole_records import add, declare
+from tests.browser.test_whole_records import with_marriage
 
 pytestmark = [pytest.mark.browser, pytest.mark.stan]
 
@@ -128,6 +128,16 @@ def test_bad_settings_are_said_and_a_stopped_map_goes_on(new_page):
     assert dots(page).count() >= 38  # a point that has not converged is hollow, and there
 
 
+def added_beside_the_map(page, button):
+    """Press the button that runs other synthesizers, wait for them, and find the legend of the map."""
+    version = page.locator(".board").get_attribute("data-painted")
+    button.click()
+    page.get_by_text("Beside the map, 5 runs each").wait_for(timeout=60_000)
+    painted(page, version)
+    settled(page)
+    return page.locator('[data-figure="map"] .legend3')
+
+
 def test_other_synthesizers_stand_beside_the_map(new_page):
     """Histograms and a sample at the epsilons of the strict frontier; they are no answer and cannot be picked."""
     page = new_page("/data")
@@ -156,12 +166,7 @@ def test_other_synthesizers_stand_beside_the_map(new_page):
         5 + 5 * 2,
         5 + 5 * 3,
     )  # the sample once, the histogram at each ε of the frontier
-    version = page.locator(".board").get_attribute("data-painted")
-    add.click()
-    page.get_by_text("Beside the map, 5 runs each").wait_for(timeout=60_000)
-    painted(page, version)
-    settled(page)
-    legend = page.locator('[data-figure="map"] .legend3')
+    legend = added_beside_the_map(page, add)
     expect(legend.get_by_text("Histogram of all cells (zCDP, ρ = ε²/8)")).to_be_visible()
     expect(legend.get_by_text("Sample of 10% (no guarantee)")).to_be_visible()
     expect(page.get_by_text("They cannot be released here").first).to_be_visible()
@@ -187,15 +192,7 @@ def test_other_synthesizers_stand_beside_the_map(new_page):
 
 def test_other_synthesizers_stand_beside_the_map_of_whole_records(new_page):
     """At the epsilons of the strict frontier, with the rho that the fits of both variables spend together."""
-    page = new_page()
-    painted(page)
-    settled(page)
-    follow(page, "Data")
-    settled(page)
-    page.get_by_role("button", name="Remove marr").click()
-    settled(page)
-    add(page, "marr")
-    declare(page, "Declared categories, separated by commas", "0, 1")
+    page = with_marriage(new_page)
     follow(page, "Find settings")
     page.get_by_role("button", name="Fill the map").wait_for()
     settled(page)
@@ -218,12 +215,7 @@ def test_other_synthesizers_stand_beside_the_map_of_whole_records(new_page):
     painted(page)
     settled(page)
     more = page.get_by_role("button", name="Add to the map")
-    version = page.locator(".board").get_attribute("data-painted")
-    more.click()
-    page.get_by_text("Beside the map, 5 runs each").wait_for(timeout=60_000)
-    painted(page, version)
-    settled(page)
-    legend = page.locator('[data-figure="map"] .legend3')
+    legend = added_beside_the_map(page, more)
     expect(legend.get_by_text("Histogram of all cells (zCDP, ρ = Σ εₖ²/8)")).to_be_visible()
     expect(legend.get_by_text("Histogram of each variable (zCDP, ρ = Σ εₖ²/8)")).to_be_visible()
     expect(more).to_be_disabled()

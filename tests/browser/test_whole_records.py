@@ -89,6 +89,20 @@ def declare(page, label, text):
     settled(page)
 
 
+def with_marriage(new_page):
+    """A page on Data with the example's income, and marriage as a sensitive variable beside it."""
+    page = new_page()
+    painted(page)
+    settled(page)
+    follow(page, "Data")
+    settled(page)
+    page.get_by_role("button", name="Remove marr").click()
+    settled(page)
+    add(page, "marr")
+    declare(page, "Declared categories, separated by commas", "0, 1")
+    return page
+
+
 def test_brackets_of_income_and_marital_status_around_noisy_counts(new_page):
     """A number by its brackets: refused in words, then declared; both variables anchored at noisy counts."""
     page = new_page()
@@ -118,15 +132,7 @@ def test_brackets_of_income_and_marital_status_around_noisy_counts(new_page):
 
 def test_epsilon_is_divided_by_what_is_asked_of_each_variable(new_page):
     """Asked below the pictures of whole records, looked for in the background, and cancelled."""
-    page = new_page()
-    painted(page)
-    settled(page)
-    follow(page, "Data")
-    settled(page)
-    page.get_by_role("button", name="Remove marr").click()
-    settled(page)
-    add(page, "marr")
-    declare(page, "Declared categories, separated by commas", "0, 1")
+    page = with_marriage(new_page)
     follow(page, "Compare")
     painted(page)
     settled(page)

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from synth_core.analysis.records.records import RecordsAnalysis
+from synth_core.cli import main
 from synth_core.errors import InputError
 from synth_core.mechanisms.noise import OpendpNoise, RecordedNoise
 from synth_core.release.ledger.ledger import Ledger
@@ -131,6 +132,33 @@ def test_more_of_what_was_not_released_or_is_charged_each_is_refused(plan):
     with pytest.raises(InputError, match="each data set is a draw of its own and is charged"):
         release(Request(each, None, people(2), more_data_sets=2))
     assert not Ledger().entries("people")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--more-data-sets", "0"], "must lie between 1 and 100 (given: 0)"),
+        (["--more-data-sets", "2", "--limit", "9"], "stands alone"),
+        (["--more-data-sets", "2", "--count", "zcdp"], "stands alone"),
+        (["--more-data-sets", "2", "--recompute"], "stands alone"),
+    ],
+)
+def test_what_stands_alone_is_said_before_anything_is_read(options, said, tmp_path, capsys):
+    assert main(["apply", "no-plan.json", "no-table.csv", "--out", str(tmp_path), *options]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_later_batch_on_the_command_line(plan, tmp_path, capsys):
+    people(2).frame.to_csv(tmp_path / "2.csv", index=False)
+    (tmp_path / "plan.json").write_text(plan.canonical())
+    apply = ["apply", str(tmp_path / "plan.json"), str(tmp_path / "2.csv"), "--out", str(tmp_path / "out")]
+    assert main(apply) == 0 and main([*apply, "--more-data-sets", "2"]) == 0
+    assert "2 more data sets of release 1: nothing is charged" in capsys.readouterr().out
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "people-001-INTERNAL.zip",
+        "people-001-data-sets-3-to-4-releasable.zip",
+        "people-001-releasable.zip",
+    ]
 
 
 def test_a_killed_run_goes_on_with_its_noise():

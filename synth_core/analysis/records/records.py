@@ -320,7 +320,7 @@ class RecordsAnalysis:
             promised = _sum_promised(results)
         else:
             analyses = self.analyses(False)
-            made = ENGINES[mechanism.likelihood.key].synthesize(self._inputs(analyses), mechanism.label)
+            made = ENGINES[mechanism.likelihood.key].synthesize(self.inputs, mechanism.label)
             results = [
                 each.measured(mechanism, replace(made, synthetic=(_as_many(values, each.model.records.n),)))
                 for each, values in zip(analyses, made.synthetic, strict=True)
@@ -373,24 +373,10 @@ class RecordsAnalysis:
             )
         return tuple(found)
 
-    def published(self, key: str) -> dict[str, Any]:
-        """What a mechanism measured, as plain values that may leave: see `Engine.published`."""
-        mechanism = find_mechanism(key)
-        if mechanism.likelihood.samples:
-            return {}
-        engine = ENGINES[mechanism.likelihood.key]
-        return engine.published(self._inputs(self.analyses(False)), mechanism.label)
-
-    def later(self, key: str, which: range) -> dict[str, Array]:
-        """Data sets beyond those of `run`, by their numbers, of the same measurements: see `Engine.later`."""
-        mechanism = find_mechanism(key)
-        made = ENGINES[mechanism.likelihood.key].later(
-            self._inputs(self.analyses(False)), mechanism.label, which
-        )
-        return {part.name: values for part, values in zip(self.parts, made, strict=True)}
-
-    def _inputs(self, analyses: list[Analysis]) -> Inputs:
-        return Inputs(tuple(each.fits for each in analyses), self._rng, self.noise)
+    @property
+    def inputs(self) -> Inputs:
+        """What an engine reads, see `analysis.engines`."""
+        return Inputs(tuple(each.fits for each in self.analyses(False)), self._rng, self.noise)
 
     def _fitted(self, mechanism: Mechanism) -> tuple[list[Analysis], list[Result], list[Bounds]]:
         """Every part under a mechanism, and its bounds of all records. While one is judged another is sampled."""
@@ -443,9 +429,7 @@ class RecordsAnalysis:
             yield from self._drawn(analyses, [each.result for each in result.parts], streams)
             return
         asked = list(streams)
-        more = ENGINES[likelihood.key].more(
-            self._inputs(analyses), result.epsilon, len(asked), self._rng(*asked[0])
-        )
+        more = ENGINES[likelihood.key].more(self.inputs, result.epsilon, len(asked), self._rng(*asked[0]))
         for values in more:
             yield {part.name: each for part, each in zip(self.parts, values, strict=True)}
 

@@ -100,7 +100,7 @@ class MeasuredTrials:
         if self.relation != REMOVED:
             codes, values = replaced(self.public, self.codes, self.values, row)
         try:
-            again = RecordedNoise(answers, answers.append, None)
+            again = RecordedNoise(answers)
             there = self._asked(codes, values, again, withheld if self.relation == REMOVED else None)
         except InputError:
             there = []

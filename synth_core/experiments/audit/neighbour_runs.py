@@ -23,7 +23,7 @@ from synth_core.mechanisms import histogram
 from synth_core.mechanisms.catalogue import Mechanism
 from synth_core.mechanisms.censoring import weighted_terms
 from synth_core.mechanisms.histogram import noisy_bins
-from synth_core.mechanisms.noise import Counts, OpendpNoise
+from synth_core.mechanisms.noise import NoisyAnswer, RecordedNoise
 from synth_core.models import Model
 
 Array = NDArray[np.float64]
@@ -316,16 +316,6 @@ def synthetic_statistics(
     return statistics
 
 
-class _Given(OpendpNoise):
-    """Noisy counts that were drawn before."""
-
-    def __init__(self, rows: Iterator[Array]):
-        self.rows = rows
-
-    def laplace(self, counts: Counts, scale: float) -> Counts:
-        return next(self.rows).astype(np.int64)
-
-
 def _histograms(
     analysis: Analysis,
     values: Array,
@@ -342,13 +332,14 @@ def _histograms(
     ----------
     drawn : array of shape (n_runs, n_bins)
     """
-    s, rows = analysis.settings, iter(drawn)
+    s = analysis.settings
+    answers = RecordedNoise(NoisyAnswer("laplace", 2.0 / s.epsilon, row) for row in drawn)
     rng = np.random.default_rng([s.seed, 63, stream])
     for start in range(0, len(drawn), step):
         part = drawn[start : start + step]
         # The noise of every bin is drawn by itself: of many runs at once it is the same law.
         part[:] = noisy_bins(np.tile(counts, len(part)), s.epsilon, analysis.noise).reshape(part.shape)
-        batch = histogram.synthesize(values, s.bounds, s.epsilon, rule, len(part), rng, _Given(rows))
+        batch = histogram.synthesize(values, s.bounds, s.epsilon, rule, len(part), rng, answers)
         analysis.progress(text, start / len(drawn))
         yield batch
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from synth_core.analysis.any_analysis import AnyAnalysis, analysis_of
+from synth_core.analysis.engines import ENGINES
 from synth_core.analysis.fits import Progress
 from synth_core.analysis.risk_map import RiskMap
 from synth_core.analysis.settings import Settings
@@ -129,7 +130,9 @@ class ReleaseRun:
         # A cache of its own: a killed run continues here, and nothing of the secret stays elsewhere.
         analysis = self._analysis(Cache(working_directory(request.id)))
         self.source: Source = source_of(self.plan, analysis, analysis.run(self.plan.mechanism))
-        self.measurements = analysis.published(self.plan.mechanism)
+        point = self.plan.point
+        engine = ENGINES.get(point.likelihood.key)
+        self.measurements = {} if engine is None else engine.published(analysis.inputs, point.label)
         self.progress("checking", 0.8)
         drawn = self.source.drawn
         self.synthetic = synthetic_data(self.plan, self.source, drawn, reserved.secret)
@@ -171,9 +174,12 @@ class ReleaseRun:
         """
         self.table, _ = within_bounds(self.plan, self.request.table)
         analysis = self._analysis(Cache(working_directory(self.request.id)))
-        kept = kept_of(self.plan, analysis)
-        drawn = analysis.later(self.plan.mechanism, which)
-        return synthetic_data(self.plan, kept, drawn, self.reserved.secret, which.start)
+        point, names = self.plan.point, [each.settings.outcome for each in analysis.analyses(False)]
+        made = ENGINES[point.likelihood.key].later(analysis.inputs, point.label, which)
+        drawn = dict(zip(names, made, strict=True))
+        return synthetic_data(
+            self.plan, kept_of(self.plan, analysis), drawn, self.reserved.secret, which.start
+        )
 
     def _analysis(self, cache: Cache) -> AnyAnalysis[Any]:
         """The plan's analysis of the table, with the secret of the release."""

@@ -71,6 +71,19 @@ def choose_variables() -> None:
         st.caption(session.plain(f"{said}: {'; '.join(rules)}."))
 
 
+def _pick_column(label: str, key: str, names: list[str], about: str) -> None:
+    """A box for one of these columns, or none."""
+    pick(
+        "selectbox",
+        label,
+        key,
+        [None, *names],
+        format_func=lambda name: "none" if name is None else name,
+        placeholder="none",
+        help=about,
+    )
+
+
 def _choose_weight(table: Table, kept: tuple[Column, ...]) -> None:
     """Survey weights, their declared total, and what they follow from."""
     names = [
@@ -80,14 +93,11 @@ def _choose_weight(table: Table, kept: tuple[Column, ...]) -> None:
     names.sort(key=lambda name: name not in declared)
     a, b, c = st.columns([2, 4, 3], gap="medium")
     with a:
-        pick(
-            "selectbox",
+        _pick_column(
             "Survey weight",
             "settings.weight",
-            [None, *names],
-            format_func=lambda name: "none" if name is None else name,
-            placeholder="none",
-            help="A column that says for how many of the population a record stands. It is kept in a released file, "
+            names,
+            "A column that says for how many of the population a record stands. It is kept in a released file, "
             "and accuracy is shown by it too. Measured synthesis counts by class of weight.",
         )
     if session.choices().settings.weight is None:
@@ -119,14 +129,11 @@ def _choose_unit(table: Table) -> None:
     names = sorted((c.name for c in table.columns), key=lambda name: name not in declared)
     a, b, _ = st.columns([2, 4, 3], gap="medium")
     with a:
-        pick(
-            "selectbox",
+        _pick_column(
             "Unit of several records",
             "settings.unit_column",
-            [None, *names],
-            format_func=lambda name: "none" if name is None else name,
-            placeholder="none",
-            help="A household, a firm, a person of a panel: ε then covers everything about one unit together. The "
+            names,
+            "A household, a firm, a person of a panel: ε then covers everything about one unit together. The "
             "column itself is not released.",
         )
     if session.choices().settings.unit_column is not None:

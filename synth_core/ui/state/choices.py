@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from synth_core.analysis.policy import Policy
 from synth_core.analysis.records.blocks import OPTIONS, Block
-from synth_core.analysis.settings import MODEL_OPTIONS, Settings, make_settings
+from synth_core.analysis.settings import MODEL_OPTIONS, OF_A_SURVEY, Settings, make_settings
 from synth_core.data.examples import EXAMPLES
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import DECLARED_FOR_A_TABLE, MECHANISMS, TUNING
@@ -46,13 +46,7 @@ Grid = tuple[float, float, int]  # from, to, steps
 # Settings that speak of one table; another one starts with their defaults.
 FRESH = (MODEL_OPTIONS - {"program"}) | {
     "categorical",
-    "rules",
-    "weight",
-    "weight_total",
-    "weight_cap",
-    "weight_basis",
-    "unit_column",
-    "unit_size",
+    *OF_A_SURVEY,
     "anchor",
     "anchor_values",
     "guess_zeros",
