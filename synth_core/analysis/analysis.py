@@ -219,7 +219,7 @@ class Analysis:
     def for_table(self, table: Table, holds_anchor: bool = False) -> Analysis:
         """An analysis of another table with these settings, risk map and noise, in this table's design.
 
-        How predictors are centred and scaled is held: they are not sensitive.
+        How predictors are centred and scaled is held, and n of survey weights: they are not sensitive.
 
         Parameters
         ----------
@@ -236,6 +236,7 @@ class Analysis:
                 self.progress,
                 self.fits.tail_from,
                 self.selection.transform,
+                sample_rows=self.fits.sample_rows or self.table.rows,
             ),
             held_anchor=self.anchored if holds_anchor else None,
             show_preview=None,
@@ -243,11 +244,13 @@ class Analysis:
 
     @property
     def reference_fingerprint(self) -> str | None:
-        """What a result's key knows of other tables: what the weights are frozen on, and the anchor's."""
+        """What a result's key knows of other tables: what weights are frozen on, the anchor's, and n of the sample."""
         reference = self.reference
         key = reference.key if isinstance(reference, RiskMap) else getattr(reference, "fingerprint", None)
         if self.fits.surrogate is not None:
             key = f"{key or ''}~{self.fits.surrogate.table.fingerprint}"
+        if self.settings.weighs_likelihood and self.fits.sample_rows is not None:
+            key = f"{key or ''}n={self.fits.sample_rows}"  # of which complete rows are a part
         if self.anchor is None:
             return key
         return f"{key or ''}|{self.anchor.fingerprint}:{self.anchor.confidential}"
@@ -457,7 +460,7 @@ class Analysis:
             self.model.records, synthetic, s.percentiles, self.fits.radius, s.seed, s.outcome_categories
         )
         population = None
-        if s.weight is not None:
+        if s.weight is not None and not self.of_records:  # whole records are judged by their own values
             weights, outcome = (
                 read_weights(self.table, s.weight, self.selection.complete),
                 self.model.records.outcome,

@@ -76,6 +76,8 @@ class Fits:
         How predictors become a design, if another table's is held.
     surrogate : Fits or None
         What an anchor is simulated on, if the design is sensitive too.
+    sample_rows : int or None
+        n of survey weights, the rows of the table that was loaded; None: of this one.
     contract_verified : bool
         Whether an own program kept its contract on the table that this one is simulated from.
     entropy : int or None
@@ -93,6 +95,7 @@ class Fits:
     tail_from: float | None = None
     transform: DesignTransform | None = None
     surrogate: Fits | None = None
+    sample_rows: int | None = None
     contract_verified: bool = False
     read: ReadRecords = ReadRecords()
     entropy: int | None = None
@@ -148,7 +151,8 @@ class Fits:
         if s.weight is None or s.weight_total is None:
             return None
         read = read_weights(self.table, s.weight, self.selection.complete)
-        return scaled_weights(read, s.weight_total, self.table.rows, s.weight_cap)
+        n = self.table.rows if self.sample_rows is None else self.sample_rows
+        return scaled_weights(read, s.weight_total, n, s.weight_cap)
 
     def slow(self, censoring: Censoring | None) -> bool:
         """Whether a fit is worth a preview while it runs."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 
 from synth_core.analysis.presence import PRESENCE, missing_name
 from synth_core.analysis.settings import Settings
 from synth_core.data.design import DesignTransform, Selection, select
-from synth_core.data.rules import Decided, check_conditions, decided, read_rules
+from synth_core.data.rules import Decided, Rule, check_conditions, decided, read_rules
 from synth_core.data.table import Table
 
 
@@ -40,20 +41,29 @@ def decided_by(table: Table, settings: Settings) -> Decided | None:
     InputError
         If a condition is not on predictors alone, or two rules contradict each other.
     """
-    s, rules = settings, read_rules(settings.rules)
-    of_missing = {missing_name(rule.column): rule.column for rule in rules}
-    column = of_missing.get(s.outcome, s.outcome)
-    mine = [rule for rule in rules if rule.column == column]
-    if not mine:
-        return None
-    check_conditions(mine, s.predictors)
+    mine = _rules_of(settings)
+    check_conditions(mine, settings.predictors)
     for rule in mine:
         for condition in rule.conditions:
             table.column(condition.column)
-    if column == s.outcome:
-        return decided(table.frame, mine, column, s.outcome_categories)
-    rows = [(rule.holds(table.frame), rule.value is None) for rule in mine]
-    values = np.full(table.rows, np.nan)
+    return decided_in(table.frame, settings)
+
+
+def decided_in(frame: pd.DataFrame, settings: Settings) -> Decided | None:
+    """As `decided_by`, of the rows of a frame that has the columns of the conditions."""
+    mine = _rules_of(settings)
+    if not mine:
+        return None
+    if mine[0].column == settings.outcome:
+        return decided(frame, mine, settings.outcome, settings.outcome_categories)
+    rows = [(rule.holds(frame), rule.value is None) for rule in mine]
+    values = np.full(len(frame), np.nan)
     for here, missing in rows:
         values[here] = PRESENCE.index("yes" if missing else "no")
     return Decided(~np.isnan(values), values)
+
+
+def _rules_of(settings: Settings) -> list[Rule]:
+    """The rules of the outcome, or of the variable whose missing values it is."""
+    outcome = settings.outcome
+    return [r for r in read_rules(settings.rules) if outcome in (r.column, missing_name(r.column))]

@@ -327,12 +327,22 @@ class Settings(BaseModel):
     def _units_are_declared(self) -> Settings:
         if self.unit_size > 1 and self.unit_column is None:
             raise ValueError("a size of units belongs to a column of them, and none is named (--unit-column)")
+        if self.unit_column is not None and self.unit_column == self.outcome:
+            raise ValueError(
+                f"'{self.unit_column}' is the sensitive variable, and who belongs to a unit is public"
+            )
         return self
 
     @property
     def record_epsilon(self) -> float:
         """What a mechanism that promises ε for a unit may spend on one of its records (group privacy)."""
         return self.epsilon / self.unit_size
+
+    @property
+    def columns(self) -> list[str]:
+        """All columns that settings name."""
+        units = (self.unit_column,) if self.unit_column else ()
+        return list(dict.fromkeys((self.outcome, *self.kept_columns, *units)))
 
     @property
     def kept_columns(self) -> list[str]:

@@ -20,10 +20,9 @@ from synth_core.cli.compare_output import number, population_json
 from synth_core.cli.data import load_anchor, load_reference, table_of
 from synth_core.cli.quoted import split_quoted, unquoted
 from synth_core.cli.recorded import record_run
-from synth_core.cli.settings_arguments import given_settings, option_name
+from synth_core.cli.settings_arguments import given_settings, option_name, rules_beside
 from synth_core.cli.written_tables import writable, write_tables
-from synth_core.data.declared import declared_rules, declared_settings
-from synth_core.data.rules import read_rules
+from synth_core.data.declared import declared_settings
 from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import find_mechanism
@@ -134,9 +133,7 @@ def with_declared(blocks: tuple[Block, ...], table: Table) -> tuple[Block, ...]:
 def with_rules(common: dict[str, Any], blocks: tuple[Block, ...], table: Table) -> dict[str, Any]:
     """Settings of all blocks, with the rules of these variables that the table's codebook declares."""
     names = [block.name for block in blocks]
-    if unknown := [rule.column for rule in read_rules(common.get("rules", ())) if rule.column not in names]:
-        raise InputError(f"--rule decides '{unknown[0]}', which is no block.")
-    return common | {"rules": declared_rules(table.codebook, names, common.get("rules", ()))}
+    return common | {"rules": rules_beside(table, names, common.get("rules", ()))}
 
 
 def common_settings(args: argparse.Namespace) -> dict[str, Any]:

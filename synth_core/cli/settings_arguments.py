@@ -16,6 +16,7 @@ from synth_core.analysis.anchor import read_anchor_values
 from synth_core.analysis.settings import Settings, make_settings
 from synth_core.cli.data import chosen_columns
 from synth_core.data.declared import declared_model, declared_rules, declared_settings
+from synth_core.data.rules import read_rules
 from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.mechanisms.ranges import Brackets, read_brackets
@@ -115,8 +116,17 @@ def settings_from(
     if table is not None:
         usual |= declared_model(table.codebook, outcome)
         usual |= declared_settings(table.codebook, outcome, kept.get("model", usual["model"]))
-        kept["rules"] = declared_rules(table.codebook, (outcome,), kept.get("rules", ()))
+        kept["rules"] = rules_beside(table, (outcome,), kept.get("rules", ()))
     return make_settings(**usual | kept | {"outcome": outcome, "predictors": predictors})
+
+
+def rules_beside(table: Table, names: Collection[str], given: tuple[str, ...]) -> tuple[str, ...]:
+    """The rules of sensitive variables, given and of the codebook; raises InputError for a given one of another."""
+    if unknown := [rule.column for rule in read_rules(given) if rule.column not in names]:
+        raise InputError(
+            f"--rule decides '{unknown[0]}', which is not sensitive here: {', '.join(names)} is."
+        )
+    return declared_rules(table.codebook, names, given)
 
 
 def _read_brackets(path: str) -> Brackets:

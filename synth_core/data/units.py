@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from synth_core.data.table import Table
 from synth_core.errors import InputError
 
 
-def check_units(table: Table, name: str, size: int, rows: NDArray[np.bool_] | None = None) -> None:
-    """Refuse a table in which a unit has more records than were declared.
+def check_units(table: Table, name: str, size: int) -> None:
+    """Refuse a table in which a unit has more records than were declared, those that are left out later included.
 
     Parameters
     ----------
     size : int
         The most records of a unit.
-    rows : array of bool of shape (n_rows,), optional
-        Of which records; None: of all.
 
     Raises
     ------
@@ -26,8 +23,8 @@ def check_units(table: Table, name: str, size: int, rows: NDArray[np.bool_] | No
         That names rows, and no value.
     """
     table.column(name)
-    units = table.frame[name] if rows is None else table.frame[name].where(rows)
-    absent = units.isna().to_numpy() & (True if rows is None else rows)
+    units = table.frame[name]
+    absent = units.isna().to_numpy()
     if absent.any():
         raise InputError(
             f"{int(absent.sum()):,} records have no unit in column '{name}' (first in row "
@@ -53,8 +50,6 @@ def unit_words(name: str | None, size: int) -> str:
     >>> unit_words(None, 1)
     ''
     """
-    return (
-        ""
-        if name is None
-        else (f"ε covers everything sensitive about one '{name}', of at most {size} records together.")
-    )
+    if name is None:
+        return ""
+    return f"ε covers everything sensitive about one '{name}', of at most {size} records together."

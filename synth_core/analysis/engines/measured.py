@@ -16,6 +16,7 @@ from synth_core.analysis.measured.measuring import FineCounts, Measurements, Noi
 from synth_core.analysis.measured.model import MeasuredModel, synthetic_values
 from synth_core.analysis.measured.published import published
 from synth_core.analysis.presence import missing_name
+from synth_core.data.units import unit_words
 from synth_core.mechanisms.guarantees import bounded_range_rho
 from synth_core.mechanisms.noise import SeededNoise
 from synth_core.system.cache import content_key
@@ -55,9 +56,15 @@ class MeasuredEngine(Engine):
         return _data_sets(inputs, public, measured, which, perturbed=True)
 
     def published(self, inputs: Inputs, label: str) -> dict[str, Any]:
-        public, measured = self.measured(inputs, label, _epsilon(inputs.parts))
+        epsilon, settings = _epsilon(inputs.parts), inputs.parts[0].settings
+        public, measured = self.measured(inputs, label, epsilon)
         categories = {fits.settings.outcome: fits.settings.outcome_categories for fits in inputs.parts}
-        return published(public, measured, self.gaussian, categories)
+        promised = bounded_range_rho(epsilon) if self.gaussian else epsilon
+        return {
+            **published(public, measured, promised, self.gaussian, categories),
+            "covers": unit_words(settings.unit_column, settings.unit_size) or "one record's sensitive values",
+            "rules": list(settings.rules),
+        }
 
     def measured(self, inputs: Inputs, label: str, epsilon: float) -> tuple[PublicSide, Measurements]:
         """The measurements, kept by what was counted: the same release asked for again gets the same noise."""

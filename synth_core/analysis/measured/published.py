@@ -11,17 +11,24 @@ ABOUT = (
     "Counts of records in the cells of columns, each with noise of the given standard deviation and mean 0. "
     "Everything in the synthetic data about the sensitive columns follows from them and from the public columns. "
     "Cells of a table stand in row-major order of its columns. Those of a public column are its values in ascending "
-    "order (bands by where they begin), and those of a public number of more than 20 values its tenths."
+    "order (bands by where they begin), and those of a public number of more than 20 values its tenths; "
+    "those of survey weights their fifths. Cells that the rules exclude hold noise alone."
 )
 
 
 def published(
-    public: PublicSide, measured: Measurements, gaussian: bool, categories: dict[str, tuple[str, ...] | None]
+    public: PublicSide,
+    measured: Measurements,
+    promised: float,
+    gaussian: bool,
+    categories: dict[str, tuple[str, ...] | None],
 ) -> dict[str, Any]:
     """Noisy tables with what their cells are.
 
     Parameters
     ----------
+    promised : float
+        Rho with Gaussian noise, else epsilon, of whom the release covers.
     categories : dict
         Of each sensitive variable; None of a number.
     """
@@ -29,7 +36,7 @@ def published(
     return {
         "about": ABOUT,
         "noise": "discrete Gaussian" if gaussian else "discrete Laplace",
-        "spent": {"rho" if gaussian else "epsilon": float(f"{measured.spent:.12g}")},
+        "spent": {"rho" if gaussian else "epsilon": float(f"{promised:.12g}")},
         "records": public.n_records,
         "public columns": [
             {"column": n, "cells": c} for n, c in zip(public.names, public.shape, strict=True)

@@ -122,9 +122,13 @@ class RecordsAnalysis:
     @cached_property
     def records(self) -> WholeRecords:
         """The rows of whole records."""
-        found, s = self._read(self.loaded), self.settings
+        found, s = self._read(self.loaded, self.settings.weight), self.settings
         if s.unit_column is not None:
-            check_units(self.loaded, s.unit_column, s.unit_size, found.complete)
+            if s.unit_column in {block.name for block in self.blocks}:
+                raise InputError(
+                    f"'{s.unit_column}' is a sensitive block, and who belongs to a unit is public: name other units."
+                )
+            check_units(self.loaded, s.unit_column, s.unit_size)
         return found
 
     @cached_property
@@ -185,9 +189,9 @@ class RecordsAnalysis:
     def _anchor(self) -> Table | None:
         return None if self.anchor is None else self._read(self.anchor).table
 
-    def _read(self, table: Table) -> WholeRecords:
-        """The whole records of a table, which has to keep the rules."""
-        return whole_records(table, self.blocks, self.predictors, self.rules, self.settings.weight)
+    def _read(self, table: Table, weight: str | None = None) -> WholeRecords:
+        """The whole records of a table, which has to keep the rules; with survey weights, where they are read."""
+        return whole_records(table, self.blocks, self.predictors, self.rules, weight)
 
     def dividing(self, epsilons: dict[str, float]) -> RecordsAnalysis:
         """An analysis with these epsilons of the variables, whose sum is that of a record."""
@@ -261,15 +265,23 @@ class RecordsAnalysis:
     def _analysis(self, place: int, anchored: bool) -> Analysis:
         """The analysis of a part; an anchored one after the first is tuned on a surrogate."""
         if (place, anchored) not in self._analyses:
-            settings, surrogate = self.parts[place].settings, None
+            settings, surrogate, n = self.parts[place].settings, None, self.loaded.rows
             # Learnt where every row is: a missing value does not move the predictors of the others.
             transform = self._first.selection.transform
             if anchored and place:
                 before = [self._analysis(j, True) for j in range(place)]
                 table = surrogate_table(self.table, self.parts[: place + 1], before, self._rng)
-                surrogate = Fits(table, settings, self.cache, self.progress, transform=transform)
+                surrogate = Fits(
+                    table, settings, self.cache, self.progress, transform=transform, sample_rows=n
+                )
             held = Fits(
-                self.table, settings, self.cache, self.progress, transform=transform, surrogate=surrogate
+                self.table,
+                settings,
+                self.cache,
+                self.progress,
+                transform=transform,
+                surrogate=surrogate,
+                sample_rows=n,
             )
             self._analyses[place, anchored] = self._new(place, held)
         return self._analyses[place, anchored]

@@ -9,6 +9,7 @@ import numpy as np
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.presence import PRESENCE, missing_name
 from synth_core.analysis.records.blocks import Part
+from synth_core.analysis.selection import decided_by
 from synth_core.data.table import Table, outcome_column, outcome_values
 
 
@@ -41,7 +42,9 @@ def surrogate_table(
         # Any values that the family takes: no simulation reads them, but which are missing is drawn.
         categories = last.settings.outcome_categories
         values = outcome_values(table, last.name, categories)
-        values = np.resize(values[~np.isnan(values)], len(frame))
+        decided = decided_by(table, last.settings)
+        fitted = ~np.isnan(values) if decided is None else ~(np.isnan(values) | decided.rows)
+        values = np.resize(values[fitted], len(frame))
         if last.block.missing is not None:
             values[(frame[missing_name(last.name)] == PRESENCE[1]).to_numpy()] = np.nan
         frame[last.name] = outcome_column(values, categories)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from synth_core.analysis.any_analysis import AnyAnalysis
 from synth_core.analysis.engines import ENGINES
 from synth_core.analysis.engines.measured import Expected, MeasuredEngine
-from synth_core.analysis.measured.cells import FREE, PublicSide, cells_of
+from synth_core.analysis.measured.cells import FREE, PRESENT, PublicSide, cells_of
 from synth_core.analysis.measured.measuring import fine_edges, measure
 from synth_core.errors import InputError
 from synth_core.experiments.audit.neighbour_runs import RATIO, Pair, Values
@@ -143,10 +143,12 @@ def replaced(
     """
     codes, changed = codes.copy(), []
     for k, (variable, own) in enumerate(zip(public.variables, values, strict=True)):
-        if public.decided is not None and public.decided[row, k] != FREE:
+        decided = FREE if public.decided is None else public.decided[row, k]
+        if decided not in (FREE, PRESENT):
             changed.append(own)
             continue
-        cell = (codes[row, k] + max(variable.n // 2, 1)) % variable.n
+        n_cells = variable.n_values if decided == PRESENT else variable.n
+        cell = (codes[row, k] + max(n_cells // 2, 1)) % n_cells
         codes[row, k] = cell
         own = own.copy()
         if cell == variable.n_values:

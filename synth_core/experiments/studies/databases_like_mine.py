@@ -55,7 +55,7 @@ def fitted_design(analysis: Analysis) -> Design:
             picked = np.arange(n) if rows == n else rng.integers(0, n, min(n, left))
             parts.append(predictors.iloc[picked].assign(**{s.outcome: outcome[picked]}))
             left -= len(picked)
-        return pd.concat(parts, ignore_index=True)
+        return _standing_for_as_many(pd.concat(parts, ignore_index=True), s, n)
 
     # What the fit is of, not its key: that changes with the program's version, and the databases of a seed would.
     chains = {name: value for name, value in asdict(s.sampler).items() if name != "metric"}  # the family's
@@ -81,7 +81,8 @@ def one_population(analysis: Analysis, index: int) -> Design:
         for time in range(int(nth.max()) + 1):  # a prediction is of the whole table at once
             outcome[nth == time] = analysis.model.predict(draw, rng)[picked[nth == time]]
         column = outcome_column(outcome, s.outcome_categories)
-        return predictors.iloc[picked].reset_index(drop=True).assign(**{s.outcome: column})
+        sample = predictors.iloc[picked].reset_index(drop=True).assign(**{s.outcome: column})
+        return _standing_for_as_many(sample, s, n)
 
     return Design(f"population:{key}:{index}", simulate)
 
@@ -123,7 +124,8 @@ def records_design(whole: RecordsAnalysis, population: int | None = None) -> Des
             for part in whole.parts
             if not part.of_missing
         }
-        return predictors.iloc[picked].reset_index(drop=True).assign(**columns)
+        sample = predictors.iloc[picked].reset_index(drop=True).assign(**columns)
+        return _standing_for_as_many(sample, whole.settings, n)
 
     chains = {k: v for k, v in asdict(whole.settings.sampler).items() if k != "metric"}  # the family's
     read = [each.fits.records_key()[:2] for each in analyses]  # how predictors are held follows from them
@@ -139,6 +141,14 @@ def design_of(analysis: AnyAnalysis[Any]) -> Design:
         if isinstance(analysis, RecordsAnalysis)
         else fitted_design(*analysis.analyses(False))
     )
+
+
+def _standing_for_as_many(sample: pd.DataFrame, settings: Settings, n: int) -> pd.DataFrame:
+    """A sample whose survey weights stand for the population of the table's n rows, however many it has."""
+    name = settings.weight
+    if name is None or len(sample) == n:
+        return sample
+    return sample.assign(**{name: sample[name].astype(float) * (n / len(sample))})
 
 
 def population_design(analysis: AnyAnalysis[Any], index: int) -> Design:
@@ -170,6 +180,11 @@ def study_like(
     s = analysis.settings
     if not mechanisms:
         raise InputError("Name at least one mechanism.")
+    if s.unit_column is not None:
+        raise InputError(
+            "Simulated databases are of records drawn one by one, and have no units of several: name no units "
+            "(--unit-column) and study the ε of a record."
+        )
     for name in mechanisms if analysis.blocks else ():
         require_several(find_mechanism(name))
     points: dict[str, StudyPoint] = {}

@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from synth_core.analysis.selection import decided_in
 from synth_core.analysis.settings import Settings
 from synth_core.data.table import Table, numeric_outcome
 from synth_core.errors import InputError
@@ -54,6 +55,8 @@ def within_bounds(plan: Plan, table: Table) -> tuple[Table, int]:
         brought = np.clip(values, lower + inside, upper - inside)
         if family(settings.model).has_zeros(settings.options):
             brought[values == 0] = 0.0
+        if (decided := decided_in(table.frame, settings)) is not None:  # public, and fitted by no term
+            brought[decided.rows] = values[decided.rows]
         _require_same_unit(name, settings, values, brought)
         changed = int((np.isfinite(values) & (brought != values)).sum())
         if changed:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from synth_core.analysis.selection import decided_in
 from synth_core.analysis.settings import Settings
 from synth_core.data.table import outcome_column
 from synth_core.mechanisms.randomness import stream_of
@@ -106,13 +107,16 @@ def synthetic_data(
     """
     variables, moved = [], 0
     for name, settings in plan.outcomes.items():
-        values, categories = drawn[name], settings.outcome_categories
+        values, categories = drawn[name].copy(), settings.outcome_categories
         decimals = plan.decimals_of(name) if categories is None else None
+        decided = decided_in(source.kept, settings)  # what a rule says is released as it says
+        free = np.ones(values.shape[1], dtype=bool) if decided is None else ~decided.rows
         if decimals is not None:
-            values = rounded(values, decimals, ends_of(settings))
+            values[:, free] = rounded(values[:, free], decimals, ends_of(settings))
         if plan.clamp and settings.bounds is not None:
-            inside = np.clip(values, *settings.bounds)
-            moved, values = moved + int((inside < values).sum() + (inside > values).sum()), inside
+            inside = np.clip(values[:, free], *settings.bounds)
+            moved += int((inside != values[:, free])[~np.isnan(inside)].sum())
+            values[:, free] = inside
         of_model = categories is None and plan.point.likelihood.samples
         whole = of_model and family(settings.model).discrete
         variables.append(Variable(name, values, categories, whole, settings.bounds, decimals))

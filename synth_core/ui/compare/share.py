@@ -24,7 +24,7 @@ def _open(upload: Any) -> None:
 
 
 def _take(file: SettingsFile) -> None:
-    used = (file.settings.outcome, *file.settings.predictors, *(block.name for block in file.blocks))
+    used = (*file.settings.columns, *(block.name for block in file.blocks))
     for name in used:  # before the table is read again
         session.current().table.column(name)
     # A rule and scenarios that a file does not name stay as they are.

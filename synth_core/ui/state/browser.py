@@ -269,7 +269,7 @@ class Browser:
 
     def settings_of(self, scenario: Scenario) -> Settings:
         """Those of a scenario, on the tables in use now; raises InputError."""
-        for name in (scenario.settings.outcome, *scenario.settings.predictors):
+        for name in scenario.settings.columns:
             self.table.column(name)
         kept = scenario.settings
         update = {"settings": kept} | pairs(kept.bounds, kept.guess, kept.risk_span)

@@ -314,8 +314,10 @@ def use_settings(kept: Settings, mechanisms: list[str] | tuple[str, ...], **more
         Choices that came with them, such as the rule; the others stay.
     """
     browser = current()
-    for name in (kept.outcome, *kept.predictors):
+    for name in kept.columns:
         browser.table.column(name)
+    declared = {rule for entry in browser.table.codebook.columns for rule in entry.rules}
+    kept = kept.model_copy(update={"rules": tuple(rule for rule in kept.rules if rule not in declared)})
     for key in mechanisms:
         find_mechanism(key)
     chosen, drafted = browser.choices, {}
