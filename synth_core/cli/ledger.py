@@ -75,10 +75,10 @@ def run_show(args: argparse.Namespace) -> int:
                     if e.kind == "limit"
                     else e.release
                 )
-                label = (
-                    f"  {e.details['guarantee']}, m = {e.details['m']}" if "guarantee" in e.details else ""
-                )
-                print(f"{e.number:>4}  {e.time}  {e.kind:<8} {e.epsilon:+.4g}  {what}{label}  {e.hash[:12]}")
+                sets = f"m = {e.details['m']}" if "m" in e.details else ""
+                label = ", ".join(filter(None, (e.details.get("guarantee"), sets)))
+                words = "  ".join(filter(None, (what, label, e.hash[:12])))
+                print(f"{e.number:>4}  {e.time}  {e.kind:<8} {e.epsilon:+.4g}  {words}")
     return 0
 
 

@@ -320,7 +320,8 @@ class ReleaseTask(Task):
     def of(cls, request: Request, click: str) -> Self:
         """The task of a request."""
         terms = {each.name: getattr(request, each.name) for each in fields(request) if each.name != "table"}
-        given = TaskInput.of(request.table, request.plan.settings)
+        blocks = tuple(each.block for each in request.plan.blocks)
+        given = TaskInput.of(request.table, request.plan.settings, blocks=blocks)
         return cls(given, request.plan.mechanism, terms=terms, name=f"{request.id}:{click}")
 
     @cached_property

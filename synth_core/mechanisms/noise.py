@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -14,12 +15,17 @@ from synth_core.errors import InputError
 from synth_core.mechanisms.randomness import exact_laplace, is_secret
 
 Counts = NDArray[np.int64]
+Law = Literal["laplace", "gaussian"]
 
 
 class Noise(Protocol):
     """Adds noise to counts."""
 
     name: str
+
+    def from_start(self) -> Noise:
+        """What a measurement is made with from its first count on; itself where nothing is remembered."""
+        return self
 
     def laplace(self, counts: Counts, scale: float) -> Counts:
         """Counts with discrete Laplace noise: ε-DP with ε = 1 / scale where one count moves by 1."""
@@ -28,7 +34,7 @@ class Noise(Protocol):
         """Counts with discrete Gaussian noise: ρ-zCDP with ρ = 1 / (2 deviation²) where one count moves by 1."""
 
 
-class OpendpNoise:
+class OpendpNoise(Noise):
     """Noise from the system's entropy by exact arithmetic: what is made of floating-point numbers can be attacked.
 
     See Mironov (2012), and Canonne, Kamath and Steinke (2020) for the discrete Gaussian. There is no seed.
@@ -74,14 +80,18 @@ class NoisyAnswer:
     scale : float
         Of Laplace noise, or the deviation of Gaussian noise.
     counts : array of int
+    seal : str
+        A keyed hash of all this and of the exact counts, by which another question or an edited answer is known;
+        empty where none is kept.
     """
 
-    law: Literal["laplace", "gaussian"]
+    law: Law
     scale: float
     counts: Counts
+    seal: str = ""
 
 
-class RecordedNoise:
+class RecordedNoise(Noise):
     """Noise that answers what was asked before as it did then, in the same order, and goes on with another noise.
 
     Parameters
@@ -92,11 +102,13 @@ class RecordedNoise:
         Given each new answer before it is used.
     more : Noise, optional
         What adds noise once all these are used up; None: nothing may be asked that was not asked before.
+    key : bytes, optional
+        Seals new answers, and checks the seals of those of before.
 
     Raises
     ------
     InputError
-        If other counts are asked for than before, or more where none may be.
+        If other counts are asked for than before, an answer was edited, or more is asked where nothing may be.
     """
 
     def __init__(
@@ -104,9 +116,15 @@ class RecordedNoise:
         answers: Iterable[NoisyAnswer],
         record: Callable[[NoisyAnswer], None] = lambda answer: None,
         more: Noise | None = None,
+        key: bytes = b"",
     ):
-        self._answers, self._record, self._more = iter(answers), record, more
-        self.name = OPENDP.name
+        self._answers, self._record, self._more, self._key = list(answers), record, more, key
+        self._next, self.name = 0, OPENDP.name
+
+    def from_start(self) -> RecordedNoise:
+        """The same answers from the first on: a measurement that is made again is the same one."""
+        self._next = 0
+        return self
 
     def laplace(self, counts: Counts, scale: float) -> Counts:
         return self._answer("laplace", counts, scale)
@@ -114,28 +132,38 @@ class RecordedNoise:
     def gaussian(self, counts: Counts, deviation: float) -> Counts:
         return self._answer("gaussian", counts, deviation)
 
-    def _answer(self, law: Literal["laplace", "gaussian"], counts: Counts, scale: float) -> Counts:
-        known = next(self._answers, None)
-        if known is None:
+    def _answer(self, law: Law, counts: Counts, scale: float) -> Counts:
+        if self._next == len(self._answers):
             if self._more is None:
                 raise InputError(DRAWN_BEFORE)
-            known = NoisyAnswer(law, scale, getattr(self._more, law)(counts, scale))
-            self._record(known)
-        elif (law, counts.size) != (known.law, known.counts.size) or not math.isclose(scale, known.scale):
+            noisy = getattr(self._more, law)(counts, scale)
+            new = NoisyAnswer(law, scale, noisy, self._seal(law, scale, counts, noisy))
+            self._record(new)
+            self._answers.append(new)
+        known = self._answers[self._next]
+        alike = (law, counts.size) == (known.law, known.counts.size) and math.isclose(scale, known.scale)
+        if not alike or known.seal != self._seal(law, known.scale, counts, known.counts):
             raise InputError(
-                "The noise of this release is kept, and it is of other counts than are asked for now: another version "
-                "of the program made it."
+                "The noisy counts of this release are kept, and they are not of what is counted now: the file was "
+                "edited, or another version of the program made it."
             )
+        self._next += 1
         return known.counts.reshape(counts.shape)
+
+    def _seal(self, law: Law, scale: float, counts: Counts, noisy: Counts) -> str:
+        if not self._key:
+            return ""
+        exact, answered = (np.ascontiguousarray(each, dtype="<i8").tobytes() for each in (counts, noisy))
+        return hmac.new(self._key, f"{law} {scale!r} ".encode() + exact + answered, "sha256").hexdigest()
 
 
 DRAWN_BEFORE = (
-    "The noise of this release was drawn before and looked at, and what was made of it is gone. New noise is another "
-    "release: give it another label."
+    "The noise of this release was drawn before, and what was kept of it is gone. New noise is another release: give "
+    "it another label."
 )
 
 
-class SeededNoise:
+class SeededNoise(Noise):
     """Noise of about the same laws from NumPy's generator: for simulated tables and bands, never for a release.
 
     A noise with a known seed protects nothing.

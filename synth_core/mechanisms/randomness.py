@@ -27,7 +27,7 @@ def stream_of(seed: int, secret: int | None, *stream: int) -> np.random.Generato
         return np.random.default_rng([seed, *stream])
     from randomgen import ChaCha
 
-    key = hashlib.sha256(f"stream {stream}".encode() + secret.to_bytes(32)).digest()
+    key = hashlib.sha256(f"stream {tuple(map(int, stream))}".encode() + secret.to_bytes(32)).digest()
     return np.random.Generator(ChaCha(key=int.from_bytes(key)))
 
 

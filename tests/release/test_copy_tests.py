@@ -73,3 +73,12 @@ def test_the_expected_number_is_that_of_the_true_chances():
     found = own_values("categories", 0)
     assert found.expected == pytest.approx(truth, abs=4 * np.sqrt(truth))
     assert found.p == pytest.approx(stats.poisson.sf(found.seen - 1, found.expected + 1))
+
+
+def test_where_no_record_has_both_values_there_is_no_own_value():
+    """Few records have a value, and others have the synthetic ones: nothing is compared, and nothing fails."""
+    rng = np.random.default_rng(1)
+    confidential, synthetic = np.full(N, np.nan), np.full((2, N), np.nan)
+    confidential[:11], synthetic[:, 11:22] = rng.normal(size=11), rng.normal(size=(2, 11))
+    own, _ = copy_tests(confidential, synthetic, design_of(rng), 0.01, (), rng)
+    assert (own.seen, own.expected, own.refused) == (0, 0.0, False)

@@ -83,7 +83,7 @@ def test_noise_that_was_looked_at_is_not_drawn_again(state, tmp_path):
     assert looked.state == CHECKED
     purge_pending()
     (private_directory("noise") / f"{looked.id}.jsonl").unlink()
-    with pytest.raises(InputError, match="drawn before and looked at"):
+    with pytest.raises(InputError, match="drawn before, and what was kept of it is gone"):
         release(Request(plan, None, people(2)))
 
 

@@ -1,6 +1,7 @@
 """Data sets drawn later of what was released: of its own noisy counts, at no charge."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -9,16 +10,20 @@ import pytest
 from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.cli import main
 from synth_core.errors import InputError
+from synth_core.jobs.tasks import ReleaseTask
+from synth_core.jobs.worker import run_job
 from synth_core.mechanisms.noise import OpendpNoise, RecordedNoise
+from synth_core.release.ledger.balances import Reservation
 from synth_core.release.ledger.ledger import Ledger
 from synth_core.release.making.drawing import Request, purge_pending
-from synth_core.release.making.kept_noise import kept_noise
+from synth_core.release.making.kept_noise import end_noise, kept_noise
 from synth_core.release.making.outcome import CHECKED, MORE, RELEASED, REPEATED
 from synth_core.release.making.releasing import release
+from synth_core.release.plan.planning import make_plan
 from synth_core.release.state import StateError, private_directory
 from synth_core.system.cache import Cache
 from tests.release.test_measured_release import planned, state  # noqa: F401
-from tests.release.test_whole_records import BLOCKS, COMMON, people, read
+from tests.release.test_whole_records import BLOCKS, COMMON, DECISION, people, read
 
 pytestmark = pytest.mark.usefixtures("state")
 
@@ -33,7 +38,14 @@ def frames(files):
 
 
 def lines(outcome):
-    return (private_directory("noise") / f"{outcome.id}.jsonl").read_text().splitlines()
+    """The kept answers, without the mark of their end."""
+    *answers, end = noise_file(outcome).read_text().splitlines()
+    assert end == "end"
+    return answers
+
+
+def noise_file(outcome):
+    return private_directory("noise") / f"{outcome.id}.jsonl"
 
 
 def test_later_data_sets_are_of_the_same_noise_and_cost_nothing(plan, monkeypatch):
@@ -88,14 +100,14 @@ def test_five_at_once_are_two_and_three_later(plan, tmp_path):
     """What is drawn later is what would have been drawn then: the same streams of the same secret."""
     first = release(Request(plan, None, people(2)))
     batch = release(Request(plan, None, people(2), more_data_sets=3))
-    secret = Ledger().reservation("people", first.id).secret
+    known = Ledger().reservation("people", first.id)
     analysis = RecordsAnalysis(
         people(2),
         BLOCKS,
         COMMON | {"epsilon": 4.0, "datasets": 5},
         Cache(tmp_path / "other"),
-        entropy=secret,
-        noise=kept_noise(first.id, new=False),
+        entropy=known.secret,
+        noise=kept_noise(known),
     )
     result = analysis.run("measured_laplace")
     made = frames(read(batch, "releasable"))
@@ -111,8 +123,8 @@ def test_a_release_without_a_seed_is_made_again(plan):
     first = release(Request(plan, None, people(2)))
     again = release(Request(plan, None, people(2), recompute=True))
     assert again.state == REPEATED and again.archives == first.archives
-    (private_directory("noise") / f"{first.id}.jsonl").unlink()
-    with pytest.raises(InputError, match="what was made of it is gone"):
+    noise_file(first).unlink()
+    with pytest.raises(InputError, match="drawn before, and what was kept of it is gone"):
         release(Request(plan, None, people(2), more_data_sets=1))
 
 
@@ -161,19 +173,126 @@ def test_a_later_batch_on_the_command_line(plan, tmp_path, capsys):
     ]
 
 
+def reserved(now="reserved"):
+    return Reservation("killed", 7, "2026-01-01", 1.0, now, {})
+
+
 def test_a_killed_run_goes_on_with_its_noise():
-    kept_noise("killed", new=True).gaussian(np.arange(4), 3.0)
+    counts = np.arange(4)
+    first = kept_noise(reserved()).gaussian(counts, 3.0)
     path = private_directory("noise") / "killed.jsonl"
     with path.open("a") as out:
         out.write('["gaussian", 3.0, [4], [1, 2')  # what was written when it was killed was not used
-    (known,) = [json.loads(line)[3] for line in path.read_text().splitlines()[:1]]
-    again = kept_noise("killed", new=True)
-    assert again.gaussian(np.zeros(4, dtype=np.int64), 3.0).tolist() == known
-    assert len(again.gaussian(np.arange(2), 5.0)) == 2
+    for now in ("reserved", "looked"):  # an error that told of the draw before it was whole
+        again = kept_noise(reserved(now))
+        assert again.gaussian(counts, 3.0).tolist() == first.tolist()
+        assert len(again.gaussian(np.arange(2), 5.0)) == 2
     assert len(path.read_text().splitlines()) == 2
-    path.write_text("no noise\n")
+    end_noise(reserved())
+    whole = kept_noise(reserved("looked"))
+    assert [len(whole.gaussian(each, d)) for each, d in ((counts, 3.0), (np.arange(2), 5.0))] == [4, 2]
+    with pytest.raises(InputError, match="New noise is another release"):
+        whole.gaussian(counts, 3.0)
+    path.unlink()
+    with pytest.raises(InputError, match="New noise is another release"):  # and not by deleting what was seen
+        kept_noise(reserved("looked")).gaussian(counts, 3.0)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda row: row[3].__setitem__(0, row[3][0] + 500),
+        lambda row: row.__setitem__(1, 3.0000000001),
+        lambda row: row.__setitem__(4, "0" * 64),
+    ],
+)
+def test_an_edited_answer_is_known(edit):
+    counts, path = np.arange(4), private_directory("noise") / "killed.jsonl"
+    kept_noise(reserved()).gaussian(counts, 3.0)
+    row = json.loads(path.read_text())
+    edit(row)
+    path.write_text(json.dumps(row) + "\n")
+    with pytest.raises(InputError, match="the file was edited, or another version of the program"):
+        kept_noise(reserved()).gaussian(counts, 3.0)
+
+
+@pytest.mark.parametrize(
+    "text", ["no noise\n", '["gaussian", "x", [1], [1], ""]\n', '["gaussian", 3.0, [1], [1e400], ""]\n', "[1]\n",
+             '["gaussian", 3.0, [1], [1000000000000000000000000000000], ""]\n']
+)  # fmt: skip
+def test_a_damaged_file_is_said_to_be_damaged(text):
+    (private_directory("noise") / "killed.jsonl").write_text(text)
     with pytest.raises(StateError, match="damaged"):
-        kept_noise("killed", new=True)
+        kept_noise(reserved())
+
+
+def test_what_leaves_is_of_one_measurement_though_nothing_can_be_cached(plan, monkeypatch):
+    """A full disk costs time and no second draw: the tables that leave are those the data sets were made of."""
+    monkeypatch.setattr(Cache, "put", lambda *_: "the disk is full")
+    outcome = release(Request(plan, None, people(2)))
+    told = json.loads(read(outcome, "releasable")["measurements.json"])
+    answers = [json.loads(line)[3] for line in lines(outcome)]
+    assert len(answers) == len(told["tables"]) + len(told["fine counts"])
+    assert answers[len(told["fine counts"]) :] == [each["counts"] for each in told["tables"]]
+    monkeypatch.undo()
+
+
+def test_noise_that_failed_half_way_goes_on_under_the_same_label(plan, monkeypatch):
+    usual, calls = OpendpNoise.laplace, []
+
+    def failing(self, counts, scale):
+        calls.append(scale)
+        if len(calls) == 3:
+            raise MemoryError
+        return usual(self, counts, scale)
+
+    monkeypatch.setattr(OpendpNoise, "laplace", failing)
+    with pytest.raises(MemoryError):
+        release(Request(plan, None, people(2)))
+    spent = Ledger().balance("people").spent
+    outcome = release(Request(plan, None, people(2)))
+    assert outcome.state == RELEASED and Ledger().balance("people").spent == spent
+    assert len(calls) == len(lines(outcome)) + 1
+
+
+def test_what_is_lost_of_a_release_and_its_batches_is_drawn_again(plan):
+    first = release(Request(plan, None, people(2)))
+    batch = release(Request(plan, None, people(2), more_data_sets=2))
+    (path,) = batch.archives.values()
+    content = path.read_bytes()
+    internal = next(each for each in first.archives.values() if each.name.endswith("INTERNAL.zip"))
+    internal.unlink()
+    path.write_bytes(b"junk")
+    again = release(Request(plan, None, people(2)))
+    assert set(again.archives) == {*first.archives, *batch.archives}
+    assert internal.is_file() and path.read_bytes() == content
+    modified = internal.stat().st_mtime_ns
+    assert release(Request(plan, None, people(2))).archives == again.archives
+    assert internal.stat().st_mtime_ns == modified  # it is there, and is not made again
+    path.unlink()
+    assert release(Request(plan, None, people(2), recompute=True)).state == REPEATED
+    assert path.read_bytes() == content
+
+
+def test_the_ledger_on_the_command_line_says_how_many_were_drawn_later(plan, capsys):
+    release(Request(plan, None, people(2)))
+    release(Request(plan, None, people(2), more_data_sets=3))
+    assert main(["ledger", "show", "people"]) == 0
+    (line,) = [each for each in capsys.readouterr().out.splitlines() if " more " in each]
+    assert "m = 3" in line and "+0" in line
+
+
+def test_a_worker_releases_a_plan_whose_first_variable_has_a_rule(tmp_path):
+    def ruled(seed):
+        frame = people(seed).frame
+        return replace(people(seed), frame=frame.assign(sex=frame.sex.where(frame.area != "north", "f")))
+
+    common = COMMON | {"epsilon": 4.0, "rules": ("area = north -> sex = f",)}
+    analysis = RecordsAnalysis(ruled(1), BLOCKS, common, Cache(tmp_path / "cache"))
+    made = make_plan(analysis, analysis.run("measured_laplace"), replace(DECISION, limit=20.0))[0]
+    task = ReleaseTask.of(Request(made, None, ruled(2)), "click")
+    answer = run_job(task.sent, str(tmp_path), list(task.given.tables))
+    assert answer["summary"]["state"] == RELEASED
 
 
 def test_recorded_noise_answers_what_was_asked_and_nothing_else():

@@ -452,7 +452,7 @@ def test_the_histogram_is_released_once_with_one_noise(store, state):
     purge_pending()
     (private_directory("noise") / f"{looked.id}.jsonl").unlink()
     for _ in range(2):  # what was looked at is gone: new noise is another release
-        with pytest.raises(InputError, match="drawn before and looked at"):
+        with pytest.raises(InputError, match="drawn before, and what was kept of it is gone"):
             release(second)
     assert Ledger().balance("series").spent == 16.0
 

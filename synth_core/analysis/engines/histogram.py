@@ -51,8 +51,8 @@ class HistogramEngine(Engine):
 
         def compute() -> dict[str, Any]:
             fits.progress("adding noise to the histogram", 0.0)
-            rng = inputs.rng(31)
-            sets = histogram.synthesize(outcome, s.bounds, s.epsilon, s.bins, s.datasets, rng, inputs.noise)
+            rng, noise = inputs.rng(31), inputs.noise.from_start()
+            sets = histogram.synthesize(outcome, s.bounds, s.epsilon, s.bins, s.datasets, rng, noise)
             return {"synthetic": sets}
 
         return Synthesis((fits.cache.get_or_compute(key, compute)[0]["synthetic"],), s.epsilon)

@@ -89,7 +89,9 @@ class MeasuredEngine(Engine):
 
         def compute() -> dict[str, Any]:
             fits.progress("counting and adding noise", 0.0)
-            return _packed(measure(public, codes, values, budget, noise, Expected(public, fits.progress)))
+            return _packed(
+                measure(public, codes, values, budget, noise.from_start(), Expected(public, fits.progress))
+            )
 
         return public, _unpacked(fits.cache.get_or_compute(key, compute)[0])
 

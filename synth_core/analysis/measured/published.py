@@ -11,8 +11,10 @@ ABOUT = (
     "Counts of records in the cells of columns, each with noise of the given standard deviation and mean 0. "
     "Everything in the synthetic data about the sensitive columns follows from them and from the public columns. "
     "Cells of a table stand in row-major order of its columns. Those of a public column are its values in ascending "
-    "order (bands by where they begin), and those of a public number of more than 20 values its tenths; "
-    "those of survey weights their fifths. Cells that the rules exclude hold noise alone."
+    "order (bands by where they begin), those of a public number of more than 20 values its tenths, those of survey "
+    "weights their fifths. Those of a sensitive number are the brackets between its edges, an edge that stands twice "
+    "being a bracket of its own; a value beyond the edges counts in the bracket at that end. Missing values have the "
+    "last cell. Cells that the rules exclude hold noise alone."
 )
 
 

@@ -41,7 +41,7 @@ class _Asked:
     counts: Counts
 
 
-class _Listening:
+class _Listening(Noise):
     """A noise that remembers what it was asked for."""
 
     def __init__(self, noise: Noise):

@@ -19,12 +19,11 @@ from synth_core.analysis.risk_map import RiskMap
 from synth_core.analysis.settings import Settings
 from synth_core.data.table import Table
 from synth_core.mechanisms.composition import Count
-from synth_core.mechanisms.noise import Noise
 from synth_core.models import family
 from synth_core.release.ledger.balances import Reservation
 from synth_core.release.ledger.ledger import Ledger
 from synth_core.release.ledger.limit_room import spent_words
-from synth_core.release.making.kept_noise import kept_noise
+from synth_core.release.making.kept_noise import end_noise, kept_noise
 from synth_core.release.making.series_anchor import last_releases
 from synth_core.release.making.within_bounds import declared_range, within_bounds
 from synth_core.release.output import bundle, gate
@@ -130,6 +129,7 @@ class ReleaseRun:
         # A cache of its own: a killed run continues here, and nothing of the secret stays elsewhere.
         analysis = self._analysis(Cache(working_directory(request.id)))
         self.source: Source = source_of(self.plan, analysis, analysis.run(self.plan.mechanism))
+        end_noise(reserved)
         point = self.plan.point
         engine = ENGINES.get(point.likelihood.key)
         self.measurements = {} if engine is None else engine.published(analysis.inputs, point.label)
@@ -205,14 +205,10 @@ class ReleaseRun:
             frozen or None,
             progress=self.progress,
             entropy=self.reserved.secret,
-            noise=self._noise,
+            noise=kept_noise(self.reserved),
             anchor=None if anchor is None else anchor.table,
             on_draw=self._mark_drawn,
         )
-
-    @property
-    def _noise(self) -> Noise:
-        return kept_noise(self.request.id, new=self.reserved.state == "reserved")
 
     @property
     def _chains(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+from dataclasses import dataclass
 
 from synth_core.analysis.fits import Progress
 from synth_core.analysis.risk_map import RiskMap
@@ -27,6 +28,36 @@ ALONE = (
 )
 
 
+@dataclass(frozen=True)
+class Batch:
+    """Data sets that were drawn together: their numbers from 0, and the archive that has them."""
+
+    which: range
+    name: str
+    sha256: str
+
+
+def batches_of(request: Request, ledger: Ledger) -> list[Batch]:
+    """The batches of a release so far, in order."""
+    batches, first = [], request.plan.datasets
+    for entry in ledger.later(request.name, request.id):
+        ((name, sha256),) = entry.details["archives"].items()
+        batches.append(Batch(range(first, first + int(entry.details["m"])), name, sha256))
+        first = batches[-1].which.stop
+    return batches
+
+
+def batch_archive(run: ReleaseRun, which: range) -> tuple[str, bytes]:
+    """The archive of some data sets of a committed release, by their numbers from 0: its name and its bytes."""
+    plan, series = run.plan, run.request.name
+    number, first, last = run.ledger.place(series, run.request.id).number, which.start + 1, which.stop
+    alone = ALONE if plan.datasets == 1 else ""
+    words = ABOUT.format(first=first, last=last, number=number, series=series, alone=alone)
+    folder = f"{series}-{number:03d}-data-sets-{first}-to-{last}"
+    files = bundle.releasable_files(plan, run.later(which), which.start) | {"README.txt": words.encode()}
+    return f"{folder}-releasable.zip", bundle.zip_bytes(files, folder)
+
+
 def more_data_sets(
     request: Request, frozen: tuple[RiskMap, ...], ledger: Ledger, progress: Progress
 ) -> ReleaseOutcome:
@@ -48,21 +79,17 @@ def more_data_sets(
         raise InputError(
             f"The series {series} has no release '{request.label}' of this plan from this table: release it first."
         )
-    first = plan.datasets + sum(int(e.details["m"]) for e in ledger.later(series, request.id))
+    drawn = batches_of(request, ledger)
+    first = drawn[-1].which.stop if drawn else plan.datasets
     which = range(first, first + request.more_data_sets)
-    synthetic = ReleaseRun(request, frozen, ledger, known, progress).later(which)
-    number = ledger.place(series, request.id).number
-    last = which.stop
-    words = ABOUT.format(
-        first=first + 1, last=last, number=number, series=series, alone=ALONE if plan.datasets == 1 else ""
-    )
-    folder = f"{series}-{number:03d}-data-sets-{first + 1}-to-{last}"
-    files = bundle.releasable_files(plan, synthetic, first) | {"README.txt": words.encode()}
-    name, content = f"{folder}-releasable.zip", bundle.zip_bytes(files, folder)
-    target = private_directory("releases") / request.id / name
+    name, content = batch_archive(ReleaseRun(request, frozen, ledger, known, progress), which)
+    target = private_directory("releases") / request.id
     progress("writing the archive", 0.9)
-    bundle.write_file(target, content)
-    drawn = {"m": len(which), "archives": {name: hashlib.sha256(content).hexdigest()}}
-    ledger.note_more(series, request.id, drawn)
+    for unnoted in target.glob(f"*-data-sets-{first + 1}-to-*"):  # of a killed run
+        unnoted.unlink()
+    bundle.write_file(target / name, content)
+    details = {"m": len(which), "archives": {name: hashlib.sha256(content).hexdigest()}}
+    ledger.note_more(series, request.id, details)
     shutil.rmtree(working_directory(request.id), ignore_errors=True)
-    return ReleaseOutcome(MORE, request.id, (), {name: target}, number, known.epsilon)
+    number = ledger.place(series, request.id).number
+    return ReleaseOutcome(MORE, request.id, (), {name: target / name}, number, known.epsilon)

@@ -28,7 +28,7 @@ from synth_core.release.ledger.elsewhere import Columns
 from synth_core.release.ledger.ledger import Ledger
 from synth_core.release.ledger.limit_room import check_count
 from synth_core.release.making.drawing import ReleaseRun, Request, working_directory
-from synth_core.release.making.more_data_sets import more_data_sets
+from synth_core.release.making.more_data_sets import batch_archive, batches_of, more_data_sets
 from synth_core.release.making.outcome import CHECKED, REFUSED, RELEASED, REPEATED, ReleaseOutcome
 from synth_core.release.output import bundle, gate
 from synth_core.release.plan.frozen_map import load_maps
@@ -36,6 +36,8 @@ from synth_core.release.plan.schema import check_schema
 from synth_core.release.report.audit_summary import parse_audit
 from synth_core.release.state import private_directory
 from synth_core.system.locks import file_lock
+
+RELEASABLE = "-releasable.zip"
 
 
 def release(request: Request, progress: Progress = lambda text, share: None) -> ReleaseOutcome:
@@ -195,33 +197,54 @@ def _check_unit(ledger: Ledger, series: str, unit: str) -> None:
 def _repeat(
     request: Request, frozen: Any, ledger: Ledger, known: Reservation, progress: Progress
 ) -> ReleaseOutcome:
-    """A release that was committed: its archives again, drawn again if that is asked."""
-    target = private_directory("releases") / request.id
-    sums: dict[str, str] = known.commit["archives"]
-    kept = {name: target / name for name in sums}
-    whole = all(
-        p.is_file() and hashlib.sha256(p.read_bytes()).hexdigest() == sums[n] for n, p in kept.items()
-    )
-    later = [e.details["archives"] for e in ledger.later(request.name, request.id)]
-    if request.recompute or not whole:
-        before = known.commit
-        request = replace(request, overrides=before["overridden"], audit=before.get("audit", ""))
-        run = ReleaseRun(request, frozen, ledger, known, progress)
+    """A release that was committed, with what was drawn of it later: its archives again.
+
+    What is missing, or not what the ledger says, is drawn again and written; all of it, if that is asked.
+
+    Raises
+    ------
+    FitError
+        If what is drawn again is not what was released.
+    """
+    target, sums = private_directory("releases") / request.id, dict(known.commit["archives"])
+    batches = batches_of(request, ledger)
+    lost = {name for name in sums if not _kept(target / name, sums[name])}
+    before = known.commit
+    again = replace(request, overrides=before["overridden"], audit=before.get("audit", ""))
+    run = ReleaseRun(again, frozen, ledger, known, progress)
+    if request.recompute or lost:
         run.draw()
-        archives = run.archives()
-        shutil.rmtree(working_directory(request.id), ignore_errors=True)
-        for name, content in archives.items():
-            if name.endswith("-releasable.zip") and hashlib.sha256(content).hexdigest() != sums.get(name):
-                raise FitError(
-                    "Drawn again, the release differs from what was released (other versions of the program or its "
-                    "libraries?). Nothing was written."
-                )
-        if not whole:
-            shutil.rmtree(target, ignore_errors=True)
-            bundle.write_directory(target, archives)
-            kept = {name: target / name for name in archives}
-    kept |= {name: target / name for batch in later for name in batch if (target / name).is_file()}
-    return _outcome(request, ledger, REPEATED, (), kept)
+        made = run.archives()
+        _check_drawn_again(made, sums)
+        for name in lost:
+            bundle.write_file(target / name, made[name])
+    for batch in batches:
+        if request.recompute or not _kept(target / batch.name, batch.sha256):
+            content = batch_archive(run, batch.which)[1]
+            _check_drawn_again({batch.name: content}, {batch.name: batch.sha256})
+            bundle.write_file(target / batch.name, content)
+    shutil.rmtree(working_directory(request.id), ignore_errors=True)
+    return _outcome(
+        request, ledger, REPEATED, (), {name: target / name for name in (*sums, *(b.name for b in batches))}
+    )
+
+
+def _kept(path: Path, sha256: str) -> bool:
+    """Whether an archive is there as it was committed; of an internal one, which tells of its day too, whether it is
+    there."""
+    if not path.is_file():
+        return False
+    return not path.name.endswith(RELEASABLE) or hashlib.sha256(path.read_bytes()).hexdigest() == sha256
+
+
+def _check_drawn_again(archives: dict[str, bytes], sums: dict[str, str]) -> None:
+    """Refuse what may leave where it is not what was released; raises FitError."""
+    for name, content in archives.items():
+        if name.endswith(RELEASABLE) and hashlib.sha256(content).hexdigest() != sums.get(name):
+            raise FitError(
+                "Drawn again, the release differs from what was released (other versions of the program or its "
+                "libraries?). Nothing was written."
+            )
 
 
 def publish(outcome: ReleaseOutcome, out: Path) -> list[Path]:

@@ -114,6 +114,8 @@ def _own_values(
     rng: np.random.Generator,
 ) -> tuple[int, float]:
     """Records with their own value, and how many there are on average if it is drawn by the predictors alone."""
+    if not len(synthetic):  # no record has both
+        return 0, 0.0
     some = rng.permutation(len(synthetic))[:MOST_RECORDS] if step > 0 else slice(None)
     confidential, synthetic, design = confidential[some], synthetic[some], design[some]
     target, released = _cells(confidential, step), _cells(synthetic, step)

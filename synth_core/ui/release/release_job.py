@@ -82,5 +82,5 @@ def _take(desk: Desk, answer: dict[str, Any]) -> None:
         session.current().desk = Desk(plan, problems)
     else:
         before, desk.outcome = desk.outcome, ReleaseOutcome(**answer)
-        if desk.outcome.state == MORE and before is not None:  # beside what was there
+        if desk.outcome.state == MORE and before is not None and before.id == desk.outcome.id:
             desk.outcome = replace(before, state=MORE, archives=before.archives | desk.outcome.archives)
