@@ -24,6 +24,7 @@ from synth_core.analysis.counts import (
     within_brackets,
 )
 from synth_core.analysis.fits import Fits
+from synth_core.analysis.requirements import require_pilot
 from synth_core.analysis.risk_map import RiskMap
 from synth_core.data.survey_weights import effective_records
 from synth_core.engine.sampling import Diagnostics
@@ -188,18 +189,7 @@ class AnchorBuilder:
     def _after_pilot(self) -> Anchored:
         """A small fit on a part, anchored at the guess, one draw of which anchors the others."""
         s, model, n = self.settings, self.fits.model, self.fits.model.records.n
-        if not model.takes_guess:
-            raise InputError(
-                f"{model.label}: a pilot starts from a guess, and it takes none. Name another anchor: a public table "
-                f"(public:FILE), data that were released before (release:FILE), an earlier table (FILE, or the "
-                f"reference), or values of its parameters (values:FILE); for the first release of a series, the "
-                f"values or the reference."
-            )
-        if s.guess is None and model.needs_guess:
-            raise InputError(
-                "A pilot starts from a guess, made without looking at the table: a typical value and a spread (in the "
-                "app on the left of Compare, on the command line --guess TYPICAL SPREAD). Or name another anchor."
-            )
+        require_pilot(model, s)
         guess = Anchor("guess", "a guess", model.guess(*(s.guess or (0.0, 1.0)), s.guess_zeros))
         if s.pilot_share == 0:
             about = f"about {s.guess[0]:g}, spread {s.guess[1]:g}" if s.guess else "all categories alike"

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from synth_core.analysis.drawing import even_uniforms
 from synth_core.analysis.fits import Fits
+from synth_core.analysis.requirements import require_counting
 from synth_core.data.earlier_variable import EarlierVariable
-from synth_core.errors import InputError
 from synth_core.mechanisms.noise import laplace
 from synth_core.models import BY_BRACKETS, build_model
 from synth_core.models.categories import OfCategories
@@ -178,21 +178,10 @@ def counting_model(fits: Fits) -> OfCategories:
     model, s = fits.model, fits.settings
     if isinstance(model, OfCategories):
         return model
-    if model.discrete:
-        raise InputError(
-            f"{model.label}: noisy counts are of declared categories, or of brackets of amounts. Take another anchor."
-        )
+    require_counting(model, s)
     edges, records = s.bracket_edges, model.records
     if not edges:
-        if s.guess is None or not model.takes_guess:
-            raise InputError(
-                f"{model.label}: noisy counts of an amount are of brackets. Declare their edges (--bracket-edges)"
-                + (
-                    ", or a guess that makes them: a typical value and a spread (--guess)."
-                    if model.takes_guess
-                    else "."
-                )
-            )
+        assert s.guess is not None
         edges = model.guess_edges(*s.guess)
         # What lies beyond a guess counts in its last brackets: a rule that reads a value alone.
         records = records.with_outcome(np.clip(records.outcome, edges[0], edges[-1]))

@@ -67,6 +67,13 @@ class Job:
             return None
 
 
+def refused_job(task: Task, why: str) -> Job:
+    """A stand-in for what cannot be computed, with the reason: told at once, without a worker."""
+    job = Job(task.sent, Path(), state="failed", error=why)
+    job.finished.set()
+    return job
+
+
 def cancelled_job(task: Task) -> Job:
     """A stand-in for what an owner has cancelled."""
     job = Job(task.sent, Path(), state="cancelled")

@@ -18,7 +18,7 @@ from collections import OrderedDict, deque
 from collections.abc import Sequence
 from typing import Any
 
-from synth_core.jobs.job import Job, cancelled_job
+from synth_core.jobs.job import Job, cancelled_job, refused_job
 from synth_core.jobs.stored_summaries import stored_summary
 from synth_core.jobs.tasks import Task
 from synth_core.jobs.worker_thread import WorkerThread
@@ -65,6 +65,9 @@ class JobManager:
             for task in tasks:
                 if task.key in self._stopped.get(owner, set()):
                     jobs.append(cancelled_job(task))
+                    continue
+                if task.refusal:
+                    jobs.append(refused_job(task, task.refusal))
                     continue
                 job = self._jobs.get(task.key)
                 if job is not None and job.state == "failed" and owner not in job.shown_to:

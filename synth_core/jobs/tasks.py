@@ -16,6 +16,7 @@ from pydantic import BaseModel
 
 from synth_core.analysis.any_analysis import AnyAnalysis
 from synth_core.analysis.records.blocks import Block, common_of, settings_of_first
+from synth_core.analysis.records.feasible import refusal
 from synth_core.analysis.result_key import NOT_OF_ALL, result_key
 from synth_core.analysis.settings import Settings
 from synth_core.data.table import Table
@@ -125,6 +126,21 @@ class Task(ABC):
         analysis : AnyAnalysis
             Of the input.
         """
+
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """The mechanisms that it runs, by key."""
+        return (self.mechanism,) if self.mechanism else ()
+
+    @cached_property
+    def refusal(self) -> str:
+        """Why it cannot be computed, as far as its settings tell; empty where only the values could refuse it."""
+        given = self.given
+        words = (
+            refusal(find_mechanism(key), given.settings, given.blocks, given.reference is not None)
+            for key in self.runs
+        )
+        return next(filter(None, words), "")
 
     @property
     def sent(self) -> Self:
@@ -239,6 +255,11 @@ class RivalTask(Task):
     beside: MapRun
     background: bool = True
 
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """None of ours."""
+        return ()
+
     @classmethod
     def of(cls, table: Table, settings: Settings, beside: MapRun, blocks: Sequence[Block] = ()) -> Self:
         """The task of a run beside the map of these settings."""
@@ -316,6 +337,11 @@ class ReleaseTask(Task):
     terms: dict[str, Any]
     name: str
 
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """A plan was checked when it was made."""
+        return ()
+
     @classmethod
     def of(cls, request: Request, click: str) -> Self:
         """The task of a request."""
@@ -377,6 +403,10 @@ class StudyTask(Task):
     asked: StudyRequest
     background: bool = True
 
+    @property
+    def runs(self) -> tuple[str, ...]:
+        return self.asked.mechanisms
+
     @classmethod
     def of(cls, table: Table, settings: Settings, asked: StudyRequest, blocks: Sequence[Block] = ()) -> Self:
         """The task of a study beside these settings."""
@@ -395,6 +425,10 @@ class AuditTask(Task):
     asked: AuditRequest
     plan: Plan | None = None
     background: bool = True
+
+    @property
+    def runs(self) -> tuple[str, ...]:
+        return () if self.plan is not None else self.asked.mechanisms
 
     def answer(self, analysis: AnyAnalysis[Any]) -> dict[str, Any]:
         from synth_core.jobs.audit_task import run_in_app

@@ -13,7 +13,7 @@ from synth_core.experiments.explore.measures import Target
 from synth_core.experiments.explore.sweep import Sweep
 from synth_core.experiments.explore.targets import EpsilonTarget, read_spec
 from synth_core.experiments.explore.tuning import NEAR, _rounded_down, tune, variants_for
-from synth_core.experiments.explore.wording import best_answers, reached_text, sure_text, verdict
+from synth_core.experiments.explore.wording import band_text, best_answers, reached_text, sure_text, verdict
 
 pytestmark = pytest.mark.stan
 
@@ -185,3 +185,25 @@ def test_scalings_of_range_4_2(cache):
     print(np.array(found), whole, wide, error)
     assert abs(whole - 0.73) < 0.02 + 4 * error[0]
     assert abs(wide - 0.88) < 0.02 + 4 * error[1]
+
+
+def test_what_missed_below_is_told_by_its_setting():
+    """An ε that is measured may be larger below the answer: "next smaller (ε = 0.93)" beside a smallest ε of 0.92."""
+    point = {"epsilon": 0.92, "knobs": {"scale": 0.3}, "guarantee": "asymptotic"}
+    answer = {"mechanism": "weighted", "point": point, "interval": (0.88, 0.93), "share": 0.91, "n": 400,
+              "epsilon_seeds": (0.9, 0.95), "below": (0.93, 0.85), "below_at": 0.29}  # fmt: skip
+    words = sure_text(answer)
+    assert (
+        "with c = 0.29, the next smaller tried, ε is 0.93 and no less, since ε is measured, and only 85.0 % do"
+        in words
+    )
+    below = sure_text(answer | {"below": (0.89, 0.85)})
+    assert "with c = 0.29, the next smaller tried, ε is 0.89, and only 85.0 % do" in below
+    strict = answer | {"mechanism": "anchored", "below": (0.29, 0.0), "epsilon_seeds": None}
+    assert "with target ε = 0.29, the next smaller tried, none does" in sure_text(strict)
+
+
+def test_a_band_is_not_told_as_a_limit():
+    """Beside "at most 5 % in 90 % of data sets" stood "1 to 5.47 % in 90 % of data sets": a band has two ends."""
+    words = band_text({"bands": {"q90": [0.01, 0.03, 0.0547]}}, "q90")
+    assert words == "3 % in the middle; one data set in twenty is above 5.47 %, and one below 1 %"

@@ -280,3 +280,11 @@ def test_a_map_waits_longer_for_its_owner():
     assert not job.abandoned(job.last_asked + 600)
     assert job.abandoned(job.last_asked + 1000)
     assert Job(NamedTask(), None).abandoned(job.last_asked + 600)
+
+
+def test_what_lacks_a_declaration_fails_at_once(manager):
+    """Without a guess a pilot cannot be anchored: the job has ended before `submit` returns, and asks no worker."""
+    pay = make_settings(outcome="x", model="lognormal")
+    (job,) = manager.submit("hasty", [MechanismTask(TaskInput.of(TABLE, pay), "anchored")])
+    assert (job.state, job.finished.is_set()) == ("failed", True)
+    assert job.error.startswith("A pilot starts from a guess")

@@ -31,6 +31,7 @@ from synth_core.analysis.records.blocks import (
     scales_in_words,
     settings_of_first,
 )
+from synth_core.analysis.records.feasible import refusal
 from synth_core.analysis.records.judge import Judge
 from synth_core.analysis.records.measures import average
 from synth_core.analysis.records.numbers import average_numbers
@@ -321,6 +322,8 @@ class RecordsAnalysis:
         """
         started, mechanism = time.perf_counter(), find_mechanism(key)
         require_several(mechanism)
+        if why := refusal(mechanism, self.settings, self.blocks, self.reference is not None):
+            raise InputError(why)
         for part, each in zip(self.parts, self.analyses(False), strict=True):
             with _naming(part):  # before the first fit: what a later block refuses is not said minutes after
                 _ = each.model

@@ -57,6 +57,8 @@ class TuningAnswer:
         is promised, not measured.
     below : (float, float) or None
         Epsilon and share of the largest setting tried that misses the target.
+    below_at : float or None
+        The value of that setting.
     why : str
         When nothing was found: what came closest.
     """
@@ -68,6 +70,7 @@ class TuningAnswer:
     n: int = 0
     epsilon_seeds: tuple[float, float] | None = None
     below: tuple[float, float] | None = None
+    below_at: float | None = None
     wanted: float | None = None
     refits: int = 0
     why: str = ""

@@ -213,6 +213,7 @@ def _to_accuracy(
         answer.trial.n,
         _over_seeds(under, mechanism, point, steps),
         None if answer.below is None else (answer.below.epsilon, answer.below.share),
+        None if answer.below is None else answer.below.at,
     )
 
 

@@ -81,9 +81,9 @@ def neighbour_text(summary: Summary) -> str:
 
 
 def band_text(summary: Summary, measure: str) -> str:
-    """Median and 5-95 % band of a measure."""
+    """Median and 5-95 % band of a measure: not the limit that 90 % of data sets keep, so it does not sound like it."""
     low, median, high = (value_text(measure, v) for v in summary["bands"][measure])
-    return f"{median} in the middle, {low} to {high} in 90 % of data sets"
+    return f"{median} in the middle; one data set in twenty is above {high}, and one below {low}"
 
 
 def target_text(target: Target | EpsilonTarget) -> str:
@@ -124,10 +124,21 @@ def sure_text(answer: AnswerDict) -> str:
     if answer["below"] is not None:
         epsilon, share = answer["below"]
         fewer = f"only {percent(share)} do" if share else "none does, or it cannot be fitted"
-        parts.append(f"at the next smaller setting tried (ε = {epsilon_number(epsilon)}) {fewer}")
+        parts.append(f"{_just_below(answer, epsilon)} {fewer}")
     elif answer["interval"] is not None and answer["point"]["knobs"]:
         parts.append("it is the smallest setting tried, so a smaller ε may do")
     return "; ".join(parts)
+
+
+def _just_below(answer: AnswerDict, epsilon: float) -> str:
+    """Where the search missed last: by the setting that it moves, since an ε that is measured need not move along."""
+    at, mechanism = answer["below_at"], find_mechanism(answer["mechanism"])
+    moved = next(name for name in ("epsilon", "scale") if name in mechanism.tuning)
+    words = f"with {KNOBS[moved].symbol} = {at:.4g}, the next smaller tried,"
+    if mechanism.keeps_epsilon or not finite(epsilon):
+        return words
+    uneven = " and no less, since ε is measured" if epsilon >= answer["point"]["epsilon"] else ""
+    return f"{words} ε is {epsilon_number(epsilon)}{uneven}, and"
 
 
 def answer_text(answer: AnswerDict) -> str:

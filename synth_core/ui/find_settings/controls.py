@@ -20,7 +20,7 @@ from synth_core.mechanisms.catalogue import MECHANISMS, find_mechanism
 from synth_core.system import limits
 from synth_core.ui.server.manager import manager
 from synth_core.ui.shared import background
-from synth_core.ui.shared.subject import Subject, shown_subject
+from synth_core.ui.shared.subject import Subject, record_subject, show_subject
 from synth_core.ui.shared.widgets import key_of, number, pick
 from synth_core.ui.state import session
 from synth_core.ui.state.browser import BackgroundRun
@@ -43,10 +43,9 @@ class MapRequest:
 
 def choose_map() -> MapRequest | None:
     """Mechanisms, the settings to sweep and the measure; None while there is nothing to plan."""
-    choices, subject = session.choices(), shown_subject()
-    if choices.whole:
-        of = f"whole records: {subject.names}" if subject.blocks else f"{choices.settings.outcome} alone"
-        st.caption(session.plain(f"Of {of}, as Compare shows."))
+    choices, subject = session.choices(), record_subject()
+    if subject.blocks:
+        st.caption(session.plain(f"Of whole records. {subject.share_words}."))
     pick(
         "multiselect",
         "Mechanisms",
@@ -62,6 +61,7 @@ def choose_map() -> MapRequest | None:
     if possible:
         _choose_sweeps(choices, possible)
     settings = subject.settings(session.settings(match_epsilon=None))
+    refused |= subject.impossible([m for m in chosen if m not in refused], settings)
     for why in refused.values():
         st.caption(session.plain(f"Left out. {why}"))
     taken = [m for m in chosen if m not in refused]
@@ -224,3 +224,4 @@ def load_point(point: dict[str, Any], shares: dict[str, float] | None = None) ->
         blocks = tuple(replace(block, share=shares[block.name]) for block in chosen.whole)
         chosen = chosen.model_copy(update={"blocks": blocks})
     session.change(chosen.with_mechanisms(*dict.fromkeys((*chosen.mechanisms, point["mechanism"]))))
+    show_subject(bool(chosen.whole))

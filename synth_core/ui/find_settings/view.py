@@ -65,7 +65,7 @@ def _view(
     if polling != any(run is not None and run.running for run in (filling, tuning, others)):
         st.rerun()  # the last poll, or a run that goes on: buttons and timers start anew
     measure = asked.measure if asked is not None else "ecdf_max"
-    with st.container(height=112, border=False, key="answer"):
+    with st.container(key="answer"):  # at least as high as its style says, so that nothing jumps
         _answer(tuning)
     with st.container(height=48, border=False):
         _status(filling, key, measure)
@@ -245,7 +245,8 @@ def _answer(run: BackgroundRun | None) -> None:
             f"{session.plain(reached_text(first, target))}."
         )
         more = f" With another guarantee: {'; '.join(answer_text(a) for a in others)}." if others else ""
-        left.caption(session.plain(f"{_capital(sure_text(first))}.{more}".strip()))
+        divided = f" {_divided(first['shares'])}" if run.tasks[0].given.blocks else ""
+        left.caption(session.plain(f"{_capital(sure_text(first))}.{divided}{more}".strip()))
         if right.button(
             "Load into Compare",
             key="load_answer",
@@ -261,6 +262,11 @@ def _answer(run: BackgroundRun | None) -> None:
             if a["why"]:
                 st.markdown(session.plain(f"{find_mechanism(a['mechanism']).label}: {a['why']}"))
         st.caption(DATA_DEPENDENT)
+
+
+def _divided(shares: dict[str, float]) -> str:
+    """How an answer divides ε among the variables of whole records."""
+    return f"Of ε {', '.join(f'{name} has {100 * share:.3g} %' for name, share in shares.items())}."
 
 
 def _whole_answers(texts: list[str]) -> str:

@@ -19,7 +19,7 @@ from synth_core.system import limits
 from synth_core.ui.robustness.kinds import LIKE_MINE, PAPERS
 from synth_core.ui.shared import background
 from synth_core.ui.shared.board import board
-from synth_core.ui.shared.subject import Subject, shown_subject
+from synth_core.ui.shared.subject import Subject, record_subject
 from synth_core.ui.shared.waiting import watch
 from synth_core.ui.shared.widgets import own_number
 from synth_core.ui.state import session
@@ -87,7 +87,7 @@ def choose(settings: Settings, kind: str) -> tuple[StudyRequest, Any]:
         if name in OURS:
             st.caption("A design of our own; for “published” stands what we expected of it.")
         return StudyRequest(name, int(replicates), int(seed)), e
-    subject = shown_subject()
+    subject = record_subject()
     refused = subject.left_out(session.choices().mechanisms)
     chosen = [key for key in session.choices().mechanisms if key not in refused]
     epsilon = own_number("Target ε", limits.EPSILON, float(settings.epsilon), 0.5, "study_epsilon", a)
@@ -123,7 +123,7 @@ def whole(text: str) -> tuple[int, ...]:
 
 def start(run_kind: str, settings: Settings, asked: StudyRequest) -> None:
     """Button callback."""
-    blocks = shown_subject().blocks if asked.name == LIKE else ()
+    blocks = record_subject().blocks if asked.name == LIKE else ()
     background.start(run_kind, [StudyTask.of(session.current().table, settings, asked, blocks)], asked)
 
 

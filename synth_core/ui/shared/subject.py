@@ -8,7 +8,8 @@ from typing import Any
 
 import streamlit as st
 
-from synth_core.analysis.records.blocks import Block, common_of, settings_of_first
+from synth_core.analysis.records.blocks import Block, common_of, settings_of_first, shares_of
+from synth_core.analysis.records.feasible import refusal
 from synth_core.analysis.settings import Settings
 from synth_core.analysis.wording.headings import COLUMNS, RECORD_COLUMNS, Word
 from synth_core.errors import InputError
@@ -73,10 +74,25 @@ class Subject:
                 refused[key] = str(error)
         return refused
 
+    def impossible(self, mechanisms: Iterable[str], settings: Settings) -> dict[str, str]:
+        """Why mechanisms cannot be run under these settings, by key: what was not declared for them."""
+        reference = session.current().reference is not None
+        words = {key: refusal(find_mechanism(key), settings, self.blocks, reference) for key in mechanisms}
+        return {key: why for key, why in words.items() if why}
+
     @property
     def names(self) -> str:
         """The sensitive variables."""
         return ", ".join(block.name for block in self.blocks)
+
+    @property
+    def share_words(self) -> str:
+        """How ε is divided: "... divided among its variables: MSP 25 %, PINCP 75 %"; empty of one variable."""
+        if not self.blocks:
+            return ""
+        shares = zip(self.blocks, shares_of(self.blocks), strict=True)
+        divided = ", ".join(f"{block.name} {100 * share:.3g} %" for block, share in shares)
+        return f"ε is of a whole record, and divided among its variables: {divided}"
 
     @property
     def kind(self) -> str:
@@ -90,13 +106,18 @@ class Subject:
 
 
 def shown_subject() -> Subject:
-    """What Compare shows, and Find settings and Robustness are of: whole records, where several variables are
-    sensitive and their view is chosen.
-    """
+    """What Compare shows: whole records, where several variables are sensitive and their view is chosen."""
     blocks = session.choices().whole
     return Subject(
         blocks if blocks and st.session_state.get(VIEW_OF_RECORDS, ALL_VARIABLES) == ALL_VARIABLES else ()
     )
+
+
+def record_subject() -> Subject:
+    """What the pages Find settings and Robustness are of: all that is sensitive about a record, whichever of its
+    variables Compare shows, since a release is of the record.
+    """
+    return Subject(session.choices().whole)
 
 
 def show_subject(several: bool) -> None:

@@ -1,0 +1,51 @@
+"""What a mechanism needs that was not declared: told from the settings alone, before anything is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from synth_core.analysis.records.blocks import Block, common_of, parts_of
+from synth_core.analysis.requirements import require_counting, require_pilot
+from synth_core.analysis.settings import Settings
+from synth_core.errors import InputError
+from synth_core.mechanisms.catalogue import Mechanism, require_several
+from synth_core.models import family
+
+
+def refusal(
+    mechanism: Mechanism, settings: Settings, blocks: Sequence[Block] = (), reference: bool = False
+) -> str:
+    """Why a mechanism cannot be run under these settings, in words; empty where only the values could refuse it.
+
+    Parameters
+    ----------
+    reference : bool
+        Whether there is a reference table.
+    """
+    try:
+        if not blocks:
+            _require(mechanism, settings, reference)
+            return ""
+        require_several(mechanism)
+        for part in parts_of(blocks, common_of(settings)):
+            try:
+                _require(mechanism, part.settings, reference)
+            except InputError as error:
+                raise InputError(f"{part.name}: {error}") from None
+    except InputError as error:
+        return str(error)
+    return ""
+
+
+def _require(mechanism: Mechanism, s: Settings, reference: bool) -> None:
+    if not mechanism.likelihood.anchors:
+        return
+    model = family(s.model)
+    if s.anchor == "reference" and not reference:
+        raise InputError(
+            "The anchor is the reference table, and there is none; freeze the risk map on a table."
+        )
+    if s.anchor == "pilot":
+        require_pilot(model, s)
+    elif s.anchor == "counts":
+        require_counting(model, s)

@@ -1,0 +1,42 @@
+"""What anchors need to have been declared of a family: a guess, categories, or edges of brackets."""
+
+from __future__ import annotations
+
+from synth_core.analysis.settings import Settings
+from synth_core.errors import InputError
+from synth_core.models import Model
+
+
+def require_pilot(model: Model | type[Model], s: Settings) -> None:
+    """Refuse a pilot that has no guess to start from; raises InputError."""
+    if not model.takes_guess:
+        raise InputError(
+            f"{model.label}: a pilot starts from a guess, and it takes none. Name another anchor: a public table "
+            f"(public:FILE), data that were released before (release:FILE), an earlier table (FILE, or the "
+            f"reference), or values of its parameters (values:FILE); for the first release of a series, the "
+            f"values or the reference."
+        )
+    if s.guess is None and model.needs_guess:
+        raise InputError(
+            "A pilot starts from a guess, made without looking at the table: a typical value and a spread (in the "
+            "app on the left of Compare, on the command line --guess TYPICAL SPREAD). Or name another anchor."
+        )
+
+
+def require_counting(model: Model | type[Model], s: Settings) -> None:
+    """Refuse noisy counts of what has neither categories nor brackets to count by; raises InputError."""
+    if model.uses & {"categories", "bracket_edges"}:
+        return
+    if model.discrete:
+        raise InputError(
+            f"{model.label}: noisy counts are of declared categories, or of brackets of amounts. Take another anchor."
+        )
+    if not s.bracket_edges and (s.guess is None or not model.takes_guess):
+        raise InputError(
+            f"{model.label}: noisy counts of an amount are of brackets. Declare their edges (--bracket-edges)"
+            + (
+                ", or a guess that makes them: a typical value and a spread (--guess)."
+                if model.takes_guess
+                else "."
+            )
+        )

@@ -1,0 +1,69 @@
+"""What was not declared is told before anything is computed, of one variable and of each of several."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synth_core.analysis.records.blocks import Block
+from synth_core.analysis.records.feasible import refusal
+from synth_core.analysis.records.records import RecordsAnalysis
+from synth_core.analysis.settings import make_settings
+from synth_core.data.table import Table
+from synth_core.errors import InputError
+from synth_core.experiments.explore.measures import Target
+from synth_core.jobs.tasks import MechanismTask, TaskInput, TuneTask
+from synth_core.mechanisms.catalogue import find_mechanism
+
+SEX = Block("sex", "categorical", {"categories": ("f", "m")})
+PAY = Block("pay", "lognormal")
+
+
+def table():
+    rng = np.random.default_rng(1)
+    return Table("t", pd.DataFrame({"sex": rng.choice(["f", "m"], 60), "pay": rng.lognormal(3, 1, 60)}))
+
+
+def never(*args, **more):
+    raise AssertionError("a fit was started")
+
+
+@pytest.mark.parametrize(
+    "changes, words",
+    [
+        ({}, "A pilot starts from a guess"),
+        ({"guess": (20.0, 1.0)}, ""),
+        ({"anchor": "reference"}, "there is none"),
+        ({"anchor": "counts"}, "edges"),
+        ({"anchor": "counts", "bracket_edges": (0.0, 10.0, 100.0)}, ""),
+    ],
+)
+def test_of_one_variable(changes, words):
+    settings = make_settings(outcome="pay", model="lognormal", **changes)
+    why = refusal(find_mechanism("anchored"), settings)
+    assert (words in why) if words else not why
+    assert not refusal(find_mechanism("censored"), settings)  # needs no anchor
+
+
+def test_the_variable_that_lacks_its_guess_is_named():
+    settings = make_settings(outcome="sex", model="categorical", categories=("f", "m"))
+    assert refusal(find_mechanism("anchored"), settings, (SEX, PAY)).startswith(
+        "pay: A pilot starts from a guess"
+    )
+    guessed = Block("pay", "lognormal", {"guess": (20.0, 1.0)})
+    assert not refusal(find_mechanism("anchored"), settings, (SEX, guessed))
+    assert "about one sensitive variable" in refusal(find_mechanism("histogram"), settings, (SEX, PAY))
+
+
+def test_whole_records_are_refused_before_their_first_fit(cache, monkeypatch):
+    """The second of two variables has no guess: the first was fitted all the same, for minutes."""
+    analysis = RecordsAnalysis(table(), (SEX, PAY), {"epsilon": 1.0}, cache)
+    monkeypatch.setattr(RecordsAnalysis, "_fitted", never)
+    with pytest.raises(InputError, match="pay: A pilot starts from a guess"):
+        analysis.run("anchored")
+
+
+def test_a_task_knows_it_without_a_worker():
+    given = TaskInput.of(table(), make_settings(outcome="pay", model="lognormal"), blocks=(SEX, PAY))
+    assert "pay: A pilot" in MechanismTask(given, "anchored").refusal
+    assert "pay: A pilot" in TuneTask(given, "anchored", target=Target("ecdf_max", 0.05)).refusal
+    assert not MechanismTask(given, "weighted").refusal
