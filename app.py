@@ -3,7 +3,7 @@
 import streamlit as st
 
 from synth_core.ui import frame
-from synth_core.ui.compare import play
+from synth_core.ui.compare import scenarios
 from synth_core.ui.server import http, lifespan
 from synth_core.ui.shared import tour
 
@@ -38,7 +38,7 @@ if __name__ == "__main__":  # a browser session runs this file as a script
     )
     tour.show(page)
     if page.url_path:  # Compare, the default page, has none
-        play.stop()
+        scenarios.end_presenting()
     frame.show_header()
     frame.run(page)
 else:  # the web server imports it

@@ -18,5 +18,10 @@ def stored_summary(cache: Cache, key: str) -> dict[str, Any] | None:
     return None if entry is None else entry["summary"] | {"cached": True}
 
 
+def has_summary(cache: Cache, key: str) -> bool:
+    """Whether the summary of the result `key` can be read."""
+    return cache.touch(key) and cache.touch(_key(key))
+
+
 def _key(result: str) -> str:
     return content_key(kind="summary of numbers", result=result)

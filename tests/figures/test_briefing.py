@@ -261,3 +261,14 @@ def test_where_nothing_has_converged_there_are_slides_without_charts(several):
     pages = briefing(SOURCE, [Chapter("A", "", SETTINGS, made, NO_RULE, BLOCKS if several else ())], False)
     assert len(slides(powerpoint(pages))) == len(pages)
     assert not any(page.chart for page in pages)
+
+
+def test_many_scenarios_stand_side_by_side_on_several_pages_and_what_is_left_out_is_said():
+    told = [replace(chapter, name=name) for name in "ABCDE" for chapter in chapters(1)[:1]]
+    pages = briefing(SOURCE, told, releasable=False, left_out=["F, which is not computed: press its letter"])
+    beside = [page for page in pages if page.title.startswith("Side by side")]
+    assert [page.columns[1:] for page in beside] == [("A", "B", "C"), ("D", "E")]
+    assert [page.title for page in beside] == ["Side by side (1 of 2)", "Side by side (2 of 2)"]
+    assert "Left out: F, which is not computed: press its letter." in pages[0].lines
+    outside = briefing(SOURCE, told, releasable=True, left_out=["F, which is not computed"])
+    assert not any("Left out" in line for page in outside for line in page.lines)

@@ -196,3 +196,107 @@ def test_an_undo_renews_the_widgets_of_what_it_changed():
     at.button[0].click().run(timeout=30)
     assert at.markdown[0].value == "choice_settings.epsilon#1 choice_settings.draws"
     assert at.number_input[0].value == 5.0
+
+
+def test_pins_stay_with_their_table_and_the_rule_goes_along():
+    """Scenarios of one table were shown on the next, and slides of it told of them."""
+
+    def pinning():
+        import streamlit as st
+
+        from synth_core.analysis.policy import Policy
+        from synth_core.ui.compare.scenarios import pin
+        from synth_core.ui.state import session
+
+        session.take_over()
+
+        def named():
+            return [each.name for each in session.choices().scenarios]
+
+        session.use_example("401ksubs", None, 1)
+        session.change(session.choices().model_copy(update={"policy": Policy(epsilon=2.0)}))
+        pin()
+        first = named(), session.choices().beside
+        session.use_example("beta", 60, 1)
+        second = named(), session.choices().beside
+        pin()
+        session.put("settings.scale", 0.5)
+        pin()
+        session.use_example("401ksubs", None, 1)
+        back = named(), session.choices().beside
+        session.use_example("beta", 60, 1)
+        st.write(f"{first} {second} {back} {named()} {session.choices().policy.epsilon}")
+
+    at = AppTest.from_function(pinning).run(timeout=30)
+    assert not at.exception
+    assert at.markdown[-1].value == "(['A'], 'A') ([], None) (['A'], 'A') ['A', 'B'] 2.0"
+
+
+def test_presenting_changes_nothing_and_the_rule_is_every_scenarios():
+    """Stepping took A over, pinned what was not pinned, and left the reader elsewhere; nor Undo knew the way back."""
+
+    def presenting():
+        import streamlit as st
+
+        from synth_core.analysis.policy import Policy
+        from synth_core.ui.compare.scenarios import pin, stage, step, switch_to
+        from synth_core.ui.shared.board import END
+        from synth_core.ui.state import session
+
+        session.take_over()
+        session.use_example("beta", 60, 1)
+        session.change(session.choices().model_copy(update={"policy": Policy(epsilon=2.0)}))
+        pin()
+        session.put("settings.scale", 0.5)
+        before, steps = session.choices(), session.current().steps
+        step(1)
+        seen = stage().words
+        st.write(f"{seen['name']} {seen['rule']} {session.choices().settings.scale:g}")
+        step(1)
+        seen = stage().words
+        st.write(f"{seen['name'] or 'not pinned'} {seen['rule']} {session.choices().settings.scale:g}")
+        step(1)
+        step(END)
+        st.write(f"{session.choices() == before} {session.current().steps == steps}")
+        step(END)  # nothing was stepped: nothing comes back
+        switch_to(session.choices().scenarios[0])
+        st.write(f"{session.choices().policy.epsilon:g} {stage().words['rule']}")
+
+    at = AppTest.from_function(presenting).run(timeout=30)
+    assert not at.exception
+    assert [each.value for each in at.markdown] == [
+        "A Rule: ε ≤ 2 1",
+        "not pinned Rule: ε ≤ 2 0.5",
+        "True True",
+        "2 Rule: ε ≤ 2",
+    ]
+
+
+def test_the_series_to_start_from_is_not_shared_between_tables():
+    def naming():
+        import pandas as pd
+        import streamlit as st
+
+        from synth_core.data.table import Table
+        from synth_core.ui.release.plan_actions import current_form, first_series
+        from synth_core.ui.state import session
+
+        session.take_over()
+        names = []
+        for key in ("401ksubs", "beta"):
+            session.use_example(key, None if key == "401ksubs" else 60, 1)
+            names.append(first_series())
+        for columns in ({"pay": [1.5, 2.5], "age": [3, 4]}, {"pay": [1.5, 2.5]}):
+            session.use_file(Table("secret-name.csv", pd.DataFrame(columns)))
+            names.append(first_series())
+        again = Table("another-name.csv", pd.DataFrame({"pay": [9.5, 7.5]}))  # another period
+        session.use_file(again)
+        st.write(
+            f"{len(set(names))} {first_series() == names[-1]} {current_form()['series'] == first_series()}"
+        )
+        st.write(" ".join(names))
+
+    at = AppTest.from_function(naming).run(timeout=30)
+    assert not at.exception
+    assert at.markdown[0].value == "4 True True"
+    assert "secret" not in at.markdown[1].value and at.markdown[1].value.startswith("401ksubs beta pay-")

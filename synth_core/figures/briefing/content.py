@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -31,6 +32,7 @@ from synth_core.models import family
 from synth_core.release.bounded_text import printable
 from synth_core.system import limits
 
+BESIDE = 3  # chapters on a page that sets them side by side
 ROWS = 4  # mechanisms on a page: their sentences must be readable from the last row
 
 NO_RULE = Policy()
@@ -108,18 +110,22 @@ class Page:
     figure: Figure | None = field(default=None, compare=False)
 
 
-def briefing(source: Provenance, chapters: Sequence[Chapter], releasable: bool) -> list[Page]:
+def briefing(
+    source: Provenance, chapters: Sequence[Chapter], releasable: bool, left_out: Sequence[str] = ()
+) -> list[Page]:
     """The pages of a briefing.
 
     Parameters
     ----------
     releasable : bool
         Leave out everything that was computed from the confidential values, and the table's name.
+    left_out : sequence of str
+        What was pinned and has no chapter, with the reason.
     """
     hidden = releasable and source.confidential
     source = replace(source, table=printable(source.table))
     chapters = [_printable(chapter) for chapter in chapters]
-    pages = [_title(source, chapters, hidden)]
+    pages = [_title(source, chapters, () if hidden else left_out, hidden)]
     for chapter in chapters:
         name = f"{chapter.name}: " if len(chapters) > 1 else ""
         if hidden:
@@ -129,7 +135,7 @@ def briefing(source: Provenance, chapters: Sequence[Chapter], releasable: bool) 
             pages += _figures(name, chapter, source.confidential)
         pages.append(_settings(name, chapter, source.confidential and not hidden, hidden))
     if len(chapters) > 1 and not hidden:
-        pages.insert(1, _side_by_side(chapters, source.confidential))
+        pages[1:1] = _side_by_side(chapters, source.confidential)
     pages.append(_how_to_read(hidden, bool(chapters[0].blocks)))
     return pages
 
@@ -147,7 +153,7 @@ def _printable(chapter: Chapter) -> Chapter:
     )
 
 
-def _title(source: Provenance, chapters: Sequence[Chapter], hidden: bool) -> Page:
+def _title(source: Provenance, chapters: Sequence[Chapter], left_out: Sequence[str], hidden: bool) -> Page:
     first = chapters[0]
     if hidden:
         table = "A confidential table; nothing here was computed from its values"
@@ -161,6 +167,8 @@ def _title(source: Provenance, chapters: Sequence[Chapter], hidden: bool) -> Pag
         if policy.guarantee == "strict" and source.confidential:
             lines.append(CHOSEN_HERE)
     lines += [f"{each.name}: {each.note}" for each in chapters if each.note and not hidden]
+    if left_out:
+        lines.append(printable(f"Left out: {'; '.join(left_out)}.", limits.REASON_LENGTH))
     lines.append(f"{source.day} · {source.versions}")
     return Page(f"Releasing synthetic {first.sensitive}", source.confidential and not hidden, tuple(lines))
 
@@ -322,8 +330,8 @@ def _settings(name: str, chapter: Chapter, internal: bool, hidden: bool) -> Page
     return Page(_upper(f"{name}settings"), internal, columns=("Setting", "Value"), rows=tuple(rows))
 
 
-def _side_by_side(chapters: Sequence[Chapter], internal: bool) -> Page:
-    """Every mechanism that some chapter has: ε and what is furthest off, by chapter."""
+def _side_by_side(chapters: Sequence[Chapter], internal: bool) -> list[Page]:
+    """Every mechanism that some chapter has: ε and what is furthest off, by chapter; as many a page as can be read."""
     policy = chapters[0].policy
     limited = policy.percent is not None and policy.measure != WORST
     cells: list[dict[str, str]] = []
@@ -340,13 +348,23 @@ def _side_by_side(chapters: Sequence[Chapter], internal: bool) -> Page:
     furthest = "the distribution" if chapters[0].blocks else "the statistic"
     what = "the accuracy that the rule limits" if limited else f"{furthest} that is furthest off"
     ruled = ", and whether it keeps the rule" if policy.states else ""
-    return Page(
-        "Side by side",
-        internal,
-        (f"ε with its guarantee, {what}{ruled}.",),
-        columns=("Mechanism", *(each.name for each in chapters)),
-        rows=tuple((find_mechanism(key).label, *(rows.get(key, "–") for rows in cells)) for key in order),
-    )
+    n_pages = math.ceil(len(chapters) / BESIDE)
+    pages = []
+    for number in range(n_pages):
+        part = slice(number * BESIDE, (number + 1) * BESIDE)
+        pages.append(
+            Page(
+                "Side by side" + (f" ({number + 1} of {n_pages})" if n_pages > 1 else ""),
+                internal,
+                (f"ε with its guarantee, {what}{ruled}.",),
+                columns=("Mechanism", *(each.name for each in chapters[part])),
+                rows=tuple(
+                    (find_mechanism(key).label, *(rows.get(key, "–") for rows in cells[part]))
+                    for key in order
+                ),
+            )
+        )
+    return pages
 
 
 def _in_short(row: dict[str, Any], numbers: ResultNumbers, policy: Policy, accuracy: str) -> str:

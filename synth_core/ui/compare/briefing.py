@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import datetime
 import importlib.metadata
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import streamlit as st
 
+from synth_core.analysis.policy import Policy
+from synth_core.analysis.settings import Settings
+from synth_core.errors import InputError
 from synth_core.figures.briefing.content import Chapter, Page, Provenance, briefing
+from synth_core.jobs.stored_summaries import has_summary, stored_summary
+from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.release.plan.settings_file import Scenario
+from synth_core.system.cache import results_cache
+from synth_core.ui.compare.scenarios import of_other_variables, pinned_as, present
 from synth_core.ui.shared.refits import Shown
 from synth_core.ui.shared.subject import Subject
 from synth_core.ui.state import session
@@ -34,17 +44,14 @@ def briefing_menu(shown: Shown, subject: Subject) -> None:
             if table.confidential
             else INSIDE
         )
-        if session.choices().scenarios and shown.beside is None:
-            st.caption(
-                "Of what is on the screen. To have two scenarios in it, press the letter of one of them first."
-            )
+        pinned, unseen = pinned_chapters(session.choices().scenarios)
+        if unseen:
+            st.caption(session.plain(f"Left out: {'; '.join(unseen)}."))
         source = Provenance(table.name, table.confidential, datetime.date.today().isoformat(), _versions())
-        told = (
-            chapters(shown, subject) if shown.current else []
-        )  # here: a file is made later, and apart from the browser's choices
+        now = present_chapter(shown, subject) if shown.current else None
 
-        def pages() -> list[Page]:
-            return briefing(source, told, kind == OUTSIDE)
+        def pages() -> list[Page]:  # called later, and apart from the browser's choices
+            return briefing(source, with_present(pinned, now), kind == OUTSIDE, unseen)
 
         def slides() -> bytes:
             from synth_core.figures.briefing.powerpoint import powerpoint  # half a second, for few
@@ -82,22 +89,66 @@ def briefing_menu(shown: Shown, subject: Subject) -> None:
         )
 
 
-def chapters(shown: Shown, subject: Subject) -> list[Chapter]:
-    """The scenario that is shown beside, if one is, and the present settings."""
+@dataclass(frozen=True)
+class PinnedChapter:
+    """A scenario whose results are stored: read when a file is made of them."""
+
+    scenario: Scenario
+    settings: Settings
+    keys: tuple[str, ...]
+
+    def read(self, policy: Policy) -> Chapter:
+        """The chapter, without the mechanisms that have no result."""
+        found = [stored_summary(results_cache(), key) for key in self.keys]
+        blocks = tuple(each.block for each in self.scenario.blocks)
+        summaries = [each for each in found if each is not None]
+        return Chapter(self.scenario.name, self.scenario.note, self.settings, summaries, policy, blocks)
+
+
+def pinned_chapters(scenarios: Sequence[Scenario]) -> tuple[list[PinnedChapter], list[str]]:
+    """Every pinned scenario that has results on the table in use; and why others, or some of their mechanisms, are
+    left out.
+    """
+    browser, cache = session.current(), results_cache()
+    chapters, left_out = [], []
+    for each in scenarios:
+        if why := of_other_variables(each):
+            left_out.append(f"{each.name}, which {why}")
+            continue
+        subject = Subject(tuple(kept.block for kept in each.blocks))
+        try:
+            settings = browser.settings_of(each)
+            tasks = [subject.task(browser, settings, key) for key in each.mechanisms]
+        except InputError as error:
+            left_out.append(f"{each.name}: {str(error).rstrip('.')}")
+            continue
+        there = [task for task in tasks if has_summary(cache, task.key)]
+        if not there:
+            left_out.append(f"{each.name}, which is not computed: press its letter")
+            continue
+        missing = [find_mechanism(task.mechanism).label for task in tasks if task not in there]
+        if missing:
+            left_out.append(f"{', '.join(missing)} of {each.name}, without a result")
+        chapters.append(PinnedChapter(each, subject.settings(settings), tuple(task.key for task in there)))
+    return chapters, left_out
+
+
+def present_chapter(shown: Shown, subject: Subject) -> Chapter:
+    """What is on the screen; under the name of the scenario that it is, else "Now"."""
     assert shown.settings is not None
+    same = pinned_as(present())
+    name = "Now" if same is None else same.name
     policy = session.choices().policy
-    if shown.beside is None:
-        return [Chapter("These settings", "", shown.settings, shown.summaries, policy, subject.blocks)]
-    notes = {each.name: each.note for each in session.choices().scenarios}
-    beside = shown.beside
-    now = "Now" if beside.now == "now" else beside.now
-    other = [beside.summaries[name] for name in beside.mechanisms if name in beside.summaries]
-    return [
-        Chapter(
-            beside.name, notes.get(beside.name, ""), beside.settings, other, policy, beside.subject.blocks
-        ),
-        Chapter(now, notes.get(beside.now, ""), shown.settings, shown.summaries, policy, subject.blocks),
-    ]
+    return Chapter(name, "", subject.settings(shown.settings), shown.summaries, policy, subject.blocks)
+
+
+def with_present(pinned: Sequence[PinnedChapter], now: Chapter | None) -> list[Chapter]:
+    """The chapters of a file: the scenarios in their order, and last what is on the screen where it is not pinned."""
+    policy = Policy() if now is None else now.policy
+    chapters = [chapter for each in pinned if (chapter := each.read(policy)).summaries]
+    if now is None or now.name in [each.name for each in chapters]:
+        return chapters
+    return [*chapters, replace(now, name=now.name if chapters else "These settings")]
 
 
 def _versions() -> str:

@@ -19,13 +19,16 @@ from synth_core.system import limits
 from synth_core.system.characters import visible
 from synth_core.ui.compare import play
 from synth_core.ui.compare.rule import rule_popover
-from synth_core.ui.shared.board import Stage
+from synth_core.ui.shared.board import END, Stage
 from synth_core.ui.shared.header import origin
 from synth_core.ui.shared.refits import ComparedChoice
 from synth_core.ui.shared.subject import Subject, show_subject, shown_subject
 from synth_core.ui.state import session
 
 UNPINNED = "unpinned_choices"  # what a presentation stepped away from, to be stepped back to
+PRESENTED = (
+    "presented_from"  # the table and the choices that it began with, and the view: its end brings them back
+)
 
 
 def present() -> Scenario:
@@ -130,12 +133,18 @@ def _to_show(beside: Scenario, now: str) -> ComparedChoice | None:
     except InputError as error:
         st.warning(f"{session.plain(beside.name)} cannot be shown: {session.plain(str(error))}")
         return None
-    subject, here = Subject(tuple(each.block for each in beside.blocks)), shown_subject()
-    one = subject.names or settings.outcome
-    if sorted(one.split(", ")) != sorted((here.names or session.choices().settings.outcome).split(", ")):
-        st.warning(f"{session.plain(beside.name)} is of other variables: {session.plain(one)}.")
+    if why := of_other_variables(beside):
+        st.warning(f"{session.plain(beside.name)} {session.plain(why)}.")
         return None
+    subject = Subject(tuple(each.block for each in beside.blocks))
     return ComparedChoice(beside.name, now, settings, beside.mechanisms, subject)
+
+
+def of_other_variables(scenario: Scenario) -> str:
+    """Why a scenario has no place beside what is shown: it is of other sensitive variables; else empty."""
+    its = [each.block.name for each in scenario.blocks] or [scenario.settings.outcome]
+    shown = [block.name for block in shown_subject().blocks] or [session.choices().settings.outcome]
+    return "" if sorted(its) == sorted(shown) else f"is of other variables: {', '.join(its)}"
 
 
 def _beside_pills(names: list[str]) -> None:
@@ -187,14 +196,22 @@ def _take(scenario: Scenario, beside: str | None) -> None:
 
 
 def step(by: int) -> None:
-    """Callback of a presentation: the next scenario (1) or the former (-1), around the ends; 0 plays a setting.
+    """Callback of a presentation: the next scenario (1) or the former (-1), around the ends; 0 plays a setting, and
+    `END` ends it.
 
     Choices that are not pinned stay so: after the last scenario they come again.
     """
     if by == 0:
         play.toggle()
         return
+    if by == END:
+        end_presenting()
+        return
     play.stop()
+    browser = session.current()
+    if PRESENTED not in st.session_state:
+        several = bool(shown_subject().blocks)
+        st.session_state[PRESENTED] = browser.tables, browser.standing, several
     now, kept = present(), session.choices().scenarios
     here = pinned_as(now)
     if here is None:
@@ -204,6 +221,18 @@ def step(by: int) -> None:
     there = stops[(stops.index(here or unpinned) + by) % len(stops)]
     if there is not (here or unpinned):
         _take(there, here.name if here else there.name if there in kept else None)
+
+
+def end_presenting() -> None:
+    """What a presentation stepped away from comes back, whole: presenting changes nothing."""
+    play.stop()
+    st.session_state.pop(UNPINNED, None)
+    began = st.session_state.pop(PRESENTED, None)
+    if began is None or began[0] != session.current().tables:  # another tab has chosen another table
+        return
+    _, standing, several = began
+    session.come_back(standing)
+    show_subject(several)
 
 
 def stage() -> Stage | None:

@@ -71,8 +71,8 @@ def plan_form() -> None:
     a, b = st.columns(2)
     a.text_input(
         "Series",
-        plan_actions.FIRST_SERIES,
-        key="plan_series",
+        plan_actions.first_series(),
+        key=plan_actions.series_key(),
         max_chars=limits.NAME_LENGTH,
         help="Name of the table over its periods. The ledger adds up what a series is charged.",
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from typing import Any
 
 import streamlit as st
@@ -16,11 +18,12 @@ from synth_core.release.plan.map_apart import require_sound_map
 from synth_core.release.plan.plan import OF_BLOCKS, Plan, of_blocks, parse_plan
 from synth_core.release.plan.planning import Decision
 from synth_core.release.state import plans_directory
+from synth_core.system import limits
 from synth_core.ui.release import release_job
 from synth_core.ui.state import session
 from synth_core.ui.state.browser import Desk
 
-FIRST_SERIES = "income"
+UNSAFE = re.compile(r"[^A-Za-z0-9]+")
 
 
 def kinds() -> list[str]:
@@ -77,11 +80,33 @@ def make_plan(shown: str) -> None:
     release_job.start(PlanTask(given, form["mechanism"], decision=decision), "plan")
 
 
+def first_series() -> str:
+    """A name of the series to start from, which no table of other columns starts from too.
+
+    Of an example its own name; else the sensitive variables and a mark of all columns, which another period of the
+    table has too. Never the name of the file: the series stands in the public report.
+    """
+    browser = session.current()
+    if browser.example is not None:
+        return UNSAFE.sub("-", browser.example.key)
+    names = [block.name for block in browser.choices.whole] or [browser.choices.settings.outcome]
+    columns = "\x1f".join(sorted(map(str, browser.table.frame.columns)))
+    mark = hashlib.sha256(columns.encode()).hexdigest()[:4]
+    variables = UNSAFE.sub("-", "-".join(names)).strip("-").lower()[: limits.NAME_LENGTH - len(mark) - 1]
+    return f"{variables}-{mark}".strip("-")
+
+
+def series_key() -> str:
+    """The key of the box of the series: what was typed for one table is not kept for another."""
+    return f"plan_series {first_series()}"
+
+
 def current_form() -> dict[str, Any]:
     """The values of the form's widgets, by name."""
-    return {
+    form = {
         str(k).removeprefix("plan_"): v for k, v in st.session_state.items() if str(k).startswith("plan_")
     }
+    return form | {"series": st.session_state.get(series_key(), first_series())}
 
 
 def strict(mechanism: str) -> bool:

@@ -65,11 +65,7 @@ def _models(models: list[str]) -> str:
 
 
 def _budget(now: Desk) -> str:
-    series = (
-        now.plan.series
-        if now.plan is not None
-        else str(st.session_state.get("plan_series", plan_actions.FIRST_SERIES)).strip()
-    )
+    series = now.plan.series if now.plan is not None else str(plan_actions.current_form()["series"]).strip()
     if not series:
         return "no series named yet"
     try:

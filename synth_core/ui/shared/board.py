@@ -16,6 +16,7 @@ from synth_core.ui.server.http import plotly_path
 
 HERE = Path(__file__).parent
 DIGITS = 6
+END = 2  # what a presentation says at its end, in the place of a step
 
 
 @functools.cache
@@ -72,7 +73,8 @@ class Stage:
         "title", "line", "name" and "note" of the scenario that is seen, the "names" of all, how many "stops" the keys
         step through, the "rule".
     step : callable
-        Called with 1 or -1 when the next or the former scenario is asked for, with 0 for a setting to be played.
+        Called with 1 or -1 when the next or the former scenario is asked for, with 0 for a setting to be played, and
+        with `END` at the end of a presentation in which one of these was asked for.
     """
 
     words: dict[str, Any]

@@ -3,6 +3,7 @@
 const SMALLEST = 18;  // px, to be read from the last row
 const ON_A_PHONE = 12;  // held in the hand
 const STEPS = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1 };  // the latter two of each: a remote control
+const END = 2;  // beside the steps: what was seen before the first of them comes back
 const OPENS = '.st-key-present button';
 const HELP = '← → scenario   ↑ ↓ figure   F four figures   Space plays a setting   Esc ends';
 
@@ -29,6 +30,7 @@ function stageParts(state) {
 }
 
 function forgetStage(state) {
+  state.hasStepped = false;  // the page that follows sees to it
   leave(state);
   document.removeEventListener('keydown', state.onKey);
   document.removeEventListener('click', state.onClick);
@@ -70,6 +72,12 @@ function present(state) {
   arrange(state);
 }
 
+// The server shows other choices from now on; those of before come back at the end.
+function stepBy(state, by) {
+  state.hasStepped = true;
+  state.stepped(by);
+}
+
 function leave(state) {
   if (!state.presenting) return;
   state.presenting = false;
@@ -81,6 +89,8 @@ function leave(state) {
   if (state.wasFullscreen && document.fullscreenElement) document.exitFullscreen();
   state.wasFullscreen = false;
   arrange(state);
+  if (state.hasStepped) state.stepped(END);
+  state.hasStepped = false;
   document.querySelector(OPENS)?.focus();
 }
 
@@ -105,13 +115,13 @@ function onKey(state, event) {
   const count = state.cards.size;
   if (event.key === 'Escape') leave(state);
   else if (event.key in STEPS) {
-    if (state.stage.stops > 1) state.stepped(STEPS[event.key]);
+    if (state.stage.stops > 1) stepBy(state, STEPS[event.key]);
   } else if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
     state.four = false;
     state.figureAt = (state.figureAt + (event.key === 'ArrowDown' ? 1 : count - 1)) % count;
     arrange(state);
   } else if (event.key === ' ' && event.target.tagName !== 'BUTTON') {
-    state.stepped(0);
+    stepBy(state, 0);
   } else if (event.key.toLowerCase() === 'f') {
     state.four = !state.four;
     arrange(state);

@@ -124,6 +124,15 @@ class Play:
         return f"{self.label} = {self.value:.3g} ({self.at + 1} of {len(self.values)})"
 
 
+@dataclass(frozen=True)
+class Standing:
+    """Choices, with the steps before and after them."""
+
+    choices: Choices
+    history: tuple[Choices, ...]
+    undone: tuple[Choices, ...]
+
+
 @dataclass
 class Browser:
     """One browser. Its choices are frozen; `change` is the only way to other ones."""
@@ -145,6 +154,7 @@ class Browser:
     name: str = field(default_factory=lambda: secrets.token_urlsafe(16))  # under which its runs ask for jobs
     used: float = field(default_factory=time.monotonic)
     as_read: Table = field(init=False)  # the table before any value was said to mean missing
+    pins: dict[tuple[str, ...], tuple[tuple[Scenario, ...], str | None]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.as_read = self.table
@@ -187,6 +197,18 @@ class Browser:
         """All choices that can be gone to, the oldest first, those in use at `len(history)`."""
         return [*self.history, self.choices, *reversed(self.undone)]
 
+    @property
+    def standing(self) -> Standing:
+        """The choices with all that Undo and Redo know, to be come back to."""
+        return Standing(self.choices, tuple(self.history), tuple(self.undone))
+
+    def come_back(self, to: Standing) -> None:
+        """Take everything back that was chosen since, as if it had not been."""
+        self.end_play()
+        self.choices, self.undone = to.choices, list(to.undone)
+        self.history = deque(to.history, maxlen=UNDO_STEPS)
+        self.revision += 1
+
     def go_to(self, step: int) -> None:
         """Take the choices of a step over; those before and after it stay to be gone to."""
         self.end_play()
@@ -198,8 +220,12 @@ class Browser:
         self.revision += 1
 
     def use_table(self, table: Table, choices: Choices, example: ExampleTable | None = None) -> None:
-        """Replace the table; a step back would name columns of the old one, so there is none."""
-        self.choices, self.playing = self._unplayed(choices), None
+        """Replace the table; a step back would name columns of the old one, so there is none.
+
+        Scenarios are of the table that they were pinned on: they stay with it, and are there when it comes again. The
+        rule goes along: it was stated before any result.
+        """
+        self.choices, self.playing = self._with_pins_of(table, self._unplayed(choices)), None
         self.example = example
         self.table, self.reference, self.demo, self.before_demo = table, None, False, None
         self.as_read = table
@@ -208,6 +234,15 @@ class Browser:
         self.history.clear()
         self.undone.clear()
         self.revision += 1
+
+    def _with_pins_of(self, table: Table, choices: Choices) -> Choices:
+        """Choices with the scenarios of a table; read in another way it is the same one."""
+        here, there = ((each.name, *map(str, each.frame.columns)) for each in (self.table, table))
+        if here == there:
+            return choices
+        self.pins[here] = self.choices.scenarios, self.choices.beside
+        scenarios, beside = self.pins.pop(there, ((), None))
+        return choices.model_copy(update={"scenarios": scenarios, "beside": beside})
 
     def use_missing(self, markers: Iterable[str]) -> None:
         """Say which values mean missing, of the table and of the reference; raises InputError.

@@ -30,7 +30,7 @@ from synth_core.system.cache import results_cache
 from synth_core.system.characters import isolated, visible
 from synth_core.system.entries import read
 from synth_core.ui.server.request_guard import BROWSER_HEADER
-from synth_core.ui.state.browser import Browser, ExampleTable
+from synth_core.ui.state.browser import Browser, ExampleTable, Standing
 from synth_core.ui.state.choices import (
     FIRST_EXAMPLE,
     Choices,
@@ -230,6 +230,11 @@ def choose(place: str, *widgets: str) -> None:
 def go_to(step: int) -> None:
     """Button callback: take the choices of another step over, counted from the oldest that is kept."""
     _in_step(lambda browser: browser.go_to(step), forget=True)
+
+
+def come_back(to: Standing) -> None:
+    """Take everything back that was chosen since these choices stood, as if it had not been."""
+    _in_step(lambda browser: browser.come_back(to), forget=True)
 
 
 def undo() -> None:

@@ -1,0 +1,41 @@
+"""Slides hold every pinned scenario that has results on the table in use, or say why one is left out."""
+
+from streamlit.testing.v1 import AppTest
+
+
+def told():
+    import streamlit as st
+
+    from synth_core.jobs.stored_summaries import keep_summary
+    from synth_core.system.cache import results_cache
+    from synth_core.ui.compare.briefing import pinned_chapters, with_present
+    from synth_core.ui.compare.scenarios import pin
+    from synth_core.ui.shared.subject import Subject
+    from synth_core.ui.state import session
+
+    session.take_over()
+    session.use_example("beta", 60, 1)
+    keys = {}
+    for scale in (0.9, 0.8, 0.7):
+        session.put("settings.scale", scale)
+        settings = session.settings()
+        tasks = [Subject().task(session.current(), settings, key) for key in session.choices().mechanisms]
+        keys[scale] = [task.key for task in tasks]
+        pin()
+    cache = results_cache()
+    for key in (*keys[0.9], keys[0.8][1]):  # all of A, the second of B, nothing of C
+        cache.put(key, {"result": 1})
+        keep_summary(cache, key, {"mechanism": key[:4]})
+    chapters, left_out = pinned_chapters(session.choices().scenarios)
+    st.write("; ".join(left_out))
+    read = with_present(chapters, None)
+    st.write("; ".join(f"{each.name} {len(each.summaries)} {each.settings.scale:g}" for each in read))
+
+
+def test_every_pinned_scenario_or_why_not(monkeypatch, tmp_path):
+    monkeypatch.setenv("SYNTH_RESULTS_DIR", str(tmp_path))
+    at = AppTest.from_function(told).run(timeout=30)
+    assert not at.exception
+    # Unweighted reads no scale: its result is A's, so it is there for all three.
+    assert at.markdown[0].value == "Weighted of C, without a result"
+    assert at.markdown[1].value == "A 2 0.9; B 2 0.8; C 1 0.7"
