@@ -1,7 +1,8 @@
 """Utility measures by name: the errors of a synthetic data set, better when smaller, and their words.
 
 `ecdf_max` and `ecdf_avg` are those of `synth_core.analysis.utility`; "mean", "median" and "q90" are the
-absolute relative error of that statistic, |synthetic - confidential| / |confidential|.
+absolute relative error of that statistic, |synthetic - confidential| / |confidential|. A percentile that is 0, or
+next to the zeros, has none: the difference of the shares at or below 0 takes its place.
 """
 
 from __future__ import annotations
@@ -71,9 +72,9 @@ class VariableError:
     variable : str
         Empty where it is the only one.
     error : float
-        Relative ones with their sign.
+        With its sign where it is of a statistic.
     statistic : Statistic or None
-        The one that a relative error is of.
+        The one that it is of, and that says what it is in.
     """
 
     variable: str
@@ -84,6 +85,11 @@ class VariableError:
     def beside(self) -> str:
         """The variable's name in brackets, where there are several."""
         return f" ({self.variable})" if self.variable else ""
+
+    @property
+    def unit(self) -> str:
+        """What a hundred of it are in: "%" or "points"."""
+        return "points" if self.statistic is None else self.statistic.unit
 
     @property
     def size(self) -> float:
@@ -97,7 +103,7 @@ def variable_error(variable: VariableNumbers, measure: str) -> VariableError | N
         distance = variable.ecdf_max if measure == ECDF_MAX else variable.ecdf_avg
         return None if distance is None else VariableError(variable.name, float(distance))
     errors = [
-        VariableError(variable.name, float(each.relative_error), each)
+        VariableError(variable.name, float(each.error), each)
         for each in variable.statistics
         if measure in (WORST, each.name)
     ]
@@ -121,10 +127,9 @@ def error_reach(found: VariableError) -> tuple[float, float] | None:
     (0.0, 0.1)
     """
     statistic = found.statistic
-    if statistic is None or not statistic.confidential:
+    if statistic is None or not (statistic.confidential or statistic.instead):
         return None
-    value = float(statistic.confidential)
-    ends = [(float(end) - value) / abs(value) for end in statistic.synthetic_interval]
+    ends = [statistic.error_at(float(end)) for end in (statistic.instead or statistic).synthetic_interval]
     least = 0.0 if min(ends) <= 0 <= max(ends) else min(map(abs, ends))
     return least, max(map(abs, ends))
 
@@ -138,7 +143,7 @@ def error_words(numbers: ResultNumbers, measure: str) -> str:
         return f"off by {_short(100 * found.error)} points{found.beside}"
     if measure == ECDF_AVG:
         return f"{found.error:.2g}"
-    return _off(found.error) + found.beside
+    return _off(found) + found.beside
 
 
 def error_sentence(numbers: ResultNumbers, measure: str) -> str:
@@ -155,14 +160,17 @@ def error_sentence(numbers: ResultNumbers, measure: str) -> str:
     if measure == ECDF_AVG:
         return f"The distribution functions differ by {error_words(numbers, measure)} on average, squared."
     assert found.statistic is not None
-    what = f"{statistic_words(found.statistic.name)}{of}"
+    what = f"{found.statistic.words}{of}"
     if measure == WORST or of:
-        return f"Furthest off is the {what}: {_off(found.error)}."
-    return f"The {what} is {_off(found.error)}."
+        return f"Furthest off is the {what}: {_off(found)}."
+    return f"The {what} is {_off(found)}."
 
 
-def _off(error: float) -> str:
-    """A relative error in words."""
+def _off(found: VariableError) -> str:
+    """An error of a statistic in words."""
+    error = found.error
+    if found.statistic is not None and found.statistic.instead is not None:
+        return f"{_short(100 * abs(error))} points {'high' if error > 0 else 'low'}" if error else "the same"
     if not math.isfinite(error):
         return "off by more than any percentage, since the confidential one is 0"
     if abs(error) < 0.0005:

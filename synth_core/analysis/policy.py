@@ -138,9 +138,14 @@ def judge(policy: Policy, numbers: ResultNumbers, guarantee: Guarantee | None = 
             ]
             others = f" and of {len(missed) - 1} more" if len(missed) > 1 else ""
             of = f" of {found.variable}{others}" if found.variable else ""
+            what = (
+                found.statistic.words
+                if found.statistic and found.statistic.instead
+                else measured(policy.measure)
+            )
             reasons.append(
-                f"{measured(policy.measure)}{of} off by {_above(100 * abs(found.error), policy.percent or 0.0)} > "
-                f"{policy.limit}"
+                f"{what}{of} off by {_above(100 * abs(found.error), policy.percent or 0.0)} > "
+                f"{policy.percent:g} {found.unit}"
             )
     if policy.guarantee == "strict" and not guarantee.strict:
         reasons.append(f"{guarantee.label} is not strict")
@@ -167,7 +172,7 @@ def _doubt(policy: Policy, numbers: ResultNumbers, n_reasons: int) -> str:
         if 100 * most > policy.percent:
             return (
                 "Not sure: a release is a random draw, and another one of these settings may be off by up to "
-                f"{_short(100 * most)} %{widest.beside}"
+                f"{_short(100 * most)} {widest.unit}{widest.beside}"
             )
     failed = [each for each in known if not policy.keeps(each)]
     near = {id(each) for each, (least, _) in reaches if 100 * least <= policy.percent}

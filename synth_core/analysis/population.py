@@ -5,13 +5,14 @@ All functions know NumPy only. Intervals take the weights as those of a design w
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from synth_core.analysis.utility import SHARE_OF, Statistic, statistic_name, statistic_words
+from synth_core.analysis.utility import AT_ZERO, SHARE_OF, Statistic, near_zeros, statistic_name
 
 Array = NDArray[np.float64]
 _Z95 = 1.959963984540054
@@ -125,20 +126,44 @@ def population_of(
     else:
         names = ["mean", *map(statistic_name, percentiles)]
         gaps = [weighted_distance(confidential, each) for each in synthetic]
-    statistics = []
-    for k, each in enumerate(names):
-        mine, *theirs = [sets[k] for sets in found]
-        low, high = (float(np.mean([interval[side] for _, interval in theirs])) for side in (0, 1))
-        statistics.append(Statistic(each, *mine, float(np.mean([value for value, _ in theirs])), (low, high)))
+    statistics = [_averaged(each, [sets[k] for sets in found]) for k, each in enumerate(names)]
+    if categories is None:
+        statistics[1:] = _with_shares(statistics[1:], percentiles, (confidential, *synthetic))
     return Population(name, weight, float(np.mean(gaps)), tuple(statistics))
+
+
+def _averaged(name: str, estimates: Sequence[tuple[float, tuple[float, float]]]) -> Statistic:
+    """The estimate of the confidential table, and the means over those of the synthetic ones."""
+    mine, *theirs = estimates
+    low, high = (float(np.mean([interval[side] for _, interval in theirs])) for side in (0, 1))
+    return Statistic(name, *mine, float(np.mean([value for value, _ in theirs])), (low, high))
+
+
+def _with_shares(
+    statistics: Sequence[Statistic],
+    percentiles: tuple[float, ...],
+    samples: Sequence[tuple[Array, Array]],
+) -> list[Statistic]:
+    """Percentiles, those at the zeros with the share that is compared in their place."""
+    values, weights = samples[0]
+    below, upto = (float(weights[at].sum() / weights.sum()) for at in (values < 0, values <= 0))
+    own = np.array([each.confidential for each in statistics])
+    near = near_zeros(below, upto, np.array(percentiles) / 100, own)
+    if not near.any():
+        return list(statistics)
+    at_zero = _averaged(AT_ZERO, [mean_with_interval((x <= 0).astype(float), w) for x, w in samples])
+    return [
+        replace(each, instead=at_zero) if replaced else each
+        for each, replaced in zip(statistics, near, strict=True)
+    ]
 
 
 def population_words(population: Population) -> str:
     """The weighted estimates of a variable in words."""
     errors = ", ".join(
-        f"{statistic_words(each.name)} {each.relative_error:+.1%}"
+        f"{each.words} {100 * each.error:+.1f} {each.unit}"
         for each in population.statistics
-        if each.confidential and not each.name.startswith(SHARE_OF)
+        if math.isfinite(each.error) and not each.name.startswith(SHARE_OF)
     )
     said = (
         f"By {population.weight}, the distribution of {population.name} in the population is off by at most "

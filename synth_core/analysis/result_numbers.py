@@ -208,9 +208,16 @@ class ResultNumbers:
         return {each.name: each.synthetic for each in self.statistics}
 
     @property
-    def relative_errors(self) -> dict[str, float]:
-        """Relative errors of the statistics by name."""
-        return {each.name: each.relative_error for each in self.statistics}
+    def errors(self) -> dict[str, float]:
+        """Errors of the statistics in words, see `error_name`."""
+        return {error_name(each): each.error for each in self.statistics}
+
+
+def error_name(statistic: Statistic) -> str:
+    """The error of a statistic in words, without its value: "relative error of the q90"."""
+    if statistic.instead is None:
+        return f"relative error of the {statistic.name}"
+    return f"difference of the {statistic.words} ({statistic.name})"
 
 
 SHOWN = ("ecdf_max", "ecdf_avg", "n_zero_weight", "n_truncated", "n_censored")
@@ -224,9 +231,7 @@ def to_summary(numbers: ResultNumbers) -> dict[str, Any]:
         | {name: getattr(numbers, name) for name in SHOWN}
         | {
             "problems": list(numbers.problems),
-            "statistics": [
-                asdict(each) | {"relative_error": each.relative_error} for each in numbers.statistics
-            ],
+            "statistics": [asdict(each) | {"error": each.error} for each in numbers.statistics],
         }
     )
 

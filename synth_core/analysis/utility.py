@@ -14,6 +14,8 @@ Array = NDArray[np.float64]
 
 BOOTSTRAP_DRAWS = 500
 SHARE_OF = "share of "  # before a category, the key of a statistic
+AT_ZERO = "share at or below 0"
+NEAR_ZEROS = 0.05  # a share of zeros that is so far off moves a percentile to 0 or away from it
 _RESAMPLE_MEANS_UP_TO = 1_000
 _Z95 = 1.959963984540054
 _INTERVAL = (0.025, 0.975)
@@ -171,21 +173,43 @@ def bootstrap_mean(values: Array, rng: np.random.Generator, draws: int = BOOTSTR
 
 @dataclass(frozen=True)
 class Statistic:
-    """One summary of the confidential and the synthetic values, with 95 % intervals."""
+    """One summary of the confidential and the synthetic values, with 95 % intervals.
+
+    Attributes
+    ----------
+    instead : Statistic or None
+        Of a percentile that is 0, or next to the zeros: the share at or below 0, which is compared in its place, since
+        such a percentile has no relative error that says anything. See `near_zeros`.
+    """
 
     name: str
     confidential: float
     confidential_interval: tuple[float, float]
     synthetic: float
     synthetic_interval: tuple[float, float]
+    instead: Statistic | None = None
 
     @property
-    def relative_error(self) -> float:
-        """(synthetic - confidential) / |confidential|; infinite where that is 0."""
-        error = self.synthetic - self.confidential
-        if error == 0:
-            return 0.0
+    def error(self) -> float:
+        """How far off it is: relative to |confidential|, and infinite where that is 0; of `instead` the difference."""
+        return self.error_at((self.instead or self).synthetic)
+
+    def error_at(self, value: float) -> float:
+        """The error if the synthetic value, of `instead` where there is one, were another one."""
+        error = value - (self.instead or self).confidential
+        if self.instead is not None or error == 0:
+            return error
         return error / abs(self.confidential) if self.confidential else float(np.sign(error) * np.inf)
+
+    @property
+    def words(self) -> str:
+        """What is compared, in words."""
+        return statistic_words((self.instead or self).name)
+
+    @property
+    def unit(self) -> str:
+        """What a hundred of an error are in: percent of the confidential value, or percentage points."""
+        return "%" if self.instead is None else "points"
 
 
 def statistic_name(percentile: float) -> str:
@@ -214,7 +238,7 @@ def statistic_words(name: str) -> str:
     >>> statistic_words("mean"), statistic_words("q90"), statistic_words("share of widowed")
     ('mean', '90th percentile', 'share of widowed')
     """
-    if name in ("mean", "median") or name.startswith(SHARE_OF):
+    if name in ("mean", "median", AT_ZERO) or name.startswith(SHARE_OF):
         return name
     return percentile_words(float(name.removeprefix("q")))
 
@@ -249,6 +273,8 @@ def statistics(
     names = ["mean", *map(statistic_name, percentiles)]
     mine = [confidential.mean(), *np.quantile(ordered, shares)]
     theirs = [synthetic.mean(), *np.quantile(ordered_synthetic, shares, axis=1).mean(axis=1)]
+    at_zero = _share_at_zero(ordered, ordered_synthetic, seed)
+    replaced = near_zeros(*shares_around_zero(ordered), shares, np.array(mine[1:]))
     my_draws = [bootstrap_mean(confidential, rng)]
     their_draws = [_barycenter([bootstrap_mean(each, rng_synthetic) for each in synthetic])]
     for share in shares:
@@ -258,10 +284,54 @@ def statistics(
     # All intervals at once: a call of np.quantile costs more than its numbers.
     low, high = np.quantile(my_draws + their_draws, _INTERVAL, axis=1)
     intervals = [(float(a), float(b)) for a, b in zip(low, high, strict=True)]
-    known = zip(names, mine, intervals[: len(names)], theirs, intervals[len(names) :], strict=True)
+    instead = [None, *(at_zero if each else None for each in replaced)]
+    known = zip(names, mine, intervals[: len(names)], theirs, intervals[len(names) :], instead, strict=True)
     return tuple(
-        Statistic(name, float(x), around_x, float(y), around_y) for name, x, around_x, y, around_y in known
+        Statistic(name, float(x), around_x, float(y), around_y, share)
+        for name, x, around_x, y, around_y, share in known
     )
+
+
+def shares_around_zero(ordered: Array) -> tuple[float, float]:
+    """The shares of an ascending sample below 0, and at or below it."""
+    below, upto = (np.searchsorted(ordered, 0.0, side) / len(ordered) for side in ("left", "right"))
+    return float(below), float(upto)
+
+
+def near_zeros(below: float, upto: float, shares: Array, values: Array) -> NDArray[np.bool_]:
+    """Which percentiles have no relative error that says anything: they are 0, or a small error of the share of zeros
+    makes them 0.
+
+    Parameters
+    ----------
+    below, upto : float
+        The shares below 0, and at or below it.
+    shares : array of shape (n_percentiles,)
+        The percentiles, in (0, 1).
+    values : array of shape (n_percentiles,)
+
+    Examples
+    --------
+    >>> near_zeros(0.0, 0.14, np.array([0.1, 0.15, 0.5]), np.array([0.0, 900.0, 40_000.0]))
+    array([ True,  True, False])
+    """
+    margin = min(NEAR_ZEROS, upto - below)
+    near = (shares >= below - margin) & (shares <= upto + margin)
+    return (values == 0) | (near & (upto > below))
+
+
+def _share_at_zero(ordered: Array, ordered_synthetic: Array, seed: int) -> Statistic:
+    """The share at or below 0 of both, with bootstrap intervals: the bootstrap of a share is binomial."""
+    rng, rng_synthetic = np.random.default_rng([seed, 13]), np.random.default_rng([seed, 14])
+
+    def resampled(values: Array, random: np.random.Generator) -> tuple[float, Array]:
+        share = shares_around_zero(values)[1]
+        return share, random.binomial(len(values), share, BOOTSTRAP_DRAWS) / len(values)
+
+    mine, draws = resampled(ordered, rng)
+    theirs = [resampled(each, rng_synthetic) for each in ordered_synthetic]
+    share, around = float(np.mean([each for each, _ in theirs])), _barycenter([each for _, each in theirs])
+    return Statistic(AT_ZERO, mine, _interval(draws), share, _interval(around))
 
 
 def interval_overlap(confidential: Array, synthetic: Array, design: Array) -> float | None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from synth_core.analysis.analysis import Analysis
@@ -14,7 +15,7 @@ from synth_core.analysis.result_numbers import ResultNumbers
 from synth_core.analysis.result_sentences import above_target, explained, sentence
 from synth_core.analysis.settings import Settings
 from synth_core.analysis.subgroups import Group, GroupAccuracy, by_group
-from synth_core.analysis.utility import statistic_name, statistic_words
+from synth_core.analysis.utility import Statistic, statistic_name, statistic_words
 from synth_core.analysis.wording.guarantee_sentences import neighbour_words
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system.text_table import aligned
@@ -54,7 +55,7 @@ def result_json(result: Result, settings: Settings) -> dict[str, Any]:
             "ecdf_avg": flat.ecdf_avg,
             **flat.synthetic,
             "interval_overlap": flat.overlap,
-            "relative_error": {name: number(error) for name, error in flat.relative_errors.items()},
+            **errors_json(flat.statistics),
         },
         "population": [population_json(each) for each in flat.population],
         "identification_risk": {
@@ -76,13 +77,28 @@ def result_json(result: Result, settings: Settings) -> dict[str, Any]:
     }
 
 
+def errors_json(statistics: Iterable[Statistic]) -> dict[str, dict[str, float | str | None]]:
+    """Relative errors by name; of percentiles at the zeros, which have none, the difference of the share up to 0."""
+    found = list(statistics)
+    relative = {each.name: number(each.error) for each in found if each.instead is None}
+    shares = {each.name: number(each.error) for each in found if each.instead is not None}
+    return {"relative_error": relative} | ({"difference_of_share_at_or_below_0": shares} if shares else {})
+
+
+def error_text(statistic: Statistic) -> str:
+    """An error, with its unit where that is not percent."""
+    if statistic.instead is None:
+        return f"{statistic.error:+.1%}"
+    return f"{100 * statistic.error:+.1f} points at or below 0"
+
+
 def population_json(population: Population) -> dict[str, Any]:
     """Utility of a variable by survey weights."""
     return {
         "name": population.name,
         "weight": population.weight,
         "ecdf_max": population.ecdf_max,
-        "relative_error": {each.name: number(each.relative_error) for each in population.statistics},
+        **errors_json(population.statistics),
         "interval": {each.name: list(each.confidential_interval) for each in population.statistics},
     }
 
@@ -174,9 +190,7 @@ def groups_json(analysis: Analysis, result: Result, groups: list[Group]) -> list
             "group": group.name,
             "records": len(group.rows),
             "ecdf_max": accuracies["mean"][i].ecdf_max,
-            "relative_error": {
-                name: number(each[i].statistic.relative_error) for name, each in accuracies.items()
-            },
+            **errors_json([replace(each[i].statistic, name=name) for name, each in accuracies.items()]),
         }
         for i, group in enumerate(groups)
     ]
@@ -190,7 +204,7 @@ def print_groups(
     for result in results:
         accuracies = _by_groups(analysis, result, groups)
         for i, group in enumerate(groups):
-            errors = [f"{each[i].statistic.relative_error:+.1%}" for each in accuracies.values()]
+            errors = [error_text(each[i].statistic) for each in accuracies.values()]
             lines.append(
                 [
                     group.name,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -14,9 +15,8 @@ from synth_core.analysis.records.numbers import NumberMeasures
 from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.analysis.records.result import PartResult, RecordsResult
 from synth_core.analysis.settings import MODEL_OPTIONS, Settings, make_settings
-from synth_core.analysis.utility import statistic_words
 from synth_core.analysis.wording.guarantee_sentences import COVERS
-from synth_core.cli.compare_output import number, population_json
+from synth_core.cli.compare_output import errors_json, number, population_json
 from synth_core.cli.data import load_anchor, load_reference, table_of
 from synth_core.cli.quoted import split_quoted, unquoted
 from synth_core.cli.recorded import record_run
@@ -257,9 +257,9 @@ def _rows(result: RecordsResult) -> list[list[str]]:
 def _of_number(number: NumberMeasures) -> str:
     """Percentiles and the regression of a number in words."""
     errors = ", ".join(
-        f"{statistic_words(each.name)} {each.relative_error:+.1%}"
+        f"{each.words} {100 * each.error:+.1f} {each.unit}"
         for each in number.statistics
-        if each.confidential
+        if math.isfinite(each.error)
     )
     said = f"{number.name}: {errors}."
     if number.overlap is None or number.meeting is None:
@@ -351,7 +351,7 @@ def number_json(found: NumberMeasures) -> dict[str, Any]:
     """Percentiles and the regression of a number."""
     return {
         "name": found.name,
-        "relative_error": {each.name: number(each.relative_error) for each in found.statistics},
+        **errors_json(found.statistics),
         "percentile_error": number(found.percentile_error),
         "regression": {
             "on": "all other columns",

@@ -11,10 +11,11 @@ from synth_core.analysis.policy import Policy, judge
 from synth_core.analysis.result_numbers import ResultNumbers, VariableNumbers, numbers_in
 from synth_core.analysis.result_sentences import above_target, explained, sentence
 from synth_core.analysis.settings import Settings
+from synth_core.analysis.utility import Statistic
 from synth_core.analysis.wording.headings import in_plain_words
 from synth_core.figures.categories import of_categories, shares_figure
 from synth_core.figures.palette import color
-from synth_core.figures.parts import Figure, Other, Summary, beside_once, statistic_label
+from synth_core.figures.parts import Figure, Other, Summary, beside_once
 from synth_core.figures.privacy import bounds_figure, weights_figure
 from synth_core.figures.utility import ecdf_figure, quantiles_figure
 from synth_core.mechanisms.catalogue import find_mechanism
@@ -149,9 +150,16 @@ def _cells(numbers: ResultNumbers) -> dict[str, dict[str, Any]]:
     return cells | {
         "ecdf_max": cell(f"{numbers.ecdf_max:.4f}", numbers.ecdf_max),
         "ecdf_avg": cell(f"{squared:.6f}", squared),
-        "worst": cell(f"{percent(worst.error)} ({statistic_label(worst.statistic.name)})", abs(worst.error)),
+        "worst": cell(_furthest(worst.statistic), abs(worst.error)),
         "match": cell(f"{100 * risk:.2f} %", risk),
     }
+
+
+def _furthest(statistic: Statistic) -> str:
+    """The error of a statistic, and its name: "+5.3 % (15th percentile)"."""
+    error = statistic.error
+    text = percent(error) if statistic.instead is None else f"{100 * error:+.1f} points"
+    return f"{text} ({statistic.words})"
 
 
 def _variable_row(variable: VariableNumbers, policy: Policy | None) -> dict[str, Any]:
@@ -164,10 +172,9 @@ def _variable_row(variable: VariableNumbers, policy: Policy | None) -> dict[str,
     }
     found = None if policy is None or policy.percent is None else variable_error(variable, policy.measure)
     if policy is not None and found is not None:
-        unit = "points" if policy.measure == ECDF_MAX else "%"
         kept = "✓ within" if policy.keeps(found) else "✗ not within"
         size = 100 * abs(found.error)
-        cells["verdict"] = f"{kept}: {size:.{0 if size >= 10 else 1}f} {unit}"
+        cells["verdict"] = f"{kept}: {size:.{0 if size >= 10 else 1}f} {found.unit}"
     return {"label": variable.name, "cells": cells}
 
 

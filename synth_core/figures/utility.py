@@ -121,7 +121,7 @@ class Words:
     title: str
     reading: str
     row: str
-    name: Callable[[str], str]
+    name: Callable[[Summary], str]
 
 
 def quantiles_figure(summaries: list[Summary], labels: dict[str, str], other: Other | None = None) -> Figure:
@@ -129,8 +129,10 @@ def quantiles_figure(summaries: list[Summary], labels: dict[str, str], other: Ot
     key, title, reading = worded("quantiles")
     if of_categories(summaries[0]):
         title, reading = CATEGORY_FIGURES[key].plain, CATEGORY_FIGURES[key].about
+    if any(map(has_share, summaries[0]["statistics"])):
+        reading += " Where a percentile is at the zeros, the share at or below 0 takes its place."
     words = Words(
-        key, title, f"{reading} Triangles lie beyond {OFF_SCALE:.0f} %.", "Statistic", statistic_label
+        key, title, f"{reading} Triangles lie beyond {OFF_SCALE:.0f} %.", "Statistic", statistic_title
     )
     return errors_figure(words, summaries, labels, other)
 
@@ -146,28 +148,49 @@ def subgroups_figure(
         "Dots near 0 are accurate within a group too; the grey band is the confidential data's own 95 % sampling "
         "interval, wide where a group is small.",
         "Group",
-        lambda name: f"{name} ({sizes[name]:,})",
+        lambda each: f"{each['name']} ({sizes[each['name']]:,})" + (", points" if has_share(each) else ""),
     )
     return errors_figure(words, summaries, labels, None) | {"height": max(240, 60 + 42 * len(sizes))}
+
+
+def has_share(statistic: Summary) -> bool:
+    """Whether a share stands in the place of a percentile."""
+    return statistic.get("instead") is not None
+
+
+def compared(statistic: Summary) -> Summary:
+    """What is compared of a statistic: itself, or the share that stands in its place."""
+    instead: Summary | None = statistic.get("instead")
+    return statistic if instead is None else instead
+
+
+def percent_off(statistic: Summary, value: float) -> float | None:
+    """How far a synthetic value is off, in percent or points as of `Statistic.error_at`; None where it is infinite."""
+    of = compared(statistic)
+    if of is not statistic:
+        return float(100 * (value - of["confidential"]))
+    base = of["confidential"]
+    return 100 * (value - base) / abs(base) if base else None
+
+
+def statistic_title(statistic: Summary) -> str:
+    """A statistic as a heading; with its unit where that is not percent."""
+    return statistic_label(compared(statistic)["name"]) + (" (points)" if has_share(statistic) else "")
 
 
 def errors_figure(
     words: Words, summaries: list[Summary], labels: dict[str, str], other: Other | None
 ) -> Figure:
     """Synthetic minus confidential, in percent, with 95 % intervals: a row a statistic."""
-    names = [s["name"] for s in summaries[0]["statistics"]]
+    names = [words.name(s) for s in summaries[0]["statistics"]]
     traces: list[dict[str, Any]] = []
     rows = []
     count = len(summaries)
 
-    def percent(value: float, base: float) -> float | None:
-        return 100 * (value - base) / abs(base) if base else None
-
     band_x: list[float | None] = []
     band_y: list[float | None] = []
     for i, stat in enumerate(summaries[0]["statistics"]):
-        base = stat["confidential"]
-        low, high = (percent(v, base) for v in stat["confidential_interval"])
+        low, high = (percent_off(stat, v) for v in compared(stat)["confidential_interval"])
         if low is not None and high is not None:
             band_x += [low, high, high, low, low, None]
             band_y += [i - 0.42, i - 0.42, i + 0.42, i + 0.42, i - 0.42, None]
@@ -177,9 +200,10 @@ def errors_figure(
         name, look = s["mechanism"], color(s["mechanism"])
         x, y, minus, plus, hover, symbols = [], [], [], [], [], []
         for i, stat in enumerate(s["statistics"]):
-            base = stat["confidential"]
-            middle = percent(stat["synthetic"], base)
-            low, high = (percent(v, base) for v in stat["synthetic_interval"])
+            both = compared(stat)
+            middle = percent_off(stat, both["synthetic"])
+            low, high = (percent_off(stat, v) for v in both["synthetic_interval"])
+            unit = "%" if both is stat else "points"
             if middle is not None and low is not None and high is not None:
                 off = abs(middle) > OFF_SCALE
                 x.append(max(-OFF_SCALE, min(OFF_SCALE, middle)))
@@ -188,18 +212,18 @@ def errors_figure(
                 minus.append(0.0 if off else min(max(middle - low, 0.0), OFF_SCALE))
                 plus.append(0.0 if off else min(max(high - middle, 0.0), OFF_SCALE))
                 hover.append(
-                    f"{labels[name]}, {shown(words.name(stat['name']))}<br>synthetic "
-                    f"{stat['synthetic']:.5g}, confidential {base:.5g}<br>"
-                    f"{middle:+.2f} %"
+                    f"{labels[name]}, {shown(words.name(stat))}<br>synthetic "
+                    f"{both['synthetic']:.5g}, confidential {both['confidential']:.5g}<br>"
+                    f"{middle:+.2f} {unit}"
                 )
             rows.append(
                 [
-                    words.name(stat["name"]),
+                    words.name(stat),
                     labels[name],
-                    f"{base:.6g}",
-                    f"{stat['synthetic']:.6g}",
-                    "–".join(f"{v:.5g}" for v in stat["synthetic_interval"]),
-                    "" if middle is None else f"{middle:+.2f} %",
+                    f"{both['confidential']:.6g}",
+                    f"{both['synthetic']:.6g}",
+                    "–".join(f"{v:.5g}" for v in both["synthetic_interval"]),
+                    "" if middle is None else f"{middle:+.2f} {unit}",
                 ]
             )
         reach = {"type": "data", "array": plus, "arrayminus": minus}
@@ -224,7 +248,7 @@ def errors_figure(
         "xaxis": axis("Synthetic − confidential (% of confidential)", zeroline=True, ticksuffix=" %"),
         "yaxis": {
             "tickvals": list(range(len(names))),
-            "ticktext": [shown(words.name(n)) for n in names],
+            "ticktext": [shown(name) for name in names],
             "showgrid": False,
             "range": [len(names) - 0.45, -0.55],
             "zeroline": False,
@@ -243,8 +267,7 @@ def errors_figure(
         layout,
         table([words.row, "Mechanism", "Confidential", "Synthetic", "95 % interval", "Difference"], rows),
         "; ".join(
-            f"{labels[s['mechanism']]}: largest error "
-            f"{max(abs(t['relative_error']) for t in s['statistics']):.1%}"
+            f"{labels[s['mechanism']]}: largest error {max(abs(t['error']) for t in s['statistics']):.1%}"
             for s in summaries
         ),
     )
@@ -253,7 +276,9 @@ def errors_figure(
 def _before(before: Summary, label: str, when: str, places: list[float]) -> dict[str, Any]:
     """The errors of a mechanism under the choices that are seen beside: hollow, without intervals."""
     name = before["mechanism"]
-    errors = [s["relative_error"] for s in before["statistics"] if s["confidential"]]
+    errors = [
+        s["error"] for s in before["statistics"] if percent_off(s, compared(s)["synthetic"]) is not None
+    ]
     known_places = places[: len(errors)]
     return scatter(
         [100 * max(-OFF_SCALE / 100, min(OFF_SCALE / 100, error)) for error in errors],

@@ -222,9 +222,7 @@ def numbers_of(numbers: ResultNumbers) -> dict[str, Any]:
         "seconds",
         "tuned",
     )
-    statistics: dict[str, Any] = {
-        f"relative error of the {name}": error for name, error in numbers.relative_errors.items()
-    }
+    statistics: dict[str, Any] = dict(numbers.errors)
     if numbers.several:
         statistics |= {f"difference of {each.name}": each.ecdf_max for each in numbers.variables}
     return {k: getattr(numbers, k) for k in kept} | {"converged": not numbers.problems} | statistics

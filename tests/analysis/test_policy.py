@@ -5,8 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synth_core.analysis.measures import ECDF_MAX, WORST
+from synth_core.analysis.measures import ECDF_MAX, WORST, error_sentence, error_words
 from synth_core.analysis.policy import Policy, judge
+from synth_core.analysis.result_numbers import to_summary
+from synth_core.analysis.settings import make_settings
+from synth_core.analysis.utility import AT_ZERO, Statistic
+from synth_core.figures.compare import promises, results
 from synth_core.mechanisms.catalogue import guarantees
 from tests.plain_numbers import numbers, statistic, variable
 
@@ -127,3 +131,29 @@ def test_among_several_the_doubt_is_of_whoever_may_still_pass_or_fail():
 def test_among_several_a_measure_that_none_has_is_said():
     [reason] = judge(Policy(percent=5.0), numbers(SEVERAL[:1])).reasons
     assert "is not among" in reason
+
+
+def at_zero(mine, theirs, beside=0.0):
+    """A 15th percentile at the zeros: shares at or below 0 in its place."""
+    share = Statistic(AT_ZERO, mine, (mine, mine), theirs, (theirs - beside, theirs + beside))
+    return Statistic("q15", 900.0, (0.0, 2e3), 0.0, (0.0, 0.0), share)
+
+
+def test_a_percentile_at_the_zeros_is_judged_and_told_by_the_share_at_or_below_zero():
+    """ "-100.0 % (15th percentile)" stood on every row of an income with zeros, and no rule could be kept."""
+    off = numbers(statistics=(statistic("mean", 0.01), at_zero(0.14, 0.162)))
+    for measure in ("q15", WORST):
+        assert judge(Policy(percent=3.0, measure=measure), off).passed
+        failed = judge(Policy(percent=2.0, measure=measure), off)
+        assert failed.reasons == ("share at or below 0 off by 2.2 > 2 points",)
+        assert error_words(off, measure) == "2.2 points high"
+    assert error_sentence(off, WORST) == "Furthest off is the share at or below 0: 2.2 points high."
+    assert error_sentence(off, "q15") == "The share at or below 0 is 2.2 points high."
+    unsure = judge(Policy(percent=2.5, measure="q15"), numbers(statistics=(at_zero(0.14, 0.162, 0.01),)))
+    assert unsure.passed and "may be off by up to 3.2 points" in unsure.doubt
+    table = results([to_summary(off)], {"weighted": "Weighted"}, promises_of(off))
+    assert table[0]["cells"]["worst"]["text"] == "+2.2 points (share at or below 0)"
+
+
+def promises_of(off):
+    return promises([to_summary(off)], make_settings(outcome="pay", model="lognormal"), Policy())

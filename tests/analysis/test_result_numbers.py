@@ -61,10 +61,10 @@ def test_flat_numbers():
     assert (flat.lipschitz_bound, flat.bound_mean, flat.epsilon, flat.epsilon_replace) == (2.0, 1.0, 4.0, 3.5)
     assert (flat.n_records, flat.n_datasets, flat.n_zero_weight) == (4, 2, 1)
     assert (flat.weight_mean, flat.weight_min, flat.weight_max) == (0.5, 0.0, 1.0)
-    assert (flat.match_risk, flat.synthetic, flat.relative_errors) == (
+    assert (flat.match_risk, flat.synthetic, flat.errors) == (
         0.25,
         {"mean": 2.0, "q90": 5.0},
-        {"mean": -0.2, "q90": 0.25},
+        {"relative error of the mean": -0.2, "relative error of the q90": 0.25},
     )
     assert len(flat.problems) == 1 and "R-hat" in flat.problems[0]
     assert not any(isinstance(getattr(flat, each.name), np.ndarray) for each in fields(ResultNumbers))
@@ -89,7 +89,7 @@ def test_what_a_browser_gets_keeps_its_names():
     found = summarise(result(), OUTCOME)
     assert set(found) == PLAIN | {*SHOWN, "statistics"} | {"privacy", "ecdf"}
     assert set(found["statistics"][0]) == {"name", "confidential", "confidential_interval", "synthetic",
-                                           "synthetic_interval", "relative_error"}  # fmt: skip
+                                           "synthetic_interval", "instead", "error"}  # fmt: skip
     assert summarise(histogram(), OUTCOME)["privacy"] is None
 
 

@@ -74,7 +74,7 @@ def test_statistics_use_numpy_quantiles(rng):
     assert found["median"].confidential == np.median(x)
     low, high = found["q90"].confidential_interval
     assert low < np.quantile(x, 0.9) < high
-    assert found["q90"].relative_error == pytest.approx(np.quantile(y[0], 0.9) / np.quantile(x, 0.9) - 1)
+    assert found["q90"].error == pytest.approx(np.quantile(y[0], 0.9) / np.quantile(x, 0.9) - 1)
 
 
 def test_several_data_sets_average_their_quantiles(rng):
@@ -86,9 +86,50 @@ def test_several_data_sets_average_their_quantiles(rng):
     assert 0.6 < width < 1.6  # a barycenter averages quantile functions: no narrowing with m
 
 
-def test_relative_error_of_zero():
-    found = statistics(np.zeros(20), np.ones((1, 20)), (50.0,), seed=1)[1]
-    assert found.relative_error == np.inf
+def test_a_mean_of_zero_has_no_relative_error():
+    found = statistics(np.zeros(20), np.ones((1, 20)), (50.0,), seed=1)
+    assert found[0].error == np.inf
+    assert found[1].error == -1.0  # none of the synthetic values is at or below 0, and all of the others are
+
+
+def incomes(rng, n, zeros, losses=0.0):
+    """Incomes of which some are 0 and some below."""
+    values = rng.lognormal(10, 1, n)
+    values[: round(n * zeros)] = 0.0
+    values[round(n * zeros) : round(n * (zeros + losses))] *= -0.1
+    return rng.permutation(values)
+
+
+def test_a_percentile_at_the_zeros_gives_way_to_the_share_at_or_below_zero(rng):
+    """An income of which 14 % are 0 stood beside one with 16 % as "-100.0 % (15th percentile)" of every mechanism."""
+    x, y = incomes(rng, 2_000, 0.14), incomes(rng, 2_000, 0.16)[None, :]
+    assert np.quantile(x, 0.15) > 0 and np.quantile(y, 0.15) == 0
+    found = {s.name: s for s in statistics(x, y, (10.0, 15.0, 50.0, 90.0), seed=3)}
+    for name in ("q10", "q15"):
+        one = found[name]
+        assert one.error == pytest.approx(np.mean(y <= 0) - np.mean(x <= 0)) == pytest.approx(0.02)
+        assert (one.words, one.unit) == ("share at or below 0", "points")
+        assert one.confidential == np.quantile(x, int(name[1:]) / 100)  # the value itself stays
+    assert found["q90"].error == pytest.approx(np.quantile(y, 0.9) / np.quantile(x, 0.9) - 1)
+    assert (found["median"].words, found["median"].unit, found["mean"].instead) == ("median", "%", None)
+    # The bootstrap of a share is binomial: 1.96 standard errors, within 5 Monte Carlo errors of 500 draws' quantiles.
+    low, high = found["q15"].instead.confidential_interval
+    half = 1.96 * np.sqrt(0.14 * 0.86 / 2_000)
+    assert low == pytest.approx(0.14 - half, abs=0.25 * half) and high == pytest.approx(
+        0.14 + half, abs=0.25 * half
+    )
+
+
+@pytest.mark.parametrize("zeros, losses", [(0.0, 0.0), (0.003, 0.0), (0.14, 0.05), (0.6, 0.0)])
+def test_which_percentiles_are_at_the_zeros(rng, zeros, losses):
+    """Against the definition in words: 0 itself, or the zeros grown by their share, at most 5 points, reach it."""
+    x = incomes(rng, 1_000, zeros, losses)
+    percentiles = tuple(float(p) for p in range(1, 100))
+    found = statistics(x, x[None, :], percentiles, seed=1)[1:]
+    grown = min(0.05, zeros)
+    for p, each in zip(percentiles, found, strict=True):
+        reached = zeros > 0 and losses - grown - 1e-9 <= p / 100 <= losses + zeros + grown + 1e-9
+        assert (each.instead is not None) == (reached or np.quantile(x, p / 100) == 0), p
 
 
 def naive_overlap(confidential, synthetic, design):

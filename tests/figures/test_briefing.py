@@ -136,7 +136,7 @@ def test_every_number_is_the_one_on_the_screen(pages):
     errors = next(i for i, p in enumerate(pages) if p.chart and p.chart.kind == "bars")
     chart = next(shape.chart for shape in drawn[errors].shapes if shape.has_chart)
     for line, summary in zip(chart.plots[0].series, first.summaries, strict=True):
-        assert line.values == pytest.approx([100 * t["relative_error"] for t in summary["statistics"]])
+        assert line.values == pytest.approx([100 * t["error"] for t in summary["statistics"]])
     for slide, page in zip(drawn, pages, strict=True):
         assert (INTERNAL in texts(slide)) == page.internal
 
@@ -195,7 +195,7 @@ def test_shares_of_categories_are_bars_that_can_be_edited():
     found = made_up(0, mechanisms=("unweighted", "weighted"))
     shares = [
         {"name": f"share of {name}", "confidential": mine, "confidential_interval": (mine, mine),
-         "synthetic": theirs, "synthetic_interval": (theirs, theirs), "relative_error": theirs / mine - 1}
+         "synthetic": theirs, "synthetic_interval": (theirs, theirs), "error": theirs / mine - 1}
         for name, mine, theirs in (("single", 0.25, 0.2), ("married", 0.75, 0.8))
     ]  # fmt: skip
     settings = SETTINGS.model_copy(update={"outcome": "status", "model": "categorical"})

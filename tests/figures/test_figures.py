@@ -289,7 +289,7 @@ def test_a_drawn_distribution_function_keeps_jumps_and_leaves_a_far_value_outsid
 def test_a_variable_of_categories_shows_shares_and_no_distribution_function(summaries):
     statistics = [
         {"name": f"share of {name}", "confidential": mine, "confidential_interval": (mine - 0.02, mine + 0.02),
-         "synthetic": theirs, "synthetic_interval": (theirs - 0.03, theirs + 0.03), "relative_error": theirs / mine - 1}
+         "synthetic": theirs, "synthetic_interval": (theirs - 0.03, theirs + 0.03), "error": theirs / mine - 1}
         for name, mine, theirs in (("<b>single</b>", 0.3, 0.27), ("married", 0.7, 0.73))
     ]  # fmt: skip
     some = [s | {"statistics": statistics} for s in summaries[:2]]

@@ -40,12 +40,8 @@ class NumberMeasures:
 
     @property
     def percentile_error(self) -> float:
-        """Mean of the absolute relative errors of the percentiles; those that are 0 in the confidential table apart."""
-        errors = [
-            abs(each.relative_error)
-            for each in self.statistics
-            if each.name != "mean" and each.confidential != 0
-        ]
+        """Mean of the absolute relative errors of the percentiles that have one: those at the zeros apart."""
+        errors = [abs(each.error) for each in self.statistics if each.name != "mean" and each.instead is None]
         return float(np.mean(errors)) if errors else float("nan")
 
 

@@ -35,7 +35,10 @@ COLUMNS = {  # of the results, in the order of the screen
     ),
     "verdict": Word("By the rule", "Rule", "Whether ε and accuracy keep the rule that was stated."),
     "worst": Word(
-        "Furthest off", "Furthest off", "The one of mean and percentiles with the largest relative error."
+        "Furthest off",
+        "Furthest off",
+        "The one of mean and percentiles with the largest relative error. A percentile at the zeros has none: the share "
+        "at or below 0 takes its place, in percentage points.",
     ),
     "gap": Word(
         "Distribution off by",

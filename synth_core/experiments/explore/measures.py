@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from synth_core.analysis.measures import ECDF_AVG, ECDF_MAX, MEAN, measure_label, percentile_of, value_text
-from synth_core.analysis.utility import ecdf_distance, statistic_name
+from synth_core.analysis.utility import ecdf_distance, near_zeros, shares_around_zero, statistic_name
 from synth_core.errors import InputError
 
 Array = NDArray[np.float64]
@@ -76,13 +76,20 @@ class Ruler:
         self._shares = np.array(percentiles) / 100
         self.names = (ECDF_MAX, ECDF_AVG, MEAN, *(statistic_name(p) for p in percentiles))
         self._known = np.append(confidential.mean(), np.quantile(self._ordered, self._shares))
+        around = shares_around_zero(self._ordered)
+        self._at_zero = around[1]
+        self._by_share = np.append(False, near_zeros(*around, self._shares, self._known[1:]))
 
     def measure(self, synthetic: Array) -> Array:
-        """The errors of one data set, of shape (len(names),); NaN where the statistic is 0 or overflows."""
+        """The errors of one data set, of shape (len(names),); NaN where the mean is 0 or a statistic overflows.
+
+        Of a percentile at the zeros the difference of the shares at or below 0, see `near_zeros`.
+        """
         ordered = np.sort(synthetic)
         distance = ecdf_distance(self._ordered, ordered)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             values = np.append(ordered.mean(), np.quantile(ordered, self._shares))
             errors = np.abs(values - self._known) / np.abs(self._known)
         errors[self._known == 0] = np.nan  # a relative error of nothing
+        errors[self._by_share] = abs(shares_around_zero(ordered)[1] - self._at_zero)
         return np.concatenate([[distance.ecdf_max, distance.ecdf_avg], errors])

@@ -18,6 +18,7 @@ import pandas as pd
 from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.records.measures import k_marginal_score
 from synth_core.analysis.records.records import RecordsAnalysis
+from synth_core.analysis.result_numbers import error_name
 from synth_core.data.table import Table
 from synth_core.errors import FitError, InputError
 from synth_core.experiments.rivals.budget import COUNTED, Budget, refuse_units
@@ -75,7 +76,7 @@ class Cell:
         `k_marginal`, `sample_share`, `pmse_ratio`, `association`, `percentile_error`, `overlap`, `meeting`, `seconds`,
         and `epsilon_found`: what the mechanism promised in sum over blocks, or measured.
     details : dict
-        `relative_error` of each statistic by variable, `distance` (total variation) of each column and pair,
+        `error` of each statistic by variable, `distance` (total variation) of each column and pair,
         `disclosure` of each variable (empirical), and `problems`; `problems` alone where there is no result.
     stored : bool
         Whether it had been computed before.
@@ -275,9 +276,7 @@ class _Runner:
             "meeting": float(np.mean([nan if e.meeting is None else e.meeting for e in numbers] or [nan])),
         }
         details = {
-            "relative_error": {
-                each.name: {s.name: s.relative_error for s in each.statistics} for each in numbers
-            },
+            "error": {each.name: {error_name(s): s.error for s in each.statistics} for each in numbers},
             "distance": self._distances(made),
             "disclosure": [asdict(each) for each in judged.disclosure],
         }

@@ -11,7 +11,8 @@ from synth_core.analysis.utility import SHARE_OF
 from synth_core.analysis.wording.headings import RECORD_FIGURES
 from synth_core.figures.categories import of_categories
 from synth_core.figures.palette import color
-from synth_core.figures.parts import Summary, statistic_label
+from synth_core.figures.parts import Summary
+from synth_core.figures.utility import compared, percent_off, statistic_title
 from synth_core.mechanisms.guarantees import Guarantee
 
 PAIRS = 6  # of columns, the worst first: their names must be readable below the bars
@@ -113,7 +114,7 @@ def _ecdf_chart(summaries: list[Summary], labels: dict[str, str], outcome: str) 
 
 def errors_chart(summaries: list[Summary], labels: dict[str, str]) -> Chart:
     """Errors of mean and percentiles, in percent."""
-    names = tuple(statistic_label(each["name"]) for each in summaries[0]["statistics"])
+    names = tuple(statistic_title(each) for each in summaries[0]["statistics"])
     return Chart(
         "bars",
         "Errors of the shares" if of_categories(summaries[0]) else "Errors of mean and percentiles",
@@ -125,12 +126,7 @@ def errors_chart(summaries: list[Summary], labels: dict[str, str]) -> Chart:
                 labels[s["mechanism"]],
                 color(s["mechanism"]),
                 (),
-                tuple(
-                    100 * (each["synthetic"] - each["confidential"]) / abs(each["confidential"])
-                    if each["confidential"]
-                    else None
-                    for each in s["statistics"]
-                ),
+                tuple(percent_off(each, compared(each)["synthetic"]) for each in s["statistics"]),
             )
             for s in summaries
             if not s["problems"]

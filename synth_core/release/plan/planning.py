@@ -129,7 +129,7 @@ def _marked(table: Table, blocks: tuple[Block, ...]) -> Table:
 def _utility(numbers: ResultNumbers) -> dict[str, float]:
     """How close the synthetic values came on the tuning table; a measure of a bad fit may be no number."""
     known = {"ecdf_max": numbers.ecdf_max, "ecdf_avg": numbers.ecdf_avg, "interval_overlap": numbers.overlap}
-    known |= {f"relative error of the {name}": error for name, error in numbers.relative_errors.items()}
+    known |= numbers.errors
     known |= {} if numbers.joint is None else asdict(numbers.joint)
     return {name: value for name, value in known.items() if isinstance(value, float) and math.isfinite(value)}
 

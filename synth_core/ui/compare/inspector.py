@@ -13,7 +13,7 @@ import pandas as pd
 import streamlit as st
 
 from synth_core.analysis.by_record import ByRecord
-from synth_core.analysis.measures import WORST, furthest, variable_error
+from synth_core.analysis.measures import WORST, VariableError, furthest, variable_error
 from synth_core.analysis.policy import Policy, judge
 from synth_core.analysis.records.table import whole_records
 from synth_core.analysis.result import Result
@@ -167,7 +167,7 @@ def _line(numbers: ResultNumbers, settings: Settings, policy: Policy) -> dict[st
         "oscillation_joint": numbers.oscillation_joint,
         "ecdf_max": numbers.ecdf_max,
         "ecdf_avg": numbers.ecdf_avg,
-        "largest_relative_error": None if worst is None else worst.error,
+        **_largest(worst),
         "match_risk": numbers.match_risk,
         "converged": not numbers.problems,
         "problems": "; ".join(numbers.problems),
@@ -183,6 +183,15 @@ def _line(numbers: ResultNumbers, settings: Settings, policy: Policy) -> dict[st
     return line | {f"{name}_synthetic": value for name, value in numbers.synthetic.items()}
 
 
+def _largest(worst: VariableError | None) -> dict[str, Any]:
+    """The error that is furthest off, and what it is of and in."""
+    statistic = None if worst is None else worst.statistic
+    return {
+        "largest_error": None if worst is None else worst.error,
+        "largest_error_of": None if statistic is None else f"{statistic.words}, {statistic.unit} / 100",
+    }
+
+
 def _variable_line(mechanism: str, variable: VariableNumbers) -> dict[str, Any]:
     """The line of one variable among several."""
     worst = variable_error(variable, WORST)
@@ -193,7 +202,7 @@ def _variable_line(mechanism: str, variable: VariableNumbers) -> dict[str, Any]:
         "share": variable.share,
         "lipschitz_bound": variable.lipschitz_bound,
         "ecdf_max": variable.ecdf_max,
-        "largest_relative_error": None if worst is None else worst.error,
+        **_largest(worst),
         "n_zero_weight": variable.n_zero_weight,
         "n_censored": variable.n_censored,
         "converged": not variable.problems,

@@ -78,8 +78,7 @@ def _groups(mechanism: str, predictor: str, statistic: str) -> list[dict[str, An
     except InputError:
         return []
     rows = [
-        asdict(each.statistic)
-        | {"relative_error": each.statistic.relative_error, "n_records": each.n_records}
+        asdict(each.statistic) | {"error": each.statistic.error, "n_records": each.n_records}
         for each in accuracy
     ]
     kept[place] = (key, rows)
