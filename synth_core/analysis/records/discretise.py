@@ -14,7 +14,7 @@ from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.records.table import WholeRecords
 
 Codes = NDArray[np.int64]
-MISSING = "missing"
+MISSING, OTHER = "missing", "another value"
 BINS = 10  # of a number, by quantiles of the confidential table, zeros and missing values apart
 
 
@@ -63,7 +63,7 @@ def discretise(
     names = [*predictors, *(block.name for block in blocks)]
     levels = {block.name: block.options.get("categories") for block in blocks}
     pairs = [
-        _both(frame[name], public[name] if name in predictors else synthetic[name], levels.get(name))
+        code_columns(frame[name], public[name] if name in predictors else synthetic[name], levels.get(name))
         for name in names
     ]
     mine, theirs = (np.column_stack([pair[i] for pair in pairs]) for i in (0, 1))
@@ -72,23 +72,33 @@ def discretise(
     return DiscretisedTables(tuple(names), mine, theirs, n_codes, labels, len(names) - len(blocks))
 
 
-def _both(
+def code_columns(
     mine: pd.Series, theirs: pd.Series, levels: tuple[str, ...] | None
 ) -> tuple[Codes, Codes, tuple[str, ...]]:
-    """Codes of two columns, the last of them for missing values, and what the others stand for."""
+    """Codes of two columns, the last of them for missing values, and what the others stand for.
+
+    A value of the second that the first has nowhere has a code of its own, where values are not put into bins.
+    """
     if levels is None and pd.api.types.is_numeric_dtype(mine) and mine.nunique() > BINS:
         values = mine.dropna().to_numpy(dtype=float)
         edges = np.unique(np.quantile(values[values != 0], np.linspace(0, 1, BINS + 1)[1:-1]))
         codes = [_binned(each.to_numpy(dtype=float), edges) for each in (mine, theirs)]
         names = _bin_names(edges)
     else:
-        known = list(levels) if levels else sorted(mine.dropna().unique().tolist(), key=str)
+        order = None if pd.api.types.is_numeric_dtype(mine) else str
+        known = list(levels) if levels else sorted(mine.dropna().unique().tolist(), key=order)
         place = {level: i for i, level in enumerate(known)}
         codes = [each.map(place).to_numpy(dtype=float) for each in (mine, theirs)]
-        names = tuple(str(level) for level in known)
+        unknown = np.isnan(codes[1]) & theirs.notna().to_numpy()
+        codes[1] = np.where(unknown, len(known), codes[1])
+        names = (*map(_level_name, known), *((OTHER,) if unknown.any() else ()))
     last = int(np.nanmax(np.concatenate(codes))) + 1
     first, second = (np.where(np.isnan(each), last, each).astype(np.int64) for each in codes)
     return first, second, names[:last]
+
+
+def _level_name(level: object) -> str:
+    return f"{level:.12g}" if isinstance(level, float) else str(level)
 
 
 def _bin_names(edges: np.ndarray) -> tuple[str, ...]:

@@ -1,0 +1,301 @@
+"""What stands out in a synthetic table: how far each variable, each group and each pair of values is off.
+
+An error stands out if it is larger than what an analyst would overlook, and larger than chance gives between two
+samples of one population. Records are taken for independent, without survey weights.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from synth_core.analysis.any_analysis import AnyAnalysis, AnyResult
+from synth_core.analysis.check.unlikely import ALPHA, NOTICEABLE, Unlikely, is_unlikely, unlikely
+from synth_core.analysis.fit_verdict import FITS_WITHIN, ROUGHLY_WITHIN
+from synth_core.analysis.records.discretise import Codes, DiscretisedTables, code_columns
+from synth_core.analysis.utility import distance_of
+from synth_core.data.codebook import Codebook
+from synth_core.data.table import outcome_column
+
+Array = NDArray[np.float64]
+GROUPS_WITHIN = 2 * ROUGHLY_WITHIN  # largest difference of the distributions within a group
+MIN_GROUP = 20  # records in either table
+MOST_CODES = 100  # of a column: more are names or numbers of cases, and no groups
+MOST_RECORDS = 50_000  # of either table, for groups: their distances are known to a point with less
+
+
+@dataclass(frozen=True)
+class SensitiveValues:
+    """The values of a sensitive variable in both tables: numbers, or codes of `categories`; missing as NaN.
+
+    `confidential` is of shape (n_records,), `synthetic` of shape (n_datasets, n_records).
+    """
+
+    name: str
+    confidential: Array
+    synthetic: Array
+    categories: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Share:
+    """The share of the records of which something is true, in either table."""
+
+    name: str
+    confidential: float
+    synthetic: float
+
+
+@dataclass(frozen=True)
+class VariableFit:
+    """How close the distribution of a variable is.
+
+    Attributes
+    ----------
+    name : str
+    distance : float
+        Largest difference of the distribution functions of the values that are there, or total variation of categories.
+    limit : float
+        What is overlooked, or what chance gives if that is more.
+    shares : tuple of Share
+        Those that stand out: below zero, zero, missing, beyond all confidential values, of a category.
+    """
+
+    name: str
+    distance: float
+    limit: float
+    shares: tuple[Share, ...]
+
+    @property
+    def stands_out(self) -> bool:
+        return self.distance > self.limit or bool(self.shares)
+
+
+@dataclass(frozen=True)
+class GroupFit:
+    """How close the distribution of a variable is among the records with one value of another column."""
+
+    name: str
+    column: str
+    value: str
+    n_records: int
+    distance: float
+
+
+@dataclass(frozen=True)
+class TableCheck:
+    """A synthetic table beside the confidential one. Confidential.
+
+    Attributes
+    ----------
+    variables : tuple of VariableFit
+    groups : tuple of GroupFit
+        Those that stand out, the worst first.
+    n_groups : int
+        How many were compared.
+    unlikely : Unlikely
+    left_out : tuple of str
+        Columns of too many values to be compared by.
+    """
+
+    variables: tuple[VariableFit, ...]
+    groups: tuple[GroupFit, ...]
+    n_groups: int
+    unlikely: Unlikely
+    left_out: tuple[str, ...]
+
+
+def check_result(analysis: AnyAnalysis[Any], result: AnyResult) -> TableCheck:
+    """The check of a mechanism's synthetic tables, before they are rounded."""
+    confidential, synthetic = analysis.confidential, analysis.synthetic(result)
+    variables = [
+        SensitiveValues(name, confidential[name], synthetic[name], s.outcome_categories)
+        for name, s in analysis.outcomes.items()
+    ]
+    table, s = analysis.loaded, analysis.settings
+    kept = dict.fromkeys((*s.predictors, *table.public_columns))
+    names = [name for name in kept if name not in analysis.outcomes and name != s.weight]
+    public = table.frame.loc[analysis.used_rows.complete, names].reset_index(drop=True)
+    return check_table(variables, public, table.codebook)
+
+
+def check_table(
+    variables: Sequence[SensitiveValues], public: pd.DataFrame, codebook: Codebook | None = None
+) -> TableCheck:
+    """The check of synthetic tables that share their public columns with the confidential one, row by row.
+
+    Parameters
+    ----------
+    codebook : Codebook, optional
+        Whose labels name the categories.
+    """
+    tables, left_out = coded(variables, public, codebook)
+    groups, n_groups = _groups(variables, tables)
+    alone = unlikely(tables)
+    fits = tuple(_fit(each, alone.values.get(each.name, ()), tables) for each in variables)
+    return TableCheck(fits, groups, n_groups, alone, left_out)
+
+
+def coded(
+    variables: Sequence[SensitiveValues], public: pd.DataFrame, codebook: Codebook | None = None
+) -> tuple[DiscretisedTables, tuple[str, ...]]:
+    """Both tables as codes, all data sets below each other, and the public columns that have too many values."""
+    n_datasets = len(variables[0].synthetic)
+    columns: list[tuple[str, Codes, Codes, tuple[str, ...]]] = []
+    left_out = []
+    for name in public.columns:
+        column = public[name]
+        if not column.notna().any():
+            continue
+        if not pd.api.types.is_numeric_dtype(column) and column.nunique() > MOST_CODES:
+            left_out.append(str(name))
+            continue
+        mine, _, labels = code_columns(column, column.iloc[:0], None)
+        columns.append((str(name), mine, np.tile(mine, n_datasets), labels))
+    n_public = len(columns)
+    for each in variables:
+        sides = (each.confidential, each.synthetic.ravel())
+        columns.append((each.name, *_codes(*sides, each.categories)))
+    sizes = tuple(int(max(mine.max(), theirs.max())) + 1 for _, mine, theirs, _ in columns)
+    meanings = tuple(
+        _meanings(name, (*known, "missing")[:size], codebook)
+        for (name, _, _, known), size in zip(columns, sizes, strict=True)
+    )
+    return DiscretisedTables(
+        tuple(name for name, *_ in columns),
+        np.column_stack([mine for _, mine, _, _ in columns]),
+        np.column_stack([theirs for _, _, theirs, _ in columns]),
+        sizes,
+        meanings,
+        n_public,
+    ), tuple(left_out)
+
+
+def _codes(
+    mine: Array, theirs: Array, categories: tuple[str, ...] | None
+) -> tuple[Codes, Codes, tuple[str, ...]]:
+    if categories is None and np.isnan(mine).all():  # whether they are there is all that can be compared
+        first, second = (np.where(np.isnan(each), 1, 0).astype(np.int64) for each in (mine, theirs))
+        return first, second, ("present",)
+    first_column, second_column = (pd.Series(outcome_column(each, categories)) for each in (mine, theirs))
+    return code_columns(first_column, second_column, categories)
+
+
+def _meanings(name: str, values: tuple[str, ...], codebook: Codebook | None) -> tuple[str, ...]:
+    """Categories with their labels."""
+    entry = None if codebook is None else codebook.get(name)
+    if entry is None or not entry.labels:
+        return values
+    meaning = dict(zip(entry.categories, entry.labels, strict=True))
+    return tuple(f"{value} ({meaning[value]})" if meaning.get(value) else value for value in values)
+
+
+def chance(sizes: tuple[int, int], shares: Array | None, alpha: float) -> float:
+    """A distance that two samples of one population exceed with probability `alpha` at most, about.
+
+    Of distribution functions Kolmogorov's limit. Of categories the mean of the total variation distance, at most
+    sum_j sqrt(v p_j (1 - p_j)) / 2, and by McDiarmid's inequality sqrt(v log(1 / alpha) / 2) beside it, v = 1/n + 1/N.
+
+    Parameters
+    ----------
+    shares : array, or None
+        Of the categories; None for a distribution function.
+    """
+    variance = sum(1 / max(size, 1) for size in sizes)
+    if shares is None:
+        return math.sqrt(variance * math.log(2 / alpha) / 2)
+    mean = float(np.sqrt(variance * shares * (1 - shares)).sum()) / 2
+    return mean + math.sqrt(variance * math.log(1 / alpha) / 2)
+
+
+def _distance(
+    mine: Array, theirs: Array, categories: tuple[str, ...] | None, alpha: float
+) -> tuple[float, float]:
+    """The distance of two samples without missing values, and what chance gives."""
+    shares = None
+    if categories is not None:
+        pooled = np.concatenate([mine, theirs]).astype(int)
+        shares = np.bincount(pooled, minlength=len(categories)) / len(pooled)
+    limit = chance((len(mine), len(theirs)), shares, alpha)
+    return distance_of(mine, theirs, categories).ecdf_max, limit
+
+
+def _fit(each: SensitiveValues, odd: tuple[int, ...], tables: DiscretisedTables) -> VariableFit:
+    mine = each.confidential[~np.isnan(each.confidential)]
+    sets = [values[~np.isnan(values)] for values in each.synthetic]
+    found = [_distance(mine, values, each.categories, 0.05) for values in sets if mine.size and values.size]
+    distance = float(np.mean([value for value, _ in found])) if found else float(mine.size > 0)
+    limit = max(ROUGHLY_WITHIN, *(limit for _, limit in found)) if found else ROUGHLY_WITHIN
+    shares: list[tuple[str, Callable[[Array], NDArray[np.bool_]]]] = [("missing", np.isnan)]
+    if each.categories is None and mine.size:
+        low, high = float(mine.min()), float(mine.max())
+        shares += [
+            ("below zero", lambda x: x < 0),
+            ("zero", lambda x: x == 0),
+            ("below the smallest confidential value", lambda x: x < low),
+            ("above the largest confidential value", lambda x: x > high),
+        ]
+    told = []
+    for name, of in shares:
+        counts = [int(of(values).sum()) for values in (each.confidential, each.synthetic)]
+        if _differs(counts, (each.confidential.size, each.synthetic.size), len(shares)):
+            sizes = each.confidential.size, each.synthetic.size
+            told.append(Share(name, counts[0] / sizes[0], counts[1] / sizes[1]))
+    place = tables.names.index(each.name)
+    if each.categories is not None:
+        for code in odd:
+            sides = (tables.confidential[:, place] == code, tables.synthetic[:, place] == code)
+            told.append(Share(tables.labels[place][code], *(float(side.mean()) for side in sides)))
+    return VariableFit(each.name, distance, limit, tuple(dict.fromkeys(told)))
+
+
+def _differs(counts: Sequence[int], sizes: tuple[int, int], n_tests: int) -> bool:
+    """Whether a share differs by so much that it is seen, and by more than chance gives."""
+    mine, theirs = (count / size for count, size in zip(counts, sizes, strict=True))
+    pooled = sum(counts) / sum(sizes)
+    deviation = math.sqrt(pooled * (1 - pooled) * sum(1 / size for size in sizes))
+    seen = abs(theirs - mine) > max(FITS_WITHIN, 3 * deviation)
+    odd = bool(is_unlikely(counts[0], counts[1], sizes, n_tests))
+    return seen or (odd and theirs >= NOTICEABLE)
+
+
+def _groups(
+    variables: Sequence[SensitiveValues], tables: DiscretisedTables
+) -> tuple[tuple[GroupFit, ...], int]:
+    """Groups of the records of either table by each other column; of synthetic tables the first is compared."""
+    n, n_synthetic = len(tables.confidential), variables[0].synthetic.shape[1]
+    rows, rows_synthetic = (
+        np.random.default_rng(0).permutation(size)[:MOST_RECORDS] for size in (n, n_synthetic)
+    )
+    by = [column for column in range(len(tables.names)) if 1 < tables.n_codes[column] <= MOST_CODES]
+    n_tests = sum(tables.n_codes[column] for column in by) * len(variables)
+    found, n_groups = [], 0
+    for each in variables:
+        mine, theirs = each.confidential[rows], each.synthetic[0][rows_synthetic]
+        there, there_synthetic = ~np.isnan(mine), ~np.isnan(theirs)
+        for column in by:
+            if tables.names[column] == each.name:
+                continue
+            codes, codes_synthetic = (
+                side[some, column]
+                for side, some in ((tables.confidential, rows), (tables.synthetic, rows_synthetic))
+            )
+            for code in range(tables.n_codes[column]):
+                own = mine[(codes == code) & there]
+                made = theirs[(codes_synthetic == code) & there_synthetic]
+                if min(len(own), len(made)) < MIN_GROUP:
+                    continue
+                n_groups += 1
+                distance, limit = _distance(own, made, each.categories, ALPHA / n_tests)
+                if distance > max(GROUPS_WITHIN, limit):
+                    value = tables.labels[column][code]
+                    found.append(
+                        GroupFit(each.name, tables.names[column], value, int((codes == code).sum()), distance)
+                    )
+    return tuple(sorted(found, key=lambda group: -group.distance)), n_groups

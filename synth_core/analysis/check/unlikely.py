@@ -1,0 +1,174 @@
+"""Pairs of values that many synthetic records have and hardly a confidential one, such as a child with a degree.
+
+Of c confidential and k synthetic records with a pair of values, c is binomial among the c + k if both tables are
+samples of one population. A pair is unlikely if k is far more than that gives, by a test that allows for as many pairs
+as were looked at, and its share in the synthetic table is at least `FACTOR` times that in the confidential one. So a
+pair that a small confidential table lacks by chance is not one: with a share s, none of n records has it with
+probability (1 - s)^n.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from synth_core.analysis.records.discretise import Codes, DiscretisedTables
+
+FACTOR = 10.0
+NOTICEABLE = 0.001  # of the synthetic records: less is hardly met in a table of some thousands
+ALPHA = (
+    0.01  # the chance that anything at all is called unlikely where both tables are samples of one population
+)
+
+
+@dataclass(frozen=True)
+class UnlikelyCombination:
+    """Unlikely values of a column among the records that have one value of another.
+
+    Attributes
+    ----------
+    given, given_value : str
+        The other column and its value.
+    column : str
+    values : tuple of str
+        The most frequent in the synthetic table first.
+    share, confidential_share : float
+        Of the records with `given_value`, in either table.
+    of_all : float
+        Of all synthetic records.
+    count : int
+        Of the confidential records.
+    expected : float
+        As many would be among so many confidential records at the synthetic share.
+    """
+
+    given: str
+    given_value: str
+    column: str
+    values: tuple[str, ...]
+    share: float
+    confidential_share: float
+    of_all: float
+    count: int
+    expected: float
+
+
+@dataclass(frozen=True)
+class Unlikely:
+    """What is unlikely in a synthetic table.
+
+    Attributes
+    ----------
+    share, confidential_share : float
+        Of the records with at least one unlikely combination.
+    combinations : tuple of UnlikelyCombination
+        The most frequent first.
+    values : dict
+        Of each sensitive column the codes that are unlikely by themselves: no pair of them is counted.
+    n_pairs : int
+        How many pairs of columns were looked at.
+    """
+
+    share: float
+    confidential_share: float
+    combinations: tuple[UnlikelyCombination, ...]
+    values: dict[str, tuple[int, ...]]
+    n_pairs: int
+
+    @property
+    def stands_out(self) -> bool:
+        return self.share >= NOTICEABLE
+
+
+def is_unlikely(
+    confidential: Codes | int, synthetic: Codes | int, sizes: tuple[int, int], n_tests: int
+) -> NDArray[np.bool_]:
+    """Which cells have far too many synthetic records.
+
+    Parameters
+    ----------
+    confidential, synthetic : arrays of the same shape, or numbers
+        Counts of records by cell.
+    sizes : (int, int)
+        Records of either table.
+    n_tests : int
+        How many cells share `ALPHA`.
+    """
+    n, n_synthetic = sizes
+    p = scipy.stats.binom.cdf(confidential, confidential + synthetic, n / (n + n_synthetic))
+    often = synthetic / n_synthetic >= FACTOR * confidential / n
+    return np.asarray((synthetic > 0) & often & (p < ALPHA / max(n_tests, 1)), dtype=bool)
+
+
+def unlikely(tables: DiscretisedTables) -> Unlikely:
+    """Unlikely values of sensitive columns, and unlikely pairs of them with any column."""
+    sides, sizes = (
+        (tables.confidential, tables.synthetic),
+        (len(tables.confidential), len(tables.synthetic)),
+    )
+    n_columns, n_codes = len(tables.names), tables.n_codes
+    alone = {
+        j: tuple(np.bincount(side[:, j], minlength=n_codes[j]) for side in sides)
+        for j in range(tables.n_public, n_columns)
+    }
+    pairs = {
+        (i, j): tuple(_counts(side, i, j, n_codes) for side in sides)
+        for i, j in itertools.combinations(range(n_columns), 2)
+        if j >= tables.n_public
+    }
+    n_tests = sum(int((theirs > 0).sum()) for _, theirs in (*alone.values(), *pairs.values()))
+    odd = {j: is_unlikely(mine, theirs, sizes, n_tests) for j, (mine, theirs) in alone.items()}
+    hit = [np.zeros(size, dtype=bool) for size in sizes]
+    found: list[UnlikelyCombination] = []
+    for (i, j), (mine, theirs) in pairs.items():
+        cells = is_unlikely(mine, theirs, sizes, n_tests)
+        for axis, column in enumerate((i, j)):
+            if column in odd:
+                cells &= ~np.expand_dims(odd[column], 1 - axis)
+        if cells.any():
+            found += _combinations(tables, (i, j), (mine, theirs), cells)
+            for mask, side in zip(hit, sides, strict=True):
+                mask |= cells[side[:, i], side[:, j]]
+    return Unlikely(
+        float(hit[1].mean()),
+        float(hit[0].mean()),
+        tuple(sorted(found, key=lambda each: -each.of_all)),
+        {tables.names[j]: tuple(np.flatnonzero(codes).tolist()) for j, codes in odd.items() if codes.any()},
+        len(pairs),
+    )
+
+
+def _counts(side: Codes, i: int, j: int, n_codes: tuple[int, ...]) -> Codes:
+    """Records by the codes of two columns."""
+    cells = side[:, i] * n_codes[j] + side[:, j]
+    return np.bincount(cells, minlength=n_codes[i] * n_codes[j]).reshape(n_codes[i], n_codes[j])
+
+
+def _combinations(
+    tables: DiscretisedTables, pair: tuple[int, int], counts: tuple[Codes, Codes], cells: NDArray[np.bool_]
+) -> list[UnlikelyCombination]:
+    """The unlikely cells of a pair of columns, by the value of the first."""
+    (i, j), (mine, theirs) = pair, counts
+    combinations = []
+    for code in np.flatnonzero(cells.any(axis=1)):
+        here = np.flatnonzero(cells[code])
+        here = here[np.argsort(-theirs[code, here], kind="stable")]
+        count, n_synthetic = int(mine[code, here].sum()), int(theirs[code, here].sum())
+        combinations.append(
+            UnlikelyCombination(
+                tables.names[i],
+                tables.labels[i][code],
+                tables.names[j],
+                tuple(tables.labels[j][each] for each in here),
+                n_synthetic / int(theirs[code].sum()),
+                count / max(int(mine[code].sum()), 1),
+                n_synthetic / len(tables.synthetic),
+                count,
+                n_synthetic / len(tables.synthetic) * len(tables.confidential),
+            )
+        )
+    return combinations

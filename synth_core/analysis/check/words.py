@@ -1,0 +1,110 @@
+"""What the check of a synthetic table says, in words. Every sentence holds numbers of the confidential table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from synth_core.analysis.check.table_check import GroupFit, TableCheck, VariableFit
+from synth_core.analysis.check.unlikely import UnlikelyCombination
+
+NAMED = 3  # examples in a sentence
+
+
+def variable_words(fit: VariableFit) -> str:
+    """How far a variable is off.
+
+    Examples
+    --------
+    >>> from synth_core.analysis.check.table_check import Share
+    >>> variable_words(VariableFit("pay", 0.0731, 0.05, (Share("below zero", 0.0013, 0.074),)))
+    'pay off by 7.3 points; below zero: 7.4 %, and 0.13 % of the confidential records'
+    """
+    shares = (
+        f"{share.name}: {percent(share.synthetic)}, and {percent(share.confidential)} of the confidential records"
+        for share in fit.shares
+    )
+    return "; ".join([f"{fit.name} off by {100 * fit.distance:.1f} points", *shares])
+
+
+def variables_words(check: TableCheck) -> str:
+    """How far each variable is off, those that stand out first."""
+    fits = sorted(check.variables, key=lambda fit: (not fit.stands_out, -fit.distance))
+    return ". ".join(map(variable_words, fits)) + "."
+
+
+def unlikely_words(check: TableCheck) -> str:
+    """The most frequent unlikely combinations."""
+    found = check.unlikely
+    if not found.combinations:
+        return f"None in {found.n_pairs:,} pairs of columns."
+    return (
+        f"{percent(found.share)} of the synthetic records have a combination of values that "
+        f"{_of_confidential(found.confidential_share)} have, such as: "
+        f"{'; '.join(map(combination_words, found.combinations[:NAMED]))}."
+    )
+
+
+def combination_words(each: UnlikelyCombination) -> str:
+    """An unlikely combination.
+
+    Examples
+    --------
+    >>> each = UnlikelyCombination("AGE", "below 14", "EDU", ("12", "11"), 0.32, 0.0, 0.06, 0, 600.0)
+    >>> combination_words(each)
+    'of those with AGE below 14, 32 % have EDU 12 or 11 (0 % of the confidential ones)'
+    """
+    return (
+        f"of those with {each.given} {each.given_value}, {percent(each.share)} have {each.column} "
+        f"{listed(each.values)} ({percent(each.confidential_share)} of the confidential ones)"
+    )
+
+
+def groups_words(check: TableCheck) -> str:
+    """The groups that are furthest off."""
+    if not check.n_groups:
+        return "No group has enough records."
+    if not check.groups:
+        return f"All {check.n_groups:,} groups are within 10 points, or within chance."
+    return (
+        f"{len(check.groups):,} of {check.n_groups:,} groups are off by more than 10 points, such as: "
+        f"{'; '.join(map(group_words, check.groups[:NAMED]))}."
+    )
+
+
+def group_words(each: GroupFit) -> str:
+    """A group and its error."""
+    return f"{each.name} of those with {each.column} {each.value} by {100 * each.distance:.0f} points"
+
+
+def left_out_words(check: TableCheck) -> str:
+    """Which columns were not compared; empty if all were."""
+    return f" Not compared by {listed(check.left_out)}: too many values." if check.left_out else ""
+
+
+def _of_confidential(share: float) -> str:
+    return "no confidential ones" if share == 0 else f"only {percent(share)} of the confidential ones"
+
+
+def listed(values: Iterable[str], most: int = 4) -> str:
+    """Some values in words.
+
+    Examples
+    --------
+    >>> listed(["a"]), listed(["a", "b"]), listed("abcdefg")
+    ('a', 'a or b', 'a, b, c or 4 more')
+    """
+    known = list(values)
+    if len(known) > most:
+        known = [*known[: most - 1], f"{len(known) - most + 1} more"]
+    return known[0] if len(known) == 1 else f"{', '.join(known[:-1])} or {known[-1]}"
+
+
+def percent(share: float) -> str:
+    """A share with two digits that count.
+
+    Examples
+    --------
+    >>> percent(0.0), percent(0.00126), percent(0.0737), percent(0.318), percent(1.0)
+    ('0 %', '0.13 %', '7.4 %', '32 %', '100 %')
+    """
+    return f"{float(f'{100 * share:.2g}'):g} %"

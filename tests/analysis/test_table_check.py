@@ -1,0 +1,176 @@
+"""What stands out in a synthetic table: against naive loops, and against chance where nothing does."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy
+
+from synth_core.analysis.check.table_check import SensitiveValues, chance, check_table, coded
+from synth_core.analysis.check.unlikely import ALPHA, FACTOR, unlikely
+from synth_core.analysis.check.words import groups_words, unlikely_words, variables_words
+from synth_core.analysis.records.discretise import DiscretisedTables, code_columns
+
+
+def tables_of(rng, n=400, n_synthetic=900):
+    """Two public and two sensitive columns; in one of the tables a dependence is lost."""
+
+    def side(size, tied):
+        age = rng.integers(0, 4, size)
+        area = rng.integers(0, 3, size)
+        degree = np.where((age == 0) & tied, 0, rng.integers(0, 5, size))
+        work = np.where((degree == 0) & (rng.random(size) < 0.95), 0, rng.integers(0, 3, size))
+        return np.column_stack([age, area, degree, work])
+
+    labels = tuple(tuple(f"{name}{code}" for code in range(5)) for name in "abcd")
+    return DiscretisedTables(
+        ("age", "area", "degree", "work"), side(n, True), side(n_synthetic, False), (4, 3, 5, 3), labels, 2
+    )
+
+
+def naive_unlikely(tables):
+    """A double loop over columns and values with counts by hand."""
+    n, n_synthetic = len(tables.confidential), len(tables.synthetic)
+    cells = {}
+    for j in range(tables.n_public, len(tables.names)):
+        for b in range(tables.n_codes[j]):
+            cells[(j,), (b,)] = [
+                sum(row[j] == b for row in side) for side in (tables.confidential, tables.synthetic)
+            ]
+        for i in range(j):
+            for a, b in itertools.product(range(tables.n_codes[i]), range(tables.n_codes[j])):
+                cells[(i, j), (a, b)] = [
+                    sum(row[i] == a and row[j] == b for row in side)
+                    for side in (tables.confidential, tables.synthetic)
+                ]
+    cells = {cell: counts for cell, counts in cells.items() if counts[1]}
+    odd = {
+        cell
+        for cell, (c, k) in cells.items()
+        if k / n_synthetic >= FACTOR * c / n
+        and sum(scipy.stats.binom.pmf(x, c + k, n / (n + n_synthetic)) for x in range(c + 1))
+        < ALPHA / len(cells)
+    }
+    alone = {(columns[0], codes[0]) for columns, codes in odd if len(columns) == 1}
+    odd = {
+        (columns, codes)
+        for columns, codes in odd
+        if len(columns) == 2 and not any(each in alone for each in zip(columns, codes, strict=True))
+    }
+    hits = [
+        sum(any(all(row[j] == b for j, b in zip(*cell, strict=True)) for cell in odd) for row in side)
+        / len(side)
+        for side in (tables.confidential, tables.synthetic)
+    ]
+    return odd, hits
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_unlikely_combinations_against_a_naive_double_loop(seed):
+    tables = tables_of(np.random.default_rng(seed))
+    odd, (confidential, synthetic) = naive_unlikely(tables)
+    found = unlikely(tables)
+    assert (
+        odd
+        and found.share == pytest.approx(synthetic)
+        and found.confidential_share == pytest.approx(confidential)
+    )
+    told = {
+        (each.given, each.given_value, each.column, value)
+        for each in found.combinations
+        for value in each.values
+    }
+    named = {
+        (tables.names[i], tables.labels[i][a], tables.names[j], tables.labels[j][b]) for (i, j), (a, b) in odd
+    }
+    assert told == named
+    worst = found.combinations[0]
+    assert (worst.given, worst.given_value, worst.column) == ("age", "a0", "degree") and worst.count == 0
+    assert worst.expected == pytest.approx(worst.of_all * len(tables.confidential))
+
+
+def test_a_value_that_hardly_occurs_is_not_counted_again_in_each_pair(rng):
+    mine, theirs = np.zeros((500, 3), dtype=int), np.zeros((500, 3), dtype=int)
+    mine[:, 0], theirs[:, 0] = rng.integers(0, 3, 500), rng.integers(0, 3, 500)
+    theirs[:100, 2] = 1  # nobody has it in the confidential table
+    found = unlikely(DiscretisedTables(("a", "b", "c"), mine, theirs, (3, 1, 2), (("0", "1", "2"),) * 3, 1))
+    assert found.values == {"c": (1,)} and not found.combinations and found.share == 0
+
+
+def test_two_samples_of_one_population_have_nothing_that_stands_out():
+    """300 pairs of samples with rare combinations: ALPHA of them at most may have an unlikely one.
+
+    3 are expected at most; 10 or more of 300 at a chance of 0.01 each have probability 0.001.
+    """
+    wrong = groups = 0
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        age = rng.integers(0, 30, 300)
+        shares = np.array([0.6, 0.3, 0.08, 0.018, 0.002])
+        degree, pay = rng.choice(5, (2, 300), p=shares).astype(float), rng.lognormal(3, 1, (2, 300))
+        variables = [
+            SensitiveValues("degree", degree[0], degree[1:], tuple("abcde")),
+            SensitiveValues("pay", pay[0], pay[1:]),
+        ]
+        check = check_table(variables, pd.DataFrame({"age": age}))
+        wrong += bool(check.unlikely.combinations)
+        groups += bool(check.groups)
+    assert wrong < 10 and groups < 10
+
+
+def test_what_a_release_that_was_let_pass_had():
+    """Negative incomes, and children with degrees: each is said, in words, of the right variable."""
+    rng = np.random.default_rng(3)
+    n = 3000
+    age = rng.integers(5, 90, n)
+    degree = np.where(age < 18, 0, rng.integers(0, 4, n)).astype(float)
+    pay = np.where(rng.random(n) < 0.001, -500.0, rng.lognormal(10, 1, n).round())
+    made = rng.integers(0, 4, (2, n)).astype(float)
+    negative = np.where(rng.random((2, n)) < 0.08, -rng.lognormal(8, 1, (2, n)), rng.lognormal(10, 1, (2, n)))
+    missing = np.where(rng.random((2, n)) < 0.3, np.nan, negative)
+    variables = [
+        SensitiveValues("degree", degree, made, ("none", "BA", "MA", "PhD")),
+        SensitiveValues("pay", pay, missing),
+    ]
+    check = check_table(variables, pd.DataFrame({"age": age}))
+    by_name = {fit.name: {share.name: share for share in fit.shares} for fit in check.variables}
+    below = by_name["pay"]["below zero"]
+    assert below.synthetic == pytest.approx((missing < 0).mean()) and below.confidential == (pay < 0).mean()
+    assert set(by_name["pay"]) >= {"missing", "below the smallest confidential value"}
+    assert by_name["pay"]["below the smallest confidential value"].synthetic == pytest.approx(
+        (missing < pay.min()).mean()
+    )
+    first = check.unlikely.combinations[0]
+    assert (first.given, first.column, first.confidential_share) == ("age", "degree", 0.0)
+    assert set(first.values) == {"BA", "MA", "PhD"} and first.share == pytest.approx(0.75, abs=0.05)
+    assert check.unlikely.share == pytest.approx((made > 0)[:, age < 13].sum() / made.size, rel=0.1)
+    assert "below zero" in variables_words(check) and "of those with age below" in unlikely_words(check)
+    assert "degree of those with age below" in groups_words(check)
+
+
+def test_the_limit_of_chance_is_exceeded_as_often_as_said():
+    """5 % at most, about: in 2,000 pairs of samples with a standard error of 0.5 points."""
+    rng, n, shares = np.random.default_rng(5), 100, np.array([0.4, 0.3, 0.2, 0.1])
+    limit = chance((n, n), None, 0.05)
+    assert limit == pytest.approx(scipy.stats.kstwobign.isf(0.05) * np.sqrt(2 / n), rel=0.01)
+    mine, theirs = (rng.multinomial(n, shares, 2000) / n for _ in range(2))
+    assert (0.5 * np.abs(mine - theirs).sum(axis=1) > chance((n, n), shares, 0.05)).mean() < 0.065
+
+
+def test_columns_of_names_are_left_out_and_labels_are_read(rng):
+    n = 400
+    public = pd.DataFrame(
+        {"name": [f"n{i}" for i in range(n)], "empty": [np.nan] * n, "area": ["x", "y"] * 200}
+    )
+    tables, left_out = coded([SensitiveValues("s", np.zeros(n), np.ones((1, n)), ("f", "m"))], public)
+    assert (
+        left_out == ("name",) and tables.names == ("area", "s") and tables.labels == (("x", "y"), ("f", "m"))
+    )
+
+
+def test_a_value_that_the_first_column_has_nowhere_is_not_missing():
+    mine, theirs, labels = code_columns(pd.Series([1.0, 2.0, np.nan]), pd.Series([3.0, np.nan, 1.0]), None)
+    assert (
+        mine.tolist() == [0, 1, 3] and theirs.tolist() == [2, 3, 0] and labels == ("1", "2", "another value")
+    )
