@@ -36,7 +36,7 @@ def run_purge(args: argparse.Namespace) -> int:
     from synth_core.release.making.drawing import purge_pending
     from synth_core.system.cache import results_cache
 
-    purge_pending()
+    busy = purge_pending()
     cache = results_cache()
     size = cache.size()
     cache.purge()
@@ -47,5 +47,9 @@ def run_purge(args: argparse.Namespace) -> int:
         )
     if args.programs:
         forget_all()
+    if busy:
+        print(
+            f"What {busy} release{'s' if busy > 1 else ''} in the making need{'' if busy > 1 else 's'} stays."
+        )
     print(f"Deleted {size / 1024**2:.1f} MiB of cached fits and results.")
     return 0

@@ -20,7 +20,8 @@ from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.release.bounded_text import read_limited
-from synth_core.release.output.gate import OVERRIDABLE, GateCheck
+from synth_core.release.output.gate import OVERRIDABLE
+from synth_core.release.output.gate_check import GateCheck
 from synth_core.release.plan.plan import NO_RHO, OF_BLOCKS, TUNED_ON, Plan, has_rho, of_blocks, read_plan
 from synth_core.release.report.audit_summary import parse_audit
 from synth_core.system import limits

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Annotated
@@ -276,6 +276,25 @@ def broken(frame: pd.DataFrame, rule: Rule, values: Array, categories: tuple[str
     here, code = rule.holds(frame), rule.code(categories)
     as_said = np.isnan(values) if np.isnan(code) else values == code
     return np.asarray((here & ~as_said) | (np.isnan(values) & ~here if rule.exactly else False))
+
+
+def breaking(
+    rules: Iterable[Rule], frame: pd.DataFrame, columns: Mapping[str, tuple[Array, tuple[str, ...] | None]]
+) -> Rows:
+    """Which records break any rule of these columns.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The public columns.
+    columns : mapping
+        Of each sensitive column its values, as for `broken`, and its declared categories.
+    """
+    wrong = np.zeros(len(frame), dtype=bool)
+    for rule in rules:
+        if rule.column in columns:
+            wrong |= broken(frame, rule, *columns[rule.column])
+    return wrong
 
 
 def check_table(

@@ -82,13 +82,13 @@ def code_columns(
     if levels is None and pd.api.types.is_numeric_dtype(mine) and mine.nunique() > BINS:
         values = mine.dropna().to_numpy(dtype=float)
         edges = np.unique(np.quantile(values[values != 0], np.linspace(0, 1, BINS + 1)[1:-1]))
-        codes = [_binned(each.to_numpy(dtype=float), edges) for each in (mine, theirs)]
+        codes = [_binned(each.to_numpy(dtype=float, na_value=np.nan), edges) for each in (mine, theirs)]
         names = _bin_names(edges)
     else:
         order = None if pd.api.types.is_numeric_dtype(mine) else str
         known = list(levels) if levels else sorted(mine.dropna().unique().tolist(), key=order)
         place = {level: i for i, level in enumerate(known)}
-        codes = [each.map(place).to_numpy(dtype=float) for each in (mine, theirs)]
+        codes = [each.map(place).to_numpy(dtype=float, na_value=np.nan) for each in (mine, theirs)]
         unknown = np.isnan(codes[1]) & theirs.notna().to_numpy()
         codes[1] = np.where(unknown, len(known), codes[1])
         names = (*map(_level_name, known), *((OTHER,) if unknown.any() else ()))

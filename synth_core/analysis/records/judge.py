@@ -17,7 +17,7 @@ from synth_core.analysis.records.numbers import number_measures
 from synth_core.analysis.records.result import Judged
 from synth_core.analysis.records.table import WholeRecords
 from synth_core.analysis.utility import distance_of
-from synth_core.data.rules import Rule, broken
+from synth_core.data.rules import Rule, breaking
 from synth_core.data.table import outcome_values
 
 Array = NDArray[np.float64]
@@ -76,14 +76,14 @@ class Judge:
 
     def breaking(self, sensitive: pd.DataFrame, public: pd.DataFrame) -> NDArray[np.bool_]:
         """Which records with these sensitive and public columns break a rule."""
-        categories_of = {part.name: part.settings.outcome_categories for part in self.parts}
-        wrong = np.zeros(len(public), dtype=bool)
-        for rule in self.rules:
-            values, categories = sensitive[rule.column], categories_of[rule.column]
-            if categories is not None:
-                values = values.map({category: code for code, category in enumerate(categories)})
-            wrong |= broken(public, rule, values.to_numpy(dtype=float), categories)
-        return wrong
+        columns = {}
+        for name, categories in {part.name: part.settings.outcome_categories for part in self.parts}.items():
+            if name in sensitive.columns:
+                values = sensitive[name]
+                if categories is not None:
+                    values = values.map({category: code for code, category in enumerate(categories)})
+                columns[name] = values.to_numpy(dtype=float), categories
+        return breaking(self.rules, public, columns)
 
     def _impossible(self, synthetic: pd.DataFrame, rows: Rows | None) -> float | None:
         """The share of synthetic records that break a rule; None without rules."""

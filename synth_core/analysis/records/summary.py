@@ -30,19 +30,23 @@ def summarise_records(analysis: RecordsAnalysis, result: RecordsResult) -> dict[
     tables = analysis.judge.discretised(result.synthetic[0])
     return to_summary(result.plain_numbers) | {
         "privacy": {"bounds": bounds_of(result.lipschitz_bounds)} if result.lipschitz_bounds.size else None,
-        "pairs": _pairs(tables, {block.name for block in analysis.blocks}),
+        "pairs": pairs_of(tables, {block.name for block in analysis.blocks}),
     }
 
 
-def _pairs(tables: DiscretisedTables, sensitive: set[str]) -> list[dict[str, Any]]:
-    """The association and the shares by cell of each pair of columns that synthesis touches."""
+def pairs_of(
+    tables: DiscretisedTables, sensitive: set[str], most_cells: int = MAX_CELLS
+) -> list[dict[str, Any]]:
+    """The association and the shares by cell of each pair of columns that synthesis touches; of more cells none."""
     pairs = []
     for i, j in itertools.combinations(range(len(tables.names)), 2):
         if not sensitive & {tables.names[i], tables.names[j]}:
             continue
         sides = tables.confidential[:, [i, j]], tables.synthetic[:, [i, j]]
         tied = [cramers_v(*side.T) for side in sides]
-        mine, theirs = (_shares(side, (tables.n_codes[i], tables.n_codes[j])) for side in sides)
+        n_codes = tables.n_codes[i], tables.n_codes[j]
+        few = n_codes[0] * n_codes[1] <= most_cells
+        mine, theirs = (_shares(side, n_codes) if few else None for side in sides)
         pairs.append(
             {
                 "names": [tables.names[i], tables.names[j]],
@@ -55,10 +59,8 @@ def _pairs(tables: DiscretisedTables, sensitive: set[str]) -> list[dict[str, Any
     return pairs
 
 
-def _shares(codes: NDArray[np.int64], n_codes: tuple[int, ...]) -> list[list[float]] | None:
-    """Shares of the records by cell; None where there are too many cells to be read."""
-    if n_codes[0] * n_codes[1] > MAX_CELLS:
-        return None
+def _shares(codes: NDArray[np.int64], n_codes: tuple[int, int]) -> list[list[float]]:
+    """Shares of the records by cell."""
     cells = np.bincount(codes[:, 0] * n_codes[1] + codes[:, 1], minlength=n_codes[0] * n_codes[1])
-    shares: list[list[float]] = (cells.reshape(n_codes[0], n_codes[1]) / len(codes)).tolist()
+    shares: list[list[float]] = (cells.reshape(n_codes) / len(codes)).tolist()
     return shares

@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from synth_core.analysis.any_analysis import AnyAnalysis, analysis_of
+from synth_core.analysis.check.table_check import check_table
 from synth_core.analysis.engines import ENGINES
 from synth_core.analysis.fits import Progress
 from synth_core.analysis.risk_map import RiskMap
 from synth_core.analysis.settings import Settings
 from synth_core.data.table import Table
+from synth_core.errors import FitError
 from synth_core.mechanisms.composition import Count
 from synth_core.models import family
 from synth_core.release.ledger.balances import Reservation
@@ -28,13 +30,17 @@ from synth_core.release.making.series_anchor import last_releases
 from synth_core.release.making.within_bounds import declared_range, within_bounds
 from synth_core.release.output import bundle, gate
 from synth_core.release.output.dataset import Synthetic, synthetic_data
-from synth_core.release.output.source import Source, kept_of, source_of
+from synth_core.release.output.file_checks import file_checks
+from synth_core.release.output.gate_check import FAIL
+from synth_core.release.output.look import look_at
+from synth_core.release.output.source import Source, compared, kept_of, source_of
 from synth_core.release.plan.frozen_map import SUFFIX
 from synth_core.release.plan.plan import Plan
 from synth_core.release.report import report
 from synth_core.release.report.audit_summary import parse_audit
 from synth_core.release.state import private_directory
 from synth_core.system.cache import Cache
+from synth_core.system.locks import file_lock
 
 LEAST_CHAINS = 4  # of two chains in two modes half pass as one that is well mixed, of four an eighth
 
@@ -92,9 +98,30 @@ def working_directory(release: str) -> Path:
     return private_directory("pending", release)
 
 
-def purge_pending() -> None:
-    """Delete the work of releases that were not finished; they can be made again from their secret."""
-    shutil.rmtree(private_directory("pending"), ignore_errors=True)
+def purge_pending() -> int:
+    """Delete the work of releases that were not finished; they can be made again from their secret.
+
+    Returns
+    -------
+    int
+        How many are being made just now, and keep theirs.
+    """
+    busy = 0
+    for path in private_directory("pending").iterdir():
+        try:
+            with file_lock(private_directory("locks") / path.name, _refuse_to_wait):
+                shutil.rmtree(path, ignore_errors=True)
+        except _BeingMade:
+            busy += 1
+    return busy
+
+
+class _BeingMade(Exception):
+    """A release that holds its lock."""
+
+
+def _refuse_to_wait() -> None:
+    raise _BeingMade
 
 
 class ReleaseRun:
@@ -136,12 +163,12 @@ class ReleaseRun:
         self.progress("checking", 0.8)
         drawn = self.source.drawn
         self.synthetic = synthetic_data(self.plan, self.source, drawn, reserved.secret)
+        self.check = check_table(*compared(self.plan, self.source, self.synthetic), self.plan.codebook)
         balance = ledger.balance(request.name)
         finding = (
             f"{balance.releases:,} release{'' if balance.releases == 1 else 's'} so far; with this one "
             f"{spent_words(balance)} of {balance.limit or 0:g} is spent or reserved; the chain holds"
         )
-        warnings = reserved.warnings
         self.checks = gate.examine(
             self.plan,
             self.plan.standing(request.table),
@@ -155,8 +182,8 @@ class ReleaseRun:
                 left_out=request.table.rows - self.synthetic.orders.shape[1],
             ),
             self.synthetic,
-            finding,
-            warnings,
+            self.check,
+            gate.ledger_check(finding, reserved.warnings),
             request.overrides,
             self.source.anchor,
         )
@@ -164,22 +191,31 @@ class ReleaseRun:
     def later(self, which: range) -> Synthetic:
         """Data sets beyond those of the release, by their numbers from 0, of the noisy counts that it paid for.
 
-        They follow from these counts and from public columns alone, so no check of the gate is asked again: it would
-        tell of the table what was not paid for.
+        They follow from these counts and from public columns alone. So only checks that read the files alone are made
+        again: another would tell of the table what was not paid for.
 
         Raises
         ------
         InputError
             If the counts are not at hand, or each data set of the mechanism is charged.
+        FitError
+            If a check fails that was not overridden with the release.
         """
         self.table, _ = within_bounds(self.plan, self.request.table)
         analysis = self._analysis(Cache(working_directory(self.request.id)))
         point, names = self.plan.point, [each.settings.outcome for each in analysis.analyses(False)]
         made = ENGINES[point.likelihood.key].later(analysis.inputs, point.label, which)
         drawn = dict(zip(names, made, strict=True))
-        return synthetic_data(
-            self.plan, kept_of(self.plan, analysis), drawn, self.reserved.secret, which.start
-        )
+        kept = kept_of(self.plan, analysis)
+        synthetic = synthetic_data(self.plan, kept, drawn, self.reserved.secret, which.start)
+        overridden = self.reserved.commit.get("overridden", {})
+        failed = [
+            c for c in file_checks(self.plan, synthetic) if c.status == FAIL and c.key not in overridden
+        ]
+        if failed:
+            why = "; ".join(f"{c.title}: {c.finding}" for c in failed)
+            raise FitError(f"These data sets cannot leave ({why}). {failed[0].advice} Nothing was written.")
+        return synthetic
 
     def _analysis(self, cache: Cache) -> AnyAnalysis[Any]:
         """The plan's analysis of the table, with the secret of the release."""
@@ -233,6 +269,11 @@ class ReleaseRun:
         """For later comparisons; confidential, kept in the ledger."""
         return self.source.numbers
 
+    @cached_property
+    def look(self) -> dict[str, Any]:
+        """What the synthetic table looks like, see `output.look`; confidential."""
+        return look_at(self.plan, self.source, self.synthetic, self.check)
+
     def archives(self) -> dict[str, bytes]:
         """Both zip archives, by file name."""
         plan, request = self.plan, self.request
@@ -269,7 +310,7 @@ class ReleaseRun:
         internal = {
             "plan.json": (plan.canonical() + "\n").encode(),
             "report-INTERNAL.html": report.internal_report(
-                released, self.source, request.id, heads[-1], earlier
+                released, self.source, self.look, request.id, heads[-1], earlier
             ),
             "records.parquet": bundle.parquet_bytes(self.source.by_record),
             "repeat.sh": _script(request).encode(),

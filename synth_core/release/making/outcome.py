@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from synth_core.release.output.gate import GateCheck
+from synth_core.release.output.gate_check import GateCheck
 
 RELEASED, REPEATED, REFUSED, CHECKED, MORE = "released", "repeated", "refused", "checked", "more"
 
@@ -22,3 +22,4 @@ class ReleaseOutcome:
     number: int = 0
     epsilon: float = 0.0  # charged, all data sets
     numbers: dict[str, Any] = field(default_factory=dict)
+    look: dict[str, Any] = field(default_factory=dict)  # see `output.look`; empty where nothing was drawn

@@ -31,6 +31,7 @@ from synth_core.release.making.drawing import ReleaseRun, Request, working_direc
 from synth_core.release.making.more_data_sets import batch_archive, batches_of, more_data_sets
 from synth_core.release.making.outcome import CHECKED, REFUSED, RELEASED, REPEATED, ReleaseOutcome
 from synth_core.release.output import bundle, gate
+from synth_core.release.output.gate_check import OVERRIDDEN, GateCheck
 from synth_core.release.plan.frozen_map import load_maps
 from synth_core.release.plan.schema import check_schema
 from synth_core.release.report.audit_summary import parse_audit
@@ -108,7 +109,9 @@ def _release(request: Request, frozen: Any, ledger: Ledger, progress: Progress) 
             seen = [c.key for c in stopped] or "a look at the gate only"
             ledger.look(series, request.id, {"because": seen})
             state, charged_now = REFUSED if stopped else CHECKED, reserved.epsilon
-            return ReleaseOutcome(state, request.id, tuple(checks), epsilon=charged_now, numbers=run.numbers)
+            return ReleaseOutcome(
+                state, request.id, tuple(checks), epsilon=charged_now, numbers=run.numbers, look=run.look
+            )
         if run.epsilon > plan.target_epsilon:
             raised = details | {"rho": rho_of(guarantee, run.epsilon, plan.datasets)}
             ledger.raise_to(series, request.id, run.epsilon * charged, raised)
@@ -118,7 +121,7 @@ def _release(request: Request, frozen: Any, ledger: Ledger, progress: Progress) 
         shutil.rmtree(target, ignore_errors=True)  # of a killed run: the same bytes are written again
         bundle.write_directory(target, archives)
         sums = {name: hashlib.sha256(content).hexdigest() for name, content in archives.items()}
-        overridden = {c.key: c.reason for c in checks if c.status == gate.OVERRIDDEN}
+        overridden = {c.key: c.reason for c in checks if c.status == OVERRIDDEN}
         kept = {"archives": sums, "overridden": overridden, "audit": request.audit}
         ledger.commit(series, request.id, run.numbers | kept)
     except BaseException as error:
@@ -133,7 +136,8 @@ def _release(request: Request, frozen: Any, ledger: Ledger, progress: Progress) 
             raise type(error)(f"{error} {stays_charged(reserved.epsilon)}") from None
         raise
     shutil.rmtree(working_directory(request.id), ignore_errors=True)
-    return _outcome(request, ledger, RELEASED, tuple(checks), {n: target / n for n in archives})
+    outcome = _outcome(request, ledger, RELEASED, tuple(checks), {n: target / n for n in archives})
+    return replace(outcome, look=run.look)
 
 
 def stays_charged(epsilon: float) -> str:
@@ -148,7 +152,7 @@ def _outcome(
     request: Request,
     ledger: Ledger,
     state: str,
-    checks: tuple[gate.GateCheck, ...],
+    checks: tuple[GateCheck, ...],
     archives: dict[str, Path],
 ) -> ReleaseOutcome:
     known = ledger.reservation(request.name, request.id)

@@ -1,8 +1,8 @@
 """The gate: what is checked before anything is written.
 
-Each check passes, warns, or fails and says what to do. A failed check can be overridden with a
-reason, which both reports show; what would break the promise silently cannot be: so convergence cannot
-where epsilon is promised of an exact draw.
+Each check passes, warns, or fails and says what to do; lines on how close the tables are only warn. A failed check can
+be overridden with a reason, which both reports show; what would break the promise silently cannot be: so convergence
+cannot where epsilon is promised of an exact draw.
 """
 
 from __future__ import annotations
@@ -16,22 +16,24 @@ from numpy.typing import NDArray
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.anchored import clamped_warning
 from synth_core.analysis.any_analysis import AnyResult
-from synth_core.data.rules import Decided, broken, read_rules
+from synth_core.analysis.check.table_check import TableCheck
+from synth_core.data.rules import Decided
 from synth_core.data.units import unit_words
 from synth_core.engine.sampling import Diagnostics
 from synth_core.errors import InputError
 from synth_core.mechanisms.guarantees import COVERED
 from synth_core.mechanisms.schemes import SCHEMES
-from synth_core.models.base import FAR
 from synth_core.release.bounded_text import words
+from synth_core.release.output.closeness_checks import CLOSENESS, closeness_checks
 from synth_core.release.output.copy_tests import copy_tests, precision_of
 from synth_core.release.output.dataset import Synthetic
+from synth_core.release.output.file_checks import bounds_check, columns_check, order_check, rules_check
+from synth_core.release.output.gate_check import FAIL, OVERRIDDEN, PASS, WARN, GateCheck
 from synth_core.release.plan.plan import Plan, ReleaseTerms
 from synth_core.system import limits
 
 Array = NDArray[np.float64]
 
-PASS, WARN, FAIL, OVERRIDDEN = "passed", "warning", "failed", "overridden"
 
 # What may be overridden. The others protect the sum, the promise or the people in the table.
 OVERRIDABLE = frozenset({"convergence", "target", "growth", "guarantee", "bounds"})
@@ -47,21 +49,8 @@ ORDER = (
     "bounds",
     "rules",
     "map",
+    *CLOSENESS,
 )
-
-
-@dataclass(frozen=True)
-class GateCheck:
-    """One line of the gate. `finding` may be confidential; `public` never is."""
-
-    key: str
-    title: str
-    status: str
-    finding: str
-    public: str
-    advice: str = ""
-    reason: str = ""  # of an override
-    overridable: bool = False
 
 
 def overridable(plan: Plan) -> frozenset[str]:
@@ -74,6 +63,8 @@ def check_overrides(plan: Plan, overrides: dict[str, str]) -> None:
     for key, reason in overrides.items():
         if key not in ORDER:
             raise InputError(f"There is no check '{key}'; there are: {', '.join(ORDER)}.")
+        if key in CLOSENESS:
+            raise InputError(f"The check '{key}' warns and never refuses: there is nothing to override.")
         if key not in overridable(plan):
             raise InputError(
                 f"The check '{key}' cannot be overridden: "
@@ -132,8 +123,8 @@ def examine(
     standing: ReleaseTerms,
     fitted: Fitted,
     synthetic: Synthetic,
-    ledger_finding: str,
-    ledger_warnings: tuple[str, ...],
+    check: TableCheck,
+    ledger: GateCheck,
     overrides: dict[str, str],
     anchor: str = "",
 ) -> list[GateCheck]:
@@ -141,44 +132,51 @@ def examine(
 
     Parameters
     ----------
-    ledger_finding : str
-        What the ledger said when it reserved the charge.
-    ledger_warnings : tuple of str
-        Of columns and records that were charged elsewhere.
+    check : TableCheck
+        Of the synthetic table as it would leave.
+    ledger : GateCheck
+        See `ledger_check`.
     overrides : dict
         Check to reason; applied where the check failed.
     anchor : str
         A sentence, of an anchored mechanism.
     """
     checks = [
-        GateCheck(
-            "ledger",
-            "Budget and ledger",
-            WARN if ledger_warnings else PASS,
-            "; ".join([ledger_finding, *(warning.removesuffix(".") for warning in ledger_warnings)]),
-            "The ledger holds and the limit allows it.",
-            "Charge tables of the same people under one series." if ledger_warnings else "",
-        ),
+        ledger,
         _convergence(plan, fitted),
         _target(plan, fitted.result),
         _growth(plan, fitted.result),
         _guarantee(
             standing, anchor, fitted.left_out, unit_words(plan.settings.unit_column, plan.settings.unit_size)
         ),
-        _columns(plan, synthetic),
+        columns_check(plan, synthetic),
         _copies(plan, fitted, synthetic),
-        _order(plan, synthetic),
-        _bounds(synthetic, fitted.brought, fitted.guessed_range),
-        _rules(plan, synthetic),
+        order_check(plan, synthetic),
+        bounds_check(synthetic, fitted.brought, fitted.guessed_range),
+        rules_check(plan, synthetic),
         _map(fitted),
+        *closeness_checks(check),
     ]
     may = overridable(plan)
     return [
-        replace(check, status=OVERRIDDEN, reason=overrides[check.key])
-        if check.status == FAIL and check.key in overrides
-        else replace(check, overridable=check.key in may)
-        for check in checks
+        replace(each, status=OVERRIDDEN, reason=overrides[each.key])
+        if each.status == FAIL and each.key in overrides
+        else replace(each, overridable=each.key in may)
+        for each in checks
     ]
+
+
+def ledger_check(finding: str, warnings: tuple[str, ...]) -> GateCheck:
+    """What the ledger said when it reserved the charge; it warns of columns and records that were charged elsewhere."""
+    return GateCheck(
+        "ledger",
+        "Budget and ledger",
+        WARN if warnings else PASS,
+        "; ".join([finding, *(warning.removesuffix(".") for warning in warnings)]),
+        "The ledger holds and the limit allows it.",
+        "Charge tables of the same people under one series." if warnings else "",
+        published=PASS,
+    )
 
 
 def refused(checks: list[GateCheck]) -> list[GateCheck]:
@@ -213,6 +211,7 @@ def _convergence(plan: Plan, fitted: Fitted) -> GateCheck:
         else "Plan more draws or a longer warm-up."
         if problems
         else "",
+        published="" if problems else PASS,  # how many records are clamped is no public word
     )
 
 
@@ -284,23 +283,6 @@ def _guarantee(standing: ReleaseTerms, anchor: str, left_out: int, of_unit: str)
     return check(WARN if to_do else PASS, finding, said, " ".join(to_do))
 
 
-def _columns(plan: Plan, synthetic: Synthetic) -> GateCheck:
-    predictors = plan.settings.predictors
-    others = len(plan.kept) - len(predictors)
-    public = f", and {others} more columns that the codebook declares public" if others else ""
-    allowed = [column.name for column in plan.columns]
-    wrong = any(list(frame.columns) != allowed for frame in synthetic.frames)
-    return GateCheck(
-        "columns",
-        "No confidential column in the output",
-        FAIL if wrong else PASS,
-        f"the synthetic {plan.outcome_words} and {len(predictors)} predictors that were declared not sensitive{public}",
-        f"Only the synthetic variable{'s' if len(plan.outcomes) > 1 else ''} and "
-        f"{'columns' if others else 'predictors'} that are not sensitive are released.",
-        "The output holds another column: report it." if wrong else "",
-    )
-
-
 def _copies(plan: Plan, fitted: Fitted, synthetic: Synthetic) -> GateCheck:
     over, findings = False, []
     for variable in synthetic.variables:
@@ -334,69 +316,6 @@ def _copies(plan: Plan, fitted: Fitted, synthetic: Synthetic) -> GateCheck:
     )
 
 
-def _order(plan: Plan, synthetic: Synthetic) -> GateCheck:
-    check = partial(GateCheck, "order", "Order of the rows")
-    if not plan.shuffle:
-        return check(PASS, "kept, as the plan says", "The order of the rows was kept.")
-    n = synthetic.orders.shape[1]
-    kept = int((synthetic.orders == np.arange(n)).sum(axis=1).max())
-    wrong = kept > 25  # one is expected, whatever n
-    status, advice = (FAIL, "The rows were not shuffled: report it.") if wrong else (PASS, "")
-    return check(status, "shuffled", "The rows are in a random order.", advice)
-
-
-def _bounds(synthetic: Synthetic, brought: int, guessed: bool) -> GateCheck:
-    check = partial(GateCheck, "bounds", "Declared bounds")
-    declared = [variable for variable in synthetic.variables if variable.bounds is not None]
-    if not declared:
-        far = f"; {brought:,} confidential values beyond {FAR:g} guessed spreads were brought to there before the fit"
-        finding = "none are declared" + (far if brought else "")
-        public = (
-            f"No bounds were declared. Confidential values farther from a guessed typical value than {FAR:g} of the "
-            "guessed spreads were brought to there before the fit."
-        )
-        return check(PASS, finding, public if guessed else "No bounds were declared.")
-    found = []
-    for variable in declared:
-        assert variable.bounds is not None
-        low, high = variable.bounds
-        outside = int(((variable.values < low) | (variable.values > high)).sum())
-        if outside:
-            found.append(f"{outside:,} synthetic values lie beyond {low:g} and {high:g}")
-    moved = f"; {synthetic.moved:,} synthetic values were moved to them" if synthetic.moved else ""
-    text = "; ".join(found) or f"respected{moved}"
-    advice = "Plan to move such values to the bounds (--clamp)." if found else ""
-    public = (
-        f"{text[0].upper()}{text[1:]}. Confidential values beyond them were brought to them before the fit."
-    )
-    finding = (
-        f"{text}; {brought:,} confidential values were brought to them before the fit" if brought else text
-    )
-    return check(FAIL if found else PASS, finding, public, advice)
-
-
-def _rules(plan: Plan, synthetic: Synthetic) -> GateCheck:
-    check, rules = partial(GateCheck, "rules", "Structural zeros"), read_rules(plan.settings.rules)
-    if not rules:
-        return check(PASS, "none are declared", "No rules between columns were declared.")
-    found = 0
-    for place, frame in enumerate(synthetic.frames):
-        wrong = np.zeros(len(frame), dtype=bool)
-        for variable in synthetic.variables:
-            values = variable.values[place][synthetic.orders[place]]
-            for rule in rules:
-                if rule.column == variable.name:
-                    wrong |= broken(frame, rule, values, variable.categories)
-        found += int(wrong.sum())
-    kept = f"kept by every record: {'; '.join(map(str, rules))}"
-    return check(
-        FAIL if found else PASS,
-        f"broken by {found:,} synthetic records" if found else kept,
-        f"{'Not kept' if found else 'Kept'} by every synthetic record: {'; '.join(map(str, rules))}.",
-        "A rule is broken: report it." if found else "",
-    )
-
-
 def _map(fitted: Fitted) -> GateCheck:
     check, beyond = partial(GateCheck, "map", "Fit of the frozen risk map"), fitted.beyond
     if beyond is None:
@@ -408,6 +327,7 @@ def _map(fitted: Fitted) -> GateCheck:
         f"{beyond:.1%} of the records are riskier than any of the table it was frozen on; {share:.1%} have weight 0",
         "The risk map was frozen on an earlier or public table.",
         "The table has drifted from the one the plan was tuned on: consider a new plan." if drifted else "",
+        published=PASS,
     )
 
 

@@ -13,9 +13,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from synth_core.analysis.any_analysis import AnyAnalysis, R
+from synth_core.analysis.check.table_check import SensitiveValues
 from synth_core.analysis.result_numbers import ResultNumbers
 from synth_core.analysis.settings import Settings
 from synth_core.data.table import Table
+from synth_core.release.output.dataset import Synthetic
 from synth_core.release.output.gate import Fitted, beyond_map
 from synth_core.release.plan.plan import Plan
 
@@ -105,6 +107,16 @@ def source_of(plan: Plan, analysis: AnyAnalysis[R], result: R) -> Source:
         pd.DataFrame({"row": rows} | result.by_record),
         numbers,
     )
+
+
+def compared(plan: Plan, source: Source, synthetic: Synthetic) -> tuple[list[SensitiveValues], pd.DataFrame]:
+    """The sensitive variables of both tables as they would leave, and the kept columns without survey weights."""
+    variables = [
+        SensitiveValues(each.name, source.fitted.confidential[each.name], each.values, each.categories)
+        for each in synthetic.variables
+    ]
+    weight = plan.settings.weight
+    return variables, source.kept.drop(columns=[] if weight is None else [weight])
 
 
 def _anchor_words(settings: Settings) -> str:

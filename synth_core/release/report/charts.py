@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,9 +55,9 @@ def _frame(
     return parts, at
 
 
-def _svg(parts: list[str], text: str) -> str:
+def _svg(parts: list[str], text: str, height: int = HEIGHT) -> str:
     return (
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{_words(text)}" '
+        f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{_words(text)}" '
         f'xmlns="http://www.w3.org/2000/svg" font-size="11" fill="#1b2430">{"".join(parts)}</svg>'
     )
 
@@ -105,3 +106,46 @@ def bars(values: Array, x_label: str, text: str, bins: int = 40) -> str:
             f'fill="{COLOURS[0]}"/>'
         )
     return _svg(parts, text)
+
+
+def pair_maps(pair: dict[str, Any]) -> str:
+    """The shares of the cells of two columns, confidential on the left and synthetic on the right, as shades.
+
+    A cell that only one table has is framed, so that it is seen however small its share.
+
+    Parameters
+    ----------
+    pair : dict
+        Of `analysis.records.summary.pairs_of`.
+    """
+    (down, across), (first, second) = pair["labels"], pair["names"]
+    sides = [np.array(pair[side]) for side in ("confidential", "synthetic")]
+    top = max(float(side.max()) for side in sides) or 1.0
+    left, size = 120, (WIDTH - 120 - 20) / 2
+    width, height = size / len(across), 14
+    parts = [f'<text x="4" y="10">{_words(f"{first} down, {second} across")}</text>']
+    for k, (side, name) in enumerate(zip(sides, ("confidential", "synthetic, all data sets"), strict=True)):
+        start = left + k * (size + 10)
+        parts.append(f'<text x="{start:.1f}" y="24">{name}</text>')
+        for i, j in np.ndindex(side.shape):
+            alone = (sides[0][i, j] > 0) != (sides[1][i, j] > 0) and side[i, j] > 0
+            place = f'x="{start + j * width:.1f}" y="{30 + i * height}"'
+            text = f"{first} {down[i]}, {second} {across[j]}: {100 * side[i, j]:.3g} %"
+            parts.append(
+                f'<rect {place} width="{width - 1:.1f}" height="{height - 1}" fill="{COLOURS[0]}" '
+                f'fill-opacity="{np.sqrt(side[i, j] / top):.2f}" stroke="{COLOURS[1] if alone else "#e1e5ea"}">'
+                f"<title>{_words(text)}</title></rect>"
+            )
+        for j, label in enumerate(across):
+            at = f"{start + (j + 0.5) * width:.1f},{40 + len(down) * height}"
+            parts.append(f'<text transform="translate({at}) rotate(45)">{_words(_short(label))}</text>')
+    for i, label in enumerate(down):
+        y = 30 + (i + 0.8) * height
+        parts.append(f'<text x="{left - 6}" y="{y:.1f}" text-anchor="end">{_words(_short(label))}</text>')
+    return _svg(
+        parts, f"Shares of {first} and {second}, confidential and synthetic.", 120 + len(down) * height
+    )
+
+
+def _short(label: str, most: int = 18) -> str:
+    return label if len(label) <= most else f"{label[: most - 1]}…"

@@ -40,7 +40,7 @@ from synth_core.release.ledger.balances import Place
 from synth_core.release.ledger.limit_room import left_words, limit_words, other_words, spent_words
 from synth_core.release.output.bundle import dictionary_rows
 from synth_core.release.output.dataset import Synthetic, Variable
-from synth_core.release.output.gate import GateCheck
+from synth_core.release.output.gate_check import GateCheck
 from synth_core.release.output.source import Source
 from synth_core.release.plan.plan import TUNED_ON, Plan, ReleaseTerms
 from synth_core.release.report import charts
@@ -255,6 +255,7 @@ def _described(variable: Variable) -> dict[str, Any]:
 def internal_report(
     released: Released,
     source: Source,
+    look: dict[str, Any],
     release: str,
     head: str,
     earlier: list[dict[str, Any]],
@@ -263,6 +264,8 @@ def internal_report(
 
     Parameters
     ----------
+    look : dict
+        What the table looks like, of `output.look`.
     head : str
         Newest hash of the ledger when this was written: keep it to find a ledger set back in time.
     earlier : list of dict
@@ -297,6 +300,8 @@ def internal_report(
         "bounds": five_numbers(result.lipschitz_bounds) if result.lipschitz_bounds.size else None,
         "weights_chart": None if one is None else _weights_chart(one),
         "earlier": earlier,
+        "look": look,
+        "maps": [Markup(charts.pair_maps(pair)) for pair in look["pairs"]],
         "tuned_words": TUNED_ON[released.standing.tuned_on],
     }
     return _environment().get_template("internal.html").render(context).encode()

@@ -16,7 +16,7 @@ from synth_core.release.ledger.by_release import by_release
 from synth_core.release.ledger.ledger import Ledger
 from synth_core.release.making.drawing import Request
 from synth_core.release.making.outcome import ReleaseOutcome
-from synth_core.release.output.gate import FAIL, GateCheck
+from synth_core.release.output.gate_check import FAIL, GateCheck
 from synth_core.release.plan.frozen_map import find_map
 from synth_core.release.plan.plan import Plan
 from synth_core.release.state import plans_directory

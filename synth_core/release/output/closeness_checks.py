@@ -1,0 +1,54 @@
+"""How near the synthetic table is to the confidential one, as lines of the gate that warn and never refuse.
+
+A refusal makes what is published depend on the draw, at e^epsilon times its probability, and a poor mechanism would be
+refused often. So these lines tell whoever decides, and what they find stays inside, their status included.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from synth_core.analysis.check.table_check import TableCheck
+from synth_core.analysis.check.words import groups_words, left_out_words, unlikely_words, variables_words
+from synth_core.release.output.gate_check import INTERNAL, PASS, WARN, GateCheck
+
+CLOSENESS = ("variables", "combinations", "groups")
+PUBLIC = "Compared with the confidential table; what was found stays in the internal report."
+ADVICE = (
+    "Compare other mechanisms, models, predictors or a larger ε, on a table that may be looked at, and make another "
+    "plan. A release that is withheld for this counts as a refusal: it stays charged."
+)
+RULES = " What cannot be at all, declare as a rule (codebook, structural zeros): every record then keeps it."
+
+
+def closeness_checks(check: TableCheck) -> list[GateCheck]:
+    """A line for the variables, one for combinations of values, one for groups."""
+    line = partial(GateCheck, public=PUBLIC, published=INTERNAL)
+    far, odd, groups = (
+        any(fit.stands_out for fit in check.variables),
+        check.unlikely.stands_out,
+        bool(check.groups),
+    )
+    return [
+        line(
+            "variables",
+            "Fit of each variable",
+            WARN if far else PASS,
+            variables_words(check),
+            advice=ADVICE if far else "",
+        ),
+        line(
+            "combinations",
+            "Unlikely combinations",
+            WARN if odd else PASS,
+            unlikely_words(check) + left_out_words(check),
+            advice=ADVICE + RULES if odd else "",
+        ),
+        line(
+            "groups",
+            "Accuracy of groups",
+            WARN if groups else PASS,
+            groups_words(check),
+            advice=ADVICE if groups else "",
+        ),
+    ]

@@ -1,0 +1,136 @@
+"""The gate tells of a poor release in plain words, never refuses it for that, and lets none of it out."""
+
+import html
+import re
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synth_core.analysis.records.blocks import Block
+from synth_core.analysis.records.records import RecordsAnalysis
+from synth_core.data.table import Table
+from synth_core.errors import FitError, InputError
+from synth_core.release.making import drawing
+from synth_core.release.making.drawing import Request, purge_pending, working_directory
+from synth_core.release.making.releasing import RELEASED, release
+from synth_core.release.output.closeness_checks import CLOSENESS, PUBLIC
+from synth_core.release.output.dataset import synthetic_data
+from synth_core.release.output.file_checks import file_checks
+from synth_core.release.output.source import KeptColumns
+from synth_core.release.plan.planning import make_plan
+from synth_core.release.state import private_directory
+from synth_core.system.cache import Cache
+from synth_core.system.locks import file_lock
+from tests.release.test_measured_release import state  # noqa: F401
+from tests.release.test_whole_records import DECISION, read
+
+pytestmark = pytest.mark.usefixtures("state")
+BLOCKS = (
+    Block("degree", "categorical", {"categories": ("none", "BA", "MA", "PhD")}),
+    Block("pay", "lognormal", {"unit": 1.0, "guess": (3e4, 1.0)}),
+)
+
+
+def pupils(seed, n=1500):
+    """Nobody below 18 has a degree; pay follows from it."""
+    rng = np.random.default_rng(seed)
+    age = np.random.default_rng(0).integers(5, 80, n)
+    degree = np.where(age < 18, 0, rng.integers(0, 4, n))
+    pay = rng.lognormal(9 + 0.5 * degree, 0.5).round()
+    names = np.array(["none", "BA", "MA", "PhD"], dtype=object)
+    return Table(f"pupils {seed}", pd.DataFrame({"degree": names[degree], "pay": pay, "age": age}))
+
+
+def planned(cache, epsilon):
+    common = {"predictors": ("age",), "epsilon": epsilon, "datasets": 2}
+    analysis = RecordsAnalysis(pupils(1), BLOCKS, common, cache)
+    decision = replace(DECISION, limit=500.0)
+    return make_plan(analysis, analysis.run("measured_laplace"), decision)[0]
+
+
+@pytest.fixture(scope="module")
+def poor(tmp_path_factory):
+    return planned(Cache(tmp_path_factory.mktemp("cache")), 0.02)
+
+
+def gate_rows(outcome):
+    """The lines of the gate in the public report."""
+    page = read(outcome, "releasable")["report.html"].decode()
+    rows = re.findall(
+        r"<tr><th scope=\"row\">(.*?)</th><td class=\"status\">(.*?)</td>\s*<td>(.*?)</td>", page, re.S
+    )
+    return {html.unescape(title): (status, html.unescape(words).strip()) for title, status, words in rows}
+
+
+def test_a_poor_release_is_told_in_plain_words_and_passes(poor, tmp_path):
+    outcome = release(Request(poor, None, pupils(2)))
+    assert outcome.state == RELEASED, [c for c in outcome.checks if c.status == "failed"]
+    checks = {check.key: check for check in outcome.checks}
+    assert [checks[key].status for key in CLOSENESS] == ["warning"] * 3
+    assert (
+        "of those with age" in checks["combinations"].finding and "degree" in checks["combinations"].finding
+    )
+    assert "0 % of the confidential ones" in checks["combinations"].finding
+    assert "pay off by" in checks["variables"].finding and "degree of those with" in checks["groups"].finding
+    inside = html.unescape(read(outcome, "INTERNAL")["report-INTERNAL.html"].decode())
+    assert "Unlikely combinations" in inside and "of those with age" in inside
+    assert outcome.look["combinations"] and len(outcome.look["rows"]) == 20
+    assert ["age", "degree"] in [pair["names"] for pair in outcome.look["pairs"]]
+    # a good release of the same table has the same public lines, whatever was found
+    good = release(Request(planned(Cache(tmp_path), 400.0), None, pupils(2)))
+    statuses = {check.key: check.status for check in good.checks}
+    assert statuses["variables"] == "passed"
+    titles = [checks[key].title for key in CLOSENESS]
+    for made in (outcome, good):
+        assert [gate_rows(made)[title] for title in titles] == [("internal", PUBLIC)] * 3
+    with pytest.raises(InputError, match="warns and never refuses"):
+        release(Request(poor, None, pupils(2), overrides={"groups": "because"}))
+
+
+def test_later_data_sets_pass_the_checks_that_read_the_files_alone(poor, monkeypatch):
+    """Nothing of the confidential table is read for them; what breaks what was declared cannot leave."""
+    table = pupils(2)
+    assert release(Request(poor, None, table)).state == RELEASED
+
+    def wrong(plan, synthetic):
+        checks = file_checks(plan, synthetic)
+        return [
+            replace(checks[0], status="failed", finding="a column too many", advice="Report it."),
+            *checks[1:],
+        ]
+
+    monkeypatch.setattr(drawing, "file_checks", wrong)
+    with pytest.raises(FitError, match=r"cannot leave .*a column too many.*Nothing was written"):
+        release(Request(poor, None, table, more_data_sets=1))
+
+
+@pytest.mark.parametrize("change", ["bounds", "category", "column"])
+def test_what_breaks_what_was_declared_is_found_in_the_files(poor, change):
+    drawn = {"degree": np.zeros((1, 50)), "pay": np.full((1, 50), 9.0)}
+    kept = pd.DataFrame({"age": np.arange(50)})
+    synthetic = synthetic_data(poor, KeptColumns(kept, kept.astype(str)), drawn, 5)
+    failed = [check.key for check in file_checks(poor, synthetic) if check.status == "failed"]
+    assert failed == []
+    frame, variables = synthetic.frames[0], list(synthetic.variables)
+    if change == "bounds":
+        variables[1] = replace(variables[1], bounds=(10.0, 20.0))
+    elif change == "category":
+        frame = frame.assign(degree="Dr")
+    else:
+        frame = frame.assign(name="A. Person")
+    wrong = replace(synthetic, frames=(frame,), variables=tuple(variables))
+    assert [c.key for c in file_checks(poor, wrong) if c.status == "failed"] == [
+        "bounds" if change == "bounds" else "columns"
+    ]
+
+
+def test_what_a_release_in_the_making_needs_is_not_purged(tmp_path):
+    busy, left = (working_directory(name) for name in ("busy", "left"))
+    for path in (busy, left):
+        (path / "fit.npz").write_bytes(b"x")
+    with file_lock(private_directory("locks") / "busy"):
+        assert purge_pending() == 1
+        assert (busy / "fit.npz").exists() and not left.exists()
+    assert purge_pending() == 0 and not busy.exists()
