@@ -94,9 +94,10 @@ def listed(values: Iterable[str], most: int = 4) -> str:
     ('a', 'a or b', 'a, b, c or 4 more')
     """
     known = list(values)
+    comma = "; " if any("," in value for value in known) else ", "
     if len(known) > most:
         known = [*known[: most - 1], f"{len(known) - most + 1} more"]
-    return known[0] if len(known) == 1 else f"{', '.join(known[:-1])} or {known[-1]}"
+    return known[0] if len(known) == 1 else f"{comma.join(known[:-1])} or {known[-1]}"
 
 
 def percent(share: float) -> str:

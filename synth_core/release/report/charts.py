@@ -130,7 +130,7 @@ def pair_maps(pair: dict[str, Any]) -> str:
         for i, j in np.ndindex(side.shape):
             alone = (sides[0][i, j] > 0) != (sides[1][i, j] > 0) and side[i, j] > 0
             place = f'x="{start + j * width:.1f}" y="{30 + i * height}"'
-            text = f"{first} {down[i]}, {second} {across[j]}: {100 * side[i, j]:.3g} %"
+            text = f"{first} {down[i]} and {second} {across[j]}: {100 * side[i, j]:.3g} %"
             parts.append(
                 f'<rect {place} width="{width - 1:.1f}" height="{height - 1}" fill="{COLOURS[0]}" '
                 f'fill-opacity="{np.sqrt(side[i, j] / top):.2f}" stroke="{COLOURS[1] if alone else "#e1e5ea"}">'
