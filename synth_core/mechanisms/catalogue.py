@@ -122,6 +122,11 @@ class Mechanism:
         return self.scheme != "none" or bool(self.adjustments)
 
     @property
+    def combining(self) -> tuple[str, str]:
+        """The combining rules by which intervals hold, of one and of several data sets; empty where none is known."""
+        return ("", "") if self.weighted else self.likelihood.combining
+
+    @property
     def single_weight(self) -> bool:
         """Whether one number weights every record."""
         return SCHEMES[self.scheme].single

@@ -104,6 +104,8 @@ def test_a_release_from_plan_to_bundle(request_, state, tmp_path):
         "codebook.json",
         "metadata-sdmetrics.json",
         "dictionary-nist.json",
+        "combine.py",
+        "combine.R",
         "report.html",
         "SHA256SUMS",
     }

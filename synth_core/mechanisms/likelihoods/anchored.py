@@ -50,6 +50,7 @@ ANCHORED = Likelihood(
     settings=_DECLARED | {"anchor_weight", "anchor_records"},
     declared=_DECLARED,
     anchors=True,
+    combining=("", "u + b"),
     named=(
         NamedPoint("anchored", "Anchored"),
         NamedPoint("anchored_weighted", "Anchored weighted", "likelihood"),

@@ -72,6 +72,9 @@ class Likelihood:
         Whether the sensitive variable needs declared bounds.
     seconds : float, optional
         Rough time of one synthesis, where no fit decides it.
+    combining : tuple of str
+        The combining rules (`analysis.combining`) by which intervals hold, of one and of several data sets, where
+        no records are weighted; empty where none was seen to (docs/methods/coverage.md).
     named : tuple of NamedPoint
         Its points that have a name of their own.
     """
@@ -93,6 +96,7 @@ class Likelihood:
     one_variable: str = ""
     needs_bounds: bool = False
     seconds: float | None = None
+    combining: tuple[str, str] = ("", "")
     named: tuple[NamedPoint, ...] = ()
 
     @property

@@ -43,6 +43,7 @@ MEASURED = Likelihood(
     model="log-linear model of noisy tables",
     method="noisy counts of sets of columns, records balanced over what they tell",
     seconds=5.0,
+    combining=("", "u + b"),
     named=(NamedPoint("measured", "Measured"),),
 )
 MEASURED_LAPLACE = replace(

@@ -11,7 +11,7 @@ _LIMITS = (
     "looking at results on confidential data are themselves data-dependent."
 )
 
-PLAIN = Likelihood("plain", "Plain pseudo likelihood")
+PLAIN = Likelihood("plain", "Plain pseudo likelihood", combining=("u (1 + 2/m)", "u (1 + 2/m)"))
 CENSORED = Likelihood(
     "censored",
     "Censored at ±ε/2",

@@ -20,8 +20,9 @@ ABOUT = (
     "They are drawn of the same noisy tables as the data sets before them, and cost nothing further: what the report "
     "of the\nrelease promises for one data set it promises for all of them together. Columns are as dictionary.csv has "
     "them.\n\n"
-    "Each is of another draw of the model given these tables. To combine estimates of several data sets take the mean, "
-    "and\nthe variance u + b: u the mean of their ordinary variances, b the variance between them.{alone}\n"
+    "Each is of another draw of the model given these tables. combine.py and "
+    "combine.R put\nestimates of several data sets together: the variance is u + b, with u the mean of their ordinary "
+    "variances and b the\nvariance between them.{alone}\n"
 )
 ALONE = (
     "\nThe first data set of the release is of the most likely model and not of a draw: leave it out of b."

@@ -26,6 +26,7 @@ _INSIDE = re.compile(rf"([;\t\r\n])(?=[\s'\ufeff]*[{re.escape(''.join(_RUNS))}])
 _NUMBER = re.compile(
     r"[+-]?\d+([.,]\d+)?", re.ASCII
 )  # a code such as -9: it is no formula, and stays as written
+_FOR_USERS = Path(__file__).parent / "for_users"
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # in archives: the same release gives the same bytes
 
 
@@ -131,7 +132,21 @@ def releasable_files(plan: Plan, synthetic: Synthetic, first: int = 0) -> dict[s
         contents[f"synthetic_{j}.csv"] = csv_bytes(frame, written)
         contents[f"synthetic_{j}.parquet"] = parquet_bytes(frame)
     contents["dictionary.csv"] = dictionary_csv(plan)
-    return contents | dictionary_files(plan, synthetic.frames)
+    return contents | dictionary_files(plan, synthetic.frames) | combining_files(plan)
+
+
+def combining_files(plan: Plan) -> dict[str, bytes]:
+    """Functions in Python and R that combine estimates of several data sets, with the rules of the plan's mechanism."""
+    assigned = {"combine.py": 'RULE_OF_{} = ""', "combine.R": 'RULE_OF_{} <- ""'}
+    contents = {}
+    for name, line in assigned.items():
+        text = (_FOR_USERS / name).read_text()
+        for place, rule in zip(("ONE", "SEVERAL"), plan.point.combining, strict=True):
+            unset = line.format(place)
+            assert text.count(unset) == 1
+            text = text.replace(unset, unset.replace('""', f'"{rule}"'))
+        contents[name] = text.encode()
+    return contents
 
 
 def checksums(contents: dict[str, bytes]) -> bytes:

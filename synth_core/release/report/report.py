@@ -175,6 +175,7 @@ def public_report(
         "number": place.number,
         "n": released.synthetic.n_records,
         "m": plan.datasets,
+        "combining": plan.point.combining,
         "model": _models(plan) if likelihood.samples else likelihood.model,
         "mechanism": plan.point.label,
         "drawing": DRAWING_WORDS[plan.settings.drawing] if likelihood.samples else "",

@@ -1,0 +1,82 @@
+"""Combine estimates of several synthetic data sets of a release into one, with an interval.
+
+Needs Python 3.9 and nothing else. Estimate the same thing in each data set with ordinary software, and hand over the
+estimates and their squared standard errors:
+
+    from combine import combine
+    combine(estimates=[12.1, 12.4, 11.9], variances=[0.04, 0.04, 0.05])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import NormalDist, fmean, variance
+from typing import NamedTuple
+
+# The rules whose intervals held where this kind of synthesis was studied; "" where none did.
+RULE_OF_ONE = ""
+RULE_OF_SEVERAL = ""
+
+
+class Combined(NamedTuple):
+    """An estimate with its standard error and the ends of its interval."""
+
+    estimate: float
+    standard_error: float
+    low: float
+    high: float
+
+
+def combine(
+    estimates: Sequence[float],
+    variances: Sequence[float],
+    rule: str = "",
+    level: float = 0.95,
+    factor: float = 1.0,
+) -> Combined:
+    """The mean of the estimates and its interval.
+
+    Parameters
+    ----------
+    estimates, variances : numbers, one of each data set
+        The estimate, and the square of the standard error that ordinary software gives for it.
+    rule : str
+        "u": the mean u of the variances, as if the data were real.
+        "u + b/m": b is the variance between the m estimates (Reiter 2003).
+        "u + b": for data sets that share an error which each of them shows alone.
+        "u (1 + 2/m)": parameters drawn from their posterior (Raab, Nowok and Dibben 2016).
+        By default the rule of this release.
+    level : float
+        How many of such intervals are to hold the truth.
+    factor : float
+        What standard errors are multiplied by, where it was measured that they are too small or too large.
+
+    Raises
+    ------
+    ValueError
+        If no rule is known to hold and none is named, or numbers do not fit.
+    """
+    q, u = [float(each) for each in estimates], [float(each) for each in variances]
+    m = len(q)
+    if not m or len(u) != m:
+        raise ValueError("One estimate and one variance of each data set, please.")
+    rule = rule or (RULE_OF_ONE if m == 1 else RULE_OF_SEVERAL)
+    within, between = fmean(u), variance(q) if m > 1 else 0.0
+    total = {
+        "u": within,
+        "u + b/m": within + between / m,
+        "u + b": within + between,
+        "u (1 + 2/m)": within * (1 + 2 / m),
+    }
+    if not rule:
+        raise ValueError(
+            "No rule is known to hold for this release: its intervals are too short. Name a rule, and a factor "
+            "that standard errors are multiplied by, from a study of coverage."
+        )
+    if rule not in total:
+        raise ValueError(f"Unknown rule {rule!r}: one of {', '.join(total)}.")
+    if min(u) < 0 or not 0 < level < 1 or not factor > 0:
+        raise ValueError("Variances are not negative, the level lies between 0 and 1, the factor above 0.")
+    error = factor * total[rule] ** 0.5
+    half = NormalDist().inv_cdf((1 + level) / 2) * error
+    return Combined(fmean(q), error, fmean(q) - half, fmean(q) + half)
