@@ -409,6 +409,7 @@ class Analysis:
             diagnostics=None,
             tuned=made.tuned,
             anchor=made.sentence,
+            counted=made.counted,
         )
 
     def _matched(self, mechanism: Mechanism, other: Mechanism) -> Result:

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from synth_core.analysis.counted_table import CountedTable
 from synth_core.analysis.population import Population
 from synth_core.analysis.result_numbers import ResultNumbers, VariableNumbers
 from synth_core.analysis.utility import Statistic
@@ -47,6 +48,8 @@ class Result:
         What was solved for: k, scale, scalar weight, the refits it took and how close it came.
     population : Population or None
         Utility by survey weights, where there are any.
+    counted : tuple of CountedTable
+        The noisy tables that the values are made of; empty where they are of a posterior.
     """
 
     mechanism: str
@@ -76,6 +79,7 @@ class Result:
     tuned: dict[str, int | float] = field(default_factory=dict)
     cached: bool = False
     population: Population | None = None
+    counted: tuple[CountedTable, ...] = ()
     preview_khat: float | None = None  # of an approximate result, shown while the exact fit runs
 
     @cached_property
@@ -176,4 +180,5 @@ class Result:
             false_match_rate=self.false_match_rate,
             overlap=self.overlap,
             population=() if self.population is None else (self.population,),
+            counted=self.counted,
         )

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from synth_core.analysis.counted_table import CountedTable
 from synth_core.analysis.joint_measures import Measures
 from synth_core.analysis.population import Population
 from synth_core.analysis.utility import Statistic
@@ -115,6 +116,8 @@ class ResultNumbers:
         Of intervals of regression coefficients; None without predictors, and of several variables.
     population : tuple of Population
         Utility of each sensitive variable by survey weights; empty without them.
+    counted : tuple of CountedTable
+        See `Result`.
     """
 
     mechanism: str
@@ -145,6 +148,7 @@ class ResultNumbers:
     false_match_rate: float | None = None
     overlap: float | None = None
     population: tuple[Population, ...] = ()
+    counted: tuple[CountedTable, ...] = ()
 
     @property
     def point(self) -> Mechanism:

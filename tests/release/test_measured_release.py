@@ -61,6 +61,15 @@ def test_two_data_sets_cost_what_one_costs(state, tmp_path, key, decided, label,
     assert "1 × 4" in internal and "2 × 4" not in internal and "ε = 8" not in internal.split("<p>")[1]
     assert "There is no sampler." in {c.key: c.finding for c in outcome.checks}["convergence"]
     assert sum(name.endswith(".csv") for name in files) >= 2
+    measured = json.loads(files["measurements.json"])["tables"]
+    shown = pd.read_html(io.StringIO(report), match="Sensitive")[0].set_index("Sensitive")
+    names = [block.name for block in BLOCKS]
+    assert list(shown.index) == names
+    for a, b in itertools.product(names, shown.columns):  # every pair and triple that was counted, by hand
+        pairs = [t for t in measured if set(t["columns"]) == {a, b} and a != b]
+        triples = [t for t in measured if len(t["columns"]) == 3 and {a, b} < set(t["columns"]) and a != b]
+        assert ("±" in shown.loc[a, b]) == bool(pairs) or a == b
+        assert (f"{len(triples)} triple" in shown.loc[a, b]) == bool(triples)
     again = release(Request(plan, None, people(2)))
     assert again.state == REPEATED and again.archives == outcome.archives
 

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from synth_core.analysis.counted_table import CountedTable
 from synth_core.analysis.fits import Fits
 from synth_core.errors import InputError
 from synth_core.mechanisms.noise import Noise
@@ -51,12 +52,15 @@ class Synthesis:
         What was chosen on the measurements: plain numbers for a result.
     sentence : str
         What was measured, for the guarantee's text; empty where the guarantee says it.
+    counted : tuple of CountedTable
+        The tables of a measurement, where the guarantee does not say which.
     """
 
     synthetic: tuple[Array, ...]
     epsilon: float
     tuned: dict[str, int | float] = field(default_factory=dict)
     sentence: str = ""
+    counted: tuple[CountedTable, ...] = ()
 
 
 class Engine(Protocol):

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from synth_core.analysis.counted_table import CountedTable
 from synth_core.analysis.engines.base import Array, Engine, Inputs, Synthesis
 from synth_core.analysis.fits import Fits, Progress, tells_nothing
 from synth_core.analysis.measured.cells import PublicSide, cells_of
@@ -49,7 +50,7 @@ class MeasuredEngine(Engine):
         words = spent_words(
             measured, self.budget(inputs.parts, epsilon), [each.name for each in public.variables]
         )
-        return Synthesis(synthetic, epsilon, sentence=words)
+        return Synthesis(synthetic, epsilon, sentence=words, counted=counted_tables(public, measured))
 
     def later(self, inputs: Inputs, label: str, which: range) -> tuple[Array, ...]:
         public, measured = self.measured(inputs, label, _epsilon(inputs.parts))
@@ -110,6 +111,16 @@ class MeasuredEngine(Engine):
                 drawn = synthetic_values(model, measured, j, perturbed=several)
                 by_name = {each.name: v for each, v in zip(public.variables, drawn, strict=True)}
                 yield tuple(_of_part(fits, by_name) for fits in inputs.parts)
+
+
+def counted_tables(public: PublicSide, measured: Measurements) -> tuple[CountedTable, ...]:
+    """The tables that were counted, by the names of their columns."""
+    names = public.column_names
+    tables = [CountedTable(tuple(names[c] for c in each.columns), each.deviation) for each in measured.tables]
+    fine = [
+        CountedTable((public.variables[each.variable].name,), each.deviation, True) for each in measured.fine
+    ]
+    return (*tables, *fine)
 
 
 @dataclass(frozen=True)

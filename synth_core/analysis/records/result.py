@@ -206,5 +206,6 @@ class RecordsResult:
             problems=self.problems,
             seconds=self.seconds,
             anchor=self.parts[0].result.anchor,
+            counted=self.parts[0].result.counted,
             population=self.population,
         )

@@ -21,6 +21,7 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
+from synth_core.analysis.counted_table import CountedTable, counted_together
 from synth_core.analysis.drawing import DRAWING_WORDS
 from synth_core.analysis.measures import ECDF_AVG, ECDF_MAX, measure_label
 from synth_core.analysis.result import Result
@@ -130,6 +131,7 @@ class Released:
     place: Place
     time: str
     anchor: str = ""  # a sentence, of an anchored mechanism
+    counted: tuple[CountedTable, ...] = ()  # the noisy tables of a measured one
 
     @property
     def charged(self) -> int:
@@ -208,6 +210,7 @@ def public_report(
         "utility": {_measure_words(k): v for k, v in plan.tuned_on.utility.items()} if standing.open else {},
         "tuned_open": standing.open,
         "may_be_missing": ", ".join(each.name for each in plan.blocks if each.may_be_missing),
+        "counted": counted_together(released.counted, list(plan.outcomes)),
         "variables": [_described(variable) for variable in released.synthetic.variables],
         "audit": audit,
         "files": files,
