@@ -33,8 +33,9 @@ SWEPT = ("epsilon", "scale")  # each of their values is studied
 # A study has one seed for everything, weights from the simulated database itself, and one synthetic data set of it.
 NOT_LIKE = {"seed", "risk_reference", "match_epsilon", "datasets", "anchor", "anchor_values", "earlier"}
 LIKE_SETTINGS = tuple(name for name in Settings.model_fields if name not in NOT_LIKE)
-OF_COVERAGE = ("anchor", "datasets")  # beside those of `like`
-ANCHORS = ("pilot", "counts")  # made of each database
+COVERAGE_SETTINGS = ("anchor", "datasets")  # beside those of `like`
+OF_COVERAGE = (*COVERAGE_SETTINGS, "population")
+FITTED, RESAMPLED = "fitted", "table"  # what databases of a study of coverage are drawn from
 DEFAULT_LIKE = 100
 MAX_POINTS = 10_000
 
@@ -63,9 +64,15 @@ def _add_like(study: argparse.ArgumentParser) -> None:
     group = study.add_argument_group(
         "like, coverage, and rivals: what is run on DATA, or on databases simulated from a fit to it"
     )
-    add_settings(group, (*LIKE_SETTINGS, *OF_COVERAGE), several=SWEPT)
+    add_settings(group, (*LIKE_SETTINGS, *COVERAGE_SETTINGS), several=SWEPT)
     add_reading(group)
     group.add_argument("--mechanism", nargs="+", metavar="NAME", help=f"default: {' '.join(MECHANISMS)}")
+    group.add_argument(
+        "--population",
+        choices=(FITTED, RESAMPLED),
+        help="of coverage: databases are drawn from the model fitted to DATA (the default), or are records of DATA "
+        "drawn with replacement, as for data that were released",
+    )
     group.add_argument(
         "--rows", type=int, nargs="+", metavar="N", help="sizes of the databases; default the table's"
     )
@@ -159,7 +166,8 @@ def _like(args: argparse.Namespace) -> tuple[Study, Any]:
     rows, replicates = args.rows or [], args.replicates or DEFAULT_LIKE
     sampler = {name: value for name in SAMPLER if (value := getattr(args, name)) is not None}
     if args.name == COVERAGE:
-        return _coverage(analysis, mechanisms, epsilons, rows, replicates, sampler)
+        resampled = args.population == RESAMPLED
+        return _coverage(analysis, mechanisms, epsilons, rows, replicates, sampler, resampled)
     study = study_like(analysis, mechanisms, epsilons, scales, rows, replicates, sampler)
     check_study(study, replicates, args.seed)  # before the table's own fits are made
     local = local_bounds(analysis, study)
@@ -188,11 +196,12 @@ def _coverage(
     rows: list[int],
     replicates: int,
     sampler: dict[str, int],
+    resampled: bool,
 ) -> tuple[Study, Any]:
     """Whether intervals hold; each database makes its own anchor."""
-    from synth_core.experiments.studies.coverage import compare_coverage, study_coverage
+    from synth_core.experiments.studies.coverage import compare_coverage, coverage_of, study_coverage
 
-    if analysis.settings.anchor not in ANCHORS:
-        raise InputError(f"study coverage takes the anchors {' and '.join(ANCHORS)}, made of each database.")
-    study, truth = study_coverage(analysis, mechanisms, epsilons, rows, replicates, sampler)
-    return study, lambda outcome: compare_coverage(outcome, truth)
+    study, truth = study_coverage(
+        analysis, mechanisms, epsilons, rows, replicates, sampler, resampled=resampled
+    )
+    return study, lambda outcome: compare_coverage(coverage_of(outcome, truth))

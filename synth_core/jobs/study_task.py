@@ -11,6 +11,12 @@ from synth_core.analysis.any_analysis import AnyAnalysis
 from synth_core.analysis.summary import density, five_numbers
 from synth_core.data.table import open_table
 from synth_core.errors import InputError
+from synth_core.experiments.studies.coverage import (
+    compare_coverage,
+    coverage_in_words,
+    coverage_of,
+    study_coverage,
+)
 from synth_core.experiments.studies.databases_like_mine import compare_like, local_bounds, study_like
 from synth_core.experiments.studies.report import StudyReport
 from synth_core.experiments.studies.run_study import StudyOutcome, run_study
@@ -20,7 +26,7 @@ from synth_core.experiments.studies.violins import panels
 from synth_core.replication.named_studies import NAMED_STUDIES, build
 from synth_core.system.backend.base import SerialBackend
 
-LIKE = "like"
+LIKE, COVERAGE = "like", "coverage"
 MAX_FITS = 5_000  # in the app; the command line has no such limit
 
 
@@ -30,9 +36,9 @@ class StudyRequest:
 
     Attributes
     ----------
-    name : a named study's, or "like": databases like the table in use
+    name : a named study's; "like": databases like the table in use; "coverage": whether intervals from these hold
     replicates : R
-    mechanisms, epsilons, rows : of `like`: keys, targets, numbers of records
+    mechanisms, epsilons, rows : of `like` and `coverage`: keys, targets, numbers of records
     """
 
     name: str
@@ -49,16 +55,20 @@ def run_in_app(analysis: AnyAnalysis[Any], asked: StudyRequest) -> dict[str, Any
     Parameters
     ----------
     analysis : Analysis or RecordsAnalysis
-        Of the table and the settings in use; only `like` reads them.
+        Of the table and the settings in use; only `like` and `coverage` read them.
 
     Raises
     ------
     InputError
         If the study is unknown, needs a file, or is too large for the app.
     """
+    of_points = analysis, asked.mechanisms, asked.epsilons
+    truth = None
     if asked.name == LIKE:
-        scales = [analysis.settings.scale]
-        study = study_like(analysis, asked.mechanisms, asked.epsilons, scales, asked.rows, asked.replicates)
+        study = study_like(*of_points, [analysis.settings.scale], asked.rows, asked.replicates)
+    elif asked.name == COVERAGE:
+        analysis.progress("fitting the model that databases are simulated from", 0.0)
+        study, truth = study_coverage(*of_points, asked.rows, asked.replicates)
     else:
         _, study = build(asked.name, None, open_table)
     check_study(study, asked.replicates, asked.seed)
@@ -75,13 +85,20 @@ def run_in_app(analysis: AnyAnalysis[Any], asked: StudyRequest) -> dict[str, Any
         analysis.progress(f"{done:,} of {total:,} simulated databases{remaining}", done / total)
 
     outcome = run_study(study, asked.replicates, asked.seed, SerialBackend(), analysis.cache, report)
-    rows = compare_like(outcome, local) if asked.name == LIKE else NAMED_STUDIES[asked.name].compare(outcome)
-    words = like_in_words(outcome, local) if asked.name == LIKE else rows_in_words(rows)
+    covered = [] if truth is None else coverage_of(outcome, truth)
+    if truth is not None:
+        rows, words = compare_coverage(covered), coverage_in_words(covered, asked.replicates)
+    elif asked.name == LIKE:
+        rows, words = compare_like(outcome, local), like_in_words(outcome, local)
+    else:
+        rows = NAMED_STUDIES[asked.name].compare(outcome)
+        words = rows_in_words(rows)
     return {
+        "coverage": [asdict(each) for each in covered],
         "words": words,
         "heading": StudyReport(outcome, rows).heading(),
         "rows": [asdict(row) for row in rows],
-        "violins": _violins(outcome),
+        "violins": {} if covered else _violins(outcome),
     }
 
 

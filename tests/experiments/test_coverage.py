@@ -1,5 +1,7 @@
 """Whether intervals hold: estimates against simulation, rules by hand, a study whose answer is known."""
 
+from dataclasses import asdict
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,14 +13,19 @@ from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.analysis.settings import make_settings
 from synth_core.data.table import Table
+from synth_core.errors import InputError
 from synth_core.experiments.studies.coverage import (
+    Covered,
     Estimated,
     columns_of,
     compare_coverage,
+    coverage_in_words,
+    coverage_of,
     population,
     study_coverage,
 )
 from synth_core.experiments.studies.run_study import run_study
+from synth_core.figures.coverage import coverage_figure
 from synth_core.system.backend import open_backend
 from synth_core.system.cache import MemoryCache
 
@@ -105,7 +112,7 @@ def test_confidential_intervals_hold_and_unweighted_ones_by_their_rule(analysis)
     study, truth = study_coverage(analysis, ["unweighted"], [1.0], [], 60)
     with open_backend(0, lambda: None) as backend:
         outcome = run_study(study, 60, 1, backend, MemoryCache())
-    rows = {row.quantity: row.ours for row in compare_coverage(outcome, truth)}
+    rows = {row.quantity: row.ours for row in compare_coverage(coverage_of(outcome, truth))}
     assert float(rows["Mean: confidential table"]) > 0.95 - 3 * 0.028
     said = rows["Regression coefficients: Unweighted"]
     covered = {
@@ -115,6 +122,66 @@ def test_confidential_intervals_hold_and_unweighted_ones_by_their_rule(analysis)
     assert stats.norm.cdf(1.96 / np.sqrt(3)) * 2 - 1 == pytest.approx(covered["u"], abs=0.17)
     assert covered["u (1 + 2/m)"] > 0.95 - 3 * 0.028
     assert covered["pseudo posterior"] == covered["u (1 + 2/m)"]
+
+
+def test_records_of_a_table_as_the_population():
+    """What is true is what the table says; databases are its records, each as often as chance has it."""
+    table = people(200)
+    settings = make_settings(outcome="pay", predictors=("z",), model="lognormal", seed=1)
+    design, truth = population(Analysis(table, settings, MemoryCache()), 0, resampled=True)
+    assert truth.values["mean:pay"] == pytest.approx(table.frame["pay"].mean())
+    assert truth.values["q90:pay"] == pytest.approx(np.quantile(table.frame["pay"], 0.9))
+    rng = np.random.default_rng(1)
+    made = [design.simulate(rng, 200) for _ in range(200)]
+    own = table.frame.set_index("z")["pay"]
+    assert all((own[each["z"]].to_numpy() == each["pay"]).all() for each in made[:5])
+    means = [
+        each["pay"].mean() for each in made
+    ]  # their variance is that of 200 independent draws: 4 errors of it
+    expected = table.frame["pay"].var(ddof=0) / 200
+    assert np.var(means) == pytest.approx(expected, rel=4 * np.sqrt(2 / 200))
+
+
+def test_anchors_that_no_database_makes_are_refused(analysis):
+    other = analysis.with_settings(anchor="values", anchor_values={"beta": (2.0, 0.3), "sigma": (0.5,)})
+    with pytest.raises(InputError, match="pilot or counts"):
+        study_coverage(other, ["anchored"], [1.0], [], 2)
+
+
+def covered(mechanism, rule, known, factor=1.4):
+    held = {"u": 0.8, "u + b": 0.96}
+    return [
+        Covered(
+            title,
+            mechanism.title(),
+            mechanism,
+            held,
+            dict.fromkeys(held, 0.03),
+            0.95,
+            0.02,
+            factor,
+            0.1,
+            rule,
+            known,
+        )
+        for title in ("Mean", "Regression coefficients")
+    ]
+
+
+def test_coverage_in_words_and_as_a_figure():
+    both = covered("measured", "u + b", True) + covered("weighted", "u", False, 3.2)
+    first, second, last = coverage_in_words(both, 40)
+    assert first == (
+        "Measured: of 100 intervals at 95 %, these hold what is true: 96 of means, 96 of regression coefficients "
+        "(put together by u + b)."
+    )
+    assert "80 of means" in second and "no rule is known" in second and "3.2 times" in second
+    assert last == "From 40 simulated databases; each number errs by up to 3."
+    figure = coverage_figure([asdict(each) for each in both])
+    rows = figure["table"]["rows"]
+    assert rows[0][:5] == ["Mean", "Measured", "80", "96", "u + b"]
+    assert rows[2][3:5] == ["–", "none known"]
+    assert len(figure["traces"]) == 4  # ring and dot, ring alone, and the legend's ring
 
 
 def test_estimates_of_categories_and_missing_values():
@@ -152,7 +219,7 @@ def test_intervals_of_measured_records_hold_by_u_plus_b():
     study, truth = study_coverage(whole, ["measured"], [2.0], [], 20)
     with open_backend(0, lambda: None) as backend:
         outcome = run_study(study, 20, 1, backend, MemoryCache())
-    rows = {row.quantity: row.ours for row in compare_coverage(outcome, truth)}
+    rows = {row.quantity: row.ours for row in compare_coverage(coverage_of(outcome, truth))}
     for kind in ("Mean", "Share", "90th percentile", "Regression coefficients"):
         assert float(rows[f"{kind}: confidential table"]) > 0.95 - 3 * 0.05
         said = rows[f"{kind}: Measured, ε = 2"].split(";")[0].split(", ")

@@ -1,5 +1,7 @@
 """A study as one task of the app: the same numbers as the engine's, kept as they finish."""
 
+from dataclasses import asdict
+
 import numpy as np
 import pytest
 
@@ -7,8 +9,11 @@ from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.settings import make_settings
 from synth_core.data.examples import load_example
 from synth_core.errors import Cancelled, InputError
+from synth_core.experiments.studies.coverage import coverage_of, study_coverage
+from synth_core.experiments.studies.run_study import run_study
 from synth_core.figures.study import study_figure
 from synth_core.jobs.study_task import StudyRequest, run_in_app
+from synth_core.system.backend.base import SerialBackend
 
 
 def analysis(cache, progress=lambda text, share: None):
@@ -31,6 +36,19 @@ def test_databases_like_the_table_and_their_violins(cache):
     figure = study_figure(violins, "lipschitz_bound")
     assert len(figure["table"]["rows"]) == 4 and "n = 200" in figure["alt"]
     assert all(np.isfinite(v["five"]["max"]) for v in violins)
+
+
+def test_intervals_of_databases_like_the_table(cache):
+    """The same numbers as the engine's; R = 4 says nothing of coverage itself."""
+    whole = analysis(cache)
+    found = run_in_app(whole, StudyRequest("coverage", 4, 1, ("unweighted", "weighted"), (5.0,), (100,)))
+    study, truth = study_coverage(whole, ["unweighted", "weighted"], [5.0], [100], 4)
+    outcome = run_study(study, 4, 1, SerialBackend(), cache)
+    expected = coverage_of(outcome, truth)
+    assert found["coverage"] == [asdict(each) for each in expected] and found["violins"] == {}
+    assert [each.rule for each in expected[:1]] == ["u (1 + 2/m)"] and not expected[-1].known
+    assert found["words"][0].startswith("Unweighted: of 100 intervals")
+    assert found["rows"][0]["quantity"] == "Mean: confidential table"
 
 
 def test_a_stopped_study_keeps_what_was_finished(cache):

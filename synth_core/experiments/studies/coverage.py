@@ -17,17 +17,25 @@ from numpy.typing import NDArray
 from synth_core.analysis.any_analysis import AnyAnalysis, AnyResult
 from synth_core.analysis.combining import RULES, interval, pseudo_factor
 from synth_core.data.table import outcome_column
-from synth_core.experiments.studies.databases_like_mine import population_design, study_like
+from synth_core.errors import InputError
+from synth_core.experiments.studies.databases_like_mine import (
+    population_design,
+    records_of,
+    resampled_design,
+    study_like,
+)
 from synth_core.experiments.studies.extra_measures import Numbers
 from synth_core.experiments.studies.run_study import StudyOutcome
 from synth_core.experiments.studies.study import Design, Study
 from synth_core.experiments.studies.verdicts import Row, shown
+from synth_core.mechanisms.catalogue import find_mechanism
 
 Array = NDArray[np.float64]
 Of = Callable[[str], Array]  # the values of a measure, of shape (n_replicates,)
 TRUTH_RECORDS = 400_000  # of the table that is taken for the population
 PERCENTILE = 90.0
 CLASSES = {"mean": "Mean", "share": "Share", "q90": "90th percentile", "slope": "Regression coefficients"}
+ANCHORS = ("pilot", "counts")  # made of each database
 LEAST_SHARE = 0.02  # of a category whose share is estimated
 
 
@@ -208,13 +216,22 @@ class Truth:
     values: dict[str, float]
 
 
-def population(analysis: AnyAnalysis[Any], index: int) -> tuple[Design, Truth]:
+def population(analysis: AnyAnalysis[Any], index: int, resampled: bool = False) -> tuple[Design, Truth]:
     """Databases of one draw of the fitted model's parameters, and what is true of them.
 
     Predictors are drawn from the table with replacement, so that ordinary standard errors are those of such databases.
+
+    Parameters
+    ----------
+    resampled : bool
+        Whole records are drawn from the table with replacement instead, and what is true is what the table says.
     """
-    design = population_design(analysis, index)
-    large = _declared(design.simulate(np.random.default_rng([index, 91]), TRUTH_RECORDS), analysis)
+    if resampled:
+        design = resampled_design(analysis)
+        large = _declared(records_of(analysis), analysis)
+    else:
+        design = population_design(analysis, index)
+        large = _declared(design.simulate(np.random.default_rng([index, 91]), TRUTH_RECORDS), analysis)
     s, estimated = analysis.settings, []
     for name, own in analysis.outcomes.items():
         column, median = large[name], float("nan")
@@ -232,7 +249,7 @@ def population(analysis: AnyAnalysis[Any], index: int) -> tuple[Design, Truth]:
 
 def study_coverage(
     analysis: AnyAnalysis[Any], mechanisms: Sequence[str], epsilons: Sequence[float], rows: Sequence[int],
-    replicates: int, sampler: dict[str, int] | None = None, index: int = 0,
+    replicates: int, sampler: dict[str, int] | None = None, index: int = 0, resampled: bool = False,
 ) -> tuple[Study, Truth]:  # fmt: skip
     """Every mechanism on databases of one population, with the numbers that intervals are made of.
 
@@ -240,10 +257,23 @@ def study_coverage(
     ----------
     index : int
         Which posterior draw of the fitted model is the population.
+    resampled : bool
+        The population is the table itself: its records are drawn with replacement, and no model is fitted to it. Of
+        released synthetic data this reads nothing confidential, and is of the released model.
+
+    Raises
+    ------
+    InputError
+        If an anchor is not made of each database.
     """
     s = analysis.settings
+    anchors = any(find_mechanism(name).likelihood.anchors for name in mechanisms)
+    if anchors and s.anchor not in ANCHORS:
+        raise InputError(
+            f"Coverage is studied with anchors that are made of each simulated database: {' or '.join(ANCHORS)}."
+        )
     like = study_like(analysis, mechanisms, epsilons, [s.scale], rows, replicates, sampler)
-    design, truth = population(analysis, index)
+    design, truth = population(analysis, index, resampled)
     measured = Intervals(truth.estimated, s.drawing == "even")
     cases = tuple(
         replace(
@@ -254,16 +284,61 @@ def study_coverage(
         )
         for case in like.cases
     )
-    title = f"Coverage of 95 % intervals: databases like {analysis.table.name}, m = {s.datasets}"
-    return replace(like, name="coverage", title=title, cases=cases), truth
+    kind = "records drawn from" if resampled else "databases like"
+    title = f"Coverage of 95 % intervals: {kind} {analysis.table.name}, m = {s.datasets}"
+    note = "Drawn from the table's own records: only of data that were released may it leave."
+    return replace(
+        like, name="coverage", title=title, cases=cases, note=note if resampled else like.note
+    ), truth
 
 
-def compare_coverage(outcome: StudyOutcome, truth: Truth) -> list[Row]:
-    """Coverage by rule, the factor of the standard error and the bias, for each class of estimates."""
-    rows = []
+@dataclass(frozen=True)
+class Covered:
+    """How often intervals of a class of estimates held what is true, from files of one point of a study.
+
+    Attributes
+    ----------
+    title : str
+        The class of estimates.
+    where : str
+        The point, and of several sizes the case.
+    mechanism : str
+        Its key.
+    held, errors : dict
+        The share of intervals by rule, and its Monte Carlo error; rules that do not apply are left out.
+    own, own_error : float
+        Of intervals from the simulated databases themselves.
+    factor : float
+        What standard errors of ordinary software are to be multiplied by.
+    bias : float
+        In those standard errors.
+    rule : str
+        The rule of the mechanism for so many data sets; "u", what ordinary software does, where none is known.
+    known : bool
+        Whether there is such a rule.
+    """
+
+    title: str
+    where: str
+    mechanism: str
+    held: dict[str, float]
+    errors: dict[str, float]
+    own: float
+    own_error: float
+    factor: float
+    bias: float
+    rule: str
+    known: bool
+
+
+def coverage_of(outcome: StudyOutcome, truth: Truth) -> list[Covered]:
+    """Coverage of each point and class of estimates, points in the study's order."""
+    covered = []
     for case in outcome.study.cases:
-        for number, point in enumerate(case.points):
+        for point in case.points:
             where = point.label + (f", {case.key}" if len(outcome.study.cases) > 1 else "")
+            rules = find_mechanism(point.mechanism).combining
+            rule = rules[0 if case.settings["datasets"] == 1 else 1]
 
             def of(measure: str, key: str = case.key, label: str = point.label) -> Array:
                 return outcome.values(key, label, measure)
@@ -272,17 +347,59 @@ def compare_coverage(outcome: StudyOutcome, truth: Truth) -> list[Row]:
                 names = [name for name in truth.values if name.split(":")[0] == kind]
                 if not names:
                     continue
-                if number == 0:
-                    held = _held(of, names, truth, "own", "own variance")
-                    rows.append(shown(f"{title}: confidential table", f"{held.mean():.2f}", _error(held)))
-                covered = {rule: _held(of, names, truth, "estimate", rule) for rule in RULES}
-                best = ", ".join(
-                    f"{rule} {each.mean():.2f}" for rule, each in covered.items() if np.isfinite(each).all()
+                own = _held(of, names, truth, "own", "own variance")
+                by_rule = {each: _held(of, names, truth, "estimate", each) for each in RULES}
+                by_rule = {each: held for each, held in by_rule.items() if np.isfinite(held).all()}
+                covered.append(
+                    Covered(
+                        title,
+                        where,
+                        point.mechanism,
+                        {each: float(held.mean()) for each, held in by_rule.items()},
+                        {each: _error(held) for each, held in by_rule.items()},
+                        float(own.mean()),
+                        _error(own),
+                        *_factor(of, names, truth),
+                        rule or "u",
+                        bool(rule),
+                    )
                 )
-                factor, bias = _factor(of, names, truth)
-                said = f"{best}; multiply standard errors by {factor:.2f}; bias {bias:+.2f} standard errors"
-                rows.append(shown(f"{title}: {where}", said, _error(covered["u"])))
-    return rows
+    return covered
+
+
+def compare_coverage(covered: Sequence[Covered]) -> list[Row]:
+    """Coverage by rule, the factor of the standard error and the bias, for each class of estimates."""
+    rows: dict[str, Row] = {}
+    for each in covered:
+        own = shown(f"{each.title}: confidential table", f"{each.own:.2f}", each.own_error)
+        rows.setdefault(own.quantity, own)
+        held = ", ".join(f"{rule} {share:.2f}" for rule, share in each.held.items())
+        said = f"{held}; multiply standard errors by {each.factor:.2f}; bias {each.bias:+.2f} standard errors"
+        row = shown(f"{each.title}: {each.where}", said, each.errors["u"])
+        rows[row.quantity] = row
+    return list(rows.values())
+
+
+def coverage_in_words(covered: Sequence[Covered], replicates: int) -> list[str]:
+    """For each point how many of 100 intervals of a file hold what is true, one sentence each."""
+    sentences = []
+    for where in dict.fromkeys(each.where for each in covered):
+        mine = [each for each in covered if each.where == where]
+        held = ", ".join(f"{100 * each.held[each.rule]:.0f} of {_plural(each.title)}" for each in mine)
+        first, largest = mine[0], max(each.factor for each in mine)
+        how = (
+            f"put together by {first.rule}"
+            if first.known
+            else "as software gives them: no rule is known to hold; the errors are up to "
+            f"{largest:.1f} times what software says"
+        )
+        sentences.append(f"{where}: of 100 intervals at 95 %, these hold what is true: {held} ({how}).")
+    error = 100 * max((each.errors[each.rule] for each in covered), default=0.0)
+    return [*sentences, f"From {replicates} simulated databases; each number errs by up to {error:.0f}."]
+
+
+def _plural(title: str) -> str:
+    return title.lower().removesuffix("s") + "s"
 
 
 def _held(of: Of, names: list[str], truth: Truth, estimate: str, variance: str) -> Array:

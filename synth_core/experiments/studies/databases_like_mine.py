@@ -159,6 +159,24 @@ def population_design(analysis: AnyAnalysis[Any], index: int) -> Design:
     return one_population(alone, index)
 
 
+def records_of(analysis: AnyAnalysis[Any]) -> pd.DataFrame:
+    """The used rows of the table, in the columns that are kept and the sensitive ones. Confidential."""
+    columns = [*analysis.settings.kept_columns, *analysis.outcomes]
+    return analysis.loaded.frame.loc[analysis.used_rows.complete, columns].reset_index(drop=True)
+
+
+def resampled_design(analysis: AnyAnalysis[Any]) -> Design:
+    """Samples with replacement of the records of the table, which is taken for the population."""
+    records = records_of(analysis)
+
+    def simulate(rng: np.random.Generator, rows: int) -> pd.DataFrame:
+        drawn = records.iloc[rng.integers(0, len(records), rows)].reset_index(drop=True)
+        return _standing_for_as_many(drawn, analysis.settings, len(records))
+
+    read = analysis.loaded.fingerprint_of((*analysis.settings.kept_columns, *analysis.outcomes))
+    return Design(f"resampled:{read}", simulate)
+
+
 def study_like(
     analysis: AnyAnalysis[Any],
     mechanisms: Sequence[str],

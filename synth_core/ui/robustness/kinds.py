@@ -1,13 +1,16 @@
-"""What the page Robustness asks: databases like mine, the papers' studies, the privacy audit."""
+"""What the page Robustness asks: databases like mine, intervals, the papers' studies, the privacy audit."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-LIKE_MINE, PAPERS, AUDIT = "Databases like mine", "The papers' studies", "Privacy audit"
+LIKE_MINE, INTERVALS = "Databases like mine", "Intervals from the file"
+PAPERS, AUDIT = "The papers' studies", "Privacy audit"
 QUESTIONS = {
     LIKE_MINE: "Would today's ε hold for another table of this kind? Many are simulated from the model fitted to the "
     "table in use, and the mechanisms are run on each.",
+    INTERVALS: "Would a user's 95 % intervals hold what is true? Databases are simulated from the model fitted to the "
+    "table in use, each is synthesized, and intervals of means, shares, percentiles and regressions are taken from it.",
     PAPERS: "Does this program give the numbers that the papers printed? Their designs are simulated again; the table "
     "in use is not read.",
     AUDIT: "Can the claim be refuted? A mechanism is run thousands of times on a table and on the same table with a "
@@ -16,7 +19,7 @@ QUESTIONS = {
 
 
 def choose_kind() -> str:
-    """One of the three questions, kept in the page's address."""
+    """One of the questions, kept in the page's address."""
     kind = st.segmented_control(
         "What is asked",
         list(QUESTIONS),

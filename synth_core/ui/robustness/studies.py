@@ -10,13 +10,14 @@ import streamlit as st
 from synth_core.analysis.records.table import whole_records
 from synth_core.analysis.settings import Settings
 from synth_core.errors import InputError
+from synth_core.figures.coverage import coverage_figure
 from synth_core.figures.study import measure_label, study_figure
-from synth_core.jobs.study_task import LIKE, StudyRequest
+from synth_core.jobs.study_task import COVERAGE, LIKE, StudyRequest
 from synth_core.jobs.tasks import StudyTask
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.replication.named_studies import NAMED_STUDIES, OURS
 from synth_core.system import limits
-from synth_core.ui.robustness.kinds import LIKE_MINE, PAPERS
+from synth_core.ui.robustness.kinds import INTERVALS, LIKE_MINE, PAPERS
 from synth_core.ui.shared import background
 from synth_core.ui.shared.board import board
 from synth_core.ui.shared.subject import Subject, record_subject
@@ -25,7 +26,8 @@ from synth_core.ui.shared.widgets import own_number
 from synth_core.ui.state import session
 from synth_core.ui.state.browser import BackgroundRun
 
-RUNS = {LIKE_MINE: "study", PAPERS: "papers"}  # each keeps its own run
+RUNS = {LIKE_MINE: "study", INTERVALS: "intervals", PAPERS: "papers"}  # each keeps its own run
+OF_TABLE = {LIKE_MINE: LIKE, INTERVALS: COVERAGE}
 TITLES = {
     LIKE: "Databases like mine",
     "censor-4": "Censor 4: truncated and censored records",
@@ -99,10 +101,14 @@ def choose(settings: Settings, kind: str) -> tuple[StudyRequest, Any]:
         )
     labels = ", ".join(find_mechanism(key).label for key in chosen) or "none"
     of = f" Databases are of whole records: {subject.names}." if subject.blocks else ""
-    st.caption(session.plain(f"With the mechanisms and settings of Compare: {labels}.{of}"))
+    m = session.choices().settings.datasets
+    sets = f" Data sets of a release: {m} (page Compare, Sampling)." if kind == INTERVALS else ""
+    st.caption(session.plain(f"With the mechanisms and settings of Compare: {labels}.{of}{sets}"))
     for why in refused.values():
         st.caption(session.plain(f"Left out. {why}"))
-    return StudyRequest(LIKE, int(replicates), int(seed), tuple(chosen), (float(epsilon),), whole(sizes)), e
+    return StudyRequest(
+        OF_TABLE[kind], int(replicates), int(seed), tuple(chosen), (float(epsilon),), whole(sizes)
+    ), e
 
 
 def _records(subject: Subject) -> int:
@@ -123,7 +129,7 @@ def whole(text: str) -> tuple[int, ...]:
 
 def start(run_kind: str, settings: Settings, asked: StudyRequest) -> None:
     """Button callback."""
-    blocks = record_subject().blocks if asked.name == LIKE else ()
+    blocks = record_subject().blocks if asked.name in OF_TABLE.values() else ()
     background.start(run_kind, [StudyTask.of(session.current().table, settings, asked, blocks)], asked)
 
 
@@ -137,6 +143,8 @@ def show_run(run_kind: str, run: BackgroundRun) -> None:
     if answer["words"]:
         st.info("  \n".join(session.plain(line) for line in answer["words"]), icon=":material/fact_check:")
     st.caption(session.plain(" · ".join(rest)))
+    if answer["coverage"]:
+        board([], [coverage_figure(answer["coverage"])], f"coverage{run.jobs[0].key[:12]}", False)
     measures = [m for m, violins in answer["violins"].items() if violins]
     if measures:
         measure = st.segmented_control(
