@@ -176,7 +176,7 @@ def test_coverage_in_words_and_as_a_figure():
         "(put together by u + b)."
     )
     assert "80 of means" in second and "no rule is known" in second and "3.2 times" in second
-    assert last == "From 40 simulated databases; each number errs by up to 3."
+    assert last == "From 40 simulated databases: the Monte Carlo error of each number is at most 3."
     figure = coverage_figure([asdict(each) for each in both])
     rows = figure["table"]["rows"]
     assert rows[0][:5] == ["Mean", "Measured", "80", "96", "u + b"]

@@ -10,22 +10,21 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from synth_core.errors import InputError
 from synth_core.experiments.rivals.budget import Budget
 from synth_core.experiments.rivals.cells import Codes
+from synth_core.experiments.rivals.conditional_draws import conditional_draws
 from synth_core.experiments.rivals.problem import Problem, RivalSynthetic
 
 INSTALL = "python -m pip install -r requirements-rivals.txt"
 ONE_WAY = {"mst": 1 / 3, "aim": 0.1}  # of the budget, for the counts of each sensitive column first
 PUBLIC_DEVIATION = 1.0  # at which the model takes the public counts, in records: the fit needs a positive one
-MAX_PUBLIC_CELLS, MAX_SENSITIVE_CELLS = 50_000, 1_000_000
+MAX_PUBLIC_CELLS = 50_000
 MEASURED = (
     0.9,
     0.49,
@@ -56,11 +55,7 @@ def aim(problem: Problem, budget: Budget, rng: np.random.Generator) -> RivalSynt
 
 def _synthesize(problem: Problem, budget: Budget, rng: np.random.Generator, which: str) -> RivalSynthetic:
     check_installed()
-    if math.prod(problem.shape) > MAX_SENSITIVE_CELLS:
-        raise InputError(
-            f"The sensitive variables have {math.prod(problem.shape):,} cells together; at most "
-            f"{MAX_SENSITIVE_CELLS:,} can be drawn from. Declare fewer bins."
-        )
+    check_public_cells(problem)
     factors = _fitted(problem, budget, which)
     return RivalSynthetic(
         problem.decoded(conditional_draws(factors, problem.public, problem.shape, rng), rng)
@@ -114,17 +109,26 @@ def _measure(budget: Budget) -> Any:
     return dp.zero_concentrated_divergence() if budget.counted == "rho" else dp.max_divergence()
 
 
-def _public_table(public: Codes) -> Any:
-    """The joint counts of the public columns, as opendp takes what was released before."""
-    from mbi import Domain, LinearMeasurement
-    from opendp.extras import mbi
-
-    n_codes = [int(n) for n in public.max(axis=0) + 1]
+def check_public_cells(problem: Problem) -> None:
+    """Refuse more combinations of public values than the model is given counts of; raises InputError."""
+    n_codes = _public_cells(problem.public) if problem.public.shape[1] else []
     if math.prod(n + 1 for n in n_codes) > MAX_PUBLIC_CELLS:
         raise InputError(
             f"The public predictors have {math.prod(n_codes):,} cells together; MST and AIM take at most "
             f"{MAX_PUBLIC_CELLS:,} here. Cut numbers into fewer bins (--edges), or use fewer predictors."
         )
+
+
+def _public_cells(public: Codes) -> list[int]:
+    return [int(n) for n in public.max(axis=0) + 1]
+
+
+def _public_table(public: Codes) -> Any:
+    """The joint counts of the public columns, as opendp takes what was released before."""
+    from mbi import Domain, LinearMeasurement
+    from opendp.extras import mbi
+
+    n_codes = _public_cells(public)
     names = [f"p{k}" for k in range(len(n_codes))]
     counts = np.zeros([n + 1 for n in n_codes])  # opendp adds a cell for unknown values
     np.add.at(counts, tuple(public.T), 1)
@@ -159,63 +163,3 @@ def _dividable(spent: float, n_edges: int, budget: Budget) -> tuple[float, float
         ):
             return tried, share
     raise RuntimeError(f"No budget near {spent:g} can be divided among {n_edges} edges.")
-
-
-def conditional_draws(
-    factors: list[tuple[tuple[str, ...], Array]],
-    public: Codes,
-    shape: tuple[int, ...],
-    rng: np.random.Generator,
-    uniforms: Callable[[int, np.random.Generator], Array] | None = None,
-) -> Codes:
-    """Sensitive codes of records from a graphical model, conditional on their public codes.
-
-    Parameters
-    ----------
-    factors : list of (column names, log-potentials)
-        Columns p0, p1, … and s0, s1, …; an axis may have more cells at its end, which are not drawn.
-    public : array of int of shape (n_records, n_public)
-    shape : tuple of int
-        Cells of the sensitive columns.
-    uniforms : callable, optional
-        Uniforms for m records of one cell; by default one in each of m equal parts of (0, 1), as `mbi` rounds.
-
-    Returns
-    -------
-    array of int of shape (n_records, n_sensitive)
-    """
-    uniforms = uniforms or _spread
-    prepared = [_with_public_first(names, values, shape) for names, values in factors]
-    distinct, cell_of = np.unique(public, axis=0, return_inverse=True)
-    cell_of = cell_of.ravel() if public.shape[1] else np.zeros(len(public), dtype=np.int64)
-    found = np.zeros((len(public), len(shape)), dtype=np.int64)
-    for cell, codes in enumerate(distinct if public.shape[1] else np.zeros((1, 0), dtype=np.int64)):
-        rows = rng.permutation(np.flatnonzero(cell_of == cell))
-        log_shares = np.zeros(shape)
-        for columns, values in prepared:
-            log_shares = log_shares + values[tuple(codes[k] for k in columns)]
-        shares = scipy.special.softmax(log_shares.ravel().astype(float))
-        drawn = np.searchsorted(np.cumsum(shares), uniforms(len(rows), rng), side="right")
-        drawn = np.minimum(drawn, len(shares) - 1)
-        found[rows] = np.column_stack(np.unravel_index(drawn, shape))
-    return found
-
-
-def _spread(m: int, rng: np.random.Generator) -> Array:
-    return (np.arange(m) + rng.random(m)) / m
-
-
-def _with_public_first(
-    names: tuple[str, ...], values: Array, shape: tuple[int, ...]
-) -> tuple[tuple[int, ...], Array]:
-    """The public columns of a factor, and its values with their axes first and an axis for every sensitive column."""
-    public = [axis for axis, name in enumerate(names) if name[0] == "p"]
-    sensitive = sorted(
-        (axis for axis, name in enumerate(names) if name[0] == "s"), key=lambda axis: int(names[axis][1:])
-    )
-    moved = np.transpose(values, [*public, *sensitive])
-    places = [int(names[axis][1:]) for axis in sensitive]
-    index: tuple[Any, ...] = (..., *(slice(0, shape[k]) for k in places))
-    moved = moved[index]
-    wide = [shape[k] if k in places else 1 for k in range(len(shape))]
-    return tuple(int(names[axis][1:]) for axis in public), moved.reshape([*moved.shape[: len(public)], *wide])

@@ -24,6 +24,8 @@ class Rival:
     make : callable
     check : callable
         Raises InputError where it cannot run.
+    check_problem : callable
+        Raises InputError where it cannot synthesize these records.
     private : bool
         Whether it spends a budget; one that does not is run once a seed.
     same_alone : str or None
@@ -35,6 +37,7 @@ class Rival:
     label: str
     make: Make
     check: Callable[[], None] = lambda: None
+    check_problem: Callable[[Problem], None] = lambda problem: None
     private: bool = True
     same_alone: str | None = None
     seconds: float = 0.1
@@ -46,9 +49,11 @@ class Rival:
 
 
 RIVALS = {
-    "mst": Rival("MST", graphical.mst, graphical.check_installed, seconds=20.0),
-    "aim": Rival("AIM", graphical.aim, graphical.check_installed, seconds=90.0),
-    "histogram": Rival("Histogram of all cells", simple.joint_histogram),
+    "mst": Rival("MST", graphical.mst, graphical.check_installed, graphical.check_public_cells, seconds=20.0),
+    "aim": Rival("AIM", graphical.aim, graphical.check_installed, graphical.check_public_cells, seconds=90.0),
+    "histogram": Rival(
+        "Histogram of all cells", simple.joint_histogram, check_problem=simple.check_joint_cells
+    ),
     "one-way": Rival("Histogram of each variable", simple.one_way_histograms, same_alone="histogram"),
     "sample": Rival(f"Sample of {simple.SAMPLE_SHARE:.0%}", simple.sample, private=False),
 }

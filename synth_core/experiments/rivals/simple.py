@@ -51,17 +51,23 @@ def noisy(counts: Counts, budget: Budget, share: float, rng: np.random.Generator
     return np.asarray(counts + noise, dtype=np.int64)
 
 
-def joint_histogram(problem: Problem, budget: Budget, rng: np.random.Generator) -> RivalSynthetic:
-    """Noisy counts of all cells of the sensitive variables together; predictors play no part.
-
-    Negative counts to 0, multinomial, as for one variable (`mechanisms.histogram`).
-    """
+def check_joint_cells(problem: Problem) -> None:
+    """Refuse more cells than can be counted; raises InputError."""
     n_cells = math.prod(problem.shape)
     if n_cells > MAX_CELLS:
         raise InputError(
             f"The histogram of all sensitive variables has {n_cells:,} cells; at most {MAX_CELLS:,} can be counted. "
             f"Declare fewer bins, or leave it out."
         )
+
+
+def joint_histogram(problem: Problem, budget: Budget, rng: np.random.Generator) -> RivalSynthetic:
+    """Noisy counts of all cells of the sensitive variables together; predictors play no part.
+
+    Negative counts to 0, multinomial, as for one variable (`mechanisms.histogram`).
+    """
+    check_joint_cells(problem)
+    n_cells = math.prod(problem.shape)
     cell = np.ravel_multi_index(tuple(problem.sensitive.T), problem.shape)
     drawn = _drawn(noisy(np.bincount(cell, minlength=n_cells), budget, 1.0, rng), problem.n, rng)
     codes = np.column_stack(np.unravel_index(drawn, problem.shape)).astype(np.int64)

@@ -172,6 +172,8 @@ def run_rivals(
     """
     check_study(study)
     runner = _Runner(study, cache, keep)
+    for name in study.rivals:
+        RIVALS[name].check_problem(runner.problem)
     asked = cells_asked(study)
     cells = []
     for done, each in enumerate(asked):
@@ -190,7 +192,7 @@ class _Runner:
         self.whole = self._analysis(study.epsilons[0] if study.epsilons else 1.0, study.seed)
 
     @cached_property
-    def _problem(self) -> Problem:
+    def problem(self) -> Problem:
         frame = self.whole.table.frame
         return problem_of(frame, self.study.blocks, self.whole.predictors, self.study.edges)
 
@@ -232,7 +234,7 @@ class _Runner:
         started = time.perf_counter()
         problems: list[str] = []
         if asked.who in RIVALS:
-            made, epsilon = make_rival(asked, self._problem, self.study.counted), asked.epsilon
+            made, epsilon = make_rival(asked, self.problem, self.study.counted), asked.epsilon
         else:
             made, epsilon, problems = self._ours(asked)
         seconds = time.perf_counter() - started
@@ -258,7 +260,7 @@ class _Runner:
 
     def _released(self, paid: str, budget: Budget, seed: int) -> Table:
         """A rival's release, beside the predictors: it was paid for, so anchors may be made of it."""
-        made = RIVALS[paid].make(self._problem, budget, np.random.default_rng([seed, 82]))
+        made = RIVALS[paid].make(self.problem, budget, np.random.default_rng([seed, 82]))
         public = self.whole.table.frame[list(self.whole.predictors)]
         return Table(RIVALS[paid].label, pd.concat([public, made.frame], axis=1), confidential=False)
 

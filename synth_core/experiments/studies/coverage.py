@@ -395,7 +395,10 @@ def coverage_in_words(covered: Sequence[Covered], replicates: int) -> list[str]:
         )
         sentences.append(f"{where}: of 100 intervals at 95 %, these hold what is true: {held} ({how}).")
     error = 100 * max((each.errors[each.rule] for each in covered), default=0.0)
-    return [*sentences, f"From {replicates} simulated databases; each number errs by up to {error:.0f}."]
+    return [
+        *sentences,
+        f"From {replicates} simulated databases: the Monte Carlo error of each number is at most {error:.0f}.",
+    ]
 
 
 def _plural(title: str) -> str:
@@ -424,4 +427,9 @@ def _factor(of: Of, names: list[str], truth: Truth) -> tuple[float, float]:
 
 
 def _error(held: Array) -> float:
-    return float(held.std(ddof=1) / np.sqrt(len(held))) if len(held) > 1 else float("nan")
+    """The Monte Carlo error of a share, with two databases more that hold and two that do not (Agresti and Coull 1998).
+
+    Without them a share of 1 in few databases would have no error.
+    """
+    more = np.concatenate([held, [0.0, 0.0, 1.0, 1.0]])
+    return float(more.std(ddof=1) / np.sqrt(len(more)))
