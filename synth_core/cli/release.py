@@ -100,6 +100,7 @@ def add(commands: Any) -> None:
 
 def run_plan(args: argparse.Namespace) -> int:
     """Run the mechanism on the tuning table and write the plan and its risk map."""
+    from synth_core.release.output.closeness_checks import closeness_warnings
     from synth_core.release.plan.planning import Decision, make_plan, save_plan
 
     out = Path(args.out)
@@ -136,6 +137,8 @@ def run_plan(args: argparse.Namespace) -> int:
         print(f"Risk map, INTERNAL, keep it beside the plan: {plan.frozen.sha256}.riskmap.npz")
     for problem in result.problems:
         print(f"! the fit on the tuning table has not converged: {problem}")
+    for warning in closeness_warnings(analysis, result):
+        print(f"! on the tuning table: {warning}")
     if plan.warning:
         print(f"! tuned on {TUNED_ON[plan.tuned_on.kind]}: {plan.warning}")
     return 0

@@ -313,13 +313,15 @@ class PlanTask(Task):
     decision: Decision
 
     def answer(self, analysis: AnyAnalysis[Any]) -> dict[str, Any]:
+        from synth_core.release.output.closeness_checks import closeness_warnings
         from synth_core.release.plan.planning import make_plan, save_plan
         from synth_core.release.state import plans_directory
 
         result = analysis.run(self.mechanism)
         plan, content = make_plan(analysis, result, self.decision)
         save_plan(plan, content, plans_directory() / f"{plan.digest}.json")
-        return {"plan": plan.canonical(), "problems": list(result.problems)}
+        warnings = closeness_warnings(analysis, result)
+        return {"plan": plan.canonical(), "problems": list(result.problems), "warnings": warnings}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

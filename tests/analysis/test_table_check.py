@@ -45,12 +45,23 @@ def naive_unlikely(tables):
                     for side in (tables.confidential, tables.synthetic)
                 ]
     cells = {cell: counts for cell, counts in cells.items() if counts[1]}
+
+    def excess(columns, codes):
+        """Of a pair: how much too frequent the more frequent of its sensitive values is."""
+        ratios = [1.0]
+        for cell in zip(columns, codes, strict=True):
+            c, k = cells.get(((cell[0],), (cell[1],)), (1, 0))
+            ratios.append(k / n_synthetic * n / max(c, 1))
+        return max(ratios) if len(columns) == 2 else 1.0
+
+    def chance(c, k, ratio):
+        return sum(scipy.stats.binom.pmf(x, c + k, n / (n + n_synthetic * ratio)) for x in range(c + 1))
+
     odd = {
         cell
         for cell, (c, k) in cells.items()
-        if k / n_synthetic >= FACTOR * c / n
-        and sum(scipy.stats.binom.pmf(x, c + k, n / (n + n_synthetic)) for x in range(c + 1))
-        < ALPHA / len(cells)
+        if k / n_synthetic >= FACTOR * excess(*cell) * c / n
+        and chance(c, k, excess(*cell)) < ALPHA / len(cells)
     }
     alone = {(columns[0], codes[0]) for columns, codes in odd if len(columns) == 1}
     odd = {
@@ -96,6 +107,18 @@ def test_a_value_that_hardly_occurs_is_not_counted_again_in_each_pair(rng):
     theirs[:100, 2] = 1  # nobody has it in the confidential table
     found = unlikely(DiscretisedTables(("a", "b", "c"), mine, theirs, (3, 1, 2), (("0", "1", "2"),) * 3, 1))
     assert found.values == {"c": (1,)} and not found.combinations and found.share == 0
+
+
+def test_pairs_of_a_value_that_is_too_frequent_by_itself_are_not_named(rng):
+    """Half of the confidential table's income is lost in the lowest class: that is said of the variable alone."""
+    n = 4000
+    age, mine = rng.integers(0, 5, (n, 1)), (rng.random((n, 1)) < 0.92).astype(int)
+    theirs = (rng.random((n, 1)) < 0.25).astype(int)
+    labels = (tuple("01234"), ("low", "high"))
+    found = unlikely(
+        DiscretisedTables(("age", "pay"), np.hstack([age, mine]), np.hstack([age, theirs]), (5, 2), labels, 1)
+    )
+    assert not found.combinations
 
 
 def test_two_samples_of_one_population_have_nothing_that_stands_out():

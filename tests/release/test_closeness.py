@@ -16,7 +16,7 @@ from synth_core.errors import FitError, InputError
 from synth_core.release.making import drawing
 from synth_core.release.making.drawing import Request, purge_pending, working_directory
 from synth_core.release.making.releasing import RELEASED, release
-from synth_core.release.output.closeness_checks import CLOSENESS, PUBLIC
+from synth_core.release.output.closeness_checks import CLOSENESS, PUBLIC, closeness_warnings
 from synth_core.release.output.dataset import synthetic_data
 from synth_core.release.output.file_checks import file_checks
 from synth_core.release.output.source import KeptColumns
@@ -139,3 +139,24 @@ def test_what_a_release_in_the_making_needs_is_not_purged(tmp_path):
         assert purge_pending() == 1
         assert (busy / "fit.npz").exists() and not left.exists()
     assert purge_pending() == 0 and not busy.exists()
+
+
+def test_a_rule_of_the_codebook_that_a_plan_does_not_keep_is_said(poor):
+    """The app plans a single variable without its rules."""
+    rule = "age < 18 -> degree = none"
+    book = Codebook(columns=(Entry(column="age", role="public"), Entry(column="degree", rules=(rule,))))
+    drawn = {"degree": np.zeros((1, 50)), "pay": np.full((1, 50), 9.0)}
+    kept = pd.DataFrame({"age": np.arange(50), "area": ["n", "s"] * 25})
+    synthetic = synthetic_data(poor, KeptColumns(kept, kept.astype(str)), drawn, 5)
+    [said] = [
+        c for c in file_checks(poor.model_copy(update={"codebook": book}), synthetic) if c.key == "rules"
+    ]
+    assert said.status == "warning" and rule in said.finding and rule in said.public
+
+
+def test_a_plan_says_what_stands_out_on_the_table_it_was_tuned_on(tmp_path):
+    common = {"predictors": ("area",), "epsilon": 100.0}
+    analysis = RecordsAnalysis(pupils(1), BLOCKS, common, Cache(tmp_path))
+    [combinations, groups] = closeness_warnings(analysis, analysis.run("measured_laplace"))
+    assert "Unlikely combinations: " in combinations and "of those with age" in combinations
+    assert "Accuracy of groups: " in groups

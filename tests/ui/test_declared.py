@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from synth_core.analysis.records.blocks import Block
 from synth_core.data.codebook import Codebook, Entry
 from synth_core.data.readers import ReadOptions
 from synth_core.data.table import read_table
@@ -118,6 +119,30 @@ def test_saved_settings_carry_the_codebook_and_bring_it_back():
     assert again.declared_codebook == BOOK and again.codebook.digest != app.session_state["before"]
     assert again.codebook.get("person").kind == "identifier" and again.frame["wealth"].dtype == np.float64
     assert app.session_state["now"].choices.settings.outcome == "wealth"
+
+
+def test_a_rule_of_the_only_sensitive_variable_does_not_refuse_every_run():
+    """Rules are kept by whole records; of one variable the page says that none is, and runs are made without."""
+    rule = "age < 30 -> wealth = 0"
+    columns = [
+        each.model_copy(update={"rules": (rule,)}) if each.column == "wealth" else each
+        for each in BOOK.columns
+    ]
+    ruled = BOOK.model_copy(update={"columns": tuple(columns)})
+    app = opened(ruled)
+    assert not app.exception and app.session_state["now"].choices.settings.outcome == "wealth"
+    assert any("Kept once several variables are sensitive" in caption.value for caption in app.caption)
+    browser = app.session_state["now"]
+    assert browser.settings_under(browser.choices).rules == ()
+    whole = browser.choices.model_copy(
+        update={
+            "blocks": (
+                Block("wealth", "lognormal"),
+                Block("work", "ordered", {"categories": ("low", "high")}),
+            )
+        }
+    )
+    assert browser.settings_under(whole).rules == (rule,)
 
 
 def test_cells_of_the_table_of_columns_as_attributes():

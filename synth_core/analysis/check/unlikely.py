@@ -4,7 +4,8 @@ Of c confidential and k synthetic records with a pair of values, c is binomial a
 samples of one population. A pair is unlikely if k is far more than that gives, by a test that allows for as many pairs
 as were looked at, and its share in the synthetic table is at least `FACTOR` times that in the confidential one. So a
 pair that a small confidential table lacks by chance is not one: with a share s, none of n records has it with
-probability (1 - s)^n.
+probability (1 - s)^n. Where a value by itself is too frequent, by a factor r, its pairs are expected to be so too: they
+are held against r times as many.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from synth_core.analysis.records.discretise import Codes, DiscretisedTables
 
+Array = NDArray[np.float64]
 FACTOR = 10.0
 NOTICEABLE = 0.001  # of the synthetic records: less is hardly met in a table of some thousands
 ALPHA = (
@@ -85,7 +87,11 @@ class Unlikely:
 
 
 def is_unlikely(
-    confidential: Codes | int, synthetic: Codes | int, sizes: tuple[int, int], n_tests: int
+    confidential: Codes | int,
+    synthetic: Codes | int,
+    sizes: tuple[int, int],
+    n_tests: int,
+    excess: Array | float = 1.0,
 ) -> NDArray[np.bool_]:
     """Which cells have far too many synthetic records.
 
@@ -97,10 +103,12 @@ def is_unlikely(
         Records of either table.
     n_tests : int
         How many cells share `ALPHA`.
+    excess : array of the same shape, or number
+        How often each cell is expected in the synthetic table for one time in the confidential one.
     """
     n, n_synthetic = sizes
-    p = scipy.stats.binom.cdf(confidential, confidential + synthetic, n / (n + n_synthetic))
-    often = synthetic / n_synthetic >= FACTOR * confidential / n
+    p = scipy.stats.binom.cdf(confidential, confidential + synthetic, n / (n + n_synthetic * excess))
+    often = synthetic / n_synthetic >= FACTOR * excess * confidential / n
     return np.asarray((synthetic > 0) & often & (p < ALPHA / max(n_tests, 1)), dtype=bool)
 
 
@@ -122,10 +130,15 @@ def unlikely(tables: DiscretisedTables) -> Unlikely:
     }
     n_tests = sum(int((theirs > 0).sum()) for _, theirs in (*alone.values(), *pairs.values()))
     odd = {j: is_unlikely(mine, theirs, sizes, n_tests) for j, (mine, theirs) in alone.items()}
+    excess = {
+        j: np.maximum(theirs / sizes[1] / (np.maximum(mine, 1) / sizes[0]), 1.0)
+        for j, (mine, theirs) in alone.items()
+    }
     hit = [np.zeros(size, dtype=bool) for size in sizes]
     found: list[UnlikelyCombination] = []
     for (i, j), (mine, theirs) in pairs.items():
-        cells = is_unlikely(mine, theirs, sizes, n_tests)
+        of_first = excess[i][:, None] if i in excess else 1.0
+        cells = is_unlikely(mine, theirs, sizes, n_tests, np.maximum(of_first, excess[j][None, :]))
         for axis, column in enumerate((i, j)):
             if column in odd:
                 cells &= ~np.expand_dims(odd[column], 1 - axis)

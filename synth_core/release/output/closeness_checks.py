@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from synth_core.analysis.check.table_check import TableCheck
+from synth_core.analysis.any_analysis import AnyAnalysis, R
+from synth_core.analysis.check.table_check import TableCheck, check_result
 from synth_core.analysis.check.words import groups_words, left_out_words, unlikely_words, variables_words
 from synth_core.release.output.gate_check import INTERNAL, PASS, WARN, GateCheck
 
@@ -52,3 +53,9 @@ def closeness_checks(check: TableCheck) -> list[GateCheck]:
             advice=ADVICE if groups else "",
         ),
     ]
+
+
+def closeness_warnings(analysis: AnyAnalysis[R], result: R) -> list[str]:
+    """What these lines warn of on the table that settings are tuned on, before anything is charged."""
+    lines = closeness_checks(check_result(analysis, result))
+    return [f"{line.title}: {line.finding}" for line in lines if line.status == WARN]

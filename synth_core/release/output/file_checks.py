@@ -6,10 +6,11 @@ from functools import partial
 
 import numpy as np
 
+from synth_core.data.declared import declared_rules
 from synth_core.data.rules import breaking, read_rules
 from synth_core.models.base import FAR
 from synth_core.release.output.dataset import Synthetic
-from synth_core.release.output.gate_check import FAIL, PASS, GateCheck
+from synth_core.release.output.gate_check import FAIL, PASS, WARN, GateCheck
 from synth_core.release.plan.plan import Plan
 
 
@@ -92,6 +93,11 @@ def bounds_check(synthetic: Synthetic, brought: int = 0, guessed: bool = False) 
 def rules_check(plan: Plan, synthetic: Synthetic) -> GateCheck:
     """Whether every synthetic record keeps the structural zeros."""
     check, rules = partial(GateCheck, "rules", "Structural zeros"), read_rules(plan.settings.rules)
+    declared = () if plan.codebook is None else declared_rules(plan.codebook, plan.outcomes)
+    if ignored := [rule for rule in declared if rule not in map(str, rules)]:
+        text = f"the codebook declares {'; '.join(ignored)}, which this plan does not keep"
+        advice = "Plan the variable as a block: --block, in the app several sensitive variables."
+        return check(WARN, text, f"{text[0].upper()}{text[1:]}.", advice)
     if not rules:
         return check(PASS, "none are declared", "No rules between columns were declared.")
     found = 0

@@ -16,6 +16,7 @@ Array = NDArray[np.float64]
 
 WIDTH, HEIGHT = 640, 220
 LEFT, RIGHT, TOP, BOTTOM = 56, 30, 24, 30  # right: half of the last number below
+INK = "#1b2430"
 COLOURS = ("#1d4ed8", "#b45309")
 DASHES = ("", "6 3")  # never by colour alone
 
@@ -55,10 +56,10 @@ def _frame(
     return parts, at
 
 
-def _svg(parts: list[str], text: str, height: int = HEIGHT) -> str:
+def _svg(parts: list[str], text: str, height: int = HEIGHT, ink: str = INK) -> str:
     return (
         f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{_words(text)}" '
-        f'xmlns="http://www.w3.org/2000/svg" font-size="11" fill="#1b2430">{"".join(parts)}</svg>'
+        f'xmlns="http://www.w3.org/2000/svg" font-size="11" fill="{ink}">{"".join(parts)}</svg>'
     )
 
 
@@ -108,7 +109,7 @@ def bars(values: Array, x_label: str, text: str, bins: int = 40) -> str:
     return _svg(parts, text)
 
 
-def pair_maps(pair: dict[str, Any]) -> str:
+def pair_maps(pair: dict[str, Any], ink: str = INK) -> str:
     """The shares of the cells of two columns, confidential on the left and synthetic on the right, as shades.
 
     A cell that only one table has is framed, so that it is seen however small its share.
@@ -117,6 +118,8 @@ def pair_maps(pair: dict[str, Any]) -> str:
     ----------
     pair : dict
         Of `analysis.records.summary.pairs_of`.
+    ink : str
+        The colour of the words.
     """
     (down, across), (first, second) = pair["labels"], pair["names"]
     sides = [np.array(pair[side]) for side in ("confidential", "synthetic")]

@@ -7,13 +7,16 @@ import streamlit as st
 
 from synth_core.data.table import Table
 from synth_core.errors import FitError
+from synth_core.release.ledger.balances import Reservation
 from synth_core.release.ledger.by_release import ABOUT
 from synth_core.release.ledger.limit_room import largest_next, limit_spent, other_words
 from synth_core.release.making.outcome import MORE, REFUSED, REPEATED, ReleaseOutcome
 from synth_core.release.making.releasing import stays_charged
+from synth_core.release.output.gate_check import WARN
 from synth_core.release.plan.plan import Plan
 from synth_core.system import limits
 from synth_core.ui.release import release_actions, release_job
+from synth_core.ui.release.look import show_look
 from synth_core.ui.release.release_job import ICONS
 from synth_core.ui.shared.widgets import own_number
 from synth_core.ui.state import session
@@ -25,32 +28,29 @@ def checks_step(plan: Plan | None, table: Table | None, outcome: ReleaseOutcome 
     if plan is None or table is None:
         st.caption("First a plan and a table.")
         return
-    charged = plan.guarantee.charged(plan.datasets)
-    charge = plan.target_epsilon * charged
-    sets = f" ({charged} data sets of {plan.target_epsilon:g} each)" if charged > 1 else ""
-    st.markdown(
-        f"The checks look at the very data that would be released, and their findings tell of it. So "
-        f"**ε = {charge:g}**{sets} is charged with them to the series **{plain(plan.series)}** for "
-        f"{plain(table.name)}: releasing it then costs nothing more, and a refusal gives nothing back."
-    )
     a, c, b = st.columns([2, 1.5, 1], vertical_alignment="bottom")
     a.text_input(
         "Label",
-        "first",
+        release_actions.FIRST_LABEL,
         key="release_label",
         max_chars=limits.NAME_LENGTH,
         help="A second release of the same table needs another label, and is charged again.",
     )
-    confirmed = c.checkbox(
-        "Yes, charge it",
-        key=release_actions.confirmation(),
-        help="The same label looks at the same draw again, at no further charge.",
-    )
+    known = release_actions.charged(plan, table)
+    st.markdown(_charge_words(plan, table, known))
+    if known is None:
+        c.checkbox(
+            "Yes, charge it",
+            key=release_actions.confirmation(),
+            help="The same label looks at the same draw again, at no further charge.",
+        )
+    else:
+        c.caption("Paid for, under this label")
     b.button(
         "Check",
         on_click=session.attempt,
         args=("checks", release_actions.ask, True),
-        disabled=release_job.state().task is not None or not confirmed,
+        disabled=release_job.state().task is not None or not release_actions.may_draw(plan, table),
         type="secondary" if outcome else "primary",
         width="stretch",
         help="Draws the data and runs the gate. Nothing is written.",
@@ -58,6 +58,23 @@ def checks_step(plan: Plan | None, table: Table | None, outcome: ReleaseOutcome 
     session.show_message("checks")
     if outcome is not None:
         show_checks(outcome)
+
+
+def _charge_words(plan: Plan, table: Table, known: Reservation | None) -> str:
+    """What a look at the gate will be charged, or was."""
+    of = f"to the series **{plain(plan.series)}** for {plain(table.name)}"
+    if known is not None:
+        return (
+            f"**ε = {known.epsilon:g}** was charged {of} under this label, on {known.time[:10]}. Looking at the same "
+            "draw again and releasing it cost nothing more; another label is another draw, and is charged."
+        )
+    sets = plan.guarantee.charged(plan.datasets)
+    each = f" ({sets} data sets of {plan.target_epsilon:g} each)" if sets > 1 else ""
+    return (
+        "The checks look at the very data that would be released, and their findings tell of it. So "
+        f"**ε = {plan.target_epsilon * sets:g}**{each} is charged with them {of}: releasing it then costs nothing "
+        "more, and a refusal gives nothing back."
+    )
 
 
 def release_step(plan: Plan | None, table: Table | None, outcome: ReleaseOutcome | None) -> None:
@@ -68,7 +85,8 @@ def release_step(plan: Plan | None, table: Table | None, outcome: ReleaseOutcome
     if release_actions.release_obstacles(outcome.checks) and not outcome.archives:
         st.caption("A check has failed: see step 3.")
         return
-    confirmed = st.session_state.get(release_actions.confirmation())
+    confirmed = release_actions.may_draw(plan, table)
+    show_warnings(outcome)
     a, b = st.columns([4, 1], vertical_alignment="center")
     a.markdown(
         f"Writes both archives of **{plain(table.name)}**. It was charged with the checks and costs nothing more; if "
@@ -146,6 +164,18 @@ def show_checks(outcome: ReleaseOutcome) -> None:
             )
     if outcome.state == REFUSED:
         st.caption(stays_charged(outcome.epsilon))
+    show_look(outcome)
+
+
+def show_warnings(outcome: ReleaseOutcome) -> None:
+    """What the gate warns of, before the button that releases."""
+    warned = [check for check in outcome.checks if check.status == WARN]
+    if warned:
+        st.warning(
+            "The gate lets this pass, and warns:\n\n"
+            + "\n".join(f"- **{check.title}**: {plain(check.finding)}" for check in warned),
+            icon=ICONS["warning"],
+        )
 
 
 def show_outcome(outcome: ReleaseOutcome) -> None:

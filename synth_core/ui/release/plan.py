@@ -207,6 +207,12 @@ def show_plan(plan: Plan) -> None:
         st.warning(plan.warning, icon=":material/warning:")
     for problem in release_job.state().problems:
         st.warning(f"The fit on the tuning table has not converged: {problem}.", icon=":material/warning:")
+    if warnings := release_job.state().warnings:
+        st.warning(
+            f"On {plain(plan.tuned_on.name)} the synthetic table stands out, and in a release it may too:\n\n"
+            + "\n".join(f"- {plain(warning)}" for warning in warnings),
+            icon=":material/warning:",
+        )
     columns = st.columns(3)
     for column, (label, name, content) in zip(columns, plan_actions.plan_files(plan), strict=False):
         column.download_button(

@@ -9,9 +9,10 @@ from typing import Any
 import streamlit as st
 
 from synth_core.data.table import Table
-from synth_core.errors import InputError
+from synth_core.errors import FitError, InputError
 from synth_core.jobs.tasks import ReleaseTask
 from synth_core.release.bounded_text import slug, words
+from synth_core.release.ledger.balances import Reservation
 from synth_core.release.ledger.by_release import by_release
 from synth_core.release.ledger.ledger import Ledger
 from synth_core.release.making.drawing import Request
@@ -22,13 +23,38 @@ from synth_core.release.plan.plan import Plan
 from synth_core.release.state import plans_directory
 from synth_core.ui.release import release_job
 
+FIRST_LABEL = "first"
+
 
 def confirmation() -> str:
     """The key of the box that confirms a charge: another plan, table or label asks again."""
     now = release_job.state()
     plan = "" if now.plan is None else now.plan.digest[:12]
     table = "" if now.table is None else now.table.fingerprint
-    return f"confirmed_{plan}_{table}_{st.session_state.get('release_label', '')}"
+    return f"confirmed_{plan}_{table}_{st.session_state.get('release_label', FIRST_LABEL)}"
+
+
+def charged(plan: Plan, table: Table) -> Reservation | None:
+    """What was charged for the label that the page names; None if nothing was, or the ledger cannot be read."""
+    key, label = f"id_of_{confirmation()}", st.session_state.get("release_label", FIRST_LABEL)
+    if key not in st.session_state:
+        st.session_state[key] = Request(plan, None, table, label=label).id
+    try:
+        ledger = Ledger()
+    except FitError:
+        return None
+    try:
+        known = ledger.reservation(plan.series, st.session_state[key])
+    except FitError:
+        return None
+    finally:
+        ledger.close()
+    return None if known is None or known.state == "cancelled" else known
+
+
+def may_draw(plan: Plan, table: Table) -> bool:
+    """Whether a draw of this label was charged, or its charge is confirmed."""
+    return bool(st.session_state.get(confirmation())) or charged(plan, table) is not None
 
 
 def ask(dry_run: bool) -> None:
@@ -37,7 +63,7 @@ def ask(dry_run: bool) -> None:
     plan, table = now.plan, now.table
     if plan is None or table is None:
         raise InputError("Another tab has cleared the desk: make the plan and choose the table again.")
-    if not st.session_state.get(confirmation()):
+    if not may_draw(plan, table):
         raise InputError("Confirm the charge first.")
     overrides = {}
     for check in () if now.outcome is None else now.outcome.checks:

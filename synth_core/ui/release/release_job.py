@@ -79,7 +79,7 @@ def _cancel() -> None:
 def _take(desk: Desk, answer: dict[str, Any]) -> None:
     if desk.what == "plan":
         plan, problems = parse_plan(answer["plan"].encode()), tuple(answer["problems"])
-        session.current().desk = Desk(plan, problems)
+        session.current().desk = Desk(plan, problems, tuple(answer["warnings"]))
     else:
         before, desk.outcome = desk.outcome, ReleaseOutcome(**answer)
         if desk.outcome.state == MORE and before is not None and before.id == desk.outcome.id:

@@ -36,6 +36,7 @@ class Desk:
 
     plan: Plan | None = None
     problems: tuple[str, ...] = ()  # of the fit that the plan was made from
+    warnings: tuple[str, ...] = ()  # how far its synthetic table was from the tuning table
     table: Table | None = None  # the one to be released
     outcome: ReleaseOutcome | None = None  # of the gate, or of the release
     audit: str = ""  # what of an audit goes into the public report
@@ -312,6 +313,8 @@ class Browser:
 
     def _checked(self, choices: Choices, **changes: Any) -> Settings:
         reference = "current" if self.reference is None else self.reference.name
-        names = {choices.settings.outcome, *(block.name for block in choices.whole)}
+        names = [
+            block.name for block in choices.whole
+        ]  # a single variable keeps no rule, and the page says so
         rules = declared_rules(self.table.codebook, names, choices.settings.rules)
         return choices.checked(reference, self.table.confidential, **{"rules": rules} | changes)

@@ -1,0 +1,66 @@
+"""What the synthetic table looks like: first rows, columns as declared, unlikely combinations, maps of pairs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from synth_core.release.making.outcome import ReleaseOutcome
+from synth_core.release.report.charts import pair_maps
+from synth_core.ui.state.session import plain
+
+
+def show_look(outcome: ReleaseOutcome) -> None:
+    """The look of the data set that was drawn; what was compared with the confidential table is marked internal."""
+    look = outcome.look
+    if not look:
+        return
+    rows, declared, odd, maps = st.tabs(
+        ["First rows", "Columns as declared", "Unlikely combinations (internal)", "Maps of pairs (internal)"]
+    )
+    with rows:
+        st.caption(f"The first {len(look['rows'])} rows of data set 1, as they would leave.")
+        st.dataframe(pd.DataFrame(look["rows"], columns=look["columns"]), hide_index=True, width="stretch")
+    with declared:
+        st.caption("What the plan says of each column. Nothing here was read off the table to be released.")
+        table = pd.DataFrame(look["declared"]).rename(columns=str.capitalize)
+        st.dataframe(table, hide_index=True, width="stretch")
+    with odd:
+        _show_combinations(look["combinations"])
+    with maps:
+        _show_maps(look["pairs"])
+
+
+def _show_combinations(combinations: list[dict[str, Any]]) -> None:
+    if not combinations:
+        st.caption("No combination of values is far more frequent in the synthetic table.")
+        return
+    st.caption(
+        "Pairs of values that many synthetic records have and hardly a confidential one: far fewer than the same share "
+        "would give, and than chance explains. They stay inside."
+    )
+    st.table(
+        pd.DataFrame(
+            {
+                "Combination": plain(each["words"]),
+                "Of all synthetic records": f"{100 * each['of_all']:.2f} %",
+                "Confidential records expected": f"{each['expected']:,.0f}",
+                "Found": f"{each['count']:,}",
+            }
+            for each in combinations
+        ).set_index("Combination")
+    )
+
+
+def _show_maps(pairs: list[dict[str, Any]]) -> None:
+    if not pairs:
+        st.caption("Every pair of columns has too many cells.")
+        return
+    st.caption(
+        "Shares of the records by two columns, of the pairs that are furthest off: darker is more. A framed cell is "
+        "one that only this table has. They stay inside."
+    )
+    for pair in pairs:
+        st.html(pair_maps(pair, "currentColor"))

@@ -1,0 +1,43 @@
+"""The page Release says what was charged after it was, and what the gate warns of before anything leaves."""
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from synth_core.release.making.drawing import Request
+from synth_core.release.making.releasing import CHECKED, release
+from synth_core.system.cache import Cache
+from tests.release.test_closeness import planned, pupils
+from tests.release.test_measured_release import state  # noqa: F401
+
+pytestmark = pytest.mark.usefixtures("state")
+
+
+def page(plan, table, outcome):
+    from synth_core.ui.release import gate, release_job
+    from synth_core.ui.state import session
+
+    session.take_over()
+    desk = release_job.state()
+    desk.plan, desk.table, desk.outcome = plan, table, outcome
+    gate.checks_step(plan, table, outcome)
+    gate.release_step(plan, table, outcome)
+
+
+def test_what_was_charged_is_not_said_to_be_charged(tmp_path):
+    plan, table = planned(Cache(tmp_path), ("area",)), pupils(2)
+    before = AppTest.from_function(page, args=(plan, table, None)).run(timeout=60)
+    assert not before.exception
+    assert "**ε = 100** is charged with them" in before.markdown[0].value and len(before.checkbox) == 1
+    assert before.button[0].label == "Check" and before.button[0].disabled
+    outcome = release(Request(plan, None, table, dry_run=True))
+    assert outcome.state == CHECKED
+    after = AppTest.from_function(page, args=(plan, table, outcome)).run(timeout=60)  # another browser
+    assert not after.exception
+    assert "**ε = 100** was charged" in after.markdown[0].value and not after.checkbox
+    assert not next(button for button in after.button if button.label == "Check").disabled
+    said = after.warning[0].value
+    assert "Unlikely combinations" in said and "of those with age" in said.replace("\\", "")
+    assert after.tabs[0].label == "First rows" and len(after.dataframe[0].value) == 20
+    assert "internal" in after.tabs[2].label and "internal" in after.tabs[3].label
+    another = after.text_input(key="release_label").set_value("second").run(timeout=60)
+    assert "**ε = 100** is charged with them" in another.markdown[0].value and len(another.checkbox) == 1
