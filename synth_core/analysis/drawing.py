@@ -1,4 +1,4 @@
-"""Synthetic values given one draw of the parameters: independent of each other, or evenly spread.
+"""Synthetic values given one draw of the parameters: independent of each other, evenly spread, or balanced.
 
 Each value is turned from a uniform number of its record. Even numbers are each uniform too, so a single synthetic value
 has the same distribution; together they leave no gaps among records with like predictors, so shares and percentiles of
@@ -14,14 +14,16 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from synth_core.analysis.balanced_drawing import DRAWS, balanced_choice, binned
 from synth_core.mechanisms.randomness import spawnable
 from synth_core.models.base import OPEN, Array, Draws, Model
 
-Drawing = Literal["independent", "even"]
+Drawing = Literal["independent", "even", "balanced"]
 DRAWINGS: tuple[Drawing, ...] = get_args(Drawing)
 DRAWING_WORDS: dict[Drawing, str] = {
     "independent": "independent",
     "even": "spread evenly",
+    "balanced": "balanced over pairs and triples of columns",
 }
 WIDTH = 2.0**-30  # of a cell of the sequence; its numbers are the lower ends of cells
 
@@ -34,7 +36,7 @@ def synthetic_values(model: Model, draw: Draws, rng: np.random.Generator, drawin
     draw : dict
         One draw of the parameters: arrays without the leading axis.
     drawing : str
-        "independent" given the draw, as in the papers, or "even" among records with like predictors.
+        "independent" given the draw, as in the papers, "even" among records with like predictors, or "balanced".
 
     Raises
     ------
@@ -43,7 +45,17 @@ def synthetic_values(model: Model, draw: Draws, rng: np.random.Generator, drawin
     """
     if drawing == "independent":
         return model.predict(draw, rng)
+    if drawing == "balanced":
+        values = np.stack([model.predict(draw, rng) for _ in range(DRAWS)])
+        kept = balanced_choice(binned(values)[:, :, None], design_codes(model.records.design), rng)
+        return np.asarray(values[kept, np.arange(len(kept))])
     return model.from_uniform(draw, even_uniforms(model.records.distinct_design[1], rng))
+
+
+def design_codes(design: Array) -> NDArray[np.int64]:
+    """Codes of the columns of a design that are not constant, of shape (n_records, n_columns)."""
+    codes = [binned(column) for column in design.T if np.ptp(column) > 0]
+    return np.column_stack(codes) if codes else np.zeros((len(design), 0), dtype=np.int64)
 
 
 def even_uniforms(kind_of: NDArray[np.int64], rng: np.random.Generator) -> Array:

@@ -259,8 +259,9 @@ class Settings(BaseModel):
     percentiles: tuple[float, ...] = _setting((15.0, 50.0, 90.0), "whose error is shown")
     drawing: Drawing = _setting(
         "independent",
-        "of synthetic values given a draw: independent of each other, or even, spread over their distribution among "
-        "records with like predictors, which takes away most of the noise of drawing",
+        "of synthetic values given a draw: independent of each other; even, spread over their distribution among "
+        "records with like predictors, which takes away most of the noise of drawing; or balanced, so that tables of "
+        "two and three columns are near what the draw expects",
         named="drawing of values",
     )
     datasets: int = _setting(1, "synthetic data sets, m", between=limits.DATASETS, named="data sets m")

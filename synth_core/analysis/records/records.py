@@ -462,7 +462,7 @@ class RecordsAnalysis:
                 which = posteriors[place].draw_of(dataset, chosen, first.setdefault(place, chosen))
                 draw = posteriors[place].at(which)
                 drawn.append((part, analysis.model, draw, rng, analysis.selection.decided))
-            yield draw_records(drawn, self.public_design)
+            yield draw_records(drawn, self.public_design, self.settings.drawing)
 
     def _frame(self, drawn: dict[str, Array]) -> pd.DataFrame:
         """The sensitive columns as the table has them."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from synth_core.analysis.drawing import synthetic_values
+from synth_core.analysis.balanced_drawing import DRAWS, balanced_choice, binned
+from synth_core.analysis.drawing import Drawing, design_codes, synthetic_values
 from synth_core.analysis.presence import PRESENCE, missing_name
 from synth_core.analysis.records.blocks import Part
 from synth_core.data.rules import Decided
@@ -16,23 +17,37 @@ from synth_core.models.base import Draws, Model, Records
 Array = NDArray[np.float64]
 
 
-def draw_records(
-    parts: Iterable[tuple[Part, Model, Draws, np.random.Generator, Decided | None]], public: Array
-) -> dict[str, Array]:
-    """Values of every part, one synthetic value after the other, missing as NaN.
+Drawn = tuple[Part, Model, Draws, np.random.Generator, Decided | None]
+
+
+def draw_records(parts: Sequence[Drawn], public: Array, drawing: Drawing) -> dict[str, Array]:
+    """Values of every part, missing as NaN.
 
     Parameters
     ----------
-    parts : iterable of (part, its model of any records, one draw of its parameters, random numbers, what rules decide)
+    parts : sequence of (part, its model of any records, one draw of its parameters, random numbers, what rules decide)
         In their order.
     public : array of shape (n_records, n_columns)
         The design that the predictors alone make.
+    drawing : str
+        See `analysis.drawing`.
 
     Returns
     -------
     dict of arrays of shape (n_records,)
         By part.
     """
+    if drawing != "balanced":
+        return _drawn_once(parts, public, drawing)
+    several = [_drawn_once(parts, public, "independent") for _ in range(DRAWS)]
+    values = {name: np.stack([each[name] for each in several]) for name in several[0]}
+    codes = np.stack([binned(each) for each in values.values()], axis=-1)
+    kept = balanced_choice(codes, design_codes(public), parts[0][3])
+    return {name: np.asarray(each[kept, np.arange(len(kept))]) for name, each in values.items()}
+
+
+def _drawn_once(parts: Sequence[Drawn], public: Array, drawing: Drawing) -> dict[str, Array]:
+    """One synthetic value after the other; arguments as of `draw_records`."""
     columns: dict[str, Array] = {}
     for part, model, draw, rng, decided in parts:
         there = np.ones(len(public), dtype=bool)
@@ -53,5 +68,5 @@ def draw_records(
             model.records.design_names,
         )
         of_these = type(model)(records, model.options)
-        columns[part.name][there] = synthetic_values(of_these, draw, rng, part.settings.drawing)
+        columns[part.name][there] = synthetic_values(of_these, draw, rng, drawing)
     return columns

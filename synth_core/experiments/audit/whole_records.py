@@ -247,7 +247,7 @@ class _Trials:
                 self.analysis.progress(
                     f"{self.mechanism.label}: drawing synthetic records {where}", run / len(rows[0])
                 )
-            yield draw_records(drawn, public)
+            yield draw_records(drawn, public, self.analysis.settings.drawing)
 
 
 def _said(value: Any) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from synth_core.analysis.balanced_drawing import DRAWS, balanced_choice
 from synth_core.errors import InputError
 from synth_core.experiments.rivals.budget import Budget
 from synth_core.experiments.rivals.cells import Codes
@@ -57,9 +58,10 @@ def _synthesize(problem: Problem, budget: Budget, rng: np.random.Generator, whic
     check_installed()
     check_public_cells(problem)
     factors = _fitted(problem, budget, which)
-    return RivalSynthetic(
-        problem.decoded(conditional_draws(factors, problem.public, problem.shape, rng), rng)
-    )
+    times = DRAWS if problem.balanced else 1
+    draws = np.stack([conditional_draws(factors, problem.public, problem.shape, rng) for _ in range(times)])
+    kept = balanced_choice(draws, problem.public, rng) if problem.balanced else np.zeros(problem.n, dtype=int)
+    return RivalSynthetic(problem.decoded(draws[kept, np.arange(problem.n)], rng))
 
 
 def _fitted(problem: Problem, budget: Budget, which: str) -> list[tuple[tuple[str, ...], Array]]:

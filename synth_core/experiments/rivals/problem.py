@@ -27,6 +27,8 @@ class Problem:
     sensitive : array of int of shape (n_records, n_sensitive)
     public_names : tuple of str
     public : array of int of shape (n_records, n_public)
+    balanced : bool
+        Whether records are drawn balanced, as far as a rival draws them from a model; else as it does by itself.
     """
 
     frame: pd.DataFrame = field(repr=False)
@@ -34,6 +36,7 @@ class Problem:
     sensitive: Codes = field(repr=False)
     public_names: tuple[str, ...]
     public: Codes = field(repr=False)
+    balanced: bool = False
 
     @property
     def n(self) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -194,7 +194,8 @@ class _Runner:
     @cached_property
     def problem(self) -> Problem:
         frame = self.whole.table.frame
-        return problem_of(frame, self.study.blocks, self.whole.predictors, self.study.edges)
+        problem = problem_of(frame, self.study.blocks, self.whole.predictors, self.study.edges)
+        return replace(problem, balanced=self.whole.settings.drawing == "balanced")
 
     def _analysis(
         self, epsilon: float, seed: int, anchor: Table | None = None, counts: bool = False

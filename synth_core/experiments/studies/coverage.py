@@ -144,7 +144,7 @@ class Intervals:
     """Of every estimate: the mean over data sets, the variance by each rule, and the confidential table's own."""
 
     estimated: tuple[Estimated, ...]
-    even: bool
+    even: bool  # or balanced
 
     def __call__(self, analysis: AnyAnalysis[Any], result: AnyResult) -> Numbers:
         found: Numbers = {}
@@ -274,7 +274,7 @@ def study_coverage(
         )
     like = study_like(analysis, mechanisms, epsilons, [s.scale], rows, replicates, sampler)
     design, truth = population(analysis, index, resampled)
-    measured = Intervals(truth.estimated, s.drawing == "even")
+    measured = Intervals(truth.estimated, s.drawing != "independent")
     cases = tuple(
         replace(
             case,

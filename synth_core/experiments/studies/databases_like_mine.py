@@ -118,7 +118,7 @@ def records_design(whole: RecordsAnalysis, population: int | None = None) -> Des
             decided = each.selection.decided
             draw = posterior.at(index)
             drawn.append((part, each.model, draw, rng, None if decided is None else decided.of(picked)))
-        values = draw_records(drawn, public[picked])
+        values = draw_records(drawn, public[picked], "independent")  # people, and not a file made of them
         columns = {
             part.name: outcome_column(values[part.name], part.settings.outcome_categories)
             for part in whole.parts

@@ -231,7 +231,7 @@ def sampling() -> None:
             "settings.datasets",
             limits.DATASETS,
             1,
-            "Each released data set costs ε: m of them cost m · ε.",
+            "Each released data set costs ε: m of them cost m · ε. Measured mechanisms give all for one ε.",
         )
         pick(
             "selectbox",
@@ -240,5 +240,6 @@ def sampling() -> None:
             list(DRAWINGS),
             format_func=lambda key: DRAWING_WORDS[key],
             help="Given a draw of the model. Even: spread over their distribution among records with like predictors. "
-            "Shares and percentiles then have less noise at the same ε.",
+            "Balanced: of several draws of each record one is kept, so that tables of two and three columns are near "
+            "what the model expects. The file then has less noise at the same ε.",
         )
