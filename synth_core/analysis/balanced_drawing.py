@@ -71,7 +71,7 @@ def balanced_choice(draws: Codes, public: Codes, rng: np.random.Generator) -> Co
     surplus = np.zeros(start)  # of kept records over what is expected, cell by cell
     for one in draws:
         surplus -= np.bincount((fixed + one @ moving).ravel(), minlength=start) / n_draws
-    kept: Codes = rng.integers(n_draws, size=n, dtype=np.int64)
+    kept: Codes = rng.integers(n_draws, size=(n,), dtype=np.int64)
     cells = fixed + draws[kept, np.arange(n)] @ moving
     surplus += np.bincount(cells.ravel(), minlength=start)
     for _ in range(SWEEPS):
