@@ -37,8 +37,8 @@ COLUMNS = {  # of the results, in the order of the screen
     "worst": Word(
         "Furthest off",
         "Furthest off",
-        "The one of mean and percentiles with the largest relative error. A percentile at the zeros has none: the share "
-        "at or below 0 takes its place, in percentage points.",
+        "The one of mean and percentiles with the largest relative error. A percentile at the zeros has none: the "
+        "share at or below 0 takes its place, in percentage points.",
     ),
     "gap": Word(
         "Distribution off by",
