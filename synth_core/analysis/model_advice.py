@@ -10,9 +10,9 @@ import numpy as np
 
 from synth_core.analysis.outcome_features import OutcomeFeatures, outcome_features
 from synth_core.data.declared import declared_model, declared_settings
-from synth_core.data.table import FEW_CODES, Table, numeric_outcome
+from synth_core.data.table import Column, Table, numeric_outcome
 from synth_core.errors import InputError
-from synth_core.models import family, proposed
+from synth_core.models import BY_BRACKETS, OF_CATEGORIES, family, proposed
 
 KINDS = {
     "amounts": "Amounts, all above zero",
@@ -30,6 +30,9 @@ LOOKED = (
 MANY_ZEROS = 0.01  # share of the records above which zeros get a probability of their own beside losses
 OVERDISPERSED = 1.5  # variance over mean of counts, above which Poisson is too narrow
 LARGE_SPIKE = 0.05  # share of the records with a top code, above which no smooth model fits
+MANY_CODES = (
+    20  # whole numbers with at most so many distinct values may be codes, such as levels of education
+)
 UNEVEN_LOGS = 0.3  # Kelly's skewness of the logarithms, above which one bell curve is doubtful
 
 
@@ -67,6 +70,16 @@ class Advice:
         if "unit" in s:
             parts.append(f"density per {s['unit']:,g} of the table's unit")
         return ", ".join(parts)
+
+
+def seems_coded(column: Column) -> bool:
+    """Whether a column of numbers has few whole ones only, as codes have: a code is no quantity."""
+    return column.kind == "code" or (column.whole and column.distinct <= MANY_CODES)
+
+
+def kind_settings(kind: str, regression: bool = False) -> dict[str, Any]:
+    """Settings of the model that is proposed for a kind of variable."""
+    return _proposed(kind, regression)[0]
 
 
 def advise_kind(kind: str, typical: float | None = None, regression: bool = False) -> Advice:
@@ -116,7 +129,7 @@ def advise_table(table: Table, outcome: str, regression: bool = False) -> Advice
             f"'{outcome}' seems to be an ID: it names records and measures nothing. Choose another variable."
         )
         return Advice({}, (why,), leak)
-    if column.whole and column.distinct <= FEW_CODES:
+    if seems_coded(column):
         why = (
             f"'{outcome}' has {column.distinct} whole numbers only, as codes have. A code is no quantity: take it as a "
             "predictor and a category. If it counts something, say so above."
@@ -194,3 +207,121 @@ def _beyond(features: OutcomeFeatures, settings: dict[str, Any]) -> list[str]:
             "The logarithms are skewed too: if the fit is bad, take a normal mixture, which needs minutes."
         )
     return more
+
+
+EDGE_DIGITS = (
+    1.0,
+    1.5,
+    2.0,
+    3.0,
+    5.0,
+    7.0,
+)  # of a decade of brackets: within one a uniform logarithm is near enough
+DECADES = 3  # of brackets below the largest value: what is nearer to zero is one bracket
+BEYOND_TYPICAL = 100.0  # of a typical value, the last edge where no bounds are declared
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """Another model where the chosen one is refused, or does not fit.
+
+    Attributes
+    ----------
+    title : str
+        A few words for a button.
+    settings : dict
+        Names and values of `Settings` that make it.
+    """
+
+    title: str
+    settings: dict[str, Any]
+
+
+def remedies(
+    column: Column,
+    declared: dict[str, Any],
+    chosen: dict[str, Any],
+    refused: bool,
+    bounds: tuple[float, float] | None = None,
+    typical: float | None = None,
+) -> tuple[Remedy, ...]:
+    """Other models for a variable; which of them take its values is not looked at.
+
+    Parameters
+    ----------
+    declared : dict
+        The model and the settings that the codebook declares of it, if it does.
+    chosen : dict
+        Settings that are chosen, with the model, which is left out.
+    refused : bool
+        Whether the chosen one does not take the values; else it does not fit, and brackets, which take any shape, come
+        first.
+    bounds, typical : optional
+        Declared bounds and a typical value, of which brackets and scales are made.
+
+    Examples
+    --------
+    >>> pay, chosen = Column("pay", "number", 0, 9000), {"model": "lognormal"}
+    >>> [each.title for each in remedies(pay, {}, chosen, True, (0.0, 1e6))]
+    ['Two-part on the logarithm', 'Two-part on asinh', 'Brackets', 'Normal mixture']
+    >>> [each.title for each in remedies(pay, {}, chosen, False, (0.0, 1e6))]
+    ['Brackets', 'Two-part on the logarithm', 'Two-part on asinh', 'Normal mixture']
+    >>> [each.title for each in remedies(Column("grade", "number", 0, 12, whole=True), {}, chosen, False)]
+    ['Categories', 'A count']
+    """
+    if declared or column.kind == "text":
+        found = [Remedy("Declared categories", declared)] if declared else []
+    elif seems_coded(column):
+        found = [Remedy("Categories", {"model": OF_CATEGORIES}), Remedy("A count", kind_settings("counts"))]
+    else:
+        edges = round_edges(bounds, typical)
+        brackets = Remedy("Brackets", {"model": BY_BRACKETS} | ({"bracket_edges": edges} if edges else {}))
+        losses, mixture = kind_settings("losses"), kind_settings("losses_without_zeros") | {"zero_part": True}
+        for settings in (losses, mixture):
+            _in_unit(settings, typical)
+        found = [
+            Remedy("Two-part on the logarithm", kind_settings("zeros")),
+            Remedy("Two-part on asinh", losses),
+        ]
+        found = [*found, brackets] if refused else [brackets, *found]
+        found.append(Remedy("Normal mixture", mixture))
+    return tuple(each for each in found if not _same_model(each.settings, chosen))
+
+
+def _same_model(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    names = ("model", "transformation") if "transformation" in one else ("model",)
+    return all(one[name] == other.get(name, one[name]) for name in names)
+
+
+def round_edges(bounds: tuple[float, float] | None, typical: float | None = None) -> tuple[float, ...]:
+    """Edges of brackets at round numbers, several a decade, of both signs where the lower bound is below zero.
+
+    Zero is a bracket of its own where it is no end inside. Nothing of a table enters. Empty without bounds and
+    without a typical value.
+
+    Examples
+    --------
+    >>> round_edges((0.0, 20.0))[:6], round_edges((0.0, 20.0))[-4:]
+    ((0.0, 0.0, 0.02, 0.03, 0.05, 0.07), (7.0, 10.0, 15.0, 20.0))
+    """
+    if bounds is None and not typical:
+        return ()
+    low, high = bounds if bounds is not None else (0.0, rounded(BEYOND_TYPICAL * abs(typical or 1.0)))
+    if not high > 0:
+        return ()
+    above = [edge for edge in _ladder(high) if edge > max(low, 0.0)]
+    if low > 0:
+        return (low, *above)
+    below = [-edge for edge in reversed(_ladder(-low))] if low < 0 else []
+    return (*below, 0.0, 0.0, *above)
+
+
+def _ladder(high: float) -> list[float]:
+    """Round numbers up to `high`, itself the last, over `DECADES`."""
+    power = math.floor(math.log10(high))
+    steps = [
+        float(f"{digit * 10.0**exponent:.12g}")
+        for exponent in range(power - DECADES, power + 1)
+        for digit in EDGE_DIGITS
+    ]
+    return [step for step in steps if high / 10.0**DECADES <= step < high] + [high]

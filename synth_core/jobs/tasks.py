@@ -365,23 +365,34 @@ class ReleaseTask(Task):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CheckTask(Task):
-    """The check of a model's unweighted fit."""
+    """The check of a model's unweighted fit; of several variables that of `variable`, given those before it."""
 
     column: str | None
     level: str | None
+    variable: str = ""
 
     @classmethod
-    def of(cls, table: Table, settings: Settings, column: str | None, level: str | None) -> Self:
+    def of(
+        cls,
+        table: Table,
+        settings: Settings,
+        column: str | None,
+        level: str | None,
+        blocks: Sequence[Block] = (),
+        variable: str = "",
+    ) -> Self:
         """The check of a model; it depends on no setting of the mechanisms."""
         usual = {
             name: Settings.model_fields[name].default for name in NOT_OF_ALL | {"percentiles", "datasets"}
         }
-        return cls(TaskInput.of(table, settings).changed(**usual), column=column, level=level)
+        given = TaskInput.of(table, settings, blocks=blocks).changed(**usual)
+        return cls(given, column=column, level=level, variable=variable)
 
     def answer(self, analysis: AnyAnalysis[Any]) -> dict[str, Any]:
         from synth_core.analysis.model_check import run_check
 
-        [alone] = analysis.analyses(False)
+        name = self.variable or analysis.settings.outcome
+        [alone] = [each for each in analysis.analyses(False) if each.settings.outcome == name]
         return run_check(alone, self.column, self.level)
 
 

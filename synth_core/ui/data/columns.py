@@ -1,186 +1,60 @@
-"""The codebook of the table in use: what each column is, why, and how it is changed. No value is shown."""
+"""The columns of the table in use as one table: role, kind, model and its fit, share of ε. No value is shown."""
 
 from __future__ import annotations
 
-from typing import Any, get_args
+import functools
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
 
-import pandas as pd
 import streamlit as st
 
-from synth_core.data.codebook import BETWEEN, KINDS, SEPARATOR, Entry, Role, parse_codebook
+from synth_core.analysis.records.blocks import Block, shares_of
+from synth_core.analysis.wording.numbers import declared
+from synth_core.data.codebook import BETWEEN, KINDS, Entry
 from synth_core.data.readers import DELIMITERS, SIGNS
+from synth_core.data.table import Column, Table
 from synth_core.errors import InputError
-from synth_core.ui.data.table import read_again
-from synth_core.ui.shared.uploads import upload_of
+from synth_core.models import family
+from synth_core.system.characters import visible
+from synth_core.ui.data import roles
+from synth_core.ui.data.codebook import declarable, declare
+from synth_core.ui.data.fit import Fit
+from synth_core.ui.data.readiness import Readiness
 from synth_core.ui.state import session
+from synth_core.ui.state.browser import Browser
 
-PLACE = "codebook"
-NONE = "none"
-BLANK = "–"  # of what does not apply, or is not said: an empty cell of a choice would show None
-THOUSANDS = (NONE, ",", ".", " ", "'")
-HEIGHT = 284  # seven rows: the page does not jump between files
-CHANGED = {  # a heading of the table, and the attribute of an entry that it changes
-    "Kind": "kind",
-    "Role": "role",
-    "Missing marks": "missing",
-    "Categories": "categories",
-    "Bounds": "bounds",
-    "Rules": "rules",
-    "Decimal": "decimal",
-    "Thousands": "thousands",
-}
+HERE = Path(__file__).parent
+PLACE = "columns"
+KEY = "columns_table"
+OPEN = "open_column"  # the name of the column whose details are shown; without one that of the settings
+KIND_WORDS = {"code": "number code", "text": "text", "date": "date", "number": "number", "empty": "empty"}
 
 
-def describe() -> None:
-    """Show which table is in use, how it was read, and its codebook: to be changed where the file is still at hand."""
+@functools.cache
+def _component() -> Callable[..., Any]:
+    return st.components.v2.component(
+        "synth_columns",
+        html='<div class="columns"></div>',
+        css=(HERE / "columns_table.css").read_text(encoding="utf-8"),
+        js=(HERE / "columns_table.js").read_text(encoding="utf-8"),
+        isolate_styles=False,
+    )
+
+
+def in_use() -> None:
+    """Which table is in use, and how it was read."""
     used = session.current().table
     kind = "confidential" if used.confidential else "public or simulated"
-    st.markdown(
-        f"In use: **{session.plain(used.name)}**, {used.rows:,} rows, {len(used.columns)} columns, {kind}{_reading()}"
-    )
+    size = f"{used.rows:,} rows, {len(used.columns)} columns"
+    st.markdown(f"In use: **{session.plain(used.name)}**, {size}, {kind}{_reading(used)}")
     for question in used.questions.values():
         st.warning(session.plain(question), icon=":material/help:")
-    if upload_of("table_file", used) is None:
-        st.dataframe(
-            _rows()[["Column", "Kind", "Missing", "Distinct", "Note"]], hide_index=True, height=HEIGHT
-        )
-        return
-    key = f"codebook_{used.identity}"
-    st.data_editor(
-        _rows(),
-        key=key,
-        hide_index=True,
-        height=HEIGHT,
-        num_rows="fixed",
-        disabled=["Column", "Missing", "Distinct", "Note"],
-        column_config={
-            "Column": st.column_config.TextColumn(pinned=True),
-            "Kind": st.column_config.SelectboxColumn(options=list(KINDS), required=True),
-            "Role": st.column_config.SelectboxColumn(
-                options=[BLANK, *get_args(Role)],
-                help="Public: kept in a release as it is, a predictor or not. Sensitive: never kept as it is. What "
-                "nobody declares stays out of a release unless it is a predictor.",
-            ),
-            "Missing marks": st.column_config.TextColumn(
-                help=f"Texts that mean missing, parted by {SEPARATOR}"
-            ),
-            "Categories": st.column_config.TextColumn(
-                help=f"Declared, in their order, parted by {SEPARATOR}. Take them from the questionnaire."
-            ),
-            "Bounds": st.column_config.TextColumn(
-                help="Declared least and largest value, such as 0 to 100, from knowledge of the variable."
-            ),
-            "Rules": st.column_config.TextColumn(
-                help=f"Structural zeros, which every synthetic record keeps, parted by {SEPARATOR}: AGE < 15 -> INCOME "
-                "missing; AGE < 15 -> STATUS = 6. With <-> the value is missing in no other record."
-            ),
-            "Decimal": st.column_config.SelectboxColumn(options=[BLANK, ".", ","]),
-            "Thousands": st.column_config.SelectboxColumn(options=[BLANK, *THOUSANDS]),
-            "Note": st.column_config.TextColumn(width="medium"),
-        },
-        on_change=session.attempt,
-        args=(PLACE, _take, key),
-    )
-    session.show_message(PLACE)
-    with st.expander("Save this codebook, or take one from a file"):
-        st.download_button(
-            "Save this codebook",
-            used.codebook.to_json(),
-            "codebook.json",
-            "application/json",
-            help="For the command line and for the next file of the same kind.",
-            on_click="ignore",
-        )
-        st.file_uploader(
-            "Codebook",
-            type=["json", "csv", "xml"],
-            key="codebook_file",
-            on_change=session.attempt,
-            args=(PLACE, _take_codebook),
-            help="As this page and the command `codebook` write it; a data dictionary of NIST; or DDI-Codebook XML.",
-        )
 
 
-def _rows() -> pd.DataFrame:
-    """The codebook as rows, in the order of the columns."""
-    used = session.current().table
-    entries = {entry.column: entry for entry in used.codebook.columns}
-    rows: list[dict[str, Any]] = []
-    for column in used.columns:
-        entry = entries.get(column.name)
-        row: dict[str, Any] = {"Column": column.name, "Kind": column.kind if entry is None else entry.kind}
-        note = "; ".join(filter(None, (column.note, "" if entry is None else entry.note)))
-        row |= {"Role": BLANK, "Missing": column.missing, "Distinct": column.distinct, "Note": note}
-        if entry is not None:
-            signs = entry.kind == "number" and column.name not in used.questions
-            row |= {
-                "Role": entry.role or BLANK,
-                "Missing marks": SEPARATOR.join(entry.missing),
-                "Categories": SEPARATOR.join(entry.categories),
-                "Bounds": "" if entry.bounds is None else BETWEEN.join(f"{end:.12g}" for end in entry.bounds),
-                "Rules": SEPARATOR.join(entry.rules),
-                "Decimal": entry.decimal if signs else BLANK,
-                "Thousands": (entry.thousands or NONE) if signs else BLANK,
-            }
-        rows.append(row)
-    return pd.DataFrame(rows)
-
-
-def _take(key: str) -> None:
-    """Widget callback: the file is read again by the changed entries; raises InputError."""
-    used = session.current().table
-    entries = {entry.column: entry for entry in used.codebook.columns}
-    changed = []
-    for row, cells in st.session_state[key]["edited_rows"].items():
-        entry = entries[used.columns[int(row)].name]
-        given = _attributes(entry, {CHANGED[heading]: value for heading, value in cells.items()})
-        try:
-            changed.append(Entry.model_validate(entry.model_dump() | given | {"note": "declared here"}))
-        except ValueError as error:
-            raise InputError(f"Column '{entry.column}': {_rule(error)}.") from None
-    read_again(used.declared_codebook.updated(changed))
-
-
-def _attributes(entry: Entry, cells: dict[str, Any]) -> dict[str, Any]:
-    """The attributes that the changed cells of a row say; a cell that was cleared is None."""
-    given: dict[str, Any] = {name: cell for name, cell in cells.items() if cell not in (None, BLANK)}
-    for name in ("missing", "categories", "rules"):
-        if name in cells:
-            given[name] = tuple(filter(None, (cells[name] or "").split(SEPARATOR)))
-    if len(given.get("categories", entry.categories)) != len(entry.labels):
-        given["labels"] = ()  # of other categories
-    if "role" in cells:
-        given.setdefault("role", "")
-    if "bounds" in cells:
-        ends = [end.strip() for end in (cells["bounds"] or "").split(BETWEEN.strip())]
-        if len(ends) != 2 and any(ends):
-            raise InputError(f"Column '{entry.column}': bounds are written as 0 to 100.")
-        given["bounds"] = tuple(ends) if any(ends) else None
-    if "thousands" in cells:
-        sign = given["thousands"] = "" if cells["thousands"] in (BLANK, None, NONE) else cells["thousands"]
-        if sign and sign == given.get("decimal", entry.decimal):  # a point between thousands: a decimal comma
-            given["decimal"] = "," if sign == "." else "."
-    return given
-
-
-def _take_codebook() -> None:
-    """Widget callback: read the table again by an uploaded codebook; raises InputError."""
-    upload = st.session_state.get("codebook_file")
-    if upload is not None:
-        read_again(parse_codebook(upload.getvalue(), upload.name))
-
-
-def _rule(error: ValueError) -> str:
-    from pydantic import ValidationError
-
-    if not isinstance(error, ValidationError):
-        return str(error)
-    return error.errors(include_input=False, include_url=False)[0]["msg"].removeprefix("Value error, ")
-
-
-def _reading() -> str:
-    """How the table in use was read, in words; empty where nothing was to be found out."""
-    table = session.current().table
+def _reading(table: Table) -> str:
+    """How a table was read, in words; empty where nothing was to be found out."""
     used = table.read_options
     if used.sheet is not None:
         return f" · sheet {session.plain(used.sheet)}"
@@ -188,3 +62,172 @@ def _reading() -> str:
         return ""
     word = DELIMITERS.get(used.delimiter, used.delimiter)
     return f" · read as {word}-separated {used.encoding}, decimal {SIGNS[table.decimal]}"
+
+
+def opened() -> str:
+    """The column whose details are shown: a sensitive one is also that which the settings describe."""
+    browser = session.current()
+    name: str | None = st.session_state.get(OPEN)
+    known = {column.name for column in browser.table.columns} - set(roles.sensitive_names(browser.choices))
+    return name if name in known else browser.choices.settings.outcome
+
+
+def show(ready: Readiness, fits: Mapping[str, Fit]) -> None:
+    """The table of columns: those that are used first, as they were when it came."""
+    browser = session.current()
+    _component()(
+        key=KEY,
+        data={
+            "rows": rows(ready, fits),
+            "open": opened(),
+            "records": bool(browser.choices.whole),
+            "table": str(browser.tables),
+        },
+        on_changed_change=_changed,
+    )
+    session.show_message(PLACE)
+
+
+def rows(ready: Readiness, fits: Mapping[str, Fit]) -> list[dict[str, Any]]:
+    """The rows, as plain values."""
+    browser = session.current()
+    columns = {column.name: column for column in browser.table.columns}
+    return [_row(browser, columns[name], ready, fits) for name in _order(browser)]
+
+
+def _order(browser: Browser) -> list[str]:
+    """The columns with those in use first; while the table is in use they stay where they are."""
+    key = f"order_of_columns_{browser.tables}_{browser.table.fingerprint}"
+    if key not in st.session_state:
+        place = {name: i for i, name in enumerate(roles.sensitive_names(browser.choices))}
+        ranks = (roles.SENSITIVE, roles.WEIGHT, roles.WEIGHT_TOO, roles.UNIT, roles.PREDICTOR, roles.PUBLIC)
+        rank = {role: i for i, role in enumerate(ranks)}
+        found = {c.name: roles.role_of(browser.choices, browser.table, c.name) for c in browser.table.columns}
+        st.session_state[key] = sorted(found, key=lambda n: (rank.get(found[n], len(rank)), place.get(n, 0)))
+    order: list[str] = st.session_state[key]
+    return order
+
+
+def _row(browser: Browser, column: Column, ready: Readiness, fits: Mapping[str, Fit]) -> dict[str, Any]:
+    name, choices, table = column.name, browser.choices, browser.table
+    entry = table.codebook.get(name)
+    role = roles.role_of(choices, table, name)
+    blocks = {block.name: block for block in choices.whole}
+    block = blocks.get(name)
+    model, level, words = "", "", ""
+    if role == roles.SENSITIVE:
+        model = family(choices.settings.model if block is None else block.model).label
+        level, words = _fit_words(name, ready, fits)
+        if block is not None:
+            model = f"{list(blocks).index(name) + 1}. {model}"
+    may_change = declarable(table)
+    note = "; ".join(filter(None, (column.note, "" if entry is None else entry.note)))
+    return {
+        "name": visible(name),
+        "role": role,
+        "roles": list(roles.offered_roles(table, name, may_change)),
+        "kind": _kind(browser, column, entry, role),
+        "kinds": list(KINDS) if may_change and column.kind != "empty" else [],
+        "model": model,
+        "fit": level,
+        "fit_words": words,
+        "share": None if block is None else "" if block.share is None else f"{100 * block.share:.6g}",
+        "equal": "" if block is None else _equal_share(choices.whole, block),
+        "may_be_missing": None if block is None else block.missing is not None,
+        "declared": _declared(entry),
+        "missing": f"{column.missing:,}" if column.missing else "",
+        "distinct": f"{column.distinct:,}",
+        "note": visible(note),
+        "used": role != roles.UNUSED,
+    }
+
+
+def _kind(browser: Browser, column: Column, entry: Entry | None, role: str) -> str:
+    if entry is not None:
+        return str(entry.kind)
+    if role == roles.PREDICTOR and column.name in browser.choices.settings.categorical:
+        return "category"
+    return KIND_WORDS[column.kind]
+
+
+def _fit_words(name: str, ready: Readiness, fits: Mapping[str, Fit]) -> tuple[str, str]:
+    if name in ready.problems:
+        return "todo", "to be described"
+    if name in ready.doubts:
+        return "todo", "seems a code"
+    return fits[name].words if name in fits else ("", "")
+
+
+def _equal_share(blocks: tuple[Block, ...], block: Block) -> str:
+    try:
+        share = shares_of(blocks)[blocks.index(block)]
+    except InputError:
+        return "?"
+    return f"{100 * share:.3g}"
+
+
+def _declared(entry: Entry | None) -> str:
+    """What is declared of a column, in a few words."""
+    if entry is None:
+        return ""
+    parts = [f"{len(entry.categories)} categories"] if entry.categories else []
+    if entry.bounds is not None:
+        parts.append(BETWEEN.join(declared(end) for end in entry.bounds))
+    parts += ["1 rule" if len(entry.rules) == 1 else f"{len(entry.rules)} rules"] if entry.rules else []
+    return ", ".join(parts)
+
+
+def _changed() -> None:
+    """Component callback: what was chosen in a row."""
+    answer = st.session_state[KEY].get("changed")
+    if answer:
+        what = json.loads(answer)
+        session.attempt(PLACE, _take, what["name"], what["field"], what["value"])
+
+
+def _take(shown: str, field: str, value: Any) -> None:
+    browser = session.current()
+    name = next((c.name for c in browser.table.columns if visible(c.name) == shown), None)
+    if name is None:
+        return  # of a table that another tab has left
+    if field == "open":
+        open_column(name)
+    elif field == "role":
+        take_role(name, str(value))
+    elif field == "kind":
+        declare(name, {"kind": value})
+    elif field == "share":
+        _take_share(name, str(value))
+    elif field == "may_be_missing":
+        missing = () if value else None
+        session.change(roles.with_block(browser.choices, name, missing=missing))
+
+
+def open_column(name: str) -> None:
+    """Callback: show the details of a column; a sensitive one is described from now on."""
+    choices = session.choices()
+    st.session_state[OPEN] = name
+    if choices.whole and name != choices.settings.outcome and name in roles.sensitive_names(choices):
+        session.change(choices.describing(name), undoable=False)
+
+
+def take_role(name: str, role: str) -> None:
+    """Callback: a column gets a role; where its codebook says otherwise, that is declared anew. Raises InputError."""
+    browser = session.current()
+    changed = roles.with_role(browser.choices, browser.table, name, role)
+    wanted = roles.redeclared(browser.table, name, role)
+    if wanted is not None:
+        declare(name, {"role": wanted})  # no predictor before it may be one
+        changed = roles.with_role(session.choices(), session.current().table, name, role)
+    session.change(changed)
+    st.session_state[OPEN] = None if role == roles.UNUSED else name
+
+
+def _take_share(name: str, text: str) -> None:
+    try:
+        share = None if not text.strip() else float(text) / 100
+    except ValueError:
+        raise InputError("A share of ε is a number of percent.") from None
+    if share is not None and not 0.001 <= share <= 0.999:
+        raise InputError(f"The share of {name} was not taken: it must lie between 0.1 and 99.9 %.")
+    session.change(roles.with_block(session.choices(), name, share=share))

@@ -1,23 +1,29 @@
-"""Does the model fit? A verdict in words with what to do, figures by group, how much the priors matter."""
+"""Do the models fit? A verdict for every sensitive variable, and the figures of the one that is open."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from synth_core.analysis.fit_verdict import fit_verdict
+from synth_core.analysis.fit_verdict import FitVerdict, fit_verdict
+from synth_core.analysis.records.blocks import common_of, parts_of
 from synth_core.analysis.settings import Settings
-from synth_core.experiments.explore.sweep import duration, seconds_per_point
+from synth_core.experiments.explore.sweep import seconds_per_point
 from synth_core.figures.check import check_figures
 from synth_core.figures.parts import statistic_label
+from synth_core.jobs.job import Job
 from synth_core.jobs.tasks import CheckTask, SensitivityTask, TaskInput
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system.cache import content_key
+from synth_core.ui.server.manager import manager
 from synth_core.ui.shared.board import board
-from synth_core.ui.shared.waiting import wait_for
+from synth_core.ui.shared.waiting import POLL_SECONDS, wait_for
 from synth_core.ui.state import session
+from synth_core.ui.state.browser import Browser
 
 ALL = "all records"
 FACTORS = (0.1, 0.5, 1.0, 2.0, 10.0)
@@ -29,44 +35,136 @@ ICONS = {
     "unknown": ":material/error:",
 }
 ASKED = "fit_asked"  # keys of the fits that were asked for here
+QUICK_SECONDS = 0.3
+WORDS = {"fits": "fits", "roughly": "fits roughly", "misfit": "does not fit", "unknown": "not converged"}
 
 
-def show(ready: bool) -> None:
-    """The check once it is asked for: it is a fit, so it does not start by itself.
+@dataclass(frozen=True)
+class Fit:
+    """What is known of the fit of one sensitive variable.
 
-    Parameters
+    Attributes
     ----------
-    ready : bool
-        Whether the choice of variables and model can be fitted.
+    key : str
+        Of the fit: what was asked for stays asked for until it changes.
+    seconds : float
+        About how long it takes.
     """
-    if not ready:
-        st.caption("First a choice of variables and model that can be fitted.")
-        return
-    settings = session.settings()
+
+    name: str
+    settings: Settings
+    task: CheckTask
+    key: str
+    seconds: float
+    job: Job | None = None
+
+    @property
+    def verdict(self) -> FitVerdict | None:
+        """The verdict, once there is one."""
+        if self.job is None or self.job.state != "done" or self.job.summary is None:
+            return None
+        return fit_verdict(self.job.summary, self.settings.model)
+
+    @property
+    def running(self) -> bool:
+        return self.job is not None and not self.job.finished.is_set()
+
+    @property
+    def error(self) -> str:
+        """Why there is no verdict although the fit has ended."""
+        if self.job is None or self.job.state not in ("failed", "cancelled"):
+            return ""
+        return "Cancelled." if self.job.state == "cancelled" else self.job.error
+
+    @property
+    def words(self) -> tuple[str, str]:
+        """A level, which colours it, and a few words, for the row of the variable."""
+        verdict = self.verdict
+        if verdict is not None:
+            off = f", {100 * verdict.difference:.1f} points off"
+            return verdict.level, WORDS[verdict.level] + ("" if verdict.level == "unknown" else off)
+        if self.error:
+            return "unknown", "stopped" if self.error == "Cancelled." else "failed"
+        return ("todo", "fitting …") if self.running else ("todo", "not checked")
+
+
+def fits() -> list[Fit]:
+    """The fits of all sensitive variables, in order, those that were asked for with their jobs; they can be fitted."""
     browser = session.current()
-    key = CheckTask.of(browser.table, settings, None, None).key
-    if key not in st.session_state.setdefault(ASKED, set()):
-        seconds = seconds_per_point(find_mechanism("unweighted"), settings, browser.table.rows)
-        left, right = st.columns([1, 4], vertical_alignment="center")
-        left.button(
-            "Check the fit",
-            icon=":material/fact_check:",
-            width="stretch",
-            on_click=st.session_state[ASKED].add,
-            args=(key,),
+    found = [_described(browser, *each) for each in _settings(browser)]
+    asked = st.session_state.setdefault(ASKED, set())
+    wanted = [each for each in found if each.key in asked]
+    jobs = dict(
+        zip(
+            (each.name for each in wanted),
+            manager().submit(_owner(), [each.task for each in wanted]) if wanted else [],
+            strict=True,
         )
-        right.caption(
-            f"Privacy numbers of a model that does not fit mean little. Fits it once without weights, about "
-            f"{duration(seconds)}; every mechanism starts from that fit."
-        )
+    )
+    if jobs:
+        list(jobs.values())[-1].finished.wait(QUICK_SECONDS)
+    return [Fit(**vars(each) | {"job": jobs.get(each.name)}) for each in found]
+
+
+def _owner() -> str:
+    return f"{session.owner()}:fits"
+
+
+def _settings(browser: Browser) -> Iterable[tuple[str, Settings]]:
+    whole = browser.choices.whole
+    if not whole:
+        settings = browser.settings()
+        return [(settings.outcome, settings)]
+    parts = parts_of(whole, common_of(browser.settings()))
+    return [(part.name, part.settings) for part in parts if not part.of_missing]
+
+
+def _described(browser: Browser, name: str, settings: Settings) -> Fit:
+    whole = browser.choices.whole
+    task = CheckTask.of(browser.table, browser.settings(), None, None, whole, name if whole else "")
+    alone = CheckTask.of(browser.table, settings, None, None)  # whatever the other variables are
+    seconds = seconds_per_point(find_mechanism("unweighted"), settings, browser.table.rows)
+    return Fit(name, settings, task, alone.key, seconds)
+
+
+def ask() -> None:
+    """Button callback: fit every sensitive variable, and say how well."""
+    browser = session.current()
+    for name, settings in _settings(browser):
+        st.session_state.setdefault(ASKED, set()).add(_described(browser, name, settings).key)
+    manager().forget(_owner(), [each.job for each in fits() if each.job is not None])
+
+
+def show_progress(running: list[Fit], total: int) -> None:
+    """How far the fits are, and a button that stops them."""
+    st.fragment(_progress, run_every=POLL_SECONDS)([each.job for each in running if each.job], total)
+
+
+def _progress(jobs: list[Job], total: int) -> None:
+    manager().touch(jobs)
+    left = [job for job in jobs if not job.finished.is_set()]
+    if len(left) < len(jobs):
+        st.rerun()
+    bar, button = st.columns([8, 1], vertical_alignment="center")
+    text, share = left[0].progress()
+    done = total - len(left)
+    bar.progress(
+        min((done + min(max(share, 0.0), 1.0)) / total, 1.0), text=f"{done} of {total} fitted · {text} …"
+    )
+    button.button("Cancel", key="cancel_fits", width="stretch", on_click=manager().cancel, args=(_owner(),))
+
+
+def show(opened: Fit) -> None:
+    """The figures of a fit that was asked for, by group, and how much the priors matter."""
+    if opened.verdict is None:
         return
     verdict = st.container()
     a, b, c = st.columns([2, 2, 3], gap="medium", vertical_alignment="bottom")
-    column, level = choose_group(settings, a, b)
+    column, level = choose_group(opened.settings, a, b)
     priors = c.toggle("Sensitivity to the priors", help="Runs a mechanism again under five scales of priors.")
-    show_check(settings, column, level, verdict)
+    show_check(opened, column, level, verdict)
     if priors:
-        show_sensitivity(settings)
+        show_sensitivity(session.settings())
 
 
 def choose_group(settings: Settings, left: Any, right: Any) -> tuple[str | None, str | None]:
@@ -85,11 +183,11 @@ def choose_group(settings: Settings, left: Any, right: Any) -> tuple[str | None,
     return column, None if level == ALL else level
 
 
-def show_check(settings: Settings, column: str | None, level: str | None, above: Any) -> None:
+def show_check(opened: Fit, column: str | None, level: str | None, above: Any) -> None:
     """The verdict and the fit's diagnostics `above`, here the figures."""
-    browser = session.current()
+    browser, settings = session.current(), opened.settings
     with above:
-        check = wait_for("check", CheckTask.of(browser.table, settings, column, level))
+        check = wait_for("check", replace(opened.task, column=column, level=level))
     if check is None:
         return
     key = (browser.table.fingerprint, column)

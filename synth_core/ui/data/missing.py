@@ -12,7 +12,7 @@ NAMED = 4  # columns that a proposal names
 
 
 def choose_missing() -> None:
-    """The values that mean missing, and a proposal where one text stands among numbers."""
+    """The values that mean missing."""
     table = session.current().table
     key = session.widget_key(PLACE)
     st.session_state.setdefault(key, list(table.missing))
@@ -30,8 +30,14 @@ def choose_missing() -> None:
         "one column only. The values go into settings files and plans, so that a release reads its table the same way.",
     )
     session.show_message(PLACE)
+
+
+def propose() -> bool:
+    """One click for each text that is the only one among numbers; whether there is one."""
+    proposed = session.current().table.proposed_missing
     for token, columns in proposed.items():
         _propose(token, columns)
+    return bool(proposed)
 
 
 def _propose(token: str, columns: list[Column]) -> None:
@@ -44,6 +50,7 @@ def _propose(token: str, columns: list[Column]) -> None:
     right.button(
         f"{shown} means missing",
         key=f"propose_missing_{token}",
+        type="primary",
         width="stretch",
         on_click=session.attempt,
         args=(PLACE, session.use_missing, (*session.current().table.missing, *_markers(token, columns))),

@@ -248,18 +248,15 @@ class Browser:
     def use_missing(self, markers: Iterable[str]) -> None:
         """Say which values mean missing, of the table and of the reference; raises InputError.
 
-        A sensitive variable that was only proposed gives way to a better one that was text before.
+        What was only proposed gives way to what the table opens with now.
         """
         before, after = self.table, self.as_read.with_missing(markers)
         if after.missing == before.missing:
             return
         if self.reference is not None:
             self.reference = self.reference.with_missing(after.missing)
-        chosen = self.choices.settings
-        better = after.proposed_outcome
-        untouched = chosen.outcome == before.proposed_outcome and not chosen.predictors
-        if untouched and before.column(better).kind == "text":
-            self.choices = self.choices.with_settings(outcome=better)
+        if self.choices == self.choices.opening(before):
+            self.choices = self.choices.opening(after)
         self.table = after
         self.tables += 1
         self.revision += 1

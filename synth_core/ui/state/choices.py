@@ -11,10 +11,12 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from synth_core.analysis.opening import opening_of
 from synth_core.analysis.policy import Policy
 from synth_core.analysis.records.blocks import OPTIONS, Block
 from synth_core.analysis.settings import MODEL_OPTIONS, OF_A_SURVEY, Settings, make_settings
 from synth_core.data.examples import EXAMPLES
+from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import DECLARED_FOR_A_TABLE, MECHANISMS, TUNING
 from synth_core.models import OwnProgram, family
@@ -212,6 +214,12 @@ class Choices(BaseModel):
         explore = chosen.explore.model_copy(update={"edges": (), "edges_of": ""})
         fresh_parts = {"group_by": None, "blocks": (), "explore": explore}
         return chosen.model_copy(update=pairs(bounds, guess) | fresh_parts)
+
+    def opening(self, table: Table) -> Choices:
+        """The choices that outlast a table, with the variables and models that another one opens with."""
+        found = opening_of(table)
+        chosen = self.for_table(found.settings, found.bounds)
+        return chosen.model_copy(update={"blocks": found.blocks if len(found.blocks) > 1 else ()})
 
     def checked(self, reference: str = "current", confidential: bool = True, **changes: Any) -> Settings:
         """The choices as validated settings.

@@ -24,7 +24,6 @@ from synth_core.data.examples import half_of, load_example
 from synth_core.data.table import Table, declared_again
 from synth_core.errors import FitError, InputError
 from synth_core.mechanisms.catalogue import find_mechanism
-from synth_core.models import USUAL
 from synth_core.system import files, memory
 from synth_core.system.cache import results_cache
 from synth_core.system.characters import isolated, visible
@@ -266,16 +265,14 @@ def use_example(key: str, rows: int | None, seed: int, half: int | None = None) 
 
 
 def use_file(table: Table) -> None:
-    """Take an uploaded table, with a sensitive variable to start from; read in another way, what was chosen stays."""
+    """Take an uploaded table with what it opens with; read in another way, what was chosen stays."""
     before, chosen = current().table, choices()
     again = before.name == table.name and list(before.frame.columns) == list(table.frame.columns)
     offered = {column.name for column in table.offered()}
-    of_their_own = chosen.settings.outcome != before.proposed_outcome or chosen.settings.predictors
-    if again and of_their_own and chosen.settings.outcome in offered:
+    if again and chosen.settings.outcome in offered and chosen != chosen.opening(before):
         use_table(table, chosen)
         return
-    first = {"outcome": table.proposed_outcome, "predictors": (), "model": USUAL}
-    use_table(table, choices().for_table(first))
+    use_table(table, choices().opening(table))
 
 
 def use_codebook(codebook: Codebook | None) -> None:

@@ -1,0 +1,30 @@
+"""How a number is written for a reader."""
+
+from __future__ import annotations
+
+import math
+
+LARGE = 1e15  # beyond, a number is written with a power of ten
+
+
+def measured(value: float) -> str:
+    """A number that was measured: whole from a thousand on, with four digits below.
+
+    Examples
+    --------
+    >>> measured(48646.7), measured(102010.0), measured(0.123456), measured(-1234.5), measured(0.0)
+    ('48,647', '102,010', '0.1235', '-1,234', '0')
+    """
+    whole = math.isfinite(value) and 1000 <= abs(value) < LARGE
+    return f"{value:,.0f}" if whole else f"{value:.4g}"
+
+
+def declared(value: float) -> str:
+    """A number that somebody declared, with all of its digits.
+
+    Examples
+    --------
+    >>> declared(10000.0), declared(0.25), declared(1234567.5), declared(1e20)
+    ('10,000', '0.25', '1,234,567.5', '1e+20')
+    """
+    return f"{value:,.12g}" if abs(value) < LARGE else f"{value:.12g}"

@@ -1,0 +1,181 @@
+"""The codebook of the table in use: how an entry is changed, saved, and taken from a file. No value is shown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from synth_core.data.codebook import BETWEEN, SEPARATOR, Codebook, Entry, parse_codebook
+from synth_core.data.table import Table
+from synth_core.errors import InputError
+from synth_core.ui.data.roles import DECLARED_AS, PUBLIC, UNUSED, role_of
+from synth_core.ui.data.table import read_again
+from synth_core.ui.shared.uploads import upload_of
+from synth_core.ui.state import session
+from synth_core.ui.state.browser import Browser
+
+PLACE = "codebook"
+NONE = "none"
+BLANK = "–"  # of what does not apply, or is not said
+THOUSANDS = (NONE, ",", ".", " ", "'")
+
+
+def declarable(table: Table) -> bool:
+    """Whether entries can be changed: the file is still at hand, to be read again."""
+    return upload_of("table_file", table) is not None and bool(table.codebook.columns)
+
+
+def declare(name: str, cells: dict[str, Any]) -> None:
+    """The file is read again by an entry in which these cells are changed; raises InputError."""
+    used = session.current().table
+    entry = used.codebook.get(name)
+    if entry is None or not declarable(used):
+        raise InputError(f"Choose the file again to change what is declared of '{name}': it is read anew.")
+    given = attributes(entry, cells)
+    try:
+        changed = Entry.model_validate(entry.model_dump() | given | {"note": "declared here"})
+    except ValueError as error:
+        raise InputError(f"Column '{name}': {_rule(error)}.") from None
+    read_again(used.declared_codebook.updated([changed]))
+
+
+def attributes(entry: Entry, cells: dict[str, Any]) -> dict[str, Any]:
+    """The attributes that changed cells of an entry say; a cell that was cleared is None."""
+    given: dict[str, Any] = {name: cell for name, cell in cells.items() if cell not in (None, BLANK)}
+    for name in ("missing", "categories", "rules"):
+        if name in cells:
+            given[name] = tuple(filter(None, (cells[name] or "").split(SEPARATOR)))
+    if len(given.get("categories", entry.categories)) != len(entry.labels):
+        given["labels"] = ()  # of other categories
+    if "role" in cells:
+        given.setdefault("role", "")
+    if "bounds" in cells:
+        ends = [end.strip() for end in (cells["bounds"] or "").split(BETWEEN.strip())]
+        if len(ends) != 2 and any(ends):
+            raise InputError(f"Column '{entry.column}': bounds are written as 0 to 100.")
+        given["bounds"] = tuple(ends) if any(ends) else None
+    if "thousands" in cells:
+        sign = given["thousands"] = "" if cells["thousands"] in (BLANK, None, NONE) else cells["thousands"]
+        if sign and sign == given.get("decimal", entry.decimal):  # a point between thousands: a decimal comma
+            given["decimal"] = "," if sign == "." else "."
+    return given
+
+
+def _rule(error: ValueError) -> str:
+    from pydantic import ValidationError
+
+    if not isinstance(error, ValidationError):
+        return str(error)
+    return error.errors(include_input=False, include_url=False)[0]["msg"].removeprefix("Value error, ")
+
+
+def entry_fields(name: str) -> None:
+    """What the codebook says of a column beside its kind and role, to be changed where the file is at hand."""
+    used = session.current().table
+    entry = used.codebook.get(name)
+    if entry is None:
+        st.caption("The examples have no codebook.")
+        return
+    fixed = not declarable(used)
+    if fixed:
+        st.caption("To change this, choose the file again: it is read anew.")
+    signs = entry.kind == "number" and name not in used.questions
+    fields = (
+        (
+            "missing",
+            "Missing marks",
+            SEPARATOR.join(entry.missing),
+            f"Texts that mean missing, parted by {SEPARATOR}",
+        ),
+        (
+            "categories",
+            "Categories of the column",
+            SEPARATOR.join(entry.categories),
+            f"All that may occur, in their order, parted by {SEPARATOR}. Take them from the questionnaire.",
+        ),
+        (
+            "bounds",
+            "Bounds of the column",
+            "" if entry.bounds is None else BETWEEN.join(f"{end:.12g}" for end in entry.bounds),
+            "Declared least and largest value, such as 0 to 100, from knowledge of the variable.",
+        ),
+        (
+            "rules",
+            "Rules",
+            SEPARATOR.join(entry.rules),
+            f"Structural zeros, which every synthetic record keeps, parted by {SEPARATOR}: AGE < 15 -> INCOME missing; "
+            "AGE < 15 -> STATUS = 6. With <-> the value is missing in no other record.",
+        ),
+    )
+    for place, (field, label, value, about) in zip([*st.columns(2), *st.columns(2)], fields, strict=True):
+        key = _key(name, field)
+        place.text_input(
+            label, value, key=key, help=about, disabled=fixed, on_change=_typed, args=(name, field, key)
+        )
+    a, b = st.columns(2)
+    for place, field, label, options, now in (
+        (a, "decimal", "Decimal", (".", ","), entry.decimal),
+        (b, "thousands", "Thousands", THOUSANDS, entry.thousands or NONE),
+    ):
+        key = _key(name, field)
+        place.selectbox(
+            label,
+            options if signs else (BLANK,),
+            options.index(now) if signs else 0,
+            key=key,
+            disabled=fixed or not signs,
+            on_change=_typed,
+            args=(name, field, key),
+        )
+
+
+def _key(name: str, field: str) -> str:
+    """The key of a widget that belongs to one column of one reading of one table."""
+    return f"entry_{field}_{name}_{session.current().table.identity}"
+
+
+def _typed(name: str, field: str, key: str) -> None:
+    """Widget callback."""
+    session.attempt(PLACE, declare, name, {field: st.session_state.get(key)})
+
+
+def save_or_take() -> None:
+    """Save the codebook with the roles that were chosen, or take one from a file."""
+    browser = session.current()
+    st.download_button(
+        "Save this codebook",
+        with_roles(browser).to_json(),
+        "codebook.json",
+        "application/json",
+        help="For the command line and for the next file of the same kind, with the roles chosen here.",
+        on_click="ignore",
+        width="stretch",
+    )
+    st.file_uploader(
+        "Codebook",
+        type=["json", "csv", "xml"],
+        key="codebook_file",
+        on_change=session.attempt,
+        args=(PLACE, _take_codebook),
+        disabled=not declarable(browser.table),
+        help="As this page and the command `codebook` write it; a data dictionary of NIST; or DDI-Codebook XML.",
+    )
+
+
+def with_roles(browser: Browser) -> Codebook:
+    """The codebook of the table in use, with the roles that the choices give its columns."""
+    entries = []
+    for entry in browser.table.codebook.columns:
+        role = role_of(browser.choices, browser.table, entry.column)
+        kept = role == UNUSED and entry.role == "sensitive"  # it is never kept as it is, used or not
+        declared = entry.role if kept or (role == PUBLIC and entry.role) else DECLARED_AS[role]
+        entries.append(entry.model_copy(update={"role": declared}))
+    return Codebook(columns=tuple(entries))
+
+
+def _take_codebook() -> None:
+    """Widget callback: read the table again by an uploaded codebook; raises InputError."""
+    upload = st.session_state.get("codebook_file")
+    if upload is not None:
+        read_again(parse_codebook(upload.getvalue(), upload.name))

@@ -1,0 +1,184 @@
+"""The details of one column: its model and fit where it is sensitive, else what its role lets one say."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from synth_core.data.declared import declared_rules
+from synth_core.data.table import Column
+from synth_core.system import limits
+from synth_core.ui.data import advice, fit, model, roles
+from synth_core.ui.data.codebook import PLACE, entry_fields
+from synth_core.ui.data.columns import opened
+from synth_core.ui.data.fit import Fit
+from synth_core.ui.data.readiness import Readiness
+from synth_core.ui.shared.widgets import number, pick
+from synth_core.ui.state import session
+
+BASES = {
+    "design": "public design",
+    "raked": "raking on sensitive totals",
+    "confidential": "what is confidential",
+}
+
+
+def show(ready: Readiness, fits: dict[str, Fit]) -> None:
+    """The column that is open."""
+    browser = session.current()
+    column = browser.table.column(opened())
+    role = roles.role_of(browser.choices, browser.table, column.name)
+    st.subheader(f"{session.plain(column.name)} · {role}", anchor="column")
+    with st.container(border=True, key="details"):
+        if role == roles.SENSITIVE:
+            _sensitive(column, ready, fits)
+        elif role in (roles.PREDICTOR, roles.WEIGHT_TOO):
+            _predictor(column)
+        if role in (roles.WEIGHT, roles.WEIGHT_TOO):
+            _weight()
+        if role == roles.UNIT:
+            _unit()
+        if role == roles.UNUSED:
+            st.caption(_why_unused(column))
+    session.show_message(PLACE)
+    with st.expander("What the codebook declares of this column", expanded=role == roles.UNUSED):
+        entry_fields(column.name)
+
+
+def _sensitive(column: Column, ready: Readiness, fits: dict[str, Fit]) -> None:
+    browser = session.current()
+    whole, name = browser.choices.whole, column.name
+    if whole:
+        place = roles.sensitive_names(browser.choices).index(name)
+        a, b = st.columns([5, 1], vertical_alignment="center")
+        before = session.plain(", ".join(block.name for block in whole[:place]))
+        epsilon = browser.choices.settings.epsilon
+        shares = f"{place + 1} of {len(whole)} in the order of synthesis"
+        a.caption(
+            shares
+            + (f", given {before} too. " if before else ". ")
+            + f"One ε of {epsilon:g} covers everything sensitive about a record."
+        )
+        b.button(
+            "Earlier",
+            type="tertiary",
+            disabled=place == 0,
+            on_click=_earlier,
+            args=(name,),
+            help="One place earlier in the order: those after a variable are conditional on it.",
+        )
+    model.choose_model()
+    if name in ready.problems:
+        st.warning(session.plain(ready.problems[name]), icon=":material/edit:")
+    elif name in ready.doubts:
+        st.warning(session.plain(ready.doubts[name]), icon=":material/help:")
+    if column.identifier:
+        st.warning(
+            f"{session.plain(name)} seems to be an ID, which names a record and measures nothing: take another "
+            "sensitive variable.",
+            icon=":material/badge:",
+        )
+    with st.expander("Which model? A proposal, with its reasons", expanded=name in ready.problems):
+        advice.propose()
+    if rules := declared_rules(
+        browser.table.codebook, roles.sensitive_names(browser.choices), browser.choices.settings.rules
+    ):
+        said = "Kept by every synthetic record" if whole else "Kept once several variables are sensitive"
+        st.caption(session.plain(f"{said}: {'; '.join(rules)}."))
+    if name in fits:
+        fit.show(fits[name])
+    with st.expander("Anchor of anchored censoring: for a strict ε below 1"):
+        model.choose_anchor()
+
+
+def _earlier(name: str) -> None:
+    """Button callback."""
+    session.change(roles.earlier(session.choices(), name))
+
+
+def _predictor(column: Column) -> None:
+    """Whether its numbers are codes, and whether it would name a record."""
+    browser = session.current()
+    st.caption(
+        "Not sensitive: kept as it is in the synthetic data, and the sensitive variables are conditional on it."
+    )
+    if column.kind == "code" or (column.whole and column.distinct <= limits.MAX_LEVELS):
+        chosen = browser.choices.settings.categorical
+        key = f"categorical_{column.name}_{browser.tables}_{column.name in chosen}"
+        st.toggle(
+            "Its numbers are codes: a category",
+            column.name in chosen,
+            key=key,
+            on_change=_take_categorical,
+            args=(column.name,),
+            help="A code such as 1 = single, 2 = married is not a quantity.",
+        )
+        if column.name in browser.table.codes_among([column.name]) and column.name not in chosen:
+            st.caption("Few whole numbers, as codes have. Taken as quantities unless you say so here.")
+    if column.identifier:
+        st.warning(
+            f"{session.plain(column.name)}: seems to be an ID, and predictors are released as they are. It would "
+            "name each record.",
+            icon=":material/badge:",
+        )
+
+
+def _take_categorical(name: str) -> None:
+    """Widget callback: the other way round than now."""
+    chosen = session.choices().settings.categorical
+    left = tuple(each for each in chosen if each != name)
+    session.change(session.choices().with_settings(categorical=left if name in chosen else (*chosen, name)))
+
+
+def _weight() -> None:
+    """What survey weights stand for, and what they follow from."""
+    st.caption(
+        "Says for how many of the population a record stands. It is kept in a released file, and accuracy is shown by "
+        "it too. Measured synthesis counts by class of weight."
+    )
+    a, b = st.columns(2)
+    with a:
+        number(
+            "N, records of the population that the weights stand for",
+            "settings.weight_total",
+            limits.WEIGHT_TOTAL,
+            placeholder="not declared: weights stay out of the likelihood",
+            help="Declared, not summed up from the table. Each record then weighs w/W in the fit, W = N/n, and the "
+            "model is one of the population and not of the sample.",
+            format="%.0f",
+        )
+    with b:
+        pick(
+            "selectbox",
+            "The weights follow from",
+            "settings.weight_basis",
+            list(BASES),
+            format_func=BASES.__getitem__,
+            help="What follows from other people's answers, or is secret, is covered by no proof.",
+        )
+
+
+def _unit() -> None:
+    """Units of several records, whose size is declared."""
+    st.caption(
+        "A household, a firm, a person of a panel: ε then covers everything about one unit together. The column itself "
+        "is not released."
+    )
+    number(
+        "Most records of a unit, declared",
+        "settings.unit_size",
+        limits.UNIT_SIZE,
+        step=1,
+        help="From knowledge of the survey. Each record gets this part of ε; a table with a larger unit is refused.",
+    )
+
+
+def _why_unused(column: Column) -> str:
+    """What happens to a column without a role."""
+    entry = session.current().table.codebook.get(column.name)
+    if column.kind == "empty":
+        return "It has no values."
+    if entry is None or not entry.confidential:
+        return "Not used, and not released. Choose a role in the table above."
+    if entry.never_used:
+        return f"Declared {entry.never_used}, so neither synthesized nor a predictor, and never released."
+    return "Declared sensitive, so no predictor, which would be released as it is."

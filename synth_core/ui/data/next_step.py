@@ -1,0 +1,208 @@
+"""The one next thing to do on the page Data, with a button that does it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from synth_core.analysis.model_advice import Remedy, remedies
+from synth_core.analysis.opening import opening_model
+from synth_core.analysis.selection import selected
+from synth_core.data.declared import declared_model, declared_settings
+from synth_core.errors import InputError
+from synth_core.experiments.explore.sweep import duration, seconds_per_point
+from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.models import build_model
+from synth_core.ui.data import fit, missing
+from synth_core.ui.data.columns import open_column
+from synth_core.ui.data.fit import Fit
+from synth_core.ui.data.readiness import Readiness, describing
+from synth_core.ui.state import session
+from synth_core.ui.state.browser import Browser
+from synth_core.ui.state.choices import Choices, pairs
+
+MOST = 3  # other models that are offered at once
+
+
+@dataclass(frozen=True)
+class Offer:
+    """Another model of a variable, and about how long its fit takes; None where something is to be declared first."""
+
+    title: str
+    choices: Choices
+    seconds: float | None
+
+
+def show(ready: Readiness, fits: list[Fit]) -> None:
+    """What is to be done next: first what stops the work, then the fits, then what does not fit, then the way on."""
+    with st.container(border=True, key="next_step"):
+        waiting = missing.propose()
+        if ready.problems:
+            _first(ready.problems, True)
+            return
+        _rows(ready)
+        unasked, running = [f for f in fits if f.job is None], [f for f in fits if f.running]
+        bad = [f for f in fits if f.verdict is not None and f.verdict.level in ("misfit", "unknown")]
+        failed = [f for f in fits if f.error]
+        if running:
+            fit.show_progress(running, len(fits))
+        elif ready.doubts:
+            _first(ready.doubts, False)
+        elif unasked or failed:
+            _check(unasked or failed, fits, waiting)
+        elif bad:
+            words = bad[0].verdict.words if bad[0].verdict else ""
+            _first({bad[0].name: words}, False, advice=bad[0].verdict.advice if bad[0].verdict else "")
+        else:
+            _go_on(fits)
+
+
+def _first(why: dict[str, str], refused: bool, advice: str = "") -> None:
+    """The first variable of which something is to be mended, other models of it, and a button that opens it."""
+    name, words = next(iter(why.items()))
+    more = f" ({len(why) - 1} more below)" if len(why) > 1 else ""
+    st.markdown(
+        f":material/edit: **{session.plain(name)}**{more}: {session.plain(words)} {session.plain(advice)}"
+    )
+    offered = offers(name, refused)[:MOST]
+    places = st.columns(MOST + 1)
+    for place, offer in zip(places, offered, strict=False):
+        time = "to be declared" if offer.seconds is None else f"about {duration(offer.seconds)}"
+        place.button(
+            f"{offer.title} ({time})",
+            key=f"offer_{name}_{offer.title}",
+            width="stretch",
+            on_click=_take,
+            args=(name, offer),
+        )
+    places[len(offered)].button(
+        f"Open {session.plain(name)}",
+        key=f"open_{name}",
+        type="tertiary",
+        on_click=open_column,
+        args=(name,),
+    )
+
+
+def offers(name: str, refused: bool) -> list[Offer]:
+    """Other models of a variable that take its values, and those of which something is to be declared first."""
+    browser = session.current()
+    choices, table = describing(browser, name), browser.table
+    declared: dict[str, Any] = declared_model(table.codebook, name)
+    if declared:
+        declared = declared | declared_settings(table.codebook, name, declared["model"])
+    entry = table.codebook.get(name)
+    bounds = choices.bounds or (None if entry is None else entry.bounds)
+    found = remedies(
+        table.column(name),
+        declared,
+        choices.settings.model_dump(include={"model", "transformation"}),
+        refused,
+        bounds,
+        choices.guess_typical,
+    )
+    return [offer for each in found if (offer := _offer(browser, choices, each)) is not None]
+
+
+def _offer(browser: Browser, choices: Choices, remedy: Remedy) -> Offer | None:
+    values = {name: value for name, value in remedy.settings.items() if name != "bounds"}
+    changed = choices.with_settings(**values)
+    if "bounds" in remedy.settings:
+        changed = changed.model_copy(update=pairs(remedy.settings["bounds"], choices.guess, choices.span))
+    to_declare = {"bracket_edges": changed.settings.bracket_edges, "categories": changed.settings.categories}
+    if any(not to_declare.get(each, True) for each in _asks(changed)):
+        return Offer(remedy.title, changed, None)
+    try:
+        settings = browser.settings_under(changed)
+        build_model(settings.model, selected(browser.table, settings).records, **settings.model_options)
+    except InputError:
+        return None
+    return Offer(
+        remedy.title, changed, seconds_per_point(find_mechanism("unweighted"), settings, browser.table.rows)
+    )
+
+
+def _asks(choices: Choices) -> frozenset[str]:
+    from synth_core.models import family
+
+    return family(choices.settings.model).uses
+
+
+def _take(name: str, offer: Offer) -> None:
+    """Button callback: take the model, open its variable, and fit it where nothing is to be declared first."""
+    asked = any(f.job is not None for f in _asked())
+    session.change(offer.choices)
+    open_column(name)
+    if asked and offer.seconds is not None:
+        fit.ask()
+
+
+def _asked() -> list[Fit]:
+    try:
+        return fit.fits()
+    except InputError:
+        return []
+
+
+def _rows(ready: Readiness) -> None:
+    """That all can be fitted, on which rows, and what of the table a proposed model rests on."""
+    table = session.current().table
+    lost = ready.lost or {}
+    note = (
+        ("; missing values: " + ", ".join(f"{session.plain(k)} in {v:,} rows" for k, v in lost.items()))
+        if lost
+        else ""
+    )
+    st.markdown(
+        f"Ready: {ready.complete:,} complete rows of {table.rows:,}{note}. {session.plain(ready.scales)}."
+        + session.plain(_proposed())
+    )
+
+
+def _proposed() -> str:
+    """What was looked at for a model that nobody has chosen yet."""
+    browser = session.current()
+    choices, table = browser.choices, browser.table
+    if choices != choices.opening(table) or not table.confidential:
+        return ""
+    found = opening_model(table, choices.settings.outcome)
+    if not found.seen:
+        return ""
+    return (
+        f" Nothing is declared of {choices.settings.outcome}, and {found.seen}: hence this model. Better say what is "
+        "publicly known of it, under Which model."
+    )
+
+
+def _check(wanted: list[Fit], fits: list[Fit], waiting: bool) -> None:
+    """The button that fits all variables."""
+    left, right = st.columns([2, 5], vertical_alignment="center")
+    left.button(
+        "Check the fit",
+        icon=":material/fact_check:",
+        type="secondary" if waiting else "primary",
+        width="stretch",
+        on_click=fit.ask,
+    )
+    of = "" if len(fits) == 1 else f" of all {len(fits)} sensitive variables"
+    seconds = sum(f.seconds for f in wanted)
+    right.caption(
+        f"Privacy numbers of a model that does not fit mean little. Fits{of} once without weights, about "
+        f"{duration(seconds)}; every mechanism starts from that fit."
+    )
+    for each in wanted:
+        if each.error and each.error != "Cancelled.":
+            st.caption(f":red[{session.plain(each.name)}: {session.plain(each.error)}]")
+
+
+def _go_on(fits: list[Fit]) -> None:
+    rough = [f.name for f in fits if f.verdict is not None and f.verdict.level == "roughly"]
+    one = fits[0].verdict
+    words = one.words if len(fits) == 1 and one is not None else f"All {len(fits)} models fit."
+    if rough and len(fits) > 1:
+        words = f"All models fit, {', '.join(rough)} roughly."
+    left, right = st.columns([5, 2], vertical_alignment="center")
+    left.markdown(f":material/check_circle: {session.plain(words)}")
+    right.page_link("pages/compare.py", label="Compare the synthesizers", icon=":material/compare_arrows:")

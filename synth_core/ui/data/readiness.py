@@ -1,0 +1,120 @@
+"""Whether the sensitive variables can be fitted as they are described, and why not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from synth_core.analysis.any_analysis import analysis_of
+from synth_core.analysis.fits import tells_nothing
+from synth_core.analysis.model_advice import seems_coded
+from synth_core.analysis.selection import selected
+from synth_core.analysis.settings import Settings
+from synth_core.data.table import Table
+from synth_core.errors import InputError
+from synth_core.models import build_model, family
+from synth_core.system.cache import content_key, results_cache
+from synth_core.ui.data.roles import sensitive_names
+from synth_core.ui.state import session
+from synth_core.ui.state.browser import Browser
+from synth_core.ui.state.choices import Choices
+
+KEPT = "readiness"  # the last answer, and of which choices it is
+
+
+@dataclass(frozen=True)
+class Readiness:
+    """What can be said before a fit.
+
+    Attributes
+    ----------
+    problems : dict
+        Why a variable, or all of them together, cannot be fitted, by variable.
+    doubts : dict
+        Why a model that can be fitted is hardly one of its variable.
+    complete : int
+        Rows that are used.
+    lost : dict
+        Rows that a column leaves out.
+    scales : str
+        The models with the scales of their densities.
+    """
+
+    problems: dict[str, str]
+    doubts: dict[str, str]
+    complete: int = 0
+    lost: dict[str, int] | None = None
+    scales: str = ""
+
+    @property
+    def ready(self) -> bool:
+        return not self.problems
+
+
+def readiness() -> Readiness:
+    """That of the choices in use; computed once for the same choices."""
+    browser = session.current()
+    choices = browser.choices
+    key = content_key(
+        table=browser.table.identity,
+        settings=choices.settings.model_dump(mode="json"),
+        declared=(choices.bounds, choices.guess),
+        blocks=[vars(block) for block in choices.whole],
+    )
+    kept = st.session_state.get(KEPT)
+    if kept is None or kept[0] != key:
+        kept = st.session_state[KEPT] = (key, _found(browser))
+    found: Readiness = kept[1]
+    return found
+
+
+def describing(browser: Browser, name: str) -> Choices:
+    """The choices with the settings of this sensitive variable."""
+    choices = browser.choices
+    return choices.describing(name) if choices.whole and name != choices.settings.outcome else choices
+
+
+def _found(browser: Browser) -> Readiness:
+    problems: dict[str, str] = {}
+    doubts: dict[str, str] = {}
+    table, whole = browser.table, browser.choices.whole
+    marks = {block.name: block.missing or () for block in whole}
+    for name in sensitive_names(browser.choices):
+        try:
+            settings = browser.settings_under(describing(browser, name))
+            marked = table.with_missing(f"{name}={text}" for text in marks.get(name, ()))
+            selection = selected(marked, settings)
+            model = build_model(settings.model, selection.records, **settings.model_options)
+            if doubt := _doubt(table, settings):
+                doubts[name] = doubt
+        except InputError as error:
+            problems[name] = str(error)
+    if problems:
+        return Readiness(problems, doubts)
+    if not whole:
+        lost = {name: rows for name, rows in selection.dropped_by.items() if rows}
+        return Readiness({}, doubts, selection.records.n, lost, f"{model.label}, {model.density_scale}")
+    try:
+        analysis = analysis_of(
+            table, browser.settings(), whole, results_cache(), None, progress=tells_nothing
+        )
+        for each in analysis.analyses(False):
+            _ = each.model
+    except InputError as error:
+        named = next((block.name for block in whole if f"'{block.name}'" in str(error)), whole[0].name)
+        return Readiness({named: str(error)}, doubts)
+    rows = analysis.used_rows
+    lost = {name: count for name, count in rows.dropped_by.items() if count}
+    return Readiness({}, doubts, analysis.n_records, lost, f"densities: {analysis.density_scale}")
+
+
+def _doubt(table: Table, settings: Settings) -> str:
+    """Why a model of amounts is hardly one of a code."""
+    column, model = table.column(settings.outcome), family(settings.model)
+    if model.discrete or not seems_coded(column):
+        return ""
+    return (
+        f"'{settings.outcome}' has {column.distinct} whole numbers only, as codes have, and {model.label} would "
+        "release numbers between them. Take it as categories, or as a count."
+    )

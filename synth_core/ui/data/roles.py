@@ -1,0 +1,147 @@
+"""What each column is to the synthesis: its role, read off the choices, and the choices with another role of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from synth_core.analysis.opening import opening_model
+from synth_core.analysis.records.blocks import Block
+from synth_core.data.table import Table
+from synth_core.errors import InputError
+from synth_core.ui.state.choices import Choices
+
+SENSITIVE = "sensitive"
+PREDICTOR = "predictor"
+PUBLIC = "public, kept"
+WEIGHT = "weight"
+WEIGHT_TOO = "weight, predictor"
+UNIT = "unit"
+UNUSED = "not used"
+ROLES = (UNUSED, SENSITIVE, PREDICTOR, PUBLIC, WEIGHT, WEIGHT_TOO, UNIT)
+DECLARED_AS = {  # the role of a codebook that says the same
+    SENSITIVE: "sensitive",
+    PREDICTOR: "public",
+    PUBLIC: "public",
+    WEIGHT: "weight",
+    WEIGHT_TOO: "weight",
+    UNIT: "unit",
+    UNUSED: "",
+}
+
+
+def sensitive_names(choices: Choices) -> tuple[str, ...]:
+    """The sensitive variables, in the order of synthesis."""
+    return tuple(block.name for block in choices.whole) or (choices.settings.outcome,)
+
+
+def role_of(choices: Choices, table: Table, name: str) -> str:
+    """The role of a column."""
+    s = choices.settings
+    if name in sensitive_names(choices):
+        return SENSITIVE
+    if name == s.weight:
+        return WEIGHT_TOO if name in s.predictors else WEIGHT
+    if name == s.unit_column:
+        return UNIT
+    if name in s.predictors:
+        return PREDICTOR
+    return PUBLIC if name in table.public_columns else UNUSED
+
+
+def offered_roles(table: Table, name: str, declarable: bool) -> tuple[str, ...]:
+    """The roles that a column may have; none where its codebook rules it out.
+
+    Parameters
+    ----------
+    declarable : bool
+        Whether the codebook can be changed: what is kept and not used is declared there alone.
+    """
+    entry, column = table.codebook.get(name), table.column(name)
+    if column.kind == "empty":
+        return ()
+    if entry is not None and entry.never_used:
+        return (UNUSED, UNIT)
+    kept = declarable or entry is None or not entry.confidential
+    weight = column.kind in ("number", "code") and kept
+    return tuple(
+        role
+        for role in ROLES
+        if role in (UNUSED, SENSITIVE, UNIT)
+        or (role == PREDICTOR and kept)
+        or (role == PUBLIC and (declarable or name in table.public_columns))
+        or (role in (WEIGHT, WEIGHT_TOO) and weight)
+    )
+
+
+def redeclared(table: Table, name: str, role: str) -> str | None:
+    """The role that the codebook must declare for this one to hold; None where it need not change.
+
+    A column that is declared sensitive is never kept, and one that is declared public always is.
+    """
+    entry = table.codebook.get(name)
+    before = "" if entry is None else entry.role
+    if (
+        role == PUBLIC
+        or (before == "sensitive" and role in (PREDICTOR, WEIGHT, WEIGHT_TOO))
+        or (before == "public" and role in (SENSITIVE, UNUSED, UNIT))
+    ):
+        wanted = DECLARED_AS[role]
+    else:
+        return None
+    return wanted if wanted != before else None
+
+
+def with_role(choices: Choices, table: Table, name: str, role: str) -> Choices:
+    """Choices in which a column has a role. Raises InputError where no sensitive variable would be left."""
+    now = sensitive_names(choices)
+    if role == SENSITIVE and name not in now:
+        choices = _added(choices, table, name)
+    elif role != SENSITIVE and name in now:
+        choices = without(choices, name)
+    s = choices.settings
+    predictors = tuple(each for each in s.predictors if each != name)
+    if role in (PREDICTOR, WEIGHT_TOO):
+        predictors = s.predictors if name in s.predictors else (*predictors, name)
+    weight = name if role in (WEIGHT, WEIGHT_TOO) else None if s.weight == name else s.weight
+    unit = name if role == UNIT else None if s.unit_column == name else s.unit_column
+    return choices.with_settings(
+        predictors=predictors,
+        categorical=tuple(each for each in s.categorical if each in predictors),
+        weight=weight,
+        unit_column=unit,
+    )
+
+
+def _added(choices: Choices, table: Table, name: str) -> Choices:
+    """The variable as the last one, described from now on."""
+    found = opening_model(table, name)
+    before = choices.whole or (Block(choices.settings.outcome, choices.settings.model),)
+    blocks = (*before, Block(name, found.model, found.options))
+    return choices.model_copy(update={"blocks": blocks}).describing(name)
+
+
+def without(choices: Choices, name: str) -> Choices:
+    """This variable is sensitive no more; of two, the other stays alone."""
+    left = tuple(block for block in choices.whole if block.name != name)
+    if not left:
+        raise InputError(f"'{name}' is the only sensitive variable: say first which other one is sensitive.")
+    if choices.settings.outcome == name:
+        choices = choices.describing(left[0].name)
+    return choices.model_copy(update={"blocks": left if len(left) > 1 else ()})
+
+
+def earlier(choices: Choices, name: str) -> Choices:
+    """Choices with this variable one place earlier in the order of synthesis."""
+    blocks = list(choices.whole)
+    i = next(i for i, block in enumerate(blocks) if block.name == name)
+    blocks.insert(max(i - 1, 0), blocks.pop(i))
+    return choices.model_copy(update={"blocks": tuple(blocks)})
+
+
+def with_block(choices: Choices, name: str, **changes: object) -> Choices:
+    """Choices with other declarations of one of several sensitive variables, such as its share of ε."""
+    blocks = tuple(
+        replace(block, **changes) if block.name == name else block  # type: ignore[arg-type]
+        for block in choices.whole
+    )
+    return choices.model_copy(update={"blocks": blocks})

@@ -1,0 +1,194 @@
+"""The page Data as one table: roles, proposals of a new table, what is next, in one state."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from synth_core.data.codebook import Codebook, Entry
+from synth_core.data.readers import ReadOptions
+from synth_core.data.table import Table, read_table
+from synth_core.errors import InputError
+from synth_core.ui.data import roles
+from synth_core.ui.state.choices import first_choices
+
+N = 90
+BOOK = Codebook(
+    columns=(
+        Entry(column="income", kind="number", role="sensitive", bounds=(0.0, 1e6)),
+        Entry(column="degree", kind="ordered", role="sensitive", categories=("low", "mid", "high")),
+        Entry(column="wt", kind="number", role="weight"),
+        Entry(column="hh", kind="number", role="unit"),
+        Entry(column="region", kind="category", role="public"),
+    )
+)
+
+
+def frame():
+    rng = np.random.default_rng(5)
+    return pd.DataFrame(
+        {
+            "income": np.where(rng.random(N) < 0.2, 0.0, rng.lognormal(9, 1, N).round(2)),
+            "degree": rng.choice(["low", "mid", "high"], N),
+            "wt": rng.uniform(1, 3, N).round(3),
+            "hh": np.arange(N) // 2 + 10_000,
+            "region": rng.choice(["N", "S"], N),
+            "age": rng.integers(18, 90, N),
+            "school": rng.integers(1, 13, N),
+        }
+    )
+
+
+def table(book=Codebook()):
+    return read_table(frame().to_csv(index=False).encode(), "mine.csv", ReadOptions(codebook=book))
+
+
+def test_a_table_opens_with_what_its_codebook_declares():
+    """Sensitive variables, their models, weight and unit; no model refuses what its bounds allow."""
+    chosen = first_choices().opening(table(BOOK))
+    assert [(b.name, b.model) for b in chosen.whole] == [("income", "two_part"), ("degree", "ordered")]
+    assert chosen.settings.weight == "wt" and chosen.settings.unit_column == "hh"
+    assert chosen.bounds == (0.0, 1e6)
+    assert chosen.describing("degree").settings.categories == ("low", "mid", "high")
+    found = {c.name: roles.role_of(chosen, table(BOOK), c.name) for c in table(BOOK).columns}
+    assert found == {
+        "income": "sensitive",
+        "degree": "sensitive",
+        "wt": "weight",
+        "hh": "unit",
+        "region": "public, kept",
+        "age": "not used",
+        "school": "not used",
+    }
+
+
+@pytest.mark.parametrize(
+    ("shift", "model", "scale"), [(1, "lognormal", "log"), (0, "two_part", "log"), (-9, "two_part", "asinh")]
+)
+def test_an_undeclared_number_opens_with_a_model_that_takes_it(shift, model, scale):
+    values = np.where(np.arange(N) % 5 == 0, 0.0, np.linspace(5, 5000, N)) + shift
+    chosen = first_choices().opening(Table("t.csv", pd.DataFrame({"x": values})))
+    assert (chosen.settings.model, chosen.settings.transformation) == (model, scale)
+
+
+def test_roles_are_read_off_the_choices_and_one_is_always_sensitive():
+    used, chosen = table(), first_choices().opening(table())
+    first = chosen.settings.outcome
+    chosen = roles.with_role(chosen, used, "degree", roles.SENSITIVE)
+    assert roles.sensitive_names(chosen) == (first, "degree") and chosen.settings.outcome == "degree"
+    chosen = roles.with_role(chosen, used, "age", roles.PREDICTOR)
+    chosen = roles.with_role(chosen, used, "wt", roles.WEIGHT_TOO)
+    assert chosen.settings.predictors == ("age", "wt") and chosen.settings.weight == "wt"
+    assert roles.role_of(chosen, used, "wt") == roles.WEIGHT_TOO
+    chosen = roles.with_role(chosen, used, "wt", roles.WEIGHT)
+    assert chosen.settings.predictors == ("age",) and chosen.settings.weight == "wt"
+    chosen = roles.with_role(chosen, used, "age", roles.SENSITIVE)  # a predictor no more
+    assert chosen.settings.predictors == () and roles.sensitive_names(chosen) == (first, "degree", "age")
+    chosen = roles.earlier(chosen, "age")
+    assert roles.sensitive_names(chosen) == (first, "age", "degree")
+    for name in ("age", "degree"):
+        chosen = roles.with_role(chosen, used, name, roles.UNUSED)
+    assert roles.sensitive_names(chosen) == (first,) and chosen.blocks == ()
+    with pytest.raises(InputError, match="the only sensitive variable"):
+        roles.with_role(chosen, used, first, roles.PREDICTOR)
+
+
+def test_what_the_codebook_must_declare_for_a_role():
+    used = table(BOOK)
+    assert roles.redeclared(used, "income", roles.PREDICTOR) == "public"  # else it is refused as a predictor
+    assert roles.redeclared(used, "income", roles.UNUSED) is None  # it is never kept as it is
+    assert roles.redeclared(used, "region", roles.UNUSED) == ""  # else it would be kept
+    assert roles.redeclared(used, "region", roles.PREDICTOR) is None
+    assert roles.redeclared(used, "age", roles.PUBLIC) == "public"
+    assert roles.redeclared(used, "age", roles.SENSITIVE) is None
+
+
+def page():
+    import streamlit as st
+
+    from synth_core.ui.data import columns, details, fit, next_step
+    from synth_core.ui.data.readiness import readiness
+    from synth_core.ui.shared.declared import take_declared
+    from synth_core.ui.state import session
+    from tests.ui.test_columns import table
+
+    session.take_over()
+    if "started" not in st.session_state:
+        st.session_state["started"] = True
+        session.use_file(table(*st.session_state["book"]))
+    for what in st.session_state.pop("changes", []):
+        session.attempt(columns.PLACE, columns._take, *what)
+    take_declared()
+    ready = readiness()
+    fits = fit.fits() if ready.ready else []  # none is asked for
+    next_step.show(ready, fits)
+    st.session_state["rows"] = columns.rows(ready, {each.name: each for each in fits})
+    details.show(ready, {each.name: each for each in fits})
+    session.show_message(columns.PLACE)
+    st.session_state["now"] = session.current()
+
+
+def opened(*book, changes=(), monkeypatch=None):
+    monkeypatch.setattr("streamlit.page_link", lambda *words, **more: None)  # there are no other pages here
+    app = AppTest.from_function(page, default_timeout=30)
+    app.session_state["book"], app.session_state["changes"] = book, list(changes)
+    app.run()
+    assert not app.exception
+    return app
+
+
+def test_the_rows_say_role_model_and_share(monkeypatch):
+    app = opened(
+        BOOK, changes=[("income", "share", "60"), ("degree", "may_be_missing", True)], monkeypatch=monkeypatch
+    )
+    rows = {row["name"]: row for row in app.session_state["rows"]}
+    assert list(rows)[:4] == ["income", "degree", "wt", "hh"]  # those in use stand first
+    assert rows["income"]["model"] == "1. Two-part regression" and rows["income"]["share"] == "60"
+    assert rows["degree"]["equal"] == "40" and rows["degree"]["may_be_missing"] is True
+    assert rows["income"]["declared"] == "0 to 1,000,000" and rows["degree"]["declared"] == "3 categories"
+    assert rows["age"]["share"] is None and rows["age"]["role"] == "not used"
+    blocks = {block.name: block for block in app.session_state["now"].choices.whole}
+    assert blocks["income"].share == 0.6 and blocks["degree"].missing == ()
+    json.dumps(app.session_state["rows"])
+
+
+def test_a_share_out_of_bounds_is_refused_in_words(monkeypatch):
+    app = opened(BOOK, changes=[("income", "share", "120")], monkeypatch=monkeypatch)
+    assert "must lie between 0.1 and 99.9 %" in app.error[0].value.replace("\\", "")
+
+
+def test_no_table_opens_in_red(monkeypatch):
+    app = opened(monkeypatch=monkeypatch)  # the income has zeros and nothing is declared of it
+    assert [each.value for each in app.error] == []
+    assert app.session_state["now"].choices.settings.model == "two_part"
+    app = opened(BOOK, changes=[("hh", "role", "not used")], monkeypatch=monkeypatch)
+    assert [each.value for each in app.error] == []
+
+
+def test_a_code_under_a_lognormal_is_doubted_and_a_press_mends_it(monkeypatch):
+    """Schooling coded 1 to 12 takes a logarithm well, and is no quantity."""
+    app = opened(
+        changes=[("school", "role", "sensitive"), ("income", "role", "not used")], monkeypatch=monkeypatch
+    )
+    assert app.session_state["now"].choices.settings.model == "categorical"  # which asks for its categories
+    next(each for each in app.selectbox if each.label == "Model").set_value("lognormal").run()
+    assert any("as codes have, and Lognormal regression would" in each.value for each in app.markdown)
+    next(each for each in app.button if each.label.startswith("A count")).click().run()
+    assert app.session_state["now"].choices.settings.model == "negative_binomial"
+    assert not any("as codes have" in each.value for each in app.markdown)
+
+
+def test_a_model_that_refuses_the_values_offers_those_that_take_them(monkeypatch):
+    app = opened(monkeypatch=monkeypatch)
+    next(each for each in app.selectbox if each.label == "Model").set_value("lognormal").run()
+    assert any("values are zero or negative" in each.value for each in app.markdown)
+    offered = [each.label for each in app.button]
+    assert any(label.startswith("Two-part on the logarithm (about") for label in offered)
+    assert "Brackets (to be declared)" in offered
+    assert not any(label.startswith("Lognormal") for label in offered)
+    next(each for each in app.button if each.label.startswith("Two-part on the log")).click().run()
+    assert app.session_state["now"].choices.settings.model == "two_part"
+    assert any(each.value.startswith("Ready: 90 complete rows of 90") for each in app.markdown)
+    assert app.session_state["now"].history  # it can be undone
