@@ -33,8 +33,8 @@ def app_million(n: int | None = None) -> list[Line]:
                 memory.take()
                 started = time.perf_counter()
                 upload(page, path)
-                page.get_by_text(f"Variables of {path.name}").wait_for()
-                lines.append(Line(f"app, n = {n:,}: upload to its variables on screen",
+                page.get_by_text(f"In use: {path.name}").wait_for()
+                lines.append(Line(f"app, n = {n:,}: upload to its columns on screen",
                                   time.perf_counter() - started, memory=memory.take()))  # fmt: skip
                 started, before = time.perf_counter(), watched.received
                 page.get_by_role("link", name="Compare", exact=True).first.click()

@@ -143,7 +143,20 @@ def distinct_columns(columns: Array) -> tuple[NDArray[np.int64], NDArray[np.int6
 _STEPS = np.array([0.2, 0.55, 0.9, 1.3, 1.75, 2.3, 4.5])
 # Of the edges of a guess's brackets, in its standard deviations. None is the typical value: many people may have it.
 GUESS_STEPS = np.concatenate([-_STEPS[::-1], _STEPS])
+HALF = 0.6744897501960817  # half of a standard normal variable lies within it of zero
 FAR = 8.0  # spreads of a guess from its typical value: beyond, a value is brought to there before a release
+
+
+def normal_of_half(low: float, high: float) -> tuple[float, float]:
+    """Mean and standard deviation of the normal distribution with these quartiles; raises InputError."""
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise InputError("Half of all values lie between two numbers, of which the second is larger.")
+    return (low + high) / 2, (high - low) / (2 * HALF)
+
+
+def short(value: float) -> float:
+    """Ten digits, so that 40,000 does not become 40,000.00000000001."""
+    return float(f"{value:.10g}")
 
 
 @dataclass(frozen=True)
@@ -457,6 +470,20 @@ class Model(ABC):
         raise InputError(
             f"{self.label}: no brackets follow from a guess. Declare their edges (--bracket-edges)."
         )
+
+    @classmethod
+    def guess_of_half(cls, options: Options, low: float, high: float) -> tuple[float, float]:
+        """The guess, a typical value and a spread, of somebody who says between what half of all values lie.
+
+        A normal distribution on the scale of the model has its quartiles there. Raises InputError if they are none.
+        """
+        middle, spread = normal_of_half(low, high)
+        return short(middle), short(spread)
+
+    @classmethod
+    def half_of_guess(cls, options: Options, typical: float, spread: float) -> tuple[float, float]:
+        """Between what half of all values lie by a guess: the other way round."""
+        return typical - HALF * spread, typical + HALF * spread
 
     @classmethod
     def guess_range(cls, options: Options, typical: float, spread: float) -> tuple[float, float] | None:

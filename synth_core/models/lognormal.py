@@ -18,6 +18,7 @@ from synth_core.mechanisms.fast_bounds import LinearFamily
 from synth_core.models.base import (
     FAR,
     GUESS_STEPS,
+    HALF,
     Array,
     Draws,
     Model,
@@ -26,6 +27,8 @@ from synth_core.models.base import (
     Records,
     Refit,
     distinct_columns,
+    normal_of_half,
+    short,
 )
 from synth_core.models.clamp_screening import Terms, settle
 from synth_core.models.clamped_mode import ClampedNormal, factor_of_covariance, spread_of_log_sigma
@@ -340,6 +343,24 @@ class Lognormal(Model):
     def guess_edges(self, typical: float, spread: float) -> tuple[float, ...]:
         middle = np.ravel(self.guess(typical, spread, 0.5)["beta"])[0]
         return tuple(self.transformation.inverse(middle + spread * GUESS_STEPS).tolist())
+
+    @classmethod
+    def guess_of_half(cls, options: Options, low: float, high: float) -> tuple[float, float]:
+        transformation = cls._transformation(options)
+        ends = transformation.forward(np.array([low, high]))
+        if not np.isfinite(ends).all():
+            raise InputError(
+                "On the logarithm both ends, with the offset, must be above 0; on asinh they may be below."
+            )
+        middle, spread = normal_of_half(*ends.tolist())
+        return short(float(transformation.inverse(np.array([middle]))[0])), short(spread)
+
+    @classmethod
+    def half_of_guess(cls, options: Options, typical: float, spread: float) -> tuple[float, float]:
+        transformation = cls._transformation(options)
+        middle = transformation.forward(np.array([typical]))
+        low, high = transformation.inverse(middle + HALF * spread * np.array([-1.0, 1.0])).tolist()
+        return low, high
 
     @classmethod
     def guess_range(cls, options: Options, typical: float, spread: float) -> tuple[float, float] | None:

@@ -190,7 +190,7 @@ def use_beta(page, rows):
     page.get_by_role("spinbutton", name="Records").press("Enter")
     settled(page)
     page.get_by_role("button", name="Use this example").click()
-    page.get_by_text("Variables of example:beta").wait_for()
+    page.get_by_text("In use: example:beta").wait_for()
     page.get_by_text(f"{rows:,} complete rows").wait_for()
     settled(page)
 
@@ -213,6 +213,12 @@ def upload(page, file):
         except TimeoutError:
             if last:
                 raise
+    settled(page)
+
+
+def set_role(page, column, role):
+    """On the Data page: say what a column is."""
+    page.get_by_role("combobox", name=f"Role of {column}", exact=True).select_option(role)
     settled(page)
 
 

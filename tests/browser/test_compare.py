@@ -116,7 +116,7 @@ def test_browsers_do_not_see_each_others_tables(new_page, tmp_path):
     file = tmp_path / "mine.csv"
     file.write_text("pay,grade\n" + rows)
     upload(first, file)
-    first.get_by_text("Variables of mine").wait_for()
+    first.get_by_text("In use: mine").wait_for()
     follow(first, "Compare")
     painted(first)
     expect(first.get_by_text("mine.csv (CONFIDENTIAL)")).to_be_visible()

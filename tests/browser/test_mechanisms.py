@@ -141,7 +141,7 @@ def test_a_risk_map_frozen_on_another_table(new_page):
     page.get_by_text("Seed of the simulation").wait_for()
     settled(page)
     page.get_by_role("button", name="Use this example").click()
-    page.get_by_text("Variables of example:beta").wait_for()
+    page.get_by_text("In use: example:beta").wait_for()
     settled(page)
     page.get_by_text("Reference table: a risk map").click()
     page.get_by_role("button", name="Freeze on the simulated table").click()

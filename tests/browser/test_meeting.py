@@ -65,6 +65,17 @@ class Keyboard:
             self.page.keyboard.press("Escape")
         settled(self.page)
 
+    def role(self, column, role):
+        """Find a column in the table of columns, and choose its role by the first letter."""
+        self.to("searchbox", "Find a column")
+        self.page.keyboard.press("Control+A")
+        self.page.keyboard.type(column)
+        box = self.to("combobox", f"Role of {column}")
+        if box.input_value() != role:
+            self.page.keyboard.press(role[0])
+        settled(self.page)
+        expect(self.page.get_by_role("combobox", name=f"Role of {column}", exact=True)).to_have_value(role)
+
     def fill(self, role, label, text):
         """What is typed while an older run ends can be overtaken by it: one types again."""
         for _ in range(3):
@@ -98,8 +109,15 @@ def describe(keys, file):
     page.get_by_text("expenditure.csv is loaded and in use").wait_for()
     settled(page)
     keys.look("uploaded")
-    keys.choose("Sensitive variable", "FINCBTAX")
-    keys.choose("Predictors, not sensitive", "AGE_REF", "REGION", "SEX_REF")
+    opened_with = page.evaluate(
+        """() => [...document.querySelectorAll('.columns tbody tr')]
+        .filter(tr => tr.querySelector('select').value === 'sensitive').map(tr => tr.dataset.column)"""
+    )
+    keys.role("FINCBTAX", "sensitive")
+    for name in set(opened_with) - {"FINCBTAX"}:
+        keys.role(name, "not used")
+    for name in ("AGE_REF", "REGION", "SEX_REF"):
+        keys.role(name, "predictor")
     keys.choose("What is publicly known of the variable", "Amounts, some of them below zero")
     keys.fill("spinbutton", "A typical value, publicly known", "50000")
     keys.look("proposal")
@@ -108,8 +126,8 @@ def describe(keys, file):
     painted(page, first)
     keys.look("does-it-fit")
     keys.press("summary", "Anchor of anchored censoring")
-    keys.fill("spinbutton", "A typical value", "50000")
-    keys.fill("spinbutton", "A spread", "1.2")
+    keys.fill("spinbutton", "Half of all values lie between", "20000")
+    keys.fill("spinbutton", "and", "100000")
     keys.look("anchor")
 
 

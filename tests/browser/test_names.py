@@ -72,11 +72,10 @@ def use_nasty_table(page, directory):
     file = nasty_file(directory)
     upload(page, file)
     page.get_by_text("Ready:").wait_for()
-    page.get_by_role("combobox", name="Predictors, not sensitive").click()
     for name in (NUMBER, GROUP):
-        page.get_by_role("option").filter(has_text=name).click()
+        row = page.locator(".columns tr").filter(has_text=name)
+        row.get_by_role("combobox", name="Role of").select_option("predictor")
         settled(page)
-    page.keyboard.press("Escape")
     page.get_by_text("Ready: 120").wait_for()
     return file
 

@@ -50,6 +50,8 @@ def test_the_line_says_what_is_in_use_on_every_page_and_never_goes(new_page, tmp
         "pay,grade\n" + "\n".join(f"{i % 50},{i % 3}" for i in range(200))
     )  # zeros: it cannot be fitted
     upload(page, file)
+    pick(page, "Model", "Lognormal regression")
+    settled(page)
     mine = "mine.csv (CONFIDENTIAL) · sensitive variable pay · Lognormal regression · density per unit of pay"
     for entry in ENTRIES:
         follow(page, entry)

@@ -38,7 +38,7 @@ def test_names_from_a_file_are_only_names(new_page, tmp_path):
     painted(page)
     expect(page.locator("img[src*=evil]")).to_have_count(0)
     follow(page, "Data")
-    page.get_by_role("combobox", name="Sensitive variable").wait_for()
+    page.get_by_role("combobox", name="Role of z").wait_for()
 
 
 @pytest.mark.journey
@@ -98,7 +98,7 @@ def test_a_table_that_is_long_in_reading_comes_with_its_own_columns(new_page, tm
     expect(page.locator(".st-key-header p").first).to_contain_text(
         "long.csv (CONFIDENTIAL) · sensitive variable pay"
     )
-    expect(page.get_by_role("combobox", name="Sensitive variable")).to_have_value("pay")
+    expect(page.get_by_role("combobox", name="Role of pay")).to_have_value("sensitive")
     page.get_by_text("Ready: 1,499,999 complete rows").wait_for()
 
 
@@ -108,7 +108,7 @@ def test_an_infinite_error_does_not_blank_the_board(new_page, tmp_path):
     half = [i / 100 + 0.003 for i in range(1, 60)]
     file.write_text("x\n" + "\n".join(f"{v}" for v in [*half, 0.0, *(-v for v in half)]))
     upload(page, file)
-    page.get_by_text("Variables of zero").wait_for()
+    page.get_by_text("In use: zero").wait_for()
     settled(page)
     pick(page, "Model", "Beta")
     page.get_by_text("needs declared bounds").wait_for()

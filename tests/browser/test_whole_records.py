@@ -5,19 +5,14 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import follow, painted, pick, settled
+from tests.browser.conftest import follow, painted, pick, set_role, settled
 from tests.browser.test_scenarios import close_panel, fill, open_panel, pin
 
 pytestmark = [pytest.mark.browser, pytest.mark.stan]
 
 
 def add(page, name):
-    page.get_by_text("More sensitive variables: release whole records").click()
-    settled(page)
-    pick(page, "Another sensitive variable", name)
-    settled(page)
-    page.get_by_role("button", name="Add", exact=True).click()
-    settled(page)
+    set_role(page, name, "sensitive")
 
 
 def test_marital_status_beside_income(new_page):
@@ -26,11 +21,11 @@ def test_marital_status_beside_income(new_page):
     settled(page)
     follow(page, "Data")
     settled(page)
-    page.get_by_role("button", name="Remove marr").click()
-    settled(page)
-    add(page, "marr")
-    expect(page.get_by_text("2. marr")).to_be_visible()
-    expect(page.get_by_text("50 % of ε").first).to_be_visible()
+    add(page, "marr")  # it was a predictor
+    expect(page.locator("tr[data-column=marr]")).to_contain_text("2. Multinomial logit regression")
+    expect(page.get_by_role("spinbutton", name="Share of ε of marr, in %")).to_have_attribute(
+        "placeholder", "50"
+    )
     box = page.get_by_role("textbox", name="Declared categories, separated by commas")
     box.fill("0, 1")
     box.press("Enter")
@@ -96,8 +91,6 @@ def with_marriage(new_page):
     settled(page)
     follow(page, "Data")
     settled(page)
-    page.get_by_role("button", name="Remove marr").click()
-    settled(page)
     add(page, "marr")
     declare(page, "Declared categories, separated by commas", "0, 1")
     return page
@@ -110,8 +103,7 @@ def test_brackets_of_income_and_marital_status_around_noisy_counts(new_page):
     settled(page)
     follow(page, "Data")
     settled(page)
-    page.get_by_role("button", name="Remove marr").click()
-    settled(page)
+    set_role(page, "marr", "not used")
     pick(page, "Model", "Ordered logit regression of brackets")
     settled(page)
     declare(page, "Edges of brackets, separated by commas", "0, ten, 20")
@@ -126,7 +118,7 @@ def test_brackets_of_income_and_marital_status_around_noisy_counts(new_page):
     pick(page, "Model", "Multinomial logit regression")
     settled(page)
     declare(page, "Declared categories, separated by commas", "0, 1")
-    expect(page.get_by_text("Multinomial logit regression, given inc too")).to_be_visible()
+    expect(page.get_by_text("2 of 2 in the order of synthesis, given inc too")).to_be_visible()
     expect(page.get_by_text("Ready: 9,275 complete rows")).to_be_visible()
 
 

@@ -204,7 +204,8 @@ def marked_browser():
     frame = pd.DataFrame(
         {"age": [20 + i % 7 for i in range(40)], "pay": ["N", *(str(100 + i) for i in range(39))]}
     )
-    return Browser(Table("t.csv", frame), first_choices().for_table({"outcome": "age", "predictors": ()}))
+    table = Table("t.csv", frame)
+    return Browser(table, first_choices().opening(table))
 
 
 def test_what_means_missing_can_be_said_and_taken_back():

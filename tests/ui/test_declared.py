@@ -36,7 +36,8 @@ def page():
     import streamlit as st
 
     from synth_core.ui.compare import share
-    from synth_core.ui.data import blocks, model, variables
+    from synth_core.ui.data import columns, details
+    from synth_core.ui.data.readiness import readiness
     from synth_core.ui.shared.declared import take_declared
     from synth_core.ui.state import session
     from tests.ui.test_declared import table
@@ -45,10 +46,12 @@ def page():
     if "started" not in st.session_state:
         st.session_state["started"] = True
         session.use_file(table(*st.session_state["book"]))
+    for what in st.session_state.pop("changes", []):
+        session.attempt(columns.PLACE, columns._take, *what)
     take_declared()
-    variables.choose_variables()
-    model.choose_model()
-    blocks.choose_blocks()
+    ready = readiness()
+    st.session_state["rows"] = {row["name"]: row for row in columns.rows(ready, {})}
+    details.show(ready, {})
     share.settings_menu()
     st.session_state["now"] = session.current()
 
@@ -59,20 +62,24 @@ def opened(*book):
     return app.run()
 
 
+def change(app, *what):
+    app.session_state["changes"] = [what]
+    return app.run()
+
+
 def test_what_is_ruled_out_is_not_offered_and_says_why():
     app = opened()
     assert not app.exception
-    assert app.selectbox[0].options == ["wealth", "work", "age"] and app.selectbox[0].value == "wealth"
-    assert app.multiselect[0].options == ["work", "age"]
-    said = [caption.value for caption in app.caption if caption.value.startswith("Declared")]
-    assert [words.split(",")[0] for words in said] == [
-        "Declared an identifier", "Declared free text"
-    ]  # and of the sensitive one nothing, while it is the variable that is synthesized  # fmt: skip
-    assert all("released" in words for words in said)
-    assert set(app.selectbox(key=next(s.key for s in app.selectbox if "new_block" in s.key)).options) == {
-        "work",
-        "age",
-    }
+    rows = app.session_state["rows"]
+    assert rows["person"]["roles"] == rows["remark"]["roles"] == ["not used", "unit"]
+    assert "sensitive" in rows["age"]["roles"] and "predictor" in rows["age"]["roles"]
+    assert rows["wealth"]["role"] == "sensitive" and "predictor" not in rows["wealth"]["roles"]
+    for name, why in (("person", "an identifier"), ("remark", "free text")):
+        change(app, name, "open", True)
+        assert any(
+            each.value.startswith(f"Declared {why}, so neither") and "never released" in each.value
+            for each in app.caption
+        )
 
 
 def test_declared_bounds_and_categories_are_there_when_the_model_asks():
@@ -81,10 +88,14 @@ def test_declared_bounds_and_categories_are_there_when_the_model_asks():
     pick = next(each for each in app.selectbox if each.label == "Model")
     pick.set_value("beta").run()
     assert app.session_state["now"].choices.bounds == (0.0, 9.0)
-    next(each for each in app.selectbox if each.label == "Sensitive variable").set_value("work").run()
+    change(app, "work", "role", "sensitive")
+    change(app, "wealth", "role", "not used")
     next(each for each in app.selectbox if each.label == "Model").set_value("ordered").run()
     assert app.session_state["now"].choices.settings.categories == ("low", "high")
-    assert next(each for each in app.text_input if "categories" in each.label).value == "low, high"
+    assert (
+        next(each for each in app.text_input if each.label.startswith("Declared categories")).value
+        == "low, high"
+    )
 
 
 def test_saved_settings_carry_the_codebook_and_bring_it_back():
@@ -146,16 +157,16 @@ def test_a_rule_of_the_only_sensitive_variable_does_not_refuse_every_run():
 
 
 def test_cells_of_the_table_of_columns_as_attributes():
-    from synth_core.ui.data.columns import BLANK, _attributes
+    from synth_core.ui.data.codebook import BLANK, attributes
 
     entry = Entry(
         column="x", kind="ordered", categories=("1", "2"), labels=("a", "b"), bounds=(0.0, 1.0), role="public"
     )
-    assert _attributes(entry, {"role": BLANK, "bounds": None}) == {"role": "", "bounds": None}
-    assert _attributes(entry, {"categories": "1|2|3"}) == {"categories": ("1", "2", "3"), "labels": ()}
-    assert _attributes(entry, {"categories": "2|1"}) == {"categories": ("2", "1")}
-    assert _attributes(entry, {"bounds": "0 to 9.5"})["bounds"] == ("0", "9.5")
-    assert _attributes(entry, {"thousands": "."}) == {"thousands": ".", "decimal": ","}
-    assert _attributes(entry, {"decimal": BLANK, "kind": "number"}) == {"kind": "number"}
+    assert attributes(entry, {"role": BLANK, "bounds": None}) == {"role": "", "bounds": None}
+    assert attributes(entry, {"categories": "1|2|3"}) == {"categories": ("1", "2", "3"), "labels": ()}
+    assert attributes(entry, {"categories": "2|1"}) == {"categories": ("2", "1")}
+    assert attributes(entry, {"bounds": "0 to 9.5"})["bounds"] == ("0", "9.5")
+    assert attributes(entry, {"thousands": "."}) == {"thousands": ".", "decimal": ","}
+    assert attributes(entry, {"decimal": BLANK, "kind": "number"}) == {"kind": "number"}
     with pytest.raises(InputError, match="0 to 100"):
-        _attributes(entry, {"bounds": "9"})
+        attributes(entry, {"bounds": "9"})

@@ -1,7 +1,11 @@
 """A guess is asked for where it is missed, on the scale of the model, and a typical value that was said is one."""
 
+import numpy as np
 import pytest
+from scipy.stats import norm
 from streamlit.testing.v1 import AppTest
+
+from synth_core.ui.shared.guess_boxes import HIGH, LOW
 
 
 def compare_page(anchor="pilot", edges=()):
@@ -27,26 +31,46 @@ def box(at, label):
 
 
 @pytest.mark.parametrize("anchor", ["pilot", "counts"])
-def test_compare_asks_for_a_missing_guess_on_the_scale_of_the_model(anchor):
+def test_compare_asks_for_a_missing_guess_in_the_unit_of_the_variable(anchor):
+    """50,000 is no spread of asinh: between what half of all values lie is asked, in dollars."""
     at = AppTest.from_function(compare_page, kwargs={"anchor": anchor}).run(timeout=30)
-    box(at, "A typical value").set_value(10000.0).run(timeout=30)
-    spread = box(at, "A spread")
-    assert "inverse hyperbolic sine of the value over 5000" in spread.help
-    assert "logarithm" not in spread.help
-    spread.set_value(12000.0).run(timeout=30)  # in the unit of the variable
-    assert any("12,000 was not taken" in each.value for each in at.caption)
+    box(at, LOW).set_value(50000.0).run(timeout=30)
     assert at.markdown[-1].value == "guess None"
-    box(at, "A spread").set_value(1.0).run(timeout=30)
-    assert at.markdown[-1].value == "guess (10000.0, 1.0)"
-    assert box(at, "A typical value") is None
+    box(at, HIGH).set_value(20000.0).run(timeout=30)
+    assert "the second is larger" in at.error[0].value and at.markdown[-1].value == "guess None"
+    box(at, HIGH).set_value(90000.0).run(timeout=30)
+    scaled = np.arcsinh(np.array([50000.0, 90000.0]) / 5000.0)
+    spread = float(np.diff(scaled)[0]) / (norm.ppf(0.75) - norm.ppf(0.25))
+    given = eval(at.markdown[-1].value.removeprefix("guess "))
+    assert given == pytest.approx((5000.0 * np.sinh(scaled.mean()), spread), rel=1e-8)
+    assert box(at, LOW) is None
     assert not at.exception
+
+
+def test_the_boxes_show_the_guess_that_is_there():
+    at = AppTest.from_function(guess_page).run(timeout=30)
+    assert (box(at, LOW).value, box(at, HIGH).value) == pytest.approx((20000.0, 80000.0), rel=1e-5)
 
 
 def test_counts_in_declared_brackets_need_no_guess():
     given = {"anchor": "counts", "edges": (0.0, 0.0, 10.0, 100.0)}
     at = AppTest.from_function(compare_page, kwargs=given).run(timeout=30)
-    assert box(at, "A typical value") is None
+    assert box(at, LOW) is None
     assert not at.exception
+
+
+def guess_page():
+    import streamlit as st
+
+    from synth_core.ui.shared.guess_boxes import guess_boxes
+    from synth_core.ui.state import session
+
+    session.take_over()
+    if "started" not in st.session_state:
+        st.session_state["started"] = True
+        chosen = session.choices().with_settings(model="lognormal")
+        session.change(chosen.model_copy(update={"guess_typical": 40000.0, "guess_spread": 1.0276618}))
+    guess_boxes()
 
 
 def data_page():

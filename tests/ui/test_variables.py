@@ -29,7 +29,8 @@ def table():
 def page():
     import streamlit as st
 
-    from synth_core.ui.data.variables import check_choice
+    from synth_core.ui.data import columns, details, next_step
+    from synth_core.ui.data.readiness import readiness
     from synth_core.ui.state import session
     from tests.ui.test_variables import table
 
@@ -41,11 +42,16 @@ def page():
         session.change(
             session.choices().with_settings(outcome=outcome, predictors=predictors, model="lognormal")
         )
-    st.write(check_choice())
+        st.session_state[columns.OPEN] = st.session_state["opened"]
+    ready = readiness()
+    if not ready.ready:
+        next_step.show(ready, [])
+    details.show(ready, {})
 
 
-def shown(outcome, *predictors):
+def shown(outcome, *predictors, opened=None):
     at = AppTest.from_function(page)
+    at.session_state["opened"] = opened
     at.session_state["asked"] = (outcome, predictors)
     at.run(timeout=30)
     assert not at.exception
@@ -56,11 +62,11 @@ def test_a_name_of_a_record_is_no_variable(monkeypatch):
     monkeypatch.setattr("streamlit.page_link", lambda *words, **more: None)  # there are no other pages here
     assert [each.value for each in shown("pay", "age").warning] == []
     assert "record seems to be an ID" in shown("record", "age").warning[0].value
-    assert "It would name each record." in shown("pay", "age", "record").warning[0].value
+    assert "It would name each record." in shown("pay", "age", "record", opened="record").warning[0].value
 
 
 def test_the_columns_that_leave_no_row_are_named():
-    words = shown("pay", "age", "second", "third").error[0].value
+    words = shown("pay", "age", "second", "third").warning[0].value
     assert "Only 0 complete rows" in words
     assert "second in 56, third in 30" in words
     assert "age" not in words

@@ -61,6 +61,26 @@ function line(state, row) {
   return tr;
 }
 
+// One row has its controls in the tab order, arrows on its name go to another: a table may have hundreds.
+function rove(state, tr) {
+  for (const each of state.body.querySelectorAll('button, select, input')) each.tabIndex = tr && tr.contains(each) ? 0 : -1;
+  state.roving = tr ? tr.dataset.column : undefined;
+}
+
+function shownRows(state) {
+  return [...state.body.rows].filter((tr) => !tr.hidden);
+}
+
+function arrow(state, event) {
+  if (!event.target.classList.contains('open')) return;
+  const rows = shownRows(state), at = rows.indexOf(event.target.closest('tr'));
+  const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: rows.length - 1 }[event.key];
+  if (to === undefined || !rows[to]) return;
+  event.preventDefault();
+  rove(state, rows[to]);
+  rows[to].querySelector('.open').focus();
+}
+
 function filter(state) {
   const wanted = state.search.value.trim().toLowerCase(), used = state.only.checked;
   let shown = 0;
@@ -69,6 +89,8 @@ function filter(state) {
     shown += tr.hidden ? 0 : 1;
   }
   state.count.textContent = `${shown} of ${state.body.rows.length}`;
+  const rows = shownRows(state), named = (name) => rows.find((tr) => tr.dataset.column.toLowerCase() === String(name).toLowerCase());
+  rove(state, named(wanted) || named(state.roving) || named(state.open) || rows[0]);
 }
 
 function build(state) {
@@ -77,6 +99,8 @@ function build(state) {
   state.count = element('span', { class: 'count', 'aria-live': 'polite' });
   state.search.oninput = state.only.onchange = () => filter(state);
   state.body = element('tbody');
+  state.body.onkeydown = (event) => arrow(state, event);
+  state.body.addEventListener('focusin', (event) => rove(state, event.target.closest('tr')));
   state.scroll = element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Columns of the table' }, [
     element('table', {}, [
       element('thead', {}, [element('tr', {}, HEADS.map((head) => element('th', { scope: 'col', text: head })))]),

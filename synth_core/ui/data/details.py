@@ -77,7 +77,9 @@ def _sensitive(column: Column, ready: Readiness, fits: dict[str, Fit]) -> None:
             "sensitive variable.",
             icon=":material/badge:",
         )
-    with st.expander("Which model? A proposal, with its reasons", expanded=name in ready.problems):
+    with st.expander(
+        "Which model? A proposal, with its reasons", expanded=name in ready.problems or name in ready.seen
+    ):
         advice.propose()
     if rules := declared_rules(
         browser.table.codebook, roles.sensitive_names(browser.choices), browser.choices.settings.rules

@@ -8,7 +8,6 @@ from typing import Any
 import streamlit as st
 
 from synth_core.analysis.model_advice import Remedy, remedies
-from synth_core.analysis.opening import opening_model
 from synth_core.analysis.selection import selected
 from synth_core.data.declared import declared_model, declared_settings
 from synth_core.errors import InputError
@@ -53,20 +52,19 @@ def show(ready: Readiness, fits: list[Fit]) -> None:
         elif unasked or failed:
             _check(unasked or failed, fits, waiting)
         elif bad:
-            words = bad[0].verdict.words if bad[0].verdict else ""
-            _first({bad[0].name: words}, False, advice=bad[0].verdict.advice if bad[0].verdict else "")
+            _first({f.name: f.verdict.words for f in bad if f.verdict}, False, bad[0])
         else:
             _go_on(fits)
 
 
-def _first(why: dict[str, str], refused: bool, advice: str = "") -> None:
+def _first(why: dict[str, str], refused: bool, misfit: Fit | None = None) -> None:
     """The first variable of which something is to be mended, other models of it, and a button that opens it."""
     name, words = next(iter(why.items()))
     more = f" ({len(why) - 1} more below)" if len(why) > 1 else ""
-    st.markdown(
-        f":material/edit: **{session.plain(name)}**{more}: {session.plain(words)} {session.plain(advice)}"
-    )
     offered = offers(name, refused)[:MOST]
+    if misfit is not None and misfit.verdict is not None:
+        words += " Another model:" if offered else f" {misfit.verdict.advice}"
+    st.markdown(f":material/edit: **{session.plain(name)}**{more}: {session.plain(words)}")
     places = st.columns(MOST + 1)
     for place, offer in zip(places, offered, strict=False):
         time = "to be declared" if offer.seconds is None else f"about {duration(offer.seconds)}"
@@ -80,7 +78,7 @@ def _first(why: dict[str, str], refused: bool, advice: str = "") -> None:
     places[len(offered)].button(
         f"Open {session.plain(name)}",
         key=f"open_{name}",
-        type="tertiary",
+        type="tertiary" if offered else "primary",
         on_click=open_column,
         args=(name,),
     )
@@ -157,22 +155,19 @@ def _rows(ready: Readiness) -> None:
     )
     st.markdown(
         f"Ready: {ready.complete:,} complete rows of {table.rows:,}{note}. {session.plain(ready.scales)}."
-        + session.plain(_proposed())
+        + session.plain(_proposed(ready))
     )
 
 
-def _proposed() -> str:
+def _proposed(ready: Readiness) -> str:
     """What was looked at for a model that nobody has chosen yet."""
-    browser = session.current()
-    choices, table = browser.choices, browser.table
-    if choices != choices.opening(table) or not table.confidential:
+    if not ready.seen:
         return ""
-    found = opening_model(table, choices.settings.outcome)
-    if not found.seen:
-        return ""
+    name, seen = next(iter(ready.seen.items()))
+    more = f" Likewise of {', '.join(list(ready.seen)[1:])}." if len(ready.seen) > 1 else ""
     return (
-        f" Nothing is declared of {choices.settings.outcome}, and {found.seen}: hence this model. Better say what is "
-        "publicly known of it, under Which model."
+        f" Nothing is declared of {name}, and {seen}: hence its model. Better say what is publicly known of it, under "
+        f"Which model.{more}"
     )
 
 

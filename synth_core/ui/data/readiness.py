@@ -9,6 +9,7 @@ import streamlit as st
 from synth_core.analysis.any_analysis import analysis_of
 from synth_core.analysis.fits import tells_nothing
 from synth_core.analysis.model_advice import seems_coded
+from synth_core.analysis.opening import opening_model
 from synth_core.analysis.selection import selected
 from synth_core.analysis.settings import Settings
 from synth_core.data.table import Table
@@ -33,6 +34,8 @@ class Readiness:
         Why a variable, or all of them together, cannot be fitted, by variable.
     doubts : dict
         Why a model that can be fitted is hardly one of its variable.
+    seen : dict
+        What of a confidential table the model rests on that it opened with, where nothing is declared.
     complete : int
         Rows that are used.
     lost : dict
@@ -43,6 +46,7 @@ class Readiness:
 
     problems: dict[str, str]
     doubts: dict[str, str]
+    seen: dict[str, str]
     complete: int = 0
     lost: dict[str, int] | None = None
     scales: str = ""
@@ -78,6 +82,7 @@ def describing(browser: Browser, name: str) -> Choices:
 def _found(browser: Browser) -> Readiness:
     problems: dict[str, str] = {}
     doubts: dict[str, str] = {}
+    seen: dict[str, str] = {}
     table, whole = browser.table, browser.choices.whole
     marks = {block.name: block.missing or () for block in whole}
     for name in sensitive_names(browser.choices):
@@ -88,13 +93,15 @@ def _found(browser: Browser) -> Readiness:
             model = build_model(settings.model, selection.records, **settings.model_options)
             if doubt := _doubt(table, settings):
                 doubts[name] = doubt
+            if what := _seen(table, settings):
+                seen[name] = what
         except InputError as error:
             problems[name] = str(error)
     if problems:
-        return Readiness(problems, doubts)
+        return Readiness(problems, doubts, seen)
     if not whole:
         lost = {name: rows for name, rows in selection.dropped_by.items() if rows}
-        return Readiness({}, doubts, selection.records.n, lost, f"{model.label}, {model.density_scale}")
+        return Readiness({}, doubts, seen, selection.records.n, lost, f"{model.label}, {model.density_scale}")
     try:
         analysis = analysis_of(
             table, browser.settings(), whole, results_cache(), None, progress=tells_nothing
@@ -103,10 +110,20 @@ def _found(browser: Browser) -> Readiness:
             _ = each.model
     except InputError as error:
         named = next((block.name for block in whole if f"'{block.name}'" in str(error)), whole[0].name)
-        return Readiness({named: str(error)}, doubts)
+        return Readiness({named: str(error)}, doubts, seen)
     rows = analysis.used_rows
     lost = {name: count for name, count in rows.dropped_by.items() if count}
-    return Readiness({}, doubts, analysis.n_records, lost, f"densities: {analysis.density_scale}")
+    return Readiness({}, doubts, seen, analysis.n_records, lost, f"Densities: {analysis.density_scale}")
+
+
+def _seen(table: Table, settings: Settings) -> str:
+    """What was seen in a confidential table, where the model is still the one that it opened with."""
+    found = opening_model(table, settings.outcome) if table.confidential else None
+    if found is None or found.model != settings.model:
+        return ""
+    same = all(getattr(settings, name) == value for name, value in found.options.items())
+    untouched = settings.asinh_scale == Settings.model_fields["asinh_scale"].default
+    return found.seen if same and untouched else ""
 
 
 def _doubt(table: Table, settings: Settings) -> str:

@@ -101,11 +101,7 @@ def choose_file() -> None:
     used = session.current().table
     if st.session_state.get("table_file") is not None and used.name == st.session_state["table_file"].name:
         choose_sheet("file", session.use_file, st.session_state["table_file"], used)
-        st.info(
-            f"{session.plain(used.name)} is loaded and in use: {used.rows:,} rows, {len(used.columns)} columns. "
-            f"Sensitive variable: {session.plain(session.choices().settings.outcome)}; choose another one below.",
-            icon=":material/table:",
-        )
+        st.caption(f":material/table: {session.plain(used.name)} is loaded and in use.")
     with st.expander("How to read a text file"):
         places = [*st.columns(2), *st.columns(2)]
         for place, (name, (label, known)) in zip(places, HOW.items(), strict=True):

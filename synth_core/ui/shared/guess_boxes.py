@@ -2,44 +2,74 @@
 
 from __future__ import annotations
 
-import math
-
 import streamlit as st
 
-from synth_core.analysis.settings import Settings
+from synth_core.analysis.wording.numbers import measured
+from synth_core.errors import InputError
 from synth_core.models import family
 from synth_core.system import limits
 from synth_core.ui.shared.widgets import number
 from synth_core.ui.state import session
 
+PLACE = "guess"
+LOW, HIGH = "Half of all values lie between", "and"
+
 
 def guess_boxes() -> None:
-    """A typical value and a spread, and of a model with zeros their share."""
-    chosen = session.choices().settings
+    """Between what half of all values lie, in the unit of the variable, and of a model with zeros their share."""
+    choices = session.choices()
+    chosen = choices.settings
     model = family(chosen.model)
-    widest = None if math.isinf(model.widest_spread) else model.widest_spread
-    a, b = st.columns(2, vertical_alignment="bottom")
-    with a:
-        number(
-            "A typical value",
-            "guess_typical",
-            help="From general knowledge, never by looking at the table.",
-            placeholder="a guess",
+    shown = (None, None) if choices.guess is None else model.half_of_guess(chosen.options, *choices.guess)
+    low, high = (_key(end) for end in ("low", "high"))
+    zeros = model.has_zeros(chosen.options)
+    said = choices.guess_typical
+    about = "From general knowledge, never by looking at the table; in the unit of the variable."
+    for place, label, key, value in zip(st.columns(2), (LOW, HIGH), (low, high), shown, strict=True):
+        place.number_input(
+            label,
+            None,
+            None,
+            None if value is None else float(f"{value:.8g}"),
+            key=key,
+            format="%.12g",
+            help=about + (" Zeros do not count here." if zeros else ""),
+            placeholder="a guess" if said is None else f"around {measured(said)}",
+            on_change=session.attempt,
+            args=(PLACE, _take, low, high),
         )
-    with b:
-        number("A spread", "guess_spread", (1e-12, widest), help=spread_help(chosen), placeholder="a guess")
-    if model.has_zeros(chosen.options):
+    session.show_message(PLACE)
+    if zeros:
         number("A typical share of zeros", "settings.guess_zeros", limits.GUESS_ZEROS)
 
 
-def spread_help(chosen: Settings) -> str:
-    """What the spread is of under these settings, and which is usual."""
-    model = family(chosen.model)
-    if "transformation" in model.uses and chosen.transformation == "asinh":
-        return (
-            "Not in the unit of the variable: the standard deviation of the inverse hyperbolic sine of the value over "
-            f"{chosen.asinh_scale:g}. About 1 is usual where that scale is half of a typical value."
-        )
-    if math.isfinite(model.widest_spread):
-        return f"Not in the unit of the variable: the {model.spread_words}. 0.8 is usual for the logarithm of incomes."
-    return f"The {model.spread_words}, in the unit of the variable."
+def _key(end: str) -> str:
+    """The key of a box: another one wherever the guess, its variable or its scale is another."""
+    browser = session.current()
+    s = browser.choices.settings
+    parts = (
+        end,
+        browser.tables,
+        s.outcome,
+        s.model,
+        s.transformation,
+        s.asinh_scale,
+        s.offset,
+        browser.choices.guess,
+    )
+    return "guess " + " ".join(map(str, parts))
+
+
+def _take(low: str, high: str) -> None:
+    """Widget callback: the guess, once both ends are given; without one of them there is none."""
+    choices = session.choices()
+    first, second = st.session_state.get(low), st.session_state.get(high)
+    if first is None or second is None:
+        if choices.guess is not None:
+            session.change(choices.model_copy(update={"guess_typical": None, "guess_spread": None}))
+        return
+    model = family(choices.settings.model)
+    typical, spread = model.guess_of_half(choices.settings.options, first, second)
+    if spread > model.widest_spread:
+        raise InputError("Half of all values lie nearer together than that.")
+    session.change(choices.model_copy(update={"guess_typical": typical, "guess_spread": spread}))
