@@ -69,8 +69,8 @@ def _markers(token: str, columns: list[Column]) -> list[str]:
 
 def _take(key: str) -> None:
     """Widget callback."""
-    if session.is_late(PLACE, key):
-        return
+    if key not in st.session_state or session.is_late(PLACE, key):
+        return  # another table came with the same run
     try:
         session.use_missing(st.session_state[key])
     finally:
