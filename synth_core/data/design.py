@@ -184,7 +184,7 @@ def _refuse_mixed(table: Table, name: str) -> None:
         raise InputError(
             f"Predictor '{name}' holds numbers, and {other.sum():,} of its {table.rows:,} cells are none (first in row "
             f"{int(np.argmax(other)) + 1:,}). If they mean missing, name them (page Data, or --missing); if the column "
-            "is one of categories, declare it so in the codebook (page Data), or name it under --categorical."
+            "is one of categories, declare it so in the codebook (page Data; --categorical)."
         )
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from synth_core.analysis.utility import statistic_words
 from synth_core.analysis.wording.headings import FIGURES
 from synth_core.figures.palette import transparent
-from synth_core.system.characters import isolated
+from synth_core.system.characters import isolated, sentence
 
 Summary = dict[str, Any]
 Figure = dict[str, Any]
@@ -92,7 +92,7 @@ def shown(text: str) -> str:
 def statistic_label(name: str) -> str:
     """A statistic's key in words, as a heading."""
     words = statistic_words(name)
-    return words[0].upper() + words[1:]
+    return sentence(words)
 
 
 def axis(title: str, **more: Any) -> dict[str, Any]:

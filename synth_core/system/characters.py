@@ -30,6 +30,17 @@ def unseen(text: str) -> str:
     return next((f"U+{ord(c):04X}" for c in text if _is_unseen(c)), "")
 
 
+def sentence(words: str) -> str:
+    """Words that begin a sentence: with a capital, but for a symbol such as ε, and the rest as it is.
+
+    Examples
+    --------
+    >>> sentence("the mean"), sentence("ε is exact"), sentence("ECDF of x"), sentence("")
+    ('The mean', 'ε is exact', 'ECDF of x', '')
+    """
+    return words[:1].upper() + words[1:] if words[:1].isascii() else words
+
+
 def visible(text: str) -> str:
     """The text with U+FFFD for what cannot be seen; line ends and tabs stay.
 

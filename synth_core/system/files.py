@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from synth_core.errors import FitError
+from synth_core.system.characters import sentence
 
 ABANDONED_SECONDS = 3600.0  # after which a temporary file belongs to no process, on another machine either
 WORKING_FILES = "The directory of working files (/dev/shm, or TMPDIR)"
@@ -115,7 +116,7 @@ def explain(error: OSError, place: str, otherwise: str = "") -> str:
     system = (error.strerror or type(error).__name__).lower()
     reason, advice = _REASONS.get(error.errno or 0, (system, "check it"))
     also = f", or {otherwise}" if otherwise else ""
-    return f"{place} cannot be written: {reason}. {advice[0].upper()}{advice[1:]}{also}, then run it again."
+    return f"{place} cannot be written: {reason}. {sentence(advice)}{also}, then run it again."
 
 
 def no_room(error: OSError) -> str:

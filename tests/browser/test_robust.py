@@ -152,7 +152,7 @@ def test_a_figure_may_be_taken_away_while_it_is_drawn(new_page):
     page = new_page()
     painted(page)
     settled(page)
-    for name in ("Sensitive range", "Whole record", "Sensitive range", "Whole record"):
+    for name in ("Sensitive range", "Whole range", "Sensitive range", "Whole range"):
         page.evaluate(
             """async () => {
             const board = document.querySelector('.board'), cards = board.querySelector('.cards');

@@ -143,7 +143,7 @@ def test_searches_are_of_whole_records_and_leave_out_what_is_of_one_variable():
     assert sum(each.startswith("Left out") and "sensitive range" in each for each in captions) == 1
     assert [each.value for each in at.markdown][-2:] == ["censored 2, weighted 2", "inc"]
     # Compare may show one of them: a search stays one of the record, whose ε is divided.
-    at.session_state["view_of_records"] = "Whole record"
+    at.session_state["view_of_records"] = "Whole range"
     at.run(timeout=30)
     assert [each.value for each in at.markdown][-2:] == ["censored 2, weighted 2", "inc"]
     assert at.checkbox[0].label == "Divide ε among the variables first"

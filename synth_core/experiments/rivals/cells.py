@@ -105,7 +105,7 @@ def cells_of(block: Block, edges: Edges) -> Cells:
     missing = block.missing is not None
     if "categories" in family(block.model).uses:
         if block.name in edges:
-            raise InputError(f"--edges names '{block.name}', whose categories are its cells.")
+            raise InputError(f"Edges are given (--edges) of '{block.name}', whose categories are its cells.")
         return Cells(block.name, tuple(block.options["categories"]), missing=missing)
     own = tuple(float(edge) for edge in block.options.get("bracket_edges", ()))
     if block.name not in edges and own:
@@ -125,7 +125,7 @@ def _by_rule(block: Block) -> tuple[float, ...]:
     of_logarithm = "logarithm" in family(block.model).spread_words
     if guess is None or not of_logarithm or block.options.get("transformation") == "asinh":
         raise UndeclaredBins(
-            f"Rivals need '{block.name}' cut into bins: declare their edges, --edges {block.name}=0,10000,20000,… The "
+            f"Rivals need '{block.name}' cut into bins: declare their edges (--edges {block.name}=0,10000,…). The "
             f"first and the last are the smallest and the largest value that may occur. Take none from the table."
         )
     typical, spread = map(float, guess)

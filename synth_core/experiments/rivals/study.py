@@ -103,7 +103,7 @@ def check_study(study: RivalStudy) -> None:
     known = {*(block.name for block in study.blocks), *study.common.get("predictors", ())}
     for name in study.edges:
         if name not in known:
-            raise InputError(f"--edges names '{name}', which is no block and no predictor.")
+            raise InputError(f"Edges are given (--edges) of '{name}', which is no block and no predictor.")
 
 
 def _check_names(study: RivalStudy) -> None:

@@ -12,6 +12,7 @@ from synth_core.models.base import FAR
 from synth_core.release.output.dataset import Synthetic
 from synth_core.release.output.gate_check import FAIL, PASS, WARN, GateCheck
 from synth_core.release.plan.plan import Plan
+from synth_core.system.characters import sentence
 
 
 def file_checks(plan: Plan, synthetic: Synthetic) -> list[GateCheck]:
@@ -81,9 +82,7 @@ def bounds_check(synthetic: Synthetic, brought: int = 0, guessed: bool = False) 
     moved = f"; {synthetic.moved:,} synthetic values were moved to them" if synthetic.moved else ""
     text = "; ".join(found) or f"respected{moved}"
     advice = "Plan to move such values to the bounds (--clamp)." if found else ""
-    public = (
-        f"{text[0].upper()}{text[1:]}. Confidential values beyond them were brought to them before the fit."
-    )
+    public = f"{sentence(text)}. Confidential values beyond them were brought to them before the fit."
     finding = (
         f"{text}; {brought:,} confidential values were brought to them before the fit" if brought else text
     )

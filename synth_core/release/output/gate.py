@@ -31,6 +31,7 @@ from synth_core.release.output.file_checks import bounds_check, columns_check, o
 from synth_core.release.output.gate_check import FAIL, OVERRIDDEN, PASS, WARN, GateCheck
 from synth_core.release.plan.plan import Plan, ReleaseTerms
 from synth_core.system import limits
+from synth_core.system.characters import sentence
 
 Array = NDArray[np.float64]
 
@@ -206,7 +207,7 @@ def _convergence(plan: Plan, fitted: Fitted) -> GateCheck:
         FAIL if problems else WARN if warns else PASS,
         "; ".join(problems) if problems else f"{text} {warned}".strip(),
         "The sampler had not converged." if problems else "The sampler converged, or none was used.",
-        f"{_EXACT[0].upper()}{_EXACT[1:]} Plan more draws or a longer warm-up."
+        f"{sentence(_EXACT)} Plan more draws or a longer warm-up."
         if problems and plan.point.rests_on_draw
         else "Plan more draws or a longer warm-up."
         if problems

@@ -89,7 +89,7 @@ def edit_brackets() -> None:
             brackets = tuple(sorted((float(a), float(b)) for a, b in frame.dropna().to_numpy()))
             check_brackets(brackets)
     except InputError as error:
-        st.error(session.plain(str(error)), icon=":material/error:")
+        st.error(session.said(error), icon=":material/error:")
         return
     st.button(
         "Use these brackets", type="primary", on_click=session.put, args=("settings.brackets", brackets)

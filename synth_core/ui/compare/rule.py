@@ -7,6 +7,7 @@ import streamlit as st
 from synth_core.analysis.measures import ECDF_MAX, MEAN, WORST
 from synth_core.analysis.policy import Policy, measured
 from synth_core.analysis.utility import statistic_name
+from synth_core.system.characters import sentence
 from synth_core.ui.shared.widgets import refuse, say_refusal
 from synth_core.ui.state import session
 from synth_core.ui.state.choices import value_at
@@ -29,7 +30,7 @@ def rule_popover() -> None:
         )
         percentiles = [statistic_name(p) for p in session.choices().settings.percentiles]
         measures = dict.fromkeys([*reversed(percentiles), MEAN, WORST, ECDF_MAX, policy.measure])
-        labels = {each: measured(each)[0].upper() + measured(each)[1:] for each in measures}
+        labels = {each: sentence(measured(each)) for each in measures}
         _choice("Accuracy of", "policy.measure", labels)
         _limit(
             "Largest gap, in percentage points" if policy.measure == ECDF_MAX else "Largest error, in %",

@@ -131,7 +131,7 @@ def _to_show(beside: Scenario, now: str) -> ComparedChoice | None:
     try:
         settings = session.current().settings_of(beside)
     except InputError as error:
-        st.warning(f"{session.plain(beside.name)} cannot be shown: {session.plain(str(error))}")
+        st.warning(f"{session.plain(beside.name)} cannot be shown: {session.said(error)}")
         return None
     if why := of_other_variables(beside):
         st.warning(f"{session.plain(beside.name)} {session.plain(why)}.")

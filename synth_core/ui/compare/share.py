@@ -84,7 +84,7 @@ def offered_by_link() -> None:
     try:
         file, example = from_link(word), example_named(st.query_params.get(EXAMPLE))
     except InputError as error:
-        st.error(session.plain(str(error)), icon=":material/error:")
+        st.error(session.said(error), icon=":material/error:")
         _leave()
         return
     s = file.settings
@@ -129,7 +129,7 @@ def settings_menu() -> None:
                 browser.table.declared_codebook,
             )
         except InputError as error:
-            st.error(session.plain(str(error)), icon=":material/error:")
+            st.error(session.said(error), icon=":material/error:")
             return
         st.download_button(
             "Save as a file",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from synth_core.ui.shared.subject import ALL_VARIABLES, VIEW_OF_RECORDS
+from synth_core.ui.shared.subject import ALL_VARIABLES, ONE_VARIABLE, VIEW_OF_RECORDS
 from synth_core.ui.state import session
 
-WHOLE, RANGE, RECORDS = "Whole record", "Sensitive range", ALL_VARIABLES
+WHOLE, RANGE, RECORDS = ONE_VARIABLE, "Sensitive range", ALL_VARIABLES
 
 
 def choose_view() -> str:
@@ -28,7 +28,7 @@ def choose_view() -> str:
             persist_state="session",
             width="stretch",
             help=("All variables: everything sensitive about a record. " if several else "")
-            + "Whole record: any change of a value. Sensitive range: only values near a record's own, such as 0.4 to "
+            + "Whole range: any change of a value. Sensitive range: only values near a record's own, such as 0.4 to "
             "1.8 times of it.",
         )
     )

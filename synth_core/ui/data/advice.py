@@ -53,7 +53,7 @@ def propose() -> None:
         elif looked_at in st.session_state[LOOKED_AT]:
             _show(advise_table(browser.table, outcome, regression))
     except InputError as error:
-        st.error(session.plain(str(error)), icon=":material/error:")
+        st.error(session.said(error), icon=":material/error:")
 
 
 def _key(name: str) -> str:
@@ -66,7 +66,7 @@ def _show(advice: Advice, typical: float | None = None) -> None:
     left, right = st.columns([7, 3], gap="medium")
     left.markdown(
         f"**{session.plain(advice.title)}.**\n\n"
-        + "\n".join(f"- {session.plain(reason)}" for reason in advice.reasons)
+        + "\n".join(f"- {session.said(reason)}" for reason in advice.reasons)
     )
     left.caption(session.plain(advice.leak))
     if advice.settings:

@@ -68,7 +68,7 @@ def _sensitive(column: Column, ready: Readiness, fits: dict[str, Fit]) -> None:
         )
     model.choose_model()
     if name in ready.problems:
-        st.warning(session.plain(ready.problems[name]), icon=":material/edit:")
+        st.warning(session.said(ready.problems[name]), icon=":material/edit:")
     elif name in ready.doubts:
         st.warning(session.plain(ready.doubts[name]), icon=":material/help:")
     if column.identifier:

@@ -212,10 +212,7 @@ def choose_anchor() -> None:
             st.warning("Choose a reference table below first.", icon=":material/info:")
         return
     if not model.takes_guess:
-        st.caption(
-            "A pilot starts from a guess, and an own program takes none: take the reference table. The command line "
-            "has more (`--anchor`)."
-        )
+        st.caption("A pilot starts from a guess, and an own program takes none: take the reference table.")
         return
     if not model.needs_guess:
         st.caption("Its pilot starts from all categories alike, so nothing is guessed.")

@@ -64,7 +64,7 @@ def _first(why: dict[str, str], refused: bool, misfit: Fit | None = None) -> Non
     offered = offers(name, refused)[:MOST]
     if misfit is not None and misfit.verdict is not None:
         words += " Another model:" if offered else f" {misfit.verdict.advice}"
-    st.markdown(f":material/edit: **{session.plain(name)}**{more}: {session.plain(words)}")
+    st.markdown(f":material/edit: **{session.plain(name)}**{more}: {session.said(words)}")
     places = st.columns(MOST + 1)
     for place, offer in zip(places, offered, strict=False):
         time = "to be declared" if offer.seconds is None else f"about {duration(offer.seconds)}"
@@ -189,7 +189,7 @@ def _check(wanted: list[Fit], fits: list[Fit], waiting: bool) -> None:
     )
     for each in wanted:
         if each.error and each.error != "Cancelled.":
-            st.caption(f":red[{session.plain(each.name)}: {session.plain(each.error)}]")
+            st.caption(f":red[{session.plain(each.name)}: {session.said(each.error)}]")
 
 
 def _go_on(fits: list[Fit]) -> None:

@@ -32,6 +32,7 @@ from synth_core.experiments.explore.wording import (
 from synth_core.figures.explore import map_figure
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system.cache import content_key
+from synth_core.system.characters import sentence
 from synth_core.ui.find_settings import controls, rivals
 from synth_core.ui.find_settings.controls import MAP_RUN, TUNING_RUN, MapRequest
 from synth_core.ui.server.manager import manager
@@ -173,7 +174,7 @@ def _status(run: BackgroundRun | None, key: tuple[str, ...] | None, measure: str
         problems.append(f"{len(failed)} points failed: {failed[0].error}")
     summaries = run.summaries()
     if problems:
-        left.warning(session.plain("; ".join(problems).capitalize()), icon=":material/info:")
+        left.warning(session.plain(sentence("; ".join(problems))), icon=":material/info:")
         right.button(
             "Continue", key="resume_map", width="stretch", on_click=background.resume, args=(MAP_RUN,)
         )

@@ -87,7 +87,7 @@ def show() -> None:
     try:
         settings = session.settings(model=OwnProgram.name, program=asked["source"])
     except InputError as error:
-        st.error(session.plain(str(error)), icon=":material/error:")
+        st.error(session.said(error), icon=":material/error:")
         return
     job = manager().submit(session.owner(), [ContractTask(TaskInput.of(session.current().table, settings))])[
         0
@@ -101,7 +101,7 @@ def show() -> None:
         left.info("Cancelled.", icon=":material/cancel:")
         right.button("Run again", width="stretch", on_click=manager().forget, args=(session.owner(), [job]))
     elif job.state == "failed" or job.summary is None:
-        st.error(session.plain(job.error), icon=":material/error:")
+        st.error(session.said(job.error), icon=":material/error:")
     else:
         report = from_entry(ContractReport, job.summary)
         if report.passed and asked["use"]:

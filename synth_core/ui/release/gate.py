@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
+from synth_core.analysis.wording.on_screen import on_screen
 from synth_core.data.table import Table
 from synth_core.errors import FitError
 from synth_core.release.ledger.balances import Reservation
@@ -15,12 +16,13 @@ from synth_core.release.making.releasing import stays_charged
 from synth_core.release.output.gate_check import WARN
 from synth_core.release.plan.plan import Plan
 from synth_core.system import limits
+from synth_core.system.characters import sentence
 from synth_core.ui.release import release_actions, release_job
 from synth_core.ui.release.look import show_look
 from synth_core.ui.release.release_job import ICONS
 from synth_core.ui.shared.widgets import own_number
 from synth_core.ui.state import session
-from synth_core.ui.state.session import plain
+from synth_core.ui.state.session import plain, said
 
 
 def checks_step(plan: Plan | None, table: Table | None, outcome: ReleaseOutcome | None) -> None:
@@ -141,7 +143,12 @@ def ledger_step(plan: Plan | None) -> None:
 def show_checks(outcome: ReleaseOutcome) -> None:
     """The gate's lines, and a place for the reason of an override."""
     table = pd.DataFrame(
-        {"Check": c.title, "Result": c.status, "Finding (internal)": c.finding, "What to do": c.advice}
+        {
+            "Check": c.title,
+            "Result": c.status,
+            "Finding (internal)": c.finding,
+            "What to do": on_screen(c.advice),
+        }
         for c in outcome.checks
     )
     if len(table):
@@ -160,7 +167,7 @@ def show_checks(outcome: ReleaseOutcome) -> None:
             )
         else:
             st.error(
-                f"{check.title}: this check cannot be overridden. {plain(check.advice)}", icon=ICONS["failed"]
+                f"{check.title}: this check cannot be overridden. {said(check.advice)}", icon=ICONS["failed"]
             )
     if outcome.state == REFUSED:
         st.caption(stays_charged(outcome.epsilon))
@@ -206,7 +213,7 @@ def show_ledger(series: str) -> None:
     try:
         balance, rows, accuracy = release_actions.ledger_view(series)
     except FitError as error:
-        st.error(plain(str(error)), icon=ICONS["failed"])
+        st.error(said(error), icon=ICONS["failed"])
         return
     if not rows:
         st.caption("Nothing was charged to this series yet.")
@@ -228,9 +235,7 @@ def show_ledger(series: str) -> None:
         )
     if balance.rho:
         other = other_words(balance)
-        st.caption(
-            f"The limit counts {balance.count.words}. {other[0].upper()}{other[1:]} (ρ = {balance.rho:.4g})."
-        )
+        st.caption(f"The limit counts {balance.count.words}. {sentence(other)} (ρ = {balance.rho:.4g}).")
     if accuracy:
         st.caption(ABOUT)
         st.dataframe(pd.DataFrame(accuracy), hide_index=True)

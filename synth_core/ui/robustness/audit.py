@@ -22,7 +22,7 @@ from synth_core.ui.shared.waiting import watch
 from synth_core.ui.shared.widgets import own_number
 from synth_core.ui.state import session
 from synth_core.ui.state.browser import BackgroundRun
-from synth_core.ui.state.session import plain
+from synth_core.ui.state.session import plain, said
 
 KIND = "audit"
 SIGNS = {CONSISTENT: "✓", VIOLATED: "✗", EXCEEDED: "✗", BEYOND: "?", NOT_JUDGED: "–"}
@@ -216,7 +216,7 @@ def _include(place: Any, audit: dict[str, Any], plan: Plan) -> None:
     try:
         kept = parse_audit(audit["json"].encode(), plan).text()
     except InputError as error:
-        place.caption(f"Not for the public report: {plain(str(error))}")
+        place.caption(f"Not for the public report: {said(error)}")
         return
     chosen = session.current().desk.audit == kept  # the box itself is forgotten with its page
     if place.checkbox("Put this audit into the public report", chosen, key="audit_in_report"):

@@ -60,7 +60,7 @@ def show(kind: str) -> None:
                 args=(run_kind, settings, asked),
             )
     except InputError as error:
-        st.error(session.plain(str(error)), icon=":material/error:")
+        st.error(session.said(error), icon=":material/error:")
     run = background.current(run_kind)
     if run is None:
         st.info(

@@ -95,7 +95,7 @@ def runs_panel() -> None:
         with _store() as store:
             runs, damaged = store.runs(), store.damaged
     except StateError as error:
-        st.error(session.plain(str(error)), icon=":material/error:")
+        st.error(session.said(error), icon=":material/error:")
         return
     if damaged:
         st.warning(f"What was kept of {damaged:,} runs {DAMAGED}", icon=":material/error:")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from synth_core.analysis.settings import Settings
+from synth_core.analysis.wording.on_screen import on_screen
 from synth_core.jobs.job import Job
 
 Summary = dict[str, Any]
@@ -68,7 +69,7 @@ def assemble(jobs: Sequence[Job], last: Last | None, fingerprint: str) -> Pictur
         if summary is not None:
             summaries.append(summary)
         elif state == "failed":
-            missing[name] = job.error
+            missing[name] = on_screen(job.error)
         elif last is not None and name in last.results and _comparable(last, job, fingerprint):
             state = "old"
             summaries.append(last.results[name][1] | {"old": True})

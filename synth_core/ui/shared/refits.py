@@ -129,7 +129,7 @@ def show(
         others = [] if beside is None else beside.tasks(browser)
     except InputError as error:
         manager().drop(session.owner())
-        st.error(session.plain(str(error)), icon=":material/error:")
+        st.error(session.said(error), icon=":material/error:")
         st.page_link("pages/data.py", label="Go to the Data page", icon=":material/table:")
         return Shown([])
     jobs, beside_jobs = _request(tasks, others)
@@ -198,7 +198,7 @@ def _status(jobs: list[Job], others: list[Job], picture: Picture, subject: Subje
             names = list(dict.fromkeys(names))
             words = f"No result: {', '.join(names)}. {'Its row' if len(names) == 1 else 'Each row'} below says why."
         left, right = st.columns([8, 1], vertical_alignment="center")
-        left.error(session.plain(words), icon=":material/error:")
+        left.error(session.said(words), icon=":material/error:")
         right.button("Run again", width="stretch", on_click=manager().forget, args=again)
     elif picture.summaries:
         st.markdown(subject.caption(picture.summaries[0]))

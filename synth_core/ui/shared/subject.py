@@ -21,7 +21,7 @@ from synth_core.ui.state.browser import Browser
 
 Summary = dict[str, Any]
 VIEW_OF_RECORDS = "view_of_records"  # the key of the widget of Compare that chooses between these
-ALL_VARIABLES, ONE_VARIABLE = "All variables", "Whole record"
+ALL_VARIABLES, ONE_VARIABLE = "All variables", "Whole range"
 
 
 @dataclass(frozen=True)

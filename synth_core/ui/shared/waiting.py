@@ -76,7 +76,7 @@ def ended_row(
 ) -> None:
     """Why there is no answer, and how to ask again."""
     left, right = st.columns([8, 1], vertical_alignment="center")
-    left.warning(session.plain(words), icon=":material/error:")
+    left.warning(session.said(words), icon=":material/error:")
     right.button(button, key=key, width="stretch", on_click=on_click, args=args)
 
 

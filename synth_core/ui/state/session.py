@@ -19,6 +19,7 @@ from synth_core.analysis.result import Result
 from synth_core.analysis.result_key import result_key
 from synth_core.analysis.selection import selected
 from synth_core.analysis.settings import Settings
+from synth_core.analysis.wording.on_screen import on_screen
 from synth_core.data.codebook import Codebook
 from synth_core.data.examples import half_of, load_example
 from synth_core.data.table import Table, declared_again
@@ -351,11 +352,16 @@ def attempt(place: str, action: Callable[..., None], *args: Any) -> None:
         st.session_state[f"message_{place}"] = files.explain(error, "A file of this server")
 
 
+def said(error: object) -> str:
+    """What went wrong, safe inside Markdown, without names of options of the command line."""
+    return plain(on_screen(str(error)))
+
+
 def show_message(place: str) -> None:
     """What went wrong at `place` in the last callback, once."""
     message = st.session_state.pop(f"message_{place}", None)
     if message:
-        st.error(plain(message), icon=":material/error:")
+        st.error(said(message), icon=":material/error:")
 
 
 # What Streamlit's Markdown replaces in text although its signs are escaped: icons, emojis, addresses, arrows.

@@ -1,0 +1,28 @@
+"""Sentences of both the command line and the app, as the app says them: without names of options."""
+
+from __future__ import annotations
+
+import re
+
+_REPLACED = (
+    (re.compile(r"\(--[a-z][\w-]*; in the app, "), "("),
+    (re.compile(r" ?\((?:on the command line\b|--[a-z])[^()]*\)"), ""),
+    (re.compile(r"[,;]? ?(?:or |on the command line )?--[a-z][\w-]*(?: [A-Z]+)*(?=\))"), ""),
+)
+
+
+def on_screen(text: str) -> str:
+    """A sentence without the options that stand in its parentheses.
+
+    Examples
+    --------
+    >>> on_screen("Declare the categories of 'x', two or more (--categories). Not from the table.")
+    "Declare the categories of 'x', two or more. Not from the table."
+    >>> on_screen("Name them (page Data, or --missing N); a guess (on the left, on the command line --guess A B).")
+    'Name them (page Data); a guess (on the left).'
+    >>> on_screen("Blocks (--block; in the app, several sensitive variables on the page Data).")
+    'Blocks (several sensitive variables on the page Data).'
+    """
+    for pattern, words in _REPLACED:
+        text = pattern.sub(words, text)
+    return text
