@@ -14,6 +14,7 @@ from synth_core.ui.state import session
 from synth_core.ui.state.choices import PRESET_SETTINGS, example_choices
 
 DEMO_EXAMPLE, DEMO_SEED = "beta", 1  # on which ε = 5 censors few records
+MENU = "presets_menu"  # the key of the menu: whether it is open
 
 
 @dataclass(frozen=True)
@@ -89,9 +90,15 @@ def in_demo() -> bool:
     return browser.demo
 
 
+def _take(key: str) -> None:
+    """Button callback: the menu closes, which would stand over the results."""
+    use_preset(key)
+    st.session_state[MENU] = False
+
+
 def presets_menu() -> None:
     """Choose a preset, with a sentence on each."""
-    with st.popover("Presets", icon=":material/tune:", width="stretch"):
+    with st.popover("Presets", icon=":material/tune:", width="stretch", key=MENU, on_change="rerun"):
         chosen = st.radio(
             "Settings with a name",
             list(PRESETS),
@@ -99,6 +106,6 @@ def presets_menu() -> None:
             captions=[preset.why for preset in PRESETS.values()],
         )
         st.button(
-            "Use this preset", type="primary", on_click=session.attempt, args=("preset", use_preset, chosen)
+            "Use this preset", type="primary", on_click=session.attempt, args=("preset", _take, chosen)
         )
     session.show_message("preset")
