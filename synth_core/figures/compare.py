@@ -48,7 +48,9 @@ def _warnings(numbers: ResultNumbers) -> list[str]:
         warning = clamped_warning(each.n_censored, each.n_records)
         if each.anchor and warning:
             now = f", which is {each.tuned['c']:.3g} now" if "c" in each.tuned else ""
-            hints.append(f"{of}{warning} around the anchor{now} (More of the mechanisms).")
+            where = f"open {each.name} on Data, then More of the mechanisms: c is of one variable"
+            place = where if each.name else "More of the mechanisms"
+            hints.append(f"{of}{warning} around the anchor{now} ({place}).")
         elif each.n_censored > MANY_CENSORED * each.n_records:
             hints.append(
                 f"{of}{each.n_censored / each.n_records:.0%} of the records are censored: ε is small for the "
@@ -63,9 +65,11 @@ def promises(summaries: Sequence[Summary], settings: Settings, policy: Policy) -
     for s in summaries:
         numbers = numbers_in(s)
         guarantee, lines = explained(numbers, settings)
-        if numbers.tuned and not numbers.several:
-            solved = ", ".join(f"{k.replace('_', ' ')} {v:.4g}" for k, v in numbers.tuned.items())
-            lines.append(f"Solved for: {solved}")
+        by_name = {f" {each.name}": each.tuned for each in numbers.variables}
+        for of, tuned in (by_name if numbers.several else {"": numbers.tuned}).items():
+            if tuned:
+                solved = ", ".join(f"{k.replace('_', ' ')} {v:.4g}" for k, v in tuned.items())
+                lines.append(f"Solved for{of}: {solved}")
         judged = policy.states and not s.get("old")
         found[numbers.mechanism] = {
             "label": guarantee.label,

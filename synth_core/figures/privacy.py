@@ -26,12 +26,12 @@ _EMPTY = "No posterior in this selection: noise on counts has neither bounds nor
 
 
 def _of_posteriors(
-    key: str, traces: list[Any], layout: dict[str, Any], rows: dict[str, Any], alt: str
+    key: str, traces: list[Any], layout: dict[str, Any], rows: dict[str, Any], alt: str, more: str = ""
 ) -> Figure:
     """A figure of what posteriors have; where no mechanism samples one, it says so in the place of empty axes."""
     _, title, reading = worded(key)
     if alt:
-        return figure(key, title, reading, traces, layout, rows, alt)
+        return figure(key, title, f"{reading}{more}", traces, layout, rows, alt)
     hidden = {name: {"visible": False} for name in ("xaxis", "yaxis")}
     return figure(key, title, _EMPTY, [], hidden, rows, _EMPTY)
 
@@ -62,6 +62,19 @@ def _violins(
                 )
             )
     return traces
+
+
+def _of_epsilon(shown: list[Summary], labels: dict[str, str]) -> str:
+    """How ε follows from Δ, and of which mechanisms it does not."""
+    set_apart = [
+        labels[s["mechanism"]]
+        for s in shown
+        if abs(s["epsilon"] - 2 * s["lipschitz_bound"]) > 0.01 * s["epsilon"]
+    ]
+    if not set_apart:
+        return " ε = 2Δ."
+    of = "" if len(set_apart) == len(shown) else f"ε = 2Δ, but of {', '.join(set_apart)}: "
+    return f" {of}ε is what was set, and pays for more than this fit or is not used up by it."
 
 
 def bounds_figure(
@@ -131,6 +144,7 @@ def bounds_figure(
         layout,
         table(["Mechanism", "Minimum", "25 %", "Median", "75 %", "Maximum Δ"], rows),
         alt,
+        _of_epsilon(shown, labels),
     )
 
 

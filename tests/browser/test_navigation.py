@@ -10,7 +10,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.stan]
 ENTRIES = ["Data", "Compare", "Find settings", "Robustness", "Release", "Help"]
 MOVED = {  # old address: entry that is marked, words of what stood there
     "/compare": ("Compare", "Compose another"),
-    "/model_check": ("Data", "Does the model fit?"),
+    "/model_check": ("Data", "Check the fit"),
     "/ranges": ("Compare", "From a × value"),
     "/explore": ("Find settings", "Find the settings"),
     "/studies": ("Robustness", "Run the study"),

@@ -302,3 +302,15 @@ def test_a_variable_of_categories_shows_shares_and_no_distribution_function(summ
     assert shares["traces"][1]["error_y"]["array"] == pytest.approx([3.0, 3.0])
     assert figures["quantiles"]["title"] == "Accuracy: error of each share"
     assert shares["table"]["columns"] == ["Share in %", "<b>single</b>", "married"]
+
+
+def test_the_caption_of_bounds_says_two_delta_only_where_it_is_so(summaries):
+    """Noisy counts had Δ = 0.10 and ε = 1.00 under a caption that said ε = 2Δ."""
+    from synth_core.figures.privacy import bounds_figure
+
+    chosen = [s | {"lipschitz_bound": 2.0, "epsilon": 4.0} for s in summaries if s["privacy"] is not None][:2]
+    labels = {s["mechanism"]: f"M{i}" for i, s in enumerate(chosen)}
+    assert bounds_figure(chosen, labels)["reading"].endswith("Lower is more private. ε = 2Δ.")
+    chosen[1] = chosen[1] | {"lipschitz_bound": 0.1, "epsilon": 1.0}
+    assert "ε = 2Δ, but of M1: ε is what was set" in bounds_figure(chosen, labels)["reading"]
+    assert "2Δ" not in bounds_figure(chosen[1:], labels)["reading"]

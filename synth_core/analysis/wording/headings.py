@@ -125,7 +125,7 @@ FIGURES = {
     "bounds": Word(
         "Privacy: how far each record can sway the result",
         "Lipschitz bound, Δᵢ",
-        "Width shows how many records have a Lipschitz bound; the diamond, the largest, is Δ and sets ε = 2Δ. "
+        "Width shows how many records have a Lipschitz bound; the diamond, the largest, is Δ. "
         "Lower is more private.",
     ),
     "ecdf": Word(

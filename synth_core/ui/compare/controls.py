@@ -185,7 +185,8 @@ def more_tuning(used: set[str], chosen: tuple[str, ...]) -> None:
         )
     if "anchor_weight" in used:
         number(
-            "Weight c around the anchor",
+            "Weight c around the anchor"
+            + (f" of {session.choices().settings.outcome}" if session.choices().whole else ""),
             "settings.anchor_weight",
             limits.ANCHOR_WEIGHT,
             help="One weight for all records. Left empty, it is chosen on tables simulated from the anchor, which "

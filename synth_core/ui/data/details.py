@@ -67,10 +67,8 @@ def _sensitive(column: Column, ready: Readiness, fits: dict[str, Fit]) -> None:
             help="One place earlier in the order: those after a variable are conditional on it.",
         )
     model.choose_model()
-    if name in ready.problems:
+    if name in list(ready.problems)[1:]:  # the first is said above the table
         st.warning(session.said(ready.problems[name]), icon=":material/edit:")
-    elif name in ready.doubts:
-        st.warning(session.plain(ready.doubts[name]), icon=":material/help:")
     if column.identifier:
         st.warning(
             f"{session.plain(name)} seems to be an ID, which names a record and measures nothing: take another "

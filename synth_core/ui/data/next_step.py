@@ -15,7 +15,7 @@ from synth_core.experiments.explore.sweep import duration, seconds_per_point
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.models import build_model
 from synth_core.ui.data import fit, missing
-from synth_core.ui.data.columns import open_column
+from synth_core.ui.data.columns import OPEN, open_column
 from synth_core.ui.data.fit import Fit
 from synth_core.ui.data.readiness import Readiness, describing
 from synth_core.ui.state import session
@@ -179,7 +179,7 @@ def _check(wanted: list[Fit], fits: list[Fit], waiting: bool) -> None:
         icon=":material/fact_check:",
         type="secondary" if waiting else "primary",
         width="stretch",
-        on_click=fit.ask,
+        on_click=_ask,
     )
     of = "" if len(fits) == 1 else f" of all {len(fits)} sensitive variables"
     seconds = sum(f.seconds for f in wanted)
@@ -192,10 +192,15 @@ def _check(wanted: list[Fit], fits: list[Fit], waiting: bool) -> None:
             st.caption(f":red[{session.plain(each.name)}: {session.said(each.error)}]")
 
 
+def _ask() -> None:
+    """Button callback: fit all, and show the figures of the one that is described."""
+    fit.ask()
+    st.session_state[OPEN] = None
+
+
 def _go_on(fits: list[Fit]) -> None:
     rough = [f.name for f in fits if f.verdict is not None and f.verdict.level == "roughly"]
-    one = fits[0].verdict
-    words = one.words if len(fits) == 1 and one is not None else f"All {len(fits)} models fit."
+    words = f"{fits[0].name} {fits[0].words[1]}." if len(fits) == 1 else f"All {len(fits)} models fit."
     if rough and len(fits) > 1:
         words = f"All models fit, {', '.join(rough)} roughly."
     left, right = st.columns([5, 2], vertical_alignment="center")

@@ -105,7 +105,5 @@ def presets_menu() -> None:
             format_func=lambda key: PRESETS[key].label,
             captions=[preset.why for preset in PRESETS.values()],
         )
-        st.button(
-            "Use this preset", type="primary", on_click=session.attempt, args=("preset", _take, chosen)
-        )
+        st.button("Use this preset", type="primary", on_click=session.attempt, args=("preset", _take, chosen))
     session.show_message("preset")
