@@ -77,7 +77,10 @@ def fit_verdict(check: dict[str, Any], model: str = "") -> FitVerdict:
             "No mechanism will be closer to the data than that. Look where the dots leave their bars; another model, "
             "scale or predictor may do better.",
         )
-    others = ", ".join(each.remedy for name, each in MODELS.items() if each.remedy and name != model)
+    found = [each for name, each in MODELS.items() if each.remedy and name != model]
+    others = ", ".join(
+        each.remedy for each in sorted(found, key=lambda each: each.slow)
+    )  # the fast ones first
     scale = "another scale of it, or " if model and "transformation" in family(model).uses else ""
     return FitVerdict(
         "misfit",

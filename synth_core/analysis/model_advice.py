@@ -204,7 +204,7 @@ def _beyond(features: OutcomeFeatures, settings: dict[str, Any]) -> list[str]:
         )
     if family(settings["model"]).bell and abs(features.log_skewness) > UNEVEN_LOGS:
         more.append(
-            "The logarithms are skewed too: if the fit is bad, take a normal mixture, which needs minutes."
+            "The logarithms are skewed too: if the fit is bad, take brackets, or a normal mixture, which needs minutes."
         )
     return more
 

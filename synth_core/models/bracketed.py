@@ -27,6 +27,7 @@ class Bracketed(OrderedLogit):
     uses = frozenset({"bracket_edges", "unit"})
     discrete = False
     ordered = True
+    remedy = "brackets with declared edges, which take any shape"
 
     @classmethod
     def has_zeros(cls, options: Options) -> bool:

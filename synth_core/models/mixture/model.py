@@ -52,7 +52,7 @@ class Mixture(TwoPart):
     )
     bell = False
     asinh_within = 1.0
-    remedy = "a normal mixture for several bumps or long tails"
+    remedy = "a normal mixture for several bumps or long tails, which needs minutes"
     proposals = {  # noqa: RUF012
         "losses_without_zeros": Proposal(
             "Losses are no zeros, and there are too few zeros for a part of their own: a normal mixture on asinh takes "

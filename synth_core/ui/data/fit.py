@@ -123,8 +123,12 @@ def _described(browser: Browser, name: str, settings: Settings) -> Fit:
     whole = browser.choices.whole
     task = CheckTask.of(browser.table, browser.settings(), None, None, whole, name if whole else "")
     alone = CheckTask.of(browser.table, settings, None, None)  # whatever the other variables are
-    seconds = seconds_per_point(find_mechanism("unweighted"), settings, browser.table.rows)
-    return Fit(name, settings, task, alone.key, seconds)
+    return Fit(name, settings, task, alone.key, seconds_of(browser, settings))
+
+
+def seconds_of(browser: Browser, settings: Settings) -> float:
+    """About how long a fit without weights takes."""
+    return seconds_per_point(find_mechanism("unweighted"), settings, browser.table.rows)
 
 
 def ask() -> None:

@@ -11,9 +11,8 @@ from synth_core.analysis.model_advice import Remedy, remedies
 from synth_core.analysis.selection import selected
 from synth_core.data.declared import declared_model, declared_settings
 from synth_core.errors import InputError
-from synth_core.experiments.explore.sweep import duration, seconds_per_point
-from synth_core.mechanisms.catalogue import find_mechanism
-from synth_core.models import build_model
+from synth_core.experiments.explore.sweep import duration
+from synth_core.models import build_model, family
 from synth_core.ui.data import fit, missing
 from synth_core.ui.data.columns import OPEN, open_column
 from synth_core.ui.data.fit import Fit
@@ -27,11 +26,12 @@ MOST = 3  # other models that are offered at once
 
 @dataclass(frozen=True)
 class Offer:
-    """Another model of a variable, and about how long its fit takes; None where something is to be declared first."""
+    """Another model of a variable; `time` says about how long its fit takes, if nothing is `to_declare` first."""
 
     title: str
     choices: Choices
-    seconds: float | None
+    time: str
+    to_declare: bool = False
 
 
 def show(ready: Readiness, fits: list[Fit]) -> None:
@@ -67,9 +67,8 @@ def _first(why: dict[str, str], refused: bool, misfit: Fit | None = None) -> Non
     st.markdown(f":material/edit: **{session.plain(name)}**{more}: {session.said(words)}")
     places = st.columns(MOST + 1)
     for place, offer in zip(places, offered, strict=False):
-        time = "to be declared" if offer.seconds is None else f"about {duration(offer.seconds)}"
         place.button(
-            f"{offer.title} ({time})",
+            f"{offer.title} ({offer.time})",
             key=f"offer_{name}_{offer.title}",
             width="stretch",
             on_click=_take,
@@ -111,20 +110,21 @@ def _offer(browser: Browser, choices: Choices, remedy: Remedy) -> Offer | None:
         changed = changed.model_copy(update=pairs(remedy.settings["bounds"], choices.guess, choices.span))
     to_declare = {"bracket_edges": changed.settings.bracket_edges, "categories": changed.settings.categories}
     if any(not to_declare.get(each, True) for each in _asks(changed)):
-        return Offer(remedy.title, changed, None)
+        return Offer(remedy.title, changed, "to be declared", True)
     try:
         settings = browser.settings_under(changed)
         build_model(settings.model, selected(browser.table, settings).records, **settings.model_options)
     except InputError:
         return None
-    return Offer(
-        remedy.title, changed, seconds_per_point(find_mechanism("unweighted"), settings, browser.table.rows)
-    )
+    return Offer(remedy.title, changed, _time(settings.model, fit.seconds_of(browser, settings)))
+
+
+def _time(model: str, seconds: float) -> str:
+    """How long a fit takes: of a slow model a first one takes much longer than the refits that are estimated."""
+    return "takes minutes" if family(model).slow else f"about {duration(seconds)}"
 
 
 def _asks(choices: Choices) -> frozenset[str]:
-    from synth_core.models import family
-
     return family(choices.settings.model).uses
 
 
@@ -133,7 +133,7 @@ def _take(name: str, offer: Offer) -> None:
     asked = any(f.job is not None for f in _asked())
     session.change(offer.choices)
     open_column(name)
-    if asked and offer.seconds is not None:
+    if asked and not offer.to_declare:
         fit.ask()
 
 
@@ -182,10 +182,11 @@ def _check(wanted: list[Fit], fits: list[Fit], waiting: bool) -> None:
         on_click=_ask,
     )
     of = "" if len(fits) == 1 else f" of all {len(fits)} sensitive variables"
-    seconds = sum(f.seconds for f in wanted)
+    slow = [f.settings.model for f in wanted if family(f.settings.model).slow]
+    time = _time(slow[0] if slow else wanted[0].settings.model, sum(f.seconds for f in wanted))
     right.caption(
-        f"Privacy numbers of a model that does not fit mean little. Fits{of} once without weights, about "
-        f"{duration(seconds)}; every mechanism starts from that fit."
+        f"Privacy numbers of a model that does not fit mean little. Fits{of} once without weights: {time}; "
+        f"every mechanism starts from that fit."
     )
     for each in wanted:
         if each.error and each.error != "Cancelled.":

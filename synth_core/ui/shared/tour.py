@@ -33,8 +33,8 @@ STEPS = (
         "pages/data.py",
         "Data",
         ".st-key-choose_table",
-        "Take an example or your own file, which stays in memory. Below: which column is sensitive, which predictors "
-        "are not, which model, and whether it fits.",
+        "Take an example or your own file, which stays in memory. Beside it: what each column is, which model, whether "
+        "it fits, and what is next.",
     ),
     Step(
         "pages/compare.py",
@@ -86,6 +86,21 @@ def _dismissed() -> bool:
     return bool(st.session_state["tour_dismissed"])
 
 
+def _begin(page: Any) -> None:
+    """Open the tour, which ends on the page where it began."""
+    st.session_state["tour_from"] = page.title
+    _go(0)
+
+
+def _end() -> None:
+    """Close the tour, and go back to where it began."""
+    dismiss()
+    began = st.session_state.pop("tour_from", None)
+    if (step := next((step for step in STEPS if step.name == began), None)) is not None:
+        st.switch_page(step.page)
+    st.rerun()
+
+
 def _go(step: int) -> None:
     """Open the tour at a step, on its page."""
     st.session_state["tour_step"] = step
@@ -104,16 +119,16 @@ def dismiss() -> None:
         return
 
 
-def _offer() -> None:
+def _offer(page: Any) -> None:
     with st.container(key="tour_offer", horizontal=True, vertical_alignment="center"):
         if _dismissed():
             if st.button(
                 "Tour", key="tour_again", icon=":material/tour:", type="tertiary", help="One step a page."
             ):
-                _go(0)
+                _begin(page)
             return
         if st.button("Take the tour", key="tour_take", icon=":material/tour:"):
-            _go(0)
+            _begin(page)
         st.button(
             "No tour",
             key="tour_dismiss",
@@ -132,7 +147,8 @@ def _strip(number: int, page: Any) -> None:
         if st.button("Back", key="tour_back", disabled=number == 0):
             _go(number - 1)
         if number == len(STEPS) - 1:
-            st.button("Finish", key="tour_finish", type="primary", on_click=dismiss)
+            if st.button("Finish", key="tour_finish", type="primary"):
+                _end()
         elif st.button("Next", key="tour_next", type="primary"):
             _go(number + 1)
         st.button("Close", key="tour_close", type="tertiary", on_click=dismiss)
@@ -147,7 +163,7 @@ def show(page: Any) -> None:
     """Offer or step of the tour on this page, and the notice while a demonstration is on."""
     number = st.session_state.get("tour_step")
     if number is None:
-        _offer()
+        _offer(page)
     else:
         _strip(number, page)
     if in_demo():
