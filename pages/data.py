@@ -19,17 +19,19 @@ take_declared()
 ready = readiness()
 fits = fit.fits() if ready.ready else []
 by_name = {each.name: each for each in fits}
-left, right = st.columns([3, 10], gap="medium")
+with st.container(key="data_page"):
+    left, right = st.columns([3, 10], gap="medium")
 with left:
     with st.container(border=True, key="choose_table"):
         table.choose_table()
-    missing.choose_missing()
-    with st.expander("Codebook: save it, or take one from a file"):
-        codebook.save_or_take()
-    with st.expander("Reference table: a risk map frozen on another table"):
-        reference_and_cache.choose_reference()
-    with st.expander("What is kept of your tables, and how to delete it"):
-        reference_and_cache.what_is_kept()
+    with st.container(key="more_of_the_file"):  # on a small screen below the columns
+        missing.choose_missing()
+        with st.expander("Codebook: save it, or take one from a file"):
+            codebook.save_or_take()
+        with st.expander("Reference table: a risk map frozen on another table"):
+            reference_and_cache.choose_reference()
+        with st.expander("What is kept of your tables, and how to delete it"):
+            reference_and_cache.what_is_kept()
 with right:
     columns.in_use()
     next_step.show(ready, fits)
