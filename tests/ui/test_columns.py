@@ -37,6 +37,7 @@ def frame():
             "region": rng.choice(["N", "S"], N),
             "age": rng.integers(18, 90, N),
             "school": rng.integers(1, 13, N),
+            "sex": rng.integers(1, 4, N),
         }
     )
 
@@ -61,6 +62,7 @@ def test_a_table_opens_with_what_its_codebook_declares():
         "region": "public, kept",
         "age": "not used",
         "school": "not used",
+        "sex": "not used",
     }
 
 
@@ -192,3 +194,12 @@ def test_a_model_that_refuses_the_values_offers_those_that_take_them(monkeypatch
     assert app.session_state["now"].choices.settings.model == "two_part"
     assert any(each.value.startswith("Ready: 90 complete rows of 90") for each in app.markdown)
     assert app.session_state["now"].history  # it can be undone
+
+
+def test_predictors_that_look_like_codes_become_categories_on_a_press(monkeypatch):
+    changes = [("hh", "role", "not used"), ("sex", "role", "predictor"), ("age", "role", "predictor")]
+    app = opened(BOOK, changes=changes, monkeypatch=monkeypatch)
+    assert any(each.value.startswith("Few whole numbers, as codes have: sex.") for each in app.caption)
+    next(each for each in app.button if each.label == "It is a category").click().run()
+    assert app.session_state["now"].choices.settings.categorical == ("sex",)
+    assert not any("as codes have" in each.value for each in app.caption)

@@ -220,7 +220,10 @@ def take_role(name: str, role: str) -> None:
         declare(name, {"role": wanted})  # no predictor before it may be one
         changed = roles.with_role(session.choices(), session.current().table, name, role)
     session.change(changed)
-    st.session_state[OPEN] = None if role == roles.UNUSED else name
+    if role in (roles.SENSITIVE, roles.WEIGHT, roles.WEIGHT_TOO, roles.UNIT):  # of which there is more to say
+        st.session_state[OPEN] = name
+    elif st.session_state.get(OPEN) == name:
+        st.session_state[OPEN] = None
 
 
 def _take_share(name: str, text: str) -> None:

@@ -42,6 +42,7 @@ def show(ready: Readiness, fits: list[Fit]) -> None:
             _first(ready.problems, True)
             return
         _rows(ready)
+        _codes()
         unasked, running = [f for f in fits if f.job is None], [f for f in fits if f.running]
         bad = [f for f in fits if f.verdict is not None and f.verdict.level in ("misfit", "unknown")]
         failed = [f for f in fits if f.error]
@@ -156,6 +157,34 @@ def _rows(ready: Readiness) -> None:
     st.markdown(
         f"Ready: {ready.complete:,} complete rows of {table.rows:,}{note}. {session.plain(ready.scales)}."
         + session.plain(_proposed(ready))
+    )
+
+
+def _codes() -> None:
+    """Predictors that look like codes and are taken as quantities, and a button that makes them categories."""
+    browser = session.current()
+    s = browser.choices.settings
+    codes = browser.table.codes_among(name for name in s.predictors if name not in s.categorical)
+    if not codes:
+        return
+    left, right = st.columns([5, 2], vertical_alignment="center")
+    names = session.plain(", ".join(codes))
+    left.caption(
+        f"Few whole numbers, as codes have: {names}. Taken as quantities unless you say that they are codes."
+    )
+    right.button(
+        "They are categories" if len(codes) > 1 else "It is a category",
+        width="stretch",
+        on_click=_take_codes,
+        args=(codes,),
+    )
+
+
+def _take_codes(names: tuple[str, ...]) -> None:
+    """Button callback: these predictors are categories."""
+    choices = session.choices()
+    session.change(
+        choices.with_settings(categorical=tuple(dict.fromkeys((*choices.settings.categorical, *names))))
     )
 
 
