@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from synth_core.analysis.any_analysis import AnyAnalysis, analysis_of
+from synth_core.analysis.policy import Policy
 from synth_core.cli.compare import add_table
 from synth_core.cli.data import add_reading, add_simulated, load_data, load_reference, options_of, table_of
 from synth_core.cli.limit_arguments import add_count, count_beside
@@ -22,9 +23,10 @@ from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.release.bounded_text import read_limited
 from synth_core.release.output.gate import OVERRIDABLE
 from synth_core.release.output.gate_check import GateCheck
+from synth_core.release.plan.alternatives import alternatives_of
 from synth_core.release.plan.plan import NO_RHO, OF_BLOCKS, TUNED_ON, Plan, has_rho, of_blocks, read_plan
 from synth_core.release.report.audit_summary import parse_audit
-from synth_core.system import limits
+from synth_core.system import files, limits
 
 
 def add(commands: Any) -> None:
@@ -60,8 +62,20 @@ def add(commands: Any) -> None:
     )
     option("--clamp", action="store_true", help="move synthetic values beyond the declared bounds to them")
     option("--keep-order", action="store_true", help="do not shuffle the rows")
+    option(
+        "--against",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="mechanisms that it is chosen against: run on DATA too, and kept in the plan for the record",
+    )
     option("--out", required=True, metavar="PLAN.json")
     plan.set_defaults(run=run_plan)
+
+    record = commands.add_parser("record", help="a plan's decision for the minutes, as a web page or slides")
+    record.add_argument("plan", metavar="PLAN.json")
+    record.add_argument("--out", required=True, metavar="FILE", help="ends in .html or .pptx")
+    record.set_defaults(run=run_record)
 
     apply = commands.add_parser("apply", help="release a table by a plan")
     option = apply.add_argument
@@ -125,10 +139,18 @@ def run_plan(args: argparse.Namespace) -> int:
     )
     if args.block and not of_blocks(point):  # before a fit of minutes
         raise InputError(f"{point.label}: with several sensitive variables {OF_BLOCKS}.")
+    against = [find_mechanism(name).key for name in args.against]
     analysis = _tuned_analysis(args)
     result = analysis.run(point.key)
     record_run(analysis, result)
-    plan, content = make_plan(analysis, result, decision)
+    others = [analysis.run(key).plain_numbers for key in against if key != point.key]
+    alternatives = alternatives_of(
+        [result.plain_numbers, *others] if others else [],
+        analysis.settings.outcome,
+        Policy(),
+        chosen=point.key,
+    )
+    plan, content = make_plan(analysis, result, replace(decision, alternatives=tuple(alternatives)))
     save_plan(plan, content, out)
     print(
         f"Plan {out}: {plan.point.label}, {plan.guarantee.label}, target ε = {plan.target_epsilon:g} a data set"
@@ -141,6 +163,22 @@ def run_plan(args: argparse.Namespace) -> int:
         print(f"! on the tuning table: {warning}")
     if plan.warning:
         print(f"! tuned on {TUNED_ON[plan.tuned_on.kind]}: {plan.warning}")
+    return 0
+
+
+def run_record(args: argparse.Namespace) -> int:
+    """Write the record of a plan's decision."""
+    from synth_core.figures.briefing.decision import decision_record
+    from synth_core.figures.briefing.powerpoint import powerpoint
+    from synth_core.figures.briefing.web_page import web_page
+
+    ending = Path(args.out).suffix
+    if ending not in (".html", ".pptx"):
+        raise InputError("The record's file ends in .html or .pptx.")
+    destination(args.out)
+    target, pages = Path(args.out), decision_record(read_plan(args.plan))
+    files.write_whole(target, web_page(pages) if ending == ".html" else powerpoint(pages), durable=False)
+    print(f"Record {target}, INTERNAL: {len(pages)} pages")
     return 0
 
 

@@ -35,6 +35,7 @@ from synth_core.release.bounded_text import (
 )
 from synth_core.release.ledger.column_marks import ColumnMark, MarkedColumn, marked, marked_records
 from synth_core.release.ledger.elsewhere import SOME_RECORDS
+from synth_core.release.plan.alternatives import MOST, Alternative
 from synth_core.release.plan.column_schema import (
     OMITTED_IF_NONE,
     Closed,
@@ -153,6 +154,10 @@ class Plan(Closed):
         OMITTED_IF_NONE
     )
     frozen: FrozenFile | None = None
+    rule: Annotated[str, Field(max_length=limits.REASON_LENGTH, exclude_if=lambda value: not value)] = ""
+    alternatives: tuple[Alternative, ...] = Field(
+        default=(), max_length=MOST, exclude_if=lambda value: not value
+    )  # what it was chosen against
     blocks: tuple[PlannedBlock, ...] = Field(
         default=(), max_length=limits.MAX_BLOCKS, exclude_if=lambda value: not value
     )

@@ -9,7 +9,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from synth_core.analysis.any_analysis import AnyAnalysis, R
+from synth_core.analysis.any_analysis import AnyAnalysis, AnyResult, R
+from synth_core.analysis.policy import Policy
 from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.result_numbers import ResultNumbers
 from synth_core.analysis.settings import Settings
@@ -20,6 +21,7 @@ from synth_core.mechanisms.catalogue import Mechanism
 from synth_core.mechanisms.guarantees import safety_factor
 from synth_core.mechanisms.likelihoods import SELF_CONTAINED_ANCHORS
 from synth_core.release.bounded_text import validated
+from synth_core.release.plan.alternatives import MOST, Alternative, alternatives_of
 from synth_core.release.plan.column_schema import ColumnSchema
 from synth_core.release.plan.frozen_map import freeze, pack, store_map, to_bytes
 from synth_core.release.plan.plan import (
@@ -52,6 +54,10 @@ class Decision:
     shuffle: bool = True
     decimals: int | None = None
     clamp: bool = False
+    rule: str = ""  # in words, that alternatives were held against
+    alternatives: tuple[
+        Alternative, ...
+    ] = ()  # on the tuning table; the chosen one is added where it is not there
 
 
 def make_plan(analysis: AnyAnalysis[R], result: R, decision: Decision) -> tuple[Plan, bytes | None]:
@@ -95,10 +101,20 @@ def make_plan(analysis: AnyAnalysis[R], result: R, decision: Decision) -> tuple[
         "target_epsilon": target,
         "safety": safety,
         "frozen": frozen,
+        "rule": decision.rule,
+        "alternatives": _alternatives(decision, result, s.outcome),
         "blocks": [PlannedBlock.of(block) for block in analysis.blocks],
     }
     values["tuned_on"] |= {"epsilon": _finite(result.epsilon), "utility": _utility(result.plain_numbers)}
     return validated(Plan, values, "plan"), content
+
+
+def _alternatives(decision: Decision, result: AnyResult, outcome: str) -> list[dict[str, Any]]:
+    """What was compared; nothing where there was no choice."""
+    known = list(decision.alternatives)
+    if known and not any(each.chosen for each in known):
+        known += alternatives_of([result.plain_numbers], outcome, Policy(), chosen=result.mechanism)
+    return [each.model_dump() for each in known[:MOST]]
 
 
 def _frozen(analysis: AnyAnalysis[R], result: R) -> tuple[dict[str, Any], bytes]:

@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 
 WIDTH, HEIGHT = 640, 220
 LEFT, RIGHT, TOP, BOTTOM = 56, 30, 24, 30  # right: half of the last number below
-INK = "#1b2430"
+INK, PALE_INK = "#1b2430", "#e6e9ee"
 COLOURS = ("#1d4ed8", "#b45309")
 DASHES = ("", "6 3")  # never by colour alone
 

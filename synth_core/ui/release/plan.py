@@ -6,10 +6,13 @@ import streamlit as st
 
 from synth_core.analysis.drawing import DRAWING_WORDS
 from synth_core.errors import InputError
+from synth_core.figures.briefing.decision import decision_record
+from synth_core.figures.briefing.web_page import web_page
 from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
 from synth_core.mechanisms.composition import DELTA
 from synth_core.release.plan.plan import OF_BLOCKS, TUNED_ON, WARNINGS, Plan, has_rho
 from synth_core.system import limits
+from synth_core.ui.compare.briefing import POWERPOINT
 from synth_core.ui.compare.scenarios import proposed_reason
 from synth_core.ui.release import plan_actions, release_job
 from synth_core.ui.shared.finished_runs import runs_panel
@@ -219,6 +222,33 @@ def show_plan(plan: Plan) -> None:
             label, content, name, icon=":material/download:", on_click="ignore", width="stretch"
         )
     columns[2].button("Another plan", on_click=plan_actions.forget_plan, width="stretch")
+    _record_row(plan)
+
+
+def _record_row(plan: Plan) -> None:
+    """The record of the decision, as slides and as one file."""
+    a, b, _ = st.columns(3)
+
+    def slides() -> bytes:
+        from synth_core.figures.briefing.powerpoint import powerpoint  # half a second, for few
+
+        return powerpoint(decision_record(plan))
+
+    help_text = "What was decided, by whom, why, and against which alternatives, from the plan alone."
+    for column, label, ending, kind, made in (
+        (a, "Record of the decision (HTML)", "html", "text/html", lambda: web_page(decision_record(plan))),
+        (b, "Record of the decision (PowerPoint)", "pptx", POWERPOINT, slides),
+    ):
+        column.download_button(
+            label,
+            made,
+            f"{plan.series}-decision.{ending}",
+            kind,
+            icon=":material/gavel:",
+            on_click="ignore",
+            width="stretch",
+            help=help_text,
+        )
 
 
 def _limit(plan: Plan) -> str:

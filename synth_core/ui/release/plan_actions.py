@@ -13,13 +13,18 @@ from synth_core.errors import InputError
 from synth_core.jobs.tasks import PlanTask, TaskInput
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.release.bounded_text import slug, words
+from synth_core.release.plan.alternatives import Alternative, alternatives_of
 from synth_core.release.plan.frozen_map import SUFFIX, find_map, store_map
 from synth_core.release.plan.map_apart import require_sound_map
 from synth_core.release.plan.plan import OF_BLOCKS, Plan, of_blocks, parse_plan
 from synth_core.release.plan.planning import Decision
+from synth_core.release.plan.settings_file import Scenario, chosen
 from synth_core.release.state import plans_directory
 from synth_core.system import limits
+from synth_core.ui.compare.briefing import pinned_chapters
+from synth_core.ui.compare.scenarios import pinned_as
 from synth_core.ui.release import release_job
+from synth_core.ui.shared.subject import Subject
 from synth_core.ui.state import session
 from synth_core.ui.state.browser import Desk
 
@@ -70,6 +75,8 @@ def make_plan(shown: str) -> None:
         shuffle=form["shuffle"],
         decimals=form["decimals"],
         clamp=form["clamp"] and bounded,
+        rule=browser.choices.policy.text,
+        alternatives=_alternatives(form["mechanism"]),
     )
     whole = browser.choices.whole
     if whole and not of_blocks(find_mechanism(form["mechanism"])):
@@ -99,6 +106,23 @@ def first_series() -> str:
 def series_key() -> str:
     """The key of the box of the series: what was typed for one table is not kept for another."""
     return f"plan_series {first_series()}"
+
+
+def _alternatives(mechanism: str) -> tuple[Alternative, ...]:
+    """What is compared now, and under every pinned scenario, as far as it has results."""
+    choices = session.choices()
+    policy, scenarios, subject = choices.policy, choices.scenarios, Subject(choices.whole)
+    kept = chosen(subject.settings(session.settings()), choices.mechanisms, subject.blocks)
+    now = Scenario(name="now", **{name: getattr(kept, name) for name in type(kept).model_fields})
+    same = pinned_as(now)
+    chapters, _ = pinned_chapters([each for each in scenarios if each is not same])
+    found: list[Alternative] = []
+    for each in (*pinned_chapters([now if same is None else same])[0], *chapters):
+        chapter, is_now = each.read(policy), each.scenario in (now, same)
+        name = "" if each.scenario is now else each.scenario.name
+        taken = mechanism if is_now else ""
+        found += alternatives_of(chapter.numbers, chapter.settings.outcome, policy, name, taken)
+    return tuple(found)
 
 
 def current_form() -> dict[str, Any]:

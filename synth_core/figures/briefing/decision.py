@@ -1,0 +1,185 @@
+"""The record of a decision: what was decided, by whom, why, and against what, made from a release plan alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from synth_core.analysis.setting_words import acting_settings, setting_name, setting_value
+from synth_core.analysis.wording.belief_sentences import epsilon_number, suspicion
+from synth_core.analysis.wording.headings import in_plain_words
+from synth_core.figures.briefing.charts import Chart, Series
+from synth_core.figures.briefing.content import Page
+from synth_core.figures.palette import color
+from synth_core.figures.parts import Figure, axis, figure, table
+from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.models import family
+from synth_core.release.bounded_text import printable
+from synth_core.release.plan.alternatives import NOT_CONVERGED, Alternative
+from synth_core.release.plan.plan import OPEN, TUNED_ON, Plan
+from synth_core.system import limits
+
+ROWS = 7  # of a table on a slide
+SETTINGS = 11
+
+
+def decision_record(plan: Plan) -> list[Page]:
+    """The pages: the decision, its settings, the alternatives with pictures, the promise."""
+    internal = plan.tuned_on.kind not in OPEN
+    pages = [_decision(plan, internal), *_settings(plan), *_against(plan, internal)]
+    shown = [each for each in plan.alternatives if each.verdict != NOT_CONVERGED]
+    if len(shown) > 1:
+        pages += [_epsilon_page(shown, internal), _error_page(shown, internal)]
+    return [*pages, _promise(plan)]
+
+
+def _decision(plan: Plan, internal: bool) -> Page:
+    lines = [
+        f"Decided by {printable(plan.decided_by, 200)} on {plan.created[:10]}: {plan.point.label}, "
+        f"{plan.guarantee.label}, ε = {epsilon_number(plan.target_epsilon)} a data set.",
+        f"Why: {printable(plan.reason, limits.REASON_LENGTH)}",
+        f"Settings were chosen on {printable(plan.tuned_on.name)}, {TUNED_ON[plan.tuned_on.kind]}, "
+        f"{plan.tuned_on.rows:,} rows.",
+    ]
+    if plan.rule:
+        lines.append(f"Rule: {printable(plan.rule, limits.REASON_LENGTH)}")
+    if plan.warning:
+        lines.append(plan.warning)
+    lines.append(f"Plan {plan.digest[:16]}")
+    return Page(f"Decision: synthetic {printable(plan.outcome_words)}", internal, tuple(lines))
+
+
+def _settings(plan: Plan) -> list[Page]:
+    """The settings that the mechanism reads, as the plan fixes them."""
+    shares = {part.name: part.share for part in plan.parts if not part.of_missing}
+    rows = [
+        (
+            f"Synthetic: {printable(name)}",
+            family(s.model).label + (f", {shares[name]:.1%} of ε" if shares else ""),
+        )
+        for name, s in plan.outcomes.items()
+    ]
+    rows += [
+        ("Kept as they are", ", ".join(map(printable, plan.kept)) or "none"),
+        ("Mechanism", in_plain_words(plan.point) or plan.point.label),
+        ("ε of one data set", epsilon_number(plan.target_epsilon)),
+        ("Data sets", f"{plan.datasets}"),
+        ("Limit of the series", "none" if plan.limit is None else f"{plan.limit:g} for {plan.series}"),
+        *((setting_name(name), setting_value(plan.settings, name)) for name in _moved(plan)),
+        ("Order of the rows", "random" if plan.shuffle else "kept"),
+        ("Rounded to", plan.rounding_words or "not rounded"),
+    ]
+    return _paged("What was decided", ("", "As planned"), rows, SETTINGS, False)
+
+
+def _moved(plan: Plan) -> list[str]:
+    return [name for name in acting_settings(plan.settings, plan.point) if name != "epsilon"]
+
+
+def _against(plan: Plan, internal: bool) -> list[Page]:
+    if not plan.alternatives:
+        return [Page("Against which alternatives", internal, ("The plan keeps none.",))]
+    ruled = any(each.verdict for each in plan.alternatives)
+    rows = [
+        (
+            _label(each) + (" — chosen" if each.chosen else ""),
+            f"{epsilon_number(each.epsilon)} ({each.guarantee})",
+            *((each.verdict or "–",) if ruled else ()),
+            _furthest(each),
+            each.worst or "–",
+        )
+        for each in plan.alternatives
+    ]
+    columns = (
+        "Mechanism",
+        "ε (guarantee)",
+        *(("By the rule",) if ruled else ()),
+        "Distribution furthest off",
+        "Mean or percentile furthest off",
+    )
+    return _paged("Against which alternatives", columns, rows, ROWS, internal)
+
+
+def _label(each: Alternative) -> str:
+    label = find_mechanism(each.mechanism).label
+    return f"{label} ({each.name})" if each.name else label
+
+
+def _furthest(each: Alternative) -> str:
+    name, off = max(each.off.items(), key=lambda pair: pair[1], default=("", 0.0))
+    return f"{printable(name)}, {100 * off:.1f} points"
+
+
+def _paged(
+    title: str, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]], most: int, internal: bool
+) -> list[Page]:
+    parts = [tuple(rows[i : i + most]) for i in range(0, len(rows), most)]
+    of = [f" ({number} of {len(parts)})" if len(parts) > 1 else "" for number in range(1, len(parts) + 1)]
+    return [
+        Page(title + number, internal, columns=columns, rows=part)
+        for number, part in zip(of, parts, strict=True)
+    ]
+
+
+def _epsilon_page(shown: list[Alternative], internal: bool) -> Page:
+    reading = "Smaller is more private. Compare heights only under the same guarantee, in brackets."
+    names = tuple(f"{_marked(each)} ({each.guarantee})" for each in shown)
+    return _bars(
+        "Privacy: ε of each", reading, "ε of one data set", names, shown, [e.epsilon for e in shown], internal
+    )
+
+
+def _error_page(shown: list[Alternative], internal: bool) -> Page:
+    reading = "How far the distribution of the variable that is furthest off is off. Short bars are accurate."
+    values = [100 * max(each.off.values(), default=0.0) for each in shown]
+    names = tuple(map(_marked, shown))
+    return _bars(
+        "Accuracy: the worst variable of each", reading, "Off by (points)", names, shown, values, internal
+    )
+
+
+def _marked(each: Alternative) -> str:
+    return f"✓ {_label(each)}" if each.chosen else _label(each)
+
+
+def _bars(  # a page with its chart twice
+    title: str,
+    reading: str,
+    label: str,
+    names: tuple[str, ...],
+    shown: list[Alternative],
+    values: list[float],
+    internal: bool,
+) -> Page:
+    chart = Chart("bars", title, reading, "", label, (Series(label, "#1d4ed8", (), tuple(values)),), names)
+    trace = {
+        "type": "bar",
+        "x": list(names),
+        "y": values,
+        "marker": {"color": [color(each.mechanism) for each in shown]},
+        "text": [f"{value:.3g}" for value in values],
+        "hovertemplate": "%{x}: %{y:.3g}<extra></extra>",
+    }
+    rows = [[name, f"{value:.3g}"] for name, value in zip(names, values, strict=True)]
+    made: Figure = figure(
+        "bars",
+        title,
+        reading,
+        [trace],
+        {"xaxis": axis("", type="category"), "yaxis": axis(label, rangemode="tozero")},
+        table(["", label], rows),
+        "; ".join(": ".join(row) for row in rows),
+    )
+    return Page(title, internal, (reading,), chart=chart, figure=made)
+
+
+def _promise(plan: Plan) -> Page:
+    guarantee = plan.guarantee
+    lines = [guarantee.promise, f"Not promised: {guarantee.limits}"]
+    if plan.strict:
+        replaced = guarantee.replaced(plan.target_epsilon)
+        lines.insert(0, suspicion(guarantee, plan.target_epsilon, replaced, plan.datasets))
+    lines.append(
+        "ε is for all that is sensitive about one record withheld. Who is in the table, and what is kept of them, is "
+        "public."
+    )
+    return Page("What is promised", False, tuple(lines))

@@ -1,0 +1,116 @@
+"""The record of a decision says what the plan says, with its alternatives, as a web page and as slides."""
+
+import io
+from dataclasses import replace
+
+import pytest
+from pptx import Presentation
+
+from synth_core.analysis.policy import Policy
+from synth_core.analysis.records.records import RecordsAnalysis
+from synth_core.cli import main
+from synth_core.errors import InputError
+from synth_core.figures.briefing.decision import decision_record
+from synth_core.figures.briefing.powerpoint import INTERNAL, powerpoint
+from synth_core.figures.briefing.web_page import web_page
+from synth_core.release.plan.alternatives import alternatives_of
+from synth_core.release.plan.plan import parse_plan
+from synth_core.release.plan.planning import make_plan
+from synth_core.system.cache import Cache
+from tests.release.test_closeness import BLOCKS, pupils
+from tests.release.test_whole_records import DECISION
+
+WHY = "the board asked for <b>at most</b> 10 points"
+
+
+@pytest.fixture(scope="module")
+def plan(tmp_path_factory):
+    analysis = RecordsAnalysis(
+        pupils(1), BLOCKS, {"predictors": ("age",), "epsilon": 8.0}, Cache(tmp_path_factory.mktemp("cache"))
+    )
+    policy = Policy(epsilon=10.0, percent=10.0, measure="ecdf_max")
+    results = {key: analysis.run(key) for key in ("measured", "measured_laplace")}
+    taken = [each.plain_numbers for each in results.values()]
+    low = analysis.with_settings(epsilon=0.02).run("measured_laplace")
+    alternatives = [
+        *alternatives_of(taken, "degree", policy, chosen="measured_laplace"),
+        *alternatives_of([low.plain_numbers], "degree", policy, "A"),
+    ]
+    decision = replace(DECISION, limit=50.0, rule=policy.text, alternatives=tuple(alternatives), reason=WHY)
+    return make_plan(analysis, results["measured_laplace"], decision)[0]
+
+
+def test_a_plan_keeps_what_it_was_chosen_against(plan):
+    again = parse_plan(plan.canonical().encode())
+    assert again == plan and [each.chosen for each in again.alternatives] == [False, True, False]
+    assert [each.name for each in again.alternatives] == ["", "", "A"]
+    chosen, low = again.alternatives[1:]
+    assert chosen.epsilon == 8.0 and chosen.guarantee == "ε-DP" and set(chosen.off) == {"degree", "pay"}
+    assert low.epsilon == pytest.approx(0.02) and low.verdict.startswith("fails: distribution functions")
+    text = plan.canonical().replace('"mechanism": "measured"', '"mechanism": "unknown"', 1)
+    with pytest.raises(InputError, match="unknown"):
+        parse_plan(text.encode())
+
+
+def test_plans_without_alternatives_are_what_they_were(plan):
+    bare = plan.model_copy(update={"alternatives": (), "rule": ""})
+    assert "alternatives" not in bare.canonical() and '"rule"' not in bare.canonical()
+    assert "The plan keeps none." in [line for page in decision_record(bare) for line in page.lines]
+
+
+def test_the_record_says_who_why_and_against_what(plan):
+    pages = decision_record(plan)
+    text = "\n".join(
+        "\n".join([page.title, *page.lines, *("\t".join(row) for row in page.rows)]) for page in pages
+    )
+    for said in (
+        "A. Nalyst",
+        WHY,
+        "Measured, pure ε — chosen",
+        "8 (ε-DP)",
+        "Rule: ε ≤ 10",
+        "passes",
+        "fails:",
+        "(A)",
+    ):
+        assert said in text, said
+    off = max(plan.alternatives[1].off.values())
+    assert f"{100 * off:.1f} points" in text
+    by_title = {page.title: page for page in pages}
+    bars = by_title["Accuracy: the worst variable of each"].chart
+    assert bars.series[0].y[1] == pytest.approx(100 * off) and bars.categories[1].startswith("✓")
+    assert by_title["Privacy: ε of each"].chart.series[0].y[2] == pytest.approx(0.02)
+    # the tuning table was confidential: what was computed from it is marked
+    assert all(
+        by_title[title].internal for title in by_title if title.startswith(("Against", "Accuracy", "Privacy"))
+    )
+
+
+def test_both_files_hold_all_pages(plan):
+    pages = decision_record(plan)
+    page = web_page(pages).decode()
+    assert "<b>at most</b>" not in page and "&lt;b&gt;at most" in page
+    assert page.count("<section") == len(pages) and "Plotly" in page
+    slides = Presentation(io.BytesIO(powerpoint(pages))).slides
+    assert len(slides) == len(pages)
+    charts = [shape for slide in slides for shape in slide.shapes if shape.has_chart]
+    words = " ".join(s.text_frame.text for slide in slides for s in slide.shapes if s.has_text_frame)
+    assert len(charts) == 2 and INTERNAL in words
+
+
+def test_the_record_on_the_command_line(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("SYNTH_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setenv("SYNTH_RESULTS_DIR", str(tmp_path / "results"))
+    pupils(1).frame.to_csv(tmp_path / "pupils.csv", index=False)
+    planned, record = tmp_path / "plan.json", tmp_path / "record.pptx"
+    command = [
+        *("plan", str(tmp_path / "pupils.csv"), "--block", "degree=categorical:categories=none,BA,MA,PhD"),
+        *("--block", "pay=lognormal:guess=30000,1", "--predictors", "age", "--mechanism", "measured_laplace"),
+        *("--against", "measured", "--epsilon", "8", "--tuned-on", "historical", "--series", "pupils"),
+        *("--reason", "because", "--decided-by", "A. Nalyst", "--out", str(planned)),
+    ]
+    assert main(command) == 0
+    assert main(["record", str(planned), "--out", str(record)]) == 0
+    assert "INTERNAL" in capsys.readouterr().out
+    assert len(Presentation(str(record)).slides) == len(decision_record(parse_plan(planned.read_bytes())))
+    assert main(["record", str(planned), "--out", str(tmp_path / "record.doc")]) == 2
