@@ -11,6 +11,7 @@ try:
     with st.sidebar, st.container(gap="xsmall"):
         asked = controls.choose_map()
         if asked is not None:
+            controls.coarse_map(asked)
             key = controls.map_button(asked)
             rivals.choose_rivals(asked)
     if asked is not None:

@@ -42,7 +42,15 @@ def has_not_converged(problems: list[str]) -> str:
 
 def _warnings(numbers: ResultNumbers) -> list[str]:
     """Why the numbers of a mechanism should be doubted, in words."""
-    hints = [has_not_converged(list(numbers.problems))] if numbers.problems else []
+    hints = []
+    if numbers.problems and numbers.several:
+        bad = [each.name for each in numbers.variables if each.problems]
+        hints.append(
+            f"{len(bad)} of {len(numbers.variables)} fits have not converged ({', '.join(bad)}), do not use its "
+            "numbers. Take more draws or a longer warm-up (under Sampling); press the guarantee for the diagnostics."
+        )
+    elif numbers.problems:
+        hints.append(has_not_converged(list(numbers.problems)))
     for each in numbers.variables:
         of = f"{each.name}: " if each.name else ""
         warning = clamped_warning(each.n_censored, each.n_records)
@@ -70,6 +78,8 @@ def promises(summaries: Sequence[Summary], settings: Settings, policy: Policy) -
             if tuned:
                 solved = ", ".join(f"{k.replace('_', ' ')} {v:.4g}" for k, v in tuned.items())
                 lines.append(f"Solved for{of}: {solved}")
+        if numbers.problems and numbers.several:
+            lines.append(f"Not converged: {'; '.join(numbers.problems)}")
         judged = policy.states and not s.get("old")
         found[numbers.mechanism] = {
             "label": guarantee.label,

@@ -26,6 +26,7 @@ from synth_core.figures.privacy import bounds_figure
 
 PAIRS = 8  # that are shown, the worst first
 MAPS = 4  # mechanisms whose cells are shown side by side
+MANY_MAPS = 3  # whose names have little room
 DIVERGING = [[0.0, "#2563eb"], [0.5, "rgba(128,128,128,0.08)"], [1.0, "#d97706"]]
 
 
@@ -228,7 +229,8 @@ def pair_figure(
         )
         layout["annotations"].append(
             {
-                "text": label,
+                "text": label if len(maps) < MANY_MAPS else label.replace(" ", "<br>"),
+                **({} if len(maps) < MANY_MAPS else {"font": {"size": 10}}),
                 "x": (i + 0.5) * width,
                 "y": 1.0,
                 "xref": "paper",

@@ -59,7 +59,9 @@ class Server:
         self.process = subprocess.Popen(
             [PYTHON, "-m", "streamlit", "run", app, "--server.port", str(self.port), *options],
             cwd=ROOT,
-            env=os.environ | {"SYNTH_RESULTS_DIR": results} | environment,
+            env=os.environ
+            | {"SYNTH_RESULTS_DIR": results, "SYNTH_MECHANISMS": "unweighted,weighted"}
+            | environment,
             stdout=self.log,
             stderr=subprocess.STDOUT,
         )

@@ -55,6 +55,30 @@ def rho_words(guarantee: Guarantee, epsilon: float) -> str:
     )
 
 
+def _guessed(guarantee: Guarantee, epsilon: float) -> str:
+    """What zCDP leaves an intruder, in words."""
+    assert guarantee.rho is not None
+    rho = guarantee.rho(epsilon)
+    return (
+        f"At ε = {epsilon_number(epsilon)} (ρ = {rho:.3g}) who guesses whether one record's values were withheld is "
+        f"right in {at_most(right_guesses(rho))} of all cases, where a coin is in 50 %"
+    )
+
+
+def right_guesses(rho: float) -> float:
+    """The largest share of right guesses whether one record's values were withheld, as likely as not, by ρ-zCDP.
+
+    It is (1 + TV) / 2. The Kullback-Leibler divergence of the two distributions is at most ρ, so their total variation
+    is at most the smaller of sqrt(ρ / 2) (Pinsker) and sqrt(1 - exp(-ρ)) (Bretagnolle and Huber).
+
+    Examples
+    --------
+    >>> right_guesses(0.125)
+    0.625
+    """
+    return 0.5 + 0.5 * min(math.sqrt(rho / 2), math.sqrt(-math.expm1(-rho)))
+
+
 def suspicion(
     guarantee: Guarantee,
     epsilon: float,
@@ -88,7 +112,7 @@ def suspicion(
     at = f"ε = {epsilon_number(epsilon)}"
     if not guarantee.pure:
         lesser = guarantee.given
-        return rho_words(guarantee, epsilon) + (
+        return _guessed(guarantee, epsilon) + (
             f", {lesser[0]}; not promised: {lesser[1]}." if lesser else "."
         )
     if guarantee.learned:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+from synth_core.analysis.wording.belief_sentences import rho_words
 from synth_core.mechanisms.catalogue import Mechanism
 from synth_core.mechanisms.guarantees import DECLARED_SPAN, REPLACED, WITHHELD, Guarantee, belief_after
 
@@ -153,6 +154,8 @@ def explain(  # noqa: PLR0913 # each is another part of what is said
         neighbour += f". {datasets} data sets cost what one costs: all are made of the same measurement"
     lines += [neighbour + ".", *filter(None, more)]
     if guarantee.no_odds:
+        if guarantee.rho is not None and not guarantee.pure:
+            lines.append(f"{rho_words(guarantee, epsilon)}.")
         return [*lines, guarantee.no_odds, *([SEED] if guarantee.secret_seed else [])]
     # Odds between two values of a record: the neighbour relation is replacement.
     total = (epsilon_replace or epsilon) * charged

@@ -50,6 +50,7 @@ COLUMNS = {  # of the results, in the order of the screen
         "Match risk",
         "Rests on an assumed intruder: the share of records that one who knows the predictors and the value up to the "
         "radius identifies by a random pick among the matches. No guarantee.",
+        detail=True,
     ),
     "delta": Word(
         "Δ (nats)",
@@ -98,12 +99,14 @@ RECORD_COLUMNS = {  # of the results of whole records
         "Association",
         "Mean over pairs of columns of the difference of Cramér's V, which is 0 for independent columns and 1 where "
         "one tells the other.",
+        detail=True,
     ),
     "pmse": Word(
         "pMSE ratio",
         "pMSE ratio",
         "How well a logistic regression tells the two tables apart, over what it could by chance: 1 is chance, 2 a "
         "synthetic table whose parameters were drawn.",
+        detail=True,
     ),
     "k_marginal": Word(
         "k-marginal score",

@@ -17,7 +17,7 @@ from synth_core.models import family
 from synth_core.release.plan.settings_file import Scenario, chosen
 from synth_core.system import limits
 from synth_core.system.characters import visible
-from synth_core.ui.compare import play
+from synth_core.ui.compare import odds, play
 from synth_core.ui.compare.rule import rule_popover
 from synth_core.ui.shared.board import END, Stage
 from synth_core.ui.shared.header import origin
@@ -29,6 +29,9 @@ UNPINNED = "unpinned_choices"  # what a presentation stepped away from, to be st
 PRESENTED = (
     "presented_from"  # the table and the choices that it began with, and the view: its end brings them back
 )
+
+
+PURPOSE = "**Choose how to release a table as synthetic data: each row trades privacy, ε, against accuracy.**"
 
 
 def present() -> Scenario:
@@ -91,6 +94,7 @@ def decision_bar() -> ComparedChoice | None:
             with st.popover("Scenarios", icon=":material/edit_note:"):
                 edit(choices.scenarios)
         rule_popover()
+        odds.popover()
         st.button(
             "Present",
             key="present",  # which the board listens to: it opens in the browser, without a run
@@ -123,7 +127,7 @@ def _words(beside: Scenario | None, same: Scenario | None, now: Scenario | None)
         if gone:
             words += f" Only in {session.plain(beside.name)}: {session.plain(', '.join(gone))}."
         parts.append(words)
-    return " ".join(parts) or "Pin what you see, move on, and compare."
+    return " ".join(parts) or PURPOSE
 
 
 def _to_show(beside: Scenario, now: str) -> ComparedChoice | None:

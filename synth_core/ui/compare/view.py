@@ -13,7 +13,7 @@ WHOLE, RANGE, RECORDS = ONE_VARIABLE, "Sensitive range", ALL_VARIABLES
 def choose_view() -> str:
     """One of them, kept in the page's address."""
     several = bool(session.choices().whole)
-    offered = [RECORDS, WHOLE, RANGE] if several else [WHOLE, RANGE]
+    offered = [RECORDS, WHOLE] if several else [WHOLE, RANGE]  # a sensitive range is of one variable
     return str(
         st.segmented_control(
             "What is protected",
@@ -27,8 +27,9 @@ def choose_view() -> str:
             bind="query-params",
             persist_state="session",
             width="stretch",
-            help=("All variables: everything sensitive about a record. " if several else "")
-            + "Whole range: any change of a value. Sensitive range: only values near a record's own, such as 0.4 to "
-            "1.8 times of it.",
+            help="All variables: everything sensitive about a record. Else the one that the page Data describes, alone."
+            if several
+            else "Whole range: any change of a value. Sensitive range: only values near a record's own, such as 0.4 "
+            "to 1.8 times of it.",
         )
     )

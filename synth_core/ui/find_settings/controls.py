@@ -10,14 +10,17 @@ import streamlit as st
 from synth_core.analysis.records.blocks import Block, common_of, parts_of
 from synth_core.analysis.settings import Settings
 from synth_core.analysis.utility import statistic_name
+from synth_core.errors import InputError
 from synth_core.experiments.explore.knobs import KNOBS, knobs_of
 from synth_core.experiments.explore.records_point import check_measure
 from synth_core.experiments.explore.refine import refined
 from synth_core.experiments.explore.sweep import Planned, Sweep, duration, estimate, plan
 from synth_core.experiments.explore.wording import frontier_points
+from synth_core.jobs.stored_summaries import stored_summary
 from synth_core.jobs.tasks import PointTask, Task, TaskInput
 from synth_core.mechanisms.catalogue import MECHANISMS, find_mechanism
 from synth_core.system import limits
+from synth_core.system.cache import results_cache
 from synth_core.ui.server.manager import manager
 from synth_core.ui.shared import background
 from synth_core.ui.shared.subject import Subject, record_subject, show_subject
@@ -28,6 +31,8 @@ from synth_core.ui.state.choices import Choices
 
 MAP_RUN, TUNING_RUN = "map", "tuning"
 PERCENTILE = "percentile"
+COARSE = ("coarse",)  # what the page asked for where it started a map by itself
+COARSE_STEPS, COARSE_SECONDS = 4, 30.0
 
 
 @dataclass(frozen=True)
@@ -45,7 +50,7 @@ def choose_map() -> MapRequest | None:
     """Mechanisms, the settings to sweep and the measure; None while there is nothing to plan."""
     choices, subject = session.choices(), record_subject()
     if subject.blocks:
-        st.caption(session.plain(f"Of whole records. {subject.share_words}."))
+        st.caption(session.plain(f"Of whole records; ε is divided: {subject.share_words}."))
     pick(
         "multiselect",
         "Mechanisms",
@@ -142,7 +147,7 @@ def map_button(asked: MapRequest) -> tuple[str, ...]:
         len(session.current().table.frame),
         manager().n_lanes,
     )
-    seconds *= max(len(asked.subject.blocks), 1)  # a fit for each variable
+    seconds *= max(len(asked.subject.blocks), 1) * _slower(asked)  # a fit for each variable
     tasks = map_tasks(asked)
     run = background.current(MAP_RUN)
     key = tuple(task.key for task in tasks)
@@ -161,6 +166,44 @@ def map_button(asked: MapRequest) -> tuple[str, ...]:
         )
     session.show_message(MAP_RUN)
     return key
+
+
+def _slower(asked: MapRequest) -> float:
+    """How many times as long as expected the mechanisms took on Compare under these settings; 1 where none is known."""
+    browser, cache = session.current(), results_cache()
+    took = expected = 0.0
+    for key in asked.mechanisms:
+        task = asked.subject.task(browser, asked.settings, key)
+        known = stored_summary(cache, task.key)
+        if known is not None:
+            took, expected = took + known["seconds"], expected + task.expected_seconds
+    return took / expected if expected else 1.0
+
+
+def coarse_map(asked: MapRequest) -> None:
+    """Start a few points of the map by itself where there is no map yet, and they take seconds: no empty page."""
+    run = background.current(MAP_RUN)
+    if run is not None and (run.running or is_of(run) == subject_words(asked)):
+        return
+    few = [replace(sweep, steps=min(sweep.steps, COARSE_STEPS)) for sweep in asked.sweeps]
+    few = [
+        sweep if sweep.knob in ("scale", "epsilon") else replace(sweep, upper=sweep.lower, steps=1)
+        for sweep in few
+    ]
+    coarse = replace(asked, sweeps=few)
+    try:
+        rows = len(session.current().table.frame)
+        _, seconds = estimate(coarse.mechanisms, coarse.settings, few, rows, manager().n_lanes)
+        if seconds * max(len(asked.subject.blocks), 1) * _slower(asked) <= COARSE_SECONDS:
+            background.start(MAP_RUN, map_tasks(coarse), COARSE)
+    except InputError:  # the button says it
+        return
+
+
+def subject_words(asked: MapRequest) -> str:
+    """The sensitive variables that are asked about, as `is_of` says them."""
+    names = asked.subject.names
+    return whole_words(names) if names else asked.settings.outcome
 
 
 def _start_map(asked: MapRequest) -> None:

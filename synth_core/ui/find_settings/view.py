@@ -116,8 +116,7 @@ def _shown(run: BackgroundRun | None, asked: MapRequest | None) -> bool:
     """Whether a run is of the sensitive variables that are asked about now: others are not drawn beside them."""
     if run is None or asked is None:
         return run is not None
-    names = asked.subject.names
-    return controls.is_of(run) == (controls.whole_words(names) if names else asked.settings.outcome)
+    return controls.is_of(run) == controls.subject_words(asked)
 
 
 def _pick(point: int | str | None) -> None:
@@ -187,7 +186,9 @@ def _status(run: BackgroundRun | None, key: tuple[str, ...] | None, measure: str
     text += f"{total} points, each an exact refit."
     if bad:
         text += f" Not converged: {bad}, drawn hollow and on no frontier."
-    if key is not None and run.asked != key:
+    if run.asked == controls.COARSE:
+        text += " A coarse map to begin with: *Fill the map* adds the others."
+    elif key is not None and run.asked != key:
         text += " **The choices have changed since: fill the map again.**"
     left.caption(text)
     right.button(

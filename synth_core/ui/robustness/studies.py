@@ -17,6 +17,7 @@ from synth_core.jobs.tasks import StudyTask
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.replication.named_studies import NAMED_STUDIES, OURS
 from synth_core.system import limits
+from synth_core.ui.robustness import claims
 from synth_core.ui.robustness.kinds import INTERVALS, LIKE_MINE, PAPERS
 from synth_core.ui.shared import background
 from synth_core.ui.shared.board import board
@@ -63,8 +64,11 @@ def show(kind: str) -> None:
         st.error(session.said(error), icon=":material/error:")
     run = background.current(run_kind)
     if run is None:
+        if kind == LIKE_MINE:
+            claims.show()
         st.info(
-            "It goes on while you look elsewhere; finished databases are kept.", icon=":material/science:"
+            "A study goes on while you look elsewhere; finished databases are kept.",
+            icon=":material/science:",
         )
     else:
         show_run(run_kind, run)

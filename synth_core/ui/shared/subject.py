@@ -87,12 +87,11 @@ class Subject:
 
     @property
     def share_words(self) -> str:
-        """How ε is divided: "... divided among its variables: MSP 25 %, PINCP 75 %"; empty of one variable."""
+        """How ε of a record is divided: "MSP 25 %, PINCP 75 %"; empty of one variable."""
         if not self.blocks:
             return ""
         shares = zip(self.blocks, shares_of(self.blocks), strict=True)
-        divided = ", ".join(f"{block.name} {100 * share:.3g} %" for block, share in shares)
-        return f"ε is of a whole record, and divided among its variables: {divided}"
+        return ", ".join(f"{block.name} {100 * share:.3g} %" for block, share in shares)
 
     @property
     def kind(self) -> str:

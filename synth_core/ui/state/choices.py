@@ -6,6 +6,7 @@ here but types; `Choices.checked` gives validated settings.
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -24,6 +25,7 @@ from synth_core.release.plan.settings_file import Scenario
 from synth_core.system import limits
 
 FIRST_EXAMPLE = "401ksubs"
+OPENING, OPENING_EPSILON = ("unweighted", "weighted", "anchored", "measured"), 1.0  # of the first example
 MAY_BE_NONE = {
     "settings.match_epsilon",
     "settings.weight",
@@ -211,6 +213,11 @@ class Choices(BaseModel):
         """The choices that outlast a table, with the columns and the model of another one."""
         fresh = {name: Settings.model_fields[name].default for name in FRESH}
         chosen = self.with_settings(**fresh | changes)
+        if (self.mechanisms, self.settings.epsilon) == (OPENING, OPENING_EPSILON):  # nobody chose them
+            usual = Settings.model_fields["epsilon"].default
+            chosen = chosen.with_settings(epsilon=usual).with_mechanisms(
+                *Choices.model_fields["mechanisms"].default
+            )
         explore = chosen.explore.model_copy(update={"edges": (), "edges_of": ""})
         fresh_parts = {"group_by": None, "blocks": (), "explore": explore}
         return chosen.model_copy(update=pairs(bounds, guess) | fresh_parts)
@@ -294,6 +301,17 @@ def usual_again(choices: Choices) -> Choices:
     return choices.with_settings(**{name: getattr(first.settings, name) for name in LASTING}).with_mechanisms(
         *first.mechanisms
     )
+
+
+def opening_choices() -> Choices:
+    """What a newcomer sees first: the first example, with strict mechanisms at ε = 1 beside the papers' default.
+
+    Where `SYNTH_MECHANISMS` names mechanisms, those at the usual settings.
+    """
+    named = [key for key in os.environ.get("SYNTH_MECHANISMS", "").split(",") if key.strip() in MECHANISMS]
+    if named:
+        return first_choices().with_mechanisms(*map(str.strip, named))
+    return first_choices().with_settings(epsilon=OPENING_EPSILON).with_mechanisms(*OPENING)
 
 
 def example_choices(choices: Choices, key: str) -> Choices:

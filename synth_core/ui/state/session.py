@@ -36,6 +36,7 @@ from synth_core.ui.state.choices import (
     Choices,
     example_choices,
     may_be_none,
+    opening_choices,
     pairs,
     replaced,
     value_at,
@@ -63,7 +64,8 @@ def current() -> Browser:
             for old in [k for k, b in _browsers.items() if now - b.used > IDLE_SECONDS]:
                 del _browsers[old]
             if name not in _browsers:
-                _browsers[name] = Browser(load_example(FIRST_EXAMPLE), example=ExampleTable(FIRST_EXAMPLE))
+                first = ExampleTable(FIRST_EXAMPLE)
+                _browsers[name] = Browser(load_example(first.key), opening_choices(), example=first)
             _browsers.move_to_end(name)
             while len(_browsers) > BROWSERS_KEPT:
                 _browsers.popitem(last=False)

@@ -3,9 +3,11 @@
 import math
 import re
 
+import numpy as np
 import pytest
 
-from synth_core.analysis.wording.belief_sentences import suspicion
+from synth_core.analysis.wording.belief_sentences import right_guesses, suspicion
+from synth_core.analysis.wording.guarantee_sentences import explain
 from synth_core.mechanisms.catalogue import guarantees
 
 ODDS = sorted(key for key, each in guarantees().items() if each.pure and not each.no_odds)
@@ -88,3 +90,34 @@ def test_several_data_sets_are_counted_and_named():
     text = suspicion(guarantees()["anchored"], 0.5, 1.0, 3)
     assert "ε = 0.5 for each of 3 data sets" in text
     assert said(text) == pytest.approx(0.17)  # e^3: 0.1687
+
+
+@pytest.mark.parametrize("sigma", [0.05, 0.2, 0.5, 1.0, 2.0, 5.0, 50.0])
+@pytest.mark.parametrize("n_counts", [1, 4])
+def test_no_guess_is_right_more_often_than_is_said_of_zcdp(sigma, n_counts):
+    """Against the best guess there is, by the total variation of discrete Gaussian noise on counts that change by 1.
+
+    Of several counts the likelihood ratio depends on the sum of the noise; the noise of each has ρ = 1 / (2σ²).
+    """
+    reach = int(40 * sigma * math.sqrt(n_counts)) + 40
+    x = np.arange(-reach, reach + 1)
+    noise = np.exp(-(x.astype(float) ** 2) / (2 * sigma**2))
+    noise /= noise.sum()
+    if n_counts == 1:
+        shifted = np.append(0.0, noise[:-1])
+        total_variation = 0.5 * np.abs(noise - shifted).sum()
+    else:  # all counts move together; continuous noise, for which the sum is sufficient: Φ is exact
+        total_variation = math.erf(math.sqrt(n_counts) / (2 * sigma) / math.sqrt(2))
+    right = right_guesses(n_counts / (2 * sigma**2))
+    assert 0.5 + 0.5 * total_variation <= right + 1e-12 and right <= 1
+    assert right - (0.5 + 0.5 * total_variation) < 0.13  # and it is not an empty promise
+
+
+def test_zcdp_is_said_in_right_guesses_and_its_epsilon_and_delta_stand_beside():
+    measured = guarantees()["measured"]
+    assert suspicion(measured, 1.0, None) == (
+        "At ε = 1 (ρ = 0.125) who guesses whether one record's values were withheld is right in at most 63 % of all "
+        "cases, where a coin is in 50 %."
+    )
+    lines = explain(measured, 1.0, None, 1, False, "current", False)
+    assert "ε = 1 names ρ = 0.125 (zCDP), which is (ε, δ)-DP with ε = 2.42 at δ = 1e-06." in lines

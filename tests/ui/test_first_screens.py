@@ -1,0 +1,69 @@
+"""What a newcomer sees: strict mechanisms at ε = 1 beside the papers' default, and no empty page."""
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from synth_core.ui.state.choices import OPENING, opening_choices
+
+
+def test_the_first_example_opens_with_strict_mechanisms_and_another_table_with_the_usual_ones(monkeypatch):
+    monkeypatch.delenv("SYNTH_MECHANISMS")
+    first = opening_choices()
+    assert (first.mechanisms, first.settings.epsilon) == (OPENING, 1.0)
+    assert first.settings.outcome == "inc" and first.guess is not None  # so that nothing is asked for first
+    other = first.for_table({"outcome": "pay", "predictors": (), "model": "lognormal"})
+    assert (other.mechanisms, other.settings.epsilon) == (("unweighted", "weighted"), 5.0)
+    chosen = first.with_settings(epsilon=2.0).for_table({"outcome": "pay"})  # by whoever sits there
+    assert (chosen.mechanisms, chosen.settings.epsilon) == (OPENING, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("named", "seen"),
+    [("censored", ("censored",)), (" weighted , unweighted", ("weighted", "unweighted")), ("none", OPENING)],
+)
+def test_a_server_may_name_the_first_mechanisms(monkeypatch, named, seen):
+    monkeypatch.setenv("SYNTH_MECHANISMS", named)
+    assert opening_choices().mechanisms == seen
+
+
+def started():
+    import streamlit as st
+
+    from synth_core.ui.find_settings import controls
+    from synth_core.ui.state import session
+
+    session.take_over()
+    if not session.current().tables:
+        session.use_example("beta", 60, 1)
+    asked = controls.choose_map()
+    controls.coarse_map(asked)
+    st.write(len(controls.map_tasks(asked)))
+
+
+def test_a_few_points_of_the_map_are_computed_unasked(monkeypatch, tmp_path):
+    monkeypatch.setenv("SYNTH_RESULTS_DIR", str(tmp_path))  # what fits took is not known from elsewhere
+    runs = []
+    begun = lambda kind, tasks, asked: runs.append((kind, len(tasks), asked))  # noqa: E731
+    monkeypatch.setattr("synth_core.ui.shared.background.start", begun)
+    at = AppTest.from_function(started).run(timeout=30)
+    assert not at.exception
+    # 1 unweighted; 4 of weighted, EM and count-weighted each. The whole map has 13 of each.
+    assert runs == [("map", 13, ("coarse",))] and at.markdown[-1].value == "`40`"
+    monkeypatch.setattr("synth_core.ui.find_settings.controls.COARSE_SECONDS", 0.01)
+    assert not AppTest.from_function(started).run(timeout=30).exception
+    assert len(runs) == 1  # what takes long waits to be asked for
+
+
+def claimed():
+    from synth_core.ui.robustness import claims
+    from synth_core.ui.state import session
+
+    session.take_over()
+    claims.show()
+
+
+def test_robustness_begins_with_what_is_claimed_today():
+    at = AppTest.from_function(claimed).run(timeout=30)
+    assert not at.exception
+    assert at.markdown[0].value == "**What is claimed today**"
+    assert list(at.dataframe[0].value["Mechanism"]) == ["Unweighted", "Weighted"]
