@@ -194,9 +194,10 @@ class MechanismTask(Task):
         """What a screen shows; what is known of single records is kept under the task's key."""
         from synth_core.analysis.by_record import by_record
         from synth_core.analysis.result_summary import summary_of
+        from synth_core.release.output.closeness_checks import closeness_lines
 
         result = analysis.run(self.mechanism)
-        summary = summary_of(analysis, result)
+        summary = summary_of(analysis, result) | {"closeness": closeness_lines(analysis, result)}
         if analysis.blocks:
             analysis.cache.put(self.key, to_entry(by_record(analysis, result)))
         keep_summary(analysis.cache, self.key, summary)

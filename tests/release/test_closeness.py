@@ -7,12 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.records.records import RecordsAnalysis
+from synth_core.analysis.settings import make_settings
 from synth_core.data.codebook import Codebook, Entry
 from synth_core.data.table import Table
 from synth_core.errors import FitError, InputError
+from synth_core.jobs.tasks import MechanismTask, TaskInput
 from synth_core.release.making import drawing
 from synth_core.release.making.drawing import Request, purge_pending, working_directory
 from synth_core.release.making.releasing import RELEASED, release
@@ -160,3 +163,31 @@ def test_a_plan_says_what_stands_out_on_the_table_it_was_tuned_on(tmp_path):
     [combinations, groups] = closeness_warnings(analysis, analysis.run("measured_laplace"))
     assert "Unlikely combinations: " in combinations and "of those with age" in combinations
     assert "Accuracy of groups: " in groups
+
+
+def test_compare_says_what_the_gate_will_say(tmp_path):
+    task = MechanismTask(
+        TaskInput.of(
+            pupils(1),
+            make_settings(outcome="degree", model="categorical", predictors=("area",), epsilon=100.0),
+            blocks=BLOCKS,
+        ),
+        "measured_laplace",
+    )
+    analysis = RecordsAnalysis(
+        pupils(1), BLOCKS, {"predictors": ("area",), "epsilon": 100.0}, Cache(tmp_path)
+    )
+    summary = task.answer(analysis)
+    lines = {line["title"]: line for line in summary["closeness"]}
+    assert not lines["Fit of each variable"]["warns"] and lines["Unlikely combinations"]["warns"]
+
+    def page(summaries):
+        from synth_core.ui.compare.closeness import show_closeness
+
+        show_closeness(summaries)
+
+    shown = AppTest.from_function(page, args=([summary],)).run(timeout=30)
+    assert not shown.exception and "of 1 of 1 mechanisms something does" in shown.expander[0].label
+    assert "⚠" in shown.table[0].value["Unlikely combinations"].iloc[0]
+    older = AppTest.from_function(page, args=([{"mechanism": "measured_laplace"}],)).run(timeout=30)
+    assert not older.exception and not older.expander

@@ -38,8 +38,8 @@ def unlikely_words(check: TableCheck) -> str:
     if not found.combinations:
         return f"None in {found.n_pairs:,} pairs of columns."
     return (
-        f"{percent(found.share)} of the synthetic records have a combination of values that "
-        f"{_of_confidential(found.confidential_share)} have, such as: "
+        f"{percent(found.share)} of the synthetic records, and {percent(found.confidential_share)} of the confidential "
+        "ones, have a combination of values that hardly occurs in the confidential table, such as: "
         f"{'; '.join(map(combination_words, found.combinations[:NAMED]))}."
     )
 
@@ -79,10 +79,6 @@ def group_words(each: GroupFit) -> str:
 def left_out_words(check: TableCheck) -> str:
     """Which columns were not compared; empty if all were."""
     return f" Not compared by {listed(check.left_out)}: too many values." if check.left_out else ""
-
-
-def _of_confidential(share: float) -> str:
-    return "no confidential ones" if share == 0 else f"only {percent(share)} of the confidential ones"
 
 
 def listed(values: Iterable[str], most: int = 4) -> str:

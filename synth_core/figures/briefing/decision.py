@@ -68,7 +68,7 @@ def _settings(plan: Plan) -> list[Page]:
         ("Order of the rows", "random" if plan.shuffle else "kept"),
         ("Rounded to", plan.rounding_words or "not rounded"),
     ]
-    return _paged("What was decided", ("", "As planned"), rows, SETTINGS, False)
+    return _paged("What was decided", ("Setting", "As planned"), rows, SETTINGS, False)
 
 
 def _moved(plan: Plan) -> list[str]:

@@ -7,6 +7,7 @@ refused often. So these lines tell whoever decides, and what they find stays ins
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from synth_core.analysis.any_analysis import AnyAnalysis, R
 from synth_core.analysis.check.table_check import TableCheck, check_result
@@ -55,7 +56,14 @@ def closeness_checks(check: TableCheck) -> list[GateCheck]:
     ]
 
 
+def closeness_lines(analysis: AnyAnalysis[R], result: R) -> list[dict[str, Any]]:
+    """The lines of a result that is no release: what each is about, whether it warns, and its finding."""
+    lines = closeness_checks(check_result(analysis, result))
+    return [{"title": line.title, "warns": line.status == WARN, "finding": line.finding} for line in lines]
+
+
 def closeness_warnings(analysis: AnyAnalysis[R], result: R) -> list[str]:
     """What these lines warn of on the table that settings are tuned on, before anything is charged."""
-    lines = closeness_checks(check_result(analysis, result))
-    return [f"{line.title}: {line.finding}" for line in lines if line.status == WARN]
+    return [
+        f"{line['title']}: {line['finding']}" for line in closeness_lines(analysis, result) if line["warns"]
+    ]

@@ -16,7 +16,6 @@ Array = NDArray[np.float64]
 
 WIDTH, HEIGHT = 640, 220
 LEFT, RIGHT, TOP, BOTTOM = 56, 30, 24, 30  # right: half of the last number below
-INK, PALE_INK = "#1b2430", "#e6e9ee"
 COLOURS = ("#1d4ed8", "#b45309")
 DASHES = ("", "6 3")  # never by colour alone
 
@@ -56,10 +55,10 @@ def _frame(
     return parts, at
 
 
-def _svg(parts: list[str], text: str, height: int = HEIGHT, ink: str = INK) -> str:
+def _svg(parts: list[str], text: str, height: int = HEIGHT) -> str:
     return (
         f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{_words(text)}" '
-        f'xmlns="http://www.w3.org/2000/svg" font-size="11" fill="{ink}">{"".join(parts)}</svg>'
+        f'xmlns="http://www.w3.org/2000/svg" font-size="11" fill="#1b2430">{"".join(parts)}</svg>'
     )
 
 
@@ -109,7 +108,7 @@ def bars(values: Array, x_label: str, text: str, bins: int = 40) -> str:
     return _svg(parts, text)
 
 
-def pair_maps(pair: dict[str, Any], ink: str = INK) -> str:
+def pair_maps(pair: dict[str, Any]) -> str:
     """The shares of the cells of two columns, confidential on the left and synthetic on the right, as shades.
 
     A cell that only one table has is framed, so that it is seen however small its share.
@@ -118,15 +117,14 @@ def pair_maps(pair: dict[str, Any], ink: str = INK) -> str:
     ----------
     pair : dict
         Of `analysis.records.summary.pairs_of`.
-    ink : str
-        The colour of the words.
     """
     (down, across), (first, second) = pair["labels"], pair["names"]
     sides = [np.array(pair[side]) for side in ("confidential", "synthetic")]
     top = max(float(side.max()) for side in sides) or 1.0
     left, size = 120, (WIDTH - 120 - 20) / 2
     width, height = size / len(across), 14
-    parts = [f'<text x="4" y="10">{_words(f"{first} down, {second} across")}</text>']
+    parts = ['<rect width="100%" height="100%" fill="#fff"/>']  # a page may be dark
+    parts += [f'<text x="4" y="10">{_words(f"{first} down, {second} across")}</text>']
     for k, (side, name) in enumerate(zip(sides, ("confidential", "synthetic, all data sets"), strict=True)):
         start = left + k * (size + 10)
         parts.append(f'<text x="{start:.1f}" y="24">{name}</text>')

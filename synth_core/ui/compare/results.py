@@ -16,6 +16,7 @@ from synth_core.figures.records import record_figures
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.ui.compare import play, subgroups
 from synth_core.ui.compare.briefing import briefing_menu
+from synth_core.ui.compare.closeness import show_closeness
 from synth_core.ui.compare.counted import show_counted
 from synth_core.ui.compare.inspector import inspect_record, results_csv
 from synth_core.ui.compare.scenarios import decision_bar, stage
@@ -100,6 +101,7 @@ def show_results(chosen: tuple[str, ...], pair: Pair = WORST_PAIR) -> None:
             briefing_menu(shown, subject)
     variables = [b.name for b in subject.blocks] or [session.choices().settings.outcome]
     show_counted([numbers_in(s) for s in shown.summaries], variables)
+    show_closeness(shown.summaries)
     words = "Diagnostics of the fits" + (
         "" if subject.blocks else ", identification risk, and how Δ grows with the number of draws"
     )

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from synth_core.release.making.outcome import ReleaseOutcome
-from synth_core.release.report.charts import INK, PALE_INK, pair_maps
+from synth_core.release.report.charts import pair_maps
 from synth_core.ui.state.session import plain
 
 
@@ -62,6 +62,5 @@ def _show_maps(pairs: list[dict[str, Any]]) -> None:
         "Shares of the records by two columns, of the pairs that are furthest off: a full colour is more. A framed "
         "cell is one that only this table has. They stay inside."
     )
-    ink = PALE_INK if st.context.theme.type == "dark" else INK
     for pair in pairs:
-        st.image(pair_maps(pair, ink), width=900)
+        st.image(pair_maps(pair), width=900)

@@ -1,0 +1,32 @@
+"""What stands out in each synthetic table: the lines that the gate will say of a release."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.ui.state.session import plain
+
+Summary = dict[str, Any]
+
+
+def show_closeness(summaries: list[Summary]) -> None:
+    """A row a mechanism; older results have no such lines."""
+    known = [s for s in summaries if s.get("closeness")]
+    if not known:
+        return
+    n_warned = sum(any(line["warns"] for line in s["closeness"]) for s in known)
+    said = f"of {n_warned} of {len(known)} mechanisms something does" if n_warned else "nothing does"
+    with st.expander(f"What stands out in the synthetic tables, as the gate will say it: {said} (internal)"):
+        rows = [
+            {"Mechanism": find_mechanism(s["mechanism"]).label}
+            | {
+                line["title"]: f"{'⚠ ' if line['warns'] else ''}{plain(line['finding'])}"
+                for line in s["closeness"]
+            }
+            for s in known
+        ]
+        st.table(pd.DataFrame(rows).set_index("Mechanism"))
