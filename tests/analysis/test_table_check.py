@@ -172,6 +172,19 @@ def test_what_a_release_that_was_let_pass_had():
     assert "degree of those with age below" in groups_words(check)
 
 
+def test_a_small_share_is_told_and_warns_of_nothing():
+    """Four of a thousand values lie below the smallest: that is said; ten times as many warn."""
+    rng = np.random.default_rng(2)
+    pay, made = rng.uniform(10, 20, 5000), rng.uniform(10, 20, 5000)
+    told = {}
+    for n in (0, 20, 200):
+        made[:n] = 5.0
+        told[n] = check_table([SensitiveValues("pay", pay, made[None, :])], pd.DataFrame()).variables[0]
+    assert not told[0].shares and not told[0].stands_out
+    assert [share.name for share in told[20].shares] == ["below the smallest confidential value"]
+    assert not told[20].stands_out and told[200].stands_out
+
+
 def test_the_limit_of_chance_is_exceeded_as_often_as_said():
     """5 % at most, about: in 2,000 pairs of samples with a standard error of 0.5 points."""
     rng, n, shares = np.random.default_rng(5), 100, np.array([0.4, 0.3, 0.2, 0.1])

@@ -187,7 +187,7 @@ def test_compare_says_what_the_gate_will_say(tmp_path):
         show_closeness(summaries)
 
     shown = AppTest.from_function(page, args=([summary],)).run(timeout=30)
-    assert not shown.exception and "of 1 of 1 mechanisms something does" in shown.expander[0].label
+    assert not shown.exception and "in 1 of 1 something does" in shown.expander[0].label
     assert "⚠" in shown.table[0].value["Unlikely combinations"].iloc[0]
     older = AppTest.from_function(page, args=([{"mechanism": "measured_laplace"}],)).run(timeout=30)
     assert not older.exception and not older.expander

@@ -24,6 +24,7 @@ from synth_core.data.codebook import Codebook
 from synth_core.data.table import outcome_column
 
 Array = NDArray[np.float64]
+SHARES_WITHIN = 0.01  # a smaller difference is told, and is no warning
 GROUPS_WITHIN = 2 * ROUGHLY_WITHIN  # largest difference of the distributions within a group
 MIN_GROUP = 20  # records in either table
 MOST_CODES = 100  # of a column: more are names or numbers of cases, and no groups
@@ -64,7 +65,7 @@ class VariableFit:
     limit : float
         What is overlooked, or what chance gives if that is more.
     shares : tuple of Share
-        Those that stand out: below zero, zero, missing, beyond all confidential values, of a category.
+        Those that differ: below zero, zero, missing, beyond all confidential values, of a category.
     """
 
     name: str
@@ -74,7 +75,8 @@ class VariableFit:
 
     @property
     def stands_out(self) -> bool:
-        return self.distance > self.limit or bool(self.shares)
+        far = [abs(share.synthetic - share.confidential) >= SHARES_WITHIN for share in self.shares]
+        return self.distance > self.limit or any(far)
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,8 @@ def _frame(
 def _svg(parts: list[str], text: str, height: int = HEIGHT) -> str:
     return (
         f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{_words(text)}" '
-        f'xmlns="http://www.w3.org/2000/svg" font-size="11" fill="#1b2430">{"".join(parts)}</svg>'
+        f'xmlns="http://www.w3.org/2000/svg" font-size="11" font-family="system-ui, sans-serif" '
+        f'fill="#1b2430">{"".join(parts)}</svg>'
     )
 
 
@@ -121,7 +122,10 @@ def pair_maps(pair: dict[str, Any]) -> str:
     (down, across), (first, second) = pair["labels"], pair["names"]
     sides = [np.array(pair[side]) for side in ("confidential", "synthetic")]
     top = max(float(side.max()) for side in sides) or 1.0
-    left, size = 120, (WIDTH - 120 - 20) / 2
+    slant = 5.0 * max(
+        len(_short(label)) for label in across
+    )  # of a label at 45 degrees, to the right and down
+    left, size = 120, (WIDTH - 130 - slant) / 2
     width, height = size / len(across), 14
     parts = ['<rect width="100%" height="100%" fill="#fff"/>']  # a page may be dark
     parts += [f'<text x="4" y="10">{_words(f"{first} down, {second} across")}</text>']

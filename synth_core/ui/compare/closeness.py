@@ -19,7 +19,7 @@ def show_closeness(summaries: list[Summary]) -> None:
     if not known:
         return
     n_warned = sum(any(line["warns"] for line in s["closeness"]) for s in known)
-    said = f"of {n_warned} of {len(known)} mechanisms something does" if n_warned else "nothing does"
+    said = f"in {n_warned} of {len(known)} something does" if n_warned else "in none anything does"
     with st.expander(f"What stands out in the synthetic tables, as the gate will say it: {said} (internal)"):
         rows = [
             {"Mechanism": find_mechanism(s["mechanism"]).label}

@@ -59,8 +59,8 @@ def _show_maps(pairs: list[dict[str, Any]]) -> None:
         st.caption("Every pair of columns has too many cells.")
         return
     st.caption(
-        "Shares of the records by two columns, of the pairs that are furthest off: a full colour is more. A framed "
-        "cell is one that only this table has. They stay inside."
+        "Shares of the records by two columns, of the pairs that are furthest off: the stronger the colour, the "
+        "more. A framed cell is one that only this table has. They stay inside."
     )
     for pair in pairs:
         st.image(pair_maps(pair), width=900)
