@@ -13,6 +13,7 @@ from synth_core.data.declared import declared_model, declared_settings
 from synth_core.data.table import Column, Table, numeric_outcome
 from synth_core.errors import InputError
 from synth_core.models import BY_BRACKETS, OF_CATEGORIES, family, proposed
+from synth_core.system.number_text import declared
 
 KINDS = {
     "amounts": "Amounts, all above zero",
@@ -64,11 +65,11 @@ class Advice:
         if "transformation" in s:
             parts[0] += " on the logarithm" if s["transformation"] == "log" else " on asinh"
         if "asinh_scale" in s:
-            parts.append(f"which is about linear within {s['asinh_scale']:,g} of zero")
+            parts.append(f"which is about linear within {declared(s['asinh_scale'])} of zero")
         if "bounds" in s:
-            parts.append("bounds {:g} and {:g}".format(*s["bounds"]))
+            parts.append("bounds {} and {}".format(*map(declared, s["bounds"])))
         if "unit" in s:
-            parts.append(f"density per {s['unit']:,g} of the table's unit")
+            parts.append(f"density per {declared(s['unit'])} of the table's unit")
         return ", ".join(parts)
 
 
@@ -167,11 +168,14 @@ def _in_unit(settings: dict[str, Any], typical: float | None) -> list[str]:
     if typical is None:
         return ["Say a typical value, and a unit of its order is proposed: Δ and ε depend on the unit."]
     settings["unit"] = 10.0 ** math.floor(math.log10(abs(typical)))
-    text = f"The unit of the density is of the order of a typical value, {settings['unit']:,g}: Δ and ε depend on it."
+    unit = declared(settings["unit"])
+    text = f"The unit of the density is of the order of a typical value, {unit}: Δ and ε depend on it."
     if asinh:
         settings["asinh_scale"] = rounded(model.asinh_within * abs(typical))
         near = "a typical value" if model.asinh_within == 1 else "half a typical value"
-        text += f" asinh is about linear within {settings['asinh_scale']:,g}, a round number near {near}."
+        text += (
+            f" asinh is about linear within {declared(settings['asinh_scale'])}, a round number near {near}."
+        )
     return [text]
 
 

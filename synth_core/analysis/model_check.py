@@ -19,6 +19,7 @@ from synth_core.engine.sampling import Posterior
 from synth_core.errors import InputError
 from synth_core.models import Model, OwnProgram
 from synth_core.system import limits
+from synth_core.system.number_text import measured
 
 Array = NDArray[np.float64]
 
@@ -132,7 +133,7 @@ def categories(analysis: Analysis, column: str | None) -> tuple[NDArray[np.int64
             .fillna(-1)
             .to_numpy(dtype=np.int64)
         )
-        names = [f"{a:.4g} to {b:.4g}" for a, b in itertools.pairwise(ends)]
+        names = [f"{measured(a)} to {measured(b)}" for a, b in itertools.pairwise(ends)]
     else:
         codes, values = pd.factorize(series, sort=True)
         if len(values) > MAX_CATEGORIES:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from synth_core.system.number_text import declared
+
 SPIKE_SHARE, SPIKE_RECORDS, SPIKE_RATIO = 0.002, 5, 3.0
 NEAR_TOP = 20  # distinct values below the largest that it is compared with
 HEAPED, HEAP_RATIO = 0.2, 3.0
@@ -72,7 +74,7 @@ class OutcomeFeatures:
             sentences.append(f"{self.at_top:,} records share the largest value, as with a top code.")
         if self.heap:
             sentences.append(
-                f"{100 * self.heaped:.0f} % of the values that are not zero are multiples of {self.heap:,g}."
+                f"{100 * self.heaped:.0f} % of the values that are not zero are multiples of {declared(self.heap)}."
             )
         if abs(self.skewness) > SKEWED:
             sentences.append(

@@ -14,6 +14,7 @@ from synth_core.analysis.utility import Statistic, ecdf_distance, statistics
 from synth_core.data.design import Selection
 from synth_core.data.table import Table
 from synth_core.errors import InputError
+from synth_core.system.number_text import declared
 
 Array = NDArray[np.float64]
 
@@ -81,15 +82,15 @@ def _by_quarter(values: Array, predictor: str) -> list[Group]:
     cuts = np.unique(np.nanquantile(values, [0.25, 0.5, 0.75], method="inverted_cdf"))
     part = np.searchsorted(cuts, values)  # up to the first cut, above it up to the second, ...
     part[np.isnan(values)] = -1
-    names = [f"{predictor} up to {cuts[0]:g}"]
-    names += [f"above {low:g} up to {high:g}" for low, high in pairwise(cuts)]
-    names.append(f"above {cuts[-1]:g}")
+    names = [f"{predictor} up to {declared(cuts[0])}"]
+    names += [f"above {declared(low)} up to {declared(high)}" for low, high in pairwise(cuts)]
+    names.append(f"above {declared(cuts[-1])}")
     groups = [Group(name, np.flatnonzero(part == i)) for i, name in enumerate(names)]
     return [group for group in groups if len(group.rows) >= MIN_RECORDS]
 
 
 def _name(level: object) -> str:
-    return f"{level:g}" if isinstance(level, float | np.floating) else str(level)
+    return declared(float(level)) if isinstance(level, float | np.floating) else str(level)
 
 
 def by_group(

@@ -26,6 +26,7 @@ from synth_core.data.readers import (
 from synth_core.errors import InputError
 from synth_core.system import limits
 from synth_core.system.characters import one_line, visible
+from synth_core.system.number_text import declared
 
 NO_CATEGORY = -1.0  # the code of a value that is no declared category
 SMALLEST, LARGEST = 1e-50, 1e50  # of a sensitive number: beyond, it is an error of its file
@@ -231,7 +232,10 @@ class Table:
             )
         elif entry.kind == "number" and entry.bounds is not None and pd.api.types.is_numeric_dtype(series):
             values, (low, high) = series.to_numpy(dtype=float, na_value=np.nan), entry.bounds
-            found, rule = (values < low) | (values > high), f"beyond its declared bounds {low:g} and {high:g}"
+            found, rule = (
+                (values < low) | (values > high),
+                f"beyond its declared bounds {declared(low)} and {declared(high)}",
+            )
         else:
             return None
         return (found, rule) if found.any() else None

@@ -17,6 +17,7 @@ from synth_core.figures.parts import (
     table,
     violin,
 )
+from synth_core.system.number_text import measured
 
 MEASURES = {
     "lipschitz_bound": "Lipschitz bound Δ (nats)",
@@ -55,7 +56,7 @@ def study_figure(violins: list[dict[str, Any]], measure: str) -> Figure:
         traces.append(scatter([place] * 3, middle, "lines+markers", line=line, marker=dot))
         names.append(shown(words))
         rows.append(
-            [v["case"], v["label"], *(f"{five[k]:.5g}" for k in ("min", "q25", "median", "q75", "max"))]
+            [v["case"], v["label"], *(measured(five[k]) for k in ("min", "q25", "median", "q75", "max"))]
         )
     return figure(
         f"study-{measure}",

@@ -31,6 +31,7 @@ from synth_core.figures.parts import (
     worded,
 )
 from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.system.number_text import measured
 
 # Points drawn; and how much farther than all others the extremes must lie to be left out.
 MANY, FAR = 100, 3.0
@@ -82,7 +83,7 @@ def ecdf_figure(
                 **known(labels[name], "", name, legend=False),
             )
         )
-        rows.append([labels[name], f"{s['ecdf_max']:.4f}", f"{s['ecdf_avg']:.6f}", f"{place:.5g}"])
+        rows.append([labels[name], f"{s['ecdf_max']:.4f}", f"{s['ecdf_avg']:.6f}", measured(place)])
     traces.append(  # on top, and first in the legend
         scatter(
             confidential["at"],
@@ -213,7 +214,7 @@ def errors_figure(
                 plus.append(0.0 if off else min(max(high - middle, 0.0), OFF_SCALE))
                 hover.append(
                     f"{labels[name]}, {shown(words.name(stat))}<br>synthetic "
-                    f"{both['synthetic']:.5g}, confidential {both['confidential']:.5g}<br>"
+                    f"{measured(both['synthetic'])}, confidential {measured(both['confidential'])}<br>"
                     f"{middle:+.2f} {unit}"
                 )
             rows.append(
@@ -222,7 +223,7 @@ def errors_figure(
                     labels[name],
                     f"{both['confidential']:.6g}",
                     f"{both['synthetic']:.6g}",
-                    "–".join(f"{v:.5g}" for v in both["synthetic_interval"]),
+                    "–".join(measured(v) for v in both["synthetic_interval"]),
                     "" if middle is None else f"{middle:+.2f} {unit}",
                 ]
             )

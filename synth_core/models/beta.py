@@ -25,6 +25,7 @@ from synth_core.models.base import (
     first_row,
 )
 from synth_core.models.beta_coordinates import ClampedBeta
+from synth_core.system.number_text import declared
 
 LAMBDA_LOWER, LAMBDA_SHAPE = 0.1, 1.5
 
@@ -47,7 +48,7 @@ class BetaFamily(Model):
         if outside.any():
             raise InputError(
                 f"The {self.label} model needs every value strictly between the declared bounds "
-                f"{lower:g} and {upper:g}; {outside.sum():,} of {records.n:,} values are not "
+                f"{declared(lower)} and {declared(upper)}; {outside.sum():,} of {records.n:,} values are not "
                 f"({first_row(outside)}). "
                 f"Declare wider bounds, or choose another model."
             )
@@ -57,7 +58,7 @@ class BetaFamily(Model):
     @property
     def density_scale(self) -> str:
         lower, upper = self.bounds
-        return f"density of the value scaled to (0, 1) by the bounds {lower:g} and {upper:g}"
+        return f"density of the value scaled to (0, 1) by the bounds {declared(lower)} and {declared(upper)}"
 
     @abstractmethod
     def shapes(self, draws: Draws, rows: Rows) -> tuple[Array, Array]:
@@ -88,8 +89,8 @@ class BetaFamily(Model):
         mean, sd = (typical - lower) / (upper - lower), spread / (upper - lower)
         if not (0 < mean < 1 and 0 < sd**2 < mean * (1 - mean)):
             raise InputError(
-                f"A typical value of {typical:g} with a spread of {spread:g} does not fit between {lower:g} and "
-                f"{upper:g}."
+                f"A typical value of {declared(typical)} with a spread of {declared(spread)} does not fit "
+                f"between {declared(lower)} and {declared(upper)}."
             )
         return mean, max(mean * (1 - mean) / sd**2 - 1, 1.01 * LAMBDA_LOWER)
 

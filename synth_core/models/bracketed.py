@@ -12,6 +12,7 @@ from synth_core.errors import InputError
 from synth_core.mechanisms.bounds import Rows
 from synth_core.models.base import Array, Draws, Options, Records, first_row
 from synth_core.models.ordered import OrderedLogit
+from synth_core.system.number_text import declared
 
 
 class Bracketed(OrderedLogit):
@@ -50,14 +51,14 @@ class Bracketed(OrderedLogit):
         outside = (outcome < self.edges[0]) | (outcome > self.edges[-1])
         if outside.any():
             raise InputError(
-                f"{outside.sum():,} values lie outside the declared edges, {self.edges[0]:g} to {self.edges[-1]:g} "
-                f"({first_row(outside)})."
+                f"{outside.sum():,} values lie outside the declared edges, {declared(self.edges[0])} to "
+                f"{declared(self.edges[-1])} ({first_row(outside)})."
             )
         return codes_of(self.edges, outcome)
 
     @property
     def density_scale(self) -> str:
-        return f"density per {self.options.unit:g}; of a value that is a bracket of its own, its probability"
+        return f"density per {declared(self.options.unit)}; of a value that is a bracket of its own, its probability"
 
     @cached_property
     def log_within(self) -> Array:

@@ -35,6 +35,7 @@ from synth_core.models.clamped_mode import ClampedNormal, factor_of_covariance, 
 from synth_core.models.coordinates import row_sums, solve_penalised
 from synth_core.models.transformation import Transformation
 from synth_core.models.zero_part import empty_zero_part
+from synth_core.system.number_text import declared
 
 MANY_MODES = 0.2  # share of the weight that a bound leaves unclamped, below which modes are searched for
 LOOKED_AT = 8  # draws of a chain, to see which modes it was in
@@ -92,7 +93,7 @@ class Lognormal(Model):
     @property
     def density_scale(self) -> str:
         unit = self.options.unit
-        per = f"density per {'the table’s unit' if unit == 1 else f'{unit:g} of the table’s unit'}"
+        per = f"density per {'the table’s unit' if unit == 1 else f'{declared(unit)} of the table’s unit'}"
         return ", ".join(filter(None, (per, self.transformation.words)))
 
     def stan_data(self, weights: Array, censoring: Censoring | None = None) -> dict[str, Any]:
@@ -331,12 +332,14 @@ class Lognormal(Model):
     def guess(self, typical: float, spread: float, zeros: float) -> Draws:
         middle = self.transformation.forward(np.array([typical]))
         if not np.isfinite(middle).all():
-            raise InputError(f"A typical value of {typical:g} has no logarithm; guess a positive one.")
+            raise InputError(
+                f"A typical value of {declared(typical)} has no logarithm; guess a positive one."
+            )
         if spread > self.widest_spread:
             raise InputError(
-                f"A spread of {spread:g} is too wide for {self.label}: it is a standard deviation on the scale of the "
-                f"model, of the logarithm or the inverse hyperbolic sine, and not in the unit of the variable. 0.8 is "
-                f"usual for the logarithm of incomes."
+                f"A spread of {declared(spread)} is too wide for {self.label}: it is a standard deviation on the scale "
+                "of the model, of the logarithm or the inverse hyperbolic sine, and not in the unit of the variable. "
+                "0.8 is usual for the logarithm of incomes."
             )
         return {"beta": self._first_column(middle), "sigma": np.array([spread])}
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from synth_core.errors import InputError
+from synth_core.system.number_text import declared
 
 Array = NDArray[np.float64]
 
@@ -56,7 +57,7 @@ class Transformation:
         """Refuse values outside the support, naming how many and the first row."""
         bad = ~(values + self.offset > 0) if self.kind == "log" else np.zeros(len(values), dtype=bool)
         if bad.any():
-            offset = f" even after adding {self.offset:g}" if self.offset else ""
+            offset = f" even after adding {declared(self.offset)}" if self.offset else ""
             losses = int((values < 0).sum())
             what = "zero or negative" if (values[bad] == 0).any() or self.offset else "negative"
             advice = (
@@ -74,5 +75,5 @@ class Transformation:
     def words(self) -> str:
         """How y is made, in words; empty for the plain logarithm."""
         if self.kind == "asinh":
-            return f"modelled on the inverse hyperbolic sine of the value over {self.asinh_scale:g}"
-        return f"modelled on the logarithm of the value plus {self.offset:g}" if self.offset else ""
+            return f"modelled on the inverse hyperbolic sine of the value over {declared(self.asinh_scale)}"
+        return f"modelled on the logarithm of the value plus {declared(self.offset)}" if self.offset else ""

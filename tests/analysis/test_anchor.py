@@ -238,7 +238,7 @@ def test_other_families_take_a_guess(cache, name):
 def test_what_is_missing_is_said_in_words(cache):
     with pytest.raises(InputError, match="A pilot starts from a guess"):
         lognormal(cache, income(), guess=None).run("anchored")
-    with pytest.raises(InputError, match="A spread of 12000 is too wide for Lognormal regression"):
+    with pytest.raises(InputError, match="A spread of 12,000 is too wide for Lognormal regression"):
         lognormal(cache, income(), guess=(40.0, 12000.0)).run("anchored")
     with pytest.raises(InputError, match="lack sigma"):
         lognormal(cache, income(), anchor="values", anchor_values={"beta": (3.0, 0.0)}).run("anchored")

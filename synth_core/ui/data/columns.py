@@ -11,13 +11,13 @@ from typing import Any
 import streamlit as st
 
 from synth_core.analysis.records.blocks import Block, shares_of
-from synth_core.analysis.wording.numbers import declared
 from synth_core.data.codebook import BETWEEN, KINDS, Entry
 from synth_core.data.readers import DELIMITERS, SIGNS
 from synth_core.data.table import Column, Table
 from synth_core.errors import InputError
 from synth_core.models import family
 from synth_core.system.characters import visible
+from synth_core.system.number_text import declared
 from synth_core.ui.data import roles
 from synth_core.ui.data.codebook import declarable, declare
 from synth_core.ui.data.fit import Fit

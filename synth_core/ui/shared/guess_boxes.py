@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from synth_core.analysis.wording.numbers import measured
 from synth_core.errors import InputError
 from synth_core.models import family
 from synth_core.system import limits
+from synth_core.system.number_text import measured
 from synth_core.ui.shared.widgets import number
 from synth_core.ui.state import session
 

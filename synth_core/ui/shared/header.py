@@ -10,6 +10,7 @@ import streamlit as st
 from synth_core.data.examples import EXAMPLES
 from synth_core.data.table import Table
 from synth_core.models import family
+from synth_core.system.number_text import declared
 from synth_core.ui.state import session
 from synth_core.ui.state.browser import Browser
 
@@ -55,7 +56,7 @@ def _unit(browser: Browser) -> str:
     """The unit in which the model's density, and with it ε, is taken."""
     chosen, uses = browser.choices.settings, family(browser.choices.settings.model).uses
     if "unit" in uses:
-        count = "unit" if chosen.unit == 1 else f"{chosen.unit:,g} units"
+        count = "unit" if chosen.unit == 1 else f"{declared(chosen.unit)} units"
         return f"density per {count} of {session.plain(chosen.outcome)}"
     if "bounds" in uses:
         return "value scaled to (0, 1) by its bounds"
