@@ -17,7 +17,7 @@ from synth_core.experiments.explore.measures import Target
 from synth_core.experiments.explore.point import run_point
 from synth_core.experiments.explore.tuning import tune
 from synth_core.jobs import worker
-from synth_core.jobs.tasks import MechanismTask, PointTask, TaskInput, TuneTask
+from synth_core.jobs.tasks import CheckTask, MechanismTask, PointTask, TaskInput, TuneTask
 from synth_core.system.cache import Cache, results_cache
 from synth_core.system.entries import read
 
@@ -105,3 +105,22 @@ def test_inverse_tuning_divides_first_where_that_is_asked(asked):
     assert (found["point"] is None) == (alone["point"] is None)
     plain = TuneTask(given(EITHER), "censored", target=target)
     assert plain.key != task.key and divided_for(whole, "weighted", target) is whole
+
+
+def test_the_fit_of_each_variable_of_whole_records(asked):
+    """Checked is the variable that is named, on the rows of whole records, whichever the settings describe."""
+    answer, _ = asked
+    checks = {
+        name: CheckTask.of(people(), settings, None, None, BLOCKS, name)
+        for name, settings in (("sex", EITHER), ("pay", SETTINGS))
+    }
+    assert checks["sex"].key != checks["pay"].key
+    sex, pay = (answer(checks[name]) for name in ("sex", "pay"))
+    assert (sex["n_records"], pay["n_records"]) == (150, 135)  # of pay those that are not missing
+    assert sex["density_scale"] == "probability of a category"
+    assert pay["density_scale"] == "density per 10 of the table’s unit"
+    share = float((people().frame["sex"] == "f").mean())
+    assert sex["distribution"]["observed"][0] == pytest.approx(share)
+    assert sex["distribution"]["predicted"][0] == pytest.approx(
+        share, abs=0.03
+    )  # of 150 records and a weak prior

@@ -83,6 +83,10 @@ function arrow(state, event) {
 
 function filter(state) {
   const wanted = state.search.value.trim().toLowerCase(), used = state.only.checked;
+  // The page below stays where it is while the table is shortened.
+  if (!state.shortened && (wanted || used)) state.scroll.style.minHeight = `${state.scroll.offsetHeight}px`;
+  if (!(wanted || used)) state.scroll.style.minHeight = '';
+  state.shortened = Boolean(wanted || used);
   let shown = 0;
   for (const tr of state.body.rows) {
     tr.hidden = (used && !tr.classList.contains('used')) || (wanted && !tr.dataset.column.toLowerCase().includes(wanted));
