@@ -62,7 +62,7 @@ def test_counts_in_declared_brackets_need_no_guess():
 def guess_page():
     import streamlit as st
 
-    from synth_core.ui.shared.guess_boxes import guess_boxes
+    import synth_core.ui.shared.guess_boxes as guess_boxes_module
     from synth_core.ui.state import session
 
     session.take_over()
@@ -70,7 +70,22 @@ def guess_page():
         st.session_state["started"] = True
         chosen = session.choices().with_settings(model="lognormal")
         session.change(chosen.model_copy(update={"guess_typical": 40000.0, "guess_spread": 1.0276618}))
-    guess_boxes()
+    if st.session_state.pop("late", False):
+        boxes = [guess_boxes_module._key(end) for end in ("low", "high")]
+        st.session_state.update(zip(boxes, (20000.0, 80000.0), strict=True))
+        session.use_example("beta", 60, 1)
+        session.change(session.choices().model_copy(update={"guess_typical": None, "guess_spread": None}))
+        guess_boxes_module._take(*boxes)
+    guess_boxes_module.guess_boxes()
+    st.write(f"guess {session.choices().guess}")
+
+
+def test_a_box_of_another_table_that_comes_late_is_no_guess():
+    """Its value came with the run after an upload once, and was the guess of the new table."""
+    at = AppTest.from_function(guess_page).run(timeout=30)
+    at.session_state["late"] = True
+    at.run(timeout=30)
+    assert at.markdown[-1].value == "guess None"
 
 
 def data_page():

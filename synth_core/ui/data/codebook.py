@@ -136,8 +136,9 @@ def _key(name: str, field: str) -> str:
 
 
 def _typed(name: str, field: str, key: str) -> None:
-    """Widget callback."""
-    session.attempt(PLACE, declare, name, {field: st.session_state.get(key)})
+    """Widget callback; of another reading of the table than that in use it is late, and its value old."""
+    if key == _key(name, field):
+        session.attempt(PLACE, declare, name, {field: st.session_state.get(key)})
 
 
 def save_or_take() -> None:

@@ -124,6 +124,8 @@ def _predictor(column: Column) -> None:
 
 def _take_categorical(name: str) -> None:
     """Widget callback: the other way round than now."""
+    if name not in session.choices().settings.predictors:
+        return  # of a table before
     chosen = session.choices().settings.categorical
     left = tuple(each for each in chosen if each != name)
     session.change(session.choices().with_settings(categorical=left if name in chosen else (*chosen, name)))

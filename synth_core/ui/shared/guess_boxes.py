@@ -62,6 +62,8 @@ def _key(end: str) -> str:
 
 def _take(low: str, high: str) -> None:
     """Widget callback: the guess, once both ends are given; without one of them there is none."""
+    if low != _key("low"):
+        return  # a box from before another table or scale: its value is old
     choices = session.choices()
     first, second = st.session_state.get(low), st.session_state.get(high)
     if first is None or second is None:
