@@ -33,14 +33,20 @@ def choose_missing() -> None:
 
 
 def propose() -> bool:
-    """One click for each text that is the only one among numbers; whether there is one."""
-    proposed = session.current().table.proposed_missing
-    for token, columns in proposed.items():
-        _propose(token, columns)
-    return bool(proposed)
+    """One click for each text that is the only one among numbers; whether one comes before everything else."""
+    browser = session.current()
+    s = browser.choices.settings
+    untouched = browser.choices == browser.choices.opening(browser.table)
+    used = {s.outcome, *s.predictors, *(block.name for block in browser.choices.whole)}
+    urgent = False
+    for token, columns in browser.table.proposed_missing.items():
+        first = untouched or any(column.name in used for column in columns)
+        _propose(token, columns, first)
+        urgent = urgent or first
+    return urgent
 
 
-def _propose(token: str, columns: list[Column]) -> None:
+def _propose(token: str, columns: list[Column], first: bool) -> None:
     """One click for a text that is the only one among numbers."""
     left, right = st.columns([5, 3], vertical_alignment="center")
     named = ", ".join(f"{session.plain(c.name)} ({c.lone_rows:,} rows)" for c in columns[:NAMED])
@@ -50,7 +56,7 @@ def _propose(token: str, columns: list[Column]) -> None:
     right.button(
         f"{shown} means missing",
         key=f"propose_missing_{token}",
-        type="primary",
+        type="primary" if first else "secondary",
         width="stretch",
         on_click=session.attempt,
         args=(PLACE, session.use_missing, (*session.current().table.missing, *_markers(token, columns))),
