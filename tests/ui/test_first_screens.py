@@ -67,3 +67,32 @@ def test_robustness_begins_with_what_is_claimed_today():
     assert not at.exception
     assert at.markdown[0].value == "**What is claimed today**"
     assert list(at.dataframe[0].value["Mechanism"]) == ["Unweighted", "Weighted"]
+
+
+def expected():
+    import streamlit as st
+
+    from synth_core.jobs.stored_summaries import keep_summary
+    from synth_core.system.cache import results_cache
+    from synth_core.ui.shared.expected import seconds_each
+    from synth_core.ui.shared.subject import Subject
+    from synth_core.ui.state import session
+
+    session.take_over()
+    if not session.current().tables:
+        session.use_example("beta", 60, 1)
+    settings, subject = session.settings(), Subject()
+    before = seconds_each(subject, settings, ["weighted", "censored"])
+    task = subject.task(session.current(), settings, "weighted")
+    results_cache().put(task.key, {"result": 1})
+    keep_summary(results_cache(), task.key, {"seconds": 7 * before["weighted"]})
+    after = seconds_each(subject, settings, ["weighted", "censored"])
+    st.write(" ".join(f"{after[key] / before[key]:.3g}" for key in after))
+
+
+def test_what_takes_long_is_told_by_what_compare_measured(monkeypatch, tmp_path):
+    """28 seconds were promised of a map whose points took 40 seconds each."""
+    monkeypatch.setenv("SYNTH_RESULTS_DIR", str(tmp_path))
+    at = AppTest.from_function(expected).run(timeout=30)
+    assert not at.exception
+    assert at.markdown[0].value == "7 7"

@@ -14,15 +14,14 @@ from synth_core.errors import InputError
 from synth_core.experiments.explore.knobs import KNOBS, knobs_of
 from synth_core.experiments.explore.records_point import check_measure
 from synth_core.experiments.explore.refine import refined
-from synth_core.experiments.explore.sweep import Planned, Sweep, duration, estimate, plan
+from synth_core.experiments.explore.sweep import Planned, Sweep, count_points, duration, estimate, plan
 from synth_core.experiments.explore.wording import frontier_points
-from synth_core.jobs.stored_summaries import stored_summary
 from synth_core.jobs.tasks import PointTask, Task, TaskInput
 from synth_core.mechanisms.catalogue import MECHANISMS, find_mechanism
 from synth_core.system import limits
-from synth_core.system.cache import results_cache
 from synth_core.ui.server.manager import manager
 from synth_core.ui.shared import background
+from synth_core.ui.shared.expected import seconds_each
 from synth_core.ui.shared.subject import Subject, record_subject, show_subject
 from synth_core.ui.shared.widgets import key_of, number, pick
 from synth_core.ui.state import session
@@ -140,14 +139,7 @@ def map_tasks(asked: MapRequest) -> list[Task]:
 
 def map_button(asked: MapRequest) -> tuple[str, ...]:
     """Start the map; what it takes stands beside. Returns the key of the map that is asked for."""
-    total, seconds = estimate(
-        asked.mechanisms,
-        asked.settings,
-        asked.sweeps,
-        len(session.current().table.frame),
-        manager().n_lanes,
-    )
-    seconds *= max(len(asked.subject.blocks), 1) * _slower(asked)  # a fit for each variable
+    seconds = seconds_of_map(asked)
     tasks = map_tasks(asked)
     run = background.current(MAP_RUN)
     key = tuple(task.key for task in tasks)
@@ -161,23 +153,19 @@ def map_button(asked: MapRequest) -> tuple[str, ...]:
     )
     if not same:
         st.caption(
-            f"About {duration(seconds * len(tasks) / max(total, 1))} on {manager().n_lanes} processes, less where "
+            f"About {duration(seconds)} on {manager().n_lanes} processes, less where "
             "points are known; Compare goes first."
         )
     session.show_message(MAP_RUN)
     return key
 
 
-def _slower(asked: MapRequest) -> float:
-    """How many times as long as expected the mechanisms took on Compare under these settings; 1 where none is known."""
-    browser, cache = session.current(), results_cache()
-    took = expected = 0.0
-    for key in asked.mechanisms:
-        task = asked.subject.task(browser, asked.settings, key)
-        known = stored_summary(cache, task.key)
-        if known is not None:
-            took, expected = took + known["seconds"], expected + task.expected_seconds
-    return took / expected if expected else 1.0
+def seconds_of_map(asked: MapRequest) -> float:
+    """About how long its points take, in seconds; raises InputError where there are too many."""
+    estimate(asked.mechanisms, asked.settings, asked.sweeps, 1)
+    each = seconds_each(asked.subject, asked.settings, asked.mechanisms)
+    counts = count_points(asked.mechanisms, asked.settings, asked.sweeps)
+    return sum(count * each[key] for key, count in counts.items()) / manager().n_lanes
 
 
 def coarse_map(asked: MapRequest) -> None:
@@ -192,9 +180,7 @@ def coarse_map(asked: MapRequest) -> None:
     ]
     coarse = replace(asked, sweeps=few)
     try:
-        rows = len(session.current().table.frame)
-        _, seconds = estimate(coarse.mechanisms, coarse.settings, few, rows, manager().n_lanes)
-        if seconds * max(len(asked.subject.blocks), 1) * _slower(asked) <= COARSE_SECONDS:
+        if seconds_of_map(coarse) <= COARSE_SECONDS:
             background.start(MAP_RUN, map_tasks(coarse), COARSE)
     except InputError:  # the button says it
         return

@@ -15,7 +15,9 @@ from synth_core.jobs.tasks import Task, TaskInput, TuneTask
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system import limits
 from synth_core.ui.find_settings.controls import PERCENTILE, TUNING_RUN, MapRequest
+from synth_core.ui.server.manager import manager
 from synth_core.ui.shared import background
+from synth_core.ui.shared.expected import seconds_each
 from synth_core.ui.shared.widgets import number, pick
 from synth_core.ui.state import session
 from synth_core.ui.state.choices import Choices, ExploreChoices, value_at
@@ -188,6 +190,14 @@ def _button(asked: MapRequest, wanted: Target | EpsilonTarget) -> None:
         on_click=session.attempt,
         args=(TUNING_RUN, _start_tuning, asked, wanted, searches),
     )
+
+
+def seconds_of_search(asked: MapRequest, wanted: Target | EpsilonTarget) -> float:
+    """About how long the search takes, in seconds."""
+    each = seconds_each(asked.subject, asked.settings, asked.mechanisms)
+    searches = {m: len(variants_for(m, asked.settings, asked.sweeps)) for m in asked.mechanisms}
+    fits = sum(count * expected_fits(wanted) * each[m] for m, count in searches.items())
+    return fits / min(manager().n_lanes, len(searches))
 
 
 def _may_be_divided(wanted: Target | EpsilonTarget) -> bool:

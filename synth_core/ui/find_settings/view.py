@@ -33,7 +33,7 @@ from synth_core.figures.explore import map_figure
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system.cache import content_key
 from synth_core.system.characters import sentence
-from synth_core.ui.find_settings import controls, rivals
+from synth_core.ui.find_settings import controls, goal, rivals
 from synth_core.ui.find_settings.controls import MAP_RUN, TUNING_RUN, MapRequest
 from synth_core.ui.server.manager import manager
 from synth_core.ui.shared import background
@@ -67,7 +67,10 @@ def _view(
         st.rerun()  # the last poll, or a run that goes on: buttons and timers start anew
     measure = asked.measure if asked is not None else "ecdf_max"
     with st.container(key="answer"):  # at least as high as its style says, so that nothing jumps
-        _answer(tuning)
+        if tuning is None and asked is not None and wanted is not None:
+            _before_search(asked, wanted)
+        elif tuning is not None:
+            _answer(tuning)
     with st.container(height=48, border=False):
         _status(filling, key, measure)
     if others is not None:
@@ -201,14 +204,16 @@ def _status(run: BackgroundRun | None, key: tuple[str, ...] | None, measure: str
     )
 
 
-def _answer(run: BackgroundRun | None) -> None:
+def _before_search(asked: MapRequest, wanted: Target | EpsilonTarget) -> None:
+    """Where the answer will stand, and how long it takes."""
+    st.caption(
+        "Say above what is to be reached, and press *Find the settings*: the answer appears here, with the error that "
+        f"it reaches. About {duration(goal.seconds_of_search(asked, wanted))}, less where fits are known."
+    )
+
+
+def _answer(run: BackgroundRun) -> None:
     """The answer of inverse tuning in one plain sentence, how sure it is, and where to go with it."""
-    if run is None:
-        st.caption(
-            "Say above what is to be reached, and press *Find the settings*: the answer appears here, with the "
-            "error that it reaches."
-        )
-        return
     target, of = run.asked, f"{controls.is_of(run)}: "
     left, right = st.columns([8, 1.4], vertical_alignment="center")
     if run.running:

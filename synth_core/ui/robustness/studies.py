@@ -10,6 +10,7 @@ import streamlit as st
 from synth_core.analysis.records.table import whole_records
 from synth_core.analysis.settings import Settings
 from synth_core.errors import InputError
+from synth_core.experiments.explore.sweep import duration
 from synth_core.figures.coverage import coverage_figure
 from synth_core.figures.study import measure_label, study_figure
 from synth_core.jobs.study_task import COVERAGE, LIKE, StudyRequest
@@ -21,6 +22,7 @@ from synth_core.ui.robustness import claims
 from synth_core.ui.robustness.kinds import INTERVALS, LIKE_MINE, PAPERS
 from synth_core.ui.shared import background
 from synth_core.ui.shared.board import board
+from synth_core.ui.shared.expected import seconds_each
 from synth_core.ui.shared.subject import Subject, record_subject
 from synth_core.ui.shared.waiting import watch
 from synth_core.ui.shared.widgets import own_number
@@ -107,11 +109,15 @@ def choose(settings: Settings, kind: str) -> tuple[StudyRequest, Any]:
     of = f" Databases are of whole records: {subject.names}." if subject.blocks else ""
     m = session.choices().settings.datasets
     sets = f" Data sets of a release: {m} (page Compare, Sampling)." if kind == INTERVALS else ""
-    st.caption(session.plain(f"With the mechanisms and settings of Compare: {labels}.{of}{sets}"))
+    records, numbers = _records(subject), whole(sizes)
+    once = sum(seconds_each(subject, settings, chosen).values())
+    seconds = replicates * once * sum(n / max(records, 1) for n in numbers)
+    took = f" About {duration(seconds)}, less where databases are known."
+    st.caption(session.plain(f"With the mechanisms and settings of Compare: {labels}.{of}{sets}{took}"))
     for why in refused.values():
         st.caption(session.plain(f"Left out. {why}"))
     return StudyRequest(
-        OF_TABLE[kind], int(replicates), int(seed), tuple(chosen), (float(epsilon),), whole(sizes)
+        OF_TABLE[kind], int(replicates), int(seed), tuple(chosen), (float(epsilon),), numbers
     ), e
 
 
