@@ -46,6 +46,7 @@ def record_figures(
         associations_figure(summaries, labels, other),
         pair_figure(summaries, labels, pair, other),
     ]
+    made = [each for each in made if each["traces"] or each["key"] != "bounds"]  # noisy counts have none
     return made if other is None else [each | {"traces": beside_once(each["traces"], other)} for each in made]
 
 

@@ -150,7 +150,7 @@ def test_other_synthesizers_stand_beside_the_map(new_page):
         settled(page)
     page.keyboard.press("Escape")
     expect(page.get_by_text("as the histogram has them between the declared bounds")).to_be_visible()
-    expect(page.get_by_text("They can be added once the map is filled.")).to_be_visible()
+    expect(page.get_by_text("A coarse map to begin with:")).to_be_visible()  # nobody asked for it
     page.get_by_role("button", name="Fill the map: 10 points").click()
     filled(page, 10)
     expect(page.get_by_text("The map has no point with a strict guarantee")).to_be_visible()
