@@ -7,13 +7,15 @@ sensitive one. The expected table of a set is the sum over records of p(x | z), 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
+
+from synth_core.analysis.measured.cell_sums import CellSums
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -138,22 +140,6 @@ class _Trend:
         return np.tensordot(self.scores**power, table.reshape(self.axes), (0, self.axis))
 
 
-class _Stack:
-    """The terms of one set of sensitive columns, their public cells one after the other: one product sums them."""
-
-    def __init__(self, domain: Domain, sensitive: tuple[int, ...], places: list[int], terms: list[_Term]):
-        self.sensitive, self.places = sensitive, places
-        mine = [terms[place] for place in places]
-        self.ends = np.cumsum([term.n_public_cells for term in mine])
-        n, begins = len(domain.public), self.ends - [term.n_public_cells for term in mine]
-        rows = np.column_stack([term.cell + begin for term, begin in zip(mine, begins, strict=True)])
-        shape = n, int(self.ends[-1])
-        ones, every = np.ones(rows.size), np.arange(0, rows.size + 1, len(mine))
-        self.spread = scipy.sparse.csr_array((ones, rows.ravel(), every), shape)
-        self.gather = self.spread.T.tocsr()
-        self.wide = [size if k in sensitive else 1 for k, size in enumerate(domain.shape)]
-
-
 class LogLinear:
     """The model of some terms over a domain.
 
@@ -181,12 +167,9 @@ class LogLinear:
         self._all = tuple(range(1, 1 + len(domain.shape)))
 
     @cached_property
-    def _stacks(self) -> list[_Stack]:
-        """The terms of each set of sensitive columns: their sums need the large table once."""
-        places: dict[tuple[int, ...], list[int]] = {}
-        for place, term in enumerate(self.terms):
-            places.setdefault(term.sensitive, []).append(place)
-        return [_Stack(self.domain, sensitive, those, self.terms) for sensitive, those in places.items()]
+    def _sums(self) -> CellSums:
+        tables = [(term.sensitive, term.cell, term.n_public_cells) for term in self.terms]
+        return CellSums(self.domain.shape, tables, len(self.domain.public))
 
     def split(self, parameters: Array) -> list[Array]:
         """The cells' own parameters of each term, of shape (n_public_cells, n_sensitive_cells)."""
@@ -210,30 +193,22 @@ class LogLinear:
         trends = [trend.by_slopes(tables[trend.place], power) for trend in self.trends]
         return np.concatenate([*(table.ravel() for table in tables), *trends])
 
-    def _spread(self, tables: Sequence[Array]) -> Array:
-        """The sum of the tables of all terms over all cells, of shape (n_cells, *shape)."""
-        total = np.zeros((len(self.domain.public), *self.domain.shape))
-        for stack in self._stacks:
-            stacked = np.vstack([tables[place] for place in stack.places])
-            total += (stack.spread @ stacked).reshape(-1, *stack.wide)
-        return total
-
-    def _tables(self, cells: Array) -> list[Array]:
-        """The tables of every term from a value for each cell."""
-        found: list[Array] = []
-        for stack in self._stacks:
-            found += np.split(stack.gather @ self._margin(cells, stack.sensitive), stack.ends[:-1])
-        return found
-
     def shares(self, parameters: Array) -> Array:
         """p(x | z) of every public combination, of shape (n_cells, *shape)."""
-        linear = self._spread(self._with_trends(parameters))
-        if self.domain.possible is not None:
-            linear[~self.domain.possible] = -np.inf
-        linear -= linear.max(axis=self._all, keepdims=True)
-        np.exp(linear, out=linear)
-        linear /= linear.sum(axis=self._all, keepdims=True)
-        return linear
+        shares = np.empty((len(self.domain.public), *self.domain.shape))
+        for block, cells in self._shares(parameters):
+            shares[block] = cells
+        return shares
+
+    def _shares(self, parameters: Array) -> Iterator[tuple[slice, Array]]:
+        """p(x | z) by blocks of public combinations."""
+        for block, cells in self._sums.spread(self._with_trends(parameters)):
+            if self.domain.possible is not None:
+                np.copyto(cells, -np.inf, where=~self.domain.possible[block])
+            cells -= cells.max(axis=self._all, keepdims=True)
+            np.exp(cells, out=cells)
+            cells /= cells.sum(axis=self._all, keepdims=True)
+            yield block, cells
 
     def expected(self, shares: Array, sets: Sequence[Columns]) -> list[Array]:
         """Expected tables of sets of columns, of shape (n_public_cells, n_sensitive_cells) each."""
@@ -243,12 +218,9 @@ class LogLinear:
         """Tables of sets of columns from a count of each cell, of shape (n_cells, *shape)."""
         known = {term.columns for term in self.terms}
         model = self if known.issuperset(sets) else LogLinear(self.domain, sets)
-        found = dict(zip([term.columns for term in model.terms], model._tables(cells), strict=True))
+        tables = model._sums.gather((block, cells[block]) for block in model._sums.blocks)
+        found = dict(zip([term.columns for term in model.terms], tables, strict=True))
         return [found[columns] for columns in sets]
-
-    def _margin(self, cells: Array, sensitive: tuple[int, ...]) -> Array:
-        others = tuple(axis for axis in self._all if axis - 1 not in sensitive)
-        return (cells.sum(axis=others) if others else cells).reshape(len(cells), -1)
 
     @cached_property
     def _mass(self) -> Array:
@@ -291,23 +263,23 @@ class LogLinear:
         middle = np.zeros(self.n_parameters) if rng is None else rng.normal(0.0, deviation)
         steps = self._steps(smooth, rng)
         unit = 1 / np.sqrt(deviation**-2 + self._curvature(measured, middle if start is None else start))
+        held = np.empty((len(self.domain.public), *self.domain.shape))  # expected records of each cell
+
+        def expected_cells(parameters: Array) -> Iterator[tuple[slice, Array]]:
+            for block, cells in self._shares(parameters):
+                yield block, np.multiply(cells, self._mass[block], out=held[block])
 
         def loss(scaled: Array) -> tuple[float, Array]:
             moved = unit * scaled
             parameters = middle + moved
-            shares = self.shares(parameters)
-            expected = self._tables(shares * self._mass)
+            expected = self._sums.gather(expected_cells(parameters))
             value, residuals = 0.0, [np.zeros(term.shape) for term in self.terms]
             for k, table in told.items():
                 # Variance 1 beside the noise: a count of drawn records is a whole number.
                 variance = table.deviation**2 + 1.0
                 residuals[k] = (expected[k] - table.counts) / variance
                 value += 0.5 * variance * float((residuals[k] ** 2).sum())
-            back = self._spread(residuals)
-            back -= (shares * back).sum(axis=self._all, keepdims=True)
-            back *= shares
-            back *= self._mass
-            slope = self._by_parameters(self._tables(back))
+            slope = self._by_parameters(self._sums.gather(self._centred(held, residuals)))
             penalty, slopes = self._smoothing(parameters, smooth, steps)
             value += 0.5 * float(((moved / deviation) ** 2).sum()) + penalty
             slope[: self.n_cells] += slopes
@@ -323,9 +295,24 @@ class LogLinear:
         )
         return np.asarray(middle + unit * best.x)
 
+    def _centred(self, held: Array, residuals: Sequence[Array]) -> Iterator[tuple[slice, Array]]:
+        """What the residuals of tables say of each cell, less their mean under p(x | z), times its expected records.
+
+        Parameters
+        ----------
+        held : array of shape (n_cells, *shape)
+            Expected records.
+        """
+        for block, back in self._sums.spread(residuals):
+            cells, records = held[block], self._mass[block]
+            mean = np.einsum("zx,zx->z", cells.reshape(len(cells), -1), back.reshape(len(cells), -1))
+            back -= mean.reshape(records.shape) / records
+            back *= cells
+            yield block, back
+
     def _curvature(self, measured: Sequence[NoisyTable], parameters: Array) -> Array:
         """About the second derivative of each parameter's own: it makes the search shorter and changes no answer."""
-        tables = self._tables(self.shares(parameters) * self._mass)
+        tables = self._sums.gather((b, cells * self._mass[b]) for b, cells in self._shares(parameters))
         found = []
         for term, expected in zip(self.terms, tables, strict=True):
             told = sum(

@@ -1,0 +1,177 @@
+"""Sums of tables over all cells, and tables from all cells: what the log-linear model does at each step of its search.
+
+All cells are public combinations times sensitive cells, up to a million. They are gone through in blocks that stay in
+the processor's cache, and only tables of the largest sets of sensitive columns are spread over them: a table of fewer
+columns is added to a larger one first, and is a sum of it later.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.int64]
+BLOCK = 32_768  # cells that are gone through together
+
+
+class _Margin:
+    """The tables of one set of sensitive columns, their public cells one after the other.
+
+    Parameters
+    ----------
+    sensitive : tuple of int
+        Which sensitive columns, counted from 0.
+    places : list of int
+        Of its tables, in the order of all.
+    cells : list of (array of int of shape (n_combinations,), int)
+        The public cell of each combination in each of these tables, and how many that has.
+    shape : tuple of int
+        Cells of every sensitive column.
+    """
+
+    def __init__(
+        self,
+        sensitive: tuple[int, ...],
+        places: list[int],
+        cells: list[tuple[Codes, int]],
+        shape: tuple[int, ...],
+    ):
+        self.sensitive, self.places = sensitive, places
+        self.ends = np.cumsum([n for _, n in cells])
+        rows = np.column_stack([cell + end - n for (cell, n), end in zip(cells, self.ends, strict=True)])
+        ones, every = np.ones(rows.size), np.arange(0, rows.size + 1, len(places))
+        self.rows = scipy.sparse.csr_array((ones, rows.ravel(), every), (len(rows), int(self.ends[-1])))
+        self.combinations = self.rows.T.tocsr()
+        self.wide = [size if k in sensitive else 1 for k, size in enumerate(shape)]
+        self.n_cells = math.prod(self.wide)
+        self.larger: _Margin | None = None
+
+
+class CellSums:
+    """Sums of some tables over all cells, and these tables from all cells.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Cells of every sensitive column.
+    tables : sequence of (tuple of int, array of int of shape (n_combinations,), int)
+        Of each table its sensitive columns, the public cell of each combination, and how many that has.
+    n : int
+        Public combinations.
+    """
+
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        tables: Sequence[tuple[tuple[int, ...], Codes, int]],
+        n: int,
+    ):
+        self.shape, self.n, self.n_tables = shape, n, len(tables)
+        places: dict[tuple[int, ...], list[int]] = {}
+        for place, (sensitive, _, _) in enumerate(tables):
+            places.setdefault(sensitive, []).append(place)
+        step = max(1, BLOCK // math.prod(shape))
+        self.blocks = [slice(begin, min(begin + step, n)) for begin in range(0, n, step)]
+        made = [
+            _Margin(sensitive, mine, [tables[place][1:] for place in mine], shape)
+            for sensitive, mine in sorted(places.items(), key=lambda each: (len(each[0]), each[0]))
+        ]
+        # Tables of all sensitive columns are not held by combination: that would be all cells once more.
+        self.whole = made.pop() if made and len(made[-1].sensitive) == len(shape) else None
+        self.whole_rows = [] if self.whole is None else [self.whole.rows[block] for block in self.blocks]
+        self.whole_combinations = [rows.T.tocsr() for rows in self.whole_rows]
+        self.margins = made
+        for each in made:
+            wider = [other for other in made if set(each.sensitive) < set(other.sensitive)]
+            each.larger = min(wider, key=lambda other: other.n_cells, default=None)
+        self.largest = [each for each in made if each.larger is None]
+
+    def spread(self, tables: Sequence[Array]) -> Iterator[tuple[slice, Array]]:
+        """The sum of tables over the cells of each block of combinations, of shape (n_block, *shape).
+
+        Parameters
+        ----------
+        tables : sequence of arrays of shape (n_public_cells, n_sensitive_cells)
+
+        Yields
+        ------
+        block : slice
+        cells : array
+            Used again for the next block.
+        """
+        held = self._held(tables)
+        whole = None if self.whole is None else np.vstack([tables[place] for place in self.whole.places])
+        room = np.empty((self.blocks[0].stop, *self.shape))
+        for number, block in enumerate(self.blocks):
+            cells = room[: block.stop - block.start]
+            if whole is None:
+                cells[...] = 0.0
+            elif len(whole) == 1:
+                cells[...] = whole.reshape(1, *self.shape)
+            else:
+                cells[...] = (self.whole_rows[number] @ whole).reshape(cells.shape)
+            for each in held:
+                cells += each if len(each) == 1 else each[block]
+            yield block, cells
+
+    def _held(self, tables: Sequence[Array]) -> list[Array]:
+        """Tables added up to those of the largest sets: a row a combination, or one for all."""
+        sums: dict[tuple[int, ...], Array] = {}
+        for each in self.margins:
+            stacked = np.vstack([tables[place] for place in each.places])
+            mine = stacked if len(stacked) == 1 else each.rows @ stacked
+            own = mine.reshape(-1, *each.wide)
+            sums[each.sensitive] = own + sums[each.sensitive] if each.sensitive in sums else own
+            if each.larger is not None:
+                target, grown = each.larger.sensitive, sums[each.sensitive]
+                sums[target] = sums[target] + grown if target in sums else grown
+        return [sums[each.sensitive] for each in self.largest]
+
+    def gather(self, blocks: Iterable[tuple[slice, Array]]) -> list[Array]:
+        """Every table, of shape (n_public_cells, n_sensitive_cells), from the cells of all blocks."""
+        sums = {
+            each.sensitive: np.empty((self.n, *(self.shape[k] for k in each.sensitive)))
+            for each in self.largest
+        }
+        whole: Any = 0.0
+        for number, (block, cells) in enumerate(blocks):
+            for each in self.largest:
+                sums[each.sensitive][block] = _summed(cells, tuple(range(len(self.shape))), each.sensitive)
+            if self.whole is not None:
+                flat = cells.reshape(len(cells), -1)
+                one = self.whole.ends[-1] == 1
+                whole = whole + (
+                    flat.sum(axis=0, keepdims=True) if one else self.whole_combinations[number] @ flat
+                )
+        found: list[Array] = [np.empty(0)] * self.n_tables
+        for each in reversed(self.margins):
+            if each.larger is not None:
+                larger = each.larger.sensitive
+                sums[each.sensitive] = _summed(sums[larger], larger, each.sensitive)
+            flat = sums[each.sensitive].reshape(self.n, -1)
+            stacked = flat.sum(axis=0, keepdims=True) if each.ends[-1] == 1 else each.combinations @ flat
+            _put(found, each, stacked)
+        if self.whole is not None:
+            _put(found, self.whole, whole)
+        return found
+
+
+def _put(found: list[Array], margin: _Margin, stacked: Array) -> None:
+    for place, table in zip(margin.places, np.split(stacked, margin.ends[:-1]), strict=True):
+        found[place] = table
+
+
+def _summed(cells: Array, columns: tuple[int, ...], kept: tuple[int, ...]) -> Array:
+    """Sums over the columns that are not kept; over last ones by a product: faster than sums of few neighbours."""
+    axes = tuple(1 + axis for axis, column in enumerate(columns) if column not in kept)
+    shape = [len(cells), *(size for axis, size in enumerate(cells.shape[1:], 1) if axis not in axes)]
+    if axes and axes[-1] == cells.ndim - 1 and axes == tuple(range(axes[0], cells.ndim)):
+        rows = cells.reshape(math.prod(shape), -1)
+        return np.asarray((rows @ np.ones(rows.shape[1])).reshape(shape))
+    return np.asarray(cells.sum(axis=axes))
