@@ -203,3 +203,18 @@ def test_predictors_that_look_like_codes_become_categories_on_a_press(monkeypatc
     next(each for each in app.button if each.label == "It is a category").click().run()
     assert app.session_state["now"].choices.settings.categorical == ("sex",)
     assert not any("as codes have" in each.value for each in app.caption)
+
+
+def test_the_row_of_a_variable_has_its_worst_fit():
+    """Whether a value is missing is a fit too: where it has not converged the row says so."""
+    from types import SimpleNamespace
+
+    from synth_core.ui.data.fit import worst_of
+
+    fits = [
+        SimpleNamespace(name="pay is missing", variable="pay", words=("unknown", "not converged")),
+        SimpleNamespace(name="pay", variable="pay", words=("fits", "fits, 0.4 points off")),
+        SimpleNamespace(name="sex", variable="sex", words=("roughly", "fits roughly, 3.0 points off")),
+    ]
+    assert worst_of(fits, "pay").name == "pay is missing"
+    assert worst_of(fits, "sex").name == "sex" and worst_of(fits, "age") is None

@@ -20,7 +20,7 @@ from synth_core.system.characters import visible
 from synth_core.system.number_text import declared
 from synth_core.ui.data import roles
 from synth_core.ui.data.codebook import declarable, declare
-from synth_core.ui.data.fit import Fit
+from synth_core.ui.data.fit import Fit, worst_of
 from synth_core.ui.data.readiness import Readiness
 from synth_core.ui.state import session
 from synth_core.ui.state.browser import Browser
@@ -155,7 +155,11 @@ def _fit_words(name: str, ready: Readiness, fits: Mapping[str, Fit]) -> tuple[st
         return "todo", "to be described"
     if name in ready.doubts:
         return "todo", "seems a code"
-    return fits[name].words if name in fits else ("", "")
+    worst = worst_of(fits.values(), name)
+    if worst is None:
+        return "", ""
+    level, words = worst.words
+    return level, words if worst.name == name or level in ("fits", "todo") else f"{worst.name}: {words}"
 
 
 def _equal_share(blocks: tuple[Block, ...], block: Block) -> str:

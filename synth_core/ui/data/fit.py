@@ -36,15 +36,18 @@ ICONS = {
 }
 ASKED = "fit_asked"  # keys of the fits that were asked for here
 QUICK_SECONDS = 0.3
+LEVELS = ("misfit", "unknown", "todo", "roughly", "fits")  # the worst first
 WORDS = {"fits": "fits", "roughly": "fits roughly", "misfit": "does not fit", "unknown": "not converged"}
 
 
 @dataclass(frozen=True)
 class Fit:
-    """What is known of the fit of one sensitive variable.
+    """What is known of a fit: of the values of a sensitive variable, or of whether they are missing.
 
     Attributes
     ----------
+    name, variable : str
+        What is fitted, and the sensitive variable that it belongs to.
     key : str
         Of the fit: what was asked for stays asked for until it changes.
     seconds : float
@@ -56,6 +59,7 @@ class Fit:
     task: CheckTask
     key: str
     seconds: float
+    variable: str
     job: Job | None = None
 
     @property
@@ -110,20 +114,20 @@ def _owner() -> str:
     return f"{session.owner()}:fits"
 
 
-def _settings(browser: Browser) -> Iterable[tuple[str, Settings]]:
+def _settings(browser: Browser) -> Iterable[tuple[str, Settings, str]]:
     whole = browser.choices.whole
     if not whole:
         settings = browser.settings()
-        return [(settings.outcome, settings)]
+        return [(settings.outcome, settings, settings.outcome)]
     parts = parts_of(whole, common_of(browser.settings()))
-    return [(part.name, part.settings) for part in parts if not part.of_missing]
+    return [(part.name, part.settings, part.block.name) for part in parts]
 
 
-def _described(browser: Browser, name: str, settings: Settings) -> Fit:
+def _described(browser: Browser, name: str, settings: Settings, variable: str) -> Fit:
     whole = browser.choices.whole
     task = CheckTask.of(browser.table, browser.settings(), None, None, whole, name if whole else "")
     alone = CheckTask.of(browser.table, settings, None, None)  # whatever the other variables are
-    return Fit(name, settings, task, alone.key, seconds_of(browser, settings))
+    return Fit(name, settings, task, alone.key, seconds_of(browser, settings), variable)
 
 
 def seconds_of(browser: Browser, settings: Settings) -> float:
@@ -131,11 +135,17 @@ def seconds_of(browser: Browser, settings: Settings) -> float:
     return seconds_per_point(find_mechanism("unweighted"), settings, browser.table.rows)
 
 
+def worst_of(found: Iterable[Fit], variable: str) -> Fit | None:
+    """Of the fits of a variable the one that needs a look most."""
+    mine = [each for each in found if each.variable == variable]
+    return min(mine, key=lambda each: LEVELS.index(each.words[0]), default=None)
+
+
 def ask() -> None:
     """Button callback: fit every sensitive variable, and say how well."""
     browser = session.current()
-    for name, settings in _settings(browser):
-        st.session_state.setdefault(ASKED, set()).add(_described(browser, name, settings).key)
+    for each in _settings(browser):
+        st.session_state.setdefault(ASKED, set()).add(_described(browser, *each).key)
     manager().forget(_owner(), [each.job for each in fits() if each.job is not None])
 
 

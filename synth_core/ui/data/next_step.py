@@ -53,7 +53,8 @@ def show(ready: Readiness, fits: list[Fit]) -> None:
         elif unasked or failed:
             _check(unasked or failed, fits, waiting)
         elif bad:
-            _first({f.name: f.verdict.words for f in bad if f.verdict}, False, bad[0])
+            of = {f.name: "" if f.name == f.variable else f"{f.name}. " for f in bad}
+            _first({f.variable: of[f.name] + f.verdict.words for f in bad if f.verdict}, False, bad[0])
         else:
             _go_on(fits)
 
@@ -210,7 +211,8 @@ def _check(wanted: list[Fit], fits: list[Fit], waiting: bool) -> None:
         width="stretch",
         on_click=_ask,
     )
-    of = "" if len(fits) == 1 else f" of all {len(fits)} sensitive variables"
+    n = len({f.variable for f in fits})
+    of = "" if n == 1 else f" all {n} sensitive variables"
     slow = [f.settings.model for f in wanted if family(f.settings.model).slow]
     time = _time(slow[0] if slow else wanted[0].settings.model, sum(f.seconds for f in wanted))
     right.caption(
@@ -230,9 +232,10 @@ def _ask() -> None:
 
 def _go_on(fits: list[Fit]) -> None:
     rough = [f.name for f in fits if f.verdict is not None and f.verdict.level == "roughly"]
-    words = f"{fits[0].name} {fits[0].words[1]}." if len(fits) == 1 else f"All {len(fits)} models fit."
-    if rough and len(fits) > 1:
-        words = f"All models fit, {', '.join(rough)} roughly."
+    n = len({f.variable for f in fits})
+    words = f"{fits[0].name} {fits[0].words[1]}." if n == 1 else f"The models of all {n} variables fit."
+    if rough and n > 1:
+        words = f"The models of all {n} variables fit, {', '.join(rough)} roughly."
     left, right = st.columns([5, 2], vertical_alignment="center")
     left.markdown(f":material/check_circle: {session.plain(words)}")
     right.page_link("pages/compare.py", label="Compare the synthesizers", icon=":material/compare_arrows:")
