@@ -221,8 +221,8 @@ def errors_figure(
                 [
                     words.name(stat),
                     labels[name],
-                    f"{both['confidential']:.6g}",
-                    f"{both['synthetic']:.6g}",
+                    measured(both["confidential"]),
+                    measured(both["synthetic"]),
                     "–".join(measured(v) for v in both["synthetic_interval"]),
                     "" if middle is None else f"{middle:+.2f} {unit}",
                 ]

@@ -23,6 +23,7 @@ from synth_core.analysis.settings import Settings
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system.cache import results_cache
 from synth_core.system.entries import read
+from synth_core.system.number_text import declared
 from synth_core.ui.shared.subject import Subject
 from synth_core.ui.shared.widgets import own_number
 from synth_core.ui.state import session
@@ -63,7 +64,7 @@ def inspect_record(summaries: list[Summary], clicked: int | None, subject: Subje
 def _of_one(i: int) -> str:
     outcome = session.outcome()
     value = outcome[i]
-    return f"Value {value:.6g}; {np.mean(outcome <= value):.1%} of the records are at or below it."
+    return f"Value {declared(value)}; {np.mean(outcome <= value):.1%} of the records are at or below it."
 
 
 def _of_all(i: int, subject: Subject) -> str:
@@ -74,7 +75,7 @@ def _of_all(i: int, subject: Subject) -> str:
     row = records.table.frame.iloc[i]
 
     def value(of: Any) -> str:
-        return "missing" if pd.isna(of) else f"{of:.6g}" if isinstance(of, float) else str(of)
+        return "missing" if pd.isna(of) else declared(of) if isinstance(of, float) else str(of)
 
     def values(names: Iterable[str]) -> str:
         return ", ".join(f"{name} = {value(row[name])}" for name in names)

@@ -17,6 +17,7 @@ from synth_core.ui.data import fit, missing
 from synth_core.ui.data.columns import OPEN, open_column
 from synth_core.ui.data.fit import Fit
 from synth_core.ui.data.readiness import Readiness, describing
+from synth_core.ui.data.roles import sensitive_names
 from synth_core.ui.state import session
 from synth_core.ui.state.browser import Browser
 from synth_core.ui.state.choices import Choices, pairs
@@ -63,7 +64,8 @@ def _first(why: dict[str, str], refused: bool, misfit: Fit | None = None) -> Non
     """The first variable of which something is to be mended, other models of it, and a button that opens it."""
     name, words = next(iter(why.items()))
     more = f" ({len(why) - 1} more below)" if len(why) > 1 else ""
-    offered = offers(name, refused)[:MOST]
+    sensitive = name in sensitive_names(session.choices())
+    offered = offers(name, refused)[:MOST] if sensitive else []
     if misfit is not None and misfit.verdict is not None:
         words += " Another model:" if offered else f" {misfit.verdict.advice}"
     st.markdown(f":material/edit: **{session.plain(name)}**{more}: {session.said(words)}")

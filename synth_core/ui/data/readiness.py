@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import streamlit as st
 
-from synth_core.analysis.any_analysis import analysis_of
+from synth_core.analysis.any_analysis import AnyAnalysis, analysis_of
 from synth_core.analysis.fits import tells_nothing
 from synth_core.analysis.model_advice import seems_coded
 from synth_core.analysis.opening import opening_model
 from synth_core.analysis.selection import selected
 from synth_core.analysis.settings import Settings
+from synth_core.data.design import Selection
 from synth_core.data.table import Table
-from synth_core.errors import InputError
-from synth_core.models import build_model, family
+from synth_core.data.units import check_units
+from synth_core.errors import FitError, InputError
+from synth_core.models import Model, build_model, family
 from synth_core.system.cache import content_key, results_cache
 from synth_core.ui.data.roles import sensitive_names
 from synth_core.ui.state import session
@@ -83,37 +86,51 @@ def _found(browser: Browser) -> Readiness:
     problems: dict[str, str] = {}
     doubts: dict[str, str] = {}
     seen: dict[str, str] = {}
-    table, whole = browser.table, browser.choices.whole
-    marks = {block.name: block.missing or () for block in whole}
+    table, whole, s = browser.table, browser.choices.whole, browser.choices.settings
     for name in sensitive_names(browser.choices):
         try:
-            settings = browser.settings_under(describing(browser, name))
-            marked = table.with_missing(f"{name}={text}" for text in marks.get(name, ()))
-            selection = selected(marked, settings)
-            model = build_model(settings.model, selection.records, **settings.model_options)
-            if doubt := _doubt(table, settings):
-                doubts[name] = doubt
-            if what := _seen(table, settings):
-                seen[name] = what
+            settings, selection, model = _alone(browser, name)
         except InputError as error:
             problems[name] = str(error)
+            continue
+        for found, words in ((doubts, _doubt(table, settings)), (seen, _seen(table, settings))):
+            if words:
+                found[name] = words
+    try:
+        if s.unit_column is not None:
+            check_units(table, s.unit_column, s.unit_size)
+    except InputError as error:
+        problems[str(s.unit_column)] = str(error)
     if problems:
         return Readiness(problems, doubts, seen)
     if not whole:
         lost = {name: rows for name, rows in selection.dropped_by.items() if rows}
         return Readiness({}, doubts, seen, selection.records.n, lost, f"{model.label}, {model.density_scale}")
     try:
-        analysis = analysis_of(
-            table, browser.settings(), whole, results_cache(), None, progress=tells_nothing
-        )
-        for each in analysis.analyses(False):
-            _ = each.model
-    except InputError as error:
+        analysis = _together(browser)
+    except (InputError, FitError) as error:
         named = next((block.name for block in whole if f"'{block.name}'" in str(error)), whole[0].name)
         return Readiness({named: str(error)}, doubts, seen)
-    rows = analysis.used_rows
-    lost = {name: count for name, count in rows.dropped_by.items() if count}
+    lost = {name: count for name, count in analysis.used_rows.dropped_by.items() if count}
     return Readiness({}, doubts, seen, analysis.n_records, lost, f"Densities: {analysis.density_scale}")
+
+
+def _together(browser: Browser) -> AnyAnalysis[Any]:
+    """Whole records with all of their models, none fitted; raises InputError."""
+    found = analysis_of(
+        browser.table, browser.settings(), browser.choices.whole, results_cache(), progress=tells_nothing
+    )
+    for each in found.analyses(False):
+        _ = each.model
+    return found
+
+
+def _alone(browser: Browser, name: str) -> tuple[Settings, Selection, Model]:
+    """A sensitive variable by itself: its settings, its rows, its model; raises InputError."""
+    settings = browser.settings_under(describing(browser, name))
+    marks = next((block.missing for block in browser.choices.whole if block.name == name), None) or ()
+    selection = selected(browser.table.with_missing(f"{name}={text}" for text in marks), settings)
+    return settings, selection, build_model(settings.model, selection.records, **settings.model_options)
 
 
 def _seen(table: Table, settings: Settings) -> str:
