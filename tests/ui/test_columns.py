@@ -231,3 +231,13 @@ def test_a_unit_whose_size_is_not_declared_is_opened(monkeypatch):
     ).run()
     assert not any("have more than 1 records" in each.value.replace("\\", "") for each in app.markdown)
     assert any(each.value.startswith("Ready: 90 complete rows") for each in app.markdown)
+
+
+def test_a_variable_that_is_not_described_yet_breaks_no_page(monkeypatch):
+    """Compare went down on categories that were still to be declared."""
+    from synth_core.analysis.settings import make_settings
+    from synth_core.release.plan.settings_file import chosen
+
+    half = roles.with_role(first_choices().opening(table()), table(), "region", roles.SENSITIVE)
+    with pytest.raises(InputError, match="declare its categories"):
+        chosen(make_settings(outcome="region", model="lognormal"), ["weighted"], half.whole)

@@ -117,7 +117,11 @@ class SettingsFile(Chosen):
 
 
 def chosen(settings: Settings, mechanisms: Iterable[str], blocks: Sequence[Block] = ()) -> Chosen:
-    """Choices without the names of tables."""
+    """Choices without the names of tables; raises InputError where a block is not described yet."""
+    if blocks:
+        parts_of(
+            blocks, common_of(settings)
+        )  # in words: a validator would turn them into an error of its own
     unnamed = {"risk_reference": "current"} | (
         {} if settings.anchor in SELF_CONTAINED_ANCHORS else {"anchor": SELF_CONTAINED_ANCHORS[0]}
     )
