@@ -7,6 +7,8 @@ import re
 _REPLACED = (
     (re.compile(r"\(--[a-z][\w-]*; in the app, "), "("),
     (re.compile(r" ?\((?:on the command line\b|--[a-z])[^()]*\)"), ""),
+    (re.compile(r" ?\([a-z_]+=…\)"), ""),
+    (re.compile(r"\bBlock (?=')"), ""),
     (re.compile(r"[,;]? ?(?:or |on the command line )?--[a-z][\w-]*(?: [A-Z]+)*(?=\))"), ""),
 )
 
@@ -22,6 +24,8 @@ def on_screen(text: str) -> str:
     'Name them (page Data); a guess (on the left).'
     >>> on_screen("Blocks (--block; in the app, several sensitive variables on the page Data).")
     'Blocks (several sensitive variables on the page Data).'
+    >>> on_screen("Block 'sex': declare its categories, two or more (categories=…).")
+    "'sex': declare its categories, two or more."
     """
     for pattern, words in _REPLACED:
         text = pattern.sub(words, text)
