@@ -54,7 +54,13 @@ def test_from_the_example_to_two_archives(new_page):
     expect(page.get_by_text("tuned on <b>half</b> [one](javascript:alert(1))")).to_be_visible()  # as text
     name, plan = saved(page, "Plan (JSON, internal)")
     assert name == "browser-income-plan.json"
-    assert b'"target_epsilon": 25.0' in plan
+    assert b'"target_epsilon": 25.0' in plan and b'"alternatives"' in plan  # what Compare showed
+    name, record = saved(page, "Record of the decision (HTML)")
+    assert (
+        name == "browser-income-decision.html"
+        and b"Against which alternatives" in record
+        and b"chosen" in record
+    )
     page.get_by_role("button", name="Take the other half").click()
     settled(page)
     release = page.get_by_role("button", name="Release", exact=True)

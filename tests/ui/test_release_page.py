@@ -1,5 +1,7 @@
 """The page Release says what was charged after it was, and what the gate warns of before anything leaves."""
 
+from dataclasses import replace
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -41,3 +43,10 @@ def test_what_was_charged_is_not_said_to_be_charged(tmp_path):
     assert "internal" in after.tabs[2].label and "internal" in after.tabs[3].label
     another = after.text_input(key="release_label").set_value("second").run(timeout=60)
     assert "**ε = 100** is charged with them" in another.markdown[0].value and len(another.checkbox) == 1
+
+
+def test_a_table_without_a_planned_column_is_refused_by_the_checks_and_not_by_the_page(tmp_path):
+    plan, table = planned(Cache(tmp_path), ("area",)), pupils(2)
+    other = replace(table, frame=table.frame.drop(columns="pay"))
+    shown = AppTest.from_function(page, args=(plan, other, None)).run(timeout=60)
+    assert not shown.exception and len(shown.checkbox) == 1

@@ -105,14 +105,21 @@ class PinnedChapter:
         return Chapter(self.scenario.name, self.scenario.note, self.settings, summaries, policy, blocks)
 
 
-def pinned_chapters(scenarios: Sequence[Scenario]) -> tuple[list[PinnedChapter], list[str]]:
+def pinned_chapters(
+    scenarios: Sequence[Scenario], of: Subject | None = None
+) -> tuple[list[PinnedChapter], list[str]]:
     """Every pinned scenario that has results on the table in use; and why others, or some of their mechanisms, are
     left out.
+
+    Parameters
+    ----------
+    of : Subject, optional
+        Whose variables the scenarios must have; None: what Compare shows.
     """
     browser, cache = session.current(), results_cache()
     chapters, left_out = [], []
     for each in scenarios:
-        if why := of_other_variables(each):
+        if why := of_other_variables(each, of):
             left_out.append(f"{each.name}, which {why}")
             continue
         subject = Subject(tuple(kept.block for kept in each.blocks))

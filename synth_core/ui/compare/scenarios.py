@@ -144,10 +144,11 @@ def _to_show(beside: Scenario, now: str) -> ComparedChoice | None:
     return ComparedChoice(beside.name, now, settings, beside.mechanisms, subject)
 
 
-def of_other_variables(scenario: Scenario) -> str:
-    """Why a scenario has no place beside what is shown: it is of other sensitive variables; else empty."""
+def of_other_variables(scenario: Scenario, subject: Subject | None = None) -> str:
+    """Why a scenario has no place beside a subject, or what is shown: it is of other variables; else empty."""
     its = [each.block.name for each in scenario.blocks] or [scenario.settings.outcome]
-    shown = [block.name for block in shown_subject().blocks] or [session.choices().settings.outcome]
+    blocks = (subject or shown_subject()).blocks
+    shown = [block.name for block in blocks] or [session.choices().settings.outcome]
     return "" if sorted(its) == sorted(shown) else f"is of other variables: {', '.join(its)}"
 
 

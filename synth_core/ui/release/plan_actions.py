@@ -24,7 +24,7 @@ from synth_core.system import limits
 from synth_core.ui.compare.briefing import pinned_chapters
 from synth_core.ui.compare.scenarios import pinned_as
 from synth_core.ui.release import release_job
-from synth_core.ui.shared.subject import Subject
+from synth_core.ui.shared.subject import record_subject
 from synth_core.ui.state import session
 from synth_core.ui.state.browser import Desk
 
@@ -111,13 +111,13 @@ def series_key() -> str:
 def _alternatives(mechanism: str) -> tuple[Alternative, ...]:
     """What is compared now, and under every pinned scenario, as far as it has results."""
     choices = session.choices()
-    policy, scenarios, subject = choices.policy, choices.scenarios, Subject(choices.whole)
+    policy, scenarios, subject = choices.policy, choices.scenarios, record_subject()
     kept = chosen(subject.settings(session.settings()), choices.mechanisms, subject.blocks)
     now = Scenario(name="now", **{name: getattr(kept, name) for name in type(kept).model_fields})
     same = pinned_as(now)
-    chapters, _ = pinned_chapters([each for each in scenarios if each is not same])
+    chapters, _ = pinned_chapters([each for each in scenarios if each is not same], subject)
     found: list[Alternative] = []
-    for each in (*pinned_chapters([now if same is None else same])[0], *chapters):
+    for each in (*pinned_chapters([now if same is None else same], subject)[0], *chapters):
         chapter, is_now = each.read(policy), each.scenario in (now, same)
         name = "" if each.scenario is now else each.scenario.name
         taken = mechanism if is_now else ""

@@ -36,6 +36,8 @@ def confirmation() -> str:
 
 def charged(plan: Plan, table: Table) -> Reservation | None:
     """What was charged for the label that the page names; None if nothing was, or the ledger cannot be read."""
+    if not {column.name for column in plan.columns} <= set(table.frame.columns):
+        return None  # the checks say what is missing
     key, label = f"id_of_{confirmation()}", st.session_state.get("release_label", FIRST_LABEL)
     if key not in st.session_state:
         st.session_state[key] = Request(plan, None, table, label=label).id
