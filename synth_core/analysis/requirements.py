@@ -18,8 +18,8 @@ def require_pilot(model: Model | type[Model], s: Settings) -> None:
         )
     if s.guess is None and model.needs_guess:
         raise InputError(
-            "A pilot starts from a guess, made without looking at the table: a typical value and a spread (in the "
-            "app on the left of Compare, on the command line --guess TYPICAL SPREAD). Or name another anchor."
+            "A pilot starts from a guess, made without looking at the table: between what half of all values lie (in "
+            "the app on the left of Compare, on the command line --guess TYPICAL SPREAD). Or name another anchor."
         )
 
 
@@ -34,9 +34,5 @@ def require_counting(model: Model | type[Model], s: Settings) -> None:
     if not s.bracket_edges and (s.guess is None or not model.takes_guess):
         raise InputError(
             f"{model.label}: noisy counts of an amount are of brackets. Declare their edges (--bracket-edges)"
-            + (
-                ", or a guess that makes them: a typical value and a spread (--guess)."
-                if model.takes_guess
-                else "."
-            )
+            + (", or a guess that makes them (--guess)." if model.takes_guess else ".")
         )
