@@ -17,7 +17,7 @@ from synth_core.ui.shared.declared import take_declared
 
 take_declared()
 ready = readiness()
-fits = fit.fits() if ready.ready else []
+fits = fit.fits() if ready.ready else fit.drop()
 by_name = {each.name: each for each in fits}
 with st.container(key="data_page"):
     left, right = st.columns([3, 10], gap="medium")

@@ -241,3 +241,15 @@ def test_a_variable_that_is_not_described_yet_breaks_no_page(monkeypatch):
     half = roles.with_role(first_choices().opening(table()), table(), "region", roles.SENSITIVE)
     with pytest.raises(InputError, match="declare its categories"):
         chosen(make_settings(outcome="region", model="lognormal"), ["weighted"], half.whole)
+
+
+def test_weights_that_are_no_weights_are_said_before_a_run(monkeypatch):
+    app = opened(
+        changes=[("income", "role", "weight")], monkeypatch=monkeypatch
+    )  # the only sensitive one: refused
+    assert "the only sensitive variable" in app.error[0].value.replace("\\", "")
+    changes = [("age", "role", "sensitive"), ("income", "role", "weight")]
+    app = opened(changes=changes, monkeypatch=monkeypatch)  # it has zeros
+    said = next(each.value for each in app.markdown if "survey weights in column" in each.value)
+    assert "0 or below" in said and said.startswith(":material/edit: **income**")
+    assert any(each.label == "Open income" for each in app.button)

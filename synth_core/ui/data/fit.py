@@ -101,13 +101,22 @@ def fits() -> list[Fit]:
     jobs = dict(
         zip(
             (each.name for each in wanted),
-            manager().submit(_owner(), [each.task for each in wanted]) if wanted else [],
+            manager().submit(_owner(), [each.task for each in wanted])
+            if asked
+            else [],  # drops what was asked before
             strict=True,
         )
     )
     if jobs:
         list(jobs.values())[-1].finished.wait(QUICK_SECONDS)
     return [Fit(**vars(each) | {"job": jobs.get(each.name)}) for each in found]
+
+
+def drop() -> list[Fit]:
+    """End what was asked for: the variables as they are described now cannot be fitted."""
+    if st.session_state.get(ASKED):
+        manager().drop(_owner())
+    return []
 
 
 def _owner() -> str:

@@ -14,6 +14,7 @@ from synth_core.analysis.opening import opening_model
 from synth_core.analysis.selection import selected
 from synth_core.analysis.settings import Settings
 from synth_core.data.design import Selection
+from synth_core.data.survey_weights import read_weights
 from synth_core.data.table import Table
 from synth_core.data.units import check_units
 from synth_core.errors import FitError, InputError
@@ -91,7 +92,7 @@ def _found(browser: Browser) -> Readiness:
         try:
             settings, selection, model = _alone(browser, name)
         except InputError as error:
-            problems[name] = str(error)
+            problems[str(s.weight) if f"weights in column '{s.weight}'" in str(error) else name] = str(error)
             continue
         for found, words in ((doubts, _doubt(table, settings)), (seen, _seen(table, settings))):
             if words:
@@ -130,6 +131,8 @@ def _alone(browser: Browser, name: str) -> tuple[Settings, Selection, Model]:
     settings = browser.settings_under(describing(browser, name))
     marks = next((block.missing for block in browser.choices.whole if block.name == name), None) or ()
     selection = selected(browser.table.with_missing(f"{name}={text}" for text in marks), settings)
+    if settings.weight is not None:
+        read_weights(browser.table, settings.weight, selection.complete)
     return settings, selection, build_model(settings.model, selection.records, **settings.model_options)
 
 
