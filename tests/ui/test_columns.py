@@ -253,3 +253,30 @@ def test_weights_that_are_no_weights_are_said_before_a_run(monkeypatch):
     said = next(each.value for each in app.markdown if "survey weights in column" in each.value)
     assert "0 or below" in said and said.startswith(":material/edit: **income**")
     assert any(each.label == "Open income" for each in app.button)
+
+
+def reading_page():
+    import streamlit as st
+
+    from synth_core.ui.state import session
+    from tests.ui.test_columns import BOOK, marked_table
+
+    session.use_file(marked_table())
+    session.use_missing(["pay=N"])
+    before = session.current().table
+    session.use_file(marked_table(BOOK))
+    after = session.current().table
+    st.write(
+        f"{before.missing} {after.missing} {after.column('pay').missing} {after.codebook.get('region').role}"
+    )
+
+
+def marked_table(book=Codebook()):
+    data = frame().assign(pay=["N" if i % 9 == 0 else str(100 + i) for i in range(N)])
+    return read_table(data.to_csv(index=False).encode(), "marked.csv", ReadOptions(codebook=book))
+
+
+def test_what_meant_missing_still_does_when_the_file_is_read_by_another_codebook():
+    app = AppTest.from_function(reading_page, default_timeout=30).run()
+    assert not app.exception
+    assert app.markdown[-1].value == "('pay=N',) ('pay=N',) 10 public"

@@ -29,6 +29,8 @@ def declarable(table: Table) -> bool:
 def declare(name: str, cells: dict[str, Any]) -> None:
     """The file is read again by an entry in which these cells are changed; raises InputError."""
     used = session.current().table
+    if "reading_file" in st.session_state:  # of the table that comes nothing is known yet
+        raise InputError("The file is being read. Change it once it is there.")
     entry = used.codebook.get(name)
     if entry is None or not declarable(used):
         raise InputError(f"Choose the file again to change what is declared of '{name}': it is read anew.")

@@ -271,11 +271,11 @@ def use_file(table: Table) -> None:
     """Take an uploaded table with what it opens with; read in another way, what was chosen stays."""
     before, chosen = current().table, choices()
     again = before.name == table.name and list(before.frame.columns) == list(table.frame.columns)
-    offered = {column.name for column in table.offered()}
-    if again and chosen.settings.outcome in offered and chosen != chosen.opening(before):
-        use_table(table, chosen)
-        return
-    use_table(table, choices().opening(table))
+    marked = table.with_missing(before.missing) if again else table  # what meant missing still does
+    offered = {column.name for column in marked.offered()}
+    kept = again and chosen.settings.outcome in offered and chosen != chosen.opening(before)
+    use_table(table, chosen if kept else chosen.opening(marked))
+    use_missing(marked.missing)
 
 
 def use_codebook(codebook: Codebook | None) -> None:
