@@ -210,3 +210,27 @@ def test_a_value_that_the_first_column_has_nowhere_is_not_missing():
     assert (
         mine.tolist() == [0, 1, 3] and theirs.tolist() == [2, 3, 0] and labels == ("1", "2", "another value")
     )
+
+
+def test_columns_of_any_kind_and_empty_data_sets_are_compared(rng):
+    n = 300
+    public = pd.DataFrame(
+        {
+            "yes": rng.random(n) < 0.5,
+            "whole": pd.array([*rng.integers(0, 50, n - 1), None], dtype="Int64"),
+            "mixed": [1, "a", None] * 100,
+            "one": ["x"] * n,
+        }
+    )
+    codes = rng.integers(0, 2, n).astype(float)
+    for made in (np.full((2, n), np.nan), np.zeros((1, n))):
+        variables = [
+            SensitiveValues("x", rng.normal(size=n), made),
+            SensitiveValues("c", codes, np.full((len(made), n), np.nan), ("u", "v")),
+        ]
+        check = check_table(variables, public)
+        assert all(fit.stands_out for fit in check.variables) and "missing: 100 %" in variables_words(check)
+    same = check_table([SensitiveValues("x", np.full(n, 3.0), np.full((1, n), 3.0))], pd.DataFrame())
+    assert (
+        variables_words(same) == "x off by 0.0 points." and not same.unlikely.combinations and not same.groups
+    )
