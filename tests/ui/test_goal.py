@@ -147,3 +147,31 @@ def test_searches_are_of_whole_records_and_leave_out_what_is_of_one_variable():
     assert at.checkbox[0].label == "Divide ε among the variables first"
     at.checkbox[0].check().run(timeout=30)
     assert at.checkbox[0].value
+
+
+def loading_page():
+    import streamlit as st
+
+    from synth_core.analysis.records.blocks import Block
+    from synth_core.ui.find_settings import controls
+    from synth_core.ui.shared.subject import ONE_VARIABLE, VIEW_OF_RECORDS, shown_subject
+    from synth_core.ui.state import session
+
+    session.take_over()
+    session.use_example("401ksubs", None, 1)
+    blocks = (Block("inc", "lognormal"), Block("marr", "categorical", {"categories": ("0", "1")}))
+    session.change(session.choices().with_settings(predictors=("age",)).model_copy(update={"blocks": blocks}))
+    st.session_state[VIEW_OF_RECORDS] = ONE_VARIABLE
+    point = {"knobs": {"epsilon": 1.27}, "mechanism": "measured"}
+    controls.load_point(point, {"inc": 0.75, "marr": 0.25})
+    kept = session.choices()
+    st.write(
+        f"{shown_subject().names}; {shown_subject().share_words}; {kept.settings.epsilon}; {kept.mechanisms[-1]}"
+    )
+
+
+def test_an_answer_of_whole_records_opens_whole_records_with_its_shares():
+    """An ε of the record opened one variable of it, which then had all of the ε."""
+    at = AppTest.from_function(loading_page).run(timeout=30)
+    assert not at.exception
+    assert at.markdown[-1].value == "inc, marr; inc 75 %, marr 25 %; 1.27; measured"
