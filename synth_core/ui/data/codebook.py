@@ -146,9 +146,15 @@ def _typed(name: str, field: str, key: str) -> None:
 def save_or_take() -> None:
     """Save the codebook with the roles that were chosen, or take one from a file."""
     browser = session.current()
+    if not browser.table.codebook.columns:
+        st.caption("The examples have no codebook.")
+        return
+    text = with_roles(browser).to_json()
     st.download_button(
         "Save this codebook",
-        with_roles(browser).to_json(),
+        lambda: (
+            text
+        ),  # made a file once it is asked for: a browser would ask for one that a later run has replaced
         "codebook.json",
         "application/json",
         help="For the command line and for the next file of the same kind, with the roles chosen here.",
