@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from synth_core.data.examples import half_of, load_example
-from tests.browser.conftest import confirm_charge, follow, make_plan, painted, settled
+from tests.browser.conftest import confirm_charge, follow, make_plan, painted, pick, settled
 
 pytestmark = [pytest.mark.browser, pytest.mark.stan]
 PICTURES = os.environ.get("SERIES_PICTURES")  # a directory, to look at each step
@@ -33,9 +33,7 @@ def plan_of_a_series(page):
     settled(page)
     page.locator("summary", has_text="Anchor of anchored censoring").click()
     settled(page)
-    box = page.get_by_role("combobox", name="Anchor of anchored censoring")
-    box.click()
-    page.get_by_role("option", name="What its series released before").click()
+    pick(page, "Anchor of anchored censoring", "What its series released before")
     look(page, "anchor")
     follow(page, "Compare")
     version = painted(page)
