@@ -8,6 +8,7 @@ promises of the draw, it promises of the values.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal, get_args
 
 import numpy as np
@@ -46,10 +47,19 @@ def synthetic_values(model: Model, draw: Draws, rng: np.random.Generator, drawin
     if drawing == "independent":
         return model.predict(draw, rng)
     if drawing == "balanced":
-        values = np.stack([model.predict(draw, rng) for _ in range(DRAWS)])
+        each = pool_drawing([model])
+        values = np.stack([synthetic_values(model, draw, rng, each) for _ in range(DRAWS)])
         kept = balanced_choice(binned(values)[:, :, None], design_codes(model.records.design), rng)
         return np.asarray(values[kept, np.arange(len(kept))])
     return model.from_uniform(draw, even_uniforms(model.records.distinct_design[1], rng))
+
+
+def pool_drawing(models: Iterable[Model]) -> Drawing:
+    """How the draws are made that balanced values are chosen among: even where the models can, then less is to choose.
+
+    Even draws tell better, too, what is expected.
+    """
+    return "even" if all(model.spreads for model in models) else "independent"
 
 
 def design_codes(design: Array) -> NDArray[np.int64]:

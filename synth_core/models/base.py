@@ -436,6 +436,11 @@ class Model(ABC):
         """
         return self.from_uniform(draw, np.clip(rng.random(self.records.n), *OPEN))
 
+    @property
+    def spreads(self) -> bool:
+        """Whether uniform numbers become its values, so that these can be spread evenly."""
+        return type(self).from_uniform is not Model.from_uniform
+
     def from_uniform(self, draw: Draws, uniform: Array) -> Array:
         """The synthetic outcomes that numbers in (0, 1), one for each record, are turned into.
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from synth_core.analysis.balanced_drawing import DRAWS, balanced_choice, binned
-from synth_core.analysis.drawing import Drawing, design_codes, synthetic_values
+from synth_core.analysis.drawing import Drawing, design_codes, pool_drawing, synthetic_values
 from synth_core.analysis.presence import PRESENCE, missing_name
 from synth_core.analysis.records.blocks import Part
 from synth_core.data.rules import Decided
@@ -39,7 +39,8 @@ def draw_records(parts: Sequence[Drawn], public: Array, drawing: Drawing) -> dic
     """
     if drawing != "balanced":
         return _drawn_once(parts, public, drawing)
-    several = [_drawn_once(parts, public, "independent") for _ in range(DRAWS)]
+    each = pool_drawing(model for _, model, *_ in parts)
+    several = [_drawn_once(parts, public, each) for _ in range(DRAWS)]
     values = {name: np.stack([each[name] for each in several]) for name in several[0]}
     codes = np.stack([binned(each) for each in values.values()], axis=-1)
     kept = balanced_choice(codes, design_codes(public), parts[0][3])
