@@ -324,7 +324,7 @@ class Analysis:
     @property
     def inputs(self) -> Inputs:
         """What an engine reads, see `analysis.engines`."""
-        return Inputs((self.fits,), self._rng, self.noise)
+        return Inputs((self.fits,), self._rng, self.noise, self.progress)
 
     def refit(self, result: Result) -> Posterior:
         """The fit behind a result of these settings."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from synth_core.analysis.counted_table import CountedTable
-from synth_core.analysis.fits import Fits
+from synth_core.analysis.fits import Fits, Progress, tells_nothing
 from synth_core.errors import InputError
 from synth_core.mechanisms.noise import Noise
 
@@ -24,17 +24,20 @@ class Inputs:
     Attributes
     ----------
     parts : tuple of Fits
-        Of each sensitive variable in order: its table, settings, model and selection, the cache, and where
-        progress goes. Of one variable, one.
+        Of each sensitive variable in order: its table, settings, model and selection, and the cache. Of one variable,
+        one.
     rng : callable
         Random numbers of a stream: of the release's secret, or of the seed.
     noise : callable
         What adds noise to counts: opendp's, which has no seed, but for studies of simulated tables.
+    progress : callable
+        Where progress goes: it is of all variables together.
     """
 
     parts: tuple[Fits, ...]
     rng: Callable[..., np.random.Generator]
     noise: Noise
+    progress: Progress = tells_nothing
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ class HistogramEngine(Engine):
         fits.on_draw()
 
         def compute() -> dict[str, Any]:
-            fits.progress("adding noise to the histogram", 0.0)
+            inputs.progress("adding noise to the histogram", 0.0)
             rng, noise = inputs.rng(31), inputs.noise.from_start()
             sets = histogram.synthesize(outcome, s.bounds, s.epsilon, s.bins, s.datasets, rng, noise)
             return {"synthetic": sets}

@@ -89,9 +89,9 @@ class MeasuredEngine(Engine):
         fits.on_draw()
 
         def compute() -> dict[str, Any]:
-            fits.progress("counting and adding noise", 0.0)
+            inputs.progress("counting and adding noise", 0.0)
             return _packed(
-                measure(public, codes, values, budget, noise.from_start(), Expected(public, fits.progress))
+                measure(public, codes, values, budget, noise.from_start(), Expected(public, inputs.progress))
             )
 
         return public, _unpacked(fits.cache.get_or_compute(key, compute)[0])
@@ -138,7 +138,7 @@ def _data_sets(
     inputs: Inputs, public: PublicSide, measured: Measurements, which: range, perturbed: bool
 ) -> tuple[Array, ...]:
     """Data sets by their numbers, of each part of shape (n_data_sets, n_records)."""
-    progress, sets = inputs.parts[0].progress, []
+    progress, sets = inputs.progress, []
     model = MeasuredModel(public, measured.tables, lambda *s: inputs.rng(41, *s), progress)
     for place, j in enumerate(which, start=1):
         sets.append(synthetic_values(model, measured, j, perturbed))

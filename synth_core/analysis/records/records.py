@@ -391,7 +391,8 @@ class RecordsAnalysis:
     @property
     def inputs(self) -> Inputs:
         """What an engine reads, see `analysis.engines`."""
-        return Inputs(tuple(each.fits for each in self.analyses(False)), self._rng, self.noise)
+        fits = tuple(each.fits for each in self.analyses(False))
+        return Inputs(fits, self._rng, self.noise, self.progress)
 
     def _fitted(self, mechanism: Mechanism) -> tuple[list[Analysis], list[Result], list[Bounds]]:
         """Every part under a mechanism, and its bounds of all records. While one is judged another is sampled."""

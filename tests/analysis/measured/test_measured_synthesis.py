@@ -103,6 +103,13 @@ def test_several_data_sets_differ_and_cost_what_one_costs(tmp_path):
     assert result.guarantee.rho(2.0) == pytest.approx(0.5)
 
 
+def test_progress_is_of_all_variables(tmp_path):
+    told = []
+    analysis(tmp_path).reporting(lambda text, share: told.append(text)).run("measured")
+    assert "counting and adding noise" in told and "drawing synthetic records" in told
+    assert not any(text.startswith("sex") for text in told if "noise" in text or "noisy" in text)
+
+
 def test_the_same_table_keeps_its_noise(tmp_path):
     """opendp's noise has no seed: asked again, with other percentiles, the measurements are read and not drawn."""
     first = analysis(tmp_path, noise=OpendpNoise()).run("measured")
