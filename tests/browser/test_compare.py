@@ -98,7 +98,7 @@ def test_choices_survive_a_page_switch_and_a_reload(new_page):
     chosen = epsilons(page)
     settled(page)
     follow(page, "Data")
-    page.get_by_text("1 · Table").wait_for()
+    page.get_by_text("In use:").first.wait_for()
     settled(page)
     follow(page, "Compare")
     painted(page)
@@ -223,7 +223,7 @@ def test_first_visit_of_a_new_server_may_be_any_page_and_it_stops_at_once(chromi
     try:
         page = context.new_page()
         page.goto(server.url + "/data")
-        page.get_by_text("1 · Table").wait_for()
+        page.get_by_text("In use:").first.wait_for()
         expect(page.get_by_role("link", name="Compare", exact=True).first).to_be_visible()
     finally:
         context.close()
