@@ -214,7 +214,8 @@ def pair_figure(
                 "colorbar": {
                     "title": {"text": "points"},
                     "thickness": 10,
-                    "len": 0.9,
+                    "lenmode": "pixels",  # room for three numbers, however few rows there are
+                    "len": 90,
                     "tickvals": [-reach, 0, reach],
                     "tickformat": ".2g",
                 },
