@@ -37,7 +37,27 @@ def hundreds(rng, design):
     return lambda: np.round(np.exp(location + 0.8 * rng.standard_normal(N)), -2)
 
 
+def grades(rng, design):
+    """A school grade follows the age of children closely, and says little of adults': no curve of low degree in age."""
+    age = np.round(95 * (design[:, 1] - design[:, 1].min()) / np.ptp(design[:, 1]))
+    grade = np.clip((age - 1) // 2, 0, 8)
+
+    def draw():
+        adult = rng.choice(12, N, p=np.repeat(1 / 12, 12))
+        off = np.clip(grade + rng.integers(-1, 2, N) * (rng.random(N) < 0.15), 0, 8)
+        return np.where(age < 18, off, adult).astype(float)
+
+    return draw
+
+
+def occupations(rng, design):
+    """More nominal categories than ten, in no order that a straight line could tell."""
+    chances = special.softmax(design @ rng.normal(0, 1.0, (design.shape[1], 20)), axis=1)
+    return lambda: (rng.random(N)[:, None] > np.cumsum(chances, axis=1)[:, :-1]).sum(axis=1).astype(float)
+
+
 VARIABLES = {"categories": (categories, 1.0), "counts": (counts, 1.0), "hundreds": (hundreds, 100.0)}
+VARIABLES |= {"grades": (grades, 1.0), "occupations": (occupations, 1.0)}
 
 
 def own_values(variable, seed, handed_over=0.0):

@@ -31,7 +31,9 @@ from synth_core.system import limits
 Array = NDArray[np.float64]
 
 BLOCK = 20  # neighbours among which synthetic values are permuted
-FEW_CELLS, CLASSES = 12, 8  # distinct values that have a chance each; classes of amounts where there are more
+FEW_CELLS, CLASSES = 30, 8  # distinct values that have a chance each; classes of amounts where there are more
+STEPS = 128  # of a predictor, ages one by one: no curve of low degree follows a school grade by age
+PARAMETERS = 2_000  # of the steps of a predictor over all cells: fewer steps where there are more cells
 MOST_RECORDS = 20_000  # chosen at random, of rounded values: enough to find one in twenty handed over
 SHIFTS = np.array([s for s in range(-10, 11) if s], dtype=float)
 FULL_PRECISION = 1e-9  # relative: two values closer than this count as one where nothing is rounded
@@ -153,19 +155,24 @@ def _expected_of_few(
     Of the chances a and b of the cells, and what stands there, s and y: y a + s b - a b, which is right on average if
     either is, and off by the product of both errors else.
     """
-    regressors = _regressors(design)
+    regressors = _regressors(design, min(STEPS, PARAMETERS // n_cells))
     a, b = (_chances(regressors, codes, n_cells) for codes in (synthetic, own))
     record = np.arange(len(own))
     return np.asarray(a[record, own] + b[record, synthetic] - (a * b).sum(axis=1))
 
 
-def _regressors(design: Array) -> Array:
-    """Columns of the design, standardised, and squares of those of more than two values."""
+def _regressors(design: Array, most: int) -> Array:
+    """Columns of the design, standardised, and steps of those of more than two values: one a value, or a quantile."""
     some = design[:, np.ptp(design, axis=0) > 0]
-    some = (some - some.mean(axis=0)) / some.std(axis=0)
-    squares = np.square(some[:, [len(np.unique(column)) > 2 for column in some.T]])
-    ones = np.ones((len(design), 1))
-    return np.hstack([ones, some, (squares - squares.mean(axis=0)) / squares.std(axis=0).clip(1e-9)])
+    parts = [np.ones((len(design), 1)), (some - some.mean(axis=0)) / some.std(axis=0)]
+    for column in some.T:
+        begins = np.unique(column)
+        if len(begins) > most:
+            begins = np.unique(np.quantile(column, np.arange(most) / most))
+        if len(begins) > 2:
+            step = np.searchsorted(begins, column, side="right") - 1
+            parts.append((step[:, None] == np.arange(len(begins))).astype(float))
+    return np.hstack(parts)
 
 
 def _chances(regressors: Array, codes: NDArray[np.intp], n_cells: int) -> Array:
