@@ -205,5 +205,5 @@ def test_a_lesser_promise_of_noise_with_a_rho_is_no_pure_epsilon_either():
     for promise in (matched, seen):
         assert not promise.pure and not promise.strict and promise.no_odds
         text = suspicion(promise, 1.0, 2.0)
-        assert "rises" not in text and "zCDP" in text and "not promised" in text
+        assert "rises" not in text and "ρ = 0.125" in text and "not promised" in text
         assert "e^ε" not in " ".join(explain(promise, 1.0, 2.0, 1, False, "current"))
