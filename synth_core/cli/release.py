@@ -168,7 +168,7 @@ def run_plan(args: argparse.Namespace) -> int:
 
 def run_record(args: argparse.Namespace) -> int:
     """Write the record of a plan's decision."""
-    from synth_core.figures.briefing.decision import decision_record
+    from synth_core.figures.briefing.decision import decision_record, is_internal
     from synth_core.figures.briefing.powerpoint import powerpoint
     from synth_core.figures.briefing.web_page import web_page
 
@@ -176,9 +176,10 @@ def run_record(args: argparse.Namespace) -> int:
     if ending not in (".html", ".pptx"):
         raise InputError("The record's file ends in .html or .pptx.")
     destination(args.out)
-    target, pages = Path(args.out), decision_record(read_plan(args.plan))
+    plan = read_plan(args.plan)
+    target, pages = Path(args.out), decision_record(plan)
     files.write_whole(target, web_page(pages) if ending == ".html" else powerpoint(pages), durable=False)
-    print(f"Record {target}, INTERNAL: {len(pages)} pages")
+    print(f"Record {target}{', INTERNAL' if is_internal(plan) else ''}: {len(pages)} pages")
     return 0
 
 

@@ -10,7 +10,7 @@ from synth_core.analysis.policy import Policy
 from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.cli import main
 from synth_core.errors import InputError
-from synth_core.figures.briefing.decision import decision_record
+from synth_core.figures.briefing.decision import decision_record, is_internal
 from synth_core.figures.briefing.powerpoint import INTERNAL, powerpoint
 from synth_core.figures.briefing.web_page import web_page
 from synth_core.release.plan.alternatives import alternatives_of
@@ -114,3 +114,30 @@ def test_the_record_on_the_command_line(tmp_path, capsys, monkeypatch):
     assert "INTERNAL" in capsys.readouterr().out
     assert len(Presentation(str(record)).slides) == len(decision_record(parse_plan(planned.read_bytes())))
     assert main(["record", str(planned), "--out", str(tmp_path / "record.doc")]) == 2
+
+
+def lines_of(pages):
+    return [line for page in pages for line in page.lines]
+
+
+def test_what_is_promised_is_what_a_release_promises(plan):
+    """Of settings that were seen on a confidential table, for its unit, and for the neighbours that ε is of."""
+    seen = plan.model_copy(update={"tuned_on": plan.tuned_on.model_copy(update={"kind": "confidential"})})
+    said = lines_of(decision_record(seen))
+    assert any("ε-DP for given settings, ε = 8" in line for line in said)
+    assert any("not promised" in line for line in said)
+    assert any("one record withheld" in line for line in lines_of(decision_record(plan)))
+    units = plan.settings.model_copy(update={"unit_column": "home", "unit_size": 2})
+    said = lines_of(decision_record(plan.model_copy(update={"settings": units})))
+    assert any("about one 'home', of at most 2 records" in line for line in said)
+    assert not any("sensitive about one record withheld" in line for line in said)
+
+
+def test_settings_are_marked_where_the_public_report_keeps_them(plan):
+    def marked(kind):
+        of = plan.model_copy(update={"tuned_on": plan.tuned_on.model_copy(update={"kind": kind})})
+        pages = decision_record(of)
+        return is_internal(of), {page.internal for page in pages if page.title.startswith("What was decided")}
+
+    assert marked("confidential") == marked("historical") == (True, {True})
+    assert marked("public") == (False, {False})

@@ -84,6 +84,28 @@ def test_values_of_one_record_in_ten_are_found(variable):
     assert all(own_values(variable, seed, handed_over=0.1).refused for seed in range(3))
 
 
+@pytest.mark.parametrize(
+    ("n", "n_numbers", "n_cells", "copied"),
+    [(300, 4, 12, 0.3), (2000, 8, 12, 0.1), (1000, 8, 5, 0.25), (300, 8, 12, 1.0)],
+)
+def test_copies_are_seen_beside_many_numbers(n, n_numbers, n_cells, copied):
+    """Chances that were fitted to a record itself would take its copy for what the predictors say."""
+    rng = np.random.default_rng([n, n_numbers])
+    design = np.column_stack([np.ones(n), *(rng.integers(0, 40, n) for _ in range(n_numbers))]).astype(float)
+    design[:, 1:] = stats.zscore(design[:, 1:])
+    chances = special.softmax(design @ rng.normal(0, 0.7, (n_numbers + 1, n_cells)), axis=1)
+
+    def draw():
+        return (rng.random(n)[:, None] > np.cumsum(chances, axis=1)[:, :-1]).sum(axis=1).astype(float)
+
+    confidential, synthetic = draw(), draw()
+    honest, _ = copy_tests(confidential, synthetic[None], design, 1.0, (), rng)
+    synthetic = np.where(rng.random(n) < copied, confidential, synthetic)
+    copies, _ = copy_tests(confidential, synthetic[None], design, 1.0, (), rng)
+    assert not honest.refused and honest.p > 1e-3
+    assert copies.refused, copies
+
+
 def test_the_expected_number_is_that_of_the_true_chances():
     """Against the sum of squared chances by which both values were drawn; its Monte Carlo error is in the tolerance."""
     rng = np.random.default_rng([0, *map(ord, "categories")])

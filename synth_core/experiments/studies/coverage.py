@@ -6,6 +6,7 @@ model that the databases were drawn from.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -397,7 +398,7 @@ def coverage_in_words(covered: Sequence[Covered], replicates: int) -> list[str]:
     error = 100 * max((each.errors[each.rule] for each in covered), default=0.0)
     return [
         *sentences,
-        f"From {replicates} simulated databases: the Monte Carlo error of each number is at most {error:.0f}.",
+        f"From {replicates} simulated databases: the Monte Carlo error of each number is at most {math.ceil(error)}.",
     ]
 
 

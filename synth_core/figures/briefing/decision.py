@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from synth_core.analysis.setting_words import acting_settings, setting_name, setting_value
 from synth_core.analysis.wording.belief_sentences import epsilon_number, suspicion
 from synth_core.analysis.wording.headings import in_plain_words
+from synth_core.data.units import unit_words
 from synth_core.figures.briefing.charts import Chart, Series
 from synth_core.figures.briefing.content import Page
 from synth_core.figures.palette import color
@@ -15,7 +16,7 @@ from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.models import family
 from synth_core.release.bounded_text import printable
 from synth_core.release.plan.alternatives import NOT_CONVERGED, Alternative
-from synth_core.release.plan.plan import OPEN, TUNED_ON, Plan
+from synth_core.release.plan.plan import TUNED_ON, Plan
 from synth_core.system import limits
 
 ROWS = 7  # of a table on a slide
@@ -23,19 +24,27 @@ SETTINGS = 11
 
 
 def decision_record(plan: Plan) -> list[Page]:
-    """The pages: the decision, its settings, the alternatives with pictures, the promise."""
-    internal = plan.tuned_on.kind not in OPEN
-    pages = [_decision(plan, internal), *_settings(plan), *_against(plan, internal)]
+    """The pages: the decision, its settings, the alternatives with pictures, the promise.
+
+    Settings that were chosen on a table that is not public are told as little as their errors there.
+    """
+    internal = is_internal(plan)
+    pages = [_decision(plan, internal), *_settings(plan, internal), *_against(plan, internal)]
     shown = [each for each in plan.alternatives if each.verdict != NOT_CONVERGED]
     if len(shown) > 1:
         pages += [_epsilon_page(shown, internal), _error_page(shown, internal)]
     return [*pages, _promise(plan)]
 
 
+def is_internal(plan: Plan) -> bool:
+    """Whether some pages of the record must not leave."""
+    return not plan.terms.open
+
+
 def _decision(plan: Plan, internal: bool) -> Page:
     lines = [
         f"Decided by {printable(plan.decided_by, 200)} on {plan.created[:10]}: {plan.point.label}, "
-        f"{plan.guarantee.label}, ε = {epsilon_number(plan.target_epsilon)} a data set.",
+        f"{plan.terms.guarantee.label}, ε = {epsilon_number(plan.target_epsilon)} a data set.",
         f"Why: {printable(plan.reason, limits.REASON_LENGTH)}",
         f"Settings were chosen on {printable(plan.tuned_on.name)}, {TUNED_ON[plan.tuned_on.kind]}, "
         f"{plan.tuned_on.rows:,} rows.",
@@ -48,7 +57,7 @@ def _decision(plan: Plan, internal: bool) -> Page:
     return Page(f"Decision: synthetic {printable(plan.outcome_words)}", internal, tuple(lines))
 
 
-def _settings(plan: Plan) -> list[Page]:
+def _settings(plan: Plan, internal: bool) -> list[Page]:
     """The settings that the mechanism reads, as the plan fixes them."""
     shares = {part.name: part.share for part in plan.parts if not part.of_missing}
     rows = [
@@ -68,7 +77,7 @@ def _settings(plan: Plan) -> list[Page]:
         ("Order of the rows", "random" if plan.shuffle else "kept"),
         ("Rounded to", plan.rounding_words or "not rounded"),
     ]
-    return _paged("What was decided", ("Setting", "As planned"), rows, SETTINGS, False)
+    return _paged("What was decided", ("Setting", "As planned"), rows, SETTINGS, internal)
 
 
 def _moved(plan: Plan) -> list[str]:
@@ -173,13 +182,12 @@ def _bars(  # a page with its chart twice
 
 
 def _promise(plan: Plan) -> Page:
-    guarantee = plan.guarantee
+    guarantee, settings = plan.terms.guarantee, plan.settings
     lines = [guarantee.promise, f"Not promised: {guarantee.limits}"]
     if plan.strict:
         replaced = guarantee.replaced(plan.target_epsilon)
         lines.insert(0, suspicion(guarantee, plan.target_epsilon, replaced, plan.datasets))
-    lines.append(
-        "ε is for all that is sensitive about one record withheld. Who is in the table, and what is kept of them, is "
-        "public."
-    )
+    unit = unit_words(settings.unit_column, settings.unit_size)
+    lines.append(unit or f"ε is for all that is sensitive about one record {guarantee.neighbour}.")
+    lines.append("Who is in the table, and what is kept of them, is public.")
     return Page("What is promised", False, tuple(lines))

@@ -62,5 +62,6 @@ MEASURED_LAPLACE = replace(
         secret_seed=False,
     ),
     seconds=3.0,
+    combining=("", ""),  # coverage was studied with Gaussian noise only
     named=(NamedPoint("measured_laplace", "Measured, pure ε"),),
 )

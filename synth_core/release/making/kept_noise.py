@@ -68,7 +68,8 @@ def _read(path: Path) -> tuple[list[NoisyAnswer], bool]:
         ]
     except (ValueError, TypeError, OverflowError):
         raise StateError(
-            "The noisy counts of this release, in the state directory, are damaged. Restore them from a backup."
+            "The noisy counts of this release, in the state directory, are damaged, or of an earlier version of the "
+            "program. Restore them from a backup, or use the version that made the release."
         ) from None
     return answers, ended
 

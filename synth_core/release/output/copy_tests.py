@@ -33,7 +33,9 @@ Array = NDArray[np.float64]
 BLOCK = 20  # neighbours among which synthetic values are permuted
 FEW_CELLS, CLASSES = 30, 8  # distinct values that have a chance each; classes of amounts where there are more
 STEPS = 128  # of a predictor, ages one by one: no curve of low degree follows a school grade by age
-PARAMETERS = 2_000  # of the steps of a predictor over all cells: fewer steps where there are more cells
+PARAMETERS = 2_000  # of steps over all predictors and cells: fewer steps where there are more of these
+FOLDS = 5  # chances are those that the other folds tell
+RIDGE = 0.1  # a larger one shrinks both chances of a record alike, and what it takes from them is no chance
 MOST_RECORDS = 20_000  # chosen at random, of rounded values: enough to find one in twenty handed over
 SHIFTS = np.array([s for s in range(-10, 11) if s], dtype=float)
 FULL_PRECISION = 1e-9  # relative: two values closer than this count as one where nothing is rounded
@@ -125,7 +127,7 @@ def _own_values(
     kinds = np.unique(np.concatenate([target, released]))
     if len(kinds) <= FEW_CELLS:
         own, synthetic_cell = np.searchsorted(kinds, target), np.searchsorted(kinds, released)
-        chances = _expected_of_few(own, synthetic_cell, design, len(kinds))
+        chances = _expected_of_few(own, synthetic_cell, design, len(kinds), rng)
         return int(((released == target) & usable).sum()), float(chances[usable].sum())
     # Among neighbours of one class, own and synthetic value: what predictors say beyond it is little.
     bounds = np.unique(np.quantile(target, np.arange(1, CLASSES) / CLASSES))
@@ -148,16 +150,26 @@ def _own_values(
 
 
 def _expected_of_few(
-    own: NDArray[np.intp], synthetic: NDArray[np.intp], design: Array, n_cells: int
+    own: NDArray[np.intp],
+    synthetic: NDArray[np.intp],
+    design: Array,
+    n_cells: int,
+    rng: np.random.Generator,
 ) -> Array:
     """The chance of each record that both values are of one cell, given the predictors.
 
     Of the chances a and b of the cells, and what stands there, s and y: y a + s b - a b, which is right on average if
-    either is, and off by the product of both errors else.
+    either is, and off by the product of both errors else. The chances of a record are fitted to the others: fitted to
+    it too, they would take copies for what predictors say.
     """
-    regressors = _regressors(design, min(STEPS, PARAMETERS // n_cells))
-    a, b = (_chances(regressors, codes, n_cells) for codes in (synthetic, own))
+    regressors = _regressors(design, PARAMETERS // n_cells)
     record = np.arange(len(own))
+    fold = rng.permutation(len(own)) % FOLDS
+    a, b = np.empty((2, len(own), n_cells))
+    for left_out in range(FOLDS):
+        there = fold != left_out
+        for chances, codes in ((a, synthetic), (b, own)):
+            chances[~there] = _chances(regressors[there], codes[there], n_cells, regressors[~there])
     return np.asarray(a[record, own] + b[record, synthetic] - (a * b).sum(axis=1))
 
 
@@ -165,18 +177,18 @@ def _regressors(design: Array, most: int) -> Array:
     """Columns of the design, standardised, and steps of those of more than two values: one a value, or a quantile."""
     some = design[:, np.ptp(design, axis=0) > 0]
     parts = [np.ones((len(design), 1)), (some - some.mean(axis=0)) / some.std(axis=0)]
-    for column in some.T:
-        begins = np.unique(column)
-        if len(begins) > most:
-            begins = np.unique(np.quantile(column, np.arange(most) / most))
-        if len(begins) > 2:
-            step = np.searchsorted(begins, column, side="right") - 1
-            parts.append((step[:, None] == np.arange(len(begins))).astype(float))
+    numbers = [column for column in some.T if len(np.unique(column)) > 2]
+    for column in numbers:
+        begins, steps = np.unique(column), min(STEPS, max(most // len(numbers), 3))
+        if len(begins) > steps:
+            begins = np.unique(np.quantile(column, np.arange(steps) / steps))
+        step = np.searchsorted(begins, column, side="right") - 1
+        parts.append((step[:, None] == np.arange(len(begins))).astype(float))
     return np.hstack(parts)
 
 
-def _chances(regressors: Array, codes: NDArray[np.intp], n_cells: int) -> Array:
-    """Chances of the cells of each record by a multinomial logit with a slight ridge, of shape (n_records, n_cells)."""
+def _chances(regressors: Array, codes: NDArray[np.intp], n_cells: int, others: Array) -> Array:
+    """Chances of the cells of other records by a multinomial logit with a slight ridge; of shape (n, n_cells)."""
     first, row_of = distinct_columns(regressors.T)
     rows, k = regressors[first], regressors.shape[1]
     counts = np.bincount(row_of * n_cells + codes, minlength=len(rows) * n_cells).reshape(-1, n_cells)
@@ -184,12 +196,12 @@ def _chances(regressors: Array, codes: NDArray[np.intp], n_cells: int) -> Array:
     def loss(flat: Array) -> tuple[float, Array]:
         logs = scipy.special.log_softmax(rows @ flat.reshape(k, n_cells), axis=1)
         slope = rows.T @ (counts.sum(axis=1, keepdims=True) * np.exp(logs) - counts)
-        return 0.5 * flat @ flat - (counts * logs).sum(), slope.ravel() + flat
+        return 0.5 * RIDGE * flat @ flat - (counts * logs).sum(), slope.ravel() + RIDGE * flat
 
     found = scipy.optimize.minimize(
         loss, np.zeros(k * n_cells), jac=True, method="L-BFGS-B", options={"maxiter": 100}
     )
-    return np.asarray(scipy.special.softmax(rows @ found.x.reshape(k, n_cells), axis=1)[row_of])
+    return np.asarray(scipy.special.softmax(others @ found.x.reshape(k, n_cells), axis=1))
 
 
 def _blocks(values: NDArray[Any]) -> Array:

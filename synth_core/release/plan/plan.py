@@ -346,6 +346,14 @@ class Plan(Closed):
         kind: TuningKind = (
             "confidential" if own & seen_before or self._shares_records(table) else self.tuned_on.kind
         )
+        return self._terms(kind)
+
+    @property
+    def terms(self) -> ReleaseTerms:
+        """What releases of other tables than the tuning table promise."""
+        return self._terms(self.tuned_on.kind)
+
+    def _terms(self, kind: TuningKind) -> ReleaseTerms:
         seen = kind == "confidential" and self.strict
         return ReleaseTerms(kind, self.guarantee.given_less(SETTINGS_SEEN) if seen else self.guarantee)
 

@@ -6,7 +6,7 @@ import streamlit as st
 
 from synth_core.analysis.drawing import DRAWING_WORDS
 from synth_core.errors import InputError
-from synth_core.figures.briefing.decision import decision_record
+from synth_core.figures.briefing.decision import decision_record, is_internal
 from synth_core.figures.briefing.web_page import web_page
 from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
 from synth_core.mechanisms.composition import DELTA
@@ -242,7 +242,7 @@ def _record_row(plan: Plan) -> None:
         column.download_button(
             label,
             made,
-            f"{plan.series}-decision.{ending}",
+            f"{plan.series}-decision{'-INTERNAL' if is_internal(plan) else ''}.{ending}",
             kind,
             icon=":material/gavel:",
             on_click="ignore",
