@@ -162,7 +162,7 @@ def add_anchored(page: Any) -> None:
 
     conftest.follow(page, "Data")
     page.locator("summary", has_text="Anchor of anchored censoring").click()
-    for name, value in (("A typical value", "0.15"), ("A spread", "0.15")):
+    for name, value in (("Half of all values lie between", "0.05"), ("and", "0.25")):
         conftest.settled(page)
         box = page.get_by_role("spinbutton", name=name, exact=True)
         box.fill(value)
