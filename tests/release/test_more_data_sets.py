@@ -59,8 +59,12 @@ def test_later_data_sets_are_of_the_same_noise_and_cost_nothing(plan, monkeypatc
     monkeypatch.setattr(OpendpNoise, "laplace", drawn_anew)
     batch = release(Request(plan, None, table, more_data_sets=3))
     assert batch.state == MORE and batch.number == first.number
-    made = frames(read(batch, "releasable"))
+    files = read(batch, "releasable")
+    made = frames(files)
     assert list(made) == [f"synthetic_{j}.csv" for j in (3, 4, 5)]
+    # What is said of intervals is what the functions beside it do.
+    assert b"No rule is known" in files["README.txt"] and b"u + b" not in files["README.txt"]
+    assert b'RULE_OF_SEVERAL = ""' in files["combine.py"]
     own = frames(read(first, "releasable"))
     public = list(COMMON["predictors"])
     for frame in made.values():

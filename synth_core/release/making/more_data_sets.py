@@ -20,9 +20,14 @@ ABOUT = (
     "They are drawn of the same noisy tables as the data sets before them, and cost nothing further: what the report "
     "of the\nrelease promises for one data set it promises for all of them together. Columns are as dictionary.csv has "
     "them.\n\n"
-    "Each is of another draw of the model given these tables. combine.py and "
-    "combine.R put\nestimates of several data sets together: the variance is u + b, with u the mean of their ordinary "
-    "variances and b the\nvariance between them.{alone}\n"
+    "Each is of another draw of the model given these tables. {combined}\n"
+)
+COMBINED = (
+    "combine.py and combine.R put\nestimates of several data sets together: the variance is {rule}, with u the mean of "
+    "their ordinary variances and b the\nvariance between them.{alone}"
+)
+NOT_COMBINED = (
+    "No rule is known by which intervals from\nseveral of them hold: combine.py and combine.R ask for one."
 )
 ALONE = (
     "\nThe first data set of the release is of the most likely model and not of a draw: leave it out of b."
@@ -52,8 +57,9 @@ def batch_archive(run: ReleaseRun, which: range) -> tuple[str, bytes]:
     """The archive of some data sets of a committed release, by their numbers from 0: its name and its bytes."""
     plan, series = run.plan, run.request.name
     number, first, last = run.ledger.place(series, run.request.id).number, which.start + 1, which.stop
-    alone = ALONE if plan.datasets == 1 else ""
-    words = ABOUT.format(first=first, last=last, number=number, series=series, alone=alone)
+    rule, alone = plan.point.combining[1], ALONE if plan.datasets == 1 else ""
+    combined = COMBINED.format(rule=rule, alone=alone) if rule else NOT_COMBINED
+    words = ABOUT.format(first=first, last=last, number=number, series=series, combined=combined)
     folder = f"{series}-{number:03d}-data-sets-{first}-to-{last}"
     files = bundle.releasable_files(plan, run.later(which), which.start) | {"README.txt": words.encode()}
     return f"{folder}-releasable.zip", bundle.zip_bytes(files, folder)
