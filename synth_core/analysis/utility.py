@@ -273,8 +273,8 @@ def statistics(
     names = ["mean", *map(statistic_name, percentiles)]
     mine = [confidential.mean(), *np.quantile(ordered, shares)]
     theirs = [synthetic.mean(), *np.quantile(ordered_synthetic, shares, axis=1).mean(axis=1)]
-    at_zero = _share_at_zero(ordered, ordered_synthetic, seed)
     replaced = near_zeros(*shares_around_zero(ordered), shares, np.array(mine[1:]))
+    at_zero = _share_at_zero(ordered, ordered_synthetic, seed) if replaced.any() else None
     my_draws = [bootstrap_mean(confidential, rng)]
     their_draws = [_barycenter([bootstrap_mean(each, rng_synthetic) for each in synthetic])]
     for share in shares:

@@ -137,7 +137,13 @@ def check_table(
     codebook : Codebook, optional
         Whose labels name the categories.
     """
-    tables, left_out = coded(variables, public, codebook)
+    return check_coded(variables, *coded(variables, public, codebook))
+
+
+def check_coded(
+    variables: Sequence[SensitiveValues], tables: DiscretisedTables, left_out: tuple[str, ...]
+) -> TableCheck:
+    """The check of tables that are codes already, see `coded`."""
     groups, n_groups = _groups(variables, tables)
     alone = unlikely(tables)
     fits = tuple(_fit(each, alone.values.get(each.name, ()), tables) for each in variables)

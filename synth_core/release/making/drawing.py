@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from synth_core.analysis.any_analysis import AnyAnalysis, analysis_of
-from synth_core.analysis.check.table_check import check_table
+from synth_core.analysis.check.table_check import check_coded, coded
 from synth_core.analysis.engines import ENGINES
 from synth_core.analysis.fits import Progress
 from synth_core.analysis.risk_map import RiskMap
@@ -163,7 +163,9 @@ class ReleaseRun:
         self.progress("checking", 0.8)
         drawn = self.source.drawn
         self.synthetic = synthetic_data(self.plan, self.source, drawn, reserved.secret)
-        self.check = check_table(*compared(self.plan, self.source, self.synthetic), self.plan.codebook)
+        variables, public = compared(self.plan, self.source, self.synthetic)
+        self.tables, left_out = coded(variables, public, self.plan.codebook)
+        self.check = check_coded(variables, self.tables, left_out)
         balance = ledger.balance(request.name)
         finding = (
             f"{balance.releases:,} release{'' if balance.releases == 1 else 's'} so far; with this one "
@@ -272,7 +274,7 @@ class ReleaseRun:
     @cached_property
     def look(self) -> dict[str, Any]:
         """What the synthetic table looks like, see `output.look`; confidential."""
-        return look_at(self.plan, self.source, self.synthetic, self.check)
+        return look_at(self.plan, self.synthetic, self.tables, self.check)
 
     def archives(self) -> dict[str, bytes]:
         """Both zip archives, by file name."""

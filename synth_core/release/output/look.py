@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from synth_core.analysis.check.table_check import TableCheck, coded
+from synth_core.analysis.check.table_check import TableCheck
 from synth_core.analysis.check.unlikely import UnlikelyCombination
 from synth_core.analysis.check.words import combination_words
+from synth_core.analysis.records.discretise import DiscretisedTables
 from synth_core.analysis.records.summary import pairs_of
 from synth_core.release.output.bundle import dictionary_rows
 from synth_core.release.output.dataset import Synthetic
-from synth_core.release.output.source import Source, compared
 from synth_core.release.plan.plan import Plan
 
 ROWS = 20
@@ -21,8 +21,15 @@ MAPS = 3
 CELLS = 300  # of a map
 
 
-def look_at(plan: Plan, source: Source, synthetic: Synthetic, check: TableCheck) -> dict[str, Any]:
+def look_at(plan: Plan, synthetic: Synthetic, tables: DiscretisedTables, check: TableCheck) -> dict[str, Any]:
     """Plain values for a page and the internal report.
+
+    Parameters
+    ----------
+    tables : DiscretisedTables
+        Both tables, all data sets.
+    check : TableCheck
+        Of these tables.
 
     Returns
     -------
@@ -32,7 +39,6 @@ def look_at(plan: Plan, source: Source, synthetic: Synthetic, check: TableCheck)
         cells in both tables, the most off first.
     """
     written = synthetic.written[0].head(ROWS)
-    tables, _ = coded(*compared(plan, source, synthetic), plan.codebook)
     pairs = [pair for pair in pairs_of(tables, set(plan.outcomes), CELLS) if pair["confidential"] is not None]
     worst = {
         frozenset((each.given, each.column)): each.of_all for each in reversed(check.unlikely.combinations)
