@@ -25,8 +25,8 @@ MAX_TABLES = 400  # pairs first
 MAX_CELLS = 4_000  # of a table
 
 
-def binned(values: Array) -> Codes:
-    """Codes of draws, of any shape: numbers of more than `BINS` values in bins of about as many; missing has its own.
+def binned(values: Array, bins: int = BINS) -> Codes:
+    """Codes of values, of any shape: numbers of more than `bins` values in bins of about as many; missing has its own.
 
     Examples
     --------
@@ -35,8 +35,8 @@ def binned(values: Array) -> Codes:
     """
     there = values[~np.isnan(values)]
     distinct = np.unique(there)
-    if len(distinct) > BINS:
-        distinct = np.unique(np.quantile(there, np.arange(BINS) / BINS))
+    if len(distinct) > bins:
+        distinct = np.unique(np.quantile(there, np.arange(bins) / bins))
     codes = np.searchsorted(distinct, np.where(np.isnan(values), np.inf, values), side="right") - 1
     return np.where(np.isnan(values), len(distinct), np.maximum(codes, 0)).astype(np.int64)
 

@@ -8,7 +8,8 @@ promises of the draw, it promises of the values.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Literal, get_args
 
 import numpy as np
@@ -47,25 +48,38 @@ def synthetic_values(model: Model, draw: Draws, rng: np.random.Generator, drawin
     if drawing == "independent":
         return model.predict(draw, rng)
     if drawing == "balanced":
-        each = pool_drawing([model])
-        values = np.stack([synthetic_values(model, draw, rng, each) for _ in range(DRAWS)])
-        kept = balanced_choice(binned(values)[:, :, None], design_codes(model.records.design), rng)
-        return np.asarray(values[kept, np.arange(len(kept))])
+        once = partial(synthetic_values, model, draw, rng)
+        return balanced_values(lambda how: {"": once(how)}, [model], model.records.design, rng)[""]
     return model.from_uniform(draw, even_uniforms(model.records.distinct_design[1], rng))
 
 
-def pool_drawing(models: Iterable[Model]) -> Drawing:
-    """How the draws are made that balanced values are chosen among: even where the models can, then less is to choose.
+def balanced_values(
+    once: Callable[[Drawing], Mapping[str, Array]],
+    models: Iterable[Model],
+    design: Array,
+    rng: np.random.Generator,
+) -> dict[str, Array]:
+    """Values of some columns, of each record those of one of `DRAWS` draws: see `balanced_drawing`.
 
-    Even draws tell better, too, what is expected.
+    The draws are even where the models can: then less is to choose, and they tell better what is expected.
+
+    Parameters
+    ----------
+    once : callable
+        One draw of every column, arrays of shape (n_records,), as it is to be drawn.
+    design : array of shape (n_records, n_columns)
+        Of the predictors.
     """
-    return "even" if all(model.spreads for model in models) else "independent"
-
-
-def design_codes(design: Array) -> NDArray[np.int64]:
-    """Codes of the columns of a design that are not constant, of shape (n_records, n_columns)."""
-    codes = [binned(column) for column in design.T if np.ptp(column) > 0]
-    return np.column_stack(codes) if codes else np.zeros((len(design), 0), dtype=np.int64)
+    how: Drawing = "even" if all(model.spreads for model in models) else "independent"
+    draws = [once(how) for _ in range(DRAWS)]
+    values = {name: np.stack([each[name] for each in draws]) for name in draws[0]}
+    public = [binned(column) for column in design.T if np.ptp(column) > 0]
+    kept = balanced_choice(
+        np.stack([binned(each) for each in values.values()], axis=-1),
+        np.column_stack(public) if public else np.zeros((len(design), 0), dtype=np.int64),
+        rng,
+    )
+    return {name: np.asarray(each[kept, np.arange(len(kept))]) for name, each in values.items()}
 
 
 def even_uniforms(kind_of: NDArray[np.int64], rng: np.random.Generator) -> Array:

@@ -39,8 +39,11 @@ class MeasuredEngine(Engine):
 
     def budget(self, parts: tuple[Fits, ...], epsilon: float) -> NoiseBudget:
         """What may be spent on one record, where a unit of the declared size has an epsilon."""
-        epsilon /= parts[0].settings.unit_size
-        return NoiseBudget(self.gaussian, bounded_range_rho(epsilon) if self.gaussian else epsilon)
+        return NoiseBudget(self.gaussian, self._promised(epsilon / parts[0].settings.unit_size))
+
+    def _promised(self, epsilon: float) -> float:
+        """Rho with Gaussian noise, else epsilon."""
+        return bounded_range_rho(epsilon) if self.gaussian else epsilon
 
     def synthesize(self, inputs: Inputs, label: str) -> Synthesis:
         first = inputs.parts[0]
@@ -60,9 +63,8 @@ class MeasuredEngine(Engine):
         epsilon, settings = _epsilon(inputs.parts), inputs.parts[0].settings
         public, measured = self.measured(inputs, label, epsilon)
         categories = {fits.settings.outcome: fits.settings.outcome_categories for fits in inputs.parts}
-        promised = bounded_range_rho(epsilon) if self.gaussian else epsilon
         return {
-            **published(public, measured, promised, self.gaussian, categories),
+            **published(public, measured, self._promised(epsilon), self.gaussian, categories),
             "covers": unit_words(settings.unit_column, settings.unit_size) or "one record's sensitive values",
             "rules": list(settings.rules),
         }

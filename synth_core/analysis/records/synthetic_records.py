@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from synth_core.analysis.balanced_drawing import DRAWS, balanced_choice, binned
-from synth_core.analysis.drawing import Drawing, design_codes, pool_drawing, synthetic_values
+from synth_core.analysis.drawing import Drawing, balanced_values, synthetic_values
 from synth_core.analysis.presence import PRESENCE, missing_name
 from synth_core.analysis.records.blocks import Part
 from synth_core.data.rules import Decided
@@ -39,12 +38,8 @@ def draw_records(parts: Sequence[Drawn], public: Array, drawing: Drawing) -> dic
     """
     if drawing != "balanced":
         return _drawn_once(parts, public, drawing)
-    each = pool_drawing(model for _, model, *_ in parts)
-    several = [_drawn_once(parts, public, each) for _ in range(DRAWS)]
-    values = {name: np.stack([each[name] for each in several]) for name in several[0]}
-    codes = np.stack([binned(each) for each in values.values()], axis=-1)
-    kept = balanced_choice(codes, design_codes(public), parts[0][3])
-    return {name: np.asarray(each[kept, np.arange(len(kept))]) for name, each in values.items()}
+    models = [model for _, model, *_ in parts]
+    return balanced_values(lambda how: _drawn_once(parts, public, how), models, public, parts[0][3])
 
 
 def _drawn_once(parts: Sequence[Drawn], public: Array, drawing: Drawing) -> dict[str, Array]:

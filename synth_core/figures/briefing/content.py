@@ -31,6 +31,7 @@ from synth_core.mechanisms.guarantees import Guarantee
 from synth_core.models import family
 from synth_core.release.bounded_text import printable
 from synth_core.system import limits
+from synth_core.system.characters import sentence
 
 BESIDE = 3  # chapters on a page that sets them side by side
 ROWS = 4  # mechanisms on a page: their sentences must be readable from the last row
@@ -207,7 +208,7 @@ def _results(name: str, chapter: Chapter, internal: bool) -> list[Page]:
                 [
                     *([f"{row['verdict']['reason']}."] if ruled and row["verdict"]["reason"] else []),
                     row["sentence"],
-                    *(f"⚠ {hint[:1].upper()}{hint[1:]}" for hint in row["hints"]),
+                    *(f"⚠ {sentence(hint)}" for hint in row["hints"]),
                 ]
             ),
         )
@@ -248,17 +249,13 @@ def _paged(
     parts = [tuple(rows[i : i + most]) for i in range(0, len(rows), most)]
     return [
         Page(
-            _upper(title if len(parts) == 1 else f"{title} ({number} of {len(parts)})"),
+            sentence(title if len(parts) == 1 else f"{title} ({number} of {len(parts)})"),
             internal,
             columns=columns,
             rows=part,
         )
         for number, part in enumerate(parts, start=1)
     ]
-
-
-def _upper(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _figures(name: str, chapter: Chapter, internal: bool) -> list[Page]:
@@ -327,7 +324,7 @@ def _settings(name: str, chapter: Chapter, internal: bool, hidden: bool) -> Page
         if "range" in read:
             rows.append(("Sensitive range", where))
         rows.append(("Random seed", f"{s.seed}"))
-    return Page(_upper(f"{name}settings"), internal, columns=("Setting", "Value"), rows=tuple(rows))
+    return Page(sentence(f"{name}settings"), internal, columns=("Setting", "Value"), rows=tuple(rows))
 
 
 def _side_by_side(chapters: Sequence[Chapter], internal: bool) -> list[Page]:

@@ -25,6 +25,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from synth_core.analysis.balanced_drawing import binned
 from synth_core.models.base import distinct_columns
 from synth_core.system import limits
 
@@ -179,11 +180,8 @@ def _regressors(design: Array, most: int) -> Array:
     parts = [np.ones((len(design), 1)), (some - some.mean(axis=0)) / some.std(axis=0)]
     numbers = [column for column in some.T if len(np.unique(column)) > 2]
     for column in numbers:
-        begins, steps = np.unique(column), min(STEPS, max(most // len(numbers), 3))
-        if len(begins) > steps:
-            begins = np.unique(np.quantile(column, np.arange(steps) / steps))
-        step = np.searchsorted(begins, column, side="right") - 1
-        parts.append((step[:, None] == np.arange(len(begins))).astype(float))
+        step = binned(column, min(STEPS, max(most // len(numbers), 3)))
+        parts.append((step[:, None] == np.arange(step.max() + 1)).astype(float))
     return np.hstack(parts)
 
 

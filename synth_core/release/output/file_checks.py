@@ -96,7 +96,7 @@ def rules_check(plan: Plan, synthetic: Synthetic) -> GateCheck:
     if ignored := [rule for rule in declared if rule not in map(str, rules)]:
         text = f"the codebook declares {'; '.join(ignored)}, which this plan does not keep"
         advice = "Plan the variable as a block: --block, in the app several sensitive variables."
-        return check(WARN, text, f"{text[0].upper()}{text[1:]}.", advice)
+        return check(WARN, text, f"{sentence(text)}.", advice)
     if not rules:
         return check(PASS, "none are declared", "No rules between columns were declared.")
     found = 0

@@ -253,7 +253,7 @@ def _answer(run: BackgroundRun) -> None:
         )
         more = f" With another guarantee: {'; '.join(answer_text(a) for a in others)}." if others else ""
         divided = f" {_divided(first['shares'])}" if run.tasks[0].given.blocks else ""
-        left.caption(session.plain(f"{_capital(sure_text(first))}.{divided}{more}".strip()))
+        left.caption(session.plain(f"{sentence(sure_text(first))}.{divided}{more}".strip()))
         if right.button(
             "Load into Compare",
             key="load_answer",
@@ -283,10 +283,6 @@ def _whole_answers(texts: list[str]) -> str:
         kept.pop()
     left_out = len(texts) - len(kept)
     return " ".join(kept) + (f" {left_out} more under All answers." if left_out else "")
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _whole(text: str) -> str:
