@@ -30,6 +30,13 @@ from tests.release.test_whole_records import DECISION
 N, RULE = 240, "age < 15 -> pay = 0"
 SICK = Block("sick", "categorical", {"categories": ("no", "yes")})
 PAY = Block("pay", "lognormal", {"guess": (12.0, 0.8), "unit": 1.0})
+OF_PAY = {
+    "outcome": "pay",
+    "model": "lognormal",
+    "predictors": ("age",),
+    "weight": "w",
+    "weight_total": 24_000.0,
+}
 
 
 def people(seed=1):
@@ -133,14 +140,7 @@ def test_n_of_survey_weights_is_that_of_the_table_whoever_lacks_a_value(tmp_path
     frame.loc[::2, "pay"] = np.nan
     frame.loc[frame.age < 15, "age"] = 20
     frame["pay"] = frame.pay.where(frame.pay != 0, 5.0)
-    settings = make_settings(
-        outcome="pay",
-        model="lognormal",
-        predictors=("age",),
-        weight="w",
-        weight_total=24_000.0,
-        guess=(12.0, 0.8),
-    )
+    settings = make_settings(**OF_PAY, guess=(12.0, 0.8))
     analysis = analysis_of(Table("t", frame), settings, blocks, Cache(tmp_path / "cache"))
     (each,) = analysis.analyses(False)
     expected = np.minimum(frame.w[frame.pay.notna()] * N / 24_000, 5)
@@ -154,15 +154,7 @@ def test_n_of_survey_weights_is_that_of_the_table_whoever_lacks_a_value(tmp_path
 
 def test_simulated_databases_stand_for_the_same_population_at_any_size(tmp_path):
     frame = people().frame.assign(pay=lambda f: f.pay.where(f.pay > 0, 4.0))
-    settings = make_settings(
-        outcome="pay",
-        model="lognormal",
-        predictors=("age",),
-        weight="w",
-        weight_total=24_000.0,
-        draws=200,
-        warmup=200,
-    )
+    settings = make_settings(**OF_PAY, draws=200, warmup=200)
     analysis = Analysis(Table("t", frame), settings, Cache(tmp_path / "cache"))
     for rows in (120, 960):
         made = design_of(analysis).simulate(np.random.default_rng(1), rows)

@@ -15,3 +15,20 @@ def few_mechanisms(monkeypatch):
 def main_module(monkeypatch):
     """AppTest leaves its script as `__main__`, which processes that are spawned later would run."""
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+
+
+def start_and_change(table):
+    """In a page of a test: begin with `table` of what "book" holds, and make the changes of columns that wait."""
+    import streamlit as st
+
+    from synth_core.ui.data import columns
+    from synth_core.ui.shared.declared import take_declared
+    from synth_core.ui.state import session
+
+    session.take_over()
+    if "started" not in st.session_state:
+        st.session_state["started"] = True
+        session.use_file(table(*st.session_state["book"]))
+    for what in st.session_state.pop("changes", []):
+        session.attempt(columns.PLACE, columns._take, *what)
+    take_declared()

@@ -38,17 +38,11 @@ def page():
     from synth_core.ui.compare import share
     from synth_core.ui.data import columns, details
     from synth_core.ui.data.readiness import readiness
-    from synth_core.ui.shared.declared import take_declared
     from synth_core.ui.state import session
+    from tests.ui.conftest import start_and_change
     from tests.ui.test_declared import table
 
-    session.take_over()
-    if "started" not in st.session_state:
-        st.session_state["started"] = True
-        session.use_file(table(*st.session_state["book"]))
-    for what in st.session_state.pop("changes", []):
-        session.attempt(columns.PLACE, columns._take, *what)
-    take_declared()
+    start_and_change(table)
     ready = readiness()
     st.session_state["rows"] = {row["name"]: row for row in columns.rows(ready, {})}
     details.show(ready, {})
