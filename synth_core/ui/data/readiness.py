@@ -65,9 +65,9 @@ def readiness() -> Readiness:
     browser = session.current()
     choices = browser.choices
     key = content_key(
-        table=browser.table.identity,
+        table=(browser.table.identity, browser.table.confidential, browser.reference is None),
         settings=choices.settings.model_dump(mode="json"),
-        declared=(choices.bounds, choices.guess),
+        declared=(choices.bounds, choices.guess, choices.span),
         blocks=[vars(block) for block in choices.whole],
     )
     kept = st.session_state.get(KEPT)
@@ -118,8 +118,9 @@ def _found(browser: Browser) -> Readiness:
 
 def _together(browser: Browser) -> AnyAnalysis[Any]:
     """Whole records with all of their models, none fitted; raises InputError."""
+    settings = browser.settings(risk_reference="current")  # a fit without weights reads no risk map
     found = analysis_of(
-        browser.table, browser.settings(), browser.choices.whole, results_cache(), progress=tells_nothing
+        browser.table, settings, browser.choices.whole, results_cache(), progress=tells_nothing
     )
     for each in found.analyses(False):
         _ = each.model

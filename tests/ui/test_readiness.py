@@ -1,0 +1,50 @@
+"""Whether the variables can be fitted is said of the tables and choices in use, and not of those before."""
+
+from streamlit.testing.v1 import AppTest
+
+
+def made_confidential():
+    from dataclasses import replace
+
+    import streamlit as st
+
+    from synth_core.data.examples import load_example
+    from synth_core.ui.data.readiness import readiness
+    from synth_core.ui.state import session
+
+    session.take_over()
+    table = load_example("beta", 200)
+    session.use_table(table, session.choices().opening(table).with_settings(model="beta"))
+    st.write(str(readiness().ready))
+    session.use_table(replace(table, confidential=True), session.choices())
+    st.write(str(readiness().ready))
+
+
+def frozen_reference():
+    import streamlit as st
+
+    from synth_core.analysis.records.blocks import Block
+    from synth_core.data.examples import load_example
+    from synth_core.ui.data.readiness import readiness
+    from synth_core.ui.state import session
+
+    session.take_over()
+    blocks = (Block("marr", "categorical", {"categories": ("0", "1")}), Block("inc", "lognormal"))
+    session.use_table(load_example("401ksubs"), session.choices().with_settings(predictors=("age", "fsize")))
+    session.change(session.choices().model_copy(update={"blocks": blocks}))
+    session.current().reference = load_example("401ksubs")
+    found = readiness()
+    st.write("; ".join(found.problems.values()) or f"{found.complete}")
+
+
+def test_what_a_confidential_table_needs_is_asked_of_it_too():
+    """Bounds of a public table may be its ends; of the same table read as confidential they are to be declared."""
+    at = AppTest.from_function(made_confidential).run(timeout=30)
+    assert not at.exception
+    assert [each.value for each in at.markdown] == ["True", "False"]
+
+
+def test_several_variables_are_ready_beside_a_frozen_risk_map():
+    at = AppTest.from_function(frozen_reference).run(timeout=30)
+    assert not at.exception
+    assert at.markdown[0].value == "9275"
