@@ -222,7 +222,7 @@ def _results(name: str, chapter: Chapter, internal: bool) -> list[Page]:
         "In plain words",
     )
     title = f"{name}what each promises, and what it costs"
-    return _paged(title, internal, columns, rows, ROWS - ruled)  # its reasons make the rows longer
+    return paged(title, internal, columns, rows, ROWS - ruled)  # its reasons make the rows longer
 
 
 def _accuracy(chapter: Chapter) -> str:
@@ -240,12 +240,13 @@ def _promises(name: str, chapter: Chapter) -> list[Page]:
         else:
             epsilon, words = "–", f"Its ε is {MEASURED}."
         rows.append((_named(each.mechanism), epsilon, each.guarantee.label, words))
-    return _paged(f"{name}what is promised", False, ("Mechanism", "ε", "Guarantee", "In plain words"), rows)
+    return paged(f"{name}what is promised", False, ("Mechanism", "ε", "Guarantee", "In plain words"), rows)
 
 
-def _paged(
+def paged(
     title: str, internal: bool, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]], most: int = ROWS
 ) -> list[Page]:
+    """A table on as many pages as it needs."""
     parts = [tuple(rows[i : i + most]) for i in range(0, len(rows), most)]
     return [
         Page(

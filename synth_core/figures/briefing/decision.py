@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from synth_core.analysis.setting_words import acting_settings, setting_name, setting_value
 from synth_core.analysis.wording.belief_sentences import epsilon_number, suspicion
 from synth_core.analysis.wording.headings import in_plain_words
 from synth_core.data.units import unit_words
 from synth_core.figures.briefing.charts import Chart, Series
-from synth_core.figures.briefing.content import Page
+from synth_core.figures.briefing.content import Page, paged
 from synth_core.figures.palette import color
 from synth_core.figures.parts import Figure, axis, figure, table
 from synth_core.mechanisms.catalogue import find_mechanism
@@ -77,7 +75,7 @@ def _settings(plan: Plan, internal: bool) -> list[Page]:
         ("Order of the rows", "random" if plan.shuffle else "kept"),
         ("Rounded to", plan.rounding_words or "not rounded"),
     ]
-    return _paged("What was decided", ("Setting", "As planned"), rows, SETTINGS, internal)
+    return paged("What was decided", internal, ("Setting", "As planned"), rows, SETTINGS)
 
 
 def _moved(plan: Plan) -> list[str]:
@@ -105,7 +103,7 @@ def _against(plan: Plan, internal: bool) -> list[Page]:
         "Distribution furthest off",
         "Mean or percentile furthest off",
     )
-    return _paged("Against which alternatives", columns, rows, ROWS, internal)
+    return paged("Against which alternatives", internal, columns, rows, ROWS)
 
 
 def _label(each: Alternative) -> str:
@@ -116,17 +114,6 @@ def _label(each: Alternative) -> str:
 def _furthest(each: Alternative) -> str:
     name, off = max(each.off.items(), key=lambda pair: pair[1], default=("", 0.0))
     return f"{printable(name)}, {100 * off:.1f} points"
-
-
-def _paged(
-    title: str, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]], most: int, internal: bool
-) -> list[Page]:
-    parts = [tuple(rows[i : i + most]) for i in range(0, len(rows), most)]
-    of = [f" ({number} of {len(parts)})" if len(parts) > 1 else "" for number in range(1, len(parts) + 1)]
-    return [
-        Page(title + number, internal, columns=columns, rows=part)
-        for number, part in zip(of, parts, strict=True)
-    ]
 
 
 def _epsilon_page(shown: list[Alternative], internal: bool) -> Page:

@@ -34,13 +34,13 @@ PRESENTED = (
 PURPOSE = "**Choose how to release a table as synthetic data: each row trades privacy, ε, against accuracy.**"
 
 
-def present() -> Scenario:
-    """The present choices, without a name of their own; raises InputError.
+def present(subject: Subject | None = None) -> Scenario:
+    """The present choices, without a name of their own, of what Compare shows or of another subject; raises InputError.
 
     Whole records are named by their first variable, whichever is described on the page Data.
     """
-    settings, blocks = session.settings(), shown_subject().blocks
-    kept = chosen(shown_subject().settings(settings), session.choices().mechanisms, blocks)
+    subject = subject or shown_subject()
+    kept = chosen(subject.settings(session.settings()), session.choices().mechanisms, subject.blocks)
     return Scenario(name="now", **{name: getattr(kept, name) for name in type(kept).model_fields})
 
 

@@ -98,18 +98,12 @@ def fits() -> list[Fit]:
     found = [_described(browser, *each) for each in _settings(browser)]
     asked = st.session_state.setdefault(ASKED, set())
     wanted = [each for each in found if each.key in asked]
-    jobs = dict(
-        zip(
-            (each.name for each in wanted),
-            manager().submit(_owner(), [each.task for each in wanted])
-            if asked
-            else [],  # drops what was asked before
-            strict=True,
-        )
-    )
+    # What was asked before and is not wanted now is dropped.
+    jobs = manager().submit(_owner(), [each.task for each in wanted]) if asked else []
     if jobs:
-        list(jobs.values())[-1].finished.wait(QUICK_SECONDS)
-    return [Fit(**vars(each) | {"job": jobs.get(each.name)}) for each in found]
+        jobs[-1].finished.wait(QUICK_SECONDS)
+    by_name = {each.name: job for each, job in zip(wanted, jobs, strict=True)}
+    return [replace(each, job=by_name.get(each.name)) for each in found]
 
 
 def drop() -> list[Fit]:

@@ -18,11 +18,10 @@ from synth_core.release.plan.frozen_map import SUFFIX, find_map, store_map
 from synth_core.release.plan.map_apart import require_sound_map
 from synth_core.release.plan.plan import OF_BLOCKS, Plan, of_blocks, parse_plan
 from synth_core.release.plan.planning import Decision
-from synth_core.release.plan.settings_file import Scenario, chosen
 from synth_core.release.state import plans_directory
 from synth_core.system import limits
 from synth_core.ui.compare.briefing import pinned_chapters
-from synth_core.ui.compare.scenarios import pinned_as
+from synth_core.ui.compare.scenarios import pinned_as, present
 from synth_core.ui.release import release_job
 from synth_core.ui.shared.subject import record_subject
 from synth_core.ui.state import session
@@ -112,8 +111,7 @@ def _alternatives(mechanism: str) -> tuple[Alternative, ...]:
     """What is compared now, and under every pinned scenario, as far as it has results."""
     choices = session.choices()
     policy, scenarios, subject = choices.policy, choices.scenarios, record_subject()
-    kept = chosen(subject.settings(session.settings()), choices.mechanisms, subject.blocks)
-    now = Scenario(name="now", **{name: getattr(kept, name) for name in type(kept).model_fields})
+    now = present(subject)
     same = pinned_as(now)
     chapters, _ = pinned_chapters([each for each in scenarios if each is not same], subject)
     found: list[Alternative] = []
