@@ -61,13 +61,14 @@ class JobManager:
         """
         jobs = []
         stored = self._stored(tasks)
+        refused = {task.key: task.refusal for task in tasks}  # made before all lanes wait
         with self._condition:
             for task in tasks:
                 if task.key in self._stopped.get(owner, set()):
                     jobs.append(cancelled_job(task))
                     continue
-                if task.refusal:
-                    jobs.append(refused_job(task, task.refusal))
+                if refused[task.key]:
+                    jobs.append(refused_job(task, refused[task.key]))
                     continue
                 job = self._jobs.get(task.key)
                 if job is not None and job.state == "failed" and owner not in job.shown_to:

@@ -44,7 +44,8 @@ def briefing_menu(shown: Shown, subject: Subject) -> None:
             if table.confidential
             else INSIDE
         )
-        pinned, unseen = pinned_chapters(session.choices().scenarios)
+        # Of an older picture nothing is made; the menu is closed.
+        pinned, unseen = pinned_chapters(session.choices().scenarios) if shown.current else ([], [])
         if unseen:
             st.caption(session.plain(f"Left out: {'; '.join(unseen)}."))
         source = Provenance(table.name, table.confidential, datetime.date.today().isoformat(), _versions())

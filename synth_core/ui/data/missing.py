@@ -35,11 +35,13 @@ def choose_missing() -> None:
 def propose() -> bool:
     """One click for each text that is the only one among numbers; whether one comes before everything else."""
     browser = session.current()
-    s = browser.choices.settings
+    proposed, s = browser.table.proposed_missing, browser.choices.settings
+    if not proposed:
+        return False
     untouched = browser.choices == browser.choices.opening(browser.table)
     used = {s.outcome, *s.predictors, *(block.name for block in browser.choices.whole)}
     urgent = False
-    for token, columns in browser.table.proposed_missing.items():
+    for token, columns in proposed.items():
         first = untouched or any(column.name in used for column in columns)
         _propose(token, columns, first)
         urgent = urgent or first

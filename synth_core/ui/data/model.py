@@ -209,7 +209,7 @@ def choose_anchor() -> None:
         return
     if chosen.anchor == "reference":
         if session.current().reference is None:
-            st.warning("Choose a reference table below first.", icon=":material/info:")
+            st.warning("Choose a reference table first.", icon=":material/info:")
         return
     if not model.takes_guess:
         st.caption("A pilot starts from a guess, and an own program takes none: take the reference table.")

@@ -23,6 +23,7 @@ from synth_core.ui.state.browser import Browser
 from synth_core.ui.state.choices import Choices, pairs
 
 MOST = 3  # other models that are offered at once
+KEPT = "offers"  # of each variable the last ones, and of what they are
 
 
 @dataclass(frozen=True)
@@ -88,8 +89,21 @@ def _first(why: dict[str, str], refused: bool, misfit: Fit | None = None) -> Non
 
 
 def offers(name: str, refused: bool) -> list[Offer]:
-    """Other models of a variable that take its values, and those of which something is to be declared first."""
+    """Other models of a variable that take its values, and those of which something is to be declared first.
+
+    To know which take them each is built: once for the same choices, of which an offer has all.
+    """
     browser = session.current()
+    table = browser.table
+    key = (table.identity, table.confidential, browser.reference is None, browser.choices, refused)
+    kept = st.session_state.setdefault(KEPT, {})
+    if name not in kept or kept[name][0] != key:
+        kept[name] = key, _offers(browser, name, refused)
+    found: list[Offer] = kept[name][1]
+    return found
+
+
+def _offers(browser: Browser, name: str, refused: bool) -> list[Offer]:
     choices, table = describing(browser, name), browser.table
     declared: dict[str, Any] = declared_model(table.codebook, name)
     if declared:

@@ -139,7 +139,8 @@ def map_tasks(asked: MapRequest) -> list[Task]:
 
 def map_button(asked: MapRequest) -> tuple[str, ...]:
     """Start the map; what it takes stands beside. Returns the key of the map that is asked for."""
-    seconds = seconds_of_map(asked)
+    rows, lanes = session.current().table.rows, manager().n_lanes
+    estimate(asked.mechanisms, asked.settings, asked.sweeps, rows, lanes)  # refuses too many points
     tasks = map_tasks(asked)
     run = background.current(MAP_RUN)
     key = tuple(task.key for task in tasks)
@@ -153,7 +154,7 @@ def map_button(asked: MapRequest) -> tuple[str, ...]:
     )
     if not same:
         st.caption(
-            f"About {duration(seconds)} on {manager().n_lanes} processes, less where "
+            f"About {duration(seconds_of_map(asked))} on {lanes} processes, less where "
             "points are known; Compare goes first."
         )
     session.show_message(MAP_RUN)
@@ -161,8 +162,7 @@ def map_button(asked: MapRequest) -> tuple[str, ...]:
 
 
 def seconds_of_map(asked: MapRequest) -> float:
-    """About how long its points take, in seconds; raises InputError where there are too many."""
-    estimate(asked.mechanisms, asked.settings, asked.sweeps, 1)
+    """About how long its points take, in seconds."""
     each = seconds_each(asked.subject, asked.settings, asked.mechanisms)
     counts = count_points(asked.mechanisms, asked.settings, asked.sweeps)
     return sum(count * each[key] for key, count in counts.items()) / manager().n_lanes
@@ -173,10 +173,11 @@ def coarse_map(asked: MapRequest) -> None:
     run = background.current(MAP_RUN)
     if run is not None and (run.running or is_of(run) == subject_words(asked)):
         return
-    few = [replace(sweep, steps=min(sweep.steps, COARSE_STEPS)) for sweep in asked.sweeps]
     few = [
-        sweep if sweep.knob in ("scale", "epsilon") else replace(sweep, upper=sweep.lower, steps=1)
-        for sweep in few
+        replace(sweep, steps=min(sweep.steps, COARSE_STEPS))
+        if sweep.knob in ("scale", "epsilon")
+        else replace(sweep, upper=sweep.lower, steps=1)
+        for sweep in asked.sweeps
     ]
     coarse = replace(asked, sweeps=few)
     try:

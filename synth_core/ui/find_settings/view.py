@@ -53,7 +53,10 @@ def show(
     """The main area; it refreshes itself while something runs, and only then."""
     active = any(run is not None and run.running for run in map(background.current, RUNS))
     active |= rivals.waits_for_map()
-    st.fragment(_view, run_every=POLL_SECONDS if active else None)(asked, wanted, key, active)
+    seconds = None  # read of stored results, and not at every poll
+    if asked is not None and wanted is not None and background.current(TUNING_RUN) is None:
+        seconds = goal.seconds_of_search(asked, wanted)
+    st.fragment(_view, run_every=POLL_SECONDS if active else None)(asked, wanted, key, active, seconds)
 
 
 def _view(
@@ -61,16 +64,17 @@ def _view(
     wanted: Target | EpsilonTarget | None,
     key: tuple[str, ...] | None,
     polling: bool,
+    search_seconds: float | None,
 ) -> None:
     filling, tuning, others = map(background.current, RUNS)
     if polling != any(run is not None and run.running for run in (filling, tuning, others)):
         st.rerun()  # the last poll, or a run that goes on: buttons and timers start anew
     measure = asked.measure if asked is not None else "ecdf_max"
     with st.container(key="answer"):  # at least as high as its style says, so that nothing jumps
-        if tuning is None and asked is not None and wanted is not None:
-            _before_search(asked, wanted)
-        elif tuning is not None:
+        if tuning is not None:
             _answer(tuning)
+        elif search_seconds is not None:
+            _before_search(search_seconds)
     with st.container(height=48, border=False):
         _status(filling, key, measure)
     if others is not None:
@@ -204,11 +208,11 @@ def _status(run: BackgroundRun | None, key: tuple[str, ...] | None, measure: str
     )
 
 
-def _before_search(asked: MapRequest, wanted: Target | EpsilonTarget) -> None:
+def _before_search(seconds: float) -> None:
     """Where the answer will stand, and how long it takes."""
     st.caption(
         "Say above what is to be reached, and press *Find the settings*: the answer appears here, with the error that "
-        f"it reaches. About {duration(goal.seconds_of_search(asked, wanted))}, less where fits are known."
+        f"it reaches. About {duration(seconds)}, less where fits are known."
     )
 
 

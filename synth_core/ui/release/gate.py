@@ -52,7 +52,8 @@ def checks_step(plan: Plan | None, table: Table | None, outcome: ReleaseOutcome 
         "Check",
         on_click=session.attempt,
         args=("checks", release_actions.ask, True),
-        disabled=release_job.state().task is not None or not release_actions.may_draw(plan, table),
+        disabled=release_job.state().task is not None
+        or not (known or st.session_state.get(release_actions.confirmation())),
         type="secondary" if outcome else "primary",
         width="stretch",
         help="Draws the data and runs the gate. Nothing is written.",

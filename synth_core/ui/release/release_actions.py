@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 from pathlib import Path
 from typing import Any
@@ -42,15 +43,10 @@ def charged(plan: Plan, table: Table) -> Reservation | None:
     if key not in st.session_state:
         st.session_state[key] = Request(plan, None, table, label=label).id
     try:
-        ledger = Ledger()
+        with contextlib.closing(Ledger()) as ledger:
+            known = ledger.reservation(plan.series, st.session_state[key])
     except FitError:
         return None
-    try:
-        known = ledger.reservation(plan.series, st.session_state[key])
-    except FitError:
-        return None
-    finally:
-        ledger.close()
     return None if known is None or known.state == "cancelled" else known
 
 
