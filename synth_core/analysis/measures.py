@@ -41,6 +41,13 @@ def percentile_of(measure: str) -> float | None:
     return value
 
 
+def at_zeros(measure: str) -> str:
+    """What the error of a percentile is where that lies at the zeros, in a sentence; empty of other measures."""
+    if measure != "median" and not (measure.startswith("q") and measure[1:2].isdigit()):
+        return ""
+    return "A percentile at the zeros is compared by the share at or below 0, and its error is in points."
+
+
 def measure_label(measure: str) -> str:
     """A measure in words."""
     named = {

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from synth_core.analysis.measures import is_relative, measure_label, value_text
+from synth_core.analysis.measures import at_zeros, is_relative, measure_label, value_text
 from synth_core.experiments.explore.wording import (
     FRONTIER_RULE,
     band_text,
@@ -256,8 +256,16 @@ def map_figure(
     made = figure(
         "map",
         "Risk and utility: where the frontier lies",
-        f"Lower left is better. {bar}Shape tells the guarantee; {FRONTIER_RULE}."
-        + (f" {READING}" if others else ""),
+        " ".join(
+            filter(
+                None,
+                (
+                    f"Lower left is better. {bar}Shape tells the guarantee; {FRONTIER_RULE}.",
+                    at_zeros(measure),
+                    READING if others else "",
+                ),
+            )
+        ),
         traces,
         layout,
         table(["Mechanism", "Settings", "ε", "Guarantee", "Error", "Frontier", "Converged"], rows),

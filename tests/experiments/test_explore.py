@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from synth_core.analysis.analysis import Analysis
-from synth_core.analysis.measures import measure_label, percentile_of
+from synth_core.analysis.measures import at_zeros, measure_label, percentile_of
 from synth_core.analysis.result_key import result_key
 from synth_core.analysis.settings import make_settings
 from synth_core.analysis.utility import statistics
@@ -214,6 +214,9 @@ def test_percentiles_at_the_zeros_are_measured_by_the_share_at_or_below_zero(rng
     found = dict(zip(ruler.names, ruler.measure(y), strict=True))
     for each in statistics(x, y[None, :], percentiles, seed=1):
         assert found[each.name] == pytest.approx(abs(each.error))
+    # Where such an error is shown as a percentage of a percentile, the words beside it say what it is.
+    assert "share at or below 0" in at_zeros("q15") and at_zeros("median") == at_zeros("q15")
+    assert at_zeros("mean") == at_zeros("ecdf_max") == at_zeros("ecdf_max of q15") == ""
     assert found["q15"] == found["q5"] == pytest.approx(abs(np.mean(y <= 0) - np.mean(x <= 0)))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from synth_core.analysis.measures import measure_label, value_text
+from synth_core.analysis.measures import at_zeros, measure_label, value_text
 from synth_core.analysis.wording.belief_sentences import epsilon_number
 from synth_core.experiments.explore.frontier import frontiers
 from synth_core.experiments.explore.knobs import KNOBS
@@ -102,9 +102,10 @@ def goal_text(target: Target | EpsilonTarget) -> str:
 
 def reached_text(answer: AnswerDict, target: Target | EpsilonTarget) -> str:
     """The error that an answer reaches, in full words."""
-    return (
+    said = (
         f"Error reached: {measure_label(target.measure).lower()} {band_text(answer['point'], target.measure)}"
     )
+    return ". ".join(filter(None, (said, at_zeros(target.measure).removesuffix("."))))
 
 
 def sure_text(answer: AnswerDict) -> str:
