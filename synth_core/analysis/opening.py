@@ -78,10 +78,8 @@ def opening_model(table: Table, name: str) -> OpeningModel:
     if declared:
         return OpeningModel(declared["model"], declared_settings(table.codebook, name, declared["model"]))
     column, entry = table.column(name), table.codebook.get(name)
-    if column.kind == "text" and not column.lone_text:
+    if (column.kind == "text" and not column.lone_text) or seems_coded(column):
         return OpeningModel(OF_CATEGORIES)
-    if seems_coded(column):
-        return OpeningModel(OF_CATEGORIES, seen="it has few whole numbers")
     if entry is not None and entry.bounds is not None:
         return OpeningModel(**_by_bounds(entry))
     try:

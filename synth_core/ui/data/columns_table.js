@@ -55,7 +55,7 @@ function line(state, row) {
   ];
   const tr = element('tr', { class: `${row.used ? 'used' : ''} ${row.name === state.open ? 'opened' : ''}`, 'data-column': row.name }, [
     element('th', { scope: 'row' }, [open]),
-    ...cells.map((cell, i) => element('td', i > 6 && i < 9 ? { class: 'figure' } : i === 9 || i === 6 ? { class: 'words', title: cell } : {}, [cell])),
+    ...cells.map((cell, i) => element('td', i > 6 && i < 9 ? { class: 'figure' } : i === 9 || i === 6 ? { class: 'words', title: cell } : i === 2 ? { class: 'model' } : {}, [cell])),
   ]);
   tr.onclick = (event) => { if (!event.target.closest('button, select, input, label')) open.click(); };
   return tr;
