@@ -1,5 +1,6 @@
 """The analyst's own Stan program: the worked examples, the broken ones, what is refused, the limits."""
 
+import itertools
 import json
 import os
 import time
@@ -181,6 +182,9 @@ def test_predictive_draws_follow_the_density_and_the_seed(model, rng):
     first = model.predict(draw, np.random.default_rng(4))
     np.testing.assert_array_equal(first, model.predict(draw, np.random.default_rng(4)))
     assert (first != model.predict(draw, np.random.default_rng(5))).all()
+    data, one = model.data_of(slice(None)), {name: values[None] for name, values in draw.items()}
+    alike = [model.generate(one, data, ("x_rep",), words)["x_rep"] for words in np.eye(4, dtype=int) + 7]
+    assert all((a != b).all() for a, b in itertools.combinations(alike, 2)), "all four numbers decide"
     mean = 2.0 * np.exp(model.records.design @ draw["beta"])
     shares = stats.gamma(draw["shape"], scale=mean / draw["shape"]).cdf(first)
     assert stats.kstest(shares, "uniform").pvalue > 1e-4

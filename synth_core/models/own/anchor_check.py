@@ -7,6 +7,7 @@ import numpy as np
 from synth_core.errors import FitError
 from synth_core.mechanisms.censoring import IMPOSSIBLE, Censoring, weighted_terms
 from synth_core.models.own.contract_checks import BOUNDS_TRIED, Array, Broken, Examiner, bounds_to_try
+from synth_core.models.own.quantities import words_of
 from synth_core.system import limits
 
 LEFT_OUT = 0.1  # share of records of weight 0: a pilot's, which must add nothing whatever their anchor
@@ -72,11 +73,11 @@ def _read_nowhere_else(examiner: Examiner, rng: np.random.Generator) -> None:
     model, rows = examiner.model, examiner.rows
     wanted, at = tuple(sorted(model.declared.outputs)), model.records.outcome[rows]
     at = at if model.declared.has_cdf else None
-    without = model.generate(examiner.draws, model.data_of(rows, cdf_at=at), wanted, 16)
+    without = model.generate(examiner.draws, model.data_of(rows, cdf_at=at), wanted, words_of(16))
     bound = float(np.median(np.abs(examiner.log_lik)) / 2)
     anchored = model.data_of(rows, censor_bound=bound, cdf_at=at, anchor=_anywhere(examiner, rng))
     try:
-        quantities = model.generate(examiner.draws, anchored, wanted, 16)
+        quantities = model.generate(examiner.draws, anchored, wanted, words_of(16))
     except FitError as error:
         if "'anchor'" not in str(error):
             raise

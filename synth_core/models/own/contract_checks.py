@@ -14,7 +14,7 @@ from synth_core.engine.sampling import Sampler, sample
 from synth_core.errors import FitError
 from synth_core.models.own import sandbox
 from synth_core.models.own.model import OwnProgram
-from synth_core.models.own.quantities import log_target
+from synth_core.models.own.quantities import log_target, words_of
 from synth_core.system import limits
 
 Array = NDArray[np.float64]
@@ -98,7 +98,7 @@ class Examiner:
 
     def finite(self) -> str:
         quantities = self.model.generate(
-            self.draws, self.model.data_of(slice(None)), ("log_lik", "x_rep"), 13
+            self.draws, self.model.data_of(slice(None)), ("log_lik", "x_rep"), words_of(13)
         )
         for name, values in quantities.items():
             bad = ~np.isfinite(values).all(axis=0)
@@ -238,7 +238,9 @@ class Examiner:
         """Generated quantities for a middle record whose value is replaced, at one draw."""
         row = np.full(len(outcome), self.rows[len(self.rows) // 2])
         draw = {name: values[-1:] for name, values in self.draws.items()}
-        quantities = self.model.generate(draw, self.model.data_of(row, outcome=outcome), wanted, seed)
+        quantities = self.model.generate(
+            draw, self.model.data_of(row, outcome=outcome), wanted, words_of(seed)
+        )
         return {name: values[0] for name, values in quantities.items()}
 
     def density(self) -> str:

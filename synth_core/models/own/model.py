@@ -19,7 +19,7 @@ from synth_core.mechanisms.bounds import Rows
 from synth_core.mechanisms.censoring import Censoring
 from synth_core.models.base import Array, Draws, Model, Options, Records, Refit
 from synth_core.models.own import sandbox
-from synth_core.models.own.quantities import generate, log_target
+from synth_core.models.own.quantities import Words, generate, log_target, words_of
 from synth_core.models.own.source import inspect
 from synth_core.system import limits
 
@@ -136,11 +136,11 @@ class OwnProgram(Model):
         return {name: value for name, value in given.items() if name in self.declared.inputs}
 
     def generate(
-        self, draws: Draws, data: dict[str, Any], wanted: tuple[str, ...], seed: int = 1
+        self, draws: Draws, data: dict[str, Any], wanted: tuple[str, ...], words: Words = words_of(1)
     ) -> dict[str, Array]:
         """Generated quantities at draws, each of shape (n_draws, n_rows)."""
         chosen = {name: draws[name] for name in self.parameters}
-        return generate(sandbox.own_source(self.source), data, chosen, wanted, seed)
+        return generate(sandbox.own_source(self.source), data, chosen, wanted, words)
 
     def log_lik(self, draws: Draws, rows: Rows) -> Array:
         log_lik = self.generate(draws, self.data_of(rows), ("log_lik",))["log_lik"]
@@ -208,8 +208,9 @@ class OwnProgram(Model):
 
     def predict(self, draw: Draws, rng: np.random.Generator) -> Array:
         one = {name: np.asarray(draw[name])[None] for name in self.parameters}
-        seed = int(rng.integers(1, 2**31 - 1))
-        values = self.generate(one, self.data_of(slice(None)), ("x_rep",), seed)["x_rep"][0]
+        first, second, third, fourth = rng.integers(1, 2**31 - 1, size=4).tolist()
+        words = first, second, third, fourth
+        values = self.generate(one, self.data_of(slice(None)), ("x_rep",), words)["x_rep"][0]
         if not np.isfinite(values).all():
             raise FitError(
                 f"The program's predictive draw x_rep is not finite for {(~np.isfinite(values)).sum():,} records."

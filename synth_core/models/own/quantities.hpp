@@ -3,7 +3,7 @@
 // own program; `main` is CmdStan's, which asks for the model through `new_model`.
 //
 // The file of draws: a line of names of the parameters' elements and a line of wanted quantities, each separated by
-// commas, the seed on a line of its own, then a double for each draw and element. Beside it, with ".out" added: an
+// commas, four random numbers of 31 bits on a line of their own, then a double for each draw and element. Beside it, with ".out" added: an
 // int64 for each wanted quantity, how many elements it has, then a double for each draw and element in that order.
 #ifndef SYNTH_QUANTITIES_HPP
 #define SYNTH_QUANTITIES_HPP
@@ -44,7 +44,8 @@ inline std::vector<std::size_t> columns_of(const std::string& quantity, const st
 inline void write(const stan::model::model_base& model, const std::string& file) {
   std::ifstream in(file, std::ios::binary);
   const std::vector<std::string> given = names_in(in), wanted = names_in(in);
-  const unsigned int seed = std::stoul(names_in(in).at(0));
+  std::vector<std::uint32_t> words;  // the whole state of Stan's generator
+  for (const std::string& word : names_in(in)) words.push_back(std::stoul(word));
   std::vector<std::string> parameters, all;
   model.constrained_param_names(parameters, false, false);
   model.constrained_param_names(all, false, true);
@@ -62,7 +63,7 @@ inline void write(const stan::model::model_base& model, const std::string& file)
     out.write(reinterpret_cast<const char*>(&count), sizeof count);
     chosen.insert(chosen.end(), columns.begin(), columns.end());
   }
-  stan::rng_t rng = stan::services::util::create_rng(seed, 1);  // as CmdStan's
+  stan::rng_t rng(words.at(0), words.at(1), words.at(2), words.at(3));
   std::vector<double> draw(given.size()), constrained(place.size()), unconstrained, values, row(chosen.size());
   std::vector<int> none;
   const std::streamsize size = given.size() * sizeof(double);

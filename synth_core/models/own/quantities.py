@@ -21,6 +21,12 @@ from synth_core.system.scratch import working_directory
 
 Array = NDArray[np.float64]
 Draws = Mapping[str, Array]
+Words = tuple[int, int, int, int]
+
+
+def words_of(seed: int) -> Words:
+    """The state of a generator of a known seed, as Stan makes it."""
+    return 0, 1, seed, 1
 
 
 def _columns(name: str, shape: tuple[int, ...]) -> list[str]:
@@ -31,14 +37,14 @@ def _columns(name: str, shape: tuple[int, ...]) -> list[str]:
     return [".".join([name, *map(str, place)]) for place in places]
 
 
-def _write_draws(draws: Draws, wanted: tuple[str, ...], seed: int, file: Path) -> None:
+def _write_draws(draws: Draws, wanted: tuple[str, ...], words: Words, file: Path) -> None:
     """Write draws as quantities.hpp reads them."""
     names: list[str] = []
     blocks = []
     for name, values in draws.items():
         names += _columns(name, values.shape[1:])
         blocks.append(np.moveaxis(values, 0, -1).reshape(-1, len(values), order="F"))
-    head = f"{','.join(names)}\n{','.join(wanted)}\n{seed}\n"
+    head = f"{','.join(names)}\n{','.join(wanted)}\n{','.join(map(str, words))}\n"
     file.write_bytes(head.encode() + np.vstack(blocks).T.astype(float).tobytes())
 
 
@@ -56,7 +62,7 @@ def generate(
     data: Mapping[str, Any],
     draws: Draws,
     wanted: tuple[str, ...],
-    seed: int = 1,
+    words: Words = words_of(1),
 ) -> dict[str, Array]:
     """Generated quantities of a Stan program at draws of its parameters.
 
@@ -68,6 +74,8 @@ def generate(
         By parameter.
     wanted : tuple of str
         Vectors among the generated quantities.
+    words : tuple of four int
+        Of 31 bits each: the state that the program's random numbers begin with, all that Stan's generator has.
 
     Returns
     -------
@@ -81,7 +89,7 @@ def generate(
     executable = sandbox.executable(program)
     scratch = working_directory("synth-quantities", Path(tempfile.gettempdir()))
     try:
-        _write_draws(draws, wanted, seed, scratch / "draws")
+        _write_draws(draws, wanted, words, scratch / "draws")
         write_data(data, scratch / "data.json")
         files = ["data", f"file={scratch / 'data.json'}", "output", f"file={scratch / 'unused.csv'}"]
         # The program ends before it would sample: see quantities.hpp.
