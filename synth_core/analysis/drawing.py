@@ -17,8 +17,9 @@ import scipy
 from numpy.typing import NDArray
 
 from synth_core.analysis.balanced_drawing import DRAWS, balanced_choice, binned
+from synth_core.data.decided import Possible
 from synth_core.mechanisms.randomness import spawnable
-from synth_core.models.base import OPEN, Array, Draws, Model
+from synth_core.models.base import OPEN, Array, Draws, Model, parted
 
 Drawing = Literal["independent", "even", "balanced"]
 DRAWINGS: tuple[Drawing, ...] = get_args(Drawing)
@@ -27,6 +28,7 @@ DRAWING_WORDS: dict[Drawing, str] = {
     "even": "spread evenly",
     "balanced": "balanced over pairs and triples of columns",
 }
+REDRAWN = 200  # times at most that a number is drawn again; the nearest one that is possible after that
 WIDTH = 2.0**-30  # of a cell of the sequence; its numbers are the lower ends of cells
 
 
@@ -51,6 +53,46 @@ def synthetic_values(model: Model, draw: Draws, rng: np.random.Generator, drawin
         once = partial(synthetic_values, model, draw, rng)
         return balanced_values(lambda how: {"": once(how)}, [model], model.records.design, rng)[""]
     return model.from_uniform(draw, even_uniforms(model.records.distinct_design[1], rng))
+
+
+def possible_values(
+    model: Model, draw: Draws, rng: np.random.Generator, values: Array, left: Possible
+) -> Array:
+    """Synthetic values of which those that rules exclude are drawn again, from the model given what is possible.
+
+    What a rule excludes depends on public columns and on values drawn before: this is part of the drawing, and what is
+    promised of the draw of parameters does not change.
+
+    Parameters
+    ----------
+    values : array of shape (n_records,)
+        Drawn from the model of these records.
+    left : Possible
+        What rules leave of these records.
+    """
+    values = values.copy()
+    again = np.flatnonzero(~left.holds(values))
+    if not again.size:
+        return values
+    mine, some = left.of(again), model.of_records(again, model.records.outcome[again])
+    if mine.categories is not None:
+        one = {name: np.asarray(value)[None] for name, value in draw.items()}
+        codes = np.arange(mine.categories.shape[1], dtype=float)
+        ends = [np.full(len(again), code) for code in codes]
+        shares = np.stack([some.interval_mass(one, end, end, slice(None))[0] for end in ends])
+        shares = np.where(mine.categories.T, np.maximum(shares, np.finfo(float).tiny), 0.0)
+        last = mine.categories.shape[1] - 1 - np.argmax(mine.categories[:, ::-1], axis=1)
+        part = parted(np.clip(rng.random(len(again)), *OPEN), shares / shares.sum(axis=0))[0]
+        values[again] = np.minimum(part, last)  # their sum may round to less
+        return values
+    found = np.where(mine.lower == mine.upper, mine.lower, values[again])
+    for _ in range(REDRAWN):
+        wrong = ~mine.holds(found)
+        if not wrong.any():
+            break
+        found[wrong] = some.predict(draw, rng)[wrong]
+    values[again] = np.clip(found, mine.lower, mine.upper)  # what the model holds for next to impossible
+    return values
 
 
 def balanced_values(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 
-from synth_core.analysis.presence import PRESENCE, missing_name
+from synth_core.analysis.presence import missing_name
 from synth_core.analysis.settings import Settings
+from synth_core.data.decided import Decided, decided, decided_missing
 from synth_core.data.design import DesignTransform, Selection, select
-from synth_core.data.rules import Decided, Rule, check_conditions, decided, read_rules
+from synth_core.data.rules import Rule, read_rules
 from synth_core.data.table import Table
 
 
@@ -39,11 +39,9 @@ def decided_by(table: Table, settings: Settings) -> Decided | None:
     Raises
     ------
     InputError
-        If a condition is not on predictors alone, or two rules contradict each other.
+        If a column is not there, or two rules contradict each other.
     """
-    mine = _rules_of(settings)
-    check_conditions(mine, settings.predictors)
-    for rule in mine:
+    for rule in _rules_of(settings):
         for condition in rule.conditions:
             table.column(condition.column)
     return decided_in(table.frame, settings)
@@ -55,12 +53,8 @@ def decided_in(frame: pd.DataFrame, settings: Settings) -> Decided | None:
     if not mine:
         return None
     if mine[0].column == settings.outcome:
-        return decided(frame, mine, settings.outcome, settings.outcome_categories)
-    rows = [(rule.holds(frame), rule.value is None) for rule in mine]
-    values = np.full(len(frame), np.nan)
-    for here, missing in rows:
-        values[here] = PRESENCE.index("yes" if missing else "no")
-    return Decided(~np.isnan(values), values)
+        return decided(frame, mine, settings.outcome_categories, settings.predictors)
+    return decided_missing(frame, mine, settings.predictors)
 
 
 def _rules_of(settings: Settings) -> list[Rule]:

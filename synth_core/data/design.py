@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from synth_core.data.decided import Decided
 from synth_core.data.earlier_variable import EarlierVariable
-from synth_core.data.rules import Decided
 from synth_core.data.table import FEW_CODES, Table, check_exact, check_rows, outcome_values
 from synth_core.errors import InputError
 from synth_core.models.base import Records
@@ -108,7 +108,7 @@ def select(
         dropped_by[name] = int(missing.sum())
         used &= ~missing
     complete = used if decided is None else used & ~decided.rows
-    check_rows(int(complete.sum()), int((~complete).sum()), dropped_by, decided is not None)
+    check_rows(int(complete.sum()), int((~complete).sum()), dropped_by, bool((used & ~complete).any()))
     values = values[complete]
     if np.ptp(values) == 0 and categories is None:  # which of the declared categories occur is not said
         raise InputError(f"Column '{outcome}' is constant in the complete rows.")

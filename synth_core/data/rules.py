@@ -1,12 +1,11 @@
-"""Structural zeros: rules by which public columns decide a sensitive one, such as "a child has no income".
+"""Structural zeros: rules of what cannot occur in a sensitive column, such as "a child has no income".
 
 A rule is read from a line that an analyst writes, is checked on the table before anything else, and is kept by every
-synthetic record. What a rule decides is public, since its condition is: nothing is fitted for it, and nothing is paid.
+synthetic record. What it comes to for given records is `data.decided`.
 """
 
 from __future__ import annotations
 
-import math
 import operator
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,115 +15,91 @@ from typing import Annotated
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from pydantic import AfterValidator
 
+from synth_core.data.clauses import COMPARISONS, MISSING, PRESENT, TOKEN, Array, Clause, Rows, is_name
 from synth_core.errors import InputError
 
-Array = NDArray[np.float64]
-Rows = NDArray[np.bool_]
-COMPARISONS = {
-    "<=": operator.le,
-    ">=": operator.ge,
-    "!=": operator.ne,
-    "<": operator.lt,
-    ">": operator.gt,
-    "=": operator.eq,
-}
+Sensitive = Mapping[
+    str, tuple[Array, tuple[str, ...] | None]
+]  # values or codes, missing as NaN; declared categories
 FORM = (
-    "A rule is written CONDITION -> COLUMN = VALUE, or CONDITION -> COLUMN missing, or, where the column is missing in "
-    "no other record, CONDITION <-> COLUMN missing. A condition is such as AGE < 15 and SEX = 1; what holds a space or "
-    'a sign stands between quotation marks: "age group" = "0-14"'
+    "A rule is written CONDITION -> COLUMN = VALUE (or COLUMN = A or B, COLUMN <= VALUE, COLUMN missing, COLUMN not "
+    "missing) or, where the column is missing in no other record, CONDITION <-> COLUMN missing. A condition is such as "
+    'AGE < 15 and SEX = 1; what holds a space or a sign stands between quotation marks: "age group" = "0-14"'
 )
-_TOKEN = re.compile(r'\s*("[^"]*"|<->|->|<=|>=|!=|<|>|=|(?:(?!->)[^\s"<>=!])+)')
 _NAMED_ROWS = 5  # rows that break a rule, by their number
 
 
 @dataclass(frozen=True)
-class Condition:
-    """A comparison of a public column with a value."""
-
-    column: str
-    comparison: str
-    value: str
-
-    def holds(self, frame: pd.DataFrame) -> Rows:
-        """Where it holds, of shape (n_rows,); an empty cell fulfils nothing."""
-        series = frame[self.column]
-        compare, number = COMPARISONS[self.comparison], _number(self.value)
-        if pd.api.types.is_numeric_dtype(series) and number is not None:
-            numbers = series.to_numpy(dtype=float, na_value=np.nan)
-            return np.asarray(compare(numbers, number) & ~np.isnan(numbers))
-        if self.comparison not in ("=", "!="):
-            raise InputError(
-                f"'{self.column}' {self.comparison} {self.value}: only numbers can be compared so. Write = or !="
-            )
-        texts = series.map(cell_word, na_action="ignore")
-        return np.asarray(compare(texts, self.value) & series.notna(), dtype=bool)
-
-
-@dataclass(frozen=True)
 class Rule:
-    """Where all conditions hold, a sensitive column has one value.
+    """Where all conditions hold, something is true of a sensitive column.
 
     Attributes
     ----------
-    conditions : tuple of Condition
-    column : str
-    value : str, or None
-        None: it is missing.
+    conditions : tuple of Clause
+    then : Clause
+        A missing value breaks no comparison with several values, and no range.
     exactly : bool
-        Whether it is missing nowhere else.
+        Whether the column is missing nowhere else.
     """
 
-    conditions: tuple[Condition, ...]
-    column: str
-    value: str | None
+    conditions: tuple[Clause, ...]
+    then: Clause
     exactly: bool = False
 
     def __str__(self) -> str:
-        of = " and ".join(f"{_word(c.column)} {c.comparison} {_word(c.value)}" for c in self.conditions)
-        then = "missing" if self.value is None else f"= {_word(self.value)}"
-        return f"{of} {'<->' if self.exactly else '->'} {_word(self.column)} {then}"
+        return f"{' and '.join(map(str, self.conditions))} {'<->' if self.exactly else '->'} {self.then}"
 
-    def holds(self, frame: pd.DataFrame) -> Rows:
-        """Where all conditions hold, of shape (n_rows,)."""
-        return reduce(operator.and_, (each.holds(frame) for each in self.conditions))
+    @property
+    def column(self) -> str:
+        """The sensitive column that it is about."""
+        return self.then.column
 
-    def code(self, categories: tuple[str, ...] | None) -> float:
-        """The value as a number, or as the code of a declared category; missing as NaN. Raises InputError."""
-        if self.value is None:
-            return np.nan
-        if categories is not None and self.value in categories:
-            return float(categories.index(self.value))
-        number = _number(self.value)
-        if categories is None and number is not None:
-            return number
-        raise InputError(
-            f"The rule {self}: {self.value} is no {'number' if categories is None else 'declared category'}. Where it "
-            f"marks a missing value, write {_word(self.column)} missing."
+    @property
+    def missing(self) -> bool:
+        """Whether it says that the column is missing."""
+        return self.then.comparison == MISSING
+
+    @property
+    def one_value(self) -> bool:
+        """Whether it leaves one value, or none."""
+        return self.missing or (self.then.comparison == "=" and len(self.then.values) == 1)
+
+    def reads(self, names: Iterable[str]) -> tuple[Clause, ...]:
+        """Its conditions on columns of these names."""
+        known = set(names)
+        return tuple(each for each in self.conditions if each.column in known)
+
+    def decides(self, public: Iterable[str]) -> bool:
+        """Whether it leaves one value, by public columns alone."""
+        return self.one_value and len(self.reads(public)) == len(self.conditions)
+
+    def holds(self, frame: pd.DataFrame, sensitive: Sensitive | None = None) -> Rows:
+        """Where all conditions hold, of shape (n_rows,); columns are those of the frame, or sensitive ones."""
+        known = sensitive or {}
+        return reduce(
+            operator.and_,
+            (
+                each.of_values(*known[each.column])
+                if each.column in known
+                else each.of_cells(frame[each.column])
+                for each in self.conditions
+            ),
         )
 
+    def kept_by(self, values: Array, categories: tuple[str, ...] | None) -> Rows:
+        """Of which values of the column it is true that they are as it says, of shape (n_rows,)."""
+        kept = self.then.of_values(values, categories)
+        return kept if self.one_value or self.then.of_missing else kept | np.isnan(values)
 
-def _word(text: str) -> str:
-    plain = _TOKEN.fullmatch(text) and _is_name(text) and text not in ("and", "missing")
-    return text if plain else f'"{text}"'
-
-
-def _number(text: str) -> float | None:
-    """A finite number: "nan" would be read as missing."""
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
-
-
-def cell_word(value: object) -> str:
-    """A cell as a rule names it: 1 and 1.0 are "1"."""
-    if isinstance(value, float | np.floating) and value % 1 == 0:
-        return str(int(value))
-    return str(value).strip()
+    def code(self, categories: tuple[str, ...] | None) -> float:
+        """The one value as a number, or as the code of a declared category; missing as NaN. Raises InputError."""
+        if self.missing:
+            return np.nan
+        if categories is not None:
+            return float(np.argmax(self.then.of_categories(categories)))
+        return self.then.ends()[0]
 
 
 def read_rule(text: str) -> Rule:
@@ -138,40 +113,46 @@ def read_rule(text: str) -> Rule:
     Examples
     --------
     >>> rule = read_rule('AGEP<15 and "age group" != "15 to 17" <-> PINCP missing')
-    >>> rule.column, rule.value, rule.exactly, len(rule.conditions)
-    ('PINCP', None, True, 2)
+    >>> rule.column, rule.missing, rule.exactly, len(rule.conditions)
+    ('PINCP', True, True, 2)
     >>> print(rule)
     AGEP < 15 and "age group" != "15 to 17" <-> PINCP missing
-    >>> print(read_rule("AGEP < 15 -> MSP = N"))
-    AGEP < 15 -> MSP = N
+    >>> print(read_rule("AGEP<15 and MSP missing -> EDU=1 or 2"))
+    AGEP < 15 and MSP missing -> EDU = 1 or 2
     """
-    tokens = _TOKEN.findall(text)
+    tokens = TOKEN.findall(text)
     wrong = InputError(f"{FORM} (given: {text}).")
     arrows = [i for i, token in enumerate(tokens) if token in ("->", "<->")]
     if "".join(tokens) != re.sub(r'\s+(?=(?:[^"]*"[^"]*")*[^"]*$)', "", text) or len(arrows) != 1:
         raise wrong
     before, then = tokens[: arrows[0]], tokens[arrows[0] + 1 :]
-    exactly = tokens[arrows[0]] == "<->"
-    conditions = []
-    while before:
-        column, comparison, value, *before = [*before, "", "", ""][: max(3, len(before))]
-        if comparison not in COMPARISONS or not _is_name(column) or not _is_name(value):
-            raise wrong
-        conditions.append(Condition(_bare(column), comparison, _bare(value)))
-        if before and (before.pop(0) != "and" or not before):
-            raise wrong
-    if not conditions or not then or not _is_name(then[0]):
+    parts: list[list[str]] = [[]]
+    for token in before:
+        if token == "and":
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    conditions, said = [_clause(part) for part in parts], _clause(then)
+    if said is None or None in conditions:
         raise wrong
-    column = _bare(then[0])
-    if then[1:] == ["missing"]:
-        return Rule(tuple(conditions), column, None, exactly)
-    if len(then) == 3 and then[1] == "=" and _is_name(then[2]) and not exactly:
-        return Rule(tuple(conditions), column, _bare(then[2]))
-    raise wrong
+    exactly = tokens[arrows[0]] == "<->"
+    if exactly and said.comparison != MISSING:
+        raise wrong
+    return Rule(tuple(each for each in conditions if each is not None), said, exactly)
 
 
-def _is_name(token: str) -> bool:
-    return bool(token.strip('"')) and token not in (*COMPARISONS, "->", "<->")
+def _clause(tokens: Sequence[str]) -> Clause | None:
+    """What is said of a column; None if that is nothing."""
+    if len(tokens) < 2 or not is_name(tokens[0]):
+        return None
+    column, comparison, values = _bare(tokens[0]), tokens[1], tokens[2::2]
+    if list(tokens[1:]) in ([MISSING], PRESENT.split()):
+        return Clause(column, " ".join(tokens[1:]))
+    if comparison not in COMPARISONS or not values or not all(map(is_name, values)):
+        return None
+    if len(tokens) % 2 == 0 or set(tokens[3::2]) - {"or"} or (len(values) > 1 and comparison != "="):
+        return None
+    return Clause(column, comparison, tuple(map(_bare, values)))
 
 
 def _bare(token: str) -> str:
@@ -200,108 +181,70 @@ def rules_of(texts: Iterable[str], columns: Iterable[str]) -> tuple[str, ...]:
     return tuple(str(rule) for rule in read_rules(texts) if rule.column in wanted)
 
 
-def check_conditions(rules: Sequence[Rule], public: Iterable[str]) -> None:
-    """Refuse a condition on a column that is not kept as it is; raises InputError."""
-    known = set(public)
-    for rule in rules:
-        for condition in rule.conditions:
-            if condition.column not in known:
-                raise InputError(
-                    f"The rule {rule} reads '{condition.column}', which is no predictor. What a rule decides is "
-                    f"public, so its condition must be: make '{condition.column}' a predictor."
-                )
-
-
-@dataclass(frozen=True)
-class Decided:
-    """What the rules decide of one column.
-
-    Attributes
-    ----------
-    rows : array of bool of shape (n_rows,)
-        Where its value is decided.
-    values : array of shape (n_rows,)
-        The value there, missing as NaN.
-    present : bool
-        Whether it is missing nowhere else.
-    """
-
-    rows: Rows
-    values: Array
-    present: bool = False
-
-    def of(self, rows: NDArray[np.int64]) -> Decided:
-        """The same of some rows."""
-        return Decided(self.rows[rows], self.values[rows], self.present)
-
-
-def decided(
-    frame: pd.DataFrame, rules: Sequence[Rule], column: str, categories: tuple[str, ...] | None
-) -> Decided:
-    """What the rules decide of a column, from public columns alone.
+def check_conditions(
+    rules: Iterable[Rule], public: Iterable[str], before: Mapping[str, Mapping[str, bool]]
+) -> None:
+    """Refuse a condition on a column that is neither kept as it is nor drawn before that of the rule.
 
     Parameters
     ----------
-    categories : tuple of str or None
-        Declared categories of the column; None of a number.
+    before : mapping
+        Of each sensitive column those that are drawn before it, and whether these hold categories.
 
     Raises
     ------
     InputError
-        If two rules decide a record differently.
     """
-    rows, values = np.zeros(len(frame), dtype=bool), np.full(len(frame), np.nan)
-    mine = [rule for rule in rules if rule.column == column]
-    for rule in mine:
-        here, code = rule.holds(frame), rule.code(categories)
-        other = here & rows & ~((values == code) | (np.isnan(values) & np.isnan(code)))
-        if other.any():
+    known = set(public)
+    for rule in rules:
+        earlier = before.get(rule.column, {})
+        for condition in rule.conditions:
+            name = condition.column
+            if name in known or (name in earlier and (earlier[name] or condition.of_missing)):
+                continue
+            if name in earlier:
+                raise InputError(
+                    f"The rule {rule} compares '{name}', a sensitive amount. Of one a rule may read whether it is "
+                    f"missing (or not missing), and no more: released amounts are rounded."
+                )
+            if name in before and name != rule.column:
+                raise InputError(
+                    f"The rule {rule} reads '{name}', which comes after '{rule.column}': put it before, since a rule "
+                    "reads what has been drawn."
+                )
             raise InputError(
-                f"The rule {rule} contradicts another one (first in row {int(np.argmax(other)) + 1}): both decide "
-                f"'{column}' there."
+                f"The rule {rule} reads '{name}', which is neither a predictor nor a sensitive variable before "
+                f"'{rule.column}': make it one."
             )
-        values[here] = code
-        rows |= here
-    return Decided(rows, values, any(rule.exactly for rule in mine))
 
 
-def broken(frame: pd.DataFrame, rule: Rule, values: Array, categories: tuple[str, ...] | None) -> Rows:
+def broken(frame: pd.DataFrame, rule: Rule, sensitive: Sensitive) -> Rows:
     """Where a table breaks a rule, of shape (n_rows,).
-
-    Parameters
-    ----------
-    values : array of shape (n_rows,)
-        Of the rule's column, numbers or codes, missing as NaN.
-    """
-    here, code = rule.holds(frame), rule.code(categories)
-    as_said = np.isnan(values) if np.isnan(code) else values == code
-    return np.asarray((here & ~as_said) | (np.isnan(values) & ~here if rule.exactly else False))
-
-
-def breaking(
-    rules: Iterable[Rule], frame: pd.DataFrame, columns: Mapping[str, tuple[Array, tuple[str, ...] | None]]
-) -> Rows:
-    """Which records break any rule of these columns.
 
     Parameters
     ----------
     frame : DataFrame
         The public columns.
-    columns : mapping
-        Of each sensitive column its values, as for `broken`, and its declared categories.
+    sensitive : mapping
+        The others, the rule's own among them.
     """
+    here, mine = rule.holds(frame, sensitive), sensitive[rule.column]
+    elsewhere = np.isnan(mine[0]) & ~here if rule.exactly else np.zeros(len(here), dtype=bool)
+    return np.asarray((here & ~rule.kept_by(*mine)) | elsewhere)
+
+
+def breaking(rules: Iterable[Rule], frame: pd.DataFrame, sensitive: Sensitive) -> Rows:
+    """Which records break any rule of these columns; arguments as of `broken`."""
     wrong = np.zeros(len(frame), dtype=bool)
     for rule in rules:
-        if rule.column in columns:
-            wrong |= broken(frame, rule, *columns[rule.column])
+        if rule.column in sensitive:
+            wrong |= broken(frame, rule, sensitive)
     return wrong
 
 
-def check_table(
-    frame: pd.DataFrame, rule: Rule, values: Array, categories: tuple[str, ...] | None, kept: Rows
-) -> None:
+def check_table(frame: pd.DataFrame, rule: Rule, sensitive: Sensitive, kept: Rows) -> None:
     """Refuse a table that breaks a rule; raises InputError that names rows and no value."""
-    wrong = np.flatnonzero(broken(frame, rule, values, categories) & kept) + 1
+    wrong = np.flatnonzero(broken(frame, rule, sensitive) & kept) + 1
     if wrong.size:
         named = ", ".join(f"{row:,}" for row in wrong[:_NAMED_ROWS])
         more = ", …" if wrong.size > _NAMED_ROWS else ""

@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 
 from synth_core.data.codebook import Codebook, Entry, parse_codebook
+from synth_core.data.decided import decided
 from synth_core.data.declared import declared_rules
-from synth_core.data.rules import check_conditions, check_table, decided, read_rule, read_rules, rules_of
+from synth_core.data.rules import check_conditions, check_table, read_rule, read_rules, rules_of
 from synth_core.errors import InputError
 
 PEOPLE = pd.DataFrame({"AGE": [3, 14, 15, None, 40], "age group": ["0-14", "0-14", "15+", "15+", None]})
@@ -63,34 +64,35 @@ def test_an_empty_cell_fulfils_no_condition_and_texts_are_compared_as_written():
 
 def test_what_two_rules_decide_must_agree():
     agree = read_rules(["AGE < 15 -> MSP = 6", "AGE < 5 -> MSP = 6"])
-    found = decided(PEOPLE, agree, "MSP", ("1", "6"))
+    found = decided(PEOPLE, agree, ("1", "6"), ("AGE",))
     assert found.rows.tolist() == [True, True, False, False, False]
     assert found.values[:2].tolist() == [1.0, 1.0] and np.isnan(found.values[2:]).all()
     with pytest.raises(InputError, match=r"AGE < 5 -> MSP = 1 contradicts another one \(first in row 1\)"):
-        decided(PEOPLE, (*agree[:1], read_rule("AGE < 5 -> MSP = 1")), "MSP", ("1", "6"))
+        decided(PEOPLE, (*agree[:1], read_rule("AGE < 5 -> MSP = 1")), ("1", "6"), ("AGE",))
     with pytest.raises(InputError, match=r"7 is no declared category. Where it marks a missing value"):
-        decided(PEOPLE, (read_rule("AGE < 5 -> MSP = 7"),), "MSP", ("1", "6"))
+        decided(PEOPLE, (read_rule("AGE < 5 -> MSP = 7"),), ("1", "6"), ("AGE",))
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "-inf", "N"])
 def test_what_is_no_finite_number_is_no_value_of_a_number(value):
     """ "nan" would be taken for missing in silence."""
     with pytest.raises(InputError, match="is no number"):
-        decided(PEOPLE, (read_rule(f"AGE < 15 -> PAY = {value}"),), "PAY", None)
+        decided(PEOPLE, (read_rule(f"AGE < 15 -> PAY = {value}"),), None, ("AGE",))
     with pytest.raises(InputError, match="only numbers can be compared so"):
         read_rule(f"AGE < {value} -> PAY missing").holds(PEOPLE)
 
 
 def test_rows_that_break_a_rule_are_named_and_no_value_is():
-    values, everybody = np.array([7654321.0, np.nan, np.nan, 5.0, 5.0]), np.ones(5, dtype=bool)
+    everybody = np.ones(5, dtype=bool)
+    pay = {"PAY": (np.array([7654321.0, np.nan, np.nan, 5.0, 5.0]), None)}
     with pytest.raises(InputError) as refused:
-        check_table(PEOPLE, read_rule("AGE < 15 -> PAY missing"), values, None, everybody)
+        check_table(PEOPLE, read_rule("AGE < 15 -> PAY missing"), pay, everybody)
     assert "in 1 row (row 1)" in str(refused.value) and "7654321" not in str(refused.value)
     with pytest.raises(InputError, match=r"in 2 rows \(row 1, 3\)"):
-        check_table(PEOPLE, read_rule("AGE < 15 <-> PAY missing"), values, None, everybody)
-    check_table(PEOPLE, read_rule("AGE < 15 <-> PAY missing"), values, None, np.array([0, 1, 0, 0, 0]) == 1)
-    with pytest.raises(InputError, match=r"which is no predictor. What a rule decides is public"):
-        check_conditions(read_rules(["PAY > 5 -> MSP = 1"]), ("AGE",))
+        check_table(PEOPLE, read_rule("AGE < 15 <-> PAY missing"), pay, everybody)
+    check_table(PEOPLE, read_rule("AGE < 15 <-> PAY missing"), pay, np.array([0, 1, 0, 0, 0]) == 1)
+    with pytest.raises(InputError, match=r"neither a predictor nor a sensitive variable before"):
+        check_conditions(read_rules(["PAY > 5 -> MSP = 1"]), ("AGE",), {})
 
 
 def test_a_codebook_holds_rules_in_every_format():

@@ -7,72 +7,21 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from synth_core.analysis.fits import Fits
+from synth_core.analysis.measured.cell_limits import CellLimit, cell_limit
+from synth_core.analysis.measured.variable import Array, Codes, Variable
 from synth_core.analysis.presence import PRESENCE, missing_name
 from synth_core.data.survey_weights import read_weights, weight_classes
 from synth_core.errors import InputError
 from synth_core.models import family
-from synth_core.models.bracketed import codes_of, with_zero_alone
+from synth_core.models.bracketed import with_zero_alone
 
-Array = NDArray[np.float64]
-Codes = NDArray[np.int64]
 BOUNDED_CELLS = 20  # of a number of which bounds are declared and no edges
 FEW_VALUES = 20  # of a public number, each a cell of its own; one of more values is cut at its own quantiles
 PUBLIC_CELLS = 10
 FREE, PRESENT = -1, -2
 MAYBE_ORDERED = 4  # categories from which on their declared order may be one
-
-
-@dataclass(frozen=True)
-class Variable:
-    """How a sensitive variable is cut. Codes are those of its categories or brackets, and of missing values last.
-
-    Attributes
-    ----------
-    name : str
-    n_values : int
-        Categories, or brackets.
-    edges : tuple of float
-        Of the brackets of a number, ascending; one that stands twice is a bracket of its own. A value beyond them
-        counts in the bracket at that end: a rule that reads a value alone. Empty for categories.
-    ordered : bool or None
-        Whether its cells are in an order; None where they are as declared, which may be one.
-    missing : bool
-        Whether missing values have a cell.
-    """
-
-    name: str
-    n_values: int
-    edges: tuple[float, ...] = ()
-    ordered: bool | None = False
-    missing: bool = False
-
-    @property
-    def n(self) -> int:
-        """Number of cells."""
-        return self.n_values + self.missing
-
-    def codes(self, values: Array) -> Codes:
-        """Cells of numbers or codes of categories, missing as NaN; of shape (n_records,)."""
-        return cell_codes(values, self.edges, self.n_values)
-
-
-def cell_codes(values: Array, edges: tuple[float, ...], n_values: int) -> Codes:
-    """Cells of numbers by the edges of brackets, the ends for what lies beyond; without edges of codes of categories.
-
-    Examples
-    --------
-    >>> cell_codes(np.array([0.0, 5.0, 10.0, 99.0, np.nan]), (0.0, 0.0, 10.0, 20.0), 3)
-    array([0, 1, 2, 2, 3])
-    """
-    absent = np.isnan(values)
-    there = np.where(absent, edges[0] if edges else 0.0, values)
-    codes = (
-        codes_of(np.array(edges), np.clip(there, edges[0], edges[-1])) if edges else there.astype(np.int64)
-    )
-    return np.where(absent, n_values, codes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +42,8 @@ class PublicSide:
         where they say that the value is not missing. None without rules.
     fixed : array of shape (n_records, n_variables), or None
         The number or the code there, NaN elsewhere.
+    limits : tuple of CellLimit
+        Rules that leave several cells, or that read sensitive variables.
     """
 
     names: tuple[str, ...]
@@ -102,6 +53,7 @@ class PublicSide:
     variables: tuple[Variable, ...]
     decided: Codes | None = None
     fixed: Array | None = None
+    limits: tuple[CellLimit, ...] = ()
 
     @property
     def n_records(self) -> int:
@@ -137,7 +89,7 @@ def cells_of(parts: tuple[Fits, ...], label: str) -> tuple[PublicSide, Codes, tu
     settings = first.settings
     rows = first.selection.used  # of whole records every row
     named = {fits.settings.outcome for fits in parts}
-    variables, codes, outcomes, cells, fixed = [], [], [], [], []
+    variables, codes, outcomes, cells, fixed, limits = [], [], [], [], [], []
     for fits in parts:
         name = fits.settings.outcome
         if fits.settings.outcome_categories == PRESENCE and any(
@@ -155,6 +107,7 @@ def cells_of(parts: tuple[Fits, ...], label: str) -> tuple[PublicSide, Codes, tu
         cells.append(np.full(len(codes[-1]), FREE if decided is None or not decided.present else PRESENT))
         fixed.append(np.full(len(codes[-1]), np.nan))
         if decided is not None:
+            limits += list(decided.of(np.flatnonzero(rows)).limits)
             here = decided.rows[rows]
             cells[-1][here], fixed[-1][here] = codes[-1][here], decided.values[rows][here]
     public = [
@@ -167,13 +120,16 @@ def cells_of(parts: tuple[Fits, ...], label: str) -> tuple[PublicSide, Codes, tu
         classes = weight_classes(read_weights(first.table, settings.weight, rows))
         public.append((classes, int(classes.max()) + 1, True))
     n = int(rows.sum())
+    categories = {fits.settings.outcome: fits.settings.outcome_categories for fits in parts}
     side = PublicSide(
         names,
         np.column_stack([each for each, _, _ in public]) if public else np.zeros((n, 0), dtype=np.int64),
         tuple(size for _, size, _ in public),
         tuple(ordered for _, _, ordered in public),
         tuple(variables),
-        *((np.column_stack(cells), np.column_stack(fixed)) if first.settings.rules else ()),
+        np.column_stack(cells) if first.settings.rules else None,
+        np.column_stack(fixed) if first.settings.rules else None,
+        tuple(cell_limit(each, variables, categories) for each in limits),
     )
     return side, np.column_stack(codes), tuple(outcomes)
 

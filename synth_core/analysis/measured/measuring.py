@@ -14,8 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from synth_core.analysis.measured.cells import Array, Codes, PublicSide, Variable
+from synth_core.analysis.measured.cells import PublicSide
 from synth_core.analysis.measured.log_linear import Columns, NoisyTable
+from synth_core.analysis.measured.variable import Array, Codes, Variable
 from synth_core.mechanisms.noise import Noise, laplace_deviation
 
 WITHIN_SHARE = 0.1  # of the budget, for where numbers lie within their brackets

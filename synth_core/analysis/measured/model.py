@@ -17,10 +17,12 @@ from numpy.typing import NDArray
 from synth_core.analysis.drawing import even_uniforms
 from synth_core.analysis.fits import Progress, tells_nothing
 from synth_core.analysis.measured.balanced import balanced_cells, spread_cells
-from synth_core.analysis.measured.cells import PRESENT, Array, Codes, PublicSide, Variable
+from synth_core.analysis.measured.cell_limits import left_by_limits, within_limits
+from synth_core.analysis.measured.cells import PRESENT, PublicSide
 from synth_core.analysis.measured.log_linear import Columns, Domain, LogLinear, NoisyTable, PriorScales
 from synth_core.analysis.measured.measuring import Measurements
 from synth_core.analysis.measured.prior_scales import STEPS, learnt_scales, scaled
+from synth_core.analysis.measured.variable import Array, Codes, Variable
 from synth_core.analysis.measured.within import fine_shares, values_of
 
 MAX_CELLS = 1_000_000  # public combinations times sensitive cells of one group
@@ -83,23 +85,29 @@ class MeasuredModel:
         """The variables from `begin` to `end`, given `drawn`, the cells of the earlier ones."""
         public, n = self.public, self.public.n_records
         variables, given = public.variables, np.column_stack([public.codes, drawn[:, :begin]])
-        width = given.shape[1]
+        width, limits = given.shape[1], [each for each in public.limits if begin <= each.variable < end]
         if public.decided is not None:  # records that rules tell apart are no one combination
-            given = np.column_stack([given, public.decided[:, begin:end]])
+            given = np.column_stack([given, public.decided[:, begin:end], *(each.rows for each in limits)])
         if given.shape[1]:
             cells, place = np.unique(given, axis=0, return_inverse=True)
         else:
             cells, place = np.zeros((1, 0), dtype=np.int64), np.zeros(n, dtype=np.int64)
         order = np.argsort(place.ravel(), kind="stable")
         records_of = np.split(order, np.cumsum(np.bincount(place.ravel(), minlength=len(cells)))[:-1])
-        shape = tuple(each.n for each in variables[begin:end])
+        shape, possible = tuple(each.n for each in variables[begin:end]), None
+        if public.decided is not None:
+            flags = width + end - begin
+            possible = possible_cells(cells[:, width:flags], variables[begin:end])
+            possible &= left_by_limits(
+                limits, cells[:, flags:], cells[:, self.n_public : width], begin, shape
+            )
         domain = Domain(
             cells[:, :width],
             np.array([float(len(rows)) for rows in records_of]),
             (*public.shape, *(each.n for each in variables[:begin])),
             shape,
             (*public.ordered, *(each.ordered for each in variables[:end])),
-            None if public.decided is None else possible_cells(cells[:, width:], variables[begin:end]),
+            possible,
         )
         # Earlier variables stand with the public columns here.
         measured = [
@@ -226,7 +234,8 @@ def synthetic_values(
             continue
         records = np.bincount(mine, minlength=variable.n)[: variable.n_values].astype(float)
         shares = fine_shares(variable, fine[k], records, rng if perturbed else None)
-        values.append(values_of(variable, mine, shares, even_uniforms(mine, rng)))
+        drawn = values_of(variable, mine, shares, even_uniforms(mine, rng))
+        values.append(within_limits(model.public.limits, variable, k, codes, drawn))
         if model.public.fixed is not None:  # a number that a rule says, and not one of its bracket
             said = model.public.fixed[:, k]
             values[-1] = np.where(np.isnan(said), values[-1], said)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from synth_core.analysis.measured.cells import PublicSide, Variable
+from synth_core.analysis.measured.cells import PublicSide
 from synth_core.analysis.measured.measuring import Measurements, fine_edges
+from synth_core.analysis.measured.variable import Variable
 
 ABOUT = (
     "Counts of records in the cells of columns, each with noise of the given standard deviation and mean 0. "

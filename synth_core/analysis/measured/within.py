@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import scipy
 
-from synth_core.analysis.measured.cells import Array, Codes, Variable
 from synth_core.analysis.measured.measuring import FINE_BINS, FineCounts, fine_edges
+from synth_core.analysis.measured.variable import Array, Codes, Variable
 
 SCALE = 1.0  # prior deviation of the log of a bin's share over what is expected of it
 TAIL_INDEX = 2.0  # of the Pareto tail that is expected in the last bracket of a number above 0

@@ -122,7 +122,10 @@ def parts_of(blocks: Sequence[Block], common: dict[str, Any]) -> tuple[Part, ...
         Naming the block and the rule.
     """
     _check(blocks, common)
-    known = {rule.column for rule in read_rules(common.get("rules", ())) if rule.exactly}
+    public = common.get("predictors", ())
+    known = {
+        rule.column for rule in read_rules(common.get("rules", ())) if rule.exactly and rule.decides(public)
+    }
     parts: list[Part] = []
     earlier: tuple[EarlierVariable, ...] = ()
 

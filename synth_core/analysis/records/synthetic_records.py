@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from synth_core.analysis.drawing import Drawing, balanced_values, synthetic_values
+from synth_core.analysis.drawing import Drawing, balanced_values, possible_values, synthetic_values
 from synth_core.analysis.presence import PRESENCE, missing_name
 from synth_core.analysis.records.blocks import Part
-from synth_core.data.rules import Decided
+from synth_core.data.decided import Decided, must_be_missing, must_be_present, possible
 from synth_core.models.base import Draws, Model, Records
 
 Array = NDArray[np.float64]
@@ -45,8 +45,9 @@ def draw_records(parts: Sequence[Drawn], public: Array, drawing: Drawing) -> dic
 def _drawn_once(parts: Sequence[Drawn], public: Array, drawing: Drawing) -> dict[str, Array]:
     """One synthetic value after the other; arguments as of `draw_records`."""
     columns: dict[str, Array] = {}
+    drawn: dict[str, tuple[Array, tuple[str, ...] | None]] = {}  # the sensitive values that rules may read
     for part, model, draw, rng, decided in parts:
-        there = np.ones(len(public), dtype=bool)
+        there, limits = np.ones(len(public), dtype=bool), () if decided is None else decided.limits
         if not part.of_missing and part.block.missing is not None:
             absent = columns.get(missing_name(part.name))  # none where a rule says it of every record
             there = there if absent is None else absent == PRESENCE.index("no")
@@ -54,6 +55,9 @@ def _drawn_once(parts: Sequence[Drawn], public: Array, drawing: Drawing) -> dict
         if decided is not None:
             columns[part.name][decided.rows] = decided.values[decided.rows]
             there &= ~decided.rows
+        if not part.of_missing:
+            drawn[part.name] = columns[part.name], part.settings.outcome_categories
+            there &= ~must_be_missing(limits, drawn, len(public))
         if not there.any():
             continue
         earlier = [each.columns(columns[each.name][there]) for each in part.settings.earlier]
@@ -64,5 +68,12 @@ def _drawn_once(parts: Sequence[Drawn], public: Array, drawing: Drawing) -> dict
             model.records.design_names,
         )
         of_these = type(model)(records, model.options)
-        columns[part.name][there] = synthetic_values(of_these, draw, rng, drawing)
+        values = synthetic_values(of_these, draw, rng, drawing)
+        if part.of_missing and limits:
+            values[must_be_missing(limits, drawn, len(public))[there]] = PRESENCE.index("yes")
+            values[must_be_present(limits, drawn, len(public))[there]] = PRESENCE.index("no")
+        elif limits:
+            left = possible(limits, drawn, np.flatnonzero(there), part.settings.outcome_categories)
+            values = possible_values(of_these, draw, rng, values, left)
+        columns[part.name][there] = values
     return columns

@@ -10,6 +10,7 @@ import pandas as pd
 
 from synth_core.analysis.presence import PRESENCE, missing_name
 from synth_core.analysis.records.blocks import Block
+from synth_core.data.decided import check_agreement
 from synth_core.data.rules import Rule, check_conditions, check_table
 from synth_core.data.survey_weights import read_weights
 from synth_core.data.table import Table, check_rows, outcome_column, outcome_values
@@ -63,7 +64,11 @@ def whole_records(
     """
     kept = np.ones(table.rows, dtype=bool)
     dropped_by, columns, read = {}, {}, {}
-    check_conditions(rules, predictors)
+    before = {
+        block.name: {each.name: "categories" in each.options for each in blocks[:place]}
+        for place, block in enumerate(blocks)
+    }
+    check_conditions(rules, predictors, before)
     for name in predictors:
         table.column(name)
         table.check_use(name, kept=True)
@@ -85,7 +90,7 @@ def whole_records(
         columns[name] = pd.Series(np.where(absent, PRESENCE[1], PRESENCE[0]), dtype=object)
     check_rows(int(kept.sum()), int((~kept).sum()), dropped_by)
     frame = pd.DataFrame(columns | ({} if weight is None else _weights(table, blocks, weight, kept)))
-    _check_rules(frame, blocks, rules, read, kept)
+    _check_rules(frame, blocks, rules, predictors, read, kept)
     frame = frame[kept].reset_index(drop=True)
     for block in blocks:
         if frame[block.name].isna().all():
@@ -97,18 +102,35 @@ def _check_rules(
     frame: pd.DataFrame,
     blocks: Sequence[Block],
     rules: Sequence[Rule],
+    predictors: tuple[str, ...],
     read: dict[str, np.ndarray],
     kept: np.ndarray,
 ) -> None:
-    """Refuse a table that breaks a rule, and a rule whose variable is not declared so."""
+    """Refuse a table that breaks a rule, a rule whose variable is not declared so, and rules that contradict."""
     named = {block.name: block for block in blocks}
+    categories = {name: block.options.get("categories") for name, block in named.items()}
     for rule in rules:
         block = named[rule.column]
-        if rule.value is None and block.missing is None:
+        if rule.missing and block.missing is None:
             raise InputError(
                 f"The rule {rule}: say that '{block.name}' may be missing, and what marks it (missing=…)."
             )
-        check_table(frame, rule, read[block.name], block.options.get("categories"), kept)
+        if categories[block.name] is None and not rule.missing and not rule.then.of_missing:
+            _check_range(rule, block)
+        check_table(frame, rule, {name: (read[name], categories[name]) for name in named}, kept)
+    states = {name: (categories[name], block.missing is not None) for name, block in named.items()}
+    for name in dict.fromkeys(rule.column for rule in rules):
+        check_agreement(frame[kept].reset_index(drop=True), rules, name, states, predictors)
+
+
+def _check_range(rule: Rule, block: Block) -> None:
+    """Refuse a rule of an amount that is no range, or one beyond the bounds that are declared of it."""
+    low, high = rule.then.ends()
+    lower, upper = block.options.get("bounds") or (-np.inf, np.inf)
+    if not rule.one_value and (low > upper or high < lower):
+        raise InputError(
+            f"The rule {rule}: no value between the declared bounds of '{block.name}' is as it says."
+        )
 
 
 def _weights(table: Table, blocks: Sequence[Block], weight: str, kept: np.ndarray) -> dict[str, pd.Series]:

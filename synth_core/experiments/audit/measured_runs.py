@@ -148,7 +148,13 @@ def replaced(
             changed.append(own)
             continue
         n_cells = variable.n_values if decided == PRESENT else variable.n
-        cell = (codes[row, k] + max(n_cells // 2, 1)) % n_cells
+        left = np.ones(variable.n, dtype=bool)
+        for limit in public.limits:
+            if limit.variable == k:
+                left &= limit.allowed if limit.holds(codes)[row] else limit.otherwise
+        open_cells = np.flatnonzero(left[:n_cells])
+        farther = np.searchsorted(open_cells, codes[row, k]) + max(len(open_cells) // 2, 1)
+        cell = int(open_cells[farther % len(open_cells)])
         codes[row, k] = cell
         own = own.copy()
         if cell == variable.n_values:

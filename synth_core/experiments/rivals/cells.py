@@ -16,7 +16,7 @@ import pandas as pd
 import scipy
 from numpy.typing import NDArray
 
-from synth_core.analysis.measured.cells import cell_codes
+from synth_core.analysis.measured.variable import cell_codes
 from synth_core.analysis.records.blocks import Block
 from synth_core.errors import InputError
 from synth_core.models import Options, family

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from synth_core.analysis.selection import decided_in
 from synth_core.analysis.settings import Settings
+from synth_core.data.decided import Decided, possible
 from synth_core.data.table import outcome_column
 from synth_core.mechanisms.randomness import stream_of
 from synth_core.models import family
@@ -113,6 +114,8 @@ def synthetic_data(
         free = np.ones(values.shape[1], dtype=bool) if decided is None else ~decided.rows
         if decimals is not None:
             values[:, free] = rounded(values[:, free], decimals, ends_of(settings))
+            if decided is not None and decided.limits:
+                values[:, free] = _within_rules(values, decided, drawn, plan, decimals)[:, free]
         if plan.clamp and settings.bounds is not None:
             inside = np.clip(values[:, free], *settings.bounds)
             moved += int((inside != values[:, free])[~np.isnan(inside)].sum())
@@ -134,6 +137,21 @@ def synthetic_data(
         frames.append(frame.assign(**columns)[names])
         written.append(as_written.assign(**texts)[names])
     return Synthetic(tuple(variables), orders, tuple(frames), tuple(written), moved)
+
+
+def _within_rules(
+    values: Array, decided: Decided, drawn: dict[str, Array], plan: Plan, decimals: int
+) -> Array:
+    """Rounded amounts, those that rounding moved out of what rules leave at the next multiple within it."""
+    found, step, every = values.copy(), 10.0**-decimals, np.arange(values.shape[1])
+    for place, own in enumerate(found):
+        sensitive = {name: (drawn[name][place], s.outcome_categories) for name, s in plan.outcomes.items()}
+        left = possible(decided.limits, sensitive, every[~np.isnan(own)], None)
+        there = own[~np.isnan(own)]
+        low, high = np.ceil(left.lower / step) * step, np.floor(left.upper / step) * step
+        near = np.where(low <= high, np.clip(there, low, high), np.clip(there, left.lower, left.upper))
+        own[~np.isnan(own)] = np.where(left.holds(there), there, np.round(near, max(decimals, 0) + 9))
+    return found
 
 
 def ends_of(settings: Settings) -> tuple[float, ...]:

@@ -17,7 +17,7 @@ from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.anchored import clamped_warning
 from synth_core.analysis.any_analysis import AnyResult
 from synth_core.analysis.check.table_check import TableCheck
-from synth_core.data.rules import Decided
+from synth_core.data.decided import Decided
 from synth_core.data.units import unit_words
 from synth_core.engine.sampling import Diagnostics
 from synth_core.errors import InputError

@@ -252,7 +252,12 @@ class Plan(Closed):
     def _rounding_keeps_rules(self) -> Plan:
         for rule in read_rules(self.settings.rules):
             outcome = self.outcomes.get(rule.column)
-            if outcome is None or rule.value is None or outcome.outcome_categories is not None:
+            if (
+                outcome is None
+                or outcome.outcome_categories is not None
+                or rule.missing
+                or not rule.one_value
+            ):
                 continue
             value, decimals = rule.code(None), self.decimals_of(rule.column)
             if decimals is not None and round(value, decimals) != value:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synth_core.analysis.measured.cells import PublicSide, Variable, public_codes
+from synth_core.analysis.measured.cells import PublicSide, public_codes
 from synth_core.analysis.measured.measuring import (
     ALL_TRIPLES,
     FineCounts,
@@ -16,6 +16,7 @@ from synth_core.analysis.measured.measuring import (
     fine_table,
     measure,
 )
+from synth_core.analysis.measured.variable import Variable
 from synth_core.analysis.measured.within import fine_shares, values_of
 from synth_core.mechanisms.noise import OPENDP, OpendpNoise
 

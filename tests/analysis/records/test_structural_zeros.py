@@ -141,8 +141,11 @@ def test_a_table_that_breaks_a_rule_is_refused_before_anything(tmp_path):
 @pytest.mark.parametrize(
     "rules, why",
     [
-        (("pay > 5 -> spouse = no",), "reads 'pay', which is no predictor"),
-        (("height > 5 -> spouse = no",), "reads 'height', which is no predictor"),
+        (("pay > 5 -> spouse = no",), "reads 'pay', which comes after 'spouse': put it before"),
+        (
+            ("height > 5 -> spouse = no",),
+            "reads 'height', which is neither a predictor nor a sensitive variable",
+        ),
         (("age < 15 -> spouse missing",), "say that 'spouse' may be missing"),
         (("age < 15 -> spouse = N",), "N is no declared category"),
         (("age < 15 -> pay = N",), "N is no number. Where it marks a missing value, write pay missing"),
