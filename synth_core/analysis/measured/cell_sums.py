@@ -7,9 +7,9 @@ columns is added to a larger one first, and is a sum of it later.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 import scipy
@@ -27,8 +27,8 @@ class _Margin:
     ----------
     sensitive : tuple of int
         Which sensitive columns, counted from 0.
-    places : list of int
-        Of its tables, in the order of all.
+    begin : int
+        Where its first cell stands among the cells of all tables.
     cells : list of (array of int of shape (n_combinations,), int)
         The public cell of each combination in each of these tables, and how many that has.
     shape : tuple of int
@@ -38,19 +38,25 @@ class _Margin:
     def __init__(
         self,
         sensitive: tuple[int, ...],
-        places: list[int],
+        begin: int,
         cells: list[tuple[Codes, int]],
         shape: tuple[int, ...],
     ):
-        self.sensitive, self.places = sensitive, places
-        self.ends = np.cumsum([n for _, n in cells])
-        rows = np.column_stack([cell + end - n for (cell, n), end in zip(cells, self.ends, strict=True)])
-        ones, every = np.ones(rows.size), np.arange(0, rows.size + 1, len(places))
-        self.rows = scipy.sparse.csr_array((ones, rows.ravel(), every), (len(rows), int(self.ends[-1])))
+        self.sensitive = sensitive
+        ends = np.cumsum([n for _, n in cells])
+        rows = np.column_stack([cell + end - n for (cell, n), end in zip(cells, ends, strict=True)])
+        ones, every = np.ones(rows.size), np.arange(0, rows.size + 1, len(cells))
+        self.rows = scipy.sparse.csr_array((ones, rows.ravel(), every), (len(rows), int(ends[-1])))
         self.combinations = self.rows.T.tocsr()
         self.wide = [size if k in sensitive else 1 for k, size in enumerate(shape)]
         self.n_cells = math.prod(self.wide)
+        self.n_rows = int(ends[-1])  # one: the same for every combination
+        self.span = slice(begin, begin + self.n_rows * self.n_cells)
         self.larger: _Margin | None = None
+
+    def of(self, cells: Array) -> Array:
+        """Its own of the cells of all tables, of shape (n_rows, n_cells)."""
+        return cells[self.span].reshape(self.n_rows, self.n_cells)
 
 
 class CellSums:
@@ -61,7 +67,8 @@ class CellSums:
     shape : tuple of int
         Cells of every sensitive column.
     tables : sequence of (tuple of int, array of int of shape (n_combinations,), int)
-        Of each table its sensitive columns, the public cell of each combination, and how many that has.
+        Of each table its sensitive columns, the public cell of each combination, and how many that has; those of the
+        same sensitive columns one after the other.
     n : int
         Public combinations.
     """
@@ -72,16 +79,14 @@ class CellSums:
         tables: Sequence[tuple[tuple[int, ...], Codes, int]],
         n: int,
     ):
-        self.shape, self.n, self.n_tables = shape, n, len(tables)
-        places: dict[tuple[int, ...], list[int]] = {}
-        for place, (sensitive, _, _) in enumerate(tables):
-            places.setdefault(sensitive, []).append(place)
+        self.shape, self.n, self.n_cells = shape, n, 0
         step = max(1, BLOCK // math.prod(shape))
         self.blocks = [slice(begin, min(begin + step, n)) for begin in range(0, n, step)]
-        made = [
-            _Margin(sensitive, mine, [tables[place][1:] for place in mine], shape)
-            for sensitive, mine in sorted(places.items(), key=lambda each: (len(each[0]), each[0]))
-        ]
+        made = []
+        for sensitive, mine in itertools.groupby(tables, key=lambda each: each[0]):
+            made.append(_Margin(sensitive, self.n_cells, [each[1:] for each in mine], shape))
+            self.n_cells = made[-1].span.stop
+        made.sort(key=lambda each: (len(each.sensitive), each.sensitive))
         # Tables of all sensitive columns are not held by combination: that would be all cells once more.
         self.whole = made.pop() if made and len(made[-1].sensitive) == len(shape) else None
         self.whole_rows = [] if self.whole is None else [self.whole.rows[block] for block in self.blocks]
@@ -92,12 +97,13 @@ class CellSums:
             each.larger = min(wider, key=lambda other: other.n_cells, default=None)
         self.largest = [each for each in made if each.larger is None]
 
-    def spread(self, tables: Sequence[Array]) -> Iterator[tuple[slice, Array]]:
+    def spread(self, tables: Array) -> Iterator[tuple[slice, Array]]:
         """The sum of tables over the cells of each block of combinations, of shape (n_block, *shape).
 
         Parameters
         ----------
-        tables : sequence of arrays of shape (n_public_cells, n_sensitive_cells)
+        tables : array of shape (n_cells_of_all_tables,)
+            One table after the other, each of (n_public_cells, n_sensitive_cells).
 
         Yields
         ------
@@ -106,7 +112,7 @@ class CellSums:
             Used again for the next block.
         """
         held = self._held(tables)
-        whole = None if self.whole is None else np.vstack([tables[place] for place in self.whole.places])
+        whole = None if self.whole is None else self.whole.of(tables)
         room = np.empty((self.blocks[0].stop, *self.shape))
         for number, block in enumerate(self.blocks):
             cells = room[: block.stop - block.start]
@@ -120,11 +126,11 @@ class CellSums:
                 cells += each if len(each) == 1 else each[block]
             yield block, cells
 
-    def _held(self, tables: Sequence[Array]) -> list[Array]:
+    def _held(self, tables: Array) -> list[Array]:
         """Tables added up to those of the largest sets: a row a combination, or one for all."""
         sums: dict[tuple[int, ...], Array] = {}
         for each in self.margins:
-            stacked = np.vstack([tables[place] for place in each.places])
+            stacked = each.of(tables)
             mine = stacked if len(stacked) == 1 else each.rows @ stacked
             own = mine.reshape(-1, *each.wide)
             sums[each.sensitive] = own + sums[each.sensitive] if each.sensitive in sums else own
@@ -133,38 +139,26 @@ class CellSums:
                 sums[target] = sums[target] + grown if target in sums else grown
         return [sums[each.sensitive] for each in self.largest]
 
-    def gather(self, blocks: Iterable[tuple[slice, Array]]) -> list[Array]:
-        """Every table, of shape (n_public_cells, n_sensitive_cells), from the cells of all blocks."""
+    def gather(self, blocks: Iterable[tuple[slice, Array]]) -> Array:
+        """Every table from the cells of all blocks, as `spread` takes them."""
         sums = {
             each.sensitive: np.empty((self.n, *(self.shape[k] for k in each.sensitive)))
             for each in self.largest
         }
-        whole: Any = 0.0
+        found = np.zeros(self.n_cells)
         for number, (block, cells) in enumerate(blocks):
             for each in self.largest:
                 sums[each.sensitive][block] = _summed(cells, tuple(range(len(self.shape))), each.sensitive)
             if self.whole is not None:
-                flat = cells.reshape(len(cells), -1)
-                one = self.whole.ends[-1] == 1
-                whole = whole + (
-                    flat.sum(axis=0, keepdims=True) if one else self.whole_combinations[number] @ flat
-                )
-        found: list[Array] = [np.empty(0)] * self.n_tables
+                flat, whole = cells.reshape(len(cells), -1), self.whole.of(found)
+                whole += flat.sum(axis=0) if len(whole) == 1 else self.whole_combinations[number] @ flat
         for each in reversed(self.margins):
             if each.larger is not None:
                 larger = each.larger.sensitive
                 sums[each.sensitive] = _summed(sums[larger], larger, each.sensitive)
             flat = sums[each.sensitive].reshape(self.n, -1)
-            stacked = flat.sum(axis=0, keepdims=True) if each.ends[-1] == 1 else each.combinations @ flat
-            _put(found, each, stacked)
-        if self.whole is not None:
-            _put(found, self.whole, whole)
+            each.of(found)[...] = flat.sum(axis=0) if each.n_rows == 1 else each.combinations @ flat
         return found
-
-
-def _put(found: list[Array], margin: _Margin, stacked: Array) -> None:
-    for place, table in zip(margin.places, np.split(stacked, margin.ends[:-1]), strict=True):
-        found[place] = table
 
 
 def _summed(cells: Array, columns: tuple[int, ...], kept: tuple[int, ...]) -> Array:

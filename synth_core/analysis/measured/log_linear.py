@@ -16,6 +16,7 @@ import scipy
 from numpy.typing import NDArray
 
 from synth_core.analysis.measured.cell_sums import CellSums
+from synth_core.analysis.measured.smoothing import Smoothing
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -125,19 +126,14 @@ class _Trend:
     them the slope, where noise is large (the row effects model, Goodman 1979).
     """
 
-    def __init__(self, place: int, term: _Term, axis: int):
-        self.place, self.axes, self.axis = place, term.axes, axis
-        scores = np.linspace(-1.0, 1.0, term.axes[axis])
-        self.scores = scores / math.sqrt(float((scores**2).mean()))
-        self.n_slopes = term.axes[1 - axis]
-
-    def table(self, slopes: Array) -> Array:
-        """What slopes add to each cell of the pair, in its shape as a term."""
-        return np.outer(self.scores, slopes) if self.axis == 0 else np.outer(slopes, self.scores)
-
-    def by_slopes(self, table: Array, power: int = 1) -> Array:
-        """Sums over the ordered column of a value of each cell times the score, of shape (n_slopes,)."""
-        return np.tensordot(self.scores**power, table.reshape(self.axes), (0, self.axis))
+    def __init__(self, begin: int, axes: tuple[int, ...], axis: int):
+        scores = np.linspace(-1.0, 1.0, axes[axis])
+        scores /= math.sqrt(float((scores**2).mean()))
+        cells = begin + np.arange(math.prod(axes)).reshape(axes)
+        self.n_slopes = axes[1 - axis]
+        self.cells = np.moveaxis(cells, axis, 0).ravel()
+        self.slopes = np.tile(np.arange(self.n_slopes), len(scores))
+        self.scores = np.repeat(scores, self.n_slopes)
 
 
 class LogLinear:
@@ -155,14 +151,15 @@ class LogLinear:
         alone = [(domain.n_public + k,) for k in range(len(domain.shape))]
         made = [_Term(domain, columns) for columns in dict.fromkeys((*alone, *terms))]
         self.terms = sorted(made, key=lambda term: term.sensitive)  # those of one stack stand together
+        self._ends = np.cumsum([math.prod(term.shape) for term in self.terms])
+        self.n_cells = int(self._ends[-1])
         self.trends = [
-            _Trend(place, term, axis)
-            for place, term in enumerate(self.terms)
+            _Trend(int(end) - math.prod(term.shape), term.axes, axis)
+            for end, term in zip(self._ends, self.terms, strict=True)
             if len(term.columns) == 2
             for axis, column in enumerate(term.columns)
             if domain.ordered[column] and term.axes[axis] > 2
         ]
-        self.n_cells = sum(math.prod(term.shape) for term in self.terms)
         self.n_parameters = self.n_cells + sum(trend.n_slopes for trend in self.trends)
         self._all = tuple(range(1, 1 + len(domain.shape)))
 
@@ -171,27 +168,28 @@ class LogLinear:
         tables = [(term.sensitive, term.cell, term.n_public_cells) for term in self.terms]
         return CellSums(self.domain.shape, tables, len(self.domain.public))
 
-    def split(self, parameters: Array) -> list[Array]:
-        """The cells' own parameters of each term, of shape (n_public_cells, n_sensitive_cells)."""
-        ends = np.cumsum([math.prod(term.shape) for term in self.terms])
-        parts = np.split(parameters[: self.n_cells], ends[:-1])
+    @cached_property
+    def _scores(self) -> scipy.sparse.csr_array:
+        """How much of each slope each cell of the terms has, of shape (n_cells, n_slopes)."""
+        begins = np.cumsum([0, *(trend.n_slopes for trend in self.trends)])
+        none, whole = np.empty(0), np.empty(0, dtype=np.int64)
+        scores = np.concatenate([none, *(trend.scores for trend in self.trends)])
+        cells = np.concatenate([whole, *(trend.cells for trend in self.trends)])
+        slopes = np.concatenate([whole, *(t.slopes + b for t, b in zip(self.trends, begins, strict=False))])
+        return scipy.sparse.csr_array((scores, (cells, slopes)), (self.n_cells, int(begins[-1])))
+
+    @cached_property
+    def _scores_by_slope(self) -> scipy.sparse.csr_array:
+        return self._scores.T.tocsr()
+
+    def split(self, cells: Array) -> list[Array]:
+        """Parameters, or other values, of the cells of each term, of shape (n_public_cells, n_sensitive_cells)."""
+        parts = np.split(cells[: self.n_cells], self._ends[:-1])
         return [part.reshape(term.shape) for part, term in zip(parts, self.terms, strict=True)]
 
-    def _with_trends(self, parameters: Array) -> list[Array]:
-        """What each term adds in each of its cells: its own parameters and trends."""
-        tables, begin = self.split(parameters), self.n_cells
-        for trend in self.trends:
-            slopes = parameters[begin : begin + trend.n_slopes]
-            tables[trend.place] = tables[trend.place] + trend.table(slopes).reshape(
-                self.terms[trend.place].shape
-            )
-            begin += trend.n_slopes
-        return tables
-
-    def _by_parameters(self, tables: Sequence[Array], power: int = 1) -> Array:
-        """Sums over the cells that each parameter enters, of a value of each cell times its score there."""
-        trends = [trend.by_slopes(tables[trend.place], power) for trend in self.trends]
-        return np.concatenate([*(table.ravel() for table in tables), *trends])
+    def _added(self, parameters: Array) -> Array:
+        """What terms add in each of their cells: its own parameter and trends."""
+        return np.asarray(parameters[: self.n_cells] + self._scores @ parameters[self.n_cells :])
 
     def shares(self, parameters: Array) -> Array:
         """p(x | z) of every public combination, of shape (n_cells, *shape)."""
@@ -202,7 +200,7 @@ class LogLinear:
 
     def _shares(self, parameters: Array) -> Iterator[tuple[slice, Array]]:
         """p(x | z) by blocks of public combinations."""
-        for block, cells in self._sums.spread(self._with_trends(parameters)):
+        for block, cells in self._sums.spread(self._added(parameters)):
             if self.domain.possible is not None:
                 np.copyto(cells, -np.inf, where=~self.domain.possible[block])
             cells -= cells.max(axis=self._all, keepdims=True)
@@ -218,7 +216,7 @@ class LogLinear:
         """Tables of sets of columns from a count of each cell, of shape (n_cells, *shape)."""
         known = {term.columns for term in self.terms}
         model = self if known.issuperset(sets) else LogLinear(self.domain, sets)
-        tables = model._sums.gather((block, cells[block]) for block in model._sums.blocks)
+        tables = model.split(model._sums.gather((block, cells[block]) for block in model._sums.blocks))
         found = dict(zip([term.columns for term in model.terms], tables, strict=True))
         return [found[columns] for columns in sets]
 
@@ -226,18 +224,30 @@ class LogLinear:
     def _mass(self) -> Array:
         return self.domain.records.reshape(-1, *(1 for _ in self.domain.shape))
 
-    def _prior(self, scales: PriorScales) -> tuple[Array, list[list[tuple[int, float]]]]:
-        """The deviation of each parameter, and of each term its smoothed axes with the precision of a step."""
-        deviations, smooth = [], []
-        for term in self.terms:
-            order = len(term.columns)
-            size = scales.of_order[min(order, len(scales.of_order)) - 1]
-            step = scales.steps[min(order, len(scales.steps)) - 1]
-            deviations.append(np.full(math.prod(term.shape), size))
-            axes = [axis for axis, c in enumerate(term.columns) if c in scales.along and math.isfinite(step)]
-            smooth.append([(axis, step**-2) for axis in axes])
-        deviations += [np.full(trend.n_slopes, scales.trend) for trend in self.trends]
-        return np.concatenate(deviations), smooth
+    def _deviations(self, scales: PriorScales) -> Array:
+        """The prior deviation of each parameter."""
+        last = len(scales.of_order)
+        cells = [
+            np.full(math.prod(term.shape), scales.of_order[min(len(term.columns), last) - 1])
+            for term in self.terms
+        ]
+        return np.concatenate([*cells, *(np.full(trend.n_slopes, scales.trend) for trend in self.trends)])
+
+    def _smoothing(self, scales: PriorScales, rng: np.random.Generator | None) -> Smoothing:
+        """The priors of steps along the columns that are smoothed."""
+        last = len(scales.steps)
+        steps = [scales.steps[min(len(term.columns), last) - 1] for term in self.terms]
+        return Smoothing(
+            (
+                (
+                    term.axes,
+                    step,
+                    tuple(a for a, c in enumerate(term.columns) if c in scales.along and math.isfinite(step)),
+                )
+                for term, step in zip(self.terms, steps, strict=True)
+            ),
+            rng,
+        )
 
     def fit(
         self,
@@ -257,12 +267,15 @@ class LogLinear:
         rng : Generator, optional
             Draws the centres of the priors, so that with perturbed tables the answer is about a draw of the posterior.
         """
-        deviation, smooth = self._prior(scales)
-        place = {term.columns: k for k, term in enumerate(self.terms)}
-        told = {place[table.columns]: table for table in measured}
-        middle = np.zeros(self.n_parameters) if rng is None else rng.normal(0.0, deviation)
-        steps = self._steps(smooth, rng)
-        unit = 1 / np.sqrt(deviation**-2 + self._curvature(measured, middle if start is None else start))
+        deviation = self._deviations(scales)
+        middle, precision = np.zeros(self.n_parameters), deviation**-2
+        if rng is not None:
+            middle = rng.normal(0.0, deviation)
+        smoothing = self._smoothing(scales, rng)
+        curvature = precision + self._curvature(measured, middle if start is None else start)
+        curvature[: self.n_cells] += smoothing.precision_of_cells
+        unit = 1 / np.sqrt(curvature)
+        counts, told = self._told(measured)
         held = np.empty((len(self.domain.public), *self.domain.shape))  # expected records of each cell
 
         def expected_cells(parameters: Array) -> Iterator[tuple[slice, Array]]:
@@ -272,18 +285,13 @@ class LogLinear:
         def loss(scaled: Array) -> tuple[float, Array]:
             moved = unit * scaled
             parameters = middle + moved
-            expected = self._sums.gather(expected_cells(parameters))
-            value, residuals = 0.0, [np.zeros(term.shape) for term in self.terms]
-            for k, table in told.items():
-                # Variance 1 beside the noise: a count of drawn records is a whole number.
-                variance = table.deviation**2 + 1.0
-                residuals[k] = (expected[k] - table.counts) / variance
-                value += 0.5 * variance * float((residuals[k] ** 2).sum())
-            slope = self._by_parameters(self._sums.gather(self._centred(held, residuals)))
-            penalty, slopes = self._smoothing(parameters, smooth, steps)
-            value += 0.5 * float(((moved / deviation) ** 2).sum()) + penalty
-            slope[: self.n_cells] += slopes
-            return value, unit * (slope + moved / deviation**2)
+            away = self._sums.gather(expected_cells(parameters)) - counts
+            residuals = told * away
+            slope = self._sums.gather(self._centred(held, residuals))
+            penalty, slopes = smoothing.penalty(parameters)
+            pull = precision * moved
+            value = 0.5 * float(residuals @ away + pull @ moved) + penalty
+            return value, unit * (np.concatenate([slope + slopes, self._scores_by_slope @ slope]) + pull)
 
         first = np.zeros(self.n_parameters) if start is None else (start - middle) / unit
         best = scipy.optimize.minimize(
@@ -291,11 +299,22 @@ class LogLinear:
             first,
             jac=True,
             method="L-BFGS-B",
-            options={"maxiter": iterations, "maxfun": 2 * iterations, "ftol": 1e-7, "maxcor": 20},
+            options={"maxiter": iterations, "maxfun": 2 * iterations, "ftol": 1e-7, "maxcor": 10},
         )
         return np.asarray(middle + unit * best.x)
 
-    def _centred(self, held: Array, residuals: Sequence[Array]) -> Iterator[tuple[slice, Array]]:
+    def _told(self, measured: Sequence[NoisyTable]) -> tuple[Array, Array]:
+        """Noisy counts of the cells of the terms, and the precision of each; 0 of tables that were not counted."""
+        counts, told = np.zeros(self.n_cells), np.zeros(self.n_cells)
+        begins = dict(zip((t.columns for t in self.terms), (0, *self._ends), strict=False))
+        for table in measured:
+            here = slice(begins[table.columns], begins[table.columns] + table.counts.size)
+            counts[here] = table.counts.ravel()
+            # Variance 1 beside the noise: a count of drawn records is a whole number.
+            told[here] = 1 / (table.deviation**2 + 1.0)
+        return counts, told
+
+    def _centred(self, held: Array, residuals: Array) -> Iterator[tuple[slice, Array]]:
         """What the residuals of tables say of each cell, less their mean under p(x | z), times its expected records.
 
         Parameters
@@ -312,45 +331,14 @@ class LogLinear:
 
     def _curvature(self, measured: Sequence[NoisyTable], parameters: Array) -> Array:
         """About the second derivative of each parameter's own: it makes the search shorter and changes no answer."""
-        tables = self._sums.gather((b, cells * self._mass[b]) for b, cells in self._shares(parameters))
-        found = []
-        for term, expected in zip(self.terms, tables, strict=True):
-            told = sum(
+        expected = self._sums.gather((b, cells * self._mass[b]) for b, cells in self._shares(parameters))
+        told = [
+            sum(
                 1 / (table.deviation**2 + 1.0) / math.prod(self.domain.shape_of(beside))
                 for table in measured
                 for beside in [tuple(c for c in table.columns if c not in term.columns)]
             )
-            found.append(expected**2 * told)
-        return self._by_parameters(found, power=2)
-
-    def _steps(
-        self, smooth: Sequence[Sequence[tuple[int, float]]], rng: np.random.Generator | None
-    ) -> list[list[Array | float]]:
-        """What the priors expect of the steps along ordered axes: 0, or a draw."""
-        if rng is None:
-            return [[0.0 for _ in axes] for axes in smooth]
-        return [
-            [
-                rng.normal(0.0, precision**-0.5, np.diff(np.zeros(term.axes), axis=axis).shape)
-                for axis, precision in axes
-            ]
-            for term, axes in zip(self.terms, smooth, strict=True)
+            for term in self.terms
         ]
-
-    def _smoothing(
-        self,
-        parameters: Array,
-        smooth: Sequence[Sequence[tuple[int, float]]],
-        steps: Sequence[Sequence[Array | float]],
-    ) -> tuple[float, Array]:
-        """Half the squared steps along ordered axes, each times its precision, and the gradient."""
-        value, slopes = 0.0, []
-        for part, term, axes, centres in zip(self.split(parameters), self.terms, smooth, steps, strict=True):
-            table = part.reshape(term.axes)
-            slope = np.zeros_like(table)
-            for (axis, precision), centre in zip(axes, centres, strict=True):
-                step = np.diff(table, axis=axis) - centre
-                value += 0.5 * precision * float((step**2).sum())
-                slope -= precision * np.diff(step, axis=axis, prepend=0.0, append=0.0)
-            slopes.append(slope.ravel())
-        return value, np.concatenate(slopes)
+        found = expected**2 * np.repeat(told, [math.prod(term.shape) for term in self.terms])
+        return np.concatenate([found, self._scores_by_slope.power(2) @ found])
