@@ -466,15 +466,21 @@ def numeric_outcome(table: Table, name: str) -> np.ndarray:
         values = pd.to_numeric(series.astype("object"), errors="coerce").to_numpy(dtype=float)
         bad = np.isnan(values) & series.notna().to_numpy()
         if np.isnan(values).all():
+            plain = " Choose another."
+            if series.astype("str").str.contains(r"\d").any():
+                plain = (
+                    " Choose another, or write its numbers without signs of a currency, percent or letters, and with "
+                    "one minus sign before them."
+                )
             raise InputError(
-                f"Column '{name}' must be a number to be synthesized, and holds text only. Choose another."
+                f"Column '{name}' must be a number to be synthesized, and holds text only.{plain}"
             )
         if bad.any():
             raise InputError(
                 f"Column '{name}' must be a number, and {bad.sum():,} of its {table.rows:,} cells "
                 f"are not (first in row {int(np.argmax(bad)) + 1}). If these mark missing values, name them "
                 "among the values that mean missing (page Data, or --missing N); if numbers use a decimal comma, "
-                "say so when loading."
+                "say so when loading; if they have signs of a currency or the like, write them without."
             )
     infinite = np.isinf(values)
     if infinite.any():

@@ -421,3 +421,7 @@ def test_a_column_of_text_is_told_apart_from_numbers_with_a_marker():
         select(table, "x")
     with pytest.raises(InputError, match=r"10 of its 20 cells are not .* values that mean missing"):
         select(table, "y")
+    table = read_table(csv("x,y\n" + '"$1,200",5 %\n' * 10), "t.csv")
+    for name in "xy":
+        with pytest.raises(InputError, match=r"holds text only\. .* without signs of a currency, percent"):
+            select(table, name)
