@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import zipfile
+from collections.abc import Iterator
 
 import pandas as pd
 
@@ -14,10 +15,12 @@ from synth_core.system.characters import one_line, visible
 
 TITLE_ROWS = 20  # above the header, at most
 _CELL = re.compile(rb'<c [^>]*?r="([A-Z]{1,4})([0-9]{1,8})"')
+_FORMULA_ALONE = re.compile(rb"<c ([^>]*)>\s*<f(?:[^>]*/>|[^>]*>[^<]*</f>)\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>")
+_PART = 1 << 22
 
 
 def read_sheet(content: bytes, name: str, sheet: str | None) -> tuple[pd.DataFrame, str, tuple[str, ...]]:
-    """A sheet's cells; without a name, those of the first sheet.
+    """A sheet's cells; without a name, those of the first sheet that has a row below its header.
 
     Returns
     -------
@@ -41,16 +44,25 @@ def read_sheet(content: bytes, name: str, sheet: str | None) -> tuple[pd.DataFra
         raise InputError(f"The file {name} unpacks to more than {limits.MAX_UNPACKED_XLSX_MB:,} MB.")
     with pd.ExcelFile(stream, engine="openpyxl") as book:
         shown = {visible(one_line(str(title))): title for title in book.sheet_names}
-        chosen = next(iter(shown)) if sheet is None else sheet
-        if chosen not in shown:
+        if sheet is not None and sheet not in shown:
             listed = ", ".join(list(shown)[:20]) + (", …" if len(shown) > 20 else "")
             raise InputError(f"The workbook {name} has no sheet '{sheet}'. It has: {listed}.")
-        frame = book.parse(shown[chosen], header=None, dtype=object, keep_default_na=False, na_values=[""])
-    frame = frame[frame.notna().any(axis=1)].reset_index(drop=True)  # an empty row is no record
-    header, first = _header(frame)
-    frame = frame.iloc[first:].reset_index(drop=True).infer_objects()
-    frame.columns = pd.Index(header, dtype=object)
+        for chosen in (sheet,) if sheet is not None else shown:
+            frame = _table(
+                book.parse(shown[chosen], header=None, dtype=object, keep_default_na=False, na_values=[""])
+            )
+            if len(frame):
+                break
     return frame, chosen, tuple(shown)
+
+
+def _table(cells: pd.DataFrame) -> pd.DataFrame:
+    """The rows below the header, in columns of its names; an empty row is no record."""
+    cells = cells[cells.notna().any(axis=1)].reset_index(drop=True)
+    header, first = _header(cells)
+    frame = cells.iloc[first:].reset_index(drop=True).infer_objects()
+    frame.columns = pd.Index(header, dtype=object)
+    return frame
 
 
 def _header(frame: pd.DataFrame) -> tuple[list[str], int]:
@@ -78,24 +90,44 @@ def _names_below_a_title(frame: pd.DataFrame, several: pd.Series) -> bool:
 
 
 def check_extent(archive: zipfile.ZipFile, name: str) -> None:
-    """Refuse a sheet whose cells lie far apart: a reader fills all that lies between; raises InputError."""
+    """Refuse a sheet whose cells lie far apart, since a reader fills all that lies between, or that is not computed.
+
+    A formula without a stored result would be read as an empty cell. Raises InputError.
+    """
     for entry in archive.namelist():
         if not entry.startswith("xl/worksheets/") or not entry.endswith(".xml"):
             continue
         cells = rows = columns = 0
-        with archive.open(entry) as stream:
-            rest = b""
-            while part := stream.read(1 << 22):
-                part = rest + part
-                for column, row in _CELL.findall(part):
-                    cells += 1
-                    rows, columns = max(rows, int(row)), max(columns, _place(column))
-                rest = part[-64:].rpartition(b">")[2]
+        for part in _whole_cells(archive, entry):
+            for column, row in _CELL.findall(part):
+                cells += 1
+                rows, columns = max(rows, int(row)), max(columns, _place(column))
+            for told in _FORMULA_ALONE.findall(part):
+                if b't="str"' not in told:  # the result is the empty text
+                    where = _CELL.search(b"<c " + told)
+                    at = f" (first in {b''.join(where.groups()).decode()})" if where else ""
+                    raise InputError(
+                        f"A sheet of {name} has formulas without stored results{at}, which would be read as empty "
+                        "cells. Open it in a spreadsheet program, save it, and load that file."
+                    )
         if columns > limits.MAX_COLUMNS or rows > limits.MAX_ROWS or rows * columns > 50 * cells + 1_000_000:
             raise InputError(
                 f"A sheet of {name} reaches to row {rows:,} and column {columns:,}, and has {cells:,} cells: too "
                 "far apart to be read. Delete what stands beside the table."
             )
+
+
+def _whole_cells(archive: zipfile.ZipFile, entry: str) -> Iterator[bytes]:
+    """A sheet in parts, each of whole cells unless one is longer than a part."""
+    with archive.open(entry) as stream:
+        rest = b""
+        while part := stream.read(_PART):
+            part = rest + part
+            cut = part.rfind(b"<c ")
+            cut = cut if cut > 0 and len(part) < 2 * _PART else len(part)
+            yield part[:cut]
+            rest = part[cut:]
+        yield rest
 
 
 def _place(letters: bytes) -> int:

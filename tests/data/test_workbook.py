@@ -1,7 +1,9 @@
-"""A workbook of several sheets: the first, or the one that is named; never a guess by its contents."""
+"""A workbook of several sheets: the first that has rows, or the one that is named; formulas have stored results."""
 
 import io
+import zipfile
 
+import openpyxl
 import pandas as pd
 import pytest
 
@@ -43,3 +45,51 @@ def test_a_sheet_that_is_not_there_is_refused_with_those_that_are():
         read_table(BOOK, "t.xlsx", ReadOptions(sheet="pay"))
     with pytest.raises(InputError, match="has no sheets"):
         read_table(b"x\n1\n", "t.csv", ReadOptions(sheet="pay"))
+
+
+def test_a_sheet_without_rows_stands_before_the_table():
+    book = openpyxl.Workbook()
+    book.active.append(["Made in May"])
+    PAY.to_excel(stream := io.BytesIO(), sheet_name="Pay", index=False)
+    table = book.create_sheet("Pay")
+    for row in openpyxl.load_workbook(stream).active.iter_rows(values_only=True):
+        table.append(row)
+    book.save(stream := io.BytesIO())
+    read = read_table(stream.getvalue(), "t.xlsx")
+    assert (read.read_options.sheet, read.rows) == ("Pay", 12)
+    with pytest.raises(InputError, match="no rows"):
+        read_table(stream.getvalue(), "t.xlsx", ReadOptions(sheet="Sheet"))
+
+
+@pytest.mark.parametrize("cell", ["=1+1", "=SUM(A1:A1)&B1"])
+def test_formulas_without_stored_results_are_refused_and_not_read_as_missing(cell):
+    book = openpyxl.Workbook()
+    for row in ["pay", "n"], *[[1.5, 2]] * 12, [cell, 2]:
+        book.active.append(row)
+    book.save(stream := io.BytesIO())
+    with pytest.raises(InputError, match=r"formulas without stored results \(first in A14\)"):
+        read_table(stream.getvalue(), "t.xlsx")
+
+
+@pytest.mark.parametrize("result", ["<v>3</v>", ""])
+def test_a_formula_with_its_result_is_its_result(result):
+    """Of an empty text the result is stored empty, with the mark of a text."""
+    book = openpyxl.Workbook()
+    for row in ["pay", "n"], *[[1.5, 2]] * 12, ["=A2*2", 2]:
+        book.active.append(row)
+    book.save(stream := io.BytesIO())
+    stored, kind = io.BytesIO(), b"" if result else b' t="str"'
+    with zipfile.ZipFile(stream) as before, zipfile.ZipFile(stored, "w") as after:
+        for entry in before.namelist():
+            content = before.read(entry).replace(b"<v></v>", b"<v />").replace(b"<v/>", b"<v />")
+            content = content.replace(b'r="A14"', b'r="A14"' + kind).replace(b"<v />", result.encode())
+            after.writestr(entry, content)
+    column = read_table(stored.getvalue(), "t.xlsx").frame["pay"]
+    assert column.tolist()[:12] == [1.5] * 12
+    assert column.tolist()[12] == 3 if result else column.isna().tolist() == [False] * 12 + [True]
+
+
+def test_cells_are_whole_however_a_sheet_is_cut(monkeypatch):
+    monkeypatch.setattr("synth_core.data.workbook._PART", 64)
+    assert read_table(BOOK, "t.xlsx", ReadOptions(sheet="Pay 2025")).rows == 12
+    test_formulas_without_stored_results_are_refused_and_not_read_as_missing("=1+1")
