@@ -31,11 +31,11 @@ def _released(n: int, n_public: int, n_sensitive: int, datasets: int) -> tuple[R
 def measured() -> list[Line]:
     """Of 6,000 records one data set in 30 s; of 50,000 with five sensitive variables in 60 s."""
     n = sized(6_000, 600)
-    one, seconds, processor = _released(n, 3, 3, 1)
-    _, ten_seconds, ten_processor = _released(n, 3, 3, sized(DATASETS, 2))
-    ten = sized(DATASETS, 2)
+    variables, ten = sized(3, 2), sized(DATASETS, 2)
+    one, seconds, processor = _released(n, variables, variables, 1)
+    _, ten_seconds, ten_processor = _released(n, variables, variables, ten)
     large, large_seconds, large_processor = _released(
-        sized(50_000, 800), sized(len(PUBLIC_LEVELS), 4), len(BLOCKS), 1
+        sized(50_000, 800), sized(len(PUBLIC_LEVELS), 2), sized(len(BLOCKS), 3), 1
     )
     for result, least in ((one, 800), (large, 800)):
         claim(result.measures.k_marginal > least, result.measures.k_marginal)

@@ -191,7 +191,7 @@ def mixture_gradient() -> list[Line]:
     import cmdstanpy
 
     rng = np.random.default_rng(6)
-    n, k = 2_000, 23
+    n, k = sized(2_000, 200), 23
     design = np.column_stack([np.ones(n), rng.integers(0, 2, (n, k - 1)) - 0.5])
     response = design @ rng.normal(0.0, 0.2, k) + np.where(rng.random(n) < 0.3, 1.5, 0.4) * rng.normal(size=n)
     model, ones = build_model("mixture", _records(np.exp(response), design), components=5), np.ones(n)
@@ -207,16 +207,17 @@ def mixture_gradient() -> list[Line]:
         program = cmdstanpy.CmdStanModel(exe_file=str(executable))
         gradients[label] = program.log_prob(point, data=data, sig_figs=17).to_numpy()[0, 1:]
         spent = []
-        for draws in (1, 41):  # the first: the data are read
+        more = sized(40, 2)
+        for draws in (1, 1 + more):  # the first: the data are read
             before = tree_processor()
             program.sample(
                 data=str(scratch / "data.json"), chains=1, iter_warmup=0, iter_sampling=draws, seed=1,
                 adapt_engaged=False, step_size=1e-4, max_treedepth=5, inits=point, show_progress=False,
             )  # fmt: skip
             spent.append(tree_processor() - before)
-        times[label] = (spent[1] - spent[0]) / (40 * 31)  # steps so short that every tree is full
+        times[label] = (spent[1] - spent[0]) / (more * 31)  # steps so short that every tree is full
     np.testing.assert_allclose(gradients["ours"], gradients["plain"], rtol=1e-8, atol=1e-8)
     return [
-        Line("a gradient of the mixture, n = 2,000, K = 5, 23 columns", None, times["plain"] / times["ours"],
+        Line(f"a gradient of the mixture, n = {n:,}, K = 5, 23 columns", None, times["plain"] / times["ours"],
              processor=times["ours"], note=f"naive: plain Stan, {1e3 * times['plain']:.2f} ms")
     ]  # fmt: skip

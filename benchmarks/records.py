@@ -51,7 +51,8 @@ def people(n: int, seed: int = 7) -> Table:
 
 def whole_records() -> list[Line]:
     """Unweighted, 1,000 draws in each of two chains, with bounds and all measures: a minute is allowed."""
-    table, predictors = people(sized(50_000, 1_000)), tuple(f"p{i}" for i in range(len(PUBLIC_LEVELS)))
+    table = people(sized(50_000, 500))
+    predictors = tuple(f"p{i}" for i in range(sized(len(PUBLIC_LEVELS), 2)))
     common = {
         "predictors": predictors,
         "categorical": predictors,

@@ -30,7 +30,7 @@ def mixture_refit() -> list[Line]:
     predictors = ("BLS_URBN", "SMSASTAT", "SEX_REF", "EDUC_REF", "FAM_TYPE", "CUTENURE")
     table = open_table(str(CONSUMER_EXPENDITURE))
     if tiny():
-        table = Table(table.name, table.frame.head(400))
+        table = Table(table.name, table.frame.head(150))
     compared = analysis(
         table, fresh_cache(), draws=sized(1000, 100), warmup=sized(1000, 100), outcome="FINCBTAX",
         predictors=predictors, categorical=predictors, model="mixture", zero_part=True,
