@@ -60,7 +60,7 @@ def fit_verdict(check: dict[str, Any], model: str = "") -> FitVerdict:
         return FitVerdict(
             "unknown",
             difference,
-            f"NOT converged: the sampler has not settled ({'; '.join(check['problems'])}), so nothing can be said.",
+            f"NOT converged, so nothing can be said: {'; '.join(check['problems'])}.",
             "Take more draws or a longer warm-up (Compare, Sampling), or another model.",
         )
     chance = KOLMOGOROV_95 / math.sqrt(max(check["n_records"], 1))

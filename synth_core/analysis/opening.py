@@ -10,7 +10,7 @@ import numpy as np
 from synth_core.analysis.model_advice import kind_settings, seems_coded
 from synth_core.analysis.records.blocks import Block
 from synth_core.data.codebook import Entry
-from synth_core.data.declared import declared_model, declared_settings
+from synth_core.data.declared import OF_KINDS, declared_model, declared_settings
 from synth_core.data.table import Table, numeric_outcome
 from synth_core.errors import InputError
 from synth_core.models import OF_CATEGORIES, USUAL
@@ -78,6 +78,8 @@ def opening_model(table: Table, name: str) -> OpeningModel:
     if declared:
         return OpeningModel(declared["model"], declared_settings(table.codebook, name, declared["model"]))
     column, entry = table.column(name), table.codebook.get(name)
+    if entry is not None and entry.kind == "ordered":  # its categories are asked for next
+        return OpeningModel(OF_KINDS[entry.kind])
     if (column.kind == "text" and not column.lone_text) or seems_coded(column):
         return OpeningModel(OF_CATEGORIES)
     if entry is not None and entry.bounds is not None:

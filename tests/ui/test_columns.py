@@ -150,6 +150,29 @@ def test_the_rows_say_role_model_and_share(monkeypatch):
     json.dumps(app.session_state["rows"])
 
 
+def test_a_single_variable_keeps_its_rules_as_whole_records(monkeypatch):
+    """Without a rule, and without missing values that count, it is of the settings alone."""
+    rule = "age < 18 -> income missing"
+    pay = Entry(column="income", kind="number", role="sensitive", rules=(rule,))
+    book = Codebook(columns=(pay, Entry(column="age", kind="number", role="public")))
+    app = opened(book, changes=[("age", "role", "predictor")], monkeypatch=monkeypatch)
+    now = app.session_state["now"]
+    assert [(b.name, b.missing, b.share) for b in now.choices.whole] == [("income", (), None)]
+    assert now.settings().rules == (rule,)
+    row = app.session_state["rows"][0]
+    assert (row["may_be_missing"], row["share"], row["model"]) == (True, None, "Two-part regression")
+    said = [each.value.replace("\\", "").replace("\u2060", "") for each in app.caption]
+    assert f"Kept by every synthetic record: {rule}." in said
+    app = opened(
+        book,
+        changes=[("age", "role", "predictor"), ("income", "may_be_missing", False)],
+        monkeypatch=monkeypatch,
+    )
+    assert "A rule says in which records income is missing" in app.error[0].value
+    now = opened(changes=[("age", "role", "predictor")], monkeypatch=monkeypatch).session_state["now"]
+    assert now.choices.whole == () and now.choices.blocks == ()
+
+
 def test_a_share_out_of_bounds_is_refused_in_words(monkeypatch):
     app = opened(BOOK, changes=[("income", "share", "120")], monkeypatch=monkeypatch)
     assert "must lie between 0.1 and 99.9 %" in app.error[0].value.replace("\\", "")
@@ -212,6 +235,56 @@ def test_the_row_of_a_variable_has_its_worst_fit():
     ]
     assert worst_of(fits, "pay").name == "pay is missing"
     assert worst_of(fits, "sex").name == "sex" and worst_of(fits, "age") is None
+
+
+def unsettled_page():
+    from types import SimpleNamespace
+
+    import streamlit as st
+
+    from synth_core.analysis.fit_verdict import fit_verdict
+    from synth_core.ui.data import next_step
+    from synth_core.ui.data.readiness import readiness
+    from synth_core.ui.state import session
+    from tests.ui.conftest import start_and_change
+    from tests.ui.test_columns import table
+
+    start_and_change(table)
+    curve = {"predicted": [0.5], "observed": [0.5]}
+    verdict = fit_verdict({"distribution": curve, "n_records": 90, "problems": ["R-hat is 1.02"]})
+    fit = {"name": "income", "variable": "income", "job": verdict, "running": False, "error": "", "verdict": verdict}
+    next_step.show(readiness(), [SimpleNamespace(**fit)])
+    st.session_state["now"] = session.current()
+
+
+def test_a_fit_that_has_not_converged_is_taken_longer_by_a_press():
+    app = AppTest.from_function(unsettled_page, default_timeout=30)
+    app.session_state["book"] = ()
+    app.run()
+    words = next(each.value for each in app.markdown if "NOT converged" in each.value).replace("\\", "")
+    assert words.endswith("so nothing can be said: R-hat is 1.02. To be tried:")
+    before = app.session_state["now"].choices.settings
+    next(each for each in app.button if each.label.startswith("Twice the draws")).click().run()
+    after = app.session_state["now"].choices.settings
+    assert (after.draws, after.warmup) == (2 * before.draws, 2 * before.warmup)
+
+
+def test_what_was_said_of_a_variable_is_not_asked_for_again(monkeypatch):
+    """A proposal may be the model that the table opened with."""
+    app = opened(monkeypatch=monkeypatch)
+    assert any("Nothing is declared of income" in each.value for each in app.markdown)
+    next(each for each in app.selectbox if each.label.startswith("What is publicly known")).set_value("zeros")
+    next(each for each in app.number_input if each.label.startswith("A typical value")).set_value(9000.0).run()
+    next(each for each in app.button if each.label == "Use this proposal").click().run()
+    assert app.session_state["now"].choices.settings.unit == 1000
+    assert not any("Nothing is declared of income" in each.value for each in app.markdown)
+
+
+def test_ordered_categories_open_with_a_model_of_their_order():
+    """Before they are listed too: the model asks for them."""
+    school = Entry(column="school", kind="ordered", role="sensitive")
+    chosen = first_choices().opening(table(Codebook(columns=(school,))))
+    assert (chosen.settings.outcome, chosen.settings.model) == ("school", "ordered")
 
 
 def test_a_unit_whose_size_is_not_declared_is_opened(monkeypatch):

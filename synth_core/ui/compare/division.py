@@ -23,7 +23,9 @@ A_ROW = 4
 
 
 def show_division(chosen: tuple[str, ...]) -> None:
-    """The panel; it refreshes itself while the search runs, and only then."""
+    """The panel, where there are several variables; it refreshes itself while the search runs, and only then."""
+    if len(session.choices().whole) < 2:
+        return
     run = background.current(RUN)
     active = run is not None and run.running
     with st.expander("Divide ε by the accuracy asked of each variable", expanded=run is not None):

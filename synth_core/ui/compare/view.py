@@ -12,7 +12,10 @@ WHOLE, RANGE, RECORDS = ONE_VARIABLE, "Sensitive range", ALL_VARIABLES
 
 def choose_view() -> str:
     """One of them, kept in the page's address."""
-    several = bool(session.choices().whole)
+    blocks = session.choices().whole
+    if len(blocks) == 1:  # the variable alone would lack what rules decide
+        return RECORDS
+    several = bool(blocks)
     offered = [RECORDS, WHOLE] if several else [WHOLE, RANGE]  # a sensitive range is of one variable
     return str(
         st.segmented_control(

@@ -80,7 +80,7 @@ def show(ready: Readiness, fits: Mapping[str, Fit]) -> None:
         data={
             "rows": rows(ready, fits),
             "open": opened(),
-            "records": bool(browser.choices.whole),
+            "records": len(browser.choices.whole) > 1,
             "table": str(browser.tables),
         },
         on_changed_change=_changed,
@@ -112,13 +112,13 @@ def _row(browser: Browser, column: Column, ready: Readiness, fits: Mapping[str, 
     name, choices, table = column.name, browser.choices, browser.table
     entry = table.codebook.get(name)
     role = roles.role_of(choices, table, name)
-    blocks = {block.name: block for block in choices.whole}
-    block = blocks.get(name)
+    blocks = {block.name: block for block in choices.described}
+    block, several = blocks.get(name), len(blocks) > 1
     model, level, words = "", "", ""
     if role == roles.SENSITIVE:
         model = family(choices.settings.model if block is None else block.model).label
         level, words = _fit_words(name, ready, fits)
-        if block is not None:
+        if several:
             model = f"{list(blocks).index(name) + 1}. {model}"
     may_change = declarable(table)
     note = "; ".join(filter(None, (column.note, "" if entry is None else entry.note)))
@@ -131,8 +131,8 @@ def _row(browser: Browser, column: Column, ready: Readiness, fits: Mapping[str, 
         "model": model,
         "fit": level,
         "fit_words": words,
-        "share": None if block is None else "" if block.share is None else f"{100 * block.share:.6g}",
-        "equal": "" if block is None else _equal_share(choices.whole, block),
+        "share": None if block is None or not several else "" if block.share is None else f"{100 * block.share:.6g}",
+        "equal": "" if block is None else _equal_share(choices.described, block),
         "may_be_missing": None if block is None else block.missing is not None,
         "declared": _declared(entry),
         "missing": f"{column.missing:,}" if column.missing else "",
@@ -205,6 +205,8 @@ def _take(shown: str, field: str, value: Any) -> None:
     elif field == "may_be_missing":
         missing = () if value else None
         session.change(roles.with_block(browser.choices, name, missing=missing))
+        if not value and any(b.name == name and b.missing is not None for b in session.choices().whole):
+            raise InputError(f"A rule says in which records {name} is missing: take the rule back first.")
 
 
 def open_column(name: str) -> None:

@@ -47,7 +47,7 @@ def show(ready: Readiness, fits: dict[str, Fit]) -> None:
 def _sensitive(column: Column, ready: Readiness, fits: dict[str, Fit]) -> None:
     browser = session.current()
     whole, name = browser.choices.whole, column.name
-    if whole:
+    if len(whole) > 1:
         place = roles.sensitive_names(browser.choices).index(name)
         a, b = st.columns([5, 1], vertical_alignment="center")
         before = session.plain(", ".join(block.name for block in whole[:place]))
@@ -82,8 +82,7 @@ def _sensitive(column: Column, ready: Readiness, fits: dict[str, Fit]) -> None:
     if rules := declared_rules(
         browser.table.codebook, roles.sensitive_names(browser.choices), browser.choices.settings.rules
     ):
-        said = "Kept by every synthetic record" if whole else "Kept once several variables are sensitive"
-        st.caption(session.plain(f"{said}: {'; '.join(rules)}."))
+        st.caption(session.plain(f"Kept by every synthetic record: {'; '.join(rules)}."))
     if name in fits:
         fit.show(fits[name])
     with st.expander("Anchor of anchored censoring: for a strict ε below 1"):

@@ -13,6 +13,7 @@ from synth_core.data.declared import declared_model, declared_settings
 from synth_core.errors import InputError
 from synth_core.experiments.explore.sweep import duration
 from synth_core.models import build_model, family
+from synth_core.system import limits
 from synth_core.ui.data import fit, missing
 from synth_core.ui.data.columns import OPEN, open_column
 from synth_core.ui.data.fit import Fit
@@ -68,7 +69,9 @@ def _first(why: dict[str, str], refused: bool, misfit: Fit | None = None) -> Non
     sensitive = name in sensitive_names(session.choices())
     offered = offers(name, refused)[:MOST] if sensitive else []
     if misfit is not None and misfit.verdict is not None:
-        words += " Another model:" if offered else f" {misfit.verdict.advice}"
+        if misfit.verdict.level == "unknown":
+            offered = [_longer(name), *offered][:MOST]
+        words += " To be tried:" if offered else f" {misfit.verdict.advice}"
     st.markdown(f":material/edit: **{session.plain(name)}**{more}: {session.said(words)}")
     places = st.columns(MOST + 1)
     for place, offer in zip(places, offered, strict=False):
@@ -101,6 +104,17 @@ def offers(name: str, refused: bool) -> list[Offer]:
         kept[name] = key, _offers(browser, name, refused)
     found: list[Offer] = kept[name][1]
     return found
+
+
+def _longer(name: str) -> Offer:
+    """The same models with twice the draws and the warm-up, which all variables have."""
+    browser = session.current()
+    choices = describing(browser, name)
+    s = choices.settings
+    longer = {"draws": min(2 * s.draws, limits.DRAWS[1]), "warmup": min(2 * s.warmup, limits.WARMUP[1])}
+    changed = choices.with_settings(**longer)
+    names, settings = sensitive_names(choices), browser.settings_under(changed)
+    return Offer("Twice the draws", changed, _time(settings.model, len(names) * fit.seconds_of(browser, settings)))
 
 
 def _offers(browser: Browser, name: str, refused: bool) -> list[Offer]:

@@ -25,6 +25,7 @@ from synth_core.ui.state import session
 from synth_core.ui.state.browser import Browser
 from synth_core.ui.state.choices import Choices
 
+SAID = ("asinh_scale", "unit", "bounds", "guess")  # what is said of a variable that keeps the model it opened with
 KEPT = "readiness"  # the last answer, and of which choices it is
 
 
@@ -142,9 +143,8 @@ def _seen(table: Table, settings: Settings) -> str:
     found = opening_model(table, settings.outcome) if table.confidential else None
     if found is None or found.model != settings.model:
         return ""
-    same = all(getattr(settings, name) == value for name, value in found.options.items())
-    untouched = settings.asinh_scale == Settings.model_fields["asinh_scale"].default
-    return found.seen if same and untouched else ""
+    as_opened = {name: Settings.model_fields[name].default for name in SAID} | found.options
+    return found.seen if all(getattr(settings, name) == value for name, value in as_opened.items()) else ""
 
 
 def _doubt(table: Table, settings: Settings) -> str:

@@ -31,7 +31,7 @@ DECLARED_AS = {  # the role of a codebook that says the same
 
 def sensitive_names(choices: Choices) -> tuple[str, ...]:
     """The sensitive variables, in the order of synthesis."""
-    return tuple(block.name for block in choices.whole) or (choices.settings.outcome,)
+    return tuple(block.name for block in choices.described)
 
 
 def role_of(choices: Choices, table: Table, name: str) -> str:
@@ -104,30 +104,30 @@ def with_role(choices: Choices, table: Table, name: str, role: str) -> Choices:
         predictors = s.predictors if name in s.predictors else (*predictors, name)
     weight = name if role in (WEIGHT, WEIGHT_TOO) else None if s.weight == name else s.weight
     unit = name if role == UNIT else None if s.unit_column == name else s.unit_column
-    return choices.with_settings(
+    changed = choices.with_settings(
         predictors=predictors,
         categorical=tuple(each for each in s.categorical if each in predictors),
         weight=weight,
         unit_column=unit,
     )
+    return changed.by_rules(table)
 
 
 def _added(choices: Choices, table: Table, name: str) -> Choices:
     """The variable as the last one, described from now on."""
     found = opening_model(table, name)
-    before = choices.whole or (Block(choices.settings.outcome, choices.settings.model),)
-    blocks = (*before, Block(name, found.model, found.options))
+    blocks = (*choices.described, Block(name, found.model, found.options))
     return choices.model_copy(update={"blocks": blocks}).describing(name)
 
 
 def without(choices: Choices, name: str) -> Choices:
-    """This variable is sensitive no more; of two, the other stays alone."""
+    """This variable is sensitive no more."""
     left = tuple(block for block in choices.whole if block.name != name)
     if not left:
         raise InputError(f"'{name}' is the only sensitive variable: say first which other one is sensitive.")
     if choices.settings.outcome == name:
         choices = choices.describing(left[0].name)
-    return choices.model_copy(update={"blocks": left if len(left) > 1 else ()})
+    return choices.model_copy(update={"blocks": left})
 
 
 def earlier(choices: Choices, name: str) -> Choices:
@@ -139,9 +139,9 @@ def earlier(choices: Choices, name: str) -> Choices:
 
 
 def with_block(choices: Choices, name: str, **changes: object) -> Choices:
-    """Choices with other declarations of one of several sensitive variables, such as its share of ε."""
+    """Choices with other declarations of a sensitive variable, such as its share of ε."""
     blocks = tuple(
         replace(block, **changes) if block.name == name else block  # type: ignore[arg-type]
-        for block in choices.whole
+        for block in choices.described
     )
     return choices.model_copy(update={"blocks": blocks})

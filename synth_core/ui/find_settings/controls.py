@@ -48,7 +48,7 @@ class MapRequest:
 def choose_map() -> MapRequest | None:
     """Mechanisms, the settings to sweep and the measure; None while there is nothing to plan."""
     choices, subject = session.choices(), record_subject()
-    if subject.blocks:
+    if len(subject.blocks) > 1:
         st.caption(session.plain(f"Of whole records; ε is divided: {subject.share_words}."))
     pick(
         "multiselect",

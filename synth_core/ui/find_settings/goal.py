@@ -78,7 +78,7 @@ def choose_goal(asked: MapRequest) -> Target | EpsilonTarget:
                 help="A released data set is one random draw: the target is to hold in this share of draws.",
             )
         wanted: Target | EpsilonTarget = Target(asked.measure, at_most, session.choices().explore.share / 100)
-        if asked.subject.blocks and asked.measure == ECDF_MAX:
+        if len(asked.subject.blocks) > 1 and asked.measure == ECDF_MAX:
             _choose_divided()
     elif question == "epsilon":
         with d:

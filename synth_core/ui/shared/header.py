@@ -38,6 +38,8 @@ def line(browser: Browser) -> str:
     model = f"{family(chosen.model).label} · {_unit(browser)}"
     if not whole:
         return f"{table} · sensitive variable **{one}** · {model}"
+    if len(whole) == 1:
+        return f"{table} · all that is sensitive about a record: **{one}** · {model}"
     names = session.plain(", ".join(block.name for block in whole))
     return f"{table} · sensitive variables **{names}** · described now: {one}, {model}"
 

@@ -105,11 +105,10 @@ class Subject:
 
 
 def shown_subject() -> Subject:
-    """What Compare shows: whole records, where several variables are sensitive and their view is chosen."""
+    """What Compare shows: whole records, but where one of several variables is chosen to be seen alone."""
     blocks = session.choices().whole
-    return Subject(
-        blocks if blocks and st.session_state.get(VIEW_OF_RECORDS, ALL_VARIABLES) == ALL_VARIABLES else ()
-    )
+    alone = len(blocks) > 1 and st.session_state.get(VIEW_OF_RECORDS, ALL_VARIABLES) == ONE_VARIABLE
+    return Subject(() if alone else blocks)
 
 
 def record_subject() -> Subject:

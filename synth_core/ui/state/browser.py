@@ -169,6 +169,7 @@ class Browser:
             False for what the program puts right by itself, and for what an undo could not restore. The others end a
             play.
         """
+        choices = choices.by_rules(self.table)
         if undoable:
             choices = self._unplayed(choices)
             self.end_play()
@@ -226,7 +227,8 @@ class Browser:
         Scenarios are of the table that they were pinned on: they stay with it, and are there when it comes again. The
         rule goes along: it was stated before any result.
         """
-        self.choices, self.playing = self._with_pins_of(table, self._unplayed(choices)), None
+        choices = self._unplayed(choices).by_rules(table)
+        self.choices, self.playing = self._with_pins_of(table, choices), None
         self.example = example
         self.table, self.reference, self.demo, self.before_demo = table, None, False, None
         self.as_read = table
@@ -310,8 +312,6 @@ class Browser:
 
     def _checked(self, choices: Choices, **changes: Any) -> Settings:
         reference = "current" if self.reference is None else self.reference.name
-        names = [
-            block.name for block in choices.whole
-        ]  # a single variable keeps no rule, and the page says so
+        names = [block.name for block in choices.whole]
         rules = declared_rules(self.table.codebook, names, choices.settings.rules)
         return choices.checked(reference, self.table.confidential, **{"rules": rules} | changes)

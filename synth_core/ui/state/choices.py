@@ -16,7 +16,9 @@ from synth_core.analysis.opening import opening_of
 from synth_core.analysis.policy import Policy
 from synth_core.analysis.records.blocks import OPTIONS, Block
 from synth_core.analysis.settings import MODEL_OPTIONS, OF_A_SURVEY, Settings, make_settings
+from synth_core.data.declared import declared_rules
 from synth_core.data.examples import EXAMPLES
+from synth_core.data.rules import read_rules
 from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import DECLARED_FOR_A_TABLE, MECHANISMS, TUNING
@@ -125,7 +127,8 @@ class Choices(BaseModel):
         Those that were pinned, of unlike names, and the name of the one that is shown beside the present choices.
     blocks : tuple of Block
         All sensitive variables of whole records, in the order of synthesis. Of the one that the settings name, order,
-        share and missing values count here, and its model there: see `whole`. Empty: there is that one only.
+        share and missing values count here, and its model there: see `whole`. Empty: there is that one only, which no
+        rule decides and which is in every record.
     group_by, group_statistic : str or None, str
         The predictor within whose groups accuracy is shown, and the statistic that it is shown of.
     """
@@ -167,8 +170,8 @@ class Choices(BaseModel):
 
     @property
     def whole(self) -> tuple[Block, ...]:
-        """The blocks of whole records as they are described now; none where one variable is sensitive."""
-        if len(self.blocks) < 2 or all(block.name != self.settings.outcome for block in self.blocks):
+        """The blocks of whole records as they are described now; see `blocks`."""
+        if all(block.name != self.settings.outcome for block in self.blocks):
             return ()
         return tuple(self._described(b) if b.name == self.settings.outcome else b for b in self.blocks)
 
@@ -193,6 +196,28 @@ class Choices(BaseModel):
     def with_settings(self, **changes: Any) -> Choices:
         """Choices with other settings, not validated."""
         return self.model_copy(update={"settings": self.settings.model_copy(update=changes)})
+
+    @property
+    def described(self) -> tuple[Block, ...]:
+        """Every sensitive variable as it is described now, a single one too."""
+        return self.whole or (self._described(Block(self.settings.outcome, self.settings.model)),)
+
+    def by_rules(self, table: Table) -> Choices:
+        """Choices in which what a rule decides is of whole records, and may be missing where a rule says it is.
+
+        A single variable that needs neither is of the settings alone, which every mechanism takes.
+        """
+        blocks = self.described
+        rules = read_rules(declared_rules(table.codebook, [b.name for b in blocks], self.settings.rules))
+        absent = {rule.column for rule in rules if rule.value is None}
+        blocks = tuple(
+            replace(block, missing=()) if block.name in absent and block.missing is None else block
+            for block in blocks
+        )
+        if len(blocks) == 1:
+            alone = replace(blocks[0], share=None)  # all of ε
+            blocks = (alone,) if rules or alone.missing is not None else ()
+        return self if blocks == self.whole else self.model_copy(update={"blocks": blocks})
 
     @property
     def shown_beside(self) -> Scenario | None:
@@ -226,7 +251,7 @@ class Choices(BaseModel):
         """The choices that outlast a table, with the variables and models that another one opens with."""
         found = opening_of(table)
         chosen = self.for_table(found.settings, found.bounds)
-        return chosen.model_copy(update={"blocks": found.blocks if len(found.blocks) > 1 else ()})
+        return chosen.model_copy(update={"blocks": found.blocks}).by_rules(table)
 
     def checked(self, reference: str = "current", confidential: bool = True, **changes: Any) -> Settings:
         """The choices as validated settings.
