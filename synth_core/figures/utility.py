@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +35,10 @@ from synth_core.system.number_text import measured
 
 # Points drawn; and how much farther than all others the extremes must lie to be left out.
 MANY, FAR = 100, 3.0
+AXES = {
+    "%": "Synthetic − confidential (% of confidential)",
+    "points": "Synthetic − confidential (percentage points)",
+}
 OFF_SCALE = 150.0  # percent; larger errors are drawn at the edge, as triangles
 
 
@@ -174,6 +178,11 @@ def percent_off(statistic: Summary, value: float) -> float | None:
     return 100 * (value - base) / abs(base) if base else None
 
 
+def unit_of(statistic: Summary) -> str:
+    """What its error is in."""
+    return "points" if has_share(statistic) else "%"
+
+
 def statistic_title(statistic: Summary) -> str:
     """A statistic as a heading; with its unit where that is not percent."""
     return statistic_label(compared(statistic)["name"]) + (" (points)" if has_share(statistic) else "")
@@ -182,7 +191,8 @@ def statistic_title(statistic: Summary) -> str:
 def errors_figure(
     words: Words, summaries: list[Summary], labels: dict[str, str], other: Other | None
 ) -> Figure:
-    """Synthetic minus confidential, in percent, with 95 % intervals: a row a statistic."""
+    """Synthetic minus confidential, in percent or points, with 95 % intervals: a row a statistic."""
+    units = {unit_of(s) for s in summaries[0]["statistics"]}
     names = [words.name(s) for s in summaries[0]["statistics"]]
     traces: list[dict[str, Any]] = []
     rows = []
@@ -200,16 +210,17 @@ def errors_figure(
     for j, s in enumerate(summaries):
         name, look = s["mechanism"], color(s["mechanism"])
         x, y, minus, plus, hover, symbols = [], [], [], [], [], []
+        aside = 0.7 * ((j + 1) / (count + 1) - 0.5)  # each mechanism beside the others
         for i, stat in enumerate(s["statistics"]):
             both = compared(stat)
             middle = percent_off(stat, both["synthetic"])
             low, high = (percent_off(stat, v) for v in both["synthetic_interval"])
-            unit = "%" if both is stat else "points"
+            unit = unit_of(stat)
             if middle is not None and low is not None and high is not None:
                 off = abs(middle) > OFF_SCALE
                 x.append(max(-OFF_SCALE, min(OFF_SCALE, middle)))
                 symbols.append(("triangle-right" if middle > 0 else "triangle-left") if off else "circle")
-                y.append(i + 0.5 * ((j + 1) / (count + 1) - 0.5) * 1.4)
+                y.append(i + aside)
                 minus.append(0.0 if off else min(max(middle - low, 0.0), OFF_SCALE))
                 plus.append(0.0 if off else min(max(high - middle, 0.0), OFF_SCALE))
                 hover.append(
@@ -244,9 +255,14 @@ def errors_figure(
         marks.append(traces[-1])
         before = None if other is None else other.summaries.get(name)
         if other is not None and before is not None:
-            traces.append(_before(before, labels[name], other.name, y))
+            places = {s["name"]: i + aside for i, s in enumerate(summaries[0]["statistics"])}
+            traces.append(_before(before, labels[name], other.name, places))
     layout = {
-        "xaxis": axis("Synthetic − confidential (% of confidential)", zeroline=True, ticksuffix=" %"),
+        "xaxis": axis(
+            AXES.get(" ".join(units), "Synthetic − confidential (% of confidential, or points)"),
+            zeroline=True,
+            ticksuffix=" %" if units == {"%"} else "",
+        ),
         "yaxis": {
             "tickvals": list(range(len(names))),
             "ticktext": [shown(name) for name in names],
@@ -268,24 +284,34 @@ def errors_figure(
         layout,
         table([words.row, "Mechanism", "Confidential", "Synthetic", "95 % interval", "Difference"], rows),
         "; ".join(
-            f"{labels[s['mechanism']]}: largest error {max(abs(t['error']) for t in s['statistics']):.1%}"
-            for s in summaries
+            f"{labels[s['mechanism']]}: largest error {_largest(s['statistics'])}" for s in summaries
         ),
     )
 
 
-def _before(before: Summary, label: str, when: str, places: list[float]) -> dict[str, Any]:
+def _largest(statistics: Sequence[Summary]) -> str:
+    """The largest error of each unit."""
+    largest: dict[str, float] = {}
+    for each in statistics:
+        unit = unit_of(each)
+        largest[unit] = max(largest.get(unit, 0.0), 100 * abs(each["error"]))
+    return " and ".join(f"{error:.1f} {unit}" for unit, error in largest.items())
+
+
+def _before(before: Summary, label: str, when: str, places: dict[str, float]) -> dict[str, Any]:
     """The errors of a mechanism under the choices that are seen beside: hollow, without intervals."""
     name = before["mechanism"]
     errors = [
-        s["error"] for s in before["statistics"] if percent_off(s, compared(s)["synthetic"]) is not None
+        (places[s["name"]], off, unit_of(s))
+        for s in before["statistics"]
+        if s["name"] in places and (off := percent_off(s, compared(s)["synthetic"])) is not None
     ]
-    known_places = places[: len(errors)]
     return scatter(
-        [100 * max(-OFF_SCALE / 100, min(OFF_SCALE / 100, error)) for error in errors],
-        known_places,
+        [max(-OFF_SCALE, min(OFF_SCALE, off)) for _, off, _ in errors],
+        [place for place, _, _ in errors],
         "markers",
-        f"{label}, {when}: %{{x:.2f}} %",
+        text=[f"{label}, {when}: {off:+.2f} {unit}" for _, off, unit in errors],
+        hoverinfo="text",
         marker={"color": color(name), "size": 8, "symbol": "circle-open"},
         opacity=FAINT_OTHER,
         **known(label, when, name),

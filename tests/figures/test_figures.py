@@ -10,13 +10,13 @@ import pytest
 from synth_core.analysis.policy import Verdict
 from synth_core.analysis.result import Result
 from synth_core.analysis.summary import CURVE_POINTS, ecdf_points, summarise
-from synth_core.analysis.utility import ecdf_distance, statistics
+from synth_core.analysis.utility import AT_ZERO, ecdf_distance, statistics
 from synth_core.engine.sampling import Diagnostics
 from synth_core.figures.compare import compare_figures, results
 from synth_core.figures.palette import color, dash
 from synth_core.figures.parts import Other
 from synth_core.figures.ranges import interval_figure, outside_figure
-from synth_core.figures.utility import ecdf_figure
+from synth_core.figures.utility import ecdf_figure, quantiles_figure
 from synth_core.mechanisms.catalogue import MECHANISMS
 
 LABELS = {key: m.label for key, m in MECHANISMS.items()}
@@ -81,6 +81,23 @@ def test_valid_and_described(summaries):
     assert "nats" in titles
     assert "income" in titles
     assert "%" in titles
+
+
+def test_points_are_no_percent_and_what_is_beside_stands_in_its_own_row(summaries):
+    """The axis said percent of rows of points, and a setting with fewer percentiles was drawn a row too high."""
+    [now] = summaries[:1]
+    mean, low, *_ = now["statistics"]
+    before = now | {"statistics": now["statistics"][1:]}
+    figure = quantiles_figure([now], LABELS, Other("A", "now", {now["mechanism"]: before}))
+    dots, hollow = figure["traces"][-2:]
+    assert hollow["y"] == dots["y"][1:] and hollow["x"] == dots["x"][1:]
+    assert figure["layout"]["xaxis"]["ticksuffix"] == " %"
+    share = low | {"name": AT_ZERO, "confidential": 0.3, "synthetic": 0.34, "instead": None}
+    now["statistics"] = [mean, low | {"instead": share, "error": 0.04}]
+    figure = quantiles_figure([now], LABELS, Other("A", "now", {now["mechanism"]: now}))
+    assert figure["layout"]["xaxis"]["ticksuffix"] == "" and "or points" in json.dumps(figure["layout"]["xaxis"])
+    assert figure["traces"][-1]["text"][1].endswith("+4.00 points")
+    assert figure["alt"].endswith(f"largest error {100 * abs(mean['error']):.1f} % and 4.0 points")
 
 
 def test_payload_is_small_whatever_n(summaries):

@@ -39,3 +39,24 @@ def test_every_pinned_scenario_or_why_not(monkeypatch, tmp_path):
     # Unweighted reads no scale: its result is A's, so it is there for all three.
     assert at.markdown[0].value == "Weighted of C, without a result"
     assert at.markdown[1].value == "A 2 0.9; B 2 0.8; C 1 0.7"
+
+
+def test_a_scenario_may_be_called_now():
+    """What is on the screen and not pinned was left out of the slides where one is called so."""
+    from types import SimpleNamespace
+
+    from synth_core.analysis.policy import Policy
+    from synth_core.analysis.settings import make_settings
+    from synth_core.figures.briefing.content import Chapter
+    from synth_core.ui.compare.briefing import with_present
+
+    def chapter(name):
+        return Chapter(name, "", make_settings(outcome="x", model="lognormal"), [{}], Policy(), ())
+
+    def named(*pinned, now):
+        kept = [SimpleNamespace(read=lambda policy, name=name: chapter(name)) for name in pinned]
+        return [each.name for each in with_present(kept, chapter(now))]
+
+    assert named("Now", now="") == ["Now", "Now, not pinned"]
+    assert named("A", now="") == ["A", "Now"] and named("A", "Now", now="Now") == ["A", "Now"]
+    assert named(now="") == ["These settings"]

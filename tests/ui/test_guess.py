@@ -52,6 +52,16 @@ def test_the_boxes_show_the_guess_that_is_there():
     assert (box(at, LOW).value, box(at, HIGH).value) == pytest.approx((20000.0, 80000.0), rel=1e-5)
 
 
+def test_clearing_one_end_leaves_the_other():
+    at = AppTest.from_function(guess_page).run(timeout=30)
+    at.session_state["cleared"] = True  # AppTest cannot empty a box
+    at.run(timeout=30)
+    assert (box(at, LOW).value, box(at, HIGH).value) == (None, pytest.approx(80000.0, rel=1e-5))
+    box(at, LOW).set_value(30000.0).run(timeout=30)
+    assert (box(at, LOW).value, box(at, HIGH).value) == pytest.approx((30000.0, 80000.0), rel=1e-5)
+    assert not at.exception
+
+
 def test_counts_in_declared_brackets_need_no_guess():
     given = {"anchor": "counts", "edges": (0.0, 0.0, 10.0, 100.0)}
     at = AppTest.from_function(compare_page, kwargs=given).run(timeout=30)
@@ -75,6 +85,10 @@ def guess_page():
         st.session_state.update(zip(boxes, (20000.0, 80000.0), strict=True))
         session.use_example("beta", 60, 1)
         session.change(session.choices().model_copy(update={"guess_typical": None, "guess_spread": None}))
+        guess_boxes_module._take(*boxes)
+    if st.session_state.pop("cleared", False):
+        boxes = [guess_boxes_module._key(end) for end in ("low", "high")]
+        st.session_state.update(zip(boxes, (None, 80000.0), strict=True))
         guess_boxes_module._take(*boxes)
     guess_boxes_module.guess_boxes()
     st.write(f"guess {session.choices().guess}")

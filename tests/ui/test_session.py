@@ -272,6 +272,29 @@ def test_presenting_changes_nothing_and_the_rule_is_every_scenarios():
     ]
 
 
+def test_what_is_chosen_after_a_presentation_that_nobody_ended_stays():
+    """Its picture was taken away: the next page rolled back what had been chosen since."""
+
+    def presenting():
+        import streamlit as st
+
+        from synth_core.ui.compare.scenarios import end_presenting, pin, step
+        from synth_core.ui.state import session
+
+        session.take_over()
+        session.use_example("beta", 60, 1)
+        pin()
+        session.put("settings.scale", 0.5)
+        step(1)
+        session.put("settings.epsilon", 3.0)
+        end_presenting()
+        st.write(f"{session.choices().settings.scale:g} {session.choices().settings.epsilon:g}")
+
+    at = AppTest.from_function(presenting).run(timeout=30)
+    assert not at.exception
+    assert at.markdown[-1].value == "1 3"
+
+
 def test_the_series_to_start_from_is_not_shared_between_tables():
     def naming():
         import pandas as pd

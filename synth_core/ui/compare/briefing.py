@@ -142,11 +142,10 @@ def pinned_chapters(
 
 
 def present_chapter(shown: Shown, subject: Subject) -> Chapter:
-    """What is on the screen; under the name of the scenario that it is, else "Now"."""
+    """What is on the screen; under the name of the scenario that it is, else without one."""
     assert shown.settings is not None
     same = pinned_as(present())
-    name = "Now" if same is None else same.name
-    policy = session.choices().policy
+    name, policy = "" if same is None else same.name, session.choices().policy
     return Chapter(name, "", subject.settings(shown.settings), shown.summaries, policy, subject.blocks)
 
 
@@ -154,9 +153,11 @@ def with_present(pinned: Sequence[PinnedChapter], now: Chapter | None) -> list[C
     """The chapters of a file: the scenarios in their order, and last what is on the screen where it is not pinned."""
     policy = Policy() if now is None else now.policy
     chapters = [chapter for each in pinned if (chapter := each.read(policy)).summaries]
-    if now is None or now.name in [each.name for each in chapters]:
+    names = [each.name for each in chapters]
+    if now is None or now.name in names:
         return chapters
-    return [*chapters, replace(now, name=now.name if chapters else "These settings")]
+    unpinned = "These settings" if not names else "Now" if "Now" not in names else "Now, not pinned"
+    return [*chapters, replace(now, name=now.name or unpinned)]
 
 
 def _versions() -> str:

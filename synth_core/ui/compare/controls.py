@@ -128,23 +128,24 @@ def tuning(chosen: tuple[str, ...], leave_out: frozenset[str] = frozenset()) -> 
     settings = session.choices().settings
     guessed = settings.anchor in ("pilot", "series") or (settings.reads_counts and not settings.bracket_edges)
     if "guess" in used and session.choices().guess is None and guessed:
-        _missing_guess()
+        _missing_guess([key for key in chosen if "guess" in find_mechanism(key).tuning])
     if used & {"risk_map", "reweight_tolerance", "bins", "match_epsilon"}:
         with st.expander("More of the mechanisms"):
             more_tuning(used, chosen)
 
 
-def _missing_guess() -> None:
-    """What anchored censoring lacks, asked for where it is missed; once it is given, its boxes are on the page Data."""
-    model = family(session.choices().settings.model)
+def _missing_guess(mechanisms: list[str]) -> None:
+    """What these mechanisms lack, asked for where it is missed; once it is given, its boxes are on the page Data."""
+    model, outcome = family(session.choices().settings.model), session.plain(session.choices().settings.outcome)
+    labels = ", ".join(find_mechanism(key).label for key in mechanisms)
     if not model.takes_guess:
         st.caption(
-            "Anchored censoring of an own program needs another anchor than a pilot, or edges of brackets: give them "
-            "on the Data page, under Anchor."
+            f"{labels}: an own program needs another anchor than a pilot, or edges of brackets. Give them on the Data "
+            "page, under Anchor."
         )
     elif model.needs_guess:
         st.caption(
-            "Anchored censoring starts from a guess that anyone might make who has not seen the table; later it is on "
+            f"**{labels}** need a guess of {outcome} that anyone might make who has not seen the table. Later it is on "
             "the Data page, under Anchor."
         )
         guess_boxes()

@@ -26,9 +26,8 @@ from synth_core.ui.shared.subject import Subject, show_subject, shown_subject
 from synth_core.ui.state import session
 
 UNPINNED = "unpinned_choices"  # what a presentation stepped away from, to be stepped back to
-PRESENTED = (
-    "presented_from"  # the table and the choices that it began with, and the view: its end brings them back
-)
+PRESENTED = "presented_from"  # the table and the choices that it began with, and the view: its end brings them back
+SHOWN_LAST = "presented_last"  # the choices that its last step left
 
 
 PURPOSE = "**Choose how to release a table as synthetic data: each row trades privacy, ε, against accuracy.**"
@@ -226,14 +225,20 @@ def step(by: int) -> None:
     there = stops[(stops.index(here or unpinned) + by) % len(stops)]
     if there is not (here or unpinned):
         _take(there, here.name if here else there.name if there in kept else None)
+    st.session_state[SHOWN_LAST] = session.choices()
 
 
 def end_presenting() -> None:
-    """What a presentation stepped away from comes back, whole: presenting changes nothing."""
+    """What a presentation stepped away from comes back, whole: presenting changes nothing.
+
+    But for what was chosen since by other means: where the picture was taken away, nobody heard of its end.
+    """
     play.stop()
     st.session_state.pop(UNPINNED, None)
-    began = st.session_state.pop(PRESENTED, None)
+    began, last = (st.session_state.pop(key, None) for key in (PRESENTED, SHOWN_LAST))
     if began is None or began[0] != session.current().tables:  # another tab has chosen another table
+        return
+    if session.choices() != last:
         return
     _, standing, several = began
     session.come_back(standing)

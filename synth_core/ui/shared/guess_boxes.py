@@ -25,7 +25,9 @@ def guess_boxes() -> None:
     zeros = model.has_zeros(chosen.options)
     said = choices.guess_typical
     about = "From general knowledge, never by looking at the table; in the unit of the variable."
-    for place, label, key, value in zip(st.columns(2), (LOW, HIGH), (low, high), shown, strict=True):
+    for place, label, key, value in zip(
+        st.columns(2, vertical_alignment="bottom"), (LOW, HIGH), (low, high), shown, strict=True
+    ):
         place.number_input(
             label,
             None,
@@ -69,6 +71,8 @@ def _take(low: str, high: str) -> None:
     if first is None or second is None:
         if choices.guess is not None:
             session.change(choices.model_copy(update={"guess_typical": None, "guess_spread": None}))
+            for end, value in (("low", first), ("high", second)):  # other boxes now: the end that is left stays
+                st.session_state[_key(end)] = value
         return
     model = family(choices.settings.model)
     typical, spread = model.guess_of_half(choices.settings.options, first, second)
