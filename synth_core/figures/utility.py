@@ -283,9 +283,7 @@ def errors_figure(
         traces,
         layout,
         table([words.row, "Mechanism", "Confidential", "Synthetic", "95 % interval", "Difference"], rows),
-        "; ".join(
-            f"{labels[s['mechanism']]}: largest error {_largest(s['statistics'])}" for s in summaries
-        ),
+        "; ".join(f"{labels[s['mechanism']]}: largest error {_largest(s['statistics'])}" for s in summaries),
     )
 
 

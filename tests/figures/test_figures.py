@@ -95,7 +95,9 @@ def test_points_are_no_percent_and_what_is_beside_stands_in_its_own_row(summarie
     share = low | {"name": AT_ZERO, "confidential": 0.3, "synthetic": 0.34, "instead": None}
     now["statistics"] = [mean, low | {"instead": share, "error": 0.04}]
     figure = quantiles_figure([now], LABELS, Other("A", "now", {now["mechanism"]: now}))
-    assert figure["layout"]["xaxis"]["ticksuffix"] == "" and "or points" in json.dumps(figure["layout"]["xaxis"])
+    assert figure["layout"]["xaxis"]["ticksuffix"] == "" and "or points" in json.dumps(
+        figure["layout"]["xaxis"]
+    )
     assert figure["traces"][-1]["text"][1].endswith("+4.00 points")
     assert figure["alt"].endswith(f"largest error {100 * abs(mean['error']):.1f} % and 4.0 points")
 

@@ -252,7 +252,14 @@ def unsettled_page():
     start_and_change(table)
     curve = {"predicted": [0.5], "observed": [0.5]}
     verdict = fit_verdict({"distribution": curve, "n_records": 90, "problems": ["R-hat is 1.02"]})
-    fit = {"name": "income", "variable": "income", "job": verdict, "running": False, "error": "", "verdict": verdict}
+    fit = {
+        "name": "income",
+        "variable": "income",
+        "job": verdict,
+        "running": False,
+        "error": "",
+        "verdict": verdict,
+    }
     next_step.show(readiness(), [SimpleNamespace(**fit)])
     st.session_state["now"] = session.current()
 
@@ -274,7 +281,9 @@ def test_what_was_said_of_a_variable_is_not_asked_for_again(monkeypatch):
     app = opened(monkeypatch=monkeypatch)
     assert any("Nothing is declared of income" in each.value for each in app.markdown)
     next(each for each in app.selectbox if each.label.startswith("What is publicly known")).set_value("zeros")
-    next(each for each in app.number_input if each.label.startswith("A typical value")).set_value(9000.0).run()
+    next(each for each in app.number_input if each.label.startswith("A typical value")).set_value(
+        9000.0
+    ).run()
     next(each for each in app.button if each.label == "Use this proposal").click().run()
     assert app.session_state["now"].choices.settings.unit == 1000
     assert not any("Nothing is declared of income" in each.value for each in app.markdown)

@@ -136,7 +136,10 @@ def tuning(chosen: tuple[str, ...], leave_out: frozenset[str] = frozenset()) -> 
 
 def _missing_guess(mechanisms: list[str]) -> None:
     """What these mechanisms lack, asked for where it is missed; once it is given, its boxes are on the page Data."""
-    model, outcome = family(session.choices().settings.model), session.plain(session.choices().settings.outcome)
+    model, outcome = (
+        family(session.choices().settings.model),
+        session.plain(session.choices().settings.outcome),
+    )
     labels = ", ".join(find_mechanism(key).label for key in mechanisms)
     if not model.takes_guess:
         st.caption(

@@ -26,7 +26,9 @@ from synth_core.ui.shared.subject import Subject, show_subject, shown_subject
 from synth_core.ui.state import session
 
 UNPINNED = "unpinned_choices"  # what a presentation stepped away from, to be stepped back to
-PRESENTED = "presented_from"  # the table and the choices that it began with, and the view: its end brings them back
+PRESENTED = (
+    "presented_from"  # the table and the choices that it began with, and the view: its end brings them back
+)
 SHOWN_LAST = "presented_last"  # the choices that its last step left
 
 

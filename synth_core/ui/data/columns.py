@@ -131,7 +131,11 @@ def _row(browser: Browser, column: Column, ready: Readiness, fits: Mapping[str, 
         "model": model,
         "fit": level,
         "fit_words": words,
-        "share": None if block is None or not several else "" if block.share is None else f"{100 * block.share:.6g}",
+        "share": None
+        if block is None or not several
+        else ""
+        if block.share is None
+        else f"{100 * block.share:.6g}",
         "equal": "" if block is None else _equal_share(choices.described, block),
         "may_be_missing": None if block is None else block.missing is not None,
         "declared": _declared(entry),

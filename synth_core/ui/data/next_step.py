@@ -114,7 +114,9 @@ def _longer(name: str) -> Offer:
     longer = {"draws": min(2 * s.draws, limits.DRAWS[1]), "warmup": min(2 * s.warmup, limits.WARMUP[1])}
     changed = choices.with_settings(**longer)
     names, settings = sensitive_names(choices), browser.settings_under(changed)
-    return Offer("Twice the draws", changed, _time(settings.model, len(names) * fit.seconds_of(browser, settings)))
+    return Offer(
+        "Twice the draws", changed, _time(settings.model, len(names) * fit.seconds_of(browser, settings))
+    )
 
 
 def _offers(browser: Browser, name: str, refused: bool) -> list[Offer]:
