@@ -206,8 +206,8 @@ def require_several(mechanism: Mechanism, matched: bool = False) -> None:
     because = mechanism.one_variable or ("matching the ε of others to it" if matched else "")
     if because:
         raise InputError(
-            f"{mechanism.label}: {because} is about one sensitive variable. With several, or with rules, take a mechanism "
-            "of the whole range with an ε of its own."
+            f"{mechanism.label}: {because} is about one sensitive variable. With several, or with rules, take a "
+            "mechanism of the whole range with an ε of its own."
         )
 
 

@@ -130,10 +130,10 @@ def test_several_variables_are_refused_in_one_sentence_from_one_place():
             refused[key] = str(error).removeprefix(mechanism.label)
     assert refused == {
         "range_averaged": refused["range_truncated"],
-        "range_truncated": ": its sensitive range is about one sensitive variable. With several, take a mechanism of "
-        "the whole range with an ε of its own.",
-        "histogram": ": dividing it into bins is about one sensitive variable. With several, take a mechanism of the "
-        "whole range with an ε of its own.",
+        "range_truncated": ": its sensitive range is about one sensitive variable. With several, or with rules, "
+        "take a mechanism of the whole range with an ε of its own.",
+        "histogram": ": dividing it into bins is about one sensitive variable. With several, or with rules, "
+        "take a mechanism of the whole range with an ε of its own.",
     }
     with pytest.raises(InputError, match="matching the ε of others to it is about one sensitive variable"):
         require_several(find_mechanism("weighted"), matched=True)

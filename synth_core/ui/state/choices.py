@@ -209,7 +209,7 @@ class Choices(BaseModel):
         """
         blocks = self.described
         rules = read_rules(declared_rules(table.codebook, [b.name for b in blocks], self.settings.rules))
-        absent = {rule.column for rule in rules if rule.value is None}
+        absent = {rule.column for rule in rules if rule.missing}
         blocks = tuple(
             replace(block, missing=()) if block.name in absent and block.missing is None else block
             for block in blocks
