@@ -61,8 +61,13 @@ def explained(numbers: ResultNumbers, settings: Settings) -> tuple[Guarantee, li
         lines[1:1] = [f"{COVERS}."] if guarantee.strict and settings.unit_column is None else []
         lines.append(SHARES)
     if of_unit := unit_words(settings.unit_column, settings.unit_size):
-        each = f" Read “one record” below as all of them: each has ε/{settings.unit_size}."
-        lines.insert(1, of_unit + (each if settings.unit_size > 1 else ""))
+        each = (
+            f"each has ε/{settings.unit_size}"
+            if mechanism.likelihood.clamps
+            else "a unit counts as one record"
+        )
+        more = f" Read “one record” below as all of them: {each}." if settings.unit_size > 1 else ""
+        lines.insert(1, of_unit + more)
     return guarantee, lines
 
 

@@ -4,9 +4,26 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from synth_core.data.table import Table
 from synth_core.errors import InputError
+
+Sizes = NDArray[np.int64]
+LARGEST_CLASS = 6  # of sizes, as a public column of measured synthesis: so many records, or more
+
+
+def size_column(name: str) -> str:
+    """The column of whole records that says how many records the unit of each has."""
+    return f"records of each {name}"
+
+
+def unit_sizes(table: Table, name: str) -> Sizes:
+    """How many records of the table the unit of each record has, those that are left out later included."""
+    if size_column(name) in table.frame.columns:
+        return table.frame[size_column(name)].to_numpy(dtype=np.int64)
+    units = table.frame[name]
+    return np.asarray(units.map(units.value_counts()).fillna(1), dtype=np.int64)
 
 
 def check_units(table: Table, name: str, size: int) -> None:

@@ -84,8 +84,8 @@ def households():
     )
 
 
-def analysis(tmp_path, **changes):
-    frame = households()
+def analysis(tmp_path, frame=None, **changes):
+    frame = households() if frame is None else frame
     return RecordsAnalysis(
         Table("people", frame), (SICK, PAY), COMMON | changes, Cache(tmp_path), noise=SeededNoise(5)
     )
@@ -117,28 +117,66 @@ def counted(tmp_path, frame, gaussian, **changes):
     public, codes, values = cells_of(parts, "")
     noise = Watched()
     engine = ENGINES["measured" if gaussian else "laplace"]
-    measure(public, codes, values, engine.budget(parts, 2.0), noise, None)
+    measure(public, codes, values, engine.budget(2.0), noise, None)
     return noise.seen
 
 
+def spent(here, there, gaussian):
+    """What all noisy tables together tell of the values that differ, by the law of the noise."""
+    found = 0.0
+    for (mine, noise), (theirs, _) in zip(here, there, strict=True):
+        gained = np.maximum(mine - theirs, 0)  # what withholding the values takes away
+        found += (gained**2).sum() / (2 * noise**2) if gaussian else gained.sum() / noise
+    return found
+
+
 @pytest.mark.parametrize("gaussian", [True, False])
-def test_what_a_unit_can_move_is_paid_for_in_the_noise(tmp_path, gaussian):
-    """The sum over all tables of (moved / noise), for the worst values of a unit of 4, is at most the promise."""
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+def test_what_a_unit_can_move_is_paid_for_in_the_noise_whatever_its_size(
+    tmp_path, gaussian, size, monkeypatch
+):
+    """The worst values of all records of a unit together spend the promise, and hardly less: of singles too."""
     frame = households()
-    row = frame.index[frame.house == frame.house.value_counts().index[0]]
-    assert len(row) == 4
+    row = frame.index[frame.house == frame.house.value_counts().loc[lambda n: n == size].index[0]]
     one, other = frame.copy(), frame.copy()
     for each, sick, pay in ((one, "no", 1.0), (other, "yes", 99.0)):
         each.loc[row, ["sick", "pay"]] = sick, pay
     one.loc[row, "area"] = other.loc[row, "area"] = "n"
-    here, there = (counted(tmp_path / k, f, gaussian) for k, f in (("a", one), ("b", other)))
-    spent = 0.0
-    for (mine, noise), (theirs, _) in zip(here, there, strict=True):
-        gained = np.maximum(mine - theirs, 0)  # what withholding the unit's values takes away
-        assert gained.sum() <= 4
-        spent += (gained**2).sum() / (2 * noise**2) if gaussian else gained.sum() / noise
     promised = 2.0**2 / 8 if gaussian else 2.0
-    assert 0.9 * promised < spent <= promised * (1 + 1e-9)
+    moved = [counted(tmp_path / k, f, gaussian) for k, f in (("a", one), ("b", other))]
+    assert 0.9 * promised < spent(*moved, gaussian) <= promised * (1 + 1e-9)
+    if size > 1:  # the mutant: every record counts as one, at the same noise
+        monkeypatch.setattr("synth_core.analysis.measured.cells.PublicSide.parts", np.full(N, 2520))
+        moved = [counted(tmp_path / k, f, gaussian) for k, f in (("c", one), ("d", other))]
+        assert spent(*moved, gaussian) > 1.5 * promised
+
+
+def test_a_record_that_is_left_out_leaves_what_the_others_of_its_unit_count(tmp_path):
+    """Whether a value is missing is no public thing: the size of a unit is that in the table as loaded."""
+    from synth_core.analysis.measured.cells import cells_of
+
+    frame = households()
+    frame.loc[0, "pay"] = np.nan
+    house = frame.house[1:].reset_index(drop=True)
+    public, *_ = cells_of(analysis(tmp_path, frame).inputs.parts, "")
+    sizes = house.map(households().house.value_counts()).to_numpy()
+    np.testing.assert_array_equal(public.records, sizes)
+    np.testing.assert_allclose(public.shares, 1 / sizes)
+    # The size is a public column too: persons of large and of small units are not taken for alike.
+    assert public.names == ("area", "records of each house") and public.shape[-1] == len(np.unique(sizes))
+
+
+def test_there_is_less_noise_where_a_unit_counts_as_one_than_where_each_record_has_a_part_of_epsilon(
+    tmp_path,
+):
+    """Relative noise of all counts of the last table beside that of ε/4 a record, at 2.5 records a unit on average."""
+    seen = counted(tmp_path, households(), True)
+    alone = counted(tmp_path, households(), True, unit_column=None, unit_size=1, epsilon=2.0 / 4)
+    assert len(seen) == len(alone) + 2  # pairs of the size of the unit
+    units = sum(1 / households().house.map(households().house.value_counts()))
+    (counts, deviation), (every, noise) = seen[-1], alone[-1]
+    assert counts.sum() / 2520 == pytest.approx(units) and every.sum() == N
+    assert deviation / counts.sum() == pytest.approx(4 * noise / every.sum() * 2.5 / 4)
 
 
 def test_the_promise_is_of_a_unit_and_said(tmp_path):

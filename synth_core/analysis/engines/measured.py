@@ -37,9 +37,9 @@ class MeasuredEngine(Engine):
 
     gaussian: bool
 
-    def budget(self, parts: tuple[Fits, ...], epsilon: float) -> NoiseBudget:
-        """What may be spent on one record, where a unit of the declared size has an epsilon."""
-        return NoiseBudget(self.gaussian, self._promised(epsilon / parts[0].settings.unit_size))
+    def budget(self, epsilon: float) -> NoiseBudget:
+        """What may be spent on one record, or on a unit of several, which counts as one."""
+        return NoiseBudget(self.gaussian, self._promised(epsilon))
 
     def _promised(self, epsilon: float) -> float:
         """Rho with Gaussian noise, else epsilon."""
@@ -50,9 +50,7 @@ class MeasuredEngine(Engine):
         epsilon, datasets = _epsilon(inputs.parts), first.settings.datasets
         public, measured = self.measured(inputs, label, epsilon)
         synthetic = _data_sets(inputs, public, measured, range(datasets), perturbed=datasets > 1)
-        words = spent_words(
-            measured, self.budget(inputs.parts, epsilon), [each.name for each in public.variables]
-        )
+        words = spent_words(measured, self.budget(epsilon), [each.name for each in public.variables])
         return Synthesis(synthetic, epsilon, sentence=words, counted=counted_tables(public, measured))
 
     def later(self, inputs: Inputs, label: str, which: range) -> tuple[Array, ...]:
@@ -73,7 +71,7 @@ class MeasuredEngine(Engine):
         """The measurements, kept by what was counted: the same release asked for again gets the same noise."""
         fits, noise = inputs.parts[0], inputs.noise
         public, codes, values = cells_of(inputs.parts, label)
-        budget = self.budget(inputs.parts, epsilon)
+        budget = self.budget(epsilon)
         key = content_key(
             kind="measured",
             table=fits.table.fingerprint,
@@ -85,7 +83,7 @@ class MeasuredEngine(Engine):
             seed=fits.settings.seed,
             noise=noise.name,
             rules=fits.settings.rules,
-            unit=fits.settings.unit_size,
+            units=public.records,
         )
 
         fits.on_draw()
@@ -105,9 +103,7 @@ class MeasuredEngine(Engine):
         public, codes, values = cells_of(inputs.parts, "")
         for place in range(min(count, SEVERAL)):
             noise = SeededNoise(int(rng.integers(2**62)))
-            measured = measure(
-                public, codes, values, self.budget(inputs.parts, epsilon), noise, Expected(public)
-            )
+            measured = measure(public, codes, values, self.budget(epsilon), noise, Expected(public))
             model = MeasuredModel(public, measured.tables, _streams(8))
             for j in range(place, count, SEVERAL):
                 drawn = synthetic_values(model, measured, j, perturbed=several)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from synth_core.analysis.measured.cell_limits import CellLimit, cell_limit
 from synth_core.analysis.measured.variable import Array, Codes, Variable
 from synth_core.analysis.presence import PRESENCE, missing_name
 from synth_core.data.survey_weights import read_weights, weight_classes
+from synth_core.data.units import LARGEST_CLASS, size_column, unit_sizes
 from synth_core.errors import InputError
 from synth_core.models import family
 from synth_core.models.bracketed import with_zero_alone
@@ -21,6 +23,7 @@ BOUNDED_CELLS = 20  # of a number of which bounds are declared and no edges
 FEW_VALUES = 20  # of a public number, each a cell of its own; one of more values is cut at its own quantiles
 PUBLIC_CELLS = 10
 FREE, PRESENT = -1, -2
+WHOLE = 2520  # parts of a unit that counts as one record: noise is added to whole numbers; 1 to 10 divide it
 MAYBE_ORDERED = 4  # categories from which on their declared order may be one
 
 
@@ -42,6 +45,10 @@ class PublicSide:
         where they say that the value is not missing. None without rules.
     fixed : array of shape (n_records, n_variables), or None
         The number or the code there, NaN elsewhere.
+    records : array of int of shape (n_records,), or None
+        How many records the unit of each has, which counts as one record; None where each is a unit.
+    of_sizes : int or None
+        The public column of the sizes of units, which is counted in pairs alone; None without one.
     limits : tuple of CellLimit
         Rules that leave several cells, or that read sensitive variables.
     """
@@ -54,10 +61,29 @@ class PublicSide:
     decided: Codes | None = None
     fixed: Array | None = None
     limits: tuple[CellLimit, ...] = ()
+    records: Codes | None = None
+    of_sizes: int | None = None
 
     @property
     def n_records(self) -> int:
         return len(self.codes)
+
+    @cached_property
+    def parts(self) -> Codes:
+        """What each record counts, in `WHOLE`ths: those of a unit together are at most one whole; (n_records,)."""
+        if self.records is None:
+            return np.ones(self.n_records, dtype=np.int64)
+        return np.asarray(WHOLE // self.records)
+
+    @property
+    def whole(self) -> int:
+        """How many parts one record alone counts."""
+        return 1 if self.records is None else WHOLE
+
+    @property
+    def shares(self) -> Array:
+        """What each record counts, at most 1, of shape (n_records,)."""
+        return np.asarray(self.parts / self.whole)
 
     @property
     def column_names(self) -> tuple[str, ...]:
@@ -119,6 +145,13 @@ def cells_of(parts: tuple[Fits, ...], label: str) -> tuple[PublicSide, Codes, tu
         names = (*names, settings.weight)
         classes = weight_classes(read_weights(first.table, settings.weight, rows))
         public.append((classes, int(classes.max()) + 1, True))
+    sizes, of_sizes = None, None
+    if settings.unit_column is not None:
+        sizes = unit_sizes(first.table, settings.unit_column)[rows]
+        levels, classes = np.unique(np.minimum(sizes, LARGEST_CLASS), return_inverse=True)
+        if len(levels) > 1:  # what is said of persons of large and of small units may differ
+            names, of_sizes = (*names, size_column(settings.unit_column)), len(names)
+            public.append((classes.astype(np.int64), len(levels), True))
     n = int(rows.sum())
     categories = {fits.settings.outcome: fits.settings.outcome_categories for fits in parts}
     side = PublicSide(
@@ -130,6 +163,8 @@ def cells_of(parts: tuple[Fits, ...], label: str) -> tuple[PublicSide, Codes, tu
         np.column_stack(cells) if first.settings.rules else None,
         np.column_stack(fixed) if first.settings.rules else None,
         tuple(cell_limit(each, variables, categories) for each in limits),
+        sizes,
+        of_sizes,
     )
     return side, np.column_stack(codes), tuple(outcomes)
 

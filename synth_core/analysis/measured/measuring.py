@@ -1,7 +1,9 @@
 """Noisy tables of counts: which sets of columns are counted, with how much noise, and what that costs.
 
-Withholding one record's values lowers one count of each table by one. With Gaussian noise of deviation s a table then
-costs 1 / (2 s^2) of rho (zCDP), with Laplace noise of scale b it costs 1 / b of epsilon; costs add up over tables.
+Withholding one record's values lowers one count of each table by one. Where units have several records, each counts as
+one: its records share it, so withholding all of them lowers the counts of a table by one in all. With Gaussian noise of
+deviation s a table then costs 1 / (2 s^2) of rho (zCDP), with Laplace noise of scale b it costs 1 / b of epsilon; costs
+add up over tables.
 """
 
 from __future__ import annotations
@@ -39,12 +41,20 @@ class NoiseBudget:
         each = share * self.total / max(n_tables, 1)
         return math.sqrt(1 / (2 * each)) if self.gaussian else laplace_deviation(1 / each)
 
-    def noisy(self, counts: Array, share: float, n_tables: int, noise: Noise) -> Array:
-        """Counts of one of these tables with its noise."""
-        each, whole = share * self.total / n_tables, counts.astype(np.int64)
+    def noisy(self, counts: Codes, share: float, n_tables: int, noise: Noise, whole: int = 1) -> Array:
+        """Counts of one of these tables with its noise, in records.
+
+        Parameters
+        ----------
+        counts : array of int
+            In parts of a record.
+        whole : int
+            How many parts are one record.
+        """
+        each = share * self.total / n_tables
         if self.gaussian:
-            return noise.gaussian(whole, math.sqrt(1 / (2 * each))).astype(float)
-        return noise.laplace(whole, 1 / each).astype(float)
+            return noise.gaussian(counts, whole * math.sqrt(1 / (2 * each))) / whole
+        return noise.laplace(counts, whole / each) / whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +123,13 @@ def measure(
     fine = tuple(
         FineCounts(
             k,
-            budget.noisy(fine_table(public.variables[k], values[k]), fine_share, len(numbers), noise),
+            budget.noisy(
+                fine_table(public.variables[k], values[k], public.parts[there]),
+                fine_share,
+                len(numbers),
+                noise,
+                public.whole,
+            ),
             budget.deviation(fine_share, len(numbers)),
         )
         for k in numbers
@@ -148,16 +164,19 @@ class _Counter:
         noise: Noise,
         there: NDArray[np.bool_],
     ):
-        self.all = np.column_stack([public.codes, codes])[there]
+        self.all, self.parts = np.column_stack([public.codes, codes])[there], public.parts[there]
+        self.whole = public.whole
         self.shape = (*public.shape, *(each.n for each in public.variables))
         self.n_public, self.budget, self.noise = len(public.shape), budget, noise
 
-    def exact(self, columns: Columns) -> Array:
-        """Counts of shape (n_public_cells, n_sensitive_cells). Confidential."""
+    def exact(self, columns: Columns) -> Codes:
+        """Counts in parts of a record, of shape (n_public_cells, n_sensitive_cells). Confidential."""
         shape = [self.shape[column] for column in columns]
         cells = np.ravel_multi_index(tuple(self.all[:, list(columns)].T), shape)
         outer = math.prod(self.shape[column] for column in columns if column < self.n_public)
-        return np.bincount(cells, minlength=math.prod(shape)).reshape(outer, -1).astype(float)
+        counts = np.zeros(math.prod(shape), dtype=np.int64)
+        np.add.at(counts, cells, self.parts)
+        return counts.reshape(outer, -1)
 
     def counted(self, sets: Sequence[Columns], share: float) -> list[NoisyTable]:
         """Noisy tables that have this share of the budget together."""
@@ -165,7 +184,7 @@ class _Counter:
         return [
             NoisyTable(
                 columns,
-                self.budget.noisy(self.exact(columns), share, len(sets), self.noise),
+                self.budget.noisy(self.exact(columns), share, len(sets), self.noise, self.whole),
                 deviation,
             )
             for columns in sets
@@ -176,13 +195,17 @@ class _Counter:
     ) -> list[Columns]:
         """The sets whose tables are further from what is expected than the noise of counting them would put them.
 
-        The distance, the sum of absolute differences, moves by at most 1 with a record. Its noise costs the share.
+        The distance, the sum of absolute differences, moves by at most 1 with a record, or with a unit that counts as
+        one. Its noise costs the share.
         """
         each = share * self.budget.total / len(sets)
         moved = RESOLUTION + 1  # rounding may add one
         deviation = moved * math.sqrt(1 / (2 * each))
         exact = np.array(
-            [np.abs(self.exact(s).ravel() - e.ravel()).sum() for s, e in zip(sets, expected, strict=True)]
+            [
+                np.abs(self.exact(s).ravel() / self.whole - e.ravel()).sum()
+                for s, e in zip(sets, expected, strict=True)
+            ]
         )
         scores = self.noise.gaussian(np.rint(RESOLUTION * exact).astype(np.int64), deviation) / RESOLUTION
         sizes = np.array([e.size for e in expected])
@@ -199,7 +222,8 @@ class _Counter:
 def candidates(public: PublicSide) -> tuple[list[Columns], list[Columns]]:
     """Sets of two and of three columns with a sensitive one, whose tables are not far larger than the file.
 
-    A sensitive column in no pair stands alone.
+    A sensitive column in no pair stands alone. The size of a unit is in pairs: that persons of large and of small units
+    differ is told by them, and triples of it would cost the others much of their share.
     """
     n_public = len(public.shape)
     shape = (*public.shape, *(each.n for each in public.variables))
@@ -209,7 +233,9 @@ def candidates(public: PublicSide) -> tuple[list[Columns], list[Columns]]:
         return [
             columns
             for columns in itertools.combinations(range(len(shape)), size)
-            if columns[-1] >= n_public and math.prod(shape[c] for c in columns) <= most
+            if columns[-1] >= n_public
+            and math.prod(shape[c] for c in columns) <= most
+            and (size < 3 or public.of_sizes not in columns)
         ]
 
     pairs = of(2)
@@ -226,15 +252,15 @@ def fine_edges(variable: Variable) -> Array:
     return np.where(low > 0, logarithmic, low + part * (high - low))
 
 
-def fine_table(variable: Variable, values: Array) -> Array:
-    """Counts of the fine bins of a number, of shape (n_brackets, FINE_BINS). Confidential."""
-    there = values[~np.isnan(values)]
+def fine_table(variable: Variable, values: Array, parts: Codes) -> Codes:
+    """Counts of the fine bins of a number, in parts of a record, of shape (n_brackets, FINE_BINS). Confidential."""
+    there, parts = values[~np.isnan(values)], parts[~np.isnan(values)]
     codes = variable.codes(there)
     edges = fine_edges(variable)[codes]
     inside = np.clip(there, variable.edges[0], variable.edges[-1])
     bins = np.clip((inside[:, None] >= edges[:, 1:-1]).sum(axis=1), 0, FINE_BINS - 1)
-    counts = np.zeros((variable.n_values, FINE_BINS))
-    np.add.at(counts, (codes, bins), 1.0)
+    counts = np.zeros((variable.n_values, FINE_BINS), dtype=np.int64)
+    np.add.at(counts, (codes, bins), parts)
     return counts
 
 

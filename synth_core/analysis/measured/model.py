@@ -34,12 +34,14 @@ USUAL = STEPS[2]  # where scales are not learnt
 class _Group:
     """Sensitive columns that are modelled together, given the public ones and the earlier ones.
 
-    `records_of` are the records of each combination of what is given; `measured` the tables whose last column is here.
+    `records_of` are the records of each combination of what is given; `measured` the tables whose last column is here;
+    `shares` what each record counts in these, less than 1 where a unit of several counts as one.
     """
 
     records_of: list[Codes]
     model: LogLinear
     measured: list[NoisyTable]
+    shares: Array
 
     @property
     def ordered(self) -> tuple[int, ...]:
@@ -103,7 +105,7 @@ class MeasuredModel:
             )
         domain = Domain(
             cells[:, :width],
-            np.array([float(len(rows)) for rows in records_of]),
+            np.array([float(public.shares[rows].sum()) for rows in records_of]),
             (*public.shape, *(each.n for each in variables[:begin])),
             shape,
             (*public.ordered, *(each.ordered for each in variables[:end])),
@@ -115,7 +117,8 @@ class MeasuredModel:
             for table in self.tables
             if begin <= table.columns[-1] - self.n_public < end
         ]
-        return _Group(records_of, LogLinear(domain, [table.columns for table in measured]), measured)
+        model = LogLinear(domain, [table.columns for table in measured])
+        return _Group(records_of, model, measured, public.shares)
 
     def _drawn(self, draw: Callable[[int, _Group], Codes]) -> Codes:
         """Cells of records, group by group, each given those drawn before it; of shape (n_records, n_variables)."""
@@ -172,7 +175,10 @@ class MeasuredModel:
                 told = _redrawn(group, parameters, rng)
                 parameters = model.fit(told, scales, parameters, rng=rng, iterations=ITERATIONS)
             shares, sets = model.shares(parameters), [table.columns for table in group.measured]
-            expected = dict(zip(sets, model.expected(shares, sets), strict=True))
+            # Every record is drawn, whatever it counts in what was measured.
+            records = np.array([len(rows) for rows in group.records_of], dtype=float)
+            everybody = shares * records.reshape(-1, *(1 for _ in model.domain.shape))
+            expected = dict(zip(sets, model.tables(everybody, sets), strict=True))
             flat = shares.reshape(len(shares), -1)
             return balanced_cells(model.domain, flat, group.records_of, expected, rng)
 
@@ -209,7 +215,10 @@ def _redrawn(group: _Group, parameters: Array, rng: np.random.Generator) -> list
     flat = shares.reshape(len(shares), -1)
     counts = np.zeros_like(flat)
     for place, (share, rows) in enumerate(zip(flat, group.records_of, strict=True)):
-        counts[place] = rng.multinomial(len(rows), share)
+        if (group.shares[rows] == 1).all():
+            counts[place] = rng.multinomial(len(rows), share)
+        else:
+            np.add.at(counts[place], rng.choice(len(share), len(rows), p=share), group.shares[rows])
     by_chance, expected = model.tables(counts.reshape(shares.shape), sets), model.expected(shares, sets)
     return [
         replace(
@@ -232,7 +241,7 @@ def synthetic_values(
         if k not in fine:
             values.append(np.where(mine == variable.n_values, np.nan, mine.astype(float)))
             continue
-        records = np.bincount(mine, minlength=variable.n)[: variable.n_values].astype(float)
+        records = np.bincount(mine, model.public.shares, variable.n)[: variable.n_values].astype(float)
         shares = fine_shares(variable, fine[k], records, rng if perturbed else None)
         drawn = values_of(variable, mine, shares, even_uniforms(mine, rng))
         values.append(within_limits(model.public.limits, variable, k, codes, drawn))

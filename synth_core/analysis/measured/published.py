@@ -6,7 +6,7 @@ from typing import Any
 
 from synth_core.analysis.measured.cells import PublicSide
 from synth_core.analysis.measured.measuring import Measurements, fine_edges
-from synth_core.analysis.measured.variable import Variable
+from synth_core.analysis.measured.variable import Array, Variable
 
 ABOUT = (
     "Counts of records in the cells of columns, each with noise of the given standard deviation and mean 0. "
@@ -15,7 +15,8 @@ ABOUT = (
     "order (bands by where they begin), those of a public number of more than 20 values its tenths, those of survey "
     "weights their fifths. Those of a sensitive number are the brackets between its edges, an edge that stands twice "
     "being a bracket of its own; a value beyond the edges counts in the bracket at that end. Missing values have the "
-    "last cell. Cells that the rules exclude hold noise alone."
+    "last cell. Cells that the rules exclude hold noise alone. Where a unit of several records is covered, it counts "
+    "as one: each of its k records counts 1/k."
 )
 
 
@@ -50,7 +51,7 @@ def published(
                 "columns": [names[c] for c in table.columns],
                 "shape": [shape[c] for c in table.columns],
                 "deviation": table.deviation,
-                "counts": table.counts.ravel().astype(int).tolist(),
+                "counts": _plain(table.counts),
             }
             for table in measured.tables
         ],
@@ -59,11 +60,16 @@ def published(
                 "column": public.variables[each.variable].name,
                 "edges": fine_edges(public.variables[each.variable]).tolist(),
                 "deviation": each.deviation,
-                "counts": each.counts.astype(int).tolist(),
+                "counts": [_plain(row) for row in each.counts],
             }
             for each in measured.fine
         ],
     }
+
+
+def _plain(counts: Array) -> list[int | float]:
+    """Counts as they are, whole ones as whole numbers: parts of a unit have as many digits as tell them apart."""
+    return [int(each) if each == int(each) else round(float(each), 6) for each in counts.ravel()]
 
 
 def _cells(variable: Variable, categories: tuple[str, ...] | None) -> dict[str, Any]:

@@ -123,7 +123,8 @@ class RecordsAnalysis:
     @cached_property
     def records(self) -> WholeRecords:
         """The rows of whole records."""
-        found, s = self._read(self.loaded, self.settings.weight), self.settings
+        s = self.settings
+        found = self._read(self.loaded, s.weight, s.unit_column)
         if s.unit_column is not None:
             if s.unit_column in {block.name for block in self.blocks}:
                 raise InputError(
@@ -190,9 +191,9 @@ class RecordsAnalysis:
     def _anchor(self) -> Table | None:
         return None if self.anchor is None else self._read(self.anchor).table
 
-    def _read(self, table: Table, weight: str | None = None) -> WholeRecords:
-        """The whole records of a table, which has to keep the rules; with survey weights, where they are read."""
-        return whole_records(table, self.blocks, self.predictors, self.rules, weight)
+    def _read(self, table: Table, weight: str | None = None, unit: str | None = None) -> WholeRecords:
+        """The whole records of a table, which has to keep the rules; with weights and units, where they are read."""
+        return whole_records(table, self.blocks, self.predictors, self.rules, weight, unit)
 
     def dividing(self, epsilons: dict[str, float]) -> RecordsAnalysis:
         """An analysis with these epsilons of the variables, whose sum is that of a record."""

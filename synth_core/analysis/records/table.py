@@ -14,6 +14,7 @@ from synth_core.data.decided import check_agreement
 from synth_core.data.rules import Rule, check_conditions, check_table
 from synth_core.data.survey_weights import read_weights
 from synth_core.data.table import Table, check_rows, outcome_column, outcome_values
+from synth_core.data.units import size_column, unit_sizes
 from synth_core.errors import InputError
 
 
@@ -46,6 +47,7 @@ def whole_records(
     predictors: tuple[str, ...],
     rules: Sequence[Rule] = (),
     weight: str | None = None,
+    unit: str | None = None,
 ) -> WholeRecords:
     """Read the sensitive variables as declared; rows are complete but for what may be missing.
 
@@ -55,6 +57,8 @@ def whole_records(
         Structural zeros of these variables, which the table has to keep.
     weight : str, optional
         Column of survey weights.
+    unit : str, optional
+        Column of units of several records: their sizes in this table are kept, whoever of them is left out.
 
     Raises
     ------
@@ -89,6 +93,8 @@ def whole_records(
             raise InputError(f"The table has a column '{name}', a name that is needed here; rename it.")
         columns[name] = pd.Series(np.where(absent, PRESENCE[1], PRESENCE[0]), dtype=object)
     check_rows(int(kept.sum()), int((~kept).sum()), dropped_by)
+    if unit is not None:
+        columns[size_column(unit)] = pd.Series(unit_sizes(table, table.column(unit).name))
     frame = pd.DataFrame(columns | ({} if weight is None else _weights(table, blocks, weight, kept)))
     _check_rules(frame, blocks, rules, predictors, read, kept)
     frame = frame[kept].reset_index(drop=True)

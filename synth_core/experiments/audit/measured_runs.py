@@ -64,7 +64,7 @@ class MeasuredTrials:
         parts = tuple(each.fits for each in analysis.analyses(False))
         self.public, self.codes, self.values = cells_of(parts, label)
         epsilon = float(sum(fits.settings.epsilon for fits in parts))
-        self.budget = MEASURED[key].budget(parts, epsilon)
+        self.budget = MEASURED[key].budget(epsilon)
 
     def find(self) -> FindNeighbours:
         """The neighbours that are tried. All records are treated alike; those alone in their cells stand for them."""
