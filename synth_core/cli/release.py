@@ -63,6 +63,11 @@ def add(commands: Any) -> None:
     option("--clamp", action="store_true", help="move synthetic values beyond the declared bounds to them")
     option("--keep-order", action="store_true", help="do not shuffle the rows")
     option(
+        "--no-units",
+        action="store_true",
+        help="leave the column of units out of the files, in which each else has a new identifier",
+    )
+    option(
         "--against",
         nargs="+",
         default=[],
@@ -134,6 +139,7 @@ def run_plan(args: argparse.Namespace) -> int:
         limit_delta=delta,
         target_epsilon=args.target_epsilon,
         shuffle=not args.keep_order,
+        keep_units=not args.no_units,
         decimals=args.decimals,
         clamp=args.clamp,
     )

@@ -73,6 +73,11 @@ def _settings(plan: Plan, internal: bool) -> list[Page]:
         ("Limit of the series", "none" if plan.limit is None else f"{plan.limit:g} for {plan.series}"),
         *((setting_name(name), setting_value(plan.settings, name)) for name in _moved(plan)),
         ("Order of the rows", "random" if plan.shuffle else "kept"),
+        *(
+            []
+            if plan.unit is None
+            else [("Units", f"{printable(plan.unit)}: together, under new identifiers")]
+        ),
         ("Rounded to", plan.rounding_words or "not rounded"),
     ]
     return paged("What was decided", internal, ("Setting", "As planned"), rows, SETTINGS)

@@ -44,7 +44,7 @@ def last_releases(ledger: Ledger, series: str, plan: Plan, before: str) -> Serie
             continue
         if "anchor_records" not in entry.details:
             continue
-        released, columns = _released(entry), [c.name for c in plan.columns]
+        released, columns = _released(entry), [c.name for c in plan.columns if c.role != "unit"]
         if set(columns) <= set(released.columns):  # a series may hold releases of other variables too
             frames.append(released[columns])
             numbers.append(ledger.place(series, entry.release).number)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pandas as pd
 
 from synth_core.errors import FitError
-from synth_core.release.output.data_dictionary import dictionary_files
+from synth_core.release.output.data_dictionary import NEW_IDENTIFIERS, dictionary_files
 from synth_core.release.output.dataset import Synthetic
 from synth_core.release.plan.column_schema import rounding_words
 from synth_core.release.plan.plan import Plan
@@ -101,6 +101,8 @@ def dictionary_rows(plan: Plan) -> list[dict[str, str]]:
                 "column": column.name,
                 "content": "synthetic: drawn from the model"
                 if synthetic
+                else NEW_IDENTIFIERS
+                if column.role == "unit"
                 else "kept as it is: declared not sensitive",
                 "type": kind,
                 "values": f"{bounds[0]:g} to {bounds[1]:g}" if bounds else ", ".join(map(str, column.levels)),

@@ -15,6 +15,10 @@ from synth_core.release.plan.column_schema import ColumnSchema
 from synth_core.release.plan.plan import Plan
 from synth_core.system.json_text import json_text
 
+NEW_IDENTIFIERS = (
+    "new identifiers: who belongs together is kept, and synthetic values of a unit are drawn record by record"
+)
+
 
 def dictionary_files(plan: Plan, frames: Sequence[pd.DataFrame]) -> dict[str, bytes]:
     """A codebook as this program reads it back, metadata of SDMetrics, and a dictionary as NIST's, by file name.
@@ -38,6 +42,8 @@ def released_codebook(plan: Plan) -> Codebook:
 
 
 def _entry(plan: Plan, column: ColumnSchema, marks: tuple[str, ...]) -> Entry:
+    if column.role == "unit":
+        return Entry(column=column.name, kind="number", role="unit", note=NEW_IDENTIFIERS)
     settings = plan.outcomes.get(column.name)
     declared = plan.codebook.get(column.name) if plan.codebook is not None else None
     kept = declared if settings is None else None  # synthetic numbers are written with a point
@@ -91,7 +97,9 @@ def sdmetrics_metadata(codebook: Codebook, plan: Plan) -> dict[str, Any]:
     }
     columns: dict[str, dict[str, str]] = {}
     for entry in codebook.columns:
-        if entry.kind == "number":
+        if entry.role == "unit":
+            columns[entry.column] = {"sdtype": "id"}
+        elif entry.kind == "number":
             shown = "Int64" if entry.column in whole else "Float"
             columns[entry.column] = {"sdtype": "numerical", "computer_representation": shown}
         else:

@@ -89,6 +89,9 @@ class Kept(Protocol):
     @property
     def written(self) -> pd.DataFrame: ...
 
+    @property
+    def units(self) -> NDArray[np.int64] | None: ...
+
 
 def synthetic_data(
     plan: Plan, source: Kept, drawn: dict[str, Array], entropy: int, first: int = 0
@@ -125,7 +128,9 @@ def synthetic_data(
         variables.append(Variable(name, values, categories, whole, settings.bounds, decimals))
     n_datasets, n = variables[0].values.shape
     rng = stream_of(0, entropy, 41)
-    every = [rng.permutation(n) if plan.shuffle else np.arange(n) for _ in range(first + n_datasets)]
+    every = [
+        _order(n, source.units, rng) if plan.shuffle else np.arange(n) for _ in range(first + n_datasets)
+    ]
     orders = np.stack(every[first:])
     names = [column.name for column in plan.columns]
     frames, written = [], []
@@ -134,9 +139,20 @@ def synthetic_data(
         as_written = source.written.iloc[order].reset_index(drop=True)
         columns = {each.name: column_of(each, dataset, order) for each in variables}
         texts = {each.name: cells_of(columns[each.name], each, plan.marks[each.name]) for each in variables}
+        if plan.unit is not None and source.units is not None:  # new identifiers: by their order in the file
+            columns[plan.unit] = 1 + pd.factorize(source.units[order])[0]
+            texts[plan.unit] = pd.Series(columns[plan.unit].astype(str), dtype=object)
         frames.append(frame.assign(**columns)[names])
         written.append(as_written.assign(**texts)[names])
     return Synthetic(tuple(variables), orders, tuple(frames), tuple(written), moved)
+
+
+def _order(n: int, units: NDArray[np.int64] | None, rng: np.random.Generator) -> NDArray[np.int64]:
+    """A random order of the records; where there are units, these in a random order and their records together."""
+    if units is None:
+        return rng.permutation(n)
+    place = rng.permutation(int(units.max()) + 1)
+    return np.lexsort((rng.permutation(n), place[units]))
 
 
 def _within_rules(

@@ -43,7 +43,8 @@ def columns_check(plan: Plan, synthetic: Synthetic) -> GateCheck:
         FAIL if wrong else PASS,
         f"the synthetic {plan.outcome_words} and {len(predictors)} predictors that were declared not sensitive{public}",
         f"Only the synthetic variable{'s' if len(plan.outcomes) > 1 else ''} and "
-        f"{'columns' if others else 'predictors'} that are not sensitive are released.",
+        f"{'columns' if others else 'predictors'} that are not sensitive are released"
+        f"{'' if plan.unit is None else ', and units under new identifiers'}.",
         "The output holds another column or category: report it." if wrong else "",
     )
 
@@ -57,7 +58,12 @@ def order_check(plan: Plan, synthetic: Synthetic) -> GateCheck:
     kept = int((synthetic.orders == np.arange(n)).sum(axis=1).max())
     wrong = kept > 25  # one is expected, whatever n
     status, advice = (FAIL, "The rows were not shuffled: report it.") if wrong else (PASS, "")
-    return check(status, "shuffled", "The rows are in a random order.", advice)
+    said = (
+        "The rows are in a random order."
+        if plan.unit is None
+        else "Units are in a random order under new identifiers, and the rows of each stand together in a random order."
+    )
+    return check(status, "shuffled", said, advice)
 
 
 def bounds_check(synthetic: Synthetic, brought: int = 0, guessed: bool = False) -> GateCheck:

@@ -35,6 +35,8 @@ class Source:
         Of each sensitive variable the synthetic values, of shape (n_datasets, n_records).
     kept, written : DataFrame
         What the plan keeps of the complete rows: values, and cells as the file writes them.
+    units : array of int of shape (n_records,), or None
+        The unit of each complete row, where the plan keeps units.
     dropped_by : dict
         Rows that were left out, by column.
     numbers : dict
@@ -57,21 +59,24 @@ class Source:
     numbers: dict[str, Any]
     by_record: pd.DataFrame
     plain: ResultNumbers
+    units: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True)
 class KeptColumns:
-    """What the plan keeps of the complete rows: values, and cells as the file writes them."""
+    """What the plan keeps of the complete rows: values, cells as the file writes them, and the unit of each."""
 
     kept: pd.DataFrame
     written: pd.DataFrame
+    units: NDArray[np.int64] | None = None
 
 
 def kept_of(plan: Plan, analysis: AnyAnalysis[Any]) -> KeptColumns:
     """The kept columns of a release's table."""
     complete = analysis.used_rows.complete
     frame = analysis.loaded.frame.loc[complete, list(plan.kept)].reset_index(drop=True)
-    return KeptColumns(frame, analysis.loaded.as_written(plan.kept, complete))
+    units = None if plan.unit is None else pd.factorize(analysis.loaded.frame.loc[complete, plan.unit])[0]
+    return KeptColumns(frame, analysis.loaded.as_written(plan.kept, complete), units)
 
 
 def source_of(plan: Plan, analysis: AnyAnalysis[R], result: R) -> Source:
@@ -106,6 +111,7 @@ def source_of(plan: Plan, analysis: AnyAnalysis[R], result: R) -> Source:
         kept,
         pd.DataFrame({"row": rows} | result.by_record),
         numbers,
+        columns.units,
     )
 
 

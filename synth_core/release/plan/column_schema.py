@@ -26,12 +26,12 @@ class ColumnSchema(Closed):
     """One column that a table must have, and that a release holds.
 
     `role` "public" is of a column that the codebook declares public and that is no predictor: it is kept as it is.
-    "weight" is of survey weights, which are kept too.
+    "weight" is of survey weights, which are kept too, "unit" of units of several records, which get new identifiers.
     `levels` are the known categories of a category, `decimals` those that synthetic numbers are rounded to.
     """
 
     name: Annotated[Seen, Field(min_length=1, max_length=500)]
-    role: Literal["outcome", "predictor", "public", "weight"]
+    role: Literal["outcome", "predictor", "public", "weight", "unit"]
     kind: Literal["number", "category"]
     whole: bool = False  # numbers without decimals
     levels: tuple[bool | int | float | Seen, ...] = Field(default=(), max_length=limits.MAX_LEVELS)
@@ -45,7 +45,7 @@ def check_kept(columns: Iterable[ColumnSchema], codebook: Codebook | None) -> No
         entry = entries.get(column.name)
         if column.role == "public" and (entry is None or entry.role != "public"):
             raise ValueError(f"column '{column.name}' is kept, and the codebook does not declare it public")
-        if column.role != "outcome" and entry is not None and entry.confidential:
+        if column.role not in ("outcome", "unit") and entry is not None and entry.confidential:
             raise ValueError(
                 f"column '{column.name}' is kept, and the codebook declares it {entry.confidential}"
             )

@@ -196,6 +196,8 @@ class Plan(Closed):
         roles = {c.name: c.role for c in self.columns if c.role != "public"}
         weight = self.settings.weight
         expected = {} if weight is None else {weight: "weight"}
+        if self.settings.unit_column in roles and roles[str(self.settings.unit_column)] == "unit":
+            expected |= {str(self.settings.unit_column): "unit"}
         expected |= dict.fromkeys(outcomes, "outcome") | dict.fromkeys(self.settings.predictors, "predictor")
         if roles != expected:
             raise ValueError(
@@ -286,7 +288,12 @@ class Plan(Closed):
     @property
     def kept(self) -> tuple[str, ...]:
         """The columns that leave as they were written, in the order of the file."""
-        return tuple(column.name for column in self.columns if column.role != "outcome")
+        return tuple(column.name for column in self.columns if column.role not in ("outcome", "unit"))
+
+    @property
+    def unit(self) -> str | None:
+        """The column of units that leave together under new identifiers; None where none does."""
+        return next((column.name for column in self.columns if column.role == "unit"), None)
 
     @cached_property
     def marks(self) -> dict[str, tuple[str, ...]]:

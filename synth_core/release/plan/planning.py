@@ -52,6 +52,7 @@ class Decision:
     limit_delta: float | None = None  # None: the limit counts the sum of ε, otherwise ε at this δ, by zCDP
     target_epsilon: float | None = None  # None: the mechanism's own, or the measured one with safety
     shuffle: bool = True
+    keep_units: bool = True  # where there are units of several records: together, under new identifiers
     decimals: int | None = None
     clamp: bool = False
     rule: str = ""  # in words, that alternatives were held against
@@ -95,6 +96,7 @@ def make_plan(analysis: AnyAnalysis[R], result: R, decision: Decision) -> tuple[
         analysis.outcomes,
         s.predictors,
         decision.decimals,
+        s.unit_column if decision.keep_units else None,
     )
     values = _values(decision, analysis, columns) | {
         "mechanism": result.mechanism,

@@ -31,6 +31,7 @@ def schema_of(
     outcomes: Mapping[str, Settings],
     predictors: tuple[str, ...],
     decimals: int | None = None,
+    unit: str | None = None,
 ) -> tuple[ColumnSchema, ...]:
     """Names, kinds and categories of the columns that a plan uses and keeps.
 
@@ -46,6 +47,8 @@ def schema_of(
         The sensitive variables and their settings.
     decimals : int, optional
         That all synthetic numbers are rounded to; None: those that the table has.
+    unit : str, optional
+        Column of units of several records, which are kept together under new identifiers.
     """
     declared = {
         name: s.outcome_categories for name, s in outcomes.items() if s.outcome_categories is not None
@@ -59,6 +62,9 @@ def schema_of(
         used.sort(key=list(table.frame.columns).index)
     for name in public:
         table.check_kept(name)
+    new = (
+        ColumnSchema(name=unit, role="unit", kind="number", whole=True) if unit and unit not in used else None
+    )
     for name in used:
         number = name not in known and (name not in public or _numeric(table.frame[name]))
         rounded = name in outcomes and number and not family(outcomes[name].model).discrete
@@ -82,7 +88,7 @@ def schema_of(
                 else decimals,
             )
         )
-    return tuple(columns)
+    return (*columns, new) if new is not None else tuple(columns)
 
 
 def _numeric(series: pd.Series) -> bool:
@@ -130,7 +136,7 @@ def differences(plan: Plan, table: Table) -> list[str]:
 
 def _beyond_declared(plan: Plan, column: ColumnSchema, table: Table) -> list[str]:
     """How a column that is kept as it is breaks what the codebook declares."""
-    if column.role == "outcome" or plan.codebook is None:
+    if column.role in ("outcome", "unit") or plan.codebook is None:
         return []
     broken = table.beyond_declared(column.name, plan.codebook.get(column.name))
     if broken is None:
@@ -140,7 +146,7 @@ def _beyond_declared(plan: Plan, column: ColumnSchema, table: Table) -> list[str
 
 
 def _differences(plan: Plan, column: ColumnSchema, table: Table) -> list[str]:
-    if column.role == "public":  # it is copied, and nothing is made of it
+    if column.role in ("public", "unit"):  # copied, or only told apart
         return []
     series, kind = table.frame[column.name], table.column(column.name).kind
     if kind == "empty":

@@ -110,6 +110,16 @@ def plan_form() -> None:
     a, b = st.columns(2)
     a.checkbox("Shuffle the rows", value=True, key="plan_shuffle")
     b.checkbox("Move values to the declared bounds", key="plan_clamp", disabled=choices.bounds is None)
+    if choices.settings.unit_column is not None:
+        name = plain(choices.settings.unit_column)
+        st.checkbox(
+            f"Keep the records of a unit of {name} together",
+            value=True,
+            key="plan_units",
+            help="In the files units have new identifiers, 1, 2, …, in a random order. Who belongs together is kept, "
+            "and how many they are; synthetic values are drawn record by record, so they are no more alike within a "
+            "unit than its public columns make them.",
+        )
     st.caption(
         f"Data sets of a release, m: {choices.settings.datasets}"
         + (

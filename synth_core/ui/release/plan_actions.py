@@ -72,6 +72,7 @@ def make_plan(shown: str) -> None:
         limit_delta=form.get("delta") if form["count"] == "zcdp" else None,
         target_epsilon=None if strict(form["mechanism"]) else form["target"],
         shuffle=form["shuffle"],
+        keep_units=form.get("units", True),
         decimals=form["decimals"],
         clamp=form["clamp"] and bounded,
         rule=browser.choices.policy.text,
