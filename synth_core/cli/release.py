@@ -105,6 +105,13 @@ def add(commands: Any) -> None:
         help="stop after the gate; the draw that it looks at is charged, and released later at no more",
     )
     option("--audit", metavar="FILE.json", help="an audit of this plan, for the public report (see `audit`)")
+    option(
+        "--coverage",
+        type=int,
+        metavar="R",
+        help="measure how often intervals from the release hold, for its public report: R databases are drawn from the "
+        "released data and released again, which takes R times as long",
+    )
     option("--recompute", action="store_true", help="draw a released data set again and compare")
     option(
         "--more-data-sets",
@@ -210,6 +217,7 @@ def _tuning_table(args: argparse.Namespace) -> Table:
 
 def run_apply(args: argparse.Namespace) -> int:
     """Release a table: gate, ledger, both archives."""
+    from synth_core.experiments.studies.released_coverage import ReleasedCoverage
     from synth_core.release.making.drawing import Request
     from synth_core.release.making.outcome import CHECKED, MORE, REFUSED, REPEATED
     from synth_core.release.making.releasing import publish, release, stays_charged
@@ -233,7 +241,8 @@ def run_apply(args: argparse.Namespace) -> int:
         audit=_audit(args.audit, plan),
         more_data_sets=args.more_data_sets or 0,
     )
-    outcome = release(request)
+    study = None if args.coverage is None else ReleasedCoverage(args.coverage)
+    outcome = release(request, study=study)
     for check in outcome.checks:
         print_check(check)
     if outcome.state == REFUSED:
@@ -268,10 +277,12 @@ def _checked_overrides(args: argparse.Namespace) -> dict[str, str]:
     if args.out is not None:
         check_directory(Path(args.out))  # before a charge
     if args.more_data_sets is not None:
-        if args.dry_run or args.recompute or args.override or args.audit or args.limit or args.count:
+        alone = ("dry_run", "recompute", "override", "audit", "coverage", "limit", "count")
+        if any(getattr(args, name) for name in alone):
             raise InputError(
                 "--more-data-sets stands alone: what is drawn later of a release passes no gate of its own and is "
-                "charged nothing, so it takes no --dry-run, --recompute, --override, --audit, --limit or --count."
+                "charged nothing, so it takes no --dry-run, --recompute, --override, --audit, --coverage, --limit or "
+                "--count."
             )
         if not limits.DATASETS[0] <= args.more_data_sets <= limits.DATASETS[1]:
             raise InputError(

@@ -335,10 +335,13 @@ class ReleaseTask(Task):
         Of `Request`, all but the table.
     name : str
         Of the release, and of the click that asked for it: two clicks are two tasks.
+    coverage : int
+        Simulated databases that the coverage of its intervals is measured on; 0: it is not.
     """
 
     terms: dict[str, Any]
     name: str
+    coverage: int = 0
 
     @property
     def runs(self) -> tuple[str, ...]:
@@ -346,21 +349,24 @@ class ReleaseTask(Task):
         return ()
 
     @classmethod
-    def of(cls, request: Request, click: str) -> Self:
-        """The task of a request."""
+    def of(cls, request: Request, click: str, coverage: int = 0) -> Self:
+        """The task of a request, with so many simulated databases for the coverage of its intervals."""
         terms = {each.name: getattr(request, each.name) for each in fields(request) if each.name != "table"}
         blocks = tuple(each.block for each in request.plan.blocks)
         given = TaskInput.of(request.table, request.plan.settings, blocks=blocks)
-        return cls(given, request.plan.mechanism, terms=terms, name=f"{request.id}:{click}")
+        name = f"{request.id}:{click}"
+        return cls(given, request.plan.mechanism, terms=terms, name=name, coverage=coverage)
 
     @cached_property
     def key(self) -> str:
         return f"release:{self.name}"
 
     def answer(self, analysis: AnyAnalysis[Any]) -> dict[str, Any]:
+        from synth_core.experiments.studies.released_coverage import ReleasedCoverage
         from synth_core.release.making.releasing import release
 
-        outcome = release(Request(table=analysis.loaded, **self.terms), analysis.progress)
+        study = ReleasedCoverage(self.coverage) if self.coverage else None
+        outcome = release(Request(table=analysis.loaded, **self.terms), analysis.progress, study)
         return {each.name: getattr(outcome, each.name) for each in fields(outcome)}
 
 

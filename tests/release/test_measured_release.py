@@ -14,6 +14,7 @@ from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.data.table import Table
 from synth_core.errors import InputError
+from synth_core.experiments.studies.released_coverage import ReleasedCoverage
 from synth_core.mechanisms.composition import Count
 from synth_core.release.ledger.ledger import Ledger
 from synth_core.release.making.drawing import Request
@@ -216,3 +217,48 @@ def test_a_series_counts_for_one_kind_of_unit(state, tmp_path):
     assert said in html.unescape(report) and "about one record, all of its blocks" not in report
     with pytest.raises(InputError, match="Their sum would say nothing of either"):
         release(Request(plan_of(), None, houses(3, 3)))
+
+
+@pytest.mark.slow
+def test_coverage_in_a_public_report_is_of_the_released_data_alone(state, tmp_path, monkeypatch):
+    """Another table that gives the same data set gives the same coverage; it is asked for, kept and repeated."""
+    plan = planned(Cache(tmp_path / "cache"), "measured_laplace", limit=20.0)
+    seen = []
+    usual = ReleasedCoverage.run
+
+    def run(self, analysis, *rest):
+        seen.append(analysis.loaded.frame)
+        return usual(self, analysis, *rest)
+
+    monkeypatch.setattr(ReleasedCoverage, "run", run)
+    outcome = release(Request(plan, None, people(2)), study=ReleasedCoverage(2))
+    files = read(outcome, "releasable")
+    (of,) = seen
+    released = pd.read_parquet(io.BytesIO(files["synthetic_1.parquet"]))
+    pd.testing.assert_frame_equal(of[released.columns], released, check_dtype=False)
+    lines = pd.read_csv(io.BytesIO(files["coverage.csv"]))
+    assert set(lines["estimates"]) == {"Mean", "Share", "90th percentile", "Regression coefficients"}
+    assert lines["intervals that hold"].between(0, 1).all() and set(lines["rule"]) == {
+        "u"
+    }  # of Laplace none is known
+    report = files["report.html"].decode()
+    assert "of 100 intervals at 95 %" in report and "From 2 simulated databases" in report
+    shown = pd.read_html(io.StringIO(report), match="Intervals that hold")[0]
+    np.testing.assert_allclose(shown["Factor"], lines["factor"], atol=0.006)
+    again = release(Request(plan, None, people(2), recompute=True))
+    assert again.state == REPEATED and len(seen) == 1
+    # Another release of the plan was made without: its archive is not changed afterwards.
+    other = release(Request(plan, None, people(2), label="second"))
+    assert "coverage.csv" not in read(other, "releasable")
+    with pytest.raises(InputError, match="made without a study of its intervals"):
+        release(Request(plan, None, people(2), label="second"), study=ReleasedCoverage(2))
+
+
+def test_coverage_that_cannot_be_studied_is_refused_before_a_charge(state, tmp_path):
+    plan = planned(Cache(tmp_path / "cache"), "measured_laplace", limit=20.0)
+    of_units = plan.model_copy(update={"settings": plan.settings.model_copy(update={"unit_column": "area"})})
+    with pytest.raises(InputError, match="units of several"):
+        ReleasedCoverage(2).check(of_units)
+    with pytest.raises(InputError, match="Simulated databases for coverage: 2 to"):
+        ReleasedCoverage(0)
+    assert Ledger().balance("people").releases == 0

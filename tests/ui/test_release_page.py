@@ -41,6 +41,8 @@ def test_what_was_charged_is_not_said_to_be_charged(tmp_path):
     assert "Unlikely combinations" in said and "of those with age" in said.replace("\\", "")
     assert after.tabs[0].label == "First rows" and len(after.dataframe[0].value) == 20
     assert "internal" in after.tabs[2].label and "internal" in after.tabs[3].label
+    asked = after.toggle(key="coverage_asked").set_value(True).run(timeout=60)
+    assert not asked.exception and asked.number_input(key="coverage_databases").value == 50
     another = after.text_input(key="release_label").set_value("second").run(timeout=60)
     assert "**ε = 100** is charged with them" in another.markdown[0].value and len(another.checkbox) == 1
 

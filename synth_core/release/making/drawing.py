@@ -25,19 +25,21 @@ from synth_core.models import family
 from synth_core.release.ledger.balances import Reservation
 from synth_core.release.ledger.ledger import Ledger
 from synth_core.release.ledger.limit_room import spent_words
+from synth_core.release.making.coverage import coverage_of
 from synth_core.release.making.kept_noise import end_noise, kept_noise
 from synth_core.release.making.series_anchor import last_releases
 from synth_core.release.making.within_bounds import declared_range, within_bounds
 from synth_core.release.output import bundle, gate
 from synth_core.release.output.dataset import Synthetic, synthetic_data
 from synth_core.release.output.file_checks import file_checks
-from synth_core.release.output.gate_check import FAIL
+from synth_core.release.output.gate_check import FAIL, OVERRIDDEN
 from synth_core.release.output.look import look_at
 from synth_core.release.output.source import Source, compared, kept_of, source_of
 from synth_core.release.plan.frozen_map import SUFFIX
 from synth_core.release.plan.plan import Plan
 from synth_core.release.report import report
 from synth_core.release.report.audit_summary import parse_audit
+from synth_core.release.report.coverage_summary import Coverage, CoverageStudy
 from synth_core.release.state import private_directory
 from synth_core.system.cache import Cache
 from synth_core.system.locks import file_lock
@@ -52,7 +54,8 @@ class Request:
     `limit` is of a series that has none yet, and `count` what it counts; without them it is the plan's.
     `label` tells two releases of one plan from one table apart; `dry_run` stops after the gate;
     `more_data_sets` asks for so many beyond those that were drawn of a release, where all cost what one costs;
-    `audit` is what the public report holds of a privacy audit (`Audited.text`), or empty.
+    `audit` is what the public report holds of a privacy audit (`Audited.text`), `coverage` what it holds of a study of
+    its intervals (`Coverage.text`), or empty.
     """
 
     plan: Plan
@@ -66,6 +69,7 @@ class Request:
     dry_run: bool = False
     recompute: bool = False  # draw a released data set again and compare
     audit: str = ""
+    coverage: str = ""
     more_data_sets: int = 0
 
     def __post_init__(self) -> None:
@@ -138,7 +142,9 @@ class ReleaseRun:
         ledger: Ledger,
         reserved: Reservation,
         progress: Progress,
+        study: CoverageStudy | None = None,
     ):
+        self.study = study
         self.request, self.plan, self.frozen = request, request.plan, frozen
         self.reserved, self.ledger, self.progress = reserved, ledger, progress
         self.drawn = False
@@ -276,6 +282,24 @@ class ReleaseRun:
         """What the synthetic table looks like, see `output.look`; confidential."""
         return look_at(self.plan, self.synthetic, self.tables, self.check)
 
+    @cached_property
+    def coverage(self) -> Coverage | None:
+        """How often intervals hold, where it is known or was asked for: it reads the first released data set alone."""
+        plan, request = self.plan, self.request
+        if request.coverage:
+            return Coverage.model_validate_json(request.coverage)
+        if self.study is None:
+            return None
+        cache = Cache(working_directory(request.id))
+        return coverage_of(plan, self.synthetic.frames[0], self.study, cache, self.progress)
+
+    @property
+    def kept(self) -> dict[str, Any]:
+        """What the ledger keeps, so that the same archives can be made again."""
+        overridden = {c.key: c.reason for c in self.checks if c.status == OVERRIDDEN}
+        coverage = self.coverage.text() if self.coverage else ""
+        return self.numbers | {"overridden": overridden, "audit": self.request.audit, "coverage": coverage}
+
     def archives(self) -> dict[str, bytes]:
         """Both zip archives, by file name."""
         plan, request = self.plan, self.request
@@ -298,11 +322,14 @@ class ReleaseRun:
             public["measurements.json"] = json.dumps(
                 self.measurements, ensure_ascii=False, allow_nan=False
             ).encode()
+        if self.coverage is not None:
+            public["coverage.csv"] = self.coverage.csv()
         public["report.html"] = report.public_report(
             released,
             sorted([*public, "report.html"]),
             self.source.density_scale,
             parse_audit(request.audit.encode(), plan, request.fingerprints) if request.audit else None,
+            self.coverage,
         )
         heads = [e.hash for e in entries if e.release == request.id and e.kind == "reserve"]
         earlier = [

@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,18 +32,26 @@ from synth_core.release.making.drawing import ReleaseRun, Request, working_direc
 from synth_core.release.making.more_data_sets import batch_archive, batches_of, more_data_sets
 from synth_core.release.making.outcome import CHECKED, REFUSED, RELEASED, REPEATED, ReleaseOutcome
 from synth_core.release.output import bundle, gate
-from synth_core.release.output.gate_check import OVERRIDDEN, GateCheck
+from synth_core.release.output.gate_check import GateCheck
 from synth_core.release.plan.frozen_map import load_maps
 from synth_core.release.plan.schema import check_schema
 from synth_core.release.report.audit_summary import parse_audit
+from synth_core.release.report.coverage_summary import CoverageStudy
 from synth_core.release.state import private_directory
 from synth_core.system.locks import file_lock
 
 RELEASABLE = "-releasable.zip"
 
 
-def release(request: Request, progress: Progress = lambda text, share: None) -> ReleaseOutcome:
+def release(
+    request: Request, progress: Progress = lambda text, share: None, study: CoverageStudy | None = None
+) -> ReleaseOutcome:
     """Make a release, or find that it was made; of one that was made draw more data sets, if that is asked.
+
+    Parameters
+    ----------
+    study : CoverageStudy, optional
+        Measures how often intervals from the release hold, for its public report.
 
     Raises
     ------
@@ -58,7 +67,9 @@ def release(request: Request, progress: Progress = lambda text, share: None) -> 
     if request.audit:
         parse_audit(request.audit.encode(), request.plan, request.fingerprints)
     frozen = load_maps(request.plan, request.risk_map or b"")
-    make = more_data_sets if request.more_data_sets else _release
+    if study is not None:
+        study.check(request.plan)
+    make = more_data_sets if request.more_data_sets else partial(_release, study=study)
     lock = private_directory("locks") / request.id
     with file_lock(lock, lambda: progress("waiting for the same release elsewhere", 0.0)):
         ledger = Ledger()
@@ -68,11 +79,13 @@ def release(request: Request, progress: Progress = lambda text, share: None) -> 
             ledger.close()
 
 
-def _release(request: Request, frozen: Any, ledger: Ledger, progress: Progress) -> ReleaseOutcome:
+def _release(
+    request: Request, frozen: Any, ledger: Ledger, progress: Progress, study: CoverageStudy | None
+) -> ReleaseOutcome:
     plan, series = request.plan, request.name
     known = ledger.reservation(series, request.id)
     if known is not None and known.state == "committed":
-        return _repeat(request, frozen, ledger, known, progress)
+        return _repeat(request, frozen, ledger, known, progress, study)
     limit = _agreed_limit(request, ledger)
     guarantee = plan.standing(request.table).guarantee
     counted = limit.count if limit is not None else ledger.balance(series).count
@@ -100,7 +113,7 @@ def _release(request: Request, frozen: Any, ledger: Ledger, progress: Progress) 
     charged = guarantee.charged(plan.datasets)
     columns = Columns(ledger.marked(request.table, plan.outcomes), ledger.marked(request.table, plan.kept))
     reserved = ledger.reserve(series, request.id, plan.target_epsilon * charged, details, columns, limit)
-    run = ReleaseRun(request, frozen, ledger, reserved, progress)
+    run = ReleaseRun(request, frozen, ledger, reserved, progress, study)
     try:
         run.draw()
         checks = run.checks
@@ -121,9 +134,7 @@ def _release(request: Request, frozen: Any, ledger: Ledger, progress: Progress) 
         shutil.rmtree(target, ignore_errors=True)  # of a killed run: the same bytes are written again
         bundle.write_directory(target, archives)
         sums = {name: hashlib.sha256(content).hexdigest() for name, content in archives.items()}
-        overridden = {c.key: c.reason for c in checks if c.status == OVERRIDDEN}
-        kept = {"archives": sums, "overridden": overridden, "audit": request.audit}
-        ledger.commit(series, request.id, run.numbers | kept)
+        ledger.commit(series, request.id, run.kept | {"archives": sums})
     except BaseException as error:
         known = ledger.reservation(series, request.id)
         because = {"because": type(error).__name__}
@@ -199,7 +210,12 @@ def _check_unit(ledger: Ledger, series: str, unit: str) -> None:
 
 
 def _repeat(
-    request: Request, frozen: Any, ledger: Ledger, known: Reservation, progress: Progress
+    request: Request,
+    frozen: Any,
+    ledger: Ledger,
+    known: Reservation,
+    progress: Progress,
+    study: CoverageStudy | None,
 ) -> ReleaseOutcome:
     """A release that was committed, with what was drawn of it later: its archives again.
 
@@ -207,14 +223,26 @@ def _repeat(
 
     Raises
     ------
+    InputError
+        If a study of its intervals is asked for that it was made without.
     FitError
         If what is drawn again is not what was released.
     """
+    if study is not None and not known.commit.get("coverage"):
+        raise InputError(
+            "This release was made without a study of its intervals, and its archive stays as it is. Study a file of "
+            "it instead: study coverage FILE --population table."
+        )
     target, sums = private_directory("releases") / request.id, dict(known.commit["archives"])
     batches = batches_of(request, ledger)
     lost = {name for name in sums if not _kept(target / name, sums[name])}
     before = known.commit
-    again = replace(request, overrides=before["overridden"], audit=before.get("audit", ""))
+    again = replace(
+        request,
+        overrides=before["overridden"],
+        audit=before.get("audit", ""),
+        coverage=before.get("coverage", ""),
+    )
     run = ReleaseRun(again, frozen, ledger, known, progress)
     if request.recompute or lost:
         run.draw()

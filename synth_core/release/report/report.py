@@ -46,6 +46,7 @@ from synth_core.release.output.source import Source
 from synth_core.release.plan.plan import TUNED_ON, Plan, ReleaseTerms
 from synth_core.release.report import charts
 from synth_core.release.report.audit_summary import Audited
+from synth_core.release.report.coverage_summary import Coverage
 from synth_core.system.characters import isolated, visible
 
 RECORD_MEASURES = {  # of whole records
@@ -157,7 +158,11 @@ class Released:
 
 
 def public_report(
-    released: Released, files: list[str], density_scale: str, audit: Audited | None = None
+    released: Released,
+    files: list[str],
+    density_scale: str,
+    audit: Audited | None = None,
+    coverage: Coverage | None = None,
 ) -> bytes:
     """What may leave: what was done, the guarantee in plain words, the synthetic data described.
 
@@ -167,6 +172,8 @@ def public_report(
         The declared scale that ε depends on, in words.
     audit : Audited, optional
         A privacy audit of the plan on a public or simulated table.
+    coverage : Coverage, optional
+        How often intervals from databases like the released one hold.
     """
     plan, epsilon, place = released.plan, released.epsilon, released.place
     likelihood, standing = plan.point.likelihood, released.standing
@@ -213,6 +220,7 @@ def public_report(
         "counted": counted_together(released.counted, list(plan.outcomes)),
         "variables": [_described(variable) for variable in released.synthetic.variables],
         "audit": audit,
+        "coverage": coverage,
         "files": files,
         "dictionary": dictionary_rows(plan),
     }

@@ -19,6 +19,7 @@ from synth_core.ui.compare.briefing import briefing_menu
 from synth_core.ui.compare.closeness import show_closeness
 from synth_core.ui.compare.counted import show_counted
 from synth_core.ui.compare.inspector import inspect_record, results_csv
+from synth_core.ui.compare.intervals import show_intervals
 from synth_core.ui.compare.scenarios import decision_bar, stage
 from synth_core.ui.shared import refits
 from synth_core.ui.shared.refits import Summary
@@ -81,6 +82,7 @@ def show_results(chosen: tuple[str, ...], pair: Pair = WORST_PAIR) -> None:
     if len({mechanism.neighbour for mechanism in mechanisms}) > 1:
         st.caption(neighbour_words(mechanisms))
     if shown.current:  # an older picture is of other records, perhaps
+        show_intervals()
         inspect_record(shown.summaries, shown.clicked, subject)
     with st.container(horizontal=True):
         st.download_button(

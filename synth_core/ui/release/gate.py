@@ -105,6 +105,8 @@ def release_step(plan: Plan | None, table: Table | None, outcome: ReleaseOutcome
         type="primary",
         width="stretch",
     )
+    if not outcome.archives:
+        _coverage_choice()
     if release_job.state().audit:
         st.caption("The privacy audit that was chosen on the page Robustness goes into the public report.")
     session.show_message("release")
@@ -112,6 +114,19 @@ def release_step(plan: Plan | None, table: Table | None, outcome: ReleaseOutcome
         show_outcome(outcome)
         if plan.point.charged(2) == 1:
             _more_step()
+
+
+def _coverage_choice() -> None:
+    """Whether it is measured, with the release, how often intervals from its files hold."""
+    a, b = st.columns([4, 1], vertical_alignment="bottom")
+    asked = a.toggle(
+        "Measure how often intervals from these files hold, for the public report",
+        key="coverage_asked",
+        help="Databases are drawn from the released data and released again under the same settings. Nothing "
+        "confidential is read, so it costs no ε, but each takes as long as this release.",
+    )
+    if asked:
+        own_number("Simulated databases", limits.REPLICATES, 50, 10, "coverage_databases", b)
 
 
 def _more_step() -> None:

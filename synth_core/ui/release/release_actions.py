@@ -68,7 +68,9 @@ def ask(dry_run: bool) -> None:
         reason = st.session_state.get(f"override_{check.key}", "").strip()
         if check.status == FAIL and check.overridable and reason:
             overrides[check.key] = words(reason, f"The reason for overriding '{check.title}'")
-    _start(plan, table, overrides=overrides, dry_run=dry_run, audit=now.audit)
+    wanted = not dry_run and st.session_state.get("coverage_asked")
+    coverage = int(st.session_state["coverage_databases"]) if wanted else 0
+    _start(plan, table, coverage, overrides=overrides, dry_run=dry_run, audit=now.audit)
 
 
 def draw_more() -> None:
@@ -79,10 +81,10 @@ def draw_more() -> None:
     _start(now.plan, now.table, more_data_sets=int(st.session_state["more_data_sets"]))
 
 
-def _start(plan: Plan, table: Table, **asked: Any) -> None:
+def _start(plan: Plan, table: Table, coverage: int = 0, **asked: Any) -> None:
     label = slug(st.session_state["release_label"], "The label of the release")
     request = Request(plan, find_map(plan, [plans_directory()]), table, label=label, **asked)
-    release_job.start(ReleaseTask.of(request, secrets.token_hex(4)), "release")
+    release_job.start(ReleaseTask.of(request, secrets.token_hex(4), coverage), "release")
 
 
 def release_obstacles(checks: tuple[GateCheck, ...]) -> list[GateCheck]:

@@ -1,0 +1,30 @@
+"""How often intervals from a release hold, measured on its first data set alone: nothing confidential is read."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from synth_core.analysis.any_analysis import analysis_of
+from synth_core.analysis.fits import Progress
+from synth_core.analysis.settings import Settings
+from synth_core.data.table import Table
+from synth_core.release.plan.plan import Plan
+from synth_core.release.report.coverage_summary import Coverage, CoverageStudy
+from synth_core.system.cache import Cache
+
+
+def coverage_of(
+    plan: Plan, released: pd.DataFrame, study: CoverageStudy, cache: Cache, progress: Progress
+) -> Coverage:
+    """What a study finds whose databases are drawn from a released data set.
+
+    Their noise is their own: the secret of the release is not used for what everybody may repeat.
+    """
+    table = Table("the released data", released, confidential=False)
+    settings = Settings(**plan.settings.model_dump() | {"risk_reference": "current", "match_epsilon": None})
+    blocks = tuple(each.block for each in plan.blocks)
+    return study.run(
+        analysis_of(table.with_missing(plan.missing), settings, blocks, cache, progress=progress),
+        plan.mechanism,
+        plan.target_epsilon,
+    )
