@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from synth_core.analysis.anchor import Anchor
@@ -19,6 +20,7 @@ CLAMPED_QUANTILE = 0.995  # of the simulated records, which c leaves unclamped
 REAL_TAILS = 0.5  # the share of that c, or of its limit, which is taken: real tails are longer than a model's
 CHAINS, DRAWS = 2, 500
 COUNTED_TAILS = 0.85  # the same around noisy counts, whose tails are nearly real
+KEPT = 1 / 3  # of the limit for categories: an answer may be e^2 times as rare as another anchor says
 RECORDS = 3_000  # of the simulated table that are looked at, about
 
 
@@ -33,12 +35,14 @@ def anchor_weight(
     """Half of the largest c that leaves nearly all records of a table simulated from the anchor unclamped.
 
     Nearly all where the table is simulated from counts: it then has the tails that a real one has, but for where in a
-    bracket and for combinations that are not counted. All of it elsewhere if no record has a density. No fit is made
-    where normal draws are at hand, since c decides of accuracy alone and not of the promise.
+    bracket and for combinations that are not counted. All of it elsewhere if no record has a density, as far as no
+    parameter may give an answer up. No fit is made where normal draws are at hand, since c decides of accuracy alone
+    and not of the promise.
 
-    Zeros with a probability of their own are not counted: to give them up pays for no parameter while c is at most
-    the bound (docs/methods/anchored.md), and a few rare ones would set c for all. A pilot takes the whole of that c,
-    and at most half of the bound: clamped records cost its draw some accuracy, and the fit after it is another.
+    Zeros with a probability of their own are not counted: a few rare ones would set c for all. But c leaves room for
+    zeros, and for categories, to be rarer than the anchor says: beyond `largest_that_keeps_answers` the posterior gives
+    them up (docs/methods/anchored.md). A pilot takes the whole of that c, and at most half of the bound: clamped
+    records cost its draw some accuracy, and the fit after it is another.
 
     Parameters
     ----------
@@ -61,7 +65,9 @@ def anchor_weight(
     survey = np.ones(n) if fits.survey_weights is None else fits.survey_weights
     rows = rows[:: max(1, len(rows) // RECORDS)]
     judged = copies.model.has_density[rows]
-    taken, most = _limits(anchor.kind, judged, bound / survey[rows].max(initial=1.0))
+    heaviest = survey[rows].max(initial=1.0)
+    taken, most = _limits(anchor.kind, judged, bound, prior_records / max(1, part.sum()))
+    most /= heaviest
     rows = rows[judged] if judged.any() else rows
     text = f"choosing the weight {'of the pilot' if anchor.kind == 'guess' else ''}".strip()
 
@@ -99,13 +105,37 @@ def anchor_weight(
     return rounded(min(taken * math.exp(log_c - max(excess, 0.0) / slope), most))
 
 
-def _limits(kind: str, judged: NDArray[np.bool_], bound: float) -> tuple[float, float]:
-    """The share of c that is taken, and the largest c."""
+def _limits(kind: str, judged: NDArray[np.bool_], bound: float, prior: float) -> tuple[float, float]:
+    """The share of c that is taken, and the largest c; `prior` is how many records that counts as for each record."""
+    kept = largest_that_keeps_answers(bound, prior)
+    tails = COUNTED_TAILS if kind == "counts" else REAL_TAILS
+    if not judged.any():
+        return (tails, tails * kept) if kind == "counts" else (1.0, KEPT * kept)
     if kind == "guess":
-        return 1.0, REAL_TAILS * bound if judged.any() else math.inf
-    some = judged.any()
-    taken = COUNTED_TAILS if kind == "counts" else REAL_TAILS if some else 1.0
-    return taken, bound if some and not judged.all() else math.inf
+        return 1.0, REAL_TAILS * bound
+    return tails, math.inf if judged.all() else min(bound, tails * kept)
+
+
+def largest_that_keeps_answers(bound: float, prior: float) -> float:
+    """The largest c at which giving an answer up pays for no parameter, if records follow the anchor.
+
+    Of the share P of the records that have a rare answer let the model leave q P. They cost P bound at most, the others
+    gain c (1 - q) P, and the prior loses prior (q - 1 - log q) P. The sum is largest at q = prior / (c + prior), and
+    there no more than P (c - prior log(1 + c / prior) - bound). Common answers pay less.
+
+    Examples
+    --------
+    >>> largest_that_keeps_answers(0.5, 0.0), round(largest_that_keeps_answers(0.5, 1.0), 3)
+    (0.5, 1.358)
+    """
+    if prior == 0:
+        return bound
+    # u - 1 - log u <= x up to 1 + x + sqrt(2 x), at most: c lies between bound and what that u gives.
+    return float(
+        scipy.optimize.brentq(
+            lambda c: c - prior * np.log1p(c / prior) - bound, bound, bound + math.sqrt(2 * prior * bound)
+        )
+    )
 
 
 def normal_draws(

@@ -25,6 +25,7 @@ from synth_core.mechanisms.ranges import intervals, truncated_terms
 from synth_core.models import Model, Refit, build_model
 from synth_core.models.own.contract import require_contract
 from synth_core.models.own.target_check import require_target
+from synth_core.system import limits
 from synth_core.system.cache import Cache, content_key
 from synth_core.system.entries import get_or_compute
 from synth_core.system.plain_paths import plain
@@ -209,8 +210,8 @@ class Fits:
             fit = hashlib.sha256()
             for each in (self.model.name, self.model.records.digest, self.settings.seed, *what):
                 fit.update(each.tobytes() if isinstance(each, np.ndarray) else repr(each).encode())
-            # Where a release promises of a draw; a family with a search of its own needs no other.
-            search = censoring is not None and not model.searches
+            # Where a release promises of a draw; a family with a search of its own, of all parameters, needs no other.
+            search = censoring is not None and not model.searches_all
             sampler = replace(sampler, secret=_secret_of(self.entropy, fit.hexdigest()), search=search)
         refit = Refit(weights, sampler.chains, sampler.secret or sampler.seed, previous, censoring, data)
         posterior = sample(
@@ -226,7 +227,10 @@ class Fits:
         require_target(model, refit, posterior.draws)
         if not model.searches:
             return posterior
-        unseen = model.unseen(refit, posterior.draws)
+        mine, found = model.unseen(refit, posterior.draws), posterior.diagnostics.unseen
+        unseen = (
+            mine if mine > limits.MAX_UNSEEN else max(found, mine)
+        )  # NaN stands: no short chain could run
         return replace(posterior, diagnostics=replace(posterior.diagnostics, unseen=unseen))
 
     def _sampler(self, weights: Array, censoring: Censoring | None) -> Sampler:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 CHAINS = 4  # short chains of each radius
-RADII = (2.0, 10.0)  # within which the coordinates of a start lie
+RADII = (2.0, 10.0, 50.0)  # within which the coordinates of a start lie
 WARMUP, DRAWS, TREEDEPTH = 150, 100, 6
 APART = 2.0  # standard deviations, of the short chain and of the fit, by which their draws are apart
 

@@ -109,7 +109,7 @@ class Diagnostics:
             )
         if self.unseen > limits.MAX_UNSEEN:
             problems.append(
-                f"another mode, which no chain was in, holds {100 * self.unseen:.0f} % of the posterior "
+                f"another mode, which no chain was in, holds about {100 * self.unseen:.0f} % of the posterior "
                 "(more draws do not help; another ε, weight c or anchor may)"
             )
         return tuple(problems)

@@ -107,6 +107,8 @@ EMPTIED = (
     "Anything about emptying a cell of a variable that is not declared to have missing values: its row leaves, and the "
     "number of records, the scaling of predictors, c and the prior move with it. "
 )
+ONE_VALUE = "As little as ε for one record's value replaced: that costs up to 2ε. "
+CHOSEN = "Anything about settings that were chosen by looking at results on confidential data."
 
 NONE = Guarantee(
     "none",

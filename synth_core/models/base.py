@@ -518,6 +518,11 @@ class Model(ABC):
         """Where the chains of a slow model, or of a fit with many modes, begin; None leaves it to Stan."""
         return None
 
+    @property
+    def searches_all(self) -> bool:
+        """Whether that search is of all parameters: else short chains look for modes of the others."""
+        return self.searches
+
     def unseen(self, fit: Refit, draws: Draws) -> float:
         """The share of the posterior in modes that the family's own search finds and no draw is of, if it has one."""
         return 0.0

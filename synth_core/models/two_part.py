@@ -62,6 +62,10 @@ class TwoPart(Lognormal):
         return super().has_density if self.zero_part is None else ~self.zero_part.is_zero
 
     @property
+    def searches_all(self) -> bool:
+        return self.zero_part is None
+
+    @property
     def density_scale(self) -> str:
         zeros = "" if self.zero_part is None else "probability of a zero, otherwise "
         return zeros + super().density_scale

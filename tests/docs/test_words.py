@@ -46,6 +46,17 @@ def test_every_part_of_a_mechanism_has_words():
     assert all(scheme.plain for scheme in SCHEMES.values())
 
 
+def test_nothing_is_promised_under_the_words_not_promised():
+    """And what rests on a draw is promised of an exact one."""
+    for mechanism in MECHANISMS.values():
+        for weights in ("current", "frozen", "closed"):
+            guarantee = mechanism.guarantee(weights)
+            said = re.search(r"It (covers|holds for|is about|rests on)|Only for|gives", guarantee.limits)
+            assert said is None, (guarantee.key, said)
+            if guarantee.label == "ε-DP" and mechanism.likelihood.samples:
+                assert guarantee.promise.startswith("For an exact draw"), guarantee.key
+
+
 def test_no_two_mechanisms_of_the_papers_say_the_same():
     said = [in_plain_words(mechanism) for mechanism in MECHANISMS.values()]
     assert len(set(said)) == len(said)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from synth_core.mechanisms.guarantees import EMPTIED, SUPPORT, Guarantee, bounded_range_rho
+from synth_core.mechanisms.guarantees import CHOSEN, EMPTIED, ONE_VALUE, SUPPORT, Guarantee, bounded_range_rho
 from synth_core.mechanisms.likelihoods.base import Likelihood, NamedPoint
 from synth_core.mechanisms.likelihoods.papers import CENSORED
 
@@ -18,9 +18,9 @@ SELF_CONTAINED_ANCHORS = (
 _DECLARED = frozenset({"anchor", "anchor_values", "guess", "guess_zeros", "pilot_share", "counts_share"})
 _LIMITS = (
     EMPTIED
-    + "It covers one record's value withheld; one replaced costs at most 2ε. It rests on an anchor that was fixed "
-    "without this table, or paid for: people in a table that the anchor came from are not covered. Settings chosen by "
-    "looking at results on confidential data are themselves data-dependent."
+    + ONE_VALUE
+    + "Anything for people in a table that the anchor came from, unless it is public or was paid for. "
+    + CHOSEN
 )
 
 ANCHORED = Likelihood(

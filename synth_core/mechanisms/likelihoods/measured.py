@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from synth_core.mechanisms.guarantees import Guarantee, bounded_range_rho, pure_rho
+from synth_core.mechanisms.guarantees import CHOSEN, Guarantee, bounded_range_rho, pure_rho
 from synth_core.mechanisms.likelihoods.base import Likelihood, NamedPoint
 
 _TABLES = (
@@ -12,10 +12,9 @@ _TABLES = (
     "sampler's convergence or a seed, and any number of data sets costs what one costs. "
 )
 _LIMITS = (
-    "Emptying a cell of a variable that is not declared to have missing values: its row leaves. It is about one "
-    "record's values withheld; one replaced costs {replaced}. The public columns, the number of "
-    "records, and the declared categories and edges are not protected. Settings chosen by looking at results on "
-    "confidential data are themselves data-dependent."
+    "Anything about emptying a cell of a variable that is not declared to have missing values: its row leaves. As "
+    "little for one record's values replaced: that costs {replaced}. Anything about the public columns, the number of "
+    "records, and the declared categories and edges. " + CHOSEN
 )
 
 MEASURED = Likelihood(

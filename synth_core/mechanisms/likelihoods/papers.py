@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from synth_core.mechanisms.censoring import Censoring
-from synth_core.mechanisms.guarantees import EMPTIED, SUPPORT, Guarantee, bounded_range_rho
+from synth_core.mechanisms.guarantees import CHOSEN, EMPTIED, ONE_VALUE, SUPPORT, Guarantee, bounded_range_rho
 from synth_core.mechanisms.likelihoods.base import Likelihood, NamedPoint
 
-_LIMITS = (
-    EMPTIED + "It covers one record's value withheld; one replaced costs at most 2ε. Settings chosen by "
-    "looking at results on confidential data are themselves data-dependent."
-)
+_LIMITS = EMPTIED + ONE_VALUE + CHOSEN
 
 PLAIN = Likelihood("plain", "Plain pseudo likelihood", combining=("u (1 + 2/m)", "u (1 + 2/m)"))
 CENSORED = Likelihood(
