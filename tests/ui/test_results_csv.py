@@ -29,6 +29,16 @@ def test_a_result_with_table_and_settings():
     assert "verdict" not in line
 
 
+def test_names_of_a_table_and_of_variables_are_no_formulas():
+    joint = Measures(900.0, 0.12, 0.01, 2.0, 0.03, 0.08, ("=sex", "pay;=1+1"))
+    both = variable("=sex", ecdf_max=0.02, statistics=(), share=0.4), variable("pay;=1+1", share=0.6)
+    text = results_csv([numbers(both, joint=joint)], {"@x": "-1+1"}, SETTINGS, "=1;+2.csv", Policy())
+    found = list(csv.DictReader(io.StringIO(text)))
+    assert {line["table"] for line in found} == {"'=1;'+2.csv"}
+    assert [line["variable"] for line in found[:3]] == ["all", "'=sex", "pay;'=1+1"]
+    assert (found[3]["mechanism"], found[3]["failure"]) == ("'@x", "'-1+1")
+
+
 def test_a_failure_is_a_line_with_its_reason():
     line = lines(missing={"histogram": "needs declared bounds, see Data"})[1]
     assert (line["mechanism"], line["failure"], line["epsilon"]) == (

@@ -12,6 +12,7 @@ import numpy as np
 
 from synth_core.experiments.studies.run_study import StudyOutcome
 from synth_core.experiments.studies.verdicts import AGREES, DIFFERS, SUMMARIES, UNDECIDED, Row
+from synth_core.release.output.bundle import neutral
 from synth_core.system.json_text import json_text
 from synth_core.system.text_table import aligned
 
@@ -102,7 +103,7 @@ def _csv(report: StudyReport) -> str:
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(HEADER)
-    writer.writerows(_cells(row) for row in report.rows)
+    writer.writerows(map(neutral, _cells(row)) for row in report.rows)
     return stream.getvalue().rstrip("\n")
 
 

@@ -21,6 +21,7 @@ from synth_core.analysis.result_numbers import ResultNumbers, VariableNumbers
 from synth_core.analysis.result_sentences import sentence
 from synth_core.analysis.settings import Settings
 from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.release.output.bundle import neutral
 from synth_core.system.cache import results_cache
 from synth_core.system.entries import read
 from synth_core.system.number_text import declared
@@ -146,7 +147,7 @@ def results_csv(
     out = io.StringIO()
     writer = csv.DictWriter(out, list(lines[0]), restval="")
     writer.writeheader()
-    writer.writerows(lines)
+    writer.writerows({name: neutral(value) for name, value in line.items()} for line in lines)
     return out.getvalue()
 
 
