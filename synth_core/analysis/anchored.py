@@ -33,6 +33,7 @@ from synth_core.mechanisms.censoring import Censoring
 from synth_core.models import Draws
 from synth_core.models.bracketed import Bracketed
 from synth_core.system import limits
+from synth_core.system.number_text import percent
 
 Array = NDArray[np.float64]
 
@@ -257,7 +258,7 @@ class AnchorBuilder:
             "counts",
             f"noisy counts of {of}" + (", by each predictor" if s.predictors or s.earlier else ""),
             self._fitted(simulated),
-            after=f" They cost {share:.0%} of ε, and the fit the rest.",
+            after=f" They cost {percent(share, 0)} of ε, and the fit the rest.",
         )
         # A simulated record counts as a record: the table that is simulated stands in for the confidential one.
         records = s.anchor_records if s.anchor_records is not None else rounded(counts.total)
@@ -336,8 +337,8 @@ def clamped_warning(clamped: int, n_records: int) -> str:
     if clamped <= SHARE_WARNED * n_records:
         return ""
     return (
-        f"{math.ceil(1000 * clamped / n_records) / 10:.1f}% of the records were clamped at some draw: above "
-        f"{SHARE_WARNED:.0%} the fit may sit in a mode of its own. Lower the weight c"
+        f"{math.ceil(1000 * clamped / n_records) / 10:.1f} % of the records were clamped at some draw: above "
+        f"{percent(SHARE_WARNED, 0)} the fit may sit in a mode of its own. Lower the weight c"
     )
 
 

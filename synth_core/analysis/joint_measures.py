@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from synth_core.system.number_text import percent
+
 
 @dataclass(frozen=True)
 class Measures:
@@ -41,9 +43,9 @@ class Measures:
 def measures_in_words(measures: Measures) -> str:
     """The measures of several columns together, in words."""
     said = (
-        f"In sets of three columns it is as close to the table as a random sample of {measures.sample_share:.1%} of "
-        f"the records. The association of {measures.worst_pair[0]} and {measures.worst_pair[1]} is furthest off, by "
-        f"{measures.worst_association:.2f}."
+        "In sets of three columns it is as close to the table as a random sample of "
+        f"{percent(measures.sample_share)} of the records. The association of {measures.worst_pair[0]} and "
+        f"{measures.worst_pair[1]} is furthest off, by {measures.worst_association:.2f}."
     )
     if measures.impossible is None:
         return said
@@ -56,10 +58,10 @@ def impossible_words(share: float) -> str:
     Examples
     --------
     >>> impossible_words(0.0), impossible_words(0.0021)
-    ('No record breaks a declared rule.', '0.21% of the records break a declared rule.')
+    ('No record breaks a declared rule.', '0.21 % of the records break a declared rule.')
     """
     return (
         "No record breaks a declared rule."
         if share == 0
-        else f"{share:.2%} of the records break a declared rule."
+        else f"{percent(share, 2)} of the records break a declared rule."
     )

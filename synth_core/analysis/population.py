@@ -165,7 +165,13 @@ def population_words(population: Population) -> str:
         for each in population.statistics
         if math.isfinite(each.error) and not each.name.startswith(SHARE_OF)
     )
-    said = (
-        f"By {population.weight}, the distribution of {population.name} in the population is off by at most "
-    )
-    return f"{said}{100 * population.ecdf_max:.1f} points{'; ' + errors if errors else ''}."
+    points = f"{100 * population.ecdf_max:.1f} points"
+    return f"{population.name} off by at most {points}{f' ({errors})' if errors else ''}"
+
+
+def populations_words(populations: Sequence[Population]) -> str:
+    """The weighted estimates of all variables in a sentence; empty without survey weights."""
+    if not populations:
+        return ""
+    said = "; ".join(map(population_words, populations))
+    return f"In the population, by {populations[0].weight}: {said}."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from synth_core.analysis.joint_measures import measures_in_words
 from synth_core.analysis.measures import WORST, error_sentence
-from synth_core.analysis.population import population_words
+from synth_core.analysis.population import populations_words
 from synth_core.analysis.result_numbers import ResultNumbers
 from synth_core.analysis.settings import Settings
 from synth_core.analysis.wording.belief_sentences import epsilon_number, suspicion
@@ -94,7 +94,7 @@ def sentence(
     """
     if numbers.problems:
         return f"Not for use: {'a' if numbers.several else 'the'} fit has not converged."
-    by_weights = " ".join(map(population_words, numbers.population))
+    by_weights = populations_words(numbers.population)
     if of_unit := unit_words(settings.unit_column, settings.unit_size):
         by_weights = f"{of_unit} {by_weights}".strip()
     if numbers.joint is not None:

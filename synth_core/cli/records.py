@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from synth_core.analysis.joint_measures import measures_in_words
-from synth_core.analysis.population import population_words
+from synth_core.analysis.population import populations_words
 from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.records.disclosure import AttributeDisclosure
 from synth_core.analysis.records.numbers import NumberMeasures
@@ -212,7 +212,7 @@ def _print(analysis: RecordsAnalysis, results: list[RecordsResult]) -> None:
             print(f"! {result.mechanism}: a fit has not converged: {problem}")
         print(f"  {result.mechanism}: {result.guarantee.promise}")
         print(f"  {result.mechanism}: {measures_in_words(result.measures)}")
-        for line in [*map(_of_number, result.numbers), *map(population_words, result.population)]:
+        for line in filter(None, [*map(_of_number, result.numbers), populations_words(result.population)]):
             print(f"  {result.mechanism}, {line}")
         if result.disclosure:
             print(f"  {result.mechanism}: {_of_disclosure(result.disclosure)}")

@@ -78,8 +78,8 @@ def shares_figure(check: Check, outcome: str) -> Figure:
             "bargap": 0.15,
         },
         table(["Bin", "Observed %", "Predicted %", "90 % band"], rows),
-        f"largest difference in the bin {names[worst]}: observed {s['observed'][worst]:.1%}, "
-        f"predicted {s['predicted'][worst]:.1%}",
+        f"largest difference in the bin {names[worst]}: observed {100 * s['observed'][worst]:.1f} %, "
+        f"predicted {100 * s['predicted'][worst]:.1f} %",
     )
 
 

@@ -61,7 +61,7 @@ def _warnings(numbers: ResultNumbers) -> list[str]:
             hints.append(f"{of}{warning} around the anchor{now} ({place}).")
         elif each.n_censored > MANY_CENSORED * each.n_records:
             hints.append(
-                f"{of}{each.n_censored / each.n_records:.0%} of the records are censored: ε is small for the "
+                f"{of}{100 * each.n_censored / each.n_records:.0f} % of the records are censored: ε is small for the "
                 "unit in which the density is taken; another unit (Data page) may serve better."
             )
     return hints

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from synth_core.analysis.summary import number_text
 from synth_core.figures.palette import color
 from synth_core.figures.parts import TEXT, Figure, area, axis, figure, scatter, shown, table
+from synth_core.system.number_text import percent
 
 Array = NDArray[np.float64]
 POINTS = 400
@@ -87,7 +88,7 @@ def interval_figure(values: Array, intervals: Array, record: int, outside: Array
         ["Value", number_text(values[i], 6)],
         ["Range from", number_text(intervals[i, 0], 6)],
         ["Range to", number_text(intervals[i, 1], 6)],
-        ["Records inside", f"{share:.1%}"],
+        ["Records inside", percent(share)],
         ["λ", f"{outside[i]:.4f}"],
     ]
     return figure(

@@ -28,3 +28,14 @@ def declared(value: float) -> str:
     ('10,000', '0.25', '1,234,567.5', '1e+20')
     """
     return f"{value:,.12g}" if abs(value) < LARGE else f"{value:.12g}"
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """A share in percent.
+
+    Examples
+    --------
+    >>> percent(0.4256), percent(0.4256, 0)
+    ('42.6 %', '43 %')
+    """
+    return f"{100 * share:.{digits}f} %"

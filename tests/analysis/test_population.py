@@ -5,7 +5,7 @@ import pytest
 
 from synth_core.analysis.population import (
     population_of,
-    population_words,
+    populations_words,
     quantile_with_interval,
     standard_error,
     weighted_distance,
@@ -39,7 +39,9 @@ def test_shares_of_categories():
     found = population_of("msp", "w", (codes, weights), [(codes, np.ones(4))] * 2, (), ("a", "b", "c"))
     assert [each.confidential for each in found.statistics] == pytest.approx([0.6, 0.2, 0.2])
     assert found.ecdf_max == pytest.approx(0.35)  # 0.6 for 0.25
-    assert "off by at most 35.0 points." in population_words(found)
+    assert populations_words([found, found]) == (
+        "In the population, by w: msp off by at most 35.0 points; msp off by at most 35.0 points."
+    )
 
 
 def test_equal_weights_have_the_usual_standard_error():

@@ -209,7 +209,7 @@ def test_an_oscillation_knows_no_unit(rng, cache):
 
 def test_the_sentence_names_both_figures_and_what_may_lie_beyond():
     words = local_words(0.64, 1.2, 2000)
-    assert "0.64" in words and "1.20" in words and "0.15%" in words
+    assert "0.64" in words and "1.20" in words and "0.15 %" in words
     assert local_words(None, None, 0) == ""
 
 
@@ -217,7 +217,7 @@ def test_what_may_lie_beyond_follows_the_effective_size_and_not_the_number_of_dr
     result = analysis_of(regression(rng, 120), cache).run("weighted")
     fewer = replace(result, diagnostics=replace(result.diagnostics, ess_bulk=120.0, ess_tail=100.0))
     words = " ".join(explained(fewer.plain_numbers, make_settings(outcome="x", model="lognormal"))[1])
-    assert "Up to 3.00% of the posterior" in words and "worth 100 independent" in words
+    assert "Up to 3.00 % of the posterior" in words and "worth 100 independent" in words
 
 
 @pytest.mark.parametrize("model", ["lognormal", "two_part", "mixture", "beta", "beta_regression"])

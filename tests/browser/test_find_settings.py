@@ -146,7 +146,7 @@ def test_other_synthesizers_stand_beside_the_map(new_page):
     page.get_by_text("Other synthesizers beside it").click()
     if not map_runs.installed("mst"):
         page.get_by_text("MST and AIM can stand here once the server has them").wait_for()
-    for name in ("Histogram of all cells", "Sample of 10%"):
+    for name in ("Histogram of all cells", "Sample of 10 %"):
         pick(page, "Synthesizers that are not ours", name)
         settled(page)
     page.keyboard.press("Escape")
@@ -169,7 +169,7 @@ def test_other_synthesizers_stand_beside_the_map(new_page):
     )  # the sample once, the histogram at each ε of the frontier
     legend = added_beside_the_map(page, add)
     expect(legend.get_by_text("Histogram of all cells (zCDP, ρ = ε²/8)")).to_be_visible()
-    expect(legend.get_by_text("Sample of 10% (no guarantee)")).to_be_visible()
+    expect(legend.get_by_text("Sample of 10 % (no guarantee)")).to_be_visible()
     expect(page.get_by_text("They cannot be released here").first).to_be_visible()
     expect(add).to_be_disabled()
     page.get_by_role("button", name="Table").first.click()

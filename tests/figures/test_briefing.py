@@ -238,7 +238,7 @@ def test_whole_records_are_told_with_the_rule_of_all_variables():
     charts = [page.chart.title for page in others if page.chart]
     assert len(charts) == 3 and len(slides(powerpoint([title, *others]))) == 1 + len(others)
     settings = next(page for page in others if page.columns == ("Setting", "Value"))
-    assert ("Sensitive variable 1", "sex: Multinomial logit regression, 25.0% of ε") in settings.rows
+    assert ("Sensitive variable 1", "sex: Multinomial logit regression, 25.0 % of ε") in settings.rows
     assert not any("range" in name for name, _ in settings.rows)  # no mechanism reads one
 
 

@@ -34,7 +34,7 @@ def test_a_band_is_the_mean_and_two_standard_errors():
     figure = map_figure(POINTS, "ecdf_max", rivals=bands_of(RUNS))
     go.Figure(plain(figure["traces"]), plain(figure["layout"]))
     traces = {t["name"]: t for t in figure["traces"] if "name" in t}
-    mst, sample = traces["MST (zCDP, ρ = ε²/8)"], traces["Sample of 10% (no guarantee)"]
+    mst, sample = traces["MST (zCDP, ρ = ε²/8)"], traces["Sample of 10 % (no guarantee)"]
     assert mst["x"] == [1.0, 4.0]
     assert mst["y"] == pytest.approx([0.02, 0.008])
     error = 2 * 0.01 / math.sqrt(3)  # the deviation of 0.01, 0.02, 0.03 is 0.01
@@ -66,7 +66,7 @@ def test_each_epsilon_stands_beside_its_promise():
     assert all("cannot be released here" in h for h in hovers)
     assert "none can be released here" in figure["reading"]
     rows = [row for row in figure["table"]["rows"] if row[1] == "another synthesizer"]
-    assert [row[0] for row in rows] == ["MST", "MST", "Sample of 10%"]
+    assert [row[0] for row in rows] == ["MST", "MST", "Sample of 10 %"]
     assert "MST, not ours (zCDP, ρ = ε²/8): ε 1.00 error 0.02, ε 4.00 error 0.008" in figure["alt"]
     pure = map_figure(POINTS, "ecdf_max", rivals=bands_of([run("aim", 2.0, 1, 0.1, "epsilon")]))
     assert "AIM (ε-DP)" in json.dumps(pure["traces"], ensure_ascii=False)

@@ -111,7 +111,7 @@ def test_explanations_name_neighbour_cost_and_numbers(key):
 
 def test_beliefs_about_a_value_use_the_epsilon_of_replacing():
     text = " ".join(explain(guarantees()["censored"], 1.0, 2.0, 1, False, "current"))
-    assert "50% at most 88.1% (can at most become)" in text  # e^2 / (1 + e^2)
+    assert "50 % at most 88.1 % (can at most become)" in text  # e^2 / (1 + e^2)
     assert "secret random numbers" in text
     local = " ".join(explain(guarantees()["asymptotic"], 1.0, 2.0, 1, True, "current"))
     assert "would on this table" in local
@@ -193,7 +193,7 @@ def test_an_anchored_mechanism_is_not_said_to_use_no_weights():
     assert "It is anchored at X." in text
     assert "one weight c" in text
     assert "no weights" not in text
-    assert "1% at most 2.7%" in text  # of replacing, which costs twice
+    assert "1 % at most 2.7 %" in text  # of replacing, which costs twice
 
 
 def test_a_lesser_promise_of_noise_with_a_rho_is_no_pure_epsilon_either():

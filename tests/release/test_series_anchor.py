@@ -95,7 +95,7 @@ COUNTS_FIRST = [
 @pytest.mark.parametrize("series", [COUNTS_FIRST], indirect=True)
 def test_a_series_may_begin_with_noisy_counts(series, capsys):
     assert [apply(series, month) for month in (1, 2)] == [0, 0], capsys.readouterr().err
-    assert "noisy counts of brackets of x, by each predictor. They cost 40% of ε" in report(series, 1)
+    assert "noisy counts of brackets of x, by each predictor. They cost 40 % of ε" in report(series, 1)
     assert "the released data of release 1 of monthly" in report(series, 2)
     assert "noisy counts" not in report(series, 2)
     balance = Ledger().balance("monthly")

@@ -68,8 +68,8 @@ def test_what_each_release_cost_and_how_near_it_came(ledger):
     charge(ledger, "open", 0.5)
     first, second = by_release(ledger.entries("monthly"))
     told = [first[name] for name in ("Release", "Records", "ECDF max", "Clamped", "ε", "ε in all")]
-    assert told == ["1", "1,000", "0.0500", "1.2%", "0.5", "0.5"]
-    assert [second[name] for name in ("Clamped", "ε in all")] == ["2.4%", "1"]
+    assert told == ["1", "1,000", "0.0500", "1.2 %", "0.5", "0.5"]
+    assert [second[name] for name in ("Clamped", "ε in all")] == ["2.4 %", "1"]
     assert second["ε at δ = 1e-06"] == f"{epsilon_at(2 * 0.5**2 / 8):.3g}"
 
 

@@ -52,3 +52,23 @@ def test_a_table_without_a_planned_column_is_refused_by_the_checks_and_not_by_th
     other = replace(table, frame=table.frame.drop(columns="pay"))
     shown = AppTest.from_function(page, args=(plan, other, None)).run(timeout=60)
     assert not shown.exception and len(shown.checkbox) == 1
+
+
+def plan_page(plan):
+    from synth_core.ui.release.plan import show_plan
+    from synth_core.ui.state import session
+
+    session.take_over()
+    show_plan(plan)
+
+
+def test_a_plan_whose_limit_has_no_room_for_it_says_so(tmp_path):
+    """The form proposes the rule's ε as the limit, whatever the chosen settings cost; the ledger then refused."""
+    plan = planned(Cache(tmp_path), ("area",))
+    dear = plan.model_copy(update={"limit": 6.0})
+    shown = AppTest.from_function(plan_page, args=(dear,)).run(timeout=60)
+    assert not shown.exception
+    assert any(
+        "One release costs ε = 100, and the limit of the series is 6" in w.value for w in shown.warning
+    )
+    assert plan.limit == 500 and plan.beyond_limit == ""

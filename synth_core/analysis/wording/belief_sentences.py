@@ -6,6 +6,7 @@ import math
 
 from synth_core.mechanisms.composition import DELTA, epsilon_at
 from synth_core.mechanisms.guarantees import Guarantee, belief_after
+from synth_core.system.number_text import percent
 
 PRIOR = 0.01  # the suspicion that the sentence starts from
 
@@ -120,7 +121,7 @@ def suspicion(
     replaced = 2 * epsilon if epsilon_replace is None else epsilon_replace
     charged = guarantee.charged(datasets)
     after = at_most(belief_after(PRIOR, replaced * charged))
-    risen = f"an intruder's suspicion of {PRIOR:.0%} rises to {after}".replace("1%", "1 %")
+    risen = f"an intruder's suspicion of {percent(PRIOR, 0)} rises to {after}"
     each = f" for each of {charged} data sets" if charged > 1 else ""
     if guarantee.strict:
         return f"At {at}{each} {risen}."

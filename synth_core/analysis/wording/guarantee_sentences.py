@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from synth_core.analysis.wording.belief_sentences import rho_words
 from synth_core.mechanisms.catalogue import Mechanism
 from synth_core.mechanisms.guarantees import DECLARED_SPAN, REPLACED, WITHHELD, Guarantee, belief_after
+from synth_core.system.number_text import percent
 
 SEED = (
     "It holds for one exact draw of the posterior, made with secret random numbers. A chain only comes near it, and "
@@ -111,8 +112,8 @@ def local_words(oscillation: float | None, joint: float | None, draws: float) ->
     moved = oscillation is not None and joint is not None and joint > 1.01 * oscillation
     return (
         f"Over the draws, what one record's leaving changes varies by at most {' and '.join(filter(None, ways))}, "
-        f"whatever the unit of the value: a local figure. Up to {3 / max(draws, 3.0):.2%} of the posterior may lie "
-        f"beyond draws that are worth {draws:,.0f} independent ones (95 % confidence)."
+        f"whatever the unit of the value: a local figure. Up to {percent(3 / max(draws, 3.0), 2)} of the posterior may "
+        f"lie beyond draws that are worth {draws:,.0f} independent ones (95 % confidence)."
         + (" What is said with weights held says too little here: they move." if moved else "")
     )
 
@@ -159,7 +160,9 @@ def explain(  # noqa: PLR0913 # each is another part of what is said
         return [*lines, guarantee.no_odds, *([SEED] if guarantee.secret_seed else [])]
     # Odds between two values of a record: the neighbour relation is replacement.
     total = (epsilon_replace or epsilon) * charged
-    beliefs = "; ".join(f"{prior:.0%} at most {belief_after(prior, total):.1%}" for prior in (0.01, 0.1, 0.5))
+    beliefs = "; ".join(
+        f"{percent(prior, 0)} at most {percent(belief_after(prior, total))}" for prior in (0.01, 0.1, 0.5)
+    )
     factor = f"{math.exp(total):,.1f}" if total < 30 else f"e^{total:.0f}"
     kind = "can at most become" if guarantee.strict else "would on this table at most become"
     held = "" if guarantee.strict or not weighted else " and the weights of the others held"

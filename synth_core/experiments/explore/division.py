@@ -14,6 +14,7 @@ from synth_core.errors import InputError
 from synth_core.experiments.explore.measures import Target
 from synth_core.experiments.explore.targets import EpsilonTarget
 from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.system.number_text import percent
 
 RANGE = (0.05, 20.0)  # of a variable's epsilon, in which it is looked for
 HALVINGS = 5  # of that range, on a logarithmic scale
@@ -248,6 +249,6 @@ def division_words(division: Division) -> list[str]:
         asked = "nothing asked" if each.wanted is None else f"at most {each.wanted:g} asked"
         said = "" if each.met else f": NOT reached, {WHY_NOT[each.reachable]}"
         lines.append(
-            f"{each.name}: ε = {each.epsilon:.3g} ({each.share:.1%}), difference {each.reached:.3g}, {asked}{said}"
+            f"{each.name}: ε = {each.epsilon:.3g} ({percent(each.share)}), difference {each.reached:.3g}, {asked}{said}"
         )
     return lines

@@ -10,6 +10,7 @@ import numpy as np
 from synth_core.experiments.rivals import graphical, simple
 from synth_core.experiments.rivals.budget import Budget
 from synth_core.experiments.rivals.problem import Make, Problem, RivalSynthetic
+from synth_core.system.number_text import percent
 
 STREAM = 81  # of random numbers, beside the seed
 
@@ -55,7 +56,7 @@ RIVALS = {
         "Histogram of all cells", simple.joint_histogram, check_problem=simple.check_joint_cells
     ),
     "one-way": Rival("Histogram of each variable", simple.one_way_histograms, same_alone="histogram"),
-    "sample": Rival(f"Sample of {simple.SAMPLE_SHARE:.0%}", simple.sample, private=False),
+    "sample": Rival(f"Sample of {percent(simple.SAMPLE_SHARE, 0)}", simple.sample, private=False),
 }
 
 

@@ -24,6 +24,7 @@ from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.mechanisms.likelihoods import CENSORED
 from synth_core.mechanisms.weights import likelihood_weights, truncate
 from synth_core.system.backend import Backend, Failure
+from synth_core.system.number_text import percent
 
 PROGRAM = Path(__file__).parents[3] / "benchmarks" / "stan" / "beta_per_record.stan"
 
@@ -114,7 +115,7 @@ def measure(outcome: StudyOutcome, backend: Backend, replicates: int) -> str:
     wall = time.perf_counter() - started
     text = (
         f"Per-record scripts: {np.mean(seconds):.1f} s a replicate ({len(points)} fits; {np.mean(cpu):.1f} s of "
-        f"processor time), measured on {replicates} in {wall:.0f} s; Δ as ours within {max(apart):.1%} (median "
+        f"processor time), measured on {replicates} in {wall:.0f} s; Δ as ours within {percent(max(apart))} (median "
         f"over points)"
     )
     if outcome.computed:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from synth_core.experiments.proportions import clopper_pearson
 from synth_core.mechanisms.guarantees import safety_factor
+from synth_core.system.number_text import percent
 
 Array = NDArray[np.float64]
 
@@ -78,7 +79,7 @@ class Safety:
         """For a table of results; a single database leaves nothing to hold it against."""
         if math.isnan(self.covered):
             return f"{self.epsilon:.2f}; no other database to compare with"
-        return f"{self.epsilon:.2f}; holds for {self.covered:.0%} of other databases"
+        return f"{self.epsilon:.2f}; holds for {percent(self.covered, 0)} of other databases"
 
 
 def safety(lipschitz_bounds: Array, rows: int) -> Safety:

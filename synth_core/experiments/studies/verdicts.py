@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from synth_core.system.number_text import percent
+
 Array = NDArray[np.float64]
 
 AGREES, DIFFERS, UNDECIDED, SHOWN = "agrees", "differs", "undecided", "shown"
@@ -184,7 +186,7 @@ def ordering(quantity: str, source: str, larger: Array, smaller: Array, reason: 
     return Row(
         quantity,
         source,
-        f"in {share:.0%} of databases (medians {number(float(np.median(larger)))}, "
+        f"in {percent(share, 0)} of databases (medians {number(float(np.median(larger)))}, "
         f"{number(float(np.median(smaller)))})",
         float(error),
         verdict,

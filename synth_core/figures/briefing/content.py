@@ -32,6 +32,7 @@ from synth_core.models import family
 from synth_core.release.bounded_text import printable
 from synth_core.system import limits
 from synth_core.system.characters import sentence
+from synth_core.system.number_text import percent
 
 BESIDE = 3  # chapters on a page that sets them side by side
 ROWS = 4  # mechanisms on a page: their sentences must be readable from the last row
@@ -303,7 +304,8 @@ def _settings(name: str, chapter: Chapter, internal: bool, hidden: bool) -> Page
         rows = [
             (
                 f"Sensitive variable {place}",
-                f"{block.name}: {family(block.model).label}" + ("" if divided else f", {share:.1%} of ε"),
+                f"{block.name}: {family(block.model).label}"
+                + ("" if divided else f", {percent(share)} of ε"),
             )
             for place, (block, share) in enumerate(zip(chapter.blocks, shares, strict=True), start=1)
         ]

@@ -16,6 +16,7 @@ from synth_core.release.bounded_text import printable
 from synth_core.release.plan.alternatives import NOT_CONVERGED, Alternative
 from synth_core.release.plan.plan import TUNED_ON, Plan
 from synth_core.system import limits
+from synth_core.system.number_text import percent
 
 ROWS = 7  # of a table on a slide
 SETTINGS = 11
@@ -61,7 +62,7 @@ def _settings(plan: Plan, internal: bool) -> list[Page]:
     rows = [
         (
             f"Synthetic: {printable(name)}",
-            family(s.model).label + (f", {shares[name]:.1%} of ε" if shares else ""),
+            family(s.model).label + (f", {percent(shares[name])} of ε" if shares else ""),
         )
         for name, s in plan.outcomes.items()
     ]

@@ -16,6 +16,7 @@ from synth_core.models.own import sandbox
 from synth_core.models.own.model import OwnProgram
 from synth_core.models.own.quantities import log_target, words_of
 from synth_core.system import limits
+from synth_core.system.number_text import percent
 
 Array = NDArray[np.float64]
 Progress = Callable[[str, float], None]
@@ -115,7 +116,7 @@ class Examiner:
         if self.model.bounds is not None:
             out = (self.x_rep < self.model.bounds[0]) | (self.x_rep > self.model.bounds[1])
             if out.any():
-                return f"Note: {out.mean():.1%} of the predictive draws leave the declared bounds."
+                return f"Note: {percent(out.mean())} of the predictive draws leave the declared bounds."
         return f"For all {self.model.records.n:,} records at {POINTS} values of the parameters."
 
     def alone(self) -> str:
@@ -262,10 +263,11 @@ class Examiner:
             mass = float(np.trapezoid(height, grid / model.unit))
         if not abs(mass - share) <= MASS_TOLERANCE:
             raise Broken(
-                f"log_lik is not the log density of x_rep: where {share:.0%} of the predictive draws of a record "
-                f"lie, exp(log_lik) adds up to {mass:.3g}. A constant that is left out would change every Δ and ε."
+                f"log_lik is not the log density of x_rep: where {percent(share, 0)} of the predictive draws "
+                f"of a record lie, exp(log_lik) adds up to {mass:.3g}. A constant that is left out would change every Δ "
+                "and ε."
             )
-        return f"Where {share:.0%} of the draws of a record lie, it adds up to {mass:.3f}."
+        return f"Where {percent(share, 0)} of the draws of a record lie, it adds up to {mass:.3f}."
 
     def distribution(self) -> str:
         model = self.model

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from synth_core.mechanisms.composition import DELTA, epsilon_at
 from synth_core.release.ledger.balances import Entry, place_of
+from synth_core.system.number_text import percent
 
 ABOUT = "Accuracy by release, each beside its own table. INTERNAL: no ε covers it."
 
@@ -31,7 +32,7 @@ def by_release(entries: Sequence[Entry]) -> list[dict[str, str]]:
                 "Day": entry.time[:10],
                 "Records": "" if n is None else f"{n:,}",
                 "ECDF max": "" if apart is None else f"{apart:.4f}",
-                "Clamped": f"{clamped / n:.1%}" if clamped is not None and n else "",
+                "Clamped": percent(clamped / n) if clamped is not None and n else "",
                 "ε": f"{own:g}",
                 "ε in all": f"{place.spent:g}",
                 f"ε at δ = {DELTA:g}": "–" if place.rho is None else f"{epsilon_at(place.rho):.3g}",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from synth_core.errors import InputError
 from synth_core.release.ledger.balances import Entry
 from synth_core.release.ledger.column_marks import ColumnMark, MarkedColumn
+from synth_core.system.number_text import percent
 
 SAME_COLUMN, SAME_TABLE, SOME_RECORDS = (
     0.5,
@@ -72,8 +73,9 @@ def check_elsewhere(
                     )
                 if share >= SOME_RECORDS:
                     warnings.append(
-                        f"{share:.0%} of the values of '{column.mark.name}' were charged under the series {series} "
-                        f"too: for the people of both tables the sums of both series add up, and no limit counts that."
+                        f"{percent(share, 0)} of the values of '{column.mark.name}' were charged under the series "
+                        f"{series} too: for the people of both tables the sums of both series add up, and no limit "
+                        "counts that."
                     )
     return tuple(dict.fromkeys(warnings))
 

@@ -32,6 +32,7 @@ from synth_core.release.output.gate_check import FAIL, OVERRIDDEN, PASS, WARN, G
 from synth_core.release.plan.plan import Plan, ReleaseTerms
 from synth_core.system import limits
 from synth_core.system.characters import sentence
+from synth_core.system.number_text import percent
 
 Array = NDArray[np.float64]
 
@@ -253,8 +254,8 @@ def _growth(plan: Plan, result: AnyResult) -> GateCheck:
     over = share > limits.MAX_GROWTH
     return check(
         FAIL if over else PASS,
-        f"the second half of {len(growth):,} draws raised Δ by {share:.1%} (at most {limits.MAX_GROWTH:.0%} is asked); "
-        f"ten times the draws would give about ε = {ahead:.3g} with safety",
+        f"the second half of {len(growth):,} draws raised Δ by {percent(share)} (at most "
+        f"{percent(limits.MAX_GROWTH, 0)} is asked); ten times the draws would give about ε = {ahead:.3g} with safety",
         "Δ still grew with the number of draws." if over else "Δ had settled over the draws.",
         "Plan more draws." if over else "",
     )
@@ -325,7 +326,8 @@ def _map(fitted: Fitted) -> GateCheck:
     drifted = beyond > 0.05
     return check(
         WARN if drifted else PASS,
-        f"{beyond:.1%} of the records are riskier than any of the table it was frozen on; {share:.1%} have weight 0",
+        f"{percent(beyond)} of the records are riskier than any of the table it was frozen on; "
+        f"{percent(share)} have weight 0",
         "The risk map was frozen on an earlier or public table.",
         "The table has drifted from the one the plan was tuned on: consider a new plan." if drifted else "",
         published=PASS,

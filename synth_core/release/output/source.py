@@ -20,6 +20,7 @@ from synth_core.data.table import Table
 from synth_core.release.output.dataset import Synthetic
 from synth_core.release.output.gate import Fitted, beyond_map
 from synth_core.release.plan.plan import Plan
+from synth_core.system.number_text import percent
 
 Array = NDArray[np.float64]
 _KEPT = ("epsilon", "n_truncated", "n_censored", "ecdf_max", "ecdf_avg", "overlap")  # of `ResultNumbers`
@@ -131,13 +132,13 @@ def _anchor_words(settings: Settings) -> str:
     if settings.reads_counts:
         return (
             f"Each variable is anchored at noisy counts of it, by each predictor and each variable before it. They "
-            f"cost at most {settings.counts_share:.0%} of its ε, and the fit the rest."
+            f"cost at most {percent(settings.counts_share, 0)} of its ε, and the fit the rest."
         )
     if pilot_share == 0:
         return "Each variable is anchored at a guess."
     if pilot_share == 1:
         return "Each variable is anchored at a pilot on all records, charged beside the release. Each takes half of ε."
     return (
-        f"Each variable is anchored at a pilot on {pilot_share:.0%} of the records, apart from the others. A record "
-        "enters one of the two, so together they cost the larger ε and not the sum."
+        f"Each variable is anchored at a pilot on {percent(pilot_share, 0)} of the records, apart from the others. A "
+        "record enters one of the two, so together they cost the larger ε and not the sum."
     )

@@ -343,6 +343,17 @@ class Plan(Closed):
         """m, data sets of a release."""
         return self.settings.datasets
 
+    @property
+    def beyond_limit(self) -> str:
+        """That the limit which it sets has no room for one release, in words; empty where it has."""
+        cost = self.target_epsilon * self.guarantee.charged(self.datasets)
+        if self.limit is None or self.limit_delta is not None or cost <= self.limit * (1 + 1e-9):
+            return ""
+        return (
+            f"One release costs ε = {cost:g}, and the limit of the series is {self.limit:g}: it would be refused. "
+            "Raise the limit with a reason, or plan a smaller ε."
+        )
+
     def standing(self, table: Table) -> ReleaseTerms:
         """What a release of this table promises, and what may be told of the tuning.
 

@@ -12,6 +12,7 @@ from synth_core.experiments.explore.division import WHY_NOT, check_division
 from synth_core.experiments.explore.wording import DATA_DEPENDENT
 from synth_core.jobs.tasks import DivisionTask, TaskInput
 from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.system.number_text import percent
 from synth_core.ui.shared import background
 from synth_core.ui.shared.widgets import own_number
 from synth_core.ui.state import session
@@ -130,7 +131,7 @@ def _result(run: Any) -> None:
             {
                 "Variable": each["name"],
                 "ε": f"{each['epsilon']:.3g}",
-                "Share": f"{each['share']:.1%}",
+                "Share": percent(each["share"]),
                 "Largest difference": f"{each['reached']:.3g}",
                 "Asked": "–" if each["wanted"] is None else f"at most {each['wanted']:g}",
                 "": "" if each["met"] else f"not reached, {WHY_NOT[each['reachable']]}",

@@ -24,7 +24,7 @@ from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.release.output.bundle import neutral
 from synth_core.system.cache import results_cache
 from synth_core.system.entries import read
-from synth_core.system.number_text import declared
+from synth_core.system.number_text import declared, percent
 from synth_core.ui.shared.subject import Subject
 from synth_core.ui.shared.widgets import own_number
 from synth_core.ui.state import session
@@ -65,7 +65,7 @@ def inspect_record(summaries: list[Summary], clicked: int | None, subject: Subje
 def _of_one(i: int) -> str:
     outcome = session.outcome()
     value = outcome[i]
-    return f"Value {declared(value)}; {np.mean(outcome <= value):.1%} of the records are at or below it."
+    return f"Value {declared(value)}; {percent(np.mean(outcome <= value))} of the records are at or below it."
 
 
 def _of_all(i: int, subject: Subject) -> str:

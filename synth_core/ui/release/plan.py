@@ -216,8 +216,8 @@ def show_plan(plan: Plan) -> None:
         f"Tuned on {plain(plan.tuned_on.name)} ({TUNED_ON[plan.tuned_on.kind]}). {plain(plan.reason)} "
         f"({plain(plan.decided_by)}, {plan.created[:10]}).{missing}{anchor}"
     )
-    if plan.warning:
-        st.warning(plan.warning, icon=":material/warning:")
+    for warning in filter(None, (plan.warning, plan.beyond_limit)):
+        st.warning(warning, icon=":material/warning:")
     for problem in release_job.state().problems:
         st.warning(f"The fit on the tuning table has not converged: {problem}.", icon=":material/warning:")
     if warnings := release_job.state().warnings:

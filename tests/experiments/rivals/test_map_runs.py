@@ -144,7 +144,7 @@ def test_bands_are_means_with_two_standard_errors():
     assert [(b.label, b.epsilon, b.runs, b.guarantee) for b in found] == [
         ("MST", 1.0, 1, "zCDP, ρ = ε²/8"),
         ("MST", 2.0, 3, "zCDP, ρ = ε²/8"),
-        ("Sample of 10%", None, 1, "no guarantee"),
+        ("Sample of 10 %", None, 1, "no guarantee"),
     ]
     mean = sum(values) / 3
     deviation = math.sqrt(sum((v - mean) ** 2 for v in values) / 2)
