@@ -264,8 +264,8 @@ class Examiner:
         if not abs(mass - share) <= MASS_TOLERANCE:
             raise Broken(
                 f"log_lik is not the log density of x_rep: where {percent(share, 0)} of the predictive draws "
-                f"of a record lie, exp(log_lik) adds up to {mass:.3g}. A constant that is left out would change every Δ "
-                "and ε."
+                f"of a record lie, exp(log_lik) adds up to {mass:.3g}. A constant that is left out would change "
+                "every Δ and ε."
             )
         return f"Where {percent(share, 0)} of the draws of a record lie, it adds up to {mass:.3f}."
 
