@@ -95,12 +95,20 @@ class Verdict:
         What the best of those that pass is chosen by: the error that the rule limits, else ε. Smaller is better.
     doubt : str
         Why another data set of the same settings may be judged otherwise; empty where it is sure.
+    instead : str
+        Of which variables a share was held against the limit in the place of a percentile; empty where of none.
     """
 
     passed: bool
     reasons: tuple[str, ...]
     by: float | None
     doubt: str = ""
+    instead: str = ""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is to be known of it, pass or fail."""
+        return tuple(filter(None, (self.doubt, self.instead)))
 
 
 def measured(measure: str) -> str:
@@ -150,7 +158,26 @@ def judge(policy: Policy, numbers: ResultNumbers, guarantee: Guarantee | None = 
     if policy.guarantee == "strict" and not guarantee.strict:
         reasons.append(f"{guarantee.label} is not strict")
     by = epsilon if policy.percent is None else None if found is None else abs(found.error)
-    return Verdict(not reasons, tuple(reasons), by, _doubt(policy, numbers, len(reasons)))
+    doubt = _doubt(policy, numbers, len(reasons))
+    return Verdict(not reasons, tuple(reasons), by, doubt, _instead(policy, numbers))
+
+
+def _instead(policy: Policy, numbers: ResultNumbers) -> str:
+    """That shares are judged, in points, where percentiles lie at the zeros: of a percentile one may think otherwise."""
+    if policy.percent is None or policy.measure == ECDF_MAX:
+        return ""
+    shares = {
+        variable.name: each.words
+        for variable in numbers.variables
+        for each in variable.statistics
+        if each.instead is not None and policy.measure in (WORST, each.name)
+    }
+    if not shares:
+        return ""
+    names = ", ".join(filter(None, shares))
+    of = f" of {names}" if names else ""
+    what = "a percentile" if policy.measure == WORST else f"the {measured(policy.measure)}"
+    return f"Where {what}{of} is at the zeros, the {next(iter(shares.values()))} is judged, in points"
 
 
 def _doubt(policy: Policy, numbers: ResultNumbers, n_reasons: int) -> str:

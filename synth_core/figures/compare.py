@@ -251,7 +251,7 @@ def _verdict(
         return {
             "passed": False,
             "text": "✗ fails" + (", not sure" if verdict.doubt else ""),
-            "reason": "" if said else ". ".join(filter(None, ["; ".join(verdict.reasons), verdict.doubt])),
+            "reason": "" if said else ". ".join(filter(None, ["; ".join(verdict.reasons), *verdict.notes])),
         }
     passing = [guarantees[o["mechanism"]]["verdict"] for o in _same_promise(row, usable)]
     rivals = [other.by for other in passing if other.passed]
@@ -262,7 +262,7 @@ def _verdict(
         "text": "✓ passes"
         + (", ties for best" if best and tied else ", best" if best else "")
         + (", not sure" if verdict.doubt else ""),
-        "reason": verdict.doubt,
+        "reason": ". ".join(verdict.notes),
     }
 
 

@@ -155,5 +155,19 @@ def test_a_percentile_at_the_zeros_is_judged_and_told_by_the_share_at_or_below_z
     assert table[0]["cells"]["worst"]["text"] == "+2.2 points (share at or below 0)"
 
 
-def promises_of(off):
-    return promises([to_summary(off)], make_settings(outcome="pay", model="lognormal"), Policy())
+def test_a_verdict_says_where_a_share_was_judged_for_a_percentile():
+    """ "15th percentile within 5 %" passed by a share, without a word."""
+    pay = variable("pay", statistics=(statistic("mean", 0.01), at_zero(0.14, 0.162)))
+    both = numbers((pay, variable("age", statistics=(statistic("mean", 0.01), statistic("q15", 0.02)))))
+    said = "Where the 15th percentile of pay is at the zeros, the share at or below 0 is judged, in points"
+    assert judge(Policy(percent=5.0, measure="q15"), both).notes == (said,)
+    assert judge(Policy(percent=1.0, measure="q15"), both).notes == (said,)
+    assert judge(Policy(percent=5.0, measure="mean"), both).notes == ()
+    assert judge(Policy(epsilon=5.0), both).notes == ()
+    promised = promises_of(both, Policy(percent=5.0, measure="q15"))
+    [row] = results([to_summary(both)], {"weighted": "Weighted"}, promised)
+    assert row["verdict"]["reason"] == said
+
+
+def promises_of(off, policy=Policy()):
+    return promises([to_summary(off)], make_settings(outcome="pay", model="lognormal"), policy)

@@ -181,7 +181,7 @@ def _line(numbers: ResultNumbers, settings: Settings, policy: Policy) -> dict[st
     if policy.states:
         judged = judge(policy, numbers)
         words = "passes" if judged.passed else f"fails: {'; '.join(judged.reasons)}"
-        line |= {"rule": policy.text, "verdict": f"{words}. {judged.doubt}" if judged.doubt else words}
+        line |= {"rule": policy.text, "verdict": ". ".join((words, *judged.notes))}
     return line | {f"{name}_synthetic": value for name, value in numbers.synthetic.items()}
 
 
