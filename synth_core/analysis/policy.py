@@ -163,7 +163,7 @@ def judge(policy: Policy, numbers: ResultNumbers, guarantee: Guarantee | None = 
 
 
 def _instead(policy: Policy, numbers: ResultNumbers) -> str:
-    """That shares are judged, in points, where percentiles lie at the zeros: of a percentile one may think otherwise."""
+    """That shares are judged, in points, in the place of percentiles at the zeros."""
     if policy.percent is None or policy.measure == ECDF_MAX:
         return ""
     shares = {

@@ -29,7 +29,7 @@ def test_a_server_may_name_the_first_mechanisms(monkeypatch, named, seen):
 def started():
     import streamlit as st
 
-    from synth_core.ui.find_settings import controls
+    from synth_core.ui.find_settings import controls, view
     from synth_core.ui.state import session
 
     session.take_over()
@@ -37,6 +37,7 @@ def started():
         session.use_example("beta", 60, 1)
     asked = controls.choose_map()
     controls.coarse_map(asked)
+    view.show(asked, None, controls.map_button(asked))
     st.write(len(controls.map_tasks(asked)))
 
 
@@ -50,8 +51,12 @@ def test_a_few_points_of_the_map_are_computed_unasked(monkeypatch, tmp_path):
     # 1 unweighted; 4 of weighted, EM and count-weighted each. The whole map has 13 of each.
     assert runs == [("map", 13, ("coarse",))] and at.markdown[-1].value == "`40`"
     monkeypatch.setattr("synth_core.ui.find_settings.controls.COARSE_SECONDS", 0.01)
-    assert not AppTest.from_function(started).run(timeout=30).exception
+    at = AppTest.from_function(started).run(timeout=30)
+    assert not at.exception
     assert len(runs) == 1  # what takes long waits to be asked for
+    button = next(each for each in at.button if each.label.startswith("Fill a coarse map: 13 points, about "))
+    assert not button.click().run(timeout=30).exception
+    assert runs == 2 * [("map", 13, ("coarse",))]
 
 
 def claimed():

@@ -173,18 +173,42 @@ def coarse_map(asked: MapRequest) -> None:
     run = background.current(MAP_RUN)
     if run is not None and (run.running or is_of(run) == subject_words(asked)):
         return
+    try:
+        if seconds_of_map(_coarse(asked)) <= COARSE_SECONDS:
+            _start_coarse(asked)
+    except InputError:  # the button says it
+        return
+
+
+def offer_coarse_map(asked: MapRequest) -> None:
+    """On an empty page: a button for a few points that take too long to be started by themselves."""
+    few = _coarse(asked)
+    try:
+        n, seconds = len(map_tasks(few)), seconds_of_map(few)
+    except InputError:
+        return
+    st.button(
+        f"Fill a coarse map: {n} points, about {duration(seconds)}",
+        type="primary",
+        key="coarse_map",
+        on_click=session.attempt,
+        args=(MAP_RUN, _start_coarse, asked),
+    )
+
+
+def _coarse(asked: MapRequest) -> MapRequest:
+    """The same map of a few points."""
     few = [
         replace(sweep, steps=min(sweep.steps, COARSE_STEPS))
         if sweep.knob in ("scale", "epsilon")
         else replace(sweep, upper=sweep.lower, steps=1)
         for sweep in asked.sweeps
     ]
-    coarse = replace(asked, sweeps=few)
-    try:
-        if seconds_of_map(coarse) <= COARSE_SECONDS:
-            background.start(MAP_RUN, map_tasks(coarse), COARSE)
-    except InputError:  # the button says it
-        return
+    return replace(asked, sweeps=few)
+
+
+def _start_coarse(asked: MapRequest) -> None:
+    background.start(MAP_RUN, map_tasks(_coarse(asked)), COARSE)
 
 
 def subject_words(asked: MapRequest) -> str:

@@ -93,6 +93,8 @@ def _view(
                 "A map of ε against error shows the whole trade-off: choose on the left, then fill the map.",
                 icon=":material/scatter_plot:",
             )
+        if asked is not None and not _shown(filling, asked):
+            controls.offer_coarse_map(asked)
         return
     left, right = st.columns([3.4, 1], gap="small")
     picked = st.session_state.get("explore_picked")
