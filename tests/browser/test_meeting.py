@@ -135,8 +135,15 @@ class Keyboard:
         box = self.to("combobox", f"{field} of {name}")
         if box.input_value() != value:
             self.page.keyboard.press(value[0])
+        self.row(name).and_(
+            self.page.locator(".used" if field == "Role" else ":has-text('declared here')")
+        ).wait_for()
         settled(self.page)
         expect(self.page.get_by_role("combobox", name=f"{field} of {name}", exact=True)).to_have_value(value)
+
+    def row(self, name):
+        """The row of a column: what it says has been heard of."""
+        return self.page.locator(f".columns tr[data-column={name}]")
 
     def fill(self, role, label, text):
         """What is typed while an older run ends can be overtaken by it: one types again."""
@@ -186,14 +193,18 @@ def describe(keys, file):
             keys.column(name, "Kind", KINDS[name])
         keys.column(name, "Role", role)
         if name in DECLARED:
+            expect(keys.row(name)).to_contain_text("to be described")
             keys.fill("textbox", "Declared categories, separated by commas", DECLARED[name])
+            expect(keys.row(name)).not_to_contain_text("to be described")
         if name in RULES:
             keys.press("button", name)
             keys.open("What the codebook declares of this column")
             keys.fill("textbox", "Rules", RULES[name])
+            expect(keys.row(name)).to_contain_text("1 rule")
     keys.choose("What is publicly known of the variable", "Amounts, many of them zero")
     keys.fill("spinbutton", "A typical value, publicly known", "40000")
     keys.press("button", "Use this proposal")
+    expect(page.get_by_text("Nothing is declared of PINCP")).to_have_count(0)
     keys.look("described")
     keys.press("button", "Check the fit")
     page.get_by_text("The models of all 4 variables fit").wait_for(timeout=60_000)

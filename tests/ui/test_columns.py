@@ -150,6 +150,40 @@ def test_the_rows_say_role_model_and_share(monkeypatch):
     json.dumps(app.session_state["rows"])
 
 
+def changing_page():
+    import json
+
+    import streamlit as st
+
+    from synth_core.ui.data import columns
+    from synth_core.ui.state import session
+    from tests.ui.conftest import start_and_change
+    from tests.ui.test_columns import table
+
+    start_and_change(table)
+    st.session_state[columns.SEEN] = 0
+    sent = [
+        {"number": 1, "name": "income", "field": "share", "value": "60"},
+        {"number": 2, "name": "degree", "field": "may_be_missing", "value": True},
+    ]
+    for count in (1, 2, 2):  # the second comes with the first, and once more
+        st.session_state[columns.KEY] = {"changed": json.dumps(sent[:count])}
+        columns._changed()
+        if count == 1:
+            columns._take("income", "share", "70")  # from elsewhere, since
+    st.session_state["now"] = session.current()
+
+
+def test_each_change_of_a_row_is_taken_once_in_order():
+    """A busy server hears of the last trigger only: a kind was lost where a role followed at once."""
+    app = AppTest.from_function(changing_page, default_timeout=30)
+    app.session_state["book"] = (BOOK,)
+    app.run()
+    assert not app.exception
+    blocks = {block.name: block for block in app.session_state["now"].choices.whole}
+    assert (blocks["income"].share, blocks["degree"].missing) == (0.7, ())
+
+
 def test_a_single_variable_keeps_its_rules_as_whole_records(monkeypatch):
     """Without a rule, and without missing values that count, it is of the settings alone."""
     rule = "age < 18 -> income missing"

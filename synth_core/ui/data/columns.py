@@ -28,6 +28,7 @@ from synth_core.ui.state.browser import Browser
 HERE = Path(__file__).parent
 PLACE = "columns"
 KEY = "columns_table"
+SEEN = "columns_seen"  # the number of the last change of a row that was taken
 OPEN = "open_column"  # the name of the column whose details are shown; without one that of the settings
 KIND_WORDS = {"code": "number code", "text": "text", "date": "date", "number": "number", "empty": "empty"}
 
@@ -82,6 +83,7 @@ def show(ready: Readiness, fits: Mapping[str, Fit]) -> None:
             "open": opened(),
             "records": len(browser.choices.whole) > 1,
             "table": str(browser.tables),
+            "seen": st.session_state.setdefault(SEEN, 0),
         },
         on_changed_change=_changed,
     )
@@ -186,11 +188,11 @@ def _declared(entry: Entry | None) -> str:
 
 
 def _changed() -> None:
-    """Component callback: what was chosen in a row."""
-    answer = st.session_state[KEY].get("changed")
-    if answer:
-        what = json.loads(answer)
-        session.attempt(PLACE, _take, what["name"], what["field"], what["value"])
+    """Component callback: what was chosen in rows since the last one, in order."""
+    for what in json.loads(st.session_state[KEY].get("changed") or "[]"):
+        if what["number"] > st.session_state[SEEN]:
+            st.session_state[SEEN] = what["number"]
+            session.attempt(PLACE, _take, what["name"], what["field"], what["value"])
 
 
 def _take(shown: str, field: str, value: Any) -> None:

@@ -121,8 +121,15 @@ export default function (component) {
     state = root.synthState = { root };
     build(state);
   }
-  state.changed = (what) => setTriggerValue('changed', JSON.stringify(what));
-  const version = JSON.stringify(data);
+  // A busy server hears of the last trigger only: with each change go those before it that it has not taken yet.
+  const { seen, ...shown } = data;
+  state.number = Math.max(state.number ?? 0, seen);
+  state.waiting = (state.waiting ?? []).filter((what) => what.number > seen);
+  state.changed = (what) => {
+    state.waiting.push({ ...what, number: ++state.number });
+    setTriggerValue('changed', JSON.stringify(state.waiting));
+  };
+  const version = JSON.stringify(shown);
   if (state.version !== version) {  // rows are made anew, the place and the focus stay
     const focused = document.activeElement && root.contains(document.activeElement) ? document.activeElement.getAttribute('aria-label') || document.activeElement.textContent : null;
     const other = state.table !== data.table;
