@@ -65,9 +65,7 @@ def test_on_a_phone_the_figures_stand_below_each_other(new_page):
     settled(page)
     page.set_viewport_size({"width": 390, "height": 844})
     page.locator(".board h3").first.click()
-    said = page.locator(
-        ".board .words .said"
-    ).first.bounding_box()  # the table is wider, its sentences are not
+    said = page.locator(".board .words .said").first.bounding_box()
     assert said["x"] >= 0 and said["x"] + said["width"] <= 390
     page.keyboard.press("p")
     page.keyboard.press("f")

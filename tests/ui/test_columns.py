@@ -1,6 +1,7 @@
 """The page Data as one table: roles, proposals of a new table, what is next, in one state."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -207,6 +208,30 @@ def test_a_single_variable_keeps_its_rules_as_whole_records(monkeypatch):
     assert now.choices.whole == () and now.choices.blocks == ()
 
 
+def test_a_predictor_that_is_taken_as_a_category_is_said_to_be_one(monkeypatch):
+    """ "It is a category" was pressed, and the table went on to say number: a proposal of the reader stood first."""
+    changes = [("sex", "role", "predictor")]
+    app = opened(changes=changes, monkeypatch=monkeypatch)
+    next(each for each in app.button if each.label == "It is a category").click().run()
+    kinds = {row["name"]: row["kind"] for row in app.session_state["rows"]}
+    assert (kinds["sex"], kinds["age"]) == ("category", "number")
+    assert app.session_state["now"].choices.settings.categorical == ("sex",)
+
+
+def test_what_says_nothing_new_declares_nothing(monkeypatch):
+    """A box that was drawn anew sent what stood there, and the file was read again as declared."""
+    from synth_core.ui.data import codebook
+
+    read = []
+    monkeypatch.setattr(codebook, "declarable", lambda table: True)
+    monkeypatch.setattr(codebook, "read_again", read.append)
+    monkeypatch.setattr("synth_core.ui.state.session.current", lambda: SimpleNamespace(table=table(BOOK)))
+    codebook.declare("income", {"bounds": "0 to 1000000"})
+    assert read == []
+    codebook.declare("income", {"bounds": "0 to 2000000"})
+    assert read[0].get("income").bounds == (0.0, 2e6)
+
+
 def test_a_share_out_of_bounds_is_refused_in_words(monkeypatch):
     app = opened(BOOK, changes=[("income", "share", "120")], monkeypatch=monkeypatch)
     assert "must lie between 0.1 and 99.9 %" in app.error[0].value.replace("\\", "")
@@ -258,7 +283,6 @@ def test_predictors_that_look_like_codes_become_categories_on_a_press(monkeypatc
 
 def test_the_row_of_a_variable_has_its_worst_fit():
     """Whether a value is missing is a fit too: where it has not converged the row says so."""
-    from types import SimpleNamespace
 
     from synth_core.ui.data.fit import worst_of
 
@@ -296,6 +320,23 @@ def unsettled_page():
     }
     next_step.show(readiness(), [SimpleNamespace(**fit)])
     st.session_state["now"] = session.current()
+
+
+def test_a_misfit_without_a_scale_asks_for_a_typical_value(monkeypatch):
+    """An income in dollars under asinh over 1 was 9 points off; of brackets alone was spoken."""
+    from synth_core.ui.data import next_step
+    from synth_core.ui.state import session
+
+    chosen = first_choices().opening(table())
+    for model, changes, expected in (
+        ("two_part", {"transformation": "asinh"}, True),
+        ("two_part", {"transformation": "asinh", "asinh_scale": 2e4}, False),
+        ("two_part", {}, False),
+        ("beta", {"transformation": "asinh"}, False),
+    ):
+        now = SimpleNamespace(choices=chosen.with_settings(model=model, **changes))
+        monkeypatch.setattr(session, "current", lambda now=now: now)
+        assert next_step._without_scale("income") == expected
 
 
 def test_a_fit_that_has_not_converged_is_taken_longer_by_a_press():

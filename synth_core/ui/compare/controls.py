@@ -148,8 +148,8 @@ def _missing_guess(mechanisms: list[str]) -> None:
         )
     elif model.needs_guess:
         st.caption(
-            f"**{labels}** need a guess of {outcome} that anyone might make who has not seen the table. Later it is on "
-            "the Data page, under Anchor."
+            f"Missing for **{labels}**: a guess of {outcome} that anyone might make who has not seen the table. Later "
+            "it is on the Data page, under Anchor."
         )
         guess_boxes()
 

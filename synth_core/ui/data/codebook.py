@@ -39,6 +39,8 @@ def declare(name: str, cells: dict[str, Any]) -> None:
         changed = Entry.model_validate(entry.model_dump() | given | {"note": "declared here"})
     except ValueError as error:
         raise InputError(f"Column '{name}': {_rule(error)}.") from None
+    if changed.model_copy(update={"note": entry.note}) == entry:
+        return  # a widget that is drawn anew may send what stands there already
     read_again(used.declared_codebook.updated([changed]))
 
 

@@ -149,10 +149,10 @@ def _row(browser: Browser, column: Column, ready: Readiness, fits: Mapping[str, 
 
 
 def _kind(browser: Browser, column: Column, entry: Entry | None, role: str) -> str:
+    if role in (roles.PREDICTOR, roles.WEIGHT_TOO) and column.name in browser.choices.settings.categorical:
+        return "category"
     if entry is not None:
         return str(entry.kind)
-    if role == roles.PREDICTOR and column.name in browser.choices.settings.categorical:
-        return "category"
     return KIND_WORDS[column.kind]
 
 
@@ -206,6 +206,8 @@ def _take(shown: str, field: str, value: Any) -> None:
         take_role(name, str(value))
     elif field == "kind":
         declare(name, {"kind": value})
+        left = tuple(each for each in browser.choices.settings.categorical if each != name)
+        session.change(session.choices().with_settings(categorical=left))  # its kind says so from now on
     elif field == "share":
         _take_share(name, str(value))
     elif field == "may_be_missing":

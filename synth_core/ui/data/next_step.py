@@ -9,6 +9,7 @@ import streamlit as st
 
 from synth_core.analysis.model_advice import Remedy, remedies
 from synth_core.analysis.selection import selected
+from synth_core.analysis.settings import Settings
 from synth_core.data.declared import declared_model, declared_settings
 from synth_core.errors import InputError
 from synth_core.experiments.explore.sweep import duration
@@ -71,6 +72,8 @@ def _first(why: dict[str, str], refused: bool, misfit: Fit | None = None) -> Non
     if misfit is not None and misfit.verdict is not None:
         if misfit.verdict.level == "unknown":
             offered = [_longer(name), *offered][:MOST]
+        elif _without_scale(name):
+            words += " Its scale is not said yet: give a typical value, under Which model."
         words += " To be tried:" if offered else f" {misfit.verdict.advice}"
     st.markdown(f":material/edit: **{session.plain(name)}**{more}: {session.said(words)}")
     places = st.columns(MOST + 1)
@@ -104,6 +107,13 @@ def offers(name: str, refused: bool) -> list[Offer]:
         kept[name] = key, _offers(browser, name, refused)
     found: list[Offer] = kept[name][1]
     return found
+
+
+def _without_scale(name: str) -> bool:
+    """Whether a model of asinh has the scale that it opened with, which is hardly that of any amounts."""
+    s = describing(session.current(), name).settings
+    unsaid = s.asinh_scale == Settings.model_fields["asinh_scale"].default
+    return "transformation" in family(s.model).uses and s.transformation == "asinh" and unsaid
 
 
 def _longer(name: str) -> Offer:

@@ -66,14 +66,14 @@ function resultRow(state, row, columns, several) {
   }
   const badge = element('button', { class: `badge s${row.guarantee.strength}`, type: 'button', 'aria-expanded': 'false',
     text: row.guarantee.label, title: 'What is promised, about whom, what not' });
-  const cells = columns.map(({ key: name }) => {
+  const cells = columns.map(({ key: name, text: head }) => {
     if (name === 'guarantee') return element('td', {}, [badge]);
     if (name === 'verdict') {
       if (!row.verdict) return element('td', { class: 'verdict' });  // of older choices: not judged
       return element('td', { class: `verdict ${row.verdict.passed ? 'passed' : 'failed'}`, text: row.verdict.text });
     }
     const cell = row.cells[name];
-    const td = element('td', { class: `${name} rank${cell.rank}`, text: cell.text });
+    const td = element('td', { class: `${name} rank${cell.rank}`, text: cell.text, 'data-head': head });
     if (cell.beside) td.append(element('span', { class: 'beside', text: ` ${cell.beside}` }));
     if (cell.rank) td.title = `${cell.rank === 1 ? 'best' : 'second best'} of the column among those of this guarantee`;
     return td;
@@ -94,7 +94,7 @@ function resultRow(state, row, columns, several) {
       element('span', { class: 'said', text: `⚠ ${row.label}: ${hint}` })])]));
   const old = row.old ? ' old' : '';
   const parts = (state.parts ? row.parts ?? [] : []).map((part) => element('tr', { class: 'part' }, [
-    element('th', { scope: 'row', text: part.label }), ...columns.map(({ key }) => element('td', { text: part.cells[key] ?? '' })), element('td')]));
+    element('th', { scope: 'row', text: part.label }), ...columns.map(({ key, text: head }) => element('td', { text: part.cells[key] ?? '', 'data-head': head })), element('td')]));
   words.className += old + (row.hints.length ? ' warned' : '');
   return [element('tr', { class: `numbers${old}` }, [nameCell(state, row, several), ...cells, element('td')]), ...parts, words, more, ...hints];
 }

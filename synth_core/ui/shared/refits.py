@@ -144,7 +144,7 @@ def show(
         st.session_state[f"shown_{page}"] = last
     # As high as a bar of progress, so that nothing jumps; why something failed may take more lines.
     failed = any(job.state == "failed" for job in jobs) and not pending
-    with st.container(height="content" if failed else 54, border=False):
+    with st.container(height="content" if failed else 54, border=False, key="fits_status"):
         _status(jobs, beside_jobs, picture, subject)
     missing = picture.missing
     if last is not None and not (picture.complete and finished) and not brings_news(jobs, last):
