@@ -50,8 +50,7 @@ def _decision(plan: Plan, internal: bool) -> Page:
     ]
     if plan.rule:
         lines.append(f"Rule: {printable(plan.rule, limits.REASON_LENGTH)}")
-    if plan.warning:
-        lines.append(plan.warning)
+    lines += filter(None, (plan.warning, plan.beyond_limit))
     lines.append(f"Plan {plan.digest[:16]}")
     return Page(f"Decision: synthetic {printable(plan.outcome_words)}", internal, tuple(lines))
 

@@ -87,7 +87,7 @@ def plan_form() -> None:
         0.5,
         "plan_target",
         b,
-        placeholder="its own ε" if strict else "measured",
+        placeholder=f"{choices.settings.epsilon:g}, its own" if strict else "measured",
         disabled=strict,
         help="A measured ε must stay below it in every period, a factor of safety included. It is what "
         "the ledger charges.",
