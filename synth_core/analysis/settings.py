@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from synth_core.analysis.drawing import Drawing
+from synth_core.analysis.named_tables import table_text
 from synth_core.data.earlier_variable import EarlierVariable
 from synth_core.data.rules import RuleTexts
 from synth_core.data.survey_weights import NO_PROOF
@@ -36,6 +37,8 @@ ADDED_LATER = (
     "bracket_edges",
     "counts_share",
     "drawing",
+    "count_together",
+    "choose_more",
     *OF_A_SURVEY,
 )  # settings that older files and digests do not hold
 
@@ -243,6 +246,20 @@ class Settings(BaseModel):
         "share of ε that noisy counts cost, the fit the rest; at most 2 m / (m + 4) of m tables",
         between=limits.COUNTS_SHARE,
     )
+    count_together: tuple[str, ...] = _setting(
+        (),
+        'columns that measured synthesis counts together, again for each table: "EDU * PINCP"; without any, all pairs '
+        "and triples or those that are chosen",
+        metavar="COLUMNS",
+        named="counted together",
+        each="--count-together",
+        max_length=limits.MAX_NAMED_TABLES,
+    )
+    choose_more: bool = _setting(
+        False,
+        "beside the tables that are named, others are chosen by noisy distances; without it nothing else is counted",
+        named="more tables chosen",
+    )
     anchor_weight: float | None = _setting(
         None,
         "c of anchored censoring; without it, chosen on simulated tables",
@@ -276,6 +293,11 @@ class Settings(BaseModel):
         if not all(0 < p < 100 for p in value):
             raise ValueError("percentiles must lie between 0 and 100")
         return tuple(sorted(set(value)))
+
+    @field_validator("count_together")
+    @classmethod
+    def _tables_are_columns(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(map(table_text, value)))
 
     @field_validator("categories")
     @classmethod

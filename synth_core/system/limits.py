@@ -29,6 +29,7 @@ TOLERANCE = (1e-4, 0.2)  # of a solved Lipschitz bound, relative
 CHAINS = (1, 100)  # a release has one for each data set
 DRAWS = (100, 20_000)
 WARMUP = (100, 20_000)
+MAX_NAMED_TABLES = 200  # of columns that are counted together
 REPLICATES = (2, 1_000)  # simulated databases of a study in the app
 PICTURES = (2, 41)  # of a play
 SEED = (0, 2**31 - 1)

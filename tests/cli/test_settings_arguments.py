@@ -83,6 +83,8 @@ def test_every_setting_is_tried():
         "anchor_values",
         "earlier",
         "rules",
+        "count_together",
+        "choose_more",
         "weight_total",
         "unit_size",
     } == set(Settings.model_fields)
@@ -106,6 +108,11 @@ def test_a_rule_is_given_again_for_each_of_them():
     )
     with pytest.raises(InputError, match="Setting rules: A rule is written"):
         make_settings(outcome="x", model="beta", rules=("AGE",))
+
+
+def test_a_table_to_be_counted_is_given_again_for_each_of_them():
+    found = read("--count-together", "age * inc", "--count-together", "inc", "--choose-more")
+    assert (found.count_together, found.choose_more) == (("age * inc", "inc"), True)
 
 
 @pytest.mark.parametrize("name", Settings.model_fields)

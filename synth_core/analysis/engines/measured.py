@@ -18,6 +18,7 @@ from synth_core.analysis.measured.model import MeasuredModel, synthetic_values
 from synth_core.analysis.measured.published import published
 from synth_core.analysis.presence import missing_name
 from synth_core.data.units import unit_words
+from synth_core.errors import InputError
 from synth_core.mechanisms.guarantees import bounded_range_rho
 from synth_core.mechanisms.noise import SeededNoise
 from synth_core.system.cache import content_key
@@ -50,7 +51,7 @@ class MeasuredEngine(Engine):
         epsilon, datasets = _epsilon(inputs.parts), first.settings.datasets
         public, measured = self.measured(inputs, label, epsilon)
         synthetic = _data_sets(inputs, public, measured, range(datasets), perturbed=datasets > 1)
-        words = spent_words(measured, self.budget(epsilon), [each.name for each in public.variables])
+        words = spent_words(measured, self.budget(epsilon), public)
         return Synthesis(synthetic, epsilon, sentence=words, counted=counted_tables(public, measured))
 
     def later(self, inputs: Inputs, label: str, which: range) -> tuple[Array, ...]:
@@ -70,6 +71,11 @@ class MeasuredEngine(Engine):
     def measured(self, inputs: Inputs, label: str, epsilon: float) -> tuple[PublicSide, Measurements]:
         """The measurements, kept by what was counted: the same release asked for again gets the same noise."""
         fits, noise = inputs.parts[0], inputs.noise
+        if fits.settings.count_together and fits.settings.choose_more and not self.gaussian:
+            raise InputError(
+                f"{label} counts no table that is chosen: that takes Gaussian noise (measured). Leave out "
+                "--choose-more, or name more tables (--count-together)."
+            )
         public, codes, values = cells_of(inputs.parts, label)
         budget = self.budget(epsilon)
         key = content_key(
@@ -84,6 +90,7 @@ class MeasuredEngine(Engine):
             noise=noise.name,
             rules=fits.settings.rules,
             units=public.records,
+            named=[public.named, public.choose_more],
         )
 
         fits.on_draw()

@@ -12,6 +12,7 @@ import pandas as pd
 from synth_core.analysis.fits import Fits
 from synth_core.analysis.measured.cell_limits import CellLimit, cell_limit
 from synth_core.analysis.measured.variable import Array, Codes, Variable
+from synth_core.analysis.named_tables import named_columns
 from synth_core.analysis.presence import PRESENCE, missing_name
 from synth_core.data.survey_weights import read_weights, weight_classes
 from synth_core.data.units import LARGEST_CLASS, size_column, unit_sizes
@@ -51,6 +52,10 @@ class PublicSide:
         The public column of the sizes of units, which is counted in pairs alone; None without one.
     limits : tuple of CellLimit
         Rules that leave several cells, or that read sensitive variables.
+    named : tuple of tuple of int
+        Columns of the tables that the analyst names; empty where the program says which are counted.
+    choose_more : bool
+        Whether others are chosen beside them.
     """
 
     names: tuple[str, ...]
@@ -63,6 +68,8 @@ class PublicSide:
     limits: tuple[CellLimit, ...] = ()
     records: Codes | None = None
     of_sizes: int | None = None
+    named: tuple[tuple[int, ...], ...] = ()
+    choose_more: bool = False
 
     @property
     def n_records(self) -> int:
@@ -154,10 +161,11 @@ def cells_of(parts: tuple[Fits, ...], label: str) -> tuple[PublicSide, Codes, tu
             public.append((classes.astype(np.int64), len(levels), True))
     n = int(rows.sum())
     categories = {fits.settings.outcome: fits.settings.outcome_categories for fits in parts}
+    shape = tuple(size for _, size, _ in public)
     side = PublicSide(
         names,
         np.column_stack([each for each, _, _ in public]) if public else np.zeros((n, 0), dtype=np.int64),
-        tuple(size for _, size, _ in public),
+        shape,
         tuple(ordered for _, _, ordered in public),
         tuple(variables),
         np.column_stack(cells) if first.settings.rules else None,
@@ -165,6 +173,14 @@ def cells_of(parts: tuple[Fits, ...], label: str) -> tuple[PublicSide, Codes, tu
         tuple(cell_limit(each, variables, categories) for each in limits),
         sizes,
         of_sizes,
+        named_columns(
+            settings.count_together,
+            (*names, *(each.name for each in variables)),
+            (*shape, *(each.n for each in variables)),
+            len(shape),
+            n,
+        ),
+        settings.choose_more,
     )
     return side, np.column_stack(codes), tuple(outcomes)
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from synth_core.analysis.measured.cells import PublicSide
 from synth_core.analysis.measured.log_linear import Columns, NoisyTable
 from synth_core.analysis.measured.variable import Array, Codes, Variable
+from synth_core.analysis.named_tables import BETWEEN, most_cells
 from synth_core.mechanisms.noise import Noise, laplace_deviation
 
 WITHIN_SHARE = 0.1  # of the budget, for where numbers lie within their brackets
@@ -136,21 +137,27 @@ def measure(
     )
     counter = _Counter(public, codes, budget, noise, there)
     left = 1 - fine_share
-    pairs, triples = candidates(public)
-    if not budget.gaussian or not triples:
-        tables = counter.counted(pairs, left)
-    elif len(triples) <= ALL_TRIPLES:
-        tables = [
-            *counter.counted(pairs, PAIRS_SHARE * left),
-            *counter.counted(triples, (1 - PAIRS_SHARE) * left),
-        ]
+    first, others = _first_and_others(public, budget.gaussian)
+    if not others:
+        tables = counter.by_size(first, left)
     else:
-        tables = counter.counted(pairs, PAIRS_SHARE * left)
-        chosen = counter.chosen(
-            triples, CHOICE_SHARE * left, (1 - PAIRS_SHARE - CHOICE_SHARE) * left, expected(tables, triples)
-        )
-        tables += counter.counted(chosen, (1 - PAIRS_SHARE - CHOICE_SHARE) * left)
+        tables = counter.counted(first, PAIRS_SHARE * left)
+        later = (1 - PAIRS_SHARE - CHOICE_SHARE) * left
+        chosen = counter.chosen(others, CHOICE_SHARE * left, later, expected(tables, others))
+        tables += counter.counted(chosen, later)
     return Measurements(tuple(tables), fine, budget.total)
+
+
+def _first_and_others(public: PublicSide, gaussian: bool) -> tuple[list[Columns], list[Columns]]:
+    """The tables that are counted whatever is found, and those among which others are chosen."""
+    pairs, triples = candidates(public)
+    if public.named:
+        named = [*alone(public, public.named), *public.named]
+        others = [columns for columns in (*pairs, *triples) if columns not in named]
+        return named, others if public.choose_more and gaussian else []
+    if not gaussian:
+        return pairs, []
+    return (pairs, triples) if len(triples) > ALL_TRIPLES else ([*pairs, *triples], [])
 
 
 class _Counter:
@@ -190,6 +197,16 @@ class _Counter:
             for columns in sets
         ]
 
+    def by_size(self, sets: Sequence[Columns], share: float) -> list[NoisyTable]:
+        """Noisy tables: where there are triples they have most of the share together, smaller ones the rest."""
+        small, triples = ([s for s in sets if (len(s) > 2) == large] for large in (False, True))
+        if not small or not triples:
+            return self.counted(sets, share)
+        return [
+            *self.counted(small, PAIRS_SHARE * share),
+            *self.counted(triples, (1 - PAIRS_SHARE) * share),
+        ]
+
     def chosen(
         self, sets: Sequence[Columns], share: float, later: float, expected: Sequence[Array]
     ) -> list[Columns]:
@@ -227,7 +244,7 @@ def candidates(public: PublicSide) -> tuple[list[Columns], list[Columns]]:
     """
     n_public = len(public.shape)
     shape = (*public.shape, *(each.n for each in public.variables))
-    most = max(1000, 4 * public.n_records)
+    most = most_cells(public.n_records)
 
     def of(size: int) -> list[Columns]:
         return [
@@ -239,8 +256,14 @@ def candidates(public: PublicSide) -> tuple[list[Columns], list[Columns]]:
         ]
 
     pairs = of(2)
-    alone = [(c,) for c in range(n_public, len(shape)) if not any(c in pair for pair in pairs)]
-    return [*alone, *pairs], of(3)
+    return [*alone(public, pairs), *pairs], of(3)
+
+
+def alone(public: PublicSide, sets: Sequence[Columns]) -> list[Columns]:
+    """The sensitive columns that are in none of these sets: something has to be counted of each."""
+    n_public = len(public.shape)
+    columns = range(n_public, n_public + len(public.variables))
+    return [(column,) for column in columns if not any(column in each for each in sets)]
 
 
 def fine_edges(variable: Variable) -> Array:
@@ -264,21 +287,26 @@ def fine_table(variable: Variable, values: Array, parts: Codes) -> Codes:
     return counts
 
 
-def spent_words(measured: Measurements, budget: NoiseBudget, names: Sequence[str]) -> str:
+def spent_words(measured: Measurements, budget: NoiseBudget, public: PublicSide) -> str:
     """Which tables were counted, with how much noise, in a sentence."""
-    sizes: dict[int, list[NoisyTable]] = {}
+    kinds: dict[tuple[int, float], int] = {}
     for table in measured.tables:
-        sizes.setdefault(len(table.columns), []).append(table)
+        kind = len(table.columns), table.deviation
+        kinds[kind] = kinds.get(kind, 0) + 1
     words = {1: "of one column", 2: "of two columns", 3: "of three columns"}
     law = "Gaussian" if budget.gaussian else "Laplace"
     counted = "; ".join(
-        f"{len(tables)} {words[size]} (deviation {tables[0].deviation:.3g})"
-        for size, tables in sorted(sizes.items())
+        f"{n} {words[size]} (deviation {deviation:.3g})" for (size, deviation), n in sorted(kinds.items())
     )
     within = "; ".join(
-        f"fine bins of {names[each.variable]} (deviation {each.deviation:.3g})" for each in measured.fine
+        f"fine bins of {public.variables[each.variable].name} (deviation {each.deviation:.3g})"
+        for each in measured.fine
     )
+    named = ", ".join(
+        f" {BETWEEN} ".join(public.column_names[c] for c in columns) for columns in public.named
+    )
+    fixed = f" Named in advance: {named}." if named else ""
     return (
-        f"Measured with discrete {law} noise: tables {counted}{'; ' + within if within else ''}. All else follows "
-        "from these noisy counts and the public columns."
+        f"Measured with discrete {law} noise: tables {counted}{'; ' + within if within else ''}.{fixed} All else "
+        "follows from these noisy counts and the public columns."
     )

@@ -17,6 +17,8 @@ _LIMITS = (
     "records, and the declared categories and edges. " + CHOSEN
 )
 
+_DECLARED = frozenset({"guess", "guess_zeros", "count_together", "choose_more"})
+
 MEASURED = Likelihood(
     "measured",
     "Measured with Gaussian noise",
@@ -36,8 +38,8 @@ MEASURED = Likelihood(
     ),
     no_weights="Measured synthesis adds noise to counts of records: weights of records do not enter it.",
     no_range="No guarantee is known for measured synthesis under a sensitive range: its noise covers the whole range.",
-    settings=frozenset({"guess", "guess_zeros"}),
-    declared=frozenset({"guess", "guess_zeros"}),
+    settings=_DECLARED,
+    declared=_DECLARED,
     samples=False,
     model="log-linear model of noisy tables",
     method="noisy counts of sets of columns, records balanced over what they tell",

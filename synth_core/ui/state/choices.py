@@ -58,6 +58,8 @@ FRESH = (MODEL_OPTIONS - {"program"}) | {
     "guess_zeros",
     "pilot_share",
     "counts_share",
+    "count_together",
+    "choose_more",
 }
 
 

@@ -193,3 +193,17 @@ def test_public_cells_cut_in_another_way_are_measured_anew(tmp_path):
     frame = again.run("measured").synthetic[0]
     other = analysis(tmp_path / "new", categorical=("age",)).run("measured").synthetic[0]
     pd.testing.assert_frame_equal(frame, other)
+
+
+def test_named_tables_are_all_that_is_counted_and_are_said(tmp_path):
+    named = ("area * sex", "work * income * age")
+    result = analysis(tmp_path, count_together=named).run("measured")
+    counted = {each.columns for each in result.plain_numbers.counted if not each.fine}
+    assert counted == {("area", "sex"), ("age", "work", "income")}
+    assert "Named in advance: area * sex, age * work * income." in result.parts[0].result.anchor
+    with pytest.raises(
+        InputError, match=r"'town' is no column here: public are age, area, sensitive sex, work"
+    ):
+        analysis(tmp_path, count_together=("town * sex",)).run("measured")
+    with pytest.raises(InputError, match="pure ε counts no table that is chosen"):
+        analysis(tmp_path, count_together=named, choose_more=True).run("measured_laplace")

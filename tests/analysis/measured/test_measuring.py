@@ -1,6 +1,7 @@
 """What is counted, what it costs, and that nothing else is read."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ import pytest
 from synth_core.analysis.measured.cells import PublicSide, public_codes
 from synth_core.analysis.measured.measuring import (
     ALL_TRIPLES,
+    RESOLUTION,
     FineCounts,
     NoiseBudget,
     candidates,
@@ -18,6 +20,9 @@ from synth_core.analysis.measured.measuring import (
 )
 from synth_core.analysis.measured.variable import Variable
 from synth_core.analysis.measured.within import fine_shares, values_of
+from synth_core.analysis.named_tables import named_columns
+from synth_core.analysis.settings import make_settings
+from synth_core.errors import InputError
 from synth_core.mechanisms.noise import OPENDP, OpendpNoise
 
 
@@ -164,3 +169,60 @@ def test_bands_of_text_are_in_their_order():
     assert codes.tolist() == [2, 0, 1, 0] and n == 3 and ordered
     assert public_codes(pd.Series(["a", "b", "c"]), False)[2] is False
     assert public_codes(pd.Series([10, 2, 10]), True)[0].tolist() == [0, 1, 0]
+
+
+def test_named_tables_are_counted_and_no_others(rng):
+    """At the price of the whole budget; a sensitive column in none of them is counted alone."""
+    public, codes, values = side(rng)
+    named = named_columns(["s1 * p0", "s2*pay * p1"], public.column_names, (3, 3, 4, 4, 3), 2, 400)
+    assert named == ((0, 3), (1, 2, 4))
+    for chosen, expected in ((named, named), (named[:1], ((2,), (4,), named[0]))):
+        spy = Spy()
+        told = measure(replace(public, named=chosen), codes, values, NoiseBudget(True, 0.7), spy, all_zero)
+        assert {table.columns for table in told.tables} == set(expected)
+        assert sum(price for _, price in spy.read) == pytest.approx(0.7, rel=1e-12)
+
+
+def test_others_are_chosen_beside_named_tables(rng):
+    """Of those that are not named, the one that the named ones tell least of; paid for within the budget."""
+    public, codes, values = side(rng)
+    codes[:, 2] = codes[:, 1] % 3  # tied to each other, which the named table says nothing of
+    public, asked = replace(public, named=((0, 2), (1, 3), (1, 4)), choose_more=True), []
+
+    def expected(tables, sets):
+        asked.extend(sets)
+        sizes = (3, 3, 4, 4, 3)
+        return [np.full(math.prod(sizes[c] for c in s), 400 / math.prod(sizes[c] for c in s)) for s in sets]
+
+    spy = Spy()
+    told = measure(public, codes, values, NoiseBudget(True, 50.0), spy, expected)
+    columns = [table.columns for table in told.tables]
+    assert columns[:3] == list(public.named) and not set(columns[:3]) & set(asked)
+    assert (3, 4) in columns[3:] and len(columns) == len(set(columns))
+    scored = [(RESOLUTION + 1) ** 2 * counts.size if counts.ndim == 1 else 1 for counts, _ in spy.read]
+    spent = sum(price * times for (_, price), times in zip(spy.read, scored, strict=True))
+    assert spent == pytest.approx(50.0, rel=1e-12)
+    pure = measure(public, codes, values, NoiseBudget(False, 50.0), Spy(), expected)
+    assert [table.columns for table in pure.tables] == list(public.named)  # Laplace noise is of counts alone
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("pay * agee", r"'agee' is no column here: public are age, area, sensitive pay, work"),
+        ("age * area", "all its columns are public"),
+        ("age * pay * work", "has 20,000 cells, more than 1,000"),
+    ],
+)
+def test_a_table_that_cannot_be_counted_is_refused_in_words(text, words):
+    with pytest.raises(InputError, match=words):
+        named_columns([text], ("age", "area", "pay", "work"), (100, 2, 20, 10), 2, 100)
+
+
+def test_a_table_is_one_to_three_different_columns():
+    for text in ("", "a * ", "a * a", "a * b * c * d"):
+        with pytest.raises(InputError, match="one to 3 different columns"):
+            make_settings(outcome="x", model="beta", count_together=(text,))
+    assert make_settings(outcome="x", model="beta", count_together=("a*b", "a * b")).count_together == (
+        "a * b",
+    )
