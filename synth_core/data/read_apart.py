@@ -27,7 +27,7 @@ from synth_core.data.readers import ReadOptions, reader_errors_in_words
 from synth_core.data.table import Table, read_table
 from synth_core.errors import InputError
 from synth_core.system import limits
-from synth_core.system.apart import end_with, limit_process, receive, send
+from synth_core.system.apart import TooLong, end_with, limit_process, receive, send
 from synth_core.system.characters import one_line, visible
 
 _ROOT = Path(__file__).parents[2]
@@ -114,12 +114,21 @@ class Reading:
             send(child.stdin, question, content)
         with contextlib.suppress(BrokenPipeError):
             child.stdin.close()
-        head, answer = receive(child.stdout)
+        try:
+            head, answer = receive(child.stdout, most_unpacked(len(content)))
+        except TooLong:  # the reader ends, and the server has not grown
+            self._end()
+            head = answer = b""
+            most = most_unpacked(len(content)) // 1024**2
+            self._error = (
+                f"The file {self.name} unpacks to more than {most:,} MB: too large to be read. Leave out columns of "
+                "long texts, or of values that repeat."
+            )
         child.stdout.close()
         status = child.wait()
         try:
             found = json.loads(head) if status == 0 else {}
-            self._error = found.get("error", "")
+            self._error = found.get("error", self._error)
             if "options" in found:
                 self._table = _of_answer(found, answer, self.name, self._confidential)
         except (ValueError, TypeError, pyarrow.ArrowException, MemoryError):
@@ -142,6 +151,14 @@ class Reading:
             f"The file {self.name} could not be read: its reader ended, or needed more than "
             f"{limits.READ_MEMORY_MB / 1024:g} GiB of memory. Save the table as CSV or Parquet."
         )
+
+
+def most_unpacked(size: int) -> int:
+    """How many bytes a file of so many may become in the server."""
+    mb = 1024**2
+    return min(
+        max(limits.UNPACKED_FREE_MB * mb, limits.UNPACKED_TIMES * size), 2 * limits.MAX_UNPACKED_MB * mb
+    )
 
 
 def _as_json(options: ReadOptions) -> dict[str, Any]:

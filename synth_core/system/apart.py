@@ -9,6 +9,11 @@ import time
 from typing import IO
 
 _WATCH_SECONDS = 0.2
+_CHUNK = 1024**2
+
+
+class TooLong(ValueError):
+    """More was sent than may be received."""
 
 
 def limit_process(memory_mb: int, seconds: int) -> None:
@@ -43,6 +48,15 @@ def send(stream: IO[bytes], head: bytes, content: bytes) -> None:
     stream.flush()
 
 
-def receive(stream: IO[bytes]) -> tuple[bytes, bytes]:
-    """What was sent, up to the end of the stream."""
-    return stream.read(int.from_bytes(stream.read(8), "big")), stream.read()
+def receive(stream: IO[bytes], most: int | None = None) -> tuple[bytes, bytes]:
+    """What was sent, up to the end of the stream; raises TooLong, and keeps nothing, beyond `most` bytes."""
+    length = int.from_bytes(stream.read(8), "big")
+    if most is not None and length > most:
+        raise TooLong
+    head, parts, size = stream.read(length), [], length
+    while part := stream.read(_CHUNK):
+        size += len(part)
+        if most is not None and size > most:
+            raise TooLong
+        parts.append(part)
+    return head, b"".join(parts)

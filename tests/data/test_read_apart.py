@@ -205,6 +205,23 @@ def test_one_long_text_that_many_rows_share_is_refused_before_it_is_unfolded():
         Reading(stream.getvalue(), "t.parquet").table()
 
 
+def test_an_answer_longer_than_its_file_may_become_is_not_kept(monkeypatch):
+    """100 kB of Parquet that share a text below the length of a cell: the reader ends, the server keeps nothing."""
+    stream = io.BytesIO()
+    text = pa.array(["x" * 30_000]).dictionary_encode()
+    pq.write_table(
+        pa.table({"t": text.take(pa.array([0] * 200)), "x": range(200)}), stream, compression="zstd"
+    )
+    monkeypatch.setattr(limits, "UNPACKED_FREE_MB", 1)
+    reading = Reading(stream.getvalue(), "t.parquet")
+    with pytest.raises(InputError, match="unpacks to more than 1 MB: too large to be read"):
+        reading.table()
+    with pytest.raises(ProcessLookupError):
+        os.kill(reading._child.pid, 0)
+    monkeypatch.undo()
+    assert Reading(stream.getvalue(), "t.parquet").table().rows == 200
+
+
 def test_a_cell_far_from_all_others_is_refused_before_the_sheet_is_opened():
     """A reader fills all that lies between: 1.5 kB were 12 GB."""
     book = openpyxl.Workbook()

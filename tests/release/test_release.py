@@ -110,6 +110,13 @@ def test_a_release_from_plan_to_bundle(request_, state, tmp_path):
         "SHA256SUMS",
     }
     assert {"plan.json", "report-INTERNAL.html", "records.parquet", "repeat.sh", "SHA256SUMS"} < set(internal)
+    report = public["report.html"].decode()
+    for said in (
+        "of 100 intervals at 95 % fewer than 95 hold what is true of the people",
+        "Which records those are is public: no ε covers it.",
+        "holds but for e^ε · δ (e^2ε · δ for a value replaced)",
+    ):
+        assert said in report
     for files in (public, internal):
         for line in files["SHA256SUMS"].decode().splitlines():
             digest, name = line.split("  ")
