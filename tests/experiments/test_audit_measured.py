@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 
 from synth_core.analysis.measured import measuring
+from synth_core.analysis.measured.cells import PublicSide
 from synth_core.analysis.records.records import RecordsAnalysis
+from synth_core.data.table import Table
+from synth_core.errors import InputError
 from synth_core.experiments.audit.audit import AuditRequest, run_audit
 from synth_core.experiments.audit.measured_runs import MeasuredTrials
 from synth_core.experiments.audit.neighbour_runs import RATIO
@@ -57,8 +60,8 @@ def less_noise(monkeypatch):
     """A table costs sixty times what is counted."""
     usual = measuring.NoiseBudget.noisy
 
-    def noisy(self, counts, share, n_tables, noise):
-        return usual(self, counts, 60 * share, n_tables, noise)
+    def noisy(self, counts, share, n_tables, noise, whole):
+        return usual(self, counts, 60 * share, n_tables, noise, whole)
 
     monkeypatch.setattr(measuring.NoiseBudget, "noisy", noisy)
 
@@ -67,8 +70,8 @@ def bins_of_the_table(monkeypatch):
     """Fine bins at places that are taken from the values: a record moves them all."""
     usual = measuring.fine_table
 
-    def table(variable, values):
-        return usual(variable, values * (1 + np.nansum(values) % 1.0))
+    def table(variable, values, parts):
+        return usual(variable, values * (1 + np.nansum(values) % 1.0), parts)
 
     monkeypatch.setattr(measuring, "fine_table", table)
 
@@ -91,3 +94,36 @@ def test_a_fault_is_found(fault, monkeypatch):
     fault(monkeypatch)
     (line, *_) = run_audit(analysis(), AuditRequest(("measured_laplace",), 4_000)).lines
     assert line.verdict == VIOLATED, line
+
+
+# -- units of several records -----------------------------------------------------------------------
+
+
+def households():
+    table = people(1)
+    house = np.arange(table.rows) // 4
+    house[::4] += 1_000  # singles, and units of three
+    units = {"unit_column": "house", "unit_size": 4, "epsilon": EPSILON}
+    frame = table.frame.assign(house=house)
+    return RecordsAnalysis(Table("households", frame), BLOCKS, COMMON | units, MemoryCache())
+
+
+@pytest.mark.slow
+def test_the_promise_of_a_unit_holds_for_all_its_records_and_is_refuted_where_each_counts_as_one(monkeypatch):
+    tried = MeasuredTrials(households(), "measured", "Measured", REMOVED, RUNS)
+    assert [neighbour.why for neighbour, _ in tried.find()][-1] == "largest unit"
+    rho = bounded_range_rho(EPSILON)
+    for neighbour, runs_of in tried.find():  # at most ρ: equal where all records of the unit are in one cell
+        assert runs_of().first[RATIO].mean() < rho + 4 * np.sqrt(2 * rho / RUNS), neighbour.why
+    assert all(
+        line.verdict in (CONSISTENT, BEYOND)
+        for line in run_audit(households(), AuditRequest(("measured_laplace",), 4_000)).lines
+    )
+    monkeypatch.setattr(PublicSide, "parts", property(lambda self: np.full(self.n_records, self.whole)))
+    mutant = MeasuredTrials(households(), "measured", "Measured", REMOVED, RUNS)
+    assert max(runs_of().first[RATIO].mean() for _, runs_of in mutant.find()) > 2 * rho
+
+
+def test_an_audit_of_other_mechanisms_is_refused_with_units():
+    with pytest.raises(InputError, match="Audit a measured mechanism"):
+        run_audit(households(), AuditRequest(("measured", "censored"), RUNS))

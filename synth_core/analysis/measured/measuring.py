@@ -102,7 +102,7 @@ def measure(
     budget: NoiseBudget,
     noise: Noise,
     expected: ExpectedTables,
-    withheld: int | None = None,
+    withheld: Codes | None = None,
 ) -> Measurements:
     """Count and add noise. Nothing else reads sensitive values.
 
@@ -114,10 +114,11 @@ def measure(
         Confidential.
     expected : callable
         The tables that a model of noisy tables expects: what further tables are chosen by.
-    withheld : int, optional
-        A record whose sensitive values are not counted: those of a neighbouring table.
+    withheld : array of int, optional
+        Records, one or those of a unit, whose sensitive values are not counted: those of a neighbouring table.
     """
-    there = np.arange(public.n_records) != withheld
+    there = np.ones(public.n_records, dtype=bool)
+    there[[] if withheld is None else withheld] = False
     values = tuple(each[there] for each in values)
     numbers = [k for k, each in enumerate(public.variables) if each.edges]
     fine_share = WITHIN_SHARE if numbers else 0.0

@@ -145,7 +145,7 @@ def check_request(subject: AuditedAnalysis, asked: AuditRequest) -> None:
         raise InputError(f"The confidence must lie from 0.5 to below 1 (given: {asked.confidence:g}).")
     if not 0 <= asked.delta < 1:
         raise InputError(f"δ must lie from 0 to below 1 (given: {asked.delta:g}).")
-    subject.check()
+    subject.check([find_mechanism(key) for key in asked.mechanisms])
     n = subject.analysis.n_records
     if n <= limits.MIN_ROWS:
         raise InputError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -48,7 +49,7 @@ class AuditedAnalysis:
             "reference": [each.reference_fingerprint for each in fits],
         }
 
-    def check(self) -> None:
+    def check(self, mechanisms: Iterable[Mechanism]) -> None:
         """Raise InputError for what no audit can be made of."""
         for name, settings in self.analysis.outcomes.items():
             if settings.model == OwnProgram.name:
@@ -56,10 +57,11 @@ class AuditedAnalysis:
                     f"'{name}': an own Stan program cannot be audited, because each of thousands of synthetic tables "
                     f"would need a process of its own. Take one of the built-in models."
                 )
-        if self.analysis.settings.unit_column is not None:
+        other = [each.label for each in mechanisms if each.likelihood.key not in MEASURED]
+        if self.analysis.settings.unit_column is not None and other:
             raise InputError(
-                "The audit's neighbours differ in one record, and ε is for a unit of several here: name no units "
-                "(--unit-column) and audit the ε of a record."
+                f"{', '.join(other)}: the audit's neighbours differ in one record, and ε is for a unit of several "
+                "here. Audit a measured mechanism, or name no units (--unit-column) and audit the ε of a record."
             )
         if self.analysis.settings.match_epsilon is not None:
             raise InputError(

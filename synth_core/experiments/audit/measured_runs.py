@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from synth_core.analysis.any_analysis import AnyAnalysis
@@ -63,17 +64,25 @@ class MeasuredTrials:
         self.analysis, self.label, self.relation, self.runs = analysis, label, relation, runs
         parts = tuple(each.fits for each in analysis.analyses(False))
         self.public, self.codes, self.values = cells_of(parts, label)
+        self.unit_of = np.arange(len(self.codes))
+        if (unit := analysis.settings.unit_column) is not None:
+            self.unit_of = pd.factorize(analysis.loaded.frame.loc[analysis.used_rows.complete, unit])[0]
         epsilon = float(sum(fits.settings.epsilon for fits in parts))
         self.budget = MEASURED[key].budget(epsilon)
 
     def find(self) -> FindNeighbours:
-        """The neighbours that are tried. All records are treated alike; those alone in their cells stand for them."""
+        """The neighbours that are tried. All records are treated alike; those alone in their cells stand for them.
+
+        Where units have several records, a neighbour differs in all of them; the largest unit is tried too.
+        """
         rows = {self._rarest(): "rarest cells"}
         numbers = [
             values for values, each in zip(self.values, self.public.variables, strict=True) if each.edges
         ]
         for values in numbers[:1]:
             rows.setdefault(int(np.nanargmax(values)), "largest value")
+        if self.public.records is not None:
+            rows.setdefault(int(np.argmax(np.bincount(self.unit_of)[self.unit_of])), "largest unit")
         said = None if self.relation == REMOVED else "other cells of every variable"
         table = self.analysis.table
         tried = [Neighbour(self.relation, row, said, why, table) for row, why in rows.items()]
@@ -85,23 +94,23 @@ class MeasuredTrials:
             counts += np.log(np.bincount(column)[column])
         return int(np.argmin(counts))
 
-    def _asked(self, codes: Any, values: Sequence[Array], noise: Noise, row: int | None) -> list[_Asked]:
+    def _asked(self, codes: Any, values: Sequence[Array], noise: Noise, rows: Any = None) -> list[_Asked]:
         listening = _Listening(noise)
         expected = Expected(self.public, self.analysis.progress)
-        measure(self.public, codes, tuple(values), self.budget, listening, expected, row)
+        measure(self.public, codes, tuple(values), self.budget, listening, expected, rows)
         return listening.asked
 
     def pair(self, row: int) -> Pair:
-        """Runs on the table and on the neighbour that differs in this record."""
+        """Runs on the table and on the neighbour that differs in this record, or in all records of its unit."""
         answers: list[NoisyAnswer] = []
         seeded = RecordedNoise([], answers.append, SeededNoise(self.analysis.settings.seed, 66))
-        here = self._asked(self.codes, self.values, seeded, None)
-        codes, values, withheld = self.codes, self.values, row
-        if self.relation != REMOVED:
-            codes, values = replaced(self.public, self.codes, self.values, row)
+        here = self._asked(self.codes, self.values, seeded)
+        codes, values, together = self.codes, self.values, np.flatnonzero(self.unit_of == self.unit_of[row])
+        for each in together if self.relation != REMOVED else ():
+            codes, values = replaced(self.public, codes, values, int(each))
         try:
             again = RecordedNoise(answers)
-            there = self._asked(codes, values, again, withheld if self.relation == REMOVED else None)
+            there = self._asked(codes, values, again, together if self.relation == REMOVED else None)
         except InputError:
             there = []
         if [(a.law, a.scale, a.counts.size) for a in here] != [

@@ -161,15 +161,16 @@ def _weight() -> None:
 def _unit() -> None:
     """Units of several records, whose size is declared."""
     st.caption(
-        "A household, a firm, a person of a panel: ε then covers everything about one unit together. The column itself "
-        "is not released."
+        "A household, a firm, a person of a panel: ε then covers everything about one unit together. Released files "
+        "keep units together under new identifiers."
     )
     number(
         "Most records of a unit, declared",
         "settings.unit_size",
         limits.UNIT_SIZE,
         step=1,
-        help="From knowledge of the survey. Each record gets this part of ε; a table with a larger unit is refused.",
+        help="From knowledge of the survey; a table with a larger unit is refused. Measured mechanisms count a "
+        "unit as one record, whatever its size; of anchored and censored ones each record gets this part of ε.",
     )
 
 

@@ -113,7 +113,7 @@ def plan_form() -> None:
     if choices.settings.unit_column is not None:
         name = plain(choices.settings.unit_column)
         st.checkbox(
-            f"Keep the records of a unit of {name} together",
+            f"Keep records of the same {name} together",
             value=True,
             key="plan_units",
             help="In the files units have new identifiers, 1, 2, …, in a random order. Who belongs together is kept, "

@@ -54,7 +54,10 @@ class Subject:
     def caption(self, s: Summary) -> str:
         """What stands above the table, of the first summary."""
         dropped = f", {s['rows_dropped']:,} incomplete rows left out" if s["rows_dropped"] else ""
-        if not self.blocks:
+        unit = session.choices().settings.unit_column
+        if unit is not None:
+            of = f"all that is sensitive about one {session.plain(unit)}: {session.plain(self.names)}"
+        elif not self.blocks:
             of = f"one record's value withheld, on the {s['density_scale']}"
         else:
             of = f"all that is sensitive about one record withheld: {session.plain(self.names)}"
