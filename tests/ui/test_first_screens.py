@@ -101,3 +101,26 @@ def test_what_takes_long_is_told_by_what_compare_measured(monkeypatch, tmp_path)
     at = AppTest.from_function(expected).run(timeout=30)
     assert not at.exception
     assert at.markdown[0].value == "7 7"
+
+
+def studied():
+    import streamlit as st
+
+    from synth_core.ui.robustness import studies
+    from synth_core.ui.robustness.kinds import LIKE_MINE
+    from synth_core.ui.state import session
+
+    session.take_over()
+    session.use_example("beta", 60, 1)
+    chosen = session.choices().with_settings(model="lognormal").with_mechanisms("weighted", "anchored")
+    session.change(chosen.model_copy(update={"guess_typical": None, "guess_spread": None}))
+    asked, _ = studies.choose(session.settings(), LIKE_MINE)
+    st.write(" ".join(asked.mechanisms))
+
+
+def test_a_study_leaves_out_a_mechanism_for_which_something_is_not_declared():
+    """All of it was refused, once it was pressed."""
+    at = AppTest.from_function(studied).run(timeout=30)
+    assert not at.exception
+    assert at.markdown[-1].value == "weighted"
+    assert any(each.value.startswith("Left out") and "pilot" in each.value for each in at.caption), at.caption

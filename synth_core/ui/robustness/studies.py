@@ -97,7 +97,9 @@ def choose(settings: Settings, kind: str) -> tuple[StudyRequest, Any]:
         return StudyRequest(name, int(replicates), int(seed)), e
     subject = record_subject()
     refused = subject.left_out(session.choices().mechanisms)
-    chosen = [key for key in session.choices().mechanisms if key not in refused]
+    wanted = [key for key in session.choices().mechanisms if key not in refused]
+    refused |= subject.impossible(wanted, subject.settings(settings))
+    chosen = [key for key in wanted if key not in refused]
     epsilon = own_number("Target ε", limits.EPSILON, float(settings.epsilon), 0.5, "study_epsilon", a)
     with d:
         sizes = st.text_input(
