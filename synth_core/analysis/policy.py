@@ -13,7 +13,6 @@ from synth_core.analysis.measures import (
     WORST,
     VariableError,
     error_reach,
-    furthest,
     percentile_of,
     variable_error,
 )
@@ -29,6 +28,9 @@ CHOSEN_HERE = (
 )
 
 
+Limit = Annotated[float, Field(gt=0, le=1000, allow_inf_nan=False)]
+
+
 class Policy(BaseModel):
     """A limit of ε, one of accuracy, and which guarantee is required; without limits it is no rule.
 
@@ -40,6 +42,8 @@ class Policy(BaseModel):
         What accuracy is measured by, see `analysis.measures`.
     percent : float or None
         Its largest error: percent, or percentage points of a difference of distribution functions.
+    by_variable : tuple of (str, float)
+        Of single variables, in the place of `percent`.
     guarantee : str
         "strict": only ε that is promised for every table counts.
     """
@@ -48,7 +52,10 @@ class Policy(BaseModel):
 
     epsilon: Annotated[float | None, Field(gt=0, le=limits.TOTAL_EPSILON[1], allow_inf_nan=False)] = None
     measure: Annotated[str, Field(max_length=20)] = "q90"
-    percent: Annotated[float | None, Field(gt=0, le=1000, allow_inf_nan=False)] = None
+    percent: Limit | None = None
+    by_variable: tuple[tuple[str, Limit], ...] = Field(
+        default=(), max_length=limits.MAX_BLOCKS, exclude_if=lambda value: not value
+    )
     guarantee: Literal["any", "strict"] = "any"
 
     @field_validator("measure")
@@ -70,19 +77,31 @@ class Policy(BaseModel):
         if self.epsilon is not None:
             parts.append(f"ε ≤ {epsilon_number(self.epsilon)}")
         if self.percent is not None:
-            parts.append(f"{measured(self.measure)} within {self.limit}")
+            of = ", ".join(f"{name} {limit:g} {self.unit}" for name, limit in self.by_variable)
+            others = f" ({of})" if of else ""
+            parts.append(f"{measured(self.measure)} within {self.percent:g} {self.unit}{others}")
         if self.guarantee == "strict":
             parts.append("a strict guarantee")
         return ", ".join(parts)
 
     def keeps(self, found: VariableError) -> bool:
         """Whether an error is within the limit of accuracy."""
-        return self.percent is None or 100 * abs(found.error) <= self.percent * (1 + 1e-9)
+        return self.percent is None or 100 * abs(found.error) <= self.limit_of(found.variable) * (1 + 1e-9)
+
+    def limit_of(self, variable: str) -> float:
+        """The limit of accuracy of a variable; infinite without one."""
+        return math.inf if self.percent is None else dict(self.by_variable).get(variable, self.percent)
+
+    def limiting(self, variable: str, limit: float | None) -> Policy:
+        """With this limit of a variable; None: that of all."""
+        kept = {name: value for name, value in self.by_variable if name != variable}
+        kept |= {} if limit is None else {variable: limit}
+        return self.model_copy(update={"by_variable": tuple(kept.items())})
 
     @property
-    def limit(self) -> str:
-        """The limit of accuracy in words: "5 %"."""
-        return f"{self.percent:g} {'points' if self.measure == ECDF_MAX else '%'}"
+    def unit(self) -> str:
+        """What the limits of accuracy are in."""
+        return "points" if self.measure == ECDF_MAX else "%"
 
 
 @dataclass(frozen=True)
@@ -135,15 +154,14 @@ def judge(policy: Policy, numbers: ResultNumbers, guarantee: Guarantee | None = 
         reasons.append(f"ε {_above(epsilon, policy.epsilon)} > {epsilon_number(policy.epsilon)}")
     found = None
     if policy.percent is not None:
-        found = furthest(numbers, policy.measure)
+        known = [variable_error(each, policy.measure) for each in numbers.variables]
+        errors = [each for each in known if each is not None]
+        found = max(errors, key=lambda each: each.size / policy.limit_of(each.variable), default=None)
         if found is None:
             reasons.append(f"the {measured(policy.measure)} is not among the percentiles that are computed")
         elif not policy.keeps(found):
-            missed = [
-                each
-                for variable in numbers.variables
-                if (each := variable_error(variable, policy.measure)) is not None and not policy.keeps(each)
-            ]
+            missed = [each for each in errors if not policy.keeps(each)]
+            limit = policy.limit_of(found.variable)
             others = f" and of {len(missed) - 1} more" if len(missed) > 1 else ""
             of = f" of {found.variable}{others}" if found.variable else ""
             what = (
@@ -152,12 +170,13 @@ def judge(policy: Policy, numbers: ResultNumbers, guarantee: Guarantee | None = 
                 else measured(policy.measure)
             )
             reasons.append(
-                f"{what}{of} off by {_above(100 * abs(found.error), policy.percent or 0.0)} > "
-                f"{policy.percent:g} {found.unit}"
+                f"{what}{of} off by {_above(100 * abs(found.error), limit)} > {limit:g} {found.unit}"
             )
     if policy.guarantee == "strict" and not guarantee.strict:
         reasons.append(f"{guarantee.label} is not strict")
-    by = epsilon if policy.percent is None else None if found is None else abs(found.error)
+    by: float | None = epsilon
+    if policy.percent is not None:  # as a share of its limit, in the unit of that of all
+        by = None if found is None else abs(found.error) * policy.percent / policy.limit_of(found.variable)
     doubt = _doubt(policy, numbers, len(reasons))
     return Verdict(not reasons, tuple(reasons), by, doubt, _instead(policy, numbers))
 
@@ -195,14 +214,15 @@ def _doubt(policy: Policy, numbers: ResultNumbers, n_reasons: int) -> str:
     if not reaches:
         return ""
     if passes and not n_reasons:
-        widest, (_, most) = max(reaches, key=lambda pair: pair[1][1])
-        if 100 * most > policy.percent:
+        beyond = [(each, most) for each, (_, most) in reaches if 100 * most > policy.limit_of(each.variable)]
+        if beyond:
+            widest, most = max(beyond, key=lambda pair: pair[1])
             return (
                 "Not sure: a release is a random draw, and another one of these settings may be off by up to "
                 f"{_short(100 * most)} {widest.unit}{widest.beside}"
             )
     failed = [each for each in known if not policy.keeps(each)]
-    near = {id(each) for each, (least, _) in reaches if 100 * least <= policy.percent}
+    near = {id(each) for each, (least, _) in reaches if 100 * least <= policy.limit_of(each.variable)}
     if not passes and n_reasons == 1 and all(id(each) in near for each in failed):
         return "Not sure: a release is a random draw, and another one of these settings may pass"
     return ""

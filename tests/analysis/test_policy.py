@@ -133,6 +133,25 @@ def test_among_several_a_measure_that_none_has_is_said():
     assert "is not among" in reason
 
 
+def test_a_variable_may_have_a_limit_of_its_own():
+    """The one that is furthest beyond its own limit is named, and the best is chosen by shares of limits."""
+    pay = variable("pay", statistics=(statistic("q90", -0.08, 0.015),))
+    both = numbers((pay, variable("age", statistics=(statistic("q90", 0.02, 0.001),))))
+    rule = Policy(percent=5.0)
+    assert not judge(rule, both).passed
+    wide = rule.limiting("pay", 10.0)
+    assert wide.text == "90th percentile within 5 % (pay 10 %)"
+    found = judge(wide, both)
+    assert found.passed and found.by == pytest.approx(0.04) and found.doubt == ""
+    assert "may be off by up to 9.5 % (pay)" in judge(rule.limiting("pay", 9.0), both).doubt
+    narrow = wide.limiting("age", 1.5)
+    assert judge(narrow, both).reasons == ("90th percentile of age off by 2 > 1.5 %",)
+    assert narrow.limiting("age", None).limiting("pay", None) == rule
+    assert "by_variable" not in rule.model_dump() and Policy(**wide.model_dump()) == wide
+    with pytest.raises(pydantic.ValidationError):
+        Policy(percent=5.0, by_variable=(("pay", -1.0),))
+
+
 def at_zero(mine, theirs, beside=0.0):
     """A 15th percentile at the zeros: shares at or below 0 in its place."""
     share = Statistic(AT_ZERO, mine, (mine, mine), theirs, (theirs - beside, theirs + beside))

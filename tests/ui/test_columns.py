@@ -232,6 +232,34 @@ def test_what_says_nothing_new_declares_nothing(monkeypatch):
     assert read[0].get("income").bounds == (0.0, 2e6)
 
 
+def ruled_page():
+    import streamlit as st
+
+    from synth_core.ui.compare.rule import rule_popover
+    from synth_core.ui.state import session
+    from tests.ui.conftest import start_and_change
+    from tests.ui.test_columns import table
+
+    start_and_change(table)
+    rule_popover()
+    st.write(session.choices().policy.text)
+
+
+def test_each_of_several_variables_may_have_a_limit_of_its_own():
+    app = AppTest.from_function(ruled_page, default_timeout=30)
+    app.session_state["book"] = (BOOK,)
+    app.run()
+    assert not any(
+        each.label.startswith("of ") for each in app.number_input
+    )  # before one of all there is none
+    next(each for each in app.number_input if each.label.startswith("Largest error")).set_value(5.0).run()
+    own = next(each for each in app.number_input if each.label == "of income, in %")
+    assert own.placeholder == "as for all: 5"
+    own.set_value(8.0).run()
+    assert app.markdown[-1].value == "90th percentile within 5 % (income 8 %)"
+    assert not app.exception
+
+
 def test_a_share_out_of_bounds_is_refused_in_words(monkeypatch):
     app = opened(BOOK, changes=[("income", "share", "120")], monkeypatch=monkeypatch)
     assert "must lie between 0.1 and 99.9 %" in app.error[0].value.replace("\\", "")

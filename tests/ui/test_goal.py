@@ -44,6 +44,7 @@ def test_a_rule_that_cannot_be_sought_is_not_offered():
         {"guarantee": "strict"},
         {"percent": 5.0, "measure": WORST},
         {"percent": 5.0, "measure": "q97.5"},
+        {"percent": 5.0, "by_variable": (("inc", 2.0),)},
     ):
         assert asked_by_rule(first_choices().model_copy(update={"policy": Policy(**rule)})) is None
 

@@ -37,6 +37,9 @@ def rule_popover() -> None:
             "policy.percent",
             "Left empty, any accuracy.",
         )
+        if policy.percent is not None:
+            for block in session.choices().whole if len(session.choices().whole) > 1 else ():
+                _limit_of(block.name, policy)
         _choice("Guarantee", "policy.guarantee", GUARANTEES)
         st.button(
             "No rule",
@@ -72,6 +75,35 @@ def _limit(label: str, place: str, help: str) -> None:
         format="%g",
         help=help,
         placeholder="any",
+        on_change=take,
+    )
+    say_refusal(refused)
+
+
+def _limit_of(name: str, policy: Policy) -> None:
+    """The limit of one variable, in the place of that of all."""
+    value = dict(policy.by_variable).get(name)
+    refused = f"rule of {name}"
+    times = st.session_state.get(refused, 0)
+    key = f"{refused} {value} {times}"
+
+    def take() -> None:
+        typed = st.session_state.get(key)
+        if refuse(refused, typed, BOUNDS, value):
+            st.session_state[refused] = times + 1
+            return
+        choices = session.choices()
+        session.change(choices.model_copy(update={"policy": choices.policy.limiting(name, typed)}))
+
+    st.number_input(
+        f"of {session.plain(name)}, in {policy.unit}",
+        None,
+        None,
+        value,
+        step=0.5,
+        key=key,
+        format="%g",
+        placeholder=f"as for all: {policy.percent:g}",
         on_change=take,
     )
     say_refusal(refused)

@@ -136,6 +136,8 @@ def asked_by_rule(choices: Choices) -> ExploreChoices | None:
     """What the page asks for where the rule is its goal; None for a rule without an error or ε that can be sought."""
     policy, update = choices.policy, dict[str, Any]()
     percentile = None if policy.measure == WORST else percentile_of(policy.measure)
+    if policy.by_variable:  # a search has one target for all
+        return None
     if policy.percent is not None and policy.measure == ECDF_MAX:
         update = {"question": "accuracy", "measure": ECDF_MAX, "difference": policy.percent / 100}
     elif policy.percent is not None and percentile is not None and percentile == int(percentile):
