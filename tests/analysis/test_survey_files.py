@@ -23,6 +23,7 @@ from synth_core.experiments.studies.databases_like_mine import design_of, study_
 from synth_core.mechanisms.noise import SeededNoise
 from synth_core.release.making.within_bounds import within_bounds
 from synth_core.release.output.dataset import synthetic_data
+from synth_core.release.output.source import KeptColumns
 from synth_core.release.plan.planning import make_plan
 from synth_core.system.cache import Cache
 from tests.release.test_whole_records import DECISION
@@ -89,11 +90,11 @@ def test_what_a_rule_decides_is_neither_moved_to_bounds_nor_rounded(tmp_path, bo
     assert (table.frame.pay[young] == 0).all() and young.sum() > 50
     assert moved == (0 if bounds is None else int((people(2).frame.pay[~young] < 1).sum()))
 
-    class Kept:
-        kept = written = people(2).frame[[c.name for c in plan.columns if c.name not in plan.outcomes]]
-
+    kept = people(2).frame[[c.name for c in plan.columns if c.name not in plan.outcomes]]
     rest = np.full((1, N), 0.2)
-    made = synthetic_data(plan, Kept(), {"sick": np.zeros((1, N)), "pay": np.where(young, 0.0, rest)}, 7)
+    made = synthetic_data(
+        plan, KeptColumns(kept, kept), {"sick": np.zeros((1, N)), "pay": np.where(young, 0.0, rest)}, 7
+    )
     pay_values = next(v for v in made.variables if v.name == "pay").values
     assert (pay_values[0, young.to_numpy()] == 0).all() and (pay_values[0, ~young.to_numpy()] > 0).all()
 

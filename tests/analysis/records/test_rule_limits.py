@@ -21,6 +21,7 @@ from synth_core.models.base import Records
 from synth_core.models.categorical import Categorical
 from synth_core.models.lognormal import Lognormal
 from synth_core.release.output.dataset import synthetic_data
+from synth_core.release.output.source import KeptColumns
 from synth_core.release.plan.planning import make_plan
 from synth_core.system.cache import Cache
 from tests.release.test_whole_records import DECISION
@@ -122,16 +123,14 @@ def test_rounded_amounts_stay_within_their_range(kept):
     plan = make_plan(*kept, replace(DECISION, decimals=0))[0]
     frame = people()
 
-    class Kept:
-        kept = written = frame[["age", "sex"]]
-
+    kept = frame[["age", "sex"]]
     codes = {
         name: frame[name].map({c: i for i, c in enumerate(block.options["categories"])}).to_numpy(float)[None]
         for name, block in (("spouse", SPOUSE), ("school", SCHOOL))
     }
     pay = pd.to_numeric(frame.pay, errors="coerce").to_numpy()
     pay = np.where(pay > 16.5, 16.96, pay)
-    made = synthetic_data(plan, Kept(), codes | {"pay": pay[None]}, 7)
+    made = synthetic_data(plan, KeptColumns(kept, kept), codes | {"pay": pay[None]}, 7)
     released = next(v.values for v in made.variables if v.name == "pay")[0]
     few = ((frame.age >= 15) & frame.school.isin(["1", "2"])).to_numpy()
     assert few.any() and np.nanmax(released[few]) == 16.0
