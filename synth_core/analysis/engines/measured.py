@@ -73,8 +73,8 @@ class MeasuredEngine(Engine):
         fits, noise = inputs.parts[0], inputs.noise
         if fits.settings.count_together and fits.settings.choose_more and not self.gaussian:
             raise InputError(
-                f"{label} counts no table that is chosen: that takes Gaussian noise (measured). Choose none beside "
-                "those that are named (without --choose-more), or name more (--count-together)."
+                f"{label} counts no table that is chosen: that takes Gaussian noise (measured). Leave the "
+                "choice of others out (--choose-more), or name more (--count-together)."
             )
         public, codes, values = cells_of(inputs.parts, label)
         budget = self.budget(epsilon)
