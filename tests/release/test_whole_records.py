@@ -59,14 +59,12 @@ def plan(tmp_path_factory):
     return make_plan(analysis, analysis.run("anchored"), DECISION)[0]
 
 
-def test_a_single_variable_may_be_missing_as_one_block(tmp_path, state, monkeypatch):
+def test_a_single_variable_may_be_missing_as_one_block(tmp_path, state):
     """Every row stays, and which cells are empty is drawn; without the block the rows leave, and the gate says so."""
     alone = Block("pay", "lognormal", {"unit": 10.0, "guess": (20.0, 0.5)}, missing=())
     cache, common = Cache(tmp_path / "cache"), COMMON | {"epsilon": 8.0, "anchor": "pilot", "draws": 3000}
     analysis = RecordsAnalysis(people(1), (alone,), common, cache)
     one, _ = make_plan(analysis, analysis.run("anchored"), DECISION)
-    # The pilot of the first secret leaves a fit of two modes, which is refused.
-    monkeypatch.setattr("synth_core.release.ledger.ledger.new_secret", lambda: "2".zfill(64))
     outcome = release(Request(one, None, people(2)))
     assert outcome.state == RELEASED, [c for c in outcome.checks if c.status == "failed"]
     made = pd.read_csv(io.BytesIO(read(outcome, "releasable")["synthetic_1.csv"]))
