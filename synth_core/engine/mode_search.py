@@ -57,7 +57,8 @@ def unseen_share(
         for draws, values in zip(_draws(short), quantities(short), strict=True):
             if _apart(values, known_at):
                 here = _log_spread(draws[:, places])
-                wider = (here - spread)[np.isfinite(here) & np.isfinite(spread)].sum()
+                moved = np.isfinite(here) & np.isfinite(spread)
+                wider = (here[moved] - spread[moved]).sum()
                 higher = draws[:, density].mean() - known[:, density].mean()
                 largest = max(largest, float(higher + wider))
     return float(scipy.special.expit(largest)) if ran else float("nan")
