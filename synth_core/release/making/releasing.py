@@ -231,7 +231,7 @@ def _repeat(
     if study is not None and not known.commit.get("coverage"):
         raise InputError(
             "This release was made without a study of its intervals, and its archive stays as it is. Study a file of "
-            "it instead: study coverage FILE --population table."
+            "it instead (on the command line study coverage FILE --population table)."
         )
     target, sums = private_directory("releases") / request.id, dict(known.commit["archives"])
     batches = batches_of(request, ledger)
