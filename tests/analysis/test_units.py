@@ -166,6 +166,11 @@ def test_a_record_that_is_left_out_leaves_what_the_others_of_its_unit_count(tmp_
     assert public.names == ("area", "records of each house") and public.shape[-1] == len(np.unique(sizes))
 
 
+def test_how_persons_of_large_units_differ_is_counted_whatever_tables_are_named(tmp_path):
+    seen = counted(tmp_path, households(), True, count_together=("sick * pay",))
+    assert [each.shape for each, _ in seen[1:]] == [(1, 2 * 20), (4, 2), (4, 20)]  # 4 sizes of units
+
+
 def test_there_is_less_noise_where_a_unit_counts_as_one_than_where_each_record_has_a_part_of_epsilon(
     tmp_path,
 ):

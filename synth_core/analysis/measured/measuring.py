@@ -153,12 +153,21 @@ def _first_and_others(public: PublicSide, gaussian: bool) -> tuple[list[Columns]
     """The tables that are counted whatever is found, and those among which others are chosen."""
     pairs, triples = candidates(public)
     if public.named:
-        named = [*alone(public, public.named), *public.named]
+        named = [*alone(public, public.named), *public.named, *_pairs_of_sizes(public)]
         others = [columns for columns in (*pairs, *triples) if columns not in named]
         return named, others if public.choose_more and gaussian else []
     if not gaussian:
         return pairs, []
     return (pairs, triples) if len(triples) > ALL_TRIPLES else ([*pairs, *triples], [])
+
+
+def _pairs_of_sizes(public: PublicSide) -> list[Columns]:
+    """The pairs of the size of a unit: records of large units count less, so how they differ is always counted."""
+    if public.of_sizes is None:
+        return []
+    n_public = len(public.shape)
+    pairs = [(public.of_sizes, n_public + k) for k in range(len(public.variables))]
+    return [pair for pair in pairs if pair not in public.named]
 
 
 class _Counter:
