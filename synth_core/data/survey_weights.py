@@ -77,12 +77,17 @@ def scaled_weights(weights: Array, total: float, n_rows: int, cap: float) -> Arr
     >>> scaled_weights(np.array([50.0, 100.0, 900.0]), total=300.0, n_rows=3, cap=4.0)
     array([0.5, 1. , 4. ])
     """
-    if total < n_rows:
+    check_total(total, n_rows)
+    return np.asarray(np.minimum(weights * (n_rows / total), cap))
+
+
+def check_total(total: float | None, n_rows: int) -> None:
+    """Refuse a declared total of the weights that is below the rows of the table; raises InputError."""
+    if total is not None and total < n_rows:
         raise InputError(
             f"The declared total of the weights (--weight-total) is {total:g}, and the table alone has {n_rows:,} "
             "rows: it is the number of records of the population."
         )
-    return np.asarray(np.minimum(weights * (n_rows / total), cap))
 
 
 def weight_classes(weights: Array) -> NDArray[np.int64]:

@@ -204,3 +204,8 @@ def test_who_is_covered_is_said_before_what_is_said_of_a_record(tmp_path):
     whole = records(tmp_path, rules=(RULE,), unit_column="house", unit_size=4)
     lines = explained(whole.run("measured_laplace").plain_numbers, whole.settings)[1]
     assert lines[1].endswith("Read “one record” below as all of them: a unit counts as one record.")
+
+
+def test_a_total_below_the_rows_is_refused_where_no_likelihood_reads_it_too(tmp_path):
+    with pytest.raises(InputError, match="the table alone has 240 rows"):
+        records(tmp_path, rules=(RULE,), weight="w", weight_total=100.0)

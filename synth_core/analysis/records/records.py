@@ -45,7 +45,7 @@ from synth_core.analysis.risk_map import RiskMap
 from synth_core.analysis.settings import Settings
 from synth_core.data.design import DesignTransform
 from synth_core.data.rules import Rule, read_rules
-from synth_core.data.survey_weights import read_weights
+from synth_core.data.survey_weights import check_total, read_weights
 from synth_core.data.table import Table, outcome_column, outcome_values
 from synth_core.data.units import check_units
 from synth_core.errors import FitError, InputError
@@ -124,6 +124,7 @@ class RecordsAnalysis:
     def records(self) -> WholeRecords:
         """The rows of whole records."""
         s = self.settings
+        check_total(s.weight_total, self.loaded.rows)
         found = self._read(self.loaded, s.weight, s.unit_column)
         if s.unit_column is not None:
             if s.unit_column in {block.name for block in self.blocks}:
