@@ -27,14 +27,14 @@ FLAGS = [
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 
 
-@pytest.hookimpl(tryfirst=True)  # before the groups and marks are read
+@pytest.hookimpl(tryfirst=True)  # before the marks are read
 def pytest_collection_modifyitems(items):
-    """The short test command drives the journeys; all of them share one server, hence one process."""
+    """The short test command drives the journeys alone."""
     for item in items:
-        if item.get_closest_marker("browser"):
-            item.add_marker(pytest.mark.xdist_group("browser"))
-            if not (item.get_closest_marker("journey") or item.get_closest_marker("long")):
-                item.add_marker(pytest.mark.slow)
+        if item.get_closest_marker("browser") and not (
+            item.get_closest_marker("journey") or item.get_closest_marker("long")
+        ):
+            item.add_marker(pytest.mark.slow)
 
 
 # Of a page's own address Streamlit asks first whether the server is there: it is one level above.
