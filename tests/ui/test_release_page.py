@@ -72,3 +72,30 @@ def test_a_plan_whose_limit_has_no_room_for_it_says_so(tmp_path):
         "One release costs ε = 100, and the limit of the series is 6" in w.value for w in shown.warning
     )
     assert plan.limit == 500 and plan.beyond_limit == ""
+
+
+def form_page(unit):
+    import streamlit as st
+
+    from synth_core.ui.release.plan import plan_form
+    from synth_core.ui.release.plan_actions import current_form
+    from synth_core.ui.state import session
+
+    session.take_over()
+    if "started" not in st.session_state:
+        st.session_state["started"] = True
+        session.use_example("beta", 60, 1)
+        size = 2 if unit else 1
+        session.change(session.choices().with_settings(unit_column=unit, unit_size=size))
+    plan_form()
+    st.session_state["form"] = current_form()
+
+
+def test_the_form_asks_whether_units_stay_together_where_there_are_some():
+    alone = AppTest.from_function(form_page, args=(None,)).run(timeout=60)
+    assert not alone.exception and not any("together" in box.label for box in alone.checkbox)
+    at = AppTest.from_function(form_page, args=("house",)).run(timeout=60)
+    assert not at.exception and at.session_state["form"]["units"]
+    (box,) = [each for each in at.checkbox if each.label == "Keep records of the same house together"]
+    box.uncheck().run(timeout=60)
+    assert not at.session_state["form"]["units"] and not at.exception

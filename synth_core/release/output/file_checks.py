@@ -28,8 +28,9 @@ def file_checks(plan: Plan, synthetic: Synthetic) -> list[GateCheck]:
 def columns_check(plan: Plan, synthetic: Synthetic) -> GateCheck:
     """Whether the files have the planned columns, and of categories the declared ones."""
     predictors = plan.settings.predictors
-    others = len(plan.kept) - len(predictors)
-    public = f", and {others} more columns that the codebook declares public" if others else ""
+    others = sum(column.role == "public" for column in plan.columns)
+    public = ", and the survey weights" if any(column.role == "weight" for column in plan.columns) else ""
+    public += f", and {others} more columns that the codebook declares public" if others else ""
     allowed = [column.name for column in plan.columns]
     wrong = any(list(frame.columns) != allowed for frame in synthetic.frames) or any(
         not set(frame[each.name].dropna()) <= set(each.categories)
@@ -43,7 +44,7 @@ def columns_check(plan: Plan, synthetic: Synthetic) -> GateCheck:
         FAIL if wrong else PASS,
         f"the synthetic {plan.outcome_words} and {len(predictors)} predictors that were declared not sensitive{public}",
         f"Only the synthetic variable{'s' if len(plan.outcomes) > 1 else ''} and "
-        f"{'columns' if others else 'predictors'} that are not sensitive are released"
+        f"{'columns' if public else 'predictors'} that are not sensitive are released"
         f"{'' if plan.unit is None else ', and units under new identifiers'}.",
         "The output holds another column or category: report it." if wrong else "",
     )
