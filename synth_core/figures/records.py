@@ -24,7 +24,7 @@ from synth_core.figures.parts import (
 )
 from synth_core.figures.privacy import bounds_figure
 
-PAIRS = 8  # that are shown, the worst first
+PAIRS = 6  # that are shown, the worst first
 MAPS = 4  # mechanisms whose cells are shown side by side
 MANY_MAPS = 3  # whose names have little room
 DIVERGING = [[0.0, "#2563eb"], [0.5, "rgba(128,128,128,0.08)"], [1.0, "#d97706"]]
