@@ -29,6 +29,7 @@ from synth_core.system.cache import Cache
 from synth_core.system.locks import file_lock
 from tests.release.test_measured_release import state  # noqa: F401
 from tests.release.test_whole_records import DECISION, read
+from tests.ui.conftest import main_module  # noqa: F401 (AppTest would stay the module of processes that start later)
 
 pytestmark = pytest.mark.usefixtures("state")
 BLOCKS = (
