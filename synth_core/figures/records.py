@@ -156,7 +156,9 @@ def associations_figure(
         traces,
         {
             "xaxis": axis("Association (Cramér's V) off by", rangemode="tozero"),
-            "yaxis": axis("", tickvals=list(range(len(pairs))), ticktext=names),
+            "yaxis": axis(
+                "", tickvals=list(range(len(pairs))), ticktext=names, range=[-0.6, len(pairs) - 0.4]
+            ),
             **legend_above(),
         },
         table(["Pair", "Mechanism", "Association off by"], rows),

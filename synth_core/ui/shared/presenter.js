@@ -146,7 +146,8 @@ function enlarged(layout, size) {
     if (!/^[xy]axis/.test(name)) continue;
     found[name] = { ...axis, title: { ...axis.title, font: { size } }, ...(axis.tickangle === 0 ? { tickangle: 'auto' } : {}) };
   }
-  found.margin = { l: size, r: size, t: size / 2, b: size };
+  const above = (layout.margin?.t ?? 0) * size / 12;  // what is written there grows too
+  found.margin = { l: size, r: size, t: Math.max(size / 2, above), b: size };
   return found;
 }
 
