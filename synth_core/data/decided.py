@@ -232,7 +232,10 @@ def check_agreement(
     }
     kept = np.ones(len(rows), dtype=bool)  # what the rules of the columns that are read leave of them
     for limit in before:
-        kept &= ~_broken(limit.of(rows), drawn, *drawn[limit.rule.column])
+        own, known = drawn[limit.rule.column]
+        wrong = _broken(limit.of(rows), drawn, own, known)
+        # What stands for any amount may be as the rule says.
+        kept &= ~(wrong if known or limit.rule.then.of_missing else wrong & np.isnan(own))
     at = mine.of(rows)
     for limit in at.limits:
         if (kept & at.rows & _broken(limit, drawn, at.values, categories)).any():

@@ -40,6 +40,10 @@ def check_units(table: Table, name: str, size: int) -> None:
         That names rows, and no value.
     """
     table.column(name)
+    if size_column(name) in table.frame.columns:  # it would be read for the sizes
+        raise InputError(
+            f"The table has a column '{size_column(name)}', a name that is needed here; rename it."
+        )
     units = table.frame[name]
     absent = units.isna().to_numpy()
     if absent.any():

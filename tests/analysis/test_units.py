@@ -201,6 +201,10 @@ def test_larger_units_and_records_without_one_are_refused_by_row(tmp_path):
     frame.loc[6, "house"] = None
     with pytest.raises(InputError, match=r"1 records have no unit in column 'house' \(first in row 7\)"):
         check_units(Table("t", frame), "house", 4)
+    with pytest.raises(InputError, match="'records of each house', a name that is needed here"):
+        _ = analysis(
+            tmp_path, households().assign(**{"records of each house": 1})
+        ).table  # no sizes to rely on
     with pytest.raises(InputError, match="a size of units belongs to a column of them"):
         make_settings(outcome="x", model="beta", unit_size=2)
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from synth_core.data.codebook import Codebook, Entry, parse_codebook
-from synth_core.data.decided import decided
+from synth_core.data.decided import check_agreement, decided
 from synth_core.data.declared import declared_rules
 from synth_core.data.rules import check_conditions, check_table, read_rule, read_rules, rules_of
 from synth_core.errors import InputError
@@ -71,6 +71,20 @@ def test_what_two_rules_decide_must_agree():
         decided(PEOPLE, (*agree[:1], read_rule("AGE < 5 -> MSP = 1")), ("1", "6"), ("AGE",))
     with pytest.raises(InputError, match=r"7 is no declared category. Where it marks a missing value"):
         decided(PEOPLE, (read_rule("AGE < 5 -> MSP = 7"),), ("1", "6"), ("AGE",))
+
+
+@pytest.mark.parametrize("amount", ["PAY >= 1000", "PAY = 6"])
+def test_rules_that_contradict_are_refused_whatever_a_rule_says_of_the_amount_that_they_read(amount):
+    """An amount that is not missing may be drawn as its own rule says: what stands for it is not held against that."""
+    rules = read_rules(
+        [f"AGE < 15 -> {amount}", *(f"AGE < 15 and PAY not missing -> MSP = {code}" for code in "16")]
+    )
+    states = {"PAY": (None, True), "MSP": (("1", "6"), False)}
+    with pytest.raises(InputError, match="leave no value of 'MSP'"):
+        check_agreement(PEOPLE, rules, "MSP", states, ("AGE",))
+    check_agreement(PEOPLE, rules[:2], "MSP", states, ("AGE",))
+    missing = (read_rule("AGE < 15 -> PAY missing"), *rules[1:])  # then the other two never hold
+    check_agreement(PEOPLE, missing, "MSP", states, ("AGE",))
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "-inf", "N"])

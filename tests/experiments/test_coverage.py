@@ -27,6 +27,7 @@ from synth_core.experiments.studies.coverage import (
 from synth_core.experiments.studies.run_study import run_study
 from synth_core.figures.coverage import coverage_figure
 from synth_core.system.backend import open_backend
+from synth_core.system.backend.base import SerialBackend
 from synth_core.system.cache import MemoryCache
 
 
@@ -226,3 +227,27 @@ def test_intervals_of_measured_records_hold_by_u_plus_b():
         covered = {part.rsplit(" ", 1)[0]: float(part.rsplit(" ", 1)[1]) for part in said}
         assert "pseudo posterior" not in covered  # no posterior is sampled, and no weights are there
         assert covered["u + b"] > 0.95 - 3 * 0.05 and covered["u + b"] >= covered["u"]
+
+
+def test_levels_that_a_database_or_nobody_has_stop_no_study():
+    """Of 60 records one is of area z, and none has the job "never": some of six databases drawn from them lack both."""
+    homes = households(60)
+    frame = homes.frame.assign(area=["z"] + ["e", "w"] * 29 + ["w"])[["area", "job"]]
+    blocks = (Block("job", "categorical", {"categories": ("no", "yes", "never")}),)
+    common = {"predictors": ("area",), "epsilon": 20.0, "seed": 1}
+    whole = RecordsAnalysis(Table("homes", frame, confidential=False), blocks, common, MemoryCache())
+    study, truth = study_coverage(whole, ["measured_laplace"], [20.0], (), 6, resampled=True)
+    outcome = run_study(study, 6, 1, SerialBackend(), MemoryCache())
+    point = outcome.study.cases[0].points[0].label
+    of_rare = outcome.values(outcome.study.cases[0].key, point, "slope:job area z|own")
+    assert np.isnan(of_rare).any() and np.isfinite(of_rare).any()
+    found = {each.title: each for each in coverage_of(outcome, truth)}
+    assert set(found) == {"Share", "Regression coefficients"}
+    assert all(np.isfinite([each.factor, each.bias, *each.held.values()]).all() for each in found.values())
+    # A regression on a level that nobody has is no estimate of the population.
+    pay = Estimated("pay", 2.0, (), ("job",), ())
+    jobs = pd.Categorical(["no", "yes", "no", "yes"], categories=["no", "yes", "never"])
+    slopes = pay.of(pd.DataFrame({"pay": [1.0, 2.0, 2.5, 4.0], "job": jobs}))
+    assert slopes["slope:pay job yes"][0] == pytest.approx(1.25) and np.isnan(
+        slopes["slope:pay job never"][0]
+    )

@@ -37,10 +37,10 @@ class NoiseBudget:
     gaussian: bool
     total: float
 
-    def deviation(self, share: float, n_tables: int) -> float:
-        """The standard deviation of the noise of each of some tables that have this share together."""
+    def deviation(self, share: float, n_tables: int, whole: int = 1) -> float:
+        """The standard deviation, in records, of the noise of each of some tables that have this share together."""
         each = share * self.total / max(n_tables, 1)
-        return math.sqrt(1 / (2 * each)) if self.gaussian else laplace_deviation(1 / each)
+        return math.sqrt(1 / (2 * each)) if self.gaussian else laplace_deviation(whole / each) / whole
 
     def noisy(self, counts: Codes, share: float, n_tables: int, noise: Noise, whole: int = 1) -> Array:
         """Counts of one of these tables with its noise, in records.
@@ -132,7 +132,7 @@ def measure(
                 noise,
                 public.whole,
             ),
-            budget.deviation(fine_share, len(numbers)),
+            budget.deviation(fine_share, len(numbers), public.whole),
         )
         for k in numbers
     )
@@ -197,7 +197,7 @@ class _Counter:
 
     def counted(self, sets: Sequence[Columns], share: float) -> list[NoisyTable]:
         """Noisy tables that have this share of the budget together."""
-        deviation = self.budget.deviation(share, len(sets))
+        deviation = self.budget.deviation(share, len(sets), self.whole)
         return [
             NoisyTable(
                 columns,

@@ -82,7 +82,10 @@ class Estimated:
         first = first.astype(str) == self.categories[0] if self.categories else first
         names, columns = columns_of(whole[list(self.others)], self.categorical)
         slopes = regression(first.to_numpy(dtype=float), columns)
-        return found | {f"slope:{self.name} {n}": each for n, each in zip(names, slopes, strict=True)}
+        given = [
+            (b, v) if v > 0 else (np.nan, np.nan) for b, v in slopes
+        ]  # a level that nobody has tells nothing
+        return found | {f"slope:{self.name} {n}": each for n, each in zip(names, given, strict=True)}
 
 
 def share_of(there: NDArray[np.bool_]) -> tuple[float, float]:
@@ -145,12 +148,15 @@ class Intervals:
     """Of every estimate: the mean over data sets, the variance by each rule, and the confidential table's own."""
 
     estimated: tuple[Estimated, ...]
+    levels: tuple[
+        tuple[str, tuple[str, ...]], ...
+    ]  # of categories in the population, whoever is in a database
     even: bool  # or balanced
 
     def __call__(self, analysis: AnyAnalysis[Any], result: AnyResult) -> Numbers:
         found: Numbers = {}
-        [own] = frames_of(analysis, {k: v[None, :] for k, v in analysis.confidential.items()})
-        made = list(frames_of(analysis, analysis.synthetic(result)))
+        [own] = frames_of(analysis, {k: v[None, :] for k, v in analysis.confidential.items()}, self.levels)
+        made = list(frames_of(analysis, analysis.synthetic(result), self.levels))
         factors = self._factors(analysis, result, len(made))
         for each in self.estimated:
             of_own, of_made = each.of(own), [each.of(frame) for frame in made]
@@ -175,7 +181,9 @@ class Intervals:
         return found
 
 
-def frames_of(analysis: AnyAnalysis[Any], values: dict[str, Array]) -> Iterator[pd.DataFrame]:
+def frames_of(
+    analysis: AnyAnalysis[Any], values: dict[str, Array], levels: Sequence[tuple[str, tuple[str, ...]]]
+) -> Iterator[pd.DataFrame]:
     """The used rows with the sensitive columns of each data set.
 
     Parameters
@@ -188,21 +196,28 @@ def frames_of(analysis: AnyAnalysis[Any], values: dict[str, Array]) -> Iterator[
             name: outcome_column(values[name][j], s.outcome_categories)
             for name, s in analysis.outcomes.items()
         }
-        yield _declared(kept.assign(**made), analysis)
+        yield _declared(kept.assign(**made), levels)
 
 
-def _declared(frame: pd.DataFrame, analysis: AnyAnalysis[Any]) -> pd.DataFrame:
-    """The frame with every level of its columns, those too that no record of it has."""
-    kinds = {}
-    for name, s in analysis.outcomes.items():
-        if s.outcome_categories is not None:
-            kinds[name] = pd.Categorical(_texts(frame[name]), categories=list(s.outcome_categories))
+def levels_of(analysis: AnyAnalysis[Any]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """The levels of each column of categories: those that are declared, and of predictors those of the table."""
+    found = {
+        name: own.outcome_categories
+        for name, own in analysis.outcomes.items()
+        if own.outcome_categories is not None
+    }
     s, whole = analysis.settings, analysis.loaded.frame
     for name in s.predictors:
         if name in s.categorical or not pd.api.types.is_numeric_dtype(whole[name]):
-            levels = sorted(whole[name].dropna().astype(str).unique())
-            kinds[name] = pd.Categorical(_texts(frame[name]), categories=levels)
-    return frame.assign(**kinds)
+            found[name] = tuple(sorted(whole[name].dropna().astype(str).unique()))
+    return tuple(found.items())
+
+
+def _declared(frame: pd.DataFrame, levels: Sequence[tuple[str, tuple[str, ...]]]) -> pd.DataFrame:
+    """The frame with every level of its columns, those too that no record of it has."""
+    return frame.assign(
+        **{name: pd.Categorical(_texts(frame[name]), categories=list(each)) for name, each in levels}
+    )
 
 
 def _texts(column: pd.Series) -> pd.Series:
@@ -214,6 +229,7 @@ class Truth:
     """What is estimated, and what is true of it in the population, by its name."""
 
     estimated: tuple[Estimated, ...]
+    levels: tuple[tuple[str, tuple[str, ...]], ...]
     values: dict[str, float]
 
 
@@ -227,12 +243,13 @@ def population(analysis: AnyAnalysis[Any], index: int, resampled: bool = False) 
     resampled : bool
         Whole records are drawn from the table with replacement instead, and what is true is what the table says.
     """
+    levels = levels_of(analysis)
     if resampled:
         design = resampled_design(analysis)
-        large = _declared(records_of(analysis), analysis)
+        large = _declared(records_of(analysis), levels)
     else:
         design = population_design(analysis, index)
-        large = _declared(design.simulate(np.random.default_rng([index, 91]), TRUTH_RECORDS), analysis)
+        large = _declared(design.simulate(np.random.default_rng([index, 91]), TRUTH_RECORDS), levels)
     s, estimated = analysis.settings, []
     for name, own in analysis.outcomes.items():
         column, median = large[name], float("nan")
@@ -244,8 +261,8 @@ def population(analysis: AnyAnalysis[Any], index: int, resampled: bool = False) 
             categories = tuple(str(c) for c in own.outcome_categories if shares[c] >= LEAST_SHARE)
         others = (*s.predictors, *(other for other in analysis.outcomes if other != name))
         estimated.append(Estimated(name, median, categories, others, s.categorical))
-    values = {name: q for each in estimated for name, (q, _) in each.of(large).items()}
-    return design, Truth(tuple(estimated), values)
+    values = {name: q for each in estimated for name, (q, _) in each.of(large).items() if np.isfinite(q)}
+    return design, Truth(tuple(estimated), levels, values)
 
 
 def study_coverage(
@@ -275,7 +292,7 @@ def study_coverage(
         )
     like = study_like(analysis, mechanisms, epsilons, [s.scale], rows, replicates, sampler)
     design, truth = population(analysis, index, resampled)
-    measured = Intervals(truth.estimated, s.drawing != "independent")
+    measured = Intervals(truth.estimated, truth.levels, s.drawing != "independent")
     cases = tuple(
         replace(
             case,
@@ -350,7 +367,10 @@ def coverage_of(outcome: StudyOutcome, truth: Truth) -> list[Covered]:
                     continue
                 own = _held(of, names, truth, "own", "own variance")
                 by_rule = {each: _held(of, names, truth, "estimate", each) for each in RULES}
-                by_rule = {each: held for each, held in by_rule.items() if np.isfinite(held).all()}
+                by_rule = {each: there for each, h in by_rule.items() if (there := h[np.isfinite(h)]).size}
+                own, (factor, bias) = own[np.isfinite(own)], _factor(of, names, truth)
+                if not (np.isfinite(factor) and own.size and (rule or "u") in by_rule):
+                    continue  # no database, or no file of one, tells of it
                 covered.append(
                     Covered(
                         title,
@@ -360,7 +380,8 @@ def coverage_of(outcome: StudyOutcome, truth: Truth) -> list[Covered]:
                         {each: _error(held) for each, held in by_rule.items()},
                         float(own.mean()),
                         _error(own),
-                        *_factor(of, names, truth),
+                        factor,
+                        bias,
                         rule or "u",
                         bool(rule),
                     )
@@ -413,18 +434,23 @@ def _held(of: Of, names: list[str], truth: Truth, estimate: str, variance: str) 
         pairs = zip(of(f"{name}|{estimate}"), of(f"{name}|{variance}"), strict=True)
         ends = [interval(np.array([q]), v) for q, v in pairs]
         held.append([low <= truth.values[name] <= high if low == low else np.nan for low, high in ends])
-    return np.asarray(np.mean(held, axis=0), dtype=float)
+    told = np.isfinite(held)
+    with np.errstate(invalid="ignore"):  # a database that tells of none of them gives NaN
+        return np.asarray(np.where(told, held, 0.0).sum(axis=0) / told.sum(axis=0), dtype=float)
 
 
 def _factor(of: Of, names: list[str], truth: Truth) -> tuple[float, float]:
     """Root mean squared error over the mean of u-bar's standard errors, and the bias over it; means of a class."""
     factors, biases = [], []
     for name in names:
-        error = of(f"{name}|estimate") - truth.values[name]
-        usual = float(np.sqrt(of(f"{name}|u")).mean())
+        error, variance = of(f"{name}|estimate") - truth.values[name], of(f"{name}|u")
+        told = np.isfinite(error) & np.isfinite(variance)
+        error, usual = error[told], float(np.sqrt(variance[told]).mean()) if told.any() else 0.0
+        if usual == 0:  # software says of no file that it errs
+            continue
         factors.append(float(np.sqrt((error**2).mean())) / usual)
         biases.append(float(error.mean()) / usual)
-    return float(np.mean(factors)), float(np.mean(biases))
+    return (float(np.mean(factors)), float(np.mean(biases))) if factors else (np.nan, np.nan)
 
 
 def _error(held: Array) -> float:
