@@ -85,13 +85,15 @@ def possible_values(
         part = parted(np.clip(rng.random(len(again)), *OPEN), shares / shares.sum(axis=0))[0]
         values[again] = np.minimum(part, last)  # their sum may round to less
         return values
-    found = np.where(mine.lower == mine.upper, mine.lower, values[again])
+    # "n < 3" ends just below 3: of counts the nearest that is possible is 2.
+    lower, upper = (np.ceil(mine.lower), np.floor(mine.upper)) if model.discrete else (mine.lower, mine.upper)
+    found = np.where(lower == upper, lower, values[again])
     for _ in range(REDRAWN):
         wrong = ~mine.holds(found)
         if not wrong.any():
             break
         found[wrong] = some.predict(draw, rng)[wrong]
-    values[again] = np.clip(found, mine.lower, mine.upper)  # what the model holds for next to impossible
+    values[again] = np.clip(found, lower, upper)  # what the model holds for next to impossible
     return values
 
 

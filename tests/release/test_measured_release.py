@@ -5,6 +5,7 @@ import io
 import itertools
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -17,9 +18,11 @@ from synth_core.errors import InputError
 from synth_core.experiments.studies.released_coverage import ReleasedCoverage
 from synth_core.mechanisms.composition import Count
 from synth_core.release.ledger.ledger import Ledger
+from synth_core.release.making.coverage import OWN_MAPS, coverage_of
 from synth_core.release.making.drawing import Request
 from synth_core.release.making.releasing import CHECKED, RELEASED, REPEATED, release
 from synth_core.release.plan.planning import make_plan
+from synth_core.release.report.coverage_summary import Coverage
 from synth_core.system.cache import Cache
 from tests.release.test_whole_records import BLOCKS, COMMON, DECISION, people, read
 
@@ -262,3 +265,13 @@ def test_coverage_that_cannot_be_studied_is_refused_before_a_charge(state, tmp_p
     with pytest.raises(InputError, match="Simulated databases for coverage: 2 to"):
         ReleasedCoverage(0)
     assert Ledger().balance("people").releases == 0
+
+
+def test_coverage_says_that_a_frozen_risk_map_is_not_that_of_the_study(state, tmp_path):
+    plan, cache = planned(Cache(tmp_path / "cache"), "measured_laplace", limit=20.0), Cache(tmp_path / "c")
+    found = Coverage(replicates=2, words=("Half of them.",), lines=())
+    study = SimpleNamespace(run=lambda *given: found)
+    released, tell = people(2).frame, lambda *given: None
+    assert coverage_of(plan, released, study, cache, tell) == found
+    weighted = plan.model_copy(update={"frozen": "a map"})
+    assert coverage_of(weighted, released, study, cache, tell).words == ("Half of them.", OWN_MAPS)

@@ -12,6 +12,11 @@ from synth_core.release.plan.plan import Plan
 from synth_core.release.report.coverage_summary import Coverage, CoverageStudy
 from synth_core.system.cache import Cache
 
+OWN_MAPS = (
+    "The release took its risk map from a table that was frozen before. Here each simulated database has a map of its "
+    "own, and intervals may hold more or less often for that."
+)
+
 
 def coverage_of(
     plan: Plan, released: pd.DataFrame, study: CoverageStudy, cache: Cache, progress: Progress
@@ -23,8 +28,9 @@ def coverage_of(
     table = Table("the released data", released, confidential=False)
     settings = Settings(**plan.settings.model_dump() | {"risk_reference": "current", "match_epsilon": None})
     blocks = tuple(each.block for each in plan.blocks)
-    return study.run(
+    found = study.run(
         analysis_of(table.with_missing(plan.missing), settings, blocks, cache, progress=progress),
         plan.mechanism,
         plan.target_epsilon,
     )
+    return found if plan.frozen is None else found.model_copy(update={"words": (*found.words, OWN_MAPS)})

@@ -12,6 +12,7 @@ from synth_core.analysis.measured.cell_limits import CellLimit, left_by_limits, 
 from synth_core.analysis.measured.variable import Variable
 from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.records.records import RecordsAnalysis
+from synth_core.data.clauses import Clause
 from synth_core.data.decided import Possible
 from synth_core.data.table import Table
 from synth_core.errors import InputError
@@ -19,6 +20,7 @@ from synth_core.mechanisms.noise import SeededNoise
 from synth_core.models import Options
 from synth_core.models.base import Records
 from synth_core.models.categorical import Categorical
+from synth_core.models.counts import Poisson
 from synth_core.models.lognormal import Lognormal
 from synth_core.release.output.dataset import synthetic_data
 from synth_core.release.output.source import KeptColumns
@@ -248,3 +250,17 @@ def test_numbers_of_a_bracket_that_a_rule_cuts_lie_in_what_is_left_of_it():
     )
     codes, values = np.array([[1], [1], [2], [1], [1]]), np.array([15.0, 11.0, 29.0, 11.0, 10.0])
     np.testing.assert_allclose(within_limits([limit], pay, 0, codes, values), [15.0, 12.8, 29.0, 11.0, 12.0])
+
+
+def test_a_count_that_the_model_holds_for_next_to_impossible_is_whole_and_within_the_rule():
+    """A rule n < 3 leaves 2 and not the number next to 3, which a file would write as 3; n > 2 leaves 3."""
+    n, rng = 8, np.random.default_rng(1)
+    model = Poisson(Records(np.full(n, 60.0), np.ones((n, 1)), ("one",), np.ones(1)), Options())
+    ends = [
+        Clause("n", sign, (end,)).ends()
+        for sign, end in (("<", "3"), (">", "200"), ("<=", "4"), (">", "199.5"))
+    ]
+    lower, upper = (np.repeat([each[i] for each in ends], 2) for i in (0, 1))
+    draw = {"beta": np.array([np.log(60.0)])}
+    found = possible_values(model, draw, rng, model.predict(draw, rng), Possible(lower, upper, None))
+    assert found.tolist() == [2, 2, 201, 201, 4, 4, 200, 200]
