@@ -14,7 +14,7 @@ import pytest
 from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.data.table import Table
-from synth_core.errors import InputError
+from synth_core.errors import FitError, InputError
 from synth_core.experiments.studies.released_coverage import ReleasedCoverage
 from synth_core.mechanisms.composition import Count
 from synth_core.release.ledger.ledger import Ledger
@@ -265,6 +265,22 @@ def test_coverage_that_cannot_be_studied_is_refused_before_a_charge(state, tmp_p
     with pytest.raises(InputError, match="Simulated databases for coverage: 2 to"):
         ReleasedCoverage(0)
     assert Ledger().balance("people").releases == 0
+
+
+@pytest.mark.slow
+def test_a_release_whose_coverage_cannot_be_studied_is_to_be_had_without(state, tmp_path, monkeypatch):
+    plan = planned(Cache(tmp_path / "cache"), "measured_laplace", limit=20.0)
+
+    def run(*given):
+        raise FitError("no draws.")
+
+    monkeypatch.setattr(ReleasedCoverage, "run", run)
+    with pytest.raises(
+        FitError, match=r"could not be studied: no draws. Ask for it again without .* stays charged"
+    ):
+        release(Request(plan, None, people(2)), study=ReleasedCoverage(2))
+    assert release(Request(plan, None, people(2))).state == RELEASED
+    assert Ledger().balance("people").spent == pytest.approx(EPSILON)  # once
 
 
 def test_coverage_says_that_a_frozen_risk_map_is_not_that_of_the_study(state, tmp_path):

@@ -19,7 +19,7 @@ from synth_core.analysis.fits import Progress
 from synth_core.analysis.risk_map import RiskMap
 from synth_core.analysis.settings import Settings
 from synth_core.data.table import Table
-from synth_core.errors import FitError
+from synth_core.errors import FitError, InputError
 from synth_core.mechanisms.composition import Count
 from synth_core.models import family
 from synth_core.release.ledger.balances import Reservation
@@ -291,7 +291,13 @@ class ReleaseRun:
         if self.study is None:
             return None
         cache = Cache(working_directory(request.id))
-        return coverage_of(plan, self.synthetic.frames[0], self.study, cache, self.progress)
+        try:
+            return coverage_of(plan, self.synthetic.frames[0], self.study, cache, self.progress)
+        except (InputError, FitError) as error:
+            raise type(error)(
+                f"The release passed its checks, but how often its intervals hold could not be studied: {error} Ask "
+                "for it again without that study (leave --coverage out)."
+            ) from None
 
     @property
     def kept(self) -> dict[str, Any]:
