@@ -44,6 +44,12 @@ def check_units(table: Table, name: str, size: int) -> None:
         raise InputError(
             f"The table has a column '{size_column(name)}', a name that is needed here; rename it."
         )
+    entry = table.codebook.get(name)
+    if entry is not None and entry.role == "sensitive":
+        raise InputError(
+            f"Column '{name}' is declared sensitive in the codebook, and who belongs to a unit, and how many they are, "
+            "is public: name other units."
+        )
     units = table.frame[name]
     absent = units.isna().to_numpy()
     if absent.any():

@@ -15,6 +15,7 @@ from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.analysis.result_sentences import explained, sentence
 from synth_core.analysis.settings import make_settings
+from synth_core.data.codebook import Codebook, Entry
 from synth_core.data.table import Table
 from synth_core.data.units import check_units
 from synth_core.errors import InputError
@@ -205,6 +206,9 @@ def test_larger_units_and_records_without_one_are_refused_by_row(tmp_path):
         _ = analysis(
             tmp_path, households().assign(**{"records of each house": 1})
         ).table  # no sizes to rely on
+    book = Codebook(columns=(Entry(column="house", kind="category", role="sensitive"),))
+    with pytest.raises(InputError, match="'house' is declared sensitive in the codebook, and who belongs"):
+        check_units(Table("t", households(), codebook=book), "house", 4)
     with pytest.raises(InputError, match="a size of units belongs to a column of them"):
         make_settings(outcome="x", model="beta", unit_size=2)
 

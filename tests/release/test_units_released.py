@@ -87,6 +87,12 @@ def test_units_may_be_left_out_of_the_file(state, tuned):
     outcome = release(Request(plan, None, people(2)))
     assert outcome.state == RELEASED
     assert "house" not in pd.read_csv(io.BytesIO(read(outcome, "releasable")["synthetic_1.csv"])).columns
+    # Who belongs together counts as public, so a column that was charged makes no units, left out or not.
+    other = Table("other", people(3).frame.assign(house=people(2).frame.pay))
+    with pytest.raises(
+        InputError, match=r"'house', which is kept, has the values of 'pay'.* weight and units"
+    ):
+        release(Request(plan, None, other, series="other", limit=20.0))
 
 
 def test_a_table_with_a_larger_unit_or_without_units_is_refused_under_the_plan(state, tuned):

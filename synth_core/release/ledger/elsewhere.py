@@ -56,8 +56,8 @@ def check_elsewhere(
                     raise InputError(
                         f"The column '{column.mark.name}', which is kept, has the values of '{mark.name}', which is "
                         f"sensitive in the series {series}: there every release of it was charged, and here it would "
-                        f"leave as it is. Take it out of the predictors, public columns and weight, or plan it as a "
-                        f"sensitive variable."
+                        f"leave as it is. Take it out of the predictors, public columns, weight and units, or plan it "
+                        f"as a sensitive variable."
                     )
                 if column.mark.name == mark.name:
                     warnings.append(f"'{mark.name}' is kept here and is sensitive in the series {series}.")

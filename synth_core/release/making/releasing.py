@@ -111,7 +111,9 @@ def _release(
     _check_unit(ledger, series, unit)
     progress("reserving the charge in the ledger", 0.0)
     charged = guarantee.charged(plan.datasets)
-    columns = Columns(ledger.marked(request.table, plan.outcomes), ledger.marked(request.table, plan.kept))
+    units = () if plan.settings.unit_column is None else (plan.settings.unit_column,)
+    public = dict.fromkeys((*plan.kept, *units))  # as public as who belongs together, and how many they are
+    columns = Columns(ledger.marked(request.table, plan.outcomes), ledger.marked(request.table, public))
     reserved = ledger.reserve(series, request.id, plan.target_epsilon * charged, details, columns, limit)
     run = ReleaseRun(request, frozen, ledger, reserved, progress, study)
     try:
