@@ -16,6 +16,7 @@ from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.release.plan.settings_file import Scenario
 from synth_core.ui.compare.steps import step_words
+from synth_core.ui.data.roles import without
 from synth_core.ui.state.browser import UNDO_STEPS, Browser, Play
 from synth_core.ui.state.choices import (
     FRESH,
@@ -333,6 +334,18 @@ def test_one_variable_is_no_whole_record_and_another_table_has_none():
     assert choices.with_settings(outcome="nettfa").whole == ()  # settings of another variable were taken over
     assert choices.for_table({"outcome": "x"}).whole == ()
     assert first_choices().whole == ()
+
+
+def test_a_limit_of_a_variable_goes_with_it():
+    """Left in the rule it would be read there, keep Find settings from its target, and no box would take it away."""
+    asked = Policy(percent=5.0, by_variable=(("inc", 2.0), ("marr", 3.0), ("age", 1.0)))
+    choices = described().model_copy(update={"policy": asked})
+    assert choices.for_table({"outcome": "x"}).policy == Policy(percent=5.0)
+    three = choices.model_copy(update={"blocks": (*choices.whole, Block("age", "lognormal"))})
+    assert without(three, "age").policy.by_variable == (("inc", 2.0), ("marr", 3.0))
+    assert without(choices, "marr").policy == Policy(
+        percent=5.0
+    )  # what is asked of all is asked of the last one
 
 
 def test_steps_of_whole_records_have_names():

@@ -127,7 +127,10 @@ def without(choices: Choices, name: str) -> Choices:
         raise InputError(f"'{name}' is the only sensitive variable: say first which other one is sensitive.")
     if choices.settings.outcome == name:
         choices = choices.describing(left[0].name)
-    return choices.model_copy(update={"blocks": left})
+    policy = choices.policy.limiting(name, None)
+    if len(left) == 1:  # what is asked of all is asked of it
+        policy = policy.model_copy(update={"by_variable": ()})
+    return choices.model_copy(update={"blocks": left, "policy": policy})
 
 
 def earlier(choices: Choices, name: str) -> Choices:

@@ -246,7 +246,8 @@ class Choices(BaseModel):
                 *Choices.model_fields["mechanisms"].default
             )
         explore = chosen.explore.model_copy(update={"edges": (), "edges_of": ""})
-        fresh_parts = {"group_by": None, "blocks": (), "explore": explore}
+        policy = chosen.policy.model_copy(update={"by_variable": ()})
+        fresh_parts = {"group_by": None, "blocks": (), "explore": explore, "policy": policy}
         return chosen.model_copy(update=pairs(bounds, guess) | fresh_parts)
 
     def opening(self, table: Table) -> Choices:
