@@ -57,7 +57,7 @@ def test_it_runs_as_its_formula_and_is_planned(levelled, cache):
     assert result.epsilon_replace == 2.0
     guarantee, lines = explained(result.plain_numbers, settings)
     assert guarantee.key == "levelled"
-    assert "less a fixed level" in lines[0]
+    assert "clamped around a level" in lines[0]
     posterior, model = analysis.refit(result), analysis.model
     terms = model.log_lik(posterior.draws, slice(None)) - levelled["LEVEL"]  # the naive form
     bounds = np.abs(np.clip(terms, -0.5, 0.5)).max(axis=0)

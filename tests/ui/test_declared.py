@@ -126,8 +126,7 @@ def test_saved_settings_carry_the_codebook_and_bring_it_back():
     assert app.session_state["now"].choices.settings.outcome == "wealth"
 
 
-def test_a_rule_of_the_only_sensitive_variable_does_not_refuse_every_run():
-    """Rules are kept by whole records; of one variable the page says that none is, and runs are made without."""
+def test_a_rule_of_the_only_sensitive_variable_is_kept_by_whole_records_of_one():
     rule = "age < 30 -> wealth = 0"
     columns = [
         each.model_copy(update={"rules": (rule,)}) if each.column == "wealth" else each
@@ -136,9 +135,10 @@ def test_a_rule_of_the_only_sensitive_variable_does_not_refuse_every_run():
     ruled = BOOK.model_copy(update={"columns": tuple(columns)})
     app = opened(ruled)
     assert not app.exception and app.session_state["now"].choices.settings.outcome == "wealth"
-    assert any("Kept once several variables are sensitive" in caption.value for caption in app.caption)
+    assert any(f"Kept by every synthetic record: {rule}" in caption.value for caption in app.caption)
     browser = app.session_state["now"]
-    assert browser.settings_under(browser.choices).rules == ()
+    assert [block.name for block in browser.choices.whole] == ["wealth"]
+    assert browser.settings_under(browser.choices).rules == (rule,)
     whole = browser.choices.model_copy(
         update={
             "blocks": (

@@ -31,7 +31,7 @@ def test_it_is_offered_on_compare_and_by_the_command_line(tmp_path, monkeypatch,
     assert levelled["LEVELLED"].label in box.options
     page = box.set_value("levelled").run()
     page = next(each for each in page.selectbox if each.label == "Weights").set_value("none").run()
-    assert any("less a fixed level" in each.value for each in page.caption)
+    assert any("clamped around a level" in each.value for each in page.caption)
     page = next(each for each in page.button if each.label == "Add").click().run()
     assert any("levelled" in each for each in page.multiselect[0].value)
     with pytest.raises(SystemExit):
