@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from synth_core.errors import InputError
 from synth_core.mechanisms.noise import OPENDP, Noise
+from synth_core.mechanisms.whole_numbers import whole_between
 
 Array = NDArray[np.float64]
 
@@ -69,10 +70,16 @@ def synthesize(
     datasets: int,
     rng: np.random.Generator,
     noise: Noise = OPENDP,
+    whole: bool = False,
 ) -> Array:
     """Synthetic values from noisy bins: negative counts to 0, multinomial, uniform in the bin.
 
     Each data set draws noise of its own and costs epsilon.
+
+    Parameters
+    ----------
+    whole : bool
+        Whether values are whole numbers, those of a bin equally likely.
 
     Returns
     -------
@@ -88,6 +95,8 @@ def synthesize(
         total = noisy.sum()
         shares = noisy / total if total else np.full(len(noisy), 1 / len(noisy))
         bins = np.repeat(np.arange(len(noisy)), rng.multinomial(n, shares))
-        values = edges[bins] + rng.random(n) * np.diff(edges)[bins]
+        low, high, part = edges[bins], edges[bins + 1], rng.random(n)
+        beyond = np.nextafter(high, np.where(high == upper, np.inf, high))  # the last bin has its upper end
+        values = whole_between(low, beyond, part) if whole else low + part * (high - low)
         sets.append(rng.permutation(values))
     return np.stack(sets)

@@ -43,6 +43,17 @@ def test_values_stay_within_the_bounds_and_follow_the_bins(rng):
     assert max(gap) < 1.95 / np.sqrt(5000) + 0.005  # Kolmogorov's bound at level 0.001, and the noise
 
 
+def test_counts_are_whole_numbers_each_of_a_bin_as_likely(rng):
+    """Of 30,000 in five bins of 0 to 20, by a chi-square test at level 0.001; a bin ends where the next begins."""
+    x = np.repeat(np.arange(21.0), 1500)
+    (found,) = synthesize(x, (0.0, 20.0), 1e6, "5", 1, rng, whole=True)
+    values, counts = np.unique(found, return_counts=True)
+    assert values.tolist() == list(range(21))  # the last bin has its upper end: 16 to 20
+    assert stats.chisquare(counts).pvalue > 1e-3
+    (few,) = synthesize(np.array([0.0, 1.0, 2.0] * 30), (0.0, 2.0), 1e6, "8", 1, rng, whole=True)
+    assert set(few) == {0.0, 1.0, 2.0}  # most bins hold no whole number
+
+
 def test_a_tiny_budget_still_answers(rng):
     found = synthesize(rng.random(50), (0.0, 1.0), 0.01, "log", 1, rng)
     assert np.isfinite(found).all()

@@ -45,6 +45,7 @@ class HistogramEngine(Engine):
             bins=s.bins,
             datasets=s.datasets,
             seed=s.seed,
+            whole=fits.model.discrete,
         )
 
         fits.on_draw()
@@ -52,7 +53,9 @@ class HistogramEngine(Engine):
         def compute() -> dict[str, Any]:
             inputs.progress("adding noise to the histogram", 0.0)
             rng, noise = inputs.rng(31), inputs.noise.from_start()
-            sets = histogram.synthesize(outcome, s.bounds, s.epsilon, s.bins, s.datasets, rng, noise)
+            sets = histogram.synthesize(
+                outcome, s.bounds, s.epsilon, s.bins, s.datasets, rng, noise, fits.model.discrete
+            )
             return {"synthetic": sets}
 
         return Synthesis((fits.cache.get_or_compute(key, compute)[0]["synthetic"],), s.epsilon)
@@ -62,5 +65,6 @@ class HistogramEngine(Engine):
     ) -> Iterator[tuple[Array, ...]]:
         (fits,) = inputs.parts
         s = fits.settings
-        for values in histogram.synthesize(fits.model.records.outcome, s.bounds, epsilon, s.bins, count, rng):
+        outcome, whole = fits.model.records.outcome, fits.model.discrete
+        for values in histogram.synthesize(outcome, s.bounds, epsilon, s.bins, count, rng, whole=whole):
             yield (values,)

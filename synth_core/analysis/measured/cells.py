@@ -204,7 +204,7 @@ def _variable(fits: Fits, missing: bool, label: str) -> Variable:
         )
     if family(s.model).has_zeros(s.options) and edges.count(0.0) < 2 and edges[0] <= 0 <= edges[-1]:
         edges = with_zero_alone(edges)
-    return Variable(s.outcome, len(edges) - 1, edges, True, missing)
+    return Variable(s.outcome, len(edges) - 1, edges, True, missing, fits.model.discrete)
 
 
 def public_codes(column: pd.Series, categorical: bool) -> tuple[Codes, int, bool]:

@@ -7,6 +7,7 @@ import scipy
 
 from synth_core.analysis.measured.measuring import FINE_BINS, FineCounts, fine_edges
 from synth_core.analysis.measured.variable import Array, Codes, Variable
+from synth_core.mechanisms.whole_numbers import whole_between
 
 SCALE = 1.0  # prior deviation of the log of a bin's share over what is expected of it
 TAIL_INDEX = 2.0  # of the Pareto tail that is expected in the last bracket of a number above 0
@@ -79,5 +80,10 @@ def values_of(variable: Variable, codes: Codes, shares: Array, places: Array) ->
     part = np.clip((places - begin) / np.maximum(upto[bracket, found] - begin, 1e-300), 0.0, 1.0)
     edges = fine_edges(variable)
     low, high = edges[bracket, found], edges[bracket, found + 1]
-    values = low + part * (high - low)
+    if variable.whole:
+        ends = np.array(variable.edges)[[bracket, bracket + 1]]
+        least = np.ceil(ends[0])
+        values = np.clip(whole_between(low, high, part), least, np.maximum(np.ceil(ends[1]) - 1, least))
+    else:
+        values = low + part * (high - low)
     return np.where(absent, np.nan, values)

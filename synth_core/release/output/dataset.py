@@ -123,8 +123,7 @@ def synthetic_data(
             inside = np.clip(values[:, free], *settings.bounds)
             moved += int((inside != values[:, free])[~np.isnan(inside)].sum())
             values[:, free] = inside
-        of_model = categories is None and plan.point.likelihood.samples
-        whole = of_model and family(settings.model).discrete
+        whole = categories is None and family(settings.model).discrete
         variables.append(Variable(name, values, categories, whole, settings.bounds, decimals))
     n_datasets, n = variables[0].values.shape
     rng = stream_of(0, entropy, 41)

@@ -8,6 +8,9 @@ import pytest
 
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.engines import ENGINES
+from synth_core.analysis.measured.measuring import FINE_BINS
+from synth_core.analysis.measured.variable import Variable
+from synth_core.analysis.measured.within import values_of
 from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.analysis.settings import make_settings
@@ -207,3 +210,20 @@ def test_named_tables_are_all_that_is_counted_and_are_said(tmp_path):
         analysis(tmp_path, count_together=("town * sex",)).run("measured")
     with pytest.raises(InputError, match="pure ε counts no table that is chosen"):
         analysis(tmp_path, count_together=named, choose_more=True).run("measured_laplace")
+
+
+def test_counts_are_whole_and_those_of_a_fine_bin_as_likely(tmp_path):
+    variable = Variable("visits", 3, (0.0, 0.0, 10.0, 60.0), True, whole=True)
+    places = (np.arange(30_000) + 0.5) / 30_000
+    even = np.full((3, FINE_BINS), 1 / FINE_BINS)
+    for code, least, most in ((0, 0, 0), (1, 0, 9), (2, 10, 59)):
+        found = values_of(variable, np.full(len(places), code), even, places)
+        assert (found % 1 == 0).all() and (found.min(), found.max()) == (least, most)
+    rng = np.random.default_rng(4)
+    visits = rng.poisson(3.0, 400)
+    table = Table("visits", pd.DataFrame({"visits": visits, "z": rng.integers(0, 2, 400).astype(str)}))
+    common = {"predictors": ("z",), "categorical": ("z",), "epsilon": 1.0, "seed": 1}
+    block = Block("visits", "poisson", {"bracket_edges": (0, 2, 4, 8, 40)})
+    for key in ("measured", "measured_laplace"):
+        made = RecordsAnalysis(table, (block,), common, Cache(tmp_path), noise=SeededNoise(3)).run(key)
+        assert (made.drawn[0]["visits"] % 1 == 0).all()
