@@ -27,7 +27,7 @@ def move(page, value):
 
 
 @pytest.mark.parametrize(("options", "back", "words"), [("size=8k", "size=64m", "the disk is full"),
-                                                        ("ro", "rw", "it is read-only")])  # fmt: skip
+                         pytest.param("ro", "rw", "it is read-only", marks=pytest.mark.long)])  # fmt: skip
 def test_results_that_cannot_be_kept_are_shown_and_said(chromium, tmp_path, options, back, words):
     with small_disk(tmp_path / "results", "64m") as disk:
         server = Server(str(disk), SYNTH_STATE_DIR=str(tmp_path / "state"))

@@ -121,6 +121,7 @@ def test_names_are_only_text_in_figures_by_category(new_page, tmp_path):
         assert level in drawn
 
 
+@pytest.mark.long
 def test_names_are_only_text_in_a_release(new_page, tmp_path):
     page = new_page("/data")
     file = use_nasty_table(page, tmp_path)
