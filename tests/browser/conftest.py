@@ -28,7 +28,7 @@ CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.whic
 
 
 def pytest_itemcollected(item):
-    """The short test command drives the journeys alone; one process has all browsers: two at once wait for each other."""
+    """The short test command drives the journeys alone. One process has all browsers: two would wait for each other."""
     if item.get_closest_marker("browser"):
         item.add_marker(pytest.mark.xdist_group("browser"))
         if not (item.get_closest_marker("journey") or item.get_closest_marker("long")):
