@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
   $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 
-TESTS := -n auto --maxprocesses 4 --dist loadgroup
+TESTS := -n auto --maxprocesses 4
 
 .PHONY: app test test-full test-long setup bench lint docs screenshot clean check
 .DEFAULT_GOAL := help

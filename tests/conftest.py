@@ -14,6 +14,18 @@ ROOT = Path(__file__).parent.parent
 SHARED_DATA = ROOT.parent / "shared" / "data"
 
 
+@pytest.hookimpl(optionalhook=True)  # of xdist, which may be switched off
+def pytest_xdist_make_scheduler(config, log):
+    """One process has all browsers: two at once wait for each other. Marks of groups do not reach pytest 9."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class OneBrowser(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            return "browser" if nodeid.startswith("tests/browser/") else nodeid
+
+    return OneBrowser(config, log)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def private_results(tmp_path_factory):
     """No test reads or writes the user's cached results."""

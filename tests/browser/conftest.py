@@ -27,11 +27,13 @@ FLAGS = [
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 
 
-def pytest_itemcollected(item):
-    """The short test command drives the journeys alone. One process has all browsers: two would wait for each other."""
-    if item.get_closest_marker("browser"):
-        item.add_marker(pytest.mark.xdist_group("browser"))
-        if not (item.get_closest_marker("journey") or item.get_closest_marker("long")):
+@pytest.hookimpl(tryfirst=True)  # before the marks are read
+def pytest_collection_modifyitems(items):
+    """The short test command drives the journeys alone."""
+    for item in items:
+        if item.get_closest_marker("browser") and not (
+            item.get_closest_marker("journey") or item.get_closest_marker("long")
+        ):
             item.add_marker(pytest.mark.slow)
 
 
