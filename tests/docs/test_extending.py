@@ -117,7 +117,7 @@ def test_the_likelihood_keeps_its_epsilon(project):
     assert [m["mechanism"] for m in found] == ["censored", "none/levelled", "count/levelled"]
     assert {m["guarantee"] for m in found} == {"ε-DP"}
     assert {m["epsilon"] for m in found} == {5}
-    assert "less a fixed level" in " ".join(found[1]["explanation"])
+    assert "clamped around a level" in " ".join(found[1]["explanation"])
     for check in checks:
         run(project, *check)
 
