@@ -96,7 +96,7 @@ def check_figures(page):
     expect(page.locator(".board .data").nth(1)).to_be_visible()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.long)])
 def test_every_page(new_page, theme):
     page = new_page(theme=theme)
     base = page.url.rstrip("/")

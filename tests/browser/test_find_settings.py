@@ -191,6 +191,7 @@ def test_other_synthesizers_stand_beside_the_map(new_page):
     expect(page.get_by_text("4 from 0 to 1, as declared here")).to_be_visible()
 
 
+@pytest.mark.long
 def test_other_synthesizers_stand_beside_the_map_of_whole_records(new_page):
     """At the epsilons of the strict frontier, with the rho that the fits of both variables spend together."""
     page = with_marriage(new_page)

@@ -39,6 +39,7 @@ from tests.support.own_programs import (
 )
 
 pytestmark = pytest.mark.stan
+FAULTY = [*BROKEN, *COMPILED]  # each is compiled: three in the slow set, the others in the long one
 N = 120
 
 
@@ -304,7 +305,7 @@ def test_the_compiler_has_a_time_limit(monkeypatch, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [*BROKEN, *COMPILED])
+@pytest.mark.parametrize("name", [*FAULTY[:3], *(pytest.param(n, marks=pytest.mark.long) for n in FAULTY[3:])])
 def test_a_broken_program_ends_in_a_clear_message(name, cache, rng, monkeypatch):
     monkeypatch.setattr(limits, "OWN_CHECK_SECONDS", 5)
     kind, words = BROKEN.get(name, (1, ""))

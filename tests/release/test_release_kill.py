@@ -203,7 +203,7 @@ def test_killed_at_random_moments(plan_file, tmp_path):
     )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_killed_at_twenty_random_moments_as_a_process_of_its_own(plan_file, tmp_path):
     out = tmp_path / "out"
 
