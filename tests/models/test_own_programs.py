@@ -305,7 +305,9 @@ def test_the_compiler_has_a_time_limit(monkeypatch, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [*FAULTY[:3], *(pytest.param(n, marks=pytest.mark.long) for n in FAULTY[3:])])
+@pytest.mark.parametrize(
+    "name", [*FAULTY[:3], *(pytest.param(n, marks=pytest.mark.long) for n in FAULTY[3:])]
+)
 def test_a_broken_program_ends_in_a_clear_message(name, cache, rng, monkeypatch):
     monkeypatch.setattr(limits, "OWN_CHECK_SECONDS", 5)
     kind, words = BROKEN.get(name, (1, ""))
