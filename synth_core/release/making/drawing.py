@@ -296,7 +296,7 @@ class ReleaseRun:
         except (InputError, FitError) as error:
             raise type(error)(
                 f"The release passed its checks, but how often its intervals hold could not be studied: {error} Ask "
-                "for it again without that study (leave --coverage out)."
+                "for it again without that study (--coverage)."
             ) from None
 
     @property
