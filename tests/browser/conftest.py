@@ -256,7 +256,7 @@ def confirm_charge(page):
     page.get_by_text("Yes, charge it").last.click()
 
 
-def painted(page, old=None, timeout=60_000):
+def painted(page, old=None, timeout=120_000):
     """Wait for a fresh picture (another one than `old`) on the only board of the page and return its version.
 
     Streamlit may keep a page's elements for a moment beside those of the next.
