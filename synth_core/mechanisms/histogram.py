@@ -70,7 +70,7 @@ def synthesize(
     datasets: int,
     rng: np.random.Generator,
     noise: Noise = OPENDP,
-    whole: bool = False,
+    discrete: bool = False,
 ) -> Array:
     """Synthetic values from noisy bins: negative counts to 0, multinomial, uniform in the bin.
 
@@ -78,7 +78,7 @@ def synthesize(
 
     Parameters
     ----------
-    whole : bool
+    discrete : bool
         Whether values are whole numbers, those of a bin equally likely.
 
     Returns
@@ -97,6 +97,6 @@ def synthesize(
         bins = np.repeat(np.arange(len(noisy)), rng.multinomial(n, shares))
         low, high, part = edges[bins], edges[bins + 1], rng.random(n)
         beyond = np.nextafter(high, np.where(high == upper, np.inf, high))  # the last bin has its upper end
-        values = whole_between(low, beyond, part) if whole else low + part * (high - low)
+        values = whole_between(low, beyond, part) if discrete else low + part * (high - low)
         sets.append(rng.permutation(values))
     return np.stack(sets)

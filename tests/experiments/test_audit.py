@@ -415,3 +415,14 @@ def test_at_two_thousand_records_a_declared_span_leaves_nothing_to_be_seen(span)
         assert joint == analysis.run("weighted").oscillation < 2.0
         assert strict.epsilon_lower < 0.5 and weighted.epsilon_lower < 0.5
         assert all(line.epsilon_lower <= line.claimed for line in audit.lines)  # one replaced too: about 1
+
+
+def test_counts_are_as_whole_in_an_audit_as_in_a_release(cache):
+    counts = np.random.default_rng(3).poisson(4.0, 60)
+    table = Table("visits", pd.DataFrame({"n": counts}))
+    settings = make_settings(outcome="n", model="poisson", bounds=(0, 20), bins="4", epsilon=1.0)
+    analysis = Analysis(table, settings, cache, noise=SeededNoise(2))
+    neighbour = Neighbour(REPLACED, 0, 20.0, "", table)
+    pair = neighbour_runs.histogram_pair(analysis, analysis, neighbour, find_mechanism("histogram"), 8)
+    largest = pair.first["synthetic largest value"]
+    assert (largest % 1 == 0).all() and largest.max() > 5

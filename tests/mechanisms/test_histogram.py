@@ -46,11 +46,11 @@ def test_values_stay_within_the_bounds_and_follow_the_bins(rng):
 def test_counts_are_whole_numbers_each_of_a_bin_as_likely(rng):
     """Of 30,000 in five bins of 0 to 20, by a chi-square test at level 0.001; a bin ends where the next begins."""
     x = np.repeat(np.arange(21.0), 1500)
-    (found,) = synthesize(x, (0.0, 20.0), 1e6, "5", 1, rng, whole=True)
+    (found,) = synthesize(x, (0.0, 20.0), 1e6, "5", 1, rng, discrete=True)
     values, counts = np.unique(found, return_counts=True)
     assert values.tolist() == list(range(21))  # the last bin has its upper end: 16 to 20
     assert stats.chisquare(counts).pvalue > 1e-3
-    (few,) = synthesize(np.array([0.0, 1.0, 2.0] * 30), (0.0, 2.0), 1e6, "8", 1, rng, whole=True)
+    (few,) = synthesize(np.array([0.0, 1.0, 2.0] * 30), (0.0, 2.0), 1e6, "8", 1, rng, discrete=True)
     assert set(few) == {0.0, 1.0, 2.0}  # most bins hold no whole number
 
 

@@ -45,7 +45,7 @@ class HistogramEngine(Engine):
             bins=s.bins,
             datasets=s.datasets,
             seed=s.seed,
-            whole=fits.model.discrete,
+            discrete=fits.model.discrete,
         )
 
         fits.on_draw()
@@ -65,6 +65,6 @@ class HistogramEngine(Engine):
     ) -> Iterator[tuple[Array, ...]]:
         (fits,) = inputs.parts
         s = fits.settings
-        outcome, whole = fits.model.records.outcome, fits.model.discrete
-        for values in histogram.synthesize(outcome, s.bounds, epsilon, s.bins, count, rng, whole=whole):
+        outcome, discrete = fits.model.records.outcome, fits.model.discrete
+        for values in histogram.synthesize(outcome, s.bounds, epsilon, s.bins, count, rng, discrete=discrete):
             yield (values,)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from synth_core.analysis.measured.variable import Array, Codes, Variable
 from synth_core.data.clauses import PRESENT, Clause, Rows
 from synth_core.data.decided import Limit
+from synth_core.mechanisms.whole_numbers import whole_between
 
 Categories = Mapping[str, tuple[str, ...] | None]
 
@@ -139,6 +140,9 @@ def within_limits(
     begin, end = edges[bracket], edges[bracket + 1]
     part = (values - begin) / np.where(end > begin, end - begin, 1.0)
     least, most = np.maximum(lower, begin), np.minimum(upper, end)
-    moved = np.clip(least + part * (most - least), lower, upper)
+    if variable.discrete:
+        moved = whole_between(least, np.nextafter(most, np.inf), np.clip(part, 0.0, 1.0))
+    else:
+        moved = np.clip(least + part * (most - least), lower, upper)
     outside = (values < lower) | (values > upper)
     return np.where(outside, moved, values)

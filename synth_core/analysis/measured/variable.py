@@ -29,8 +29,8 @@ class Variable:
         Whether its cells are in an order; None where they are as declared, which may be one.
     missing : bool
         Whether missing values have a cell.
-    whole : bool
-        Whether it is a count: a number that is whole.
+    discrete : bool
+        Whether it is a count, as its family says: a number that is whole.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Variable:
     edges: tuple[float, ...] = ()
     ordered: bool | None = False
     missing: bool = False
-    whole: bool = False
+    discrete: bool = False
 
     @property
     def n(self) -> int:

@@ -80,7 +80,7 @@ def values_of(variable: Variable, codes: Codes, shares: Array, places: Array) ->
     part = np.clip((places - begin) / np.maximum(upto[bracket, found] - begin, 1e-300), 0.0, 1.0)
     edges = fine_edges(variable)
     low, high = edges[bracket, found], edges[bracket, found + 1]
-    if variable.whole:
+    if variable.discrete:
         ends = np.array(variable.edges)[[bracket, bracket + 1]]
         least = np.ceil(ends[0])
         values = np.clip(whole_between(low, high, part), least, np.maximum(np.ceil(ends[1]) - 1, least))

@@ -339,7 +339,9 @@ def _histograms(
         part = drawn[start : start + step]
         # The noise of every bin is drawn by itself: of many runs at once it is the same law.
         part[:] = noisy_bins(np.tile(counts, len(part)), s.epsilon, analysis.noise).reshape(part.shape)
-        batch = histogram.synthesize(values, s.bounds, s.epsilon, rule, len(part), rng, answers)
+        batch = histogram.synthesize(
+            values, s.bounds, s.epsilon, rule, len(part), rng, answers, analysis.model.discrete
+        )
         analysis.progress(text, start / len(drawn))
         yield batch
 

@@ -213,7 +213,7 @@ def test_named_tables_are_all_that_is_counted_and_are_said(tmp_path):
 
 
 def test_counts_are_whole_and_those_of_a_fine_bin_as_likely(tmp_path):
-    variable = Variable("visits", 3, (0.0, 0.0, 10.0, 60.0), True, whole=True)
+    variable = Variable("visits", 3, (0.0, 0.0, 10.0, 60.0), True, discrete=True)
     places = (np.arange(30_000) + 0.5) / 30_000
     even = np.full((3, FINE_BINS), 1 / FINE_BINS)
     for code, least, most in ((0, 0, 0), (1, 0, 9), (2, 10, 59)):

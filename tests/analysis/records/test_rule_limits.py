@@ -252,6 +252,17 @@ def test_numbers_of_a_bracket_that_a_rule_cuts_lie_in_what_is_left_of_it():
     np.testing.assert_allclose(within_limits([limit], pay, 0, codes, values), [15.0, 12.8, 29.0, 11.0, 12.0])
 
 
+def test_counts_that_a_rule_cuts_stay_whole():
+    visits = Variable("visits", 2, (0.0, 0.0, 10.0), True, discrete=True)
+    places = np.arange(10.0).repeat(2_000)
+    codes = np.ones((len(places), 1), dtype=np.int64)
+    below_three = CellLimit(0, codes[:, 0] == 1, (), np.ones(2, bool), np.ones(2, bool), (-np.inf, 2.999999))
+    found = within_limits([below_three], visits, 0, codes, places)
+    assert set(found) == {0.0, 1.0, 2.0} and (found[places < 3] == places[places < 3]).all()
+    at_most_three = replace(below_three, ends=(-np.inf, 3.0))
+    assert set(within_limits([at_most_three], visits, 0, codes, places)) == {0.0, 1.0, 2.0, 3.0}
+
+
 def test_a_count_that_the_model_holds_for_next_to_impossible_is_whole_and_within_the_rule():
     """A rule n < 3 leaves 2 and not the number next to 3, which a file would write as 3; n > 2 leaves 3."""
     n, rng = 8, np.random.default_rng(1)
