@@ -26,6 +26,11 @@ def table_text(text: str) -> str:
             f"a table of counts is one to {MOST_COLUMNS} different columns with {BETWEEN} between them, such as "
             "EDU * PINCP"
         )
+    return joined(names)
+
+
+def joined(names: Iterable[str]) -> str:
+    """A table of these columns as it is written."""
     return f" {BETWEEN} ".join(names)
 
 

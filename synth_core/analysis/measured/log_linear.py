@@ -107,6 +107,11 @@ class NoisyTable:
     counts: Array
     deviation: float
 
+    @property
+    def precision(self) -> float:
+        """Of a count as one of drawn records: a whole number has a variance of about 1 beside that of the noise."""
+        return 1 / (self.deviation**2 + 1.0)
+
 
 class _Term:
     """Where a set of columns lies in the table of all cells."""
@@ -310,8 +315,7 @@ class LogLinear:
         for table in measured:
             here = slice(begins[table.columns], begins[table.columns] + table.counts.size)
             counts[here] = table.counts.ravel()
-            # Variance 1 beside the noise: a count of drawn records is a whole number.
-            told[here] = 1 / (table.deviation**2 + 1.0)
+            told[here] = table.precision
         return counts, told
 
     def _centred(self, held: Array, residuals: Array) -> Iterator[tuple[slice, Array]]:
@@ -334,7 +338,7 @@ class LogLinear:
         expected = self._sums.gather((b, cells * self._mass[b]) for b, cells in self._shares(parameters))
         told = [
             sum(
-                1 / (table.deviation**2 + 1.0) / math.prod(self.domain.shape_of(beside))
+                table.precision / math.prod(self.domain.shape_of(beside))
                 for table in measured
                 for beside in [tuple(c for c in table.columns if c not in term.columns)]
             )

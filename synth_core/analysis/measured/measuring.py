@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from synth_core.analysis.measured.cells import PublicSide
 from synth_core.analysis.measured.log_linear import Columns, NoisyTable
 from synth_core.analysis.measured.variable import Array, Codes, Variable
-from synth_core.analysis.named_tables import BETWEEN, most_cells
+from synth_core.analysis.named_tables import joined, most_cells
 from synth_core.mechanisms.noise import Noise, laplace_deviation
 
 WITHIN_SHARE = 0.1  # of the budget, for where numbers lie within their brackets
@@ -312,9 +312,7 @@ def spent_words(measured: Measurements, budget: NoiseBudget, public: PublicSide)
         f"fine bins of {public.variables[each.variable].name} (deviation {each.deviation:.3g})"
         for each in measured.fine
     )
-    named = ", ".join(
-        f" {BETWEEN} ".join(public.column_names[c] for c in columns) for columns in public.named
-    )
+    named = ", ".join(joined(public.column_names[c] for c in columns) for columns in public.named)
     fixed = f" Named in advance: {named}." if named else ""
     return (
         f"Measured with discrete {law} noise: tables {counted}{'; ' + within if within else ''}.{fixed} All else "

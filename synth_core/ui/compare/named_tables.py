@@ -6,7 +6,7 @@ import itertools
 
 import streamlit as st
 
-from synth_core.analysis.named_tables import BETWEEN, MOST_COLUMNS, named
+from synth_core.analysis.named_tables import MOST_COLUMNS, joined, named
 from synth_core.ui.shared.widgets import pick
 from synth_core.ui.state import session
 
@@ -16,13 +16,10 @@ BESIDE = {False: "count nothing else", True: "choose others by noisy distances"}
 def choose_tables() -> None:
     """The tables, and whether others are chosen beside them."""
     choices = session.choices()
-    sensitive = [block.name for block in choices.whole] or [choices.settings.outcome]
-    columns = [
-        *choices.settings.kept_columns,
-        *(n for n in sensitive if n not in choices.settings.kept_columns),
-    ]
+    sensitive = [block.name for block in choices.described]
+    columns = [*choices.settings.kept_columns, *sensitive]
     options = [
-        f" {BETWEEN} ".join(each)
+        joined(each)
         for size in range(2, MOST_COLUMNS + 1)
         for each in itertools.combinations(columns, size)
         if set(each) & set(sensitive)

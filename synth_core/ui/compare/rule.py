@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import streamlit as st
 
 from synth_core.analysis.measures import ECDF_MAX, MEAN, WORST
@@ -37,8 +40,9 @@ def rule_popover() -> None:
             "policy.percent",
             "Left empty, any accuracy.",
         )
-        if policy.percent is not None:
-            for block in session.choices().whole if len(session.choices().whole) > 1 else ():
+        whole = session.choices().whole
+        if policy.percent is not None and len(whole) > 1:
+            for block in whole:
                 _limit_of(block.name, policy)
         _choice("Guarantee", "policy.guarantee", GUARANTEES)
         st.button(
@@ -53,17 +57,40 @@ def rule_popover() -> None:
 
 
 def _limit(label: str, place: str, help: str) -> None:
-    """A number above 0, or none."""
-    value: float | None = value_at(session.choices(), place)
-    refused = "rule " + place
+    """A limit at a place of the choices, or none."""
+    _box(label, place, value_at(session.choices(), place), "any", partial(session.choose, place), help)
+
+
+def _limit_of(name: str, policy: Policy) -> None:
+    """The limit of one variable, in the place of that of all."""
+
+    def take(key: str) -> None:
+        choices = session.choices()
+        limited = choices.policy.limiting(name, st.session_state.get(key))
+        session.change(choices.model_copy(update={"policy": limited}))
+
+    value, usual = dict(policy.by_variable).get(name), f"as for all: {policy.percent:g}"
+    _box(f"of {session.plain(name)}, in {policy.unit}", f"of {name}", value, usual, take)
+
+
+def _box(
+    label: str,
+    place: str,
+    value: float | None,
+    placeholder: str,
+    take: Callable[[str], None],
+    help: str | None = None,
+) -> None:
+    """A number above 0, or none; `take` gets the key of what was typed."""
+    refused = f"rule {place}"
     times = st.session_state.get(refused, 0)
     key = f"rule {place} {value} {times}"
 
-    def take() -> None:
+    def changed() -> None:
         if refuse(refused, st.session_state.get(key), BOUNDS, value):
             st.session_state[refused] = times + 1  # another box, which shows what stays
         else:
-            session.choose(place, key)
+            take(key)
 
     st.number_input(
         label,
@@ -74,37 +101,8 @@ def _limit(label: str, place: str, help: str) -> None:
         key=key,
         format="%g",
         help=help,
-        placeholder="any",
-        on_change=take,
-    )
-    say_refusal(refused)
-
-
-def _limit_of(name: str, policy: Policy) -> None:
-    """The limit of one variable, in the place of that of all."""
-    value = dict(policy.by_variable).get(name)
-    refused = f"rule of {name}"
-    times = st.session_state.get(refused, 0)
-    key = f"{refused} {value} {times}"
-
-    def take() -> None:
-        typed = st.session_state.get(key)
-        if refuse(refused, typed, BOUNDS, value):
-            st.session_state[refused] = times + 1
-            return
-        choices = session.choices()
-        session.change(choices.model_copy(update={"policy": choices.policy.limiting(name, typed)}))
-
-    st.number_input(
-        f"of {session.plain(name)}, in {policy.unit}",
-        None,
-        None,
-        value,
-        step=0.5,
-        key=key,
-        format="%g",
-        placeholder=f"as for all: {policy.percent:g}",
-        on_change=take,
+        placeholder=placeholder,
+        on_change=changed,
     )
     say_refusal(refused)
 
