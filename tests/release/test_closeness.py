@@ -27,7 +27,6 @@ from synth_core.release.plan.planning import make_plan
 from synth_core.release.state import private_directory
 from synth_core.system.cache import Cache
 from synth_core.system.locks import file_lock
-from tests.release.test_measured_release import state  # noqa: F401
 from tests.release.test_whole_records import DECISION, read
 from tests.ui.conftest import main_module  # noqa: F401 (AppTest would stay the module of processes that start later)
 

@@ -34,13 +34,6 @@ def planned(cache, key, **decided):
     return make_plan(analysis, analysis.run(key), replace(DECISION, **decided))[0]
 
 
-@pytest.fixture
-def state(tmp_path, monkeypatch):
-    monkeypatch.setenv("SYNTH_STATE_DIR", str(tmp_path / "state"))
-    numbers = itertools.count(1)
-    monkeypatch.setattr("synth_core.release.ledger.ledger.new_secret", lambda: f"{next(numbers):064x}")
-
-
 @pytest.mark.parametrize(
     ("key", "decided", "label", "rho"),
     [

@@ -22,7 +22,7 @@ from synth_core.release.making.releasing import release
 from synth_core.release.plan.planning import make_plan
 from synth_core.release.state import StateError, private_directory
 from synth_core.system.cache import Cache
-from tests.release.test_measured_release import planned, state  # noqa: F401
+from tests.release.test_measured_release import planned
 from tests.release.test_whole_records import BLOCKS, COMMON, DECISION, people, read
 
 pytestmark = pytest.mark.usefixtures("state")

@@ -1,7 +1,6 @@
 """Units of several records in released files: kept together under new identifiers, or left out."""
 
 import io
-import itertools
 import json
 from dataclasses import replace
 
@@ -43,13 +42,6 @@ def people(seed):
 def tuned(tmp_path_factory):
     analysis = RecordsAnalysis(people(1), (SICK, PAY), COMMON, Cache(tmp_path_factory.mktemp("cache")))
     return analysis, analysis.run("measured_laplace")
-
-
-@pytest.fixture
-def state(tmp_path, monkeypatch):
-    monkeypatch.setenv("SYNTH_STATE_DIR", str(tmp_path / "state"))
-    numbers = itertools.count(1)
-    monkeypatch.setattr("synth_core.release.ledger.ledger.new_secret", lambda: f"{next(numbers):064x}")
 
 
 def households(frame, house):

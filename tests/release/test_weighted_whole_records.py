@@ -1,7 +1,6 @@
 """A release of several sensitive variables under weights: a frozen risk map of each, in one file beside the plan."""
 
 import hashlib
-import itertools
 import zipfile
 
 import numpy as np
@@ -66,13 +65,6 @@ def planned(request, tmp_path_factory):
     )
     result = analysis.run(request.param)
     return analysis, result, *make_plan(analysis, result, DECISION)
-
-
-@pytest.fixture
-def state(tmp_path, monkeypatch):
-    monkeypatch.setenv("SYNTH_STATE_DIR", str(tmp_path / "state"))
-    numbers = itertools.count(1)
-    monkeypatch.setattr("synth_core.release.ledger.ledger.new_secret", lambda: f"{next(numbers):064x}")
 
 
 def released_with(plan, content, table, cache):

@@ -1,7 +1,6 @@
 """A release of several sensitive variables: one plan, one charge, whole synthetic records, and nothing confidential."""
 
 import io
-import itertools
 import json
 import zipfile
 from dataclasses import replace
@@ -82,13 +81,6 @@ def test_a_single_variable_may_be_missing_as_one_block(tmp_path, state):
     gone = int(before["pay"].isna().sum())
     assert said.status == "warning" and f"They are {gone}." in said.finding and "missing=" in said.advice
     assert "no ε covers" in said.public and str(gone) not in said.public
-
-
-@pytest.fixture
-def state(tmp_path, monkeypatch):
-    monkeypatch.setenv("SYNTH_STATE_DIR", str(tmp_path / "state"))
-    numbers = itertools.count(1)
-    monkeypatch.setattr("synth_core.release.ledger.ledger.new_secret", lambda: f"{next(numbers):064x}")
 
 
 def read(outcome, kind):

@@ -8,8 +8,8 @@ from streamlit.testing.v1 import AppTest
 from synth_core.release.making.drawing import Request
 from synth_core.release.making.releasing import CHECKED, release
 from synth_core.system.cache import Cache
+from tests.release.conftest import state  # noqa: F401
 from tests.release.test_closeness import planned, pupils
-from tests.release.test_measured_release import state  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("state")
 
