@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from synth_core.system.number_text import declared
+from synth_core.system.number_text import declared, percent
 
 SPIKE_SHARE, SPIKE_RECORDS, SPIKE_RATIO = 0.002, 5, 3.0
 NEAR_TOP = 20  # distinct values below the largest that it is compared with
@@ -68,13 +68,13 @@ class OutcomeFeatures:
             sentences.append(f"{self.losses:,} of {self.n:,} values are below zero.")
         if self.zeros and not self.counts:
             sentences.append(
-                f"{self.zeros:,} of {self.n:,} values are zero ({100 * self.zeros / self.n:.1f} %)."
+                f"{self.zeros:,} of {self.n:,} values are zero ({percent(self.zeros / self.n)})."
             )
         if self.at_top:
             sentences.append(f"{self.at_top:,} records share the largest value, as with a top code.")
         if self.heap:
             sentences.append(
-                f"{100 * self.heaped:.0f} % of the values that are not zero are multiples of {declared(self.heap)}."
+                f"{percent(self.heaped, 0)} of the values that are not zero are multiples of {declared(self.heap)}."
             )
         if abs(self.skewness) > SKEWED:
             sentences.append(

@@ -194,9 +194,8 @@ def possible(
     return Possible(lower, upper, codes)
 
 
-States = Mapping[
-    str, tuple[tuple[str, ...] | None, bool]
-]  # declared categories, whether values may be missing
+# Of sensitive columns: declared categories, and whether values may be missing.
+States = Mapping[str, tuple[tuple[str, ...] | None, bool]]
 MOST_STATES = 100_000  # of the sensitive columns that the rules of one column read
 
 

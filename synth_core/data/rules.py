@@ -20,9 +20,8 @@ from pydantic import AfterValidator
 from synth_core.data.clauses import COMPARISONS, MISSING, PRESENT, TOKEN, Array, Clause, Rows, is_name
 from synth_core.errors import InputError
 
-Sensitive = Mapping[
-    str, tuple[Array, tuple[str, ...] | None]
-]  # values or codes, missing as NaN; declared categories
+# Of sensitive columns: values or codes, missing as NaN, and declared categories.
+Sensitive = Mapping[str, tuple[Array, tuple[str, ...] | None]]
 FORM = (
     "A rule is written CONDITION -> COLUMN = VALUE (or COLUMN = A or B, COLUMN <= VALUE, COLUMN missing, COLUMN not "
     "missing) or, where the column is missing in no other record, CONDITION <-> COLUMN missing. A condition is such as "

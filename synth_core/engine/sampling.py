@@ -24,6 +24,7 @@ from synth_core.engine.stan_data import write_data
 from synth_core.errors import Cancelled, FitError
 from synth_core.system import limits
 from synth_core.system.attempts import Attempts
+from synth_core.system.number_text import percent
 from synth_core.system.scratch import working_directory
 
 Progress = Callable[[float], None]  # share done in [0, 1]; raises Cancelled to stop
@@ -109,7 +110,7 @@ class Diagnostics:
             )
         if self.unseen > limits.MAX_UNSEEN:
             problems.append(
-                f"another mode, which no chain was in, holds about {100 * self.unseen:.0f} % of the posterior "
+                f"another mode, which no chain was in, holds about {percent(self.unseen, 0)} of the posterior "
                 "(more draws do not help; another ε, weight c or anchor may)"
             )
         return tuple(problems)

@@ -20,12 +20,13 @@ from synth_core.figures.privacy import bounds_figure, weights_figure
 from synth_core.figures.utility import ecdf_figure, quantiles_figure
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system import limits
+from synth_core.system.number_text import percent
 
 MANY_CENSORED = 0.2
 
 
-def percent(share: float) -> str:
-    """A share as percent, short however large."""
+def error_percent(share: float) -> str:
+    """An error in percent with its sign, short however large."""
     if abs(share) < 10:
         return f"{100 * share:+.1f} %"
     return "over +1,000 %" if share > 0 else "below -1,000 %"
@@ -61,7 +62,7 @@ def _warnings(numbers: ResultNumbers) -> list[str]:
             hints.append(f"{of}{warning} around the anchor{now} ({place}).")
         elif each.n_censored > MANY_CENSORED * each.n_records:
             hints.append(
-                f"{of}{100 * each.n_censored / each.n_records:.0f} % of the records are censored: ε is small for the "
+                f"{of}{percent(each.n_censored / each.n_records, 0)} of the records are censored: ε is small for the "
                 "unit in which the density is taken; another unit (Data page) may serve better."
             )
     return hints
@@ -151,7 +152,7 @@ def _cells(numbers: ResultNumbers) -> dict[str, dict[str, Any]]:
     if numbers.joint is not None:
         joint = numbers.joint
         return cells | {
-            "sample": cell(f"{100 * joint.sample_share:.1f} %", -joint.sample_share),
+            "sample": cell(percent(joint.sample_share), -joint.sample_share),
             "associations": cell(f"{joint.association:.3f}", joint.association),
             "pmse": cell(f"{joint.pmse_ratio:.1f}", joint.pmse_ratio),
             "k_marginal": cell(f"{joint.k_marginal:.0f}", -joint.k_marginal),
@@ -165,14 +166,14 @@ def _cells(numbers: ResultNumbers) -> dict[str, dict[str, Any]]:
         "ecdf_max": cell(f"{numbers.ecdf_max:.4f}", numbers.ecdf_max),
         "ecdf_avg": cell(f"{squared:.6f}", squared),
         "worst": cell(_furthest(worst.statistic), abs(worst.error)),
-        "match": cell(f"{100 * risk:.2f} %", risk),
+        "match": cell(percent(risk, 2), risk),
     }
 
 
 def _furthest(statistic: Statistic) -> str:
     """The error of a statistic, and its name: "+5.3 % (15th percentile)"."""
     error = statistic.error
-    text = percent(error) if statistic.instead is None else f"{100 * error:+.1f} points"
+    text = error_percent(error) if statistic.instead is None else f"{100 * error:+.1f} points"
     return f"{text} ({statistic.words})"
 
 

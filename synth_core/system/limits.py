@@ -12,10 +12,8 @@ MAX_UPLOAD_MB = 200
 MAX_CODEBOOK_MB = 5
 MAX_CELL_CHARACTERS = 32_767  # as in a workbook
 MAX_UNPACKED_MB = 4_000
-UNPACKED_FREE_MB, UNPACKED_TIMES = (
-    500,
-    100,
-)  # what a file may become in memory: so much, or so many times its size
+UNPACKED_FREE_MB = 500  # what a file may become in memory: so much,
+UNPACKED_TIMES = 100  # or so many times its size
 READ_SECONDS = 180  # for a file, in a process of its own
 READ_MEMORY_MB = 12_288  # of address space, of which readers reserve more than they use
 MAX_UNPACKED_XLSX_MB = 1_000  # of XML, which takes many times its size in memory

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
-Axes = tuple[
-    tuple[int, ...], float, tuple[int, ...]
-]  # of a term: its cells, deviation of a step, smoothed axes
+# Of a term: the cells of its columns, the deviation of a step, and the axes that are smoothed.
+Axes = tuple[tuple[int, ...], float, tuple[int, ...]]
 
 
 class Smoothing:

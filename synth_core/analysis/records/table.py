@@ -121,7 +121,7 @@ def _check_rules(
             raise InputError(
                 f"The rule {rule}: say that '{block.name}' may be missing, and what marks it (missing=…)."
             )
-        if categories[block.name] is None and not rule.missing and not rule.then.of_missing:
+        if categories[block.name] is None and not rule.then.of_missing:
             _check_range(rule, block)
         check_table(frame, rule, {name: (read[name], categories[name]) for name in named}, kept)
     states = {name: (categories[name], block.missing is not None) for name, block in named.items()}

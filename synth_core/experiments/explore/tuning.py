@@ -34,6 +34,7 @@ from synth_core.experiments.explore.wording import knobs_text
 from synth_core.experiments.proportions import clopper_pearson
 from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
 from synth_core.system import limits
+from synth_core.system.number_text import percent
 
 GRID_STEPS = 10
 SCALE_FROM, EPSILON_FROM = 0.05, 0.25  # where a search starts
@@ -229,7 +230,7 @@ def _why(answer: Found, target: Target, points: dict[float, MapPoint]) -> str:
     if best.share == 0:
         return "No setting reaches it: at none of those tried does any data set."
     text = (
-        f"No setting reaches it: at best {100 * best.share:.1f} % of the data sets do, at ε = {best.epsilon:.2f}, "
+        f"No setting reaches it: at best {percent(best.share)} of the data sets do, at ε = {best.epsilon:.2f}, "
         f"and {100 * target.share:g} % are asked."
     )
     largest = points[max(points)]

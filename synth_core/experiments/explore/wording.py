@@ -17,6 +17,7 @@ from synth_core.experiments.explore.knobs import KNOBS
 from synth_core.experiments.explore.measures import Target
 from synth_core.experiments.explore.targets import EpsilonTarget
 from synth_core.mechanisms.catalogue import find_mechanism, guarantees
+from synth_core.system.number_text import percent
 
 Summary = dict[str, Any]  # of a point: `Point.summary`
 AnswerDict = dict[str, Any]  # of a mechanism: `Answer.as_dict`
@@ -26,11 +27,6 @@ DATA_DEPENDENT = (
     "These settings were found by looking at results on this table, which is itself data-dependent: set those "
     "of a release on a historical table."
 )
-
-
-def percent(share: float) -> str:
-    """A share as percent, fine enough to tell 89.8 from 90."""
-    return f"{100 * share:.1f} %"
 
 
 def guarantee_label(summary: Summary) -> str:

@@ -82,9 +82,8 @@ class Estimated:
         first = first.astype(str) == self.categories[0] if self.categories else first
         names, columns = columns_of(whole[list(self.others)], self.categorical)
         slopes = regression(first.to_numpy(dtype=float), columns)
-        given = [
-            (b, v) if v > 0 else (np.nan, np.nan) for b, v in slopes
-        ]  # a level that nobody has tells nothing
+        # A level that nobody has tells nothing.
+        given = [(b, v) if v > 0 else (np.nan, np.nan) for b, v in slopes]
         return found | {f"slope:{self.name} {n}": each for n, each in zip(names, given, strict=True)}
 
 
@@ -148,9 +147,8 @@ class Intervals:
     """Of every estimate: the mean over data sets, the variance by each rule, and the confidential table's own."""
 
     estimated: tuple[Estimated, ...]
-    levels: tuple[
-        tuple[str, tuple[str, ...]], ...
-    ]  # of categories in the population, whoever is in a database
+    # Of categories in the population, whoever is in a database.
+    levels: tuple[tuple[str, tuple[str, ...]], ...]
     even: bool  # or balanced
 
     def __call__(self, analysis: AnyAnalysis[Any], result: AnyResult) -> Numbers:

@@ -194,10 +194,10 @@ class Plan(Closed):
     def _columns_are_those_of_the_settings(self) -> Plan:
         outcomes = self.outcomes
         roles = {c.name: c.role for c in self.columns if c.role != "public"}
-        weight = self.settings.weight
+        weight, unit = self.settings.weight, self.settings.unit_column
         expected = {} if weight is None else {weight: "weight"}
-        if self.settings.unit_column in roles and roles[str(self.settings.unit_column)] == "unit":
-            expected |= {str(self.settings.unit_column): "unit"}
+        if unit is not None and roles.get(unit) == "unit":  # a plan may leave it out
+            expected |= {unit: "unit"}
         expected |= dict.fromkeys(outcomes, "outcome") | dict.fromkeys(self.settings.predictors, "predictor")
         if roles != expected:
             raise ValueError(

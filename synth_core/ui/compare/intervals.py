@@ -18,9 +18,8 @@ def show_intervals() -> None:
     answers = [] if run is None else run.summaries()
     if run is None or not answers:
         return
-    asked = StudyTask.of(
-        session.current().table, session.settings(), run.asked, record_subject().blocks
-    )  # of what is shown now
+    # The same study of what is shown now.
+    asked = StudyTask.of(session.current().table, session.settings(), run.asked, record_subject().blocks)
     if asked.key == run.tasks[0].key:
         lines = "  \n".join(session.plain(line) for line in answers[0]["words"])
         st.info(lines, icon=":material/fact_check:")

@@ -25,12 +25,8 @@ from synth_core.ui.state import session
 from synth_core.ui.state.browser import Browser
 from synth_core.ui.state.choices import Choices
 
-SAID = (
-    "asinh_scale",
-    "unit",
-    "bounds",
-    "guess",
-)  # what is said of a variable that keeps the model it opened with
+# What is said of a variable that keeps the model it opened with.
+SAID = ("asinh_scale", "unit", "bounds", "guess")
 KEPT = "readiness"  # the last answer, and of which choices it is
 
 

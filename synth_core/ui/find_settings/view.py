@@ -22,7 +22,6 @@ from synth_core.experiments.explore.wording import (
     guarantee_label,
     knobs_text,
     neighbour_text,
-    percent,
     points_csv,
     reached_text,
     sure_text,
@@ -33,6 +32,7 @@ from synth_core.figures.explore import map_figure
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system.cache import content_key
 from synth_core.system.characters import sentence
+from synth_core.system.number_text import percent
 from synth_core.ui.find_settings import controls, goal, rivals
 from synth_core.ui.find_settings.controls import MAP_RUN, TUNING_RUN, MapRequest
 from synth_core.ui.server.manager import manager

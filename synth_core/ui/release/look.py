@@ -9,6 +9,7 @@ import streamlit as st
 
 from synth_core.release.making.outcome import ReleaseOutcome
 from synth_core.release.report.charts import pair_maps
+from synth_core.system.number_text import percent
 from synth_core.ui.state.session import plain
 
 
@@ -45,7 +46,7 @@ def _show_combinations(combinations: list[dict[str, Any]]) -> None:
         pd.DataFrame(
             {
                 "Combination": plain(each["words"]),
-                "Of all synthetic records": f"{100 * each['of_all']:.2f} %",
+                "Of all synthetic records": percent(each["of_all"], 2),
                 "Confidential records expected": f"{each['expected']:,.0f}",
                 "Found": f"{each['count']:,}",
             }

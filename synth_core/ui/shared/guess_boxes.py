@@ -71,11 +71,8 @@ def _take(low: str, high: str) -> None:
     if first is None or second is None:
         if choices.guess is not None:
             session.change(choices.model_copy(update={"guess_typical": None, "guess_spread": None}))
-            for end, value in (
-                ("low", first),
-                ("high", second),
-            ):  # other boxes now: the end that is left stays
-                st.session_state[_key(end)] = value
+            # The boxes are others now; the end that is left stays.
+            st.session_state[_key("low")], st.session_state[_key("high")] = first, second
         return
     model = family(choices.settings.model)
     typical, spread = model.guess_of_half(choices.settings.options, first, second)
