@@ -24,7 +24,7 @@ from synth_core.analysis.counts import (
     within_brackets,
 )
 from synth_core.analysis.fits import Fits
-from synth_core.analysis.requirements import require_pilot
+from synth_core.analysis.requirements import UNSAID, require_anchor, require_pilot
 from synth_core.analysis.risk_map import RiskMap
 from synth_core.data.survey_weights import effective_records
 from synth_core.engine.sampling import Diagnostics
@@ -159,7 +159,7 @@ class AnchorBuilder:
     def build(self) -> Anchored:
         """Everything that the fit needs; costs a pilot's fit or the other table's, and fits to simulated tables."""
         model, s = self.fits.model, self.settings
-        model.require_anchor()
+        require_anchor(model, s)
         if s.earlier and self.fits.surrogate is None:  # c and the prior would read their confidential values
             raise InputError(
                 "Earlier sensitive variables belong to whole records: name them as blocks (--block)."
@@ -191,7 +191,7 @@ class AnchorBuilder:
         """A small fit on a part, anchored at the guess, one draw of which anchors the others."""
         s, model, n = self.settings, self.fits.model, self.fits.model.records.n
         require_pilot(model, s)
-        guess = Anchor("guess", "a guess", model.guess(*(s.guess or (0.0, 1.0)), s.guess_zeros))
+        guess = Anchor("guess", "a guess", model.guess(*(s.guess or UNSAID), s.guess_zeros))
         if s.pilot_share == 0:
             about = f"about {s.guess[0]:g}, spread {s.guess[1]:g}" if s.guess else "all categories alike"
             plain = Anchor("values", f"a guess: {about}", guess.draws)

@@ -8,6 +8,7 @@ next to the zeros, has none: the difference of the shares at or below 0 takes it
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from synth_core.analysis.result_numbers import ResultNumbers, VariableNumbers
@@ -109,18 +110,43 @@ def variable_error(variable: VariableNumbers, measure: str) -> VariableError | N
     if measure in (ECDF_MAX, ECDF_AVG):
         distance = variable.ecdf_max if measure == ECDF_MAX else variable.ecdf_avg
         return None if distance is None else VariableError(variable.name, float(distance))
-    errors = [
+    return max(errors_of_units(variable, measure), key=lambda each: each.size, default=None)
+
+
+def errors_of_units(variable: VariableNumbers, measure: str) -> tuple[VariableError, ...]:
+    """The largest error of one variable in percent, and the one in points, of those that there are.
+
+    A percentage and a difference of shares have no common scale, so that no maximum is taken of both.
+    """
+    if measure in (ECDF_MAX, ECDF_AVG):
+        found = variable_error(variable, measure)
+        return () if found is None else (found,)
+    return _largest_of_units(
         VariableError(variable.name, float(each.error), each)
         for each in variable.statistics
         if measure in (WORST, each.name)
-    ]
-    return max(errors, key=lambda each: each.size, default=None)
+    )
+
+
+def _largest_of_units(errors: Iterable[VariableError]) -> tuple[VariableError, ...]:
+    largest: dict[str, VariableError] = {}
+    for each in errors:
+        if each.unit not in largest or each.size > largest[each.unit].size:
+            largest[each.unit] = each
+    return tuple(largest[unit] for unit in ("%", "points") if unit in largest)
 
 
 def furthest(numbers: ResultNumbers, measure: str = WORST) -> VariableError | None:
     """The error of the variable that is furthest off: all others are within it. None where none has the measure."""
     errors = [variable_error(each, measure) for each in numbers.variables]
     return max((each for each in errors if each is not None), key=lambda each: each.size, default=None)
+
+
+def furthest_of_units(numbers: ResultNumbers, measure: str = WORST) -> tuple[VariableError, ...]:
+    """The error that is furthest off of those in percent, and of those in points: all others are within these."""
+    return _largest_of_units(
+        error for variable in numbers.variables for error in errors_of_units(variable, measure)
+    )
 
 
 def error_reach(found: VariableError) -> tuple[float, float] | None:
@@ -150,7 +176,7 @@ def error_words(numbers: ResultNumbers, measure: str) -> str:
         return f"off by {_short(100 * found.error)} points{found.beside}"
     if measure == ECDF_AVG:
         return f"{found.error:.2g}"
-    return _off(found) + found.beside
+    return " and ".join(f"{_off(each)}{each.beside}" for each in furthest_of_units(numbers, measure))
 
 
 def error_sentence(numbers: ResultNumbers, measure: str) -> str:
@@ -166,11 +192,15 @@ def error_sentence(numbers: ResultNumbers, measure: str) -> str:
         return f"The share of records at or below a value is off by at most {points} percentage points."
     if measure == ECDF_AVG:
         return f"The distribution functions differ by {error_words(numbers, measure)} on average, squared."
-    assert found.statistic is not None
-    what = f"{found.statistic.words}{of}"
+    worst = [
+        (f"the {each.statistic.words}" + (f" of {each.variable}" if each.variable else ""), _off(each))
+        for each in furthest_of_units(numbers, measure)
+        if each.statistic is not None
+    ]
     if measure == WORST or of:
-        return f"Furthest off is the {what}: {_off(found)}."
-    return f"The {what} is {_off(found)}."
+        return f"Furthest off is {', and in points '.join(f'{what}: {off}' for what, off in worst)}."
+    [(what, off)] = worst
+    return f"{what[0].upper()}{what[1:]} is {off}."
 
 
 def _off(found: VariableError) -> str:

@@ -13,8 +13,8 @@ from synth_core.analysis.measures import (
     WORST,
     VariableError,
     error_reach,
+    errors_of_units,
     percentile_of,
-    variable_error,
 )
 from synth_core.analysis.result_numbers import ResultNumbers
 from synth_core.analysis.utility import statistic_words
@@ -152,33 +152,38 @@ def judge(policy: Policy, numbers: ResultNumbers, guarantee: Guarantee | None = 
     epsilon = numbers.epsilon * guarantee.charged(numbers.n_datasets)
     if policy.epsilon is not None and epsilon > policy.epsilon * (1 + 1e-9):
         reasons.append(f"ε {_above(epsilon, policy.epsilon)} > {epsilon_number(policy.epsilon)}")
-    found = None
+    found, others = None, len(reasons) + (policy.guarantee == "strict" and not guarantee.strict)
     if policy.percent is not None:
-        known = [variable_error(each, policy.measure) for each in numbers.variables]
-        errors = [each for each in known if each is not None]
+        errors = _errors(policy, numbers)
         found = max(errors, key=lambda each: each.size / policy.limit_of(each.variable), default=None)
         if found is None:
             reasons.append(f"the {measured(policy.measure)} is not among the percentiles that are computed")
-        elif not policy.keeps(found):
-            missed = [each for each in errors if not policy.keeps(each)]
-            limit = policy.limit_of(found.variable)
-            others = f" and of {len(missed) - 1} more" if len(missed) > 1 else ""
-            of = f" of {found.variable}{others}" if found.variable else ""
-            what = (
-                found.statistic.words
-                if found.statistic and found.statistic.instead
-                else measured(policy.measure)
-            )
-            reasons.append(
-                f"{what}{of} off by {_above(100 * abs(found.error), limit)} > {limit:g} {found.unit}"
-            )
+        missed = [each for each in errors if not policy.keeps(each)]
+        reasons += [
+            _missed(policy, [each for each in missed if each.unit == unit])
+            for unit in dict.fromkeys(each.unit for each in missed)
+        ]
     if policy.guarantee == "strict" and not guarantee.strict:
         reasons.append(f"{guarantee.label} is not strict")
     by: float | None = epsilon
     if policy.percent is not None:  # as a share of its limit, in the unit of that of all
         by = None if found is None else abs(found.error) * policy.percent / policy.limit_of(found.variable)
-    doubt = _doubt(policy, numbers, len(reasons))
+    doubt = _doubt(policy, numbers, others)
     return Verdict(not reasons, tuple(reasons), by, doubt, _instead(policy, numbers))
+
+
+def _errors(policy: Policy, numbers: ResultNumbers) -> list[VariableError]:
+    """Of each variable the largest error that the rule limits, in percent and in points."""
+    return [error for each in numbers.variables for error in errors_of_units(each, policy.measure)]
+
+
+def _missed(policy: Policy, missed: list[VariableError]) -> str:
+    """By how much a limit is missed: the furthest of some errors in one unit, and of how many variables more."""
+    found = max(missed, key=lambda each: each.size / policy.limit_of(each.variable))
+    limit, n_more = policy.limit_of(found.variable), len(missed) - 1
+    of = f" of {found.variable}" + (f" and of {n_more} more" if n_more else "") if found.variable else ""
+    what = found.statistic.words if found.statistic and found.statistic.instead else measured(policy.measure)
+    return f"{what}{of} off by {_above(100 * abs(found.error), limit)} > {limit:g} {found.unit}"
 
 
 def _instead(policy: Policy, numbers: ResultNumbers) -> str:
@@ -199,12 +204,17 @@ def _instead(policy: Policy, numbers: ResultNumbers) -> str:
     return f"Where {what}{of} is at the zeros, the {next(iter(shares.values()))} is judged, in points"
 
 
-def _doubt(policy: Policy, numbers: ResultNumbers, n_reasons: int) -> str:
-    """A sentence where accuracy decides and is too close to its limit to be sure of; else empty."""
+def _doubt(policy: Policy, numbers: ResultNumbers, n_others: int) -> str:
+    """A sentence where accuracy decides and is too close to its limit to be sure of; else empty.
+
+    Parameters
+    ----------
+    n_others : int
+        How many reasons beside accuracy there are to fail.
+    """
     if policy.percent is None:
         return ""
-    errors = [variable_error(each, policy.measure) for each in numbers.variables]
-    known = [each for each in errors if each is not None]
+    known = _errors(policy, numbers)
     passes = all(policy.keeps(each) for each in known)
     reaches = [
         (each, reach)
@@ -213,7 +223,7 @@ def _doubt(policy: Policy, numbers: ResultNumbers, n_reasons: int) -> str:
     ]
     if not reaches:
         return ""
-    if passes and not n_reasons:
+    if passes and not n_others:
         beyond = [(each, most) for each, (_, most) in reaches if 100 * most > policy.limit_of(each.variable)]
         if beyond:
             widest, most = max(beyond, key=lambda pair: pair[1])
@@ -223,7 +233,7 @@ def _doubt(policy: Policy, numbers: ResultNumbers, n_reasons: int) -> str:
             )
     failed = [each for each in known if not policy.keeps(each)]
     near = {id(each) for each, (least, _) in reaches if 100 * least <= policy.limit_of(each.variable)}
-    if not passes and n_reasons == 1 and all(id(each) in near for each in failed):
+    if not passes and not n_others and all(id(each) in near for each in failed):
         return "Not sure: a release is a random draw, and another one of these settings may pass"
     return ""
 

@@ -6,6 +6,7 @@ from synth_core.analysis.settings import Settings
 from synth_core.errors import InputError
 from synth_core.models import Model
 
+UNSAID = (0.0, 1.0)  # the guess of a family that knows without one
 
 def require_pilot(model: Model | type[Model], s: Settings) -> None:
     """Refuse a pilot that has no guess to start from; raises InputError."""
@@ -21,6 +22,14 @@ def require_pilot(model: Model | type[Model], s: Settings) -> None:
             "A pilot starts from a guess, made without looking at the table: between what half of all values lie (in "
             "the app on the left of Compare, on the command line --guess TYPICAL SPREAD). Or name another anchor."
         )
+
+
+def require_anchor(model: Model, s: Settings) -> None:
+    """Refuse an anchor that cannot be, as far as no record tells: a family without one, a guess that is none."""
+    model.require_anchor()
+    if s.anchor == "pilot":
+        require_pilot(model, s)
+        model.guess(*(s.guess or UNSAID), s.guess_zeros)
 
 
 def require_counting(model: Model | type[Model], s: Settings) -> None:

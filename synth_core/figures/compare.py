@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from synth_core.analysis.anchored import clamped_warning
-from synth_core.analysis.measures import ECDF_MAX, WORST, furthest, variable_error
+from synth_core.analysis.measures import ECDF_MAX, WORST, furthest, furthest_of_units, variable_error
 from synth_core.analysis.policy import Policy, judge
 from synth_core.analysis.result_numbers import ResultNumbers, VariableNumbers, numbers_in
 from synth_core.analysis.result_sentences import above_target, explained, sentence
@@ -20,7 +20,7 @@ from synth_core.figures.privacy import bounds_figure, weights_figure
 from synth_core.figures.utility import ecdf_figure, quantiles_figure
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system import limits
-from synth_core.system.number_text import percent
+from synth_core.system.number_text import percent, signed
 
 MANY_CENSORED = 0.2
 
@@ -28,8 +28,8 @@ MANY_CENSORED = 0.2
 def error_percent(share: float) -> str:
     """An error in percent with its sign, short however large."""
     if abs(share) < 10:
-        return f"{100 * share:+.1f} %"
-    return "over +1,000 %" if share > 0 else "below -1,000 %"
+        return f"{signed(100 * share)} %"
+    return "over +1,000 %" if share > 0 else "below −1,000 %"
 
 
 def has_not_converged(problems: list[str]) -> str:
@@ -141,7 +141,7 @@ def results(
 def _cells(numbers: ResultNumbers) -> dict[str, dict[str, Any]]:
     """The numbers of a row by column."""
     approximately = "" if numbers.preview_khat is None else "≈ "
-    bound, worst = numbers.lipschitz_bound, furthest(numbers)
+    bound = numbers.lipschitz_bound
     off = furthest(numbers, ECDF_MAX)
     assert off is not None
     cells = {
@@ -160,12 +160,13 @@ def _cells(numbers: ResultNumbers) -> dict[str, dict[str, Any]]:
                 "–" if joint.impossible is None else f"{100 * joint.impossible:.2g} %", joint.impossible
             ),
         }
-    assert worst is not None and worst.statistic is not None
+    worst = [each for each in furthest_of_units(numbers) if each.statistic is not None]
+    first, *more = (_furthest(each.statistic) for each in worst if each.statistic is not None)
     risk, squared = numbers.match_risk or 0.0, numbers.ecdf_avg or 0.0
     return cells | {
         "ecdf_max": cell(f"{numbers.ecdf_max:.4f}", numbers.ecdf_max),
         "ecdf_avg": cell(f"{squared:.6f}", squared),
-        "worst": cell(_furthest(worst.statistic), abs(worst.error)),
+        "worst": cell(first, abs(worst[0].error), "; ".join(more)),
         "match": cell(percent(risk, 2), risk),
     }
 
@@ -173,7 +174,7 @@ def _cells(numbers: ResultNumbers) -> dict[str, dict[str, Any]]:
 def _furthest(statistic: Statistic) -> str:
     """The error of a statistic, and its name: "+5.3 % (15th percentile)"."""
     error = statistic.error
-    text = error_percent(error) if statistic.instead is None else f"{100 * error:+.1f} points"
+    text = error_percent(error) if statistic.instead is None else f"{signed(100 * error)} points"
     return f"{text} ({statistic.words})"
 
 

@@ -30,6 +30,17 @@ def declared(value: float) -> str:
     return f"{value:,.12g}" if abs(value) < LARGE else f"{value:.12g}"
 
 
+def signed(value: float, digits: int = 1) -> str:
+    """A difference with its sign, a minus and no hyphen.
+
+    Examples
+    --------
+    >>> signed(-1.84), signed(0.25, 2)
+    ('−1.8', '+0.25')
+    """
+    return f"{value:+.{digits}f}".replace("-", "−")
+
+
 def percent(share: float, digits: int = 1) -> str:
     """A share in percent.
 

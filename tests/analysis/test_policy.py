@@ -165,13 +165,34 @@ def test_a_percentile_at_the_zeros_is_judged_and_told_by_the_share_at_or_below_z
         assert judge(Policy(percent=3.0, measure=measure), off).passed
         failed = judge(Policy(percent=2.0, measure=measure), off)
         assert failed.reasons == ("share at or below 0 off by 2.2 > 2 points",)
-        assert error_words(off, measure) == "2.2 points high"
-    assert error_sentence(off, WORST) == "Furthest off is the share at or below 0: 2.2 points high."
+    assert error_words(off, "q15") == "2.2 points high"
     assert error_sentence(off, "q15") == "The share at or below 0 is 2.2 points high."
     unsure = judge(Policy(percent=2.5, measure="q15"), numbers(statistics=(at_zero(0.14, 0.162, 0.01),)))
     assert unsure.passed and "may be off by up to 3.2 points" in unsure.doubt
     table = results([to_summary(off)], {"weighted": "Weighted"}, promises_of(off))
-    assert table[0]["cells"]["worst"]["text"] == "+2.2 points (share at or below 0)"
+    assert table[0]["cells"]["worst"] | {"rank": 0} == {
+        "text": "+1.0 % (mean)", "beside": "+2.2 points (share at or below 0)", "sort": 0.01, "rank": 0
+    }  # fmt: skip
+
+
+def test_percent_and_points_have_no_common_maximum():
+    """A share off by 2.2 points hid a mean off by 1.8 %, and the other way round: the worst of each is told."""
+    off = numbers(statistics=(statistic("mean", -0.018), statistic("q90", 0.01), at_zero(0.14, 0.162)))
+    assert error_words(off, WORST) == "1.8 % low and 2.2 points high"
+    both = "Furthest off is the mean: 1.8 % low, and in points the share at or below 0: 2.2 points high."
+    assert error_sentence(off, WORST) == both
+    failed = judge(Policy(percent=1.0, measure=WORST), off)
+    assert failed.reasons == (
+        "mean and percentiles off by 1.8 > 1 %",
+        "share at or below 0 off by 2.2 > 1 points",
+    )
+    pay = variable("pay", statistics=(statistic("mean", 0.03), at_zero(0.14, 0.162)))
+    age = variable("age", statistics=(statistic("mean", 0.05),))
+    [of_both, of_one] = judge(Policy(percent=1.0, measure=WORST), numbers((pay, age))).reasons
+    assert of_both == "mean and percentiles of age and of 1 more off by 5 > 1 %"
+    assert of_one == "share at or below 0 of pay off by 2.2 > 1 points"
+    cells = results([to_summary(off)], {"weighted": "Weighted"}, promises_of(off))[0]["cells"]
+    assert cells["worst"]["text"] == "−1.8 % (mean)"  # a minus, as on the other pages
 
 
 def test_a_verdict_says_where_a_share_was_judged_for_a_percentile():

@@ -40,6 +40,7 @@ from synth_core.analysis.records.result import PartResult, RecordsResult
 from synth_core.analysis.records.surrogate import surrogate_table
 from synth_core.analysis.records.synthetic_records import draw_records
 from synth_core.analysis.records.table import WholeRecords, whole_records
+from synth_core.analysis.requirements import require_anchor
 from synth_core.analysis.result import Result
 from synth_core.analysis.risk_map import RiskMap
 from synth_core.analysis.settings import Settings
@@ -329,6 +330,8 @@ class RecordsAnalysis:
         for part, each in zip(self.parts, self.analyses(False), strict=True):
             with _naming(part):  # before the first fit: what a later block refuses is not said minutes after
                 _ = each.model
+                if mechanism.likelihood.anchors:
+                    require_anchor(each.model, each.settings)
         if mechanism.likelihood.samples:
             analyses, results, of_parts = self._fitted(mechanism)
             drawn = list(self._drawn(analyses, results, ((63, dataset) for dataset in range(self.datasets))))

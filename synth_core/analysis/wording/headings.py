@@ -38,7 +38,7 @@ COLUMNS = {  # of the results, in the order of the screen
         "Furthest off",
         "Furthest off",
         "The one of mean and percentiles with the largest relative error. A percentile at the zeros has none: the "
-        "share at or below 0 takes its place, in percentage points.",
+        "share at or below 0 takes its place, in percentage points, and the largest of these stands beside.",
     ),
     "gap": Word(
         "Distribution off by",

@@ -38,7 +38,8 @@ def rule_popover() -> None:
         _limit(
             "Largest gap, in percentage points" if policy.measure == ECDF_MAX else "Largest error, in %",
             "policy.percent",
-            "Left empty, any accuracy.",
+            "Left empty, any accuracy. Where a percentile lies at zero, the share of records at or below 0 is held "
+            "against the same number, in percentage points.",
         )
         whole = session.choices().whole
         if policy.percent is not None and len(whole) > 1:

@@ -67,3 +67,12 @@ def test_a_task_knows_it_without_a_worker():
     assert "pay: A pilot" in MechanismTask(given, "anchored").refusal
     assert "pay: A pilot" in TuneTask(given, "anchored", target=Target("ecdf_max", 0.05)).refusal
     assert not MechanismTask(given, "weighted").refusal
+
+
+def test_a_guess_that_is_none_is_told_before_the_first_fit(cache, monkeypatch):
+    """A spread in dollars where one of the logarithm is meant: the variables before it were fitted first."""
+    wide = Block("pay", "lognormal", {"guess": (20.0, 30_000.0)})
+    analysis = RecordsAnalysis(table(), (SEX, wide), {"epsilon": 1.0}, cache)
+    monkeypatch.setattr(RecordsAnalysis, "_fitted", never)
+    with pytest.raises(InputError, match="'pay': A spread of 30,000 is too wide"):
+        analysis.run("anchored")
