@@ -8,6 +8,7 @@ from synth_core.models import Model
 
 UNSAID = (0.0, 1.0)  # the guess of a family that knows without one
 
+
 def require_pilot(model: Model | type[Model], s: Settings) -> None:
     """Refuse a pilot that has no guess to start from; raises InputError."""
     if not model.takes_guess:
