@@ -193,11 +193,15 @@ class MechanismTask(Task):
     def answer(self, analysis: AnyAnalysis[Any]) -> dict[str, Any]:
         """What a screen shows; what is known of single records is kept under the task's key."""
         from synth_core.analysis.by_record import by_record
+        from synth_core.analysis.check.shape import first_rows, shape_of
         from synth_core.analysis.result_summary import summary_of
         from synth_core.release.output.closeness_checks import closeness_lines
 
         result = analysis.run(self.mechanism)
-        summary = summary_of(analysis, result) | {"closeness": closeness_lines(analysis, result)}
+        summary = summary_of(analysis, result) | {
+            "closeness": closeness_lines(analysis, result),
+            "look": first_rows(analysis, result) | {"shape": shape_of(analysis, result)},
+        }
         if analysis.blocks:
             analysis.cache.put(self.key, to_entry(by_record(analysis, result)))
         keep_summary(analysis.cache, self.key, summary)
@@ -428,9 +432,18 @@ class StudyTask(Task):
         return self.asked.mechanisms
 
     @classmethod
-    def of(cls, table: Table, settings: Settings, asked: StudyRequest, blocks: Sequence[Block] = ()) -> Self:
-        """The task of a study beside these settings."""
-        return cls(TaskInput.of(table, settings.model_copy(update=OWN), blocks=blocks), asked=asked)
+    def of(
+        cls,
+        table: Table,
+        settings: Settings,
+        asked: StudyRequest,
+        blocks: Sequence[Block] = (),
+        reference: Table | None = None,
+    ) -> Self:
+        """The task of a study beside these settings; with a reference, risk maps of its databases are frozen on it."""
+        changes = {"match_epsilon": None} if reference is not None else OWN
+        given = TaskInput.of(table, settings.model_copy(update=changes), reference, blocks)
+        return cls(given, asked=asked)
 
     def answer(self, analysis: AnyAnalysis[Any]) -> dict[str, Any]:
         from synth_core.jobs.study_task import run_in_app

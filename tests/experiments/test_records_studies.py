@@ -14,6 +14,7 @@ from synth_core.experiments.studies.databases_like_mine import local_bounds, rec
 from synth_core.experiments.studies.replicate import run_task
 from synth_core.experiments.studies.study import fits_of, simulate, task_key, task_of
 from synth_core.jobs.study_task import StudyRequest, run_in_app
+from synth_core.jobs.tasks import StudyTask
 from synth_core.system.cache import Cache
 
 pytestmark = pytest.mark.stan
@@ -90,6 +91,22 @@ def test_a_replicate_is_the_records_analysis_of_its_database(whole, cache):
         assert found["ecdf_max"] == max(part.distance for part in result.parts)
         assert found["ecdf_max of pay"] == result.parts[2].distance
         assert found["association"] == result.measures.association
+
+
+def test_risk_maps_of_replicates_are_frozen_on_the_reference_in_use(whole, cache):
+    """A study said "with the settings of Compare", and took each database's weights from itself all the same."""
+    earlier = people(n=300, shift=0.1)
+    frozen = replace(whole, reference=earlier, common=whole.common | {"risk_reference": "last year"})
+    [case] = study_like(frozen, ["weighted"], [6.0], [0.7], [200], 2).cases
+    task = task_of(case, 1, 0)
+    [found] = run_task(task)["points"]
+    s = {k: v for k, v in task.settings.items() if k in ("chains", "draws", "warmup", "seed", "predictors")}
+    s |= {"epsilon": 6.0, "scale": 0.7, "risk_reference": "last year"}
+    alone = RecordsAnalysis(Table("simulated", simulate(case, 1, 0)), BLOCKS, s, cache, reference=earlier)
+    assert found["epsilon"] == alone.run("weighted").epsilon
+    assert found["epsilon"] != alone.from_current().run("weighted").epsilon
+    given = StudyTask.of(whole.loaded, frozen.settings, StudyRequest("like", 2, 1), BLOCKS, earlier).given
+    assert given.reference == earlier.identity and given.settings.risk_reference == "last year"
 
 
 def test_noise_of_a_replicate_has_its_seed(whole):

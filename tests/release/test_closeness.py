@@ -191,3 +191,34 @@ def test_compare_says_what_the_gate_will_say(tmp_path):
     assert "⚠" in shown.table[0].value["Unlikely combinations"].iloc[0]
     older = AppTest.from_function(page, args=([{"mechanism": "measured_laplace"}],)).run(timeout=30)
     assert not older.exception and not older.expander
+    _shows_what_tables_look_like(analysis, summary)
+
+
+def _shows_what_tables_look_like(analysis, summary):
+    """Twenty rows beside the shape of both tables, against pandas."""
+    made, mine = analysis.run("measured_laplace").synthetic[0], pupils(1).frame
+    look = summary["look"]
+    assert look["columns"] == ["degree", "pay", "area", "age"] and len(look["rows"]) == 20
+    assert [row[0] for row in look["rows"]] == list(made.degree[:20])
+    assert [row[2:] for row in look["rows"]] == [
+        [a, str(b)] for a, b in zip(mine.area[:20], mine.age[:20], strict=True)
+    ]
+    shape = {(line["variable"], line["what"]): line for line in look["shape"]}
+    assert ("pay", "zero") not in shape and ("degree", "missing") not in shape
+    none = shape["degree", "none"]
+    assert none["confidential"] == f"{100 * (mine.degree == 'none').mean():.1f} %"
+    assert none["synthetic"] == f"{100 * (made.degree == 'none').mean():.1f} %"
+    assert shape["pay", "half is below"]["confidential"] == f"{mine.pay.median():,.0f}"
+    assert shape["pay", "a quarter is below"]["synthetic"] == f"{made.pay.quantile(0.25):,.0f}"
+
+    def page(summaries):
+        from synth_core.ui.compare.look import show_look
+
+        show_look(summaries)
+
+    shown = AppTest.from_function(page, args=([summary],)).run(timeout=30)
+    assert not shown.exception and list(shown.dataframe[0].value.columns) == look["columns"]
+    assert list(shown.table[0].value.columns) == ["Confidential", "Measured, pure ε"]
+    assert (
+        not AppTest.from_function(page, args=([{"mechanism": "measured_laplace"}],)).run(timeout=30).expander
+    )

@@ -171,8 +171,8 @@ def coded(
         sides = (each.confidential, each.synthetic.ravel())
         columns.append((each.name, *_codes(*sides, each.categories)))
     sizes = tuple(int(max(mine.max(), theirs.max())) + 1 for _, mine, theirs, _ in columns)
-    meanings = tuple(
-        _meanings(name, (*known, "missing")[:size], codebook)
+    named = tuple(
+        meanings(name, (*known, "missing")[:size], codebook)
         for (name, _, _, known), size in zip(columns, sizes, strict=True)
     )
     return DiscretisedTables(
@@ -180,7 +180,7 @@ def coded(
         np.column_stack([mine for _, mine, _, _ in columns]),
         np.column_stack([theirs for _, _, theirs, _ in columns]),
         sizes,
-        meanings,
+        named,
         n_public,
     ), tuple(left_out)
 
@@ -195,7 +195,7 @@ def _codes(
     return code_columns(first_column, second_column, categories)
 
 
-def _meanings(name: str, values: tuple[str, ...], codebook: Codebook | None) -> tuple[str, ...]:
+def meanings(name: str, values: tuple[str, ...], codebook: Codebook | None) -> tuple[str, ...]:
     """Categories with their labels."""
     entry = None if codebook is None else codebook.get(name)
     if entry is None or not entry.labels:

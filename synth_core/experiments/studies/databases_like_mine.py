@@ -16,11 +16,11 @@ from synth_core.analysis.any_analysis import AnyAnalysis
 from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.analysis.records.synthetic_records import draw_records
 from synth_core.analysis.settings import Settings
-from synth_core.data.table import outcome_column
+from synth_core.data.table import Table, outcome_column
 from synth_core.errors import InputError
 from synth_core.experiments.studies.probability import exceedance, safety
 from synth_core.experiments.studies.run_study import StudyOutcome
-from synth_core.experiments.studies.study import SAMPLER, Case, Design, Study, StudyPoint
+from synth_core.experiments.studies.study import SAMPLER, Case, Design, Study, StudyPoint, fixed_design
 from synth_core.experiments.studies.verdicts import Row, shown, summary_error
 from synth_core.mechanisms.catalogue import find_mechanism, require_several
 
@@ -188,7 +188,8 @@ def study_like(
 ) -> Study:
     """Mechanisms x epsilon x c x n on databases like the table of `analysis`.
 
-    A setting is crossed only with the mechanisms that it moves.
+    A setting is crossed only with the mechanisms that it moves. Where risk maps are frozen on another table, those of
+    the databases are frozen on that table too.
 
     Parameters
     ----------
@@ -226,13 +227,14 @@ def study_like(
         model, measures = f"{fits[0].model.label.lower()} model", ("ecdf_max", "ecdf_avg", "mean", "median")
     design = design_of(analysis)
     settings = _plain(s) | (sampler or {})
-    each_point = tuple(points.values())
+    each_point, reference = tuple(points.values()), analysis.reference
+    earlier = fixed_design(reference) if isinstance(reference, Table) else None
     return Study(
         "like",
         f"Databases like {analysis.table.name}, from its fitted {model}",
         "",
         tuple(
-            Case(f"n = {n:,}", design, n, settings, each_point, blocks=analysis.blocks)
+            Case(f"n = {n:,}", design, n, settings, each_point, earlier, analysis.blocks)
             for n in dict.fromkeys(rows or [analysis.n_records])
         ),
         replicates,
@@ -250,11 +252,11 @@ def _plain(s: Settings) -> dict[str, Any]:
 
 def local_bounds(analysis: AnyAnalysis[Any], study: Study) -> dict[str, float]:
     """Delta of the analyst's own table, by label, with the study's sampler; NaN where there is none."""
-    bounds = {}
-    case = study.cases[0]
+    bounds, case = {}, study.cases[0]
+    mine = analysis.from_current() if case.earlier is None else analysis
     sampler = {name: case.settings.get(name, usual) for name, usual in SAMPLER.items()}
     for point in case.points:
-        own = analysis.from_current().with_settings(**sampler | point.changes)
+        own = mine.with_settings(**sampler | point.changes)
         # What is made of noisy measurements has no bound, and nothing of its noise is to be spent here.
         bounded = find_mechanism(point.mechanism).likelihood.samples
         bound = own.run(point.mechanism).lipschitz_bound if bounded else None

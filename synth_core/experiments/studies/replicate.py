@@ -102,7 +102,11 @@ def run_task(task: ReplicateTask, check: Callable[[], None] = lambda: None) -> d
     def tell(text: str, share: float) -> None:
         check()
 
-    reference = None if task.earlier is None else _reference(task.earlier, task.settings, cache, check)
+    reference: Table | RiskMap | None = None
+    if task.earlier is not None and task.blocks:
+        reference = Table(EARLIER, task.earlier, confidential=False)
+    elif task.earlier is not None:
+        reference = _reference(task.earlier, task.settings, cache, check)
     for mechanism, changes, extras in task.points:
         check()
         settings = make_settings(**(task.settings | changes))

@@ -19,7 +19,8 @@ def show_intervals() -> None:
     if run is None or not answers:
         return
     # The same study of what is shown now.
-    asked = StudyTask.of(session.current().table, session.settings(), run.asked, record_subject().blocks)
+    browser, blocks = session.current(), record_subject().blocks
+    asked = StudyTask.of(browser.table, session.settings(), run.asked, blocks, browser.reference)
     if asked.key == run.tasks[0].key:
         lines = "  \n".join(session.plain(line) for line in answers[0]["words"])
         st.info(lines, icon=":material/fact_check:")

@@ -20,6 +20,7 @@ from synth_core.ui.compare.closeness import show_closeness
 from synth_core.ui.compare.counted import show_counted
 from synth_core.ui.compare.inspector import inspect_record, results_csv
 from synth_core.ui.compare.intervals import show_intervals
+from synth_core.ui.compare.look import show_look
 from synth_core.ui.compare.scenarios import decision_bar, stage
 from synth_core.ui.shared import refits
 from synth_core.ui.shared.refits import Summary
@@ -103,6 +104,7 @@ def show_results(chosen: tuple[str, ...], pair: Pair = WORST_PAIR) -> None:
             briefing_menu(shown, subject)
     variables = [b.name for b in subject.blocks] or [session.choices().settings.outcome]
     show_counted([numbers_in(s) for s in shown.summaries], variables)
+    show_look(shown.summaries)
     show_closeness(shown.summaries)
     words = "Diagnostics of the fits" + (
         "" if subject.blocks else ", identification risk, and how Δ grows with the number of draws"

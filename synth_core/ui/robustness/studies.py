@@ -115,7 +115,9 @@ def choose(settings: Settings, kind: str) -> tuple[StudyRequest, Any]:
     once = sum(seconds_each(subject, settings, chosen).values())
     seconds = replicates * once * sum(n / max(records, 1) for n in numbers)
     took = f" About {duration(seconds)}, less where databases are known."
-    st.caption(session.plain(f"With the mechanisms and settings of Compare: {labels}.{of}{sets}{took}"))
+    frozen = session.current().reference
+    on = "" if frozen is None else f" Weights come from the risk reference, {frozen.name}, as on Compare."
+    st.caption(session.plain(f"With the mechanisms and settings of Compare: {labels}.{of}{sets}{on}{took}"))
     for why in refused.values():
         st.caption(session.plain(f"Left out. {why}"))
     return StudyRequest(
@@ -141,8 +143,9 @@ def whole(text: str) -> tuple[int, ...]:
 
 def start(run_kind: str, settings: Settings, asked: StudyRequest) -> None:
     """Button callback."""
-    blocks = record_subject().blocks if asked.name in OF_TABLE.values() else ()
-    background.start(run_kind, [StudyTask.of(session.current().table, settings, asked, blocks)], asked)
+    browser, mine = session.current(), asked.name in OF_TABLE.values()
+    blocks, reference = (record_subject().blocks, browser.reference) if mine else ((), None)
+    background.start(run_kind, [StudyTask.of(browser.table, settings, asked, blocks, reference)], asked)
 
 
 def show_run(run_kind: str, run: BackgroundRun) -> None:

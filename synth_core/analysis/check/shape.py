@@ -1,0 +1,97 @@
+"""What a synthetic table looks like beside the confidential one: a few rows, and the shape of each variable.
+
+Confidential: shares and quartiles of the confidential table, and rows that no release has been charged for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from synth_core.analysis.any_analysis import AnyAnalysis, AnyResult
+from synth_core.analysis.check.table_check import meanings
+from synth_core.data.table import outcome_column
+from synth_core.system.number_text import measured, percent
+
+Array = NDArray[np.float64]
+ROWS = 20
+COMMON = 3  # categories that are told, the most frequent ones
+QUARTILES = {"a quarter is below": 0.25, "half is below": 0.5, "three quarters are below": 0.75}
+
+
+def first_rows(analysis: AnyAnalysis[Any], result: AnyResult) -> dict[str, list[Any]]:
+    """The first rows of the first synthetic table as text: the names of its columns, and their values."""
+    names = [
+        name
+        for name in dict.fromkeys((*analysis.settings.predictors, *analysis.loaded.public_columns))
+        if name not in analysis.outcomes
+    ]
+    kept = analysis.loaded.frame.loc[analysis.used_rows.complete, names].head(ROWS).reset_index(drop=True)
+    made = {
+        name: outcome_column(values[0][:ROWS], analysis.outcomes[name].outcome_categories)
+        for name, values in analysis.synthetic(result).items()
+    }
+    frame = pd.concat([pd.DataFrame(made), kept], axis=1)  # what is synthetic is seen first
+    return {
+        "columns": [str(name) for name in frame],
+        "rows": [[*map(_text, row)] for row in frame.to_numpy()],
+    }
+
+
+def _text(cell: Any) -> str:
+    """A value as a reader sees it; a number with the digits of one that was measured."""
+    if cell is None or cell != cell:
+        return ""
+    return measured(float(cell)) if isinstance(cell, float) else str(cell)
+
+
+def shape_of(analysis: AnyAnalysis[Any], result: AnyResult) -> list[dict[str, str]]:
+    """Of each sensitive variable what is missing, zero or below it and its quartiles, or its most frequent categories:
+    a line for each, with a text of either table. Of synthetic tables all are taken together.
+    """
+    lines, confidential = [], analysis.confidential
+    for name, synthetic in analysis.synthetic(result).items():
+        sides, categories = (
+            (confidential[name], synthetic.ravel()),
+            analysis.outcomes[name].outcome_categories,
+        )
+        if categories is None:
+            told = [_of_numbers(each) for each in sides]
+        else:
+            told = _of_categories(sides, meanings(name, categories, analysis.loaded.codebook))
+        nothing = percent(0.0)
+        lines += [
+            {"variable": name, "what": what, "confidential": told[0][what], "synthetic": told[1][what]}
+            for what in told[0]
+            if any(each[what] != nothing for each in told)  # such as missing values that neither table has
+        ]
+    return lines
+
+
+def _of_categories(sides: tuple[Array, Array], labels: tuple[str, ...]) -> list[dict[str, str]]:
+    """Of either table, by the frequency in the first."""
+    counts = [np.bincount(each[~np.isnan(each)].astype(int), minlength=len(labels)) for each in sides]
+    common = np.argsort(-counts[0], kind="stable")[:COMMON]
+    return [
+        {"missing": _share(np.isnan(side))}
+        | {labels[code]: percent(count[code] / max(1, count.sum())) for code in common}
+        for side, count in zip(sides, counts, strict=True)
+    ]
+
+
+def _share(chosen: NDArray[np.bool_]) -> str:
+    return percent(float(chosen.mean()))
+
+
+def _of_numbers(values: Array) -> dict[str, str]:
+    there = values[~np.isnan(values)]
+    if not there.size:
+        return {"missing": _share(np.isnan(values))} | dict.fromkeys(QUARTILES, "–")
+    return {
+        "missing": _share(np.isnan(values)),
+        "below zero": _share(there < 0),
+        "zero": _share(there == 0),
+    } | {what: measured(float(np.quantile(there, share))) for what, share in QUARTILES.items()}
