@@ -34,6 +34,7 @@ LARGE_SPIKE = 0.05  # share of the records with a top code, above which no smoot
 MANY_CODES = (
     20  # whole numbers with at most so many distinct values may be codes, such as levels of education
 )
+MANY_NARROW_CODES = 100  # where the largest is less than twice the smallest, such as occupations 101 to 160
 UNEVEN_LOGS = 0.3  # Kelly's skewness of the logarithms, above which one bell curve is doubtful
 
 
@@ -75,7 +76,8 @@ class Advice:
 
 def seems_coded(column: Column) -> bool:
     """Whether a column of numbers has few whole ones only, as codes have: a code is no quantity."""
-    return column.kind == "code" or (column.whole and column.distinct <= MANY_CODES)
+    most = MANY_NARROW_CODES if column.narrow else MANY_CODES
+    return column.kind == "code" or (column.whole and column.distinct <= most)
 
 
 def kind_settings(kind: str, regression: bool = False) -> dict[str, Any]:

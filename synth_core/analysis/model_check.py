@@ -50,6 +50,7 @@ class ModelCheck:
     edges : ends of the bins of `shares`, at evenly spaced quantiles and so unevenly wide
     residuals : share of records by twentieth of Pr(X <= x_i), which is 1/20 each if the model fits
     groups : by category, mean normal residual and its standard error
+    values : of declared categories their names, one for each bin; empty of numbers
     """
 
     n_records: int
@@ -59,6 +60,7 @@ class ModelCheck:
     residuals: list[float]
     residual_limits: tuple[float, float]
     groups: list[dict[str, Any]]
+    values: list[str]
 
 
 def check_model(
@@ -86,8 +88,11 @@ def check_model(
     some = members if len(members) <= RECORDS_USED else np.sort(rng.choice(members, RECORDS_USED, False))
     draws = posterior.thinned(DRAWS_USED)
     values = outcome[members]
+    names = list(model.options.categories) if "categories" in model.uses else []
     edges = np.unique(np.quantile(values, np.linspace(0, 1, BINS + 1)))
     points = np.unique(np.quantile(values, np.linspace(0.002, 0.998, POINTS)))
+    if names:  # a code is a name: none lies between two, and each is shown, met with or not
+        edges, points = np.arange(len(names) + 1) - 0.5, np.arange(len(names), dtype=float)
 
     inner = _averages(model, draws, edges[1:-1], some)
     inside = np.diff(np.pad(inner, ((0, 0), (1, 1)), constant_values=(0.0, 1.0)), axis=1)
@@ -108,6 +113,7 @@ def check_model(
         counts.tolist(),
         limits,
         _by_group(model, draws, group, labels, rng),
+        names,
     )
 
 

@@ -78,7 +78,10 @@ def opening_model(table: Table, name: str) -> OpeningModel:
     if declared:
         return OpeningModel(declared["model"], declared_settings(table.codebook, name, declared["model"]))
     column, entry = table.column(name), table.codebook.get(name)
-    if entry is not None and entry.kind == "ordered":  # its categories are asked for next
+    coded = (
+        entry is not None and entry.kind in OF_KINDS and (entry.kind == "ordered" or column.kind != "text")
+    )
+    if entry is not None and coded:  # its categories are asked for next
         return OpeningModel(OF_KINDS[entry.kind])
     if (column.kind == "text" and not column.lone_text) or seems_coded(column):
         return OpeningModel(OF_CATEGORIES)

@@ -29,6 +29,7 @@ NEVER_USED: dict[str, str] = {  # kinds that are neither synthesized nor kept, e
     "unused": "not used",
 }
 KINDS: tuple[Kind, ...] = ("number", "category", "ordered", "date", "identifier", "text", "unused")
+LONGEST_RANGE = 1_000  # categories that "1 to 12" may stand for
 SEPARATOR = "|"  # of several texts in one cell of a codebook that is a CSV file
 BETWEEN = " to "  # two bounds there
 Role = Literal["sensitive", "public", "weight", "unit"]
@@ -101,6 +102,27 @@ class Entry(BaseModel):
     @property
     def numerals(self) -> Numerals:
         return Numerals(self.decimal, self.thousands, self.missing)
+
+
+def spelled_out(items: Iterable[str]) -> tuple[str, ...]:
+    """Categories as somebody types them: each once, and "1 to 12" for the whole numbers from 1 to 12.
+
+    Examples
+    --------
+    >>> spelled_out(["none", "1 to 3", "3", "08 to 10", "low to high"])
+    ('none', '1', '2', '3', '08', '09', '10', 'low to high')
+    """
+    found: list[str] = []
+    for item in items:
+        low, *high = (end.strip() for end in item.split(BETWEEN))
+        if len(high) == 1 and low.isdecimal() and high[0].isdecimal():
+            ends = range(int(low), int(high[0]) + 1)
+            if 0 < len(ends) <= LONGEST_RANGE:
+                width = len(low) if len(low) == len(high[0]) else 0
+                found += [f"{each:0{width}d}" for each in ends]
+                continue
+        found.append(item.strip())
+    return tuple(dict.fromkeys(filter(None, found)))
 
 
 def declared_categories(entry: Entry) -> tuple[str, ...]:

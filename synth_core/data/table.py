@@ -43,6 +43,7 @@ class Column:
 
     `kind` is "number", "code" (whole numbers that may be a category), "text", "date" or "empty"; `whole` is whether
     a column of numbers has whole ones only, `identifier` whether it seems to name records instead of measuring them.
+    `narrow` is whether these differ by less than a factor of two, as years do and codes such as 101 to 130.
     `lone_text` is the only text in a column that otherwise holds numbers, and stands in `lone_rows` rows: it may mean
     missing.
     """
@@ -56,6 +57,7 @@ class Column:
     identifier: bool = False
     lone_text: str = ""
     lone_rows: int = 0
+    narrow: bool = False
 
 
 @dataclass(frozen=True)
@@ -407,7 +409,8 @@ def _describe(series: pd.Series, name: str, entry: Entry | None = None) -> Colum
         identifier = whole and kind == "number" and _names_records(series, name, distinct)
         if identifier:
             note = "seems to be an ID"
-        return Column(name, kind, missing, distinct, note, whole, identifier)
+        ends = (float(present.min()), float(present.max())) if whole else (0.0, 0.0)
+        return Column(name, kind, missing, distinct, note, whole, identifier, narrow=ends[1] < 2 * ends[0])
     if pd.api.types.is_datetime64_any_dtype(series) or (entry is not None and entry.kind == "date"):
         return Column(name, "date", missing, distinct, note)
     counts = present.astype(str).value_counts(sort=False)  # each text is read once, however often it stands

@@ -20,22 +20,26 @@ from synth_core.figures.parts import (
 )
 
 LOOK = color("weighted")
+MOST_NAMES = 15  # of categories that stand on an axis
 Check = dict[str, Any]
 
 
 def check_figures(check: Check, outcome: str, category: str | None) -> list[Figure]:
     """The figures in reading order; the last only with a category."""
-    figures = [shares_figure(check, outcome), distribution_figure(check, outcome), residuals_figure(check)]
+    figures = [shares_figure(check, outcome), residuals_figure(check)]
+    if not check["values"]:
+        figures.insert(1, distribution_figure(check, outcome))
     return [*figures, groups_figure(check, category)] if category else figures
 
 
 def shares_figure(check: Check, outcome: str) -> Figure:
-    """Share of records by bin: observed bars, predicted dots with bands."""
-    s, edges = check["shares"], check["edges"]
-    names = [f"{number_text(a)} to {number_text(b)}" for a, b in itertools.pairwise(edges)]
+    """Share of records by bin, or of each category: observed bars, predicted dots with bands."""
+    s, edges, values = check["shares"], check["edges"], check["values"]
+    names = values or [f"{number_text(a)} to {number_text(b)}" for a, b in itertools.pairwise(edges)]
+    of = "Category" if values else "Bin"
     place = list(range(len(names)))
     percent = {k: [100 * v for v in s[k]] for k in ("observed", "predicted", "lower", "upper")}
-    some = place[:: max(1, len(place) // 6)]
+    some = place[:: max(1, len(place) // (MOST_NAMES if values else 6))]
     worst = max(place, key=lambda i: abs(s["predicted"][i] - s["observed"][i]))
     observed = {
         "type": "bar",
@@ -44,7 +48,7 @@ def shares_figure(check: Check, outcome: str) -> Figure:
         "marker": {"color": "rgba(128,128,128,0.45)"},
         "name": "Observed",
         "textposition": "none",
-        "text": names,
+        "text": [shown(name) for name in names],
         "hovertemplate": "%{text}<br>observed %{y:.2f} %<extra></extra>",
     }
     predicted, lower, upper = percent["predicted"], percent["lower"], percent["upper"]
@@ -58,11 +62,12 @@ def shares_figure(check: Check, outcome: str) -> Figure:
         "markers",
         "%{text}<br>predicted %{y:.2f} %",
         name="Predicted",
-        text=names,
+        text=[shown(name) for name in names],
         marker={"color": LOOK, "size": 8},
         error_y={"type": "data", "symmetric": False, "color": LOOK, "thickness": 2, "width": 3} | reach,
     )
-    ends = {"tickvals": some, "ticktext": [number_text(edges[i]) for i in some], "showgrid": False}
+    ticks = [shown(values[i][:12]) if values else number_text(edges[i]) for i in some]
+    ends = {"tickvals": some, "ticktext": ticks, "showgrid": False}
     rows = [
         [name, f"{o:.2f}", f"{p:.2f}", f"{a:.2f} to {b:.2f}"]
         for name, o, p, a, b in zip(names, percent["observed"], predicted, lower, upper, strict=True)
@@ -73,12 +78,14 @@ def shares_figure(check: Check, outcome: str) -> Figure:
         "Bars are the data, dots the model with its 90 % band. A dot away from its bar is a misfit there.",
         [observed, dots],
         {
-            "xaxis": axis(f"{shown(outcome)}, in bins of equally many records", **ends),
+            "xaxis": axis(
+                shown(outcome) if values else f"{shown(outcome)}, in bins of equally many records", **ends
+            ),
             "yaxis": axis("Share of records (%)", rangemode="tozero"),
             "bargap": 0.15,
         },
-        table(["Bin", "Observed %", "Predicted %", "90 % band"], rows),
-        f"largest difference in the bin {names[worst]}: observed {100 * s['observed'][worst]:.1f} %, "
+        table([of, "Observed %", "Predicted %", "90 % band"], rows),
+        f"largest difference in the {of.lower()} {names[worst]}: observed {100 * s['observed'][worst]:.1f} %, "
         f"predicted {100 * s['predicted'][worst]:.1f} %",
     )
 

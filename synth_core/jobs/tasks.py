@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 from pydantic import BaseModel
 
 from synth_core.analysis.any_analysis import AnyAnalysis
-from synth_core.analysis.records.blocks import Block, common_of, settings_of_first
+from synth_core.analysis.records.blocks import Block, common_of, parts_of, settings_of_first
 from synth_core.analysis.records.feasible import refusal
 from synth_core.analysis.result_key import NOT_OF_ALL, result_key
 from synth_core.analysis.settings import Settings
@@ -154,8 +154,10 @@ class Task(ABC):
     def expected_seconds(self) -> float:
         """About how long it takes, where nothing like it has been measured."""
         rows = len(self.given.tables[0].frame) if self.given.tables else 0
-        each = seconds_per_point(find_mechanism(self.mechanism), self.given.settings, rows)
-        return each * max(len(self.given.blocks), 1)
+        given, mechanism = self.given, find_mechanism(self.mechanism)
+        parts = parts_of(given.blocks, common_of(given.settings)) if given.blocks else ()
+        fitted = [part.settings for part in parts] if mechanism.likelihood.samples else []
+        return sum(seconds_per_point(mechanism, each, rows) for each in fitted or [given.settings])
 
 
 _NOT_KEYED = ("tables", "background")

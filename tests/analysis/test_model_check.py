@@ -116,3 +116,20 @@ def test_run_on_a_table_with_categories(cache):
     table = Table("t", frame.assign(g=[f"v{i}" for i in range(200)]), False)
     with pytest.raises(InputError, match="200 categories"):
         run_check(Analysis(table, settings, cache), "g", None)
+
+
+def test_a_model_of_categories_is_checked_category_by_category():
+    """Two categories were one bar of 100 %, between codes; one that nobody has was not there."""
+    outcome = np.repeat([0.0, 0.0, 1.0], N // 3)
+    model = build_model("categorical", records_of(outcome), categories=("no", "<b>yes</b>", "never"))
+    draws = posterior(beta=np.zeros((S, 3)))  # all categories alike
+    check = asdict(check_model(model, draws, np.zeros(N, dtype=int), ("all",)))
+    np.testing.assert_allclose(check["shares"]["observed"], [2 / 3, 1 / 3, 0.0])
+    np.testing.assert_allclose(check["shares"]["predicted"], [1 / 3] * 3)
+    np.testing.assert_allclose(check["distribution"]["predicted"], [1 / 3, 2 / 3, 1.0])
+    shares, residuals = check_figures(check, "work", None)
+    assert [row[0] for row in shares["table"]["rows"]] == ["no", "<b>yes</b>", "never"]
+    assert shares["layout"]["xaxis"]["ticktext"][::2] == ["no", "never"] and "<b>" not in str(
+        shares["traces"]
+    )
+    assert (shares["table"]["columns"][0], residuals["key"]) == ("Category", "residuals")

@@ -98,6 +98,33 @@ def test_roles_are_read_off_the_choices_and_one_is_always_sensitive():
         roles.with_role(chosen, used, first, roles.PREDICTOR)
 
 
+def test_the_model_follows_the_kind_that_is_said_of_a_variable():
+    """A code that was said to be a category kept its lognormal, and was called ready."""
+    used, chosen = table(), first_choices().opening(table())
+    chosen = roles.with_role(chosen, used, "age", roles.SENSITIVE)  # described now
+    assert chosen.settings.model == "lognormal"
+    ordered = roles.of_kind(chosen, used, "age", "ordered")
+    assert ordered.settings.model == "ordered"
+    said = ordered.with_settings(categories=("1", "2"))
+    assert roles.of_kind(said, used, "age", "category").settings.categories == ("1", "2")
+    assert roles.of_kind(said, used, "age", "number").settings.model == "lognormal"
+    assert roles.of_kind(chosen, used, "age", "number") is chosen  # and keeps what was chosen for numbers
+    other = roles.with_role(said, used, "school", roles.SENSITIVE)  # another is described now
+    found = {b.name: b for b in roles.of_kind(other, used, "age", "category").whole}["age"]
+    assert (found.model, found.options) == ("categorical", {"categories": ("1", "2")})
+    assert roles.of_kind(other, used, "wt", "category") is other  # not sensitive
+
+
+def test_codes_of_one_size_are_no_amounts():
+    """Thirty occupations, 101 to 130, opened with a lognormal, ready to be fitted."""
+    rng = np.random.default_rng(2)
+    made = pd.DataFrame({"occupation": rng.integers(101, 131, 500), "wage": rng.integers(9, 60, 500)})
+    used = Table("t.csv", made.assign(pay=rng.lognormal(9, 1, 500)))
+    chosen = first_choices().opening(used)
+    for name, model in (("occupation", "categorical"), ("wage", "lognormal")):
+        assert roles.with_role(chosen, used, name, roles.SENSITIVE).settings.model == model
+
+
 def test_what_the_codebook_must_declare_for_a_role():
     used = table(BOOK)
     assert roles.redeclared(used, "income", roles.PREDICTOR) == "public"  # else it is refused as a predictor

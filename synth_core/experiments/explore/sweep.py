@@ -128,17 +128,28 @@ def count_points(mechanisms: Iterable[str], settings: Settings, sweeps: Iterable
     return {m.key: math.prod(len(v) for v in values_for(m, settings, sweeps).values()) for m in chosen}
 
 
+MANY_RECORDS = 20_000  # of which many have the same predictors
+CATEGORY_SECONDS = (
+    8e-11  # for each draw, record and squared coefficient: 540 of 4,000 records took three minutes
+)
+
+
 def seconds_per_point(mechanism: Mechanism, settings: Settings, n_records: int) -> float:
     """A rough cost of one point in seconds, from what points took on two cores.
 
     Fits of most models cost little that depends on n unless they are censored; bounds
-    cost draws x records.
+    cost draws x records. Categories have coefficients for each of them.
     """
     draws = settings.chains * settings.draws
     work = draws * n_records / 1e7  # ten million log-likelihoods
     cost = 0.3 + 0.4 * work
     if mechanism.clamps or family(settings.model).slow:
         cost += 3.0 * settings.chains * (settings.draws + settings.warmup) * n_records / 1e7
+    if "categories" in family(settings.model).uses:
+        columns = 1 + len(settings.predictors) + sum(len(each.column_names) for each in settings.earlier)
+        coefficients = columns * max(len(settings.categories) - 1, 1)
+        n = min(n_records, MANY_RECORDS)
+        cost += CATEGORY_SECONDS * coefficients**2 * draws * n
     if mechanism.standard.of_range:
         cost += 1.5 * work
     if "reweighting" in mechanism.adjustments:

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from synth_core.data.codebook import BETWEEN, SEPARATOR, Codebook, Entry, parse_codebook
+from synth_core.data.codebook import BETWEEN, SEPARATOR, Codebook, Entry, parse_codebook, spelled_out
 from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.ui.data.roles import DECLARED_AS, PUBLIC, UNUSED, role_of
@@ -50,6 +50,8 @@ def attributes(entry: Entry, cells: dict[str, Any]) -> dict[str, Any]:
     for name in ("missing", "categories", "rules"):
         if name in cells:
             given[name] = tuple(filter(None, (cells[name] or "").split(SEPARATOR)))
+    if "categories" in given:
+        given["categories"] = spelled_out(given["categories"])
     if len(given.get("categories", entry.categories)) != len(entry.labels):
         given["labels"] = ()  # of other categories
     if "role" in cells:
@@ -96,7 +98,8 @@ def entry_fields(name: str) -> None:
             "categories",
             "Categories of the column",
             SEPARATOR.join(entry.categories),
-            f"All that may occur, in their order, parted by {SEPARATOR}. Take them from the questionnaire.",
+            f"All that may occur, in their order, parted by {SEPARATOR}; 1 to 12 stands for twelve. Take them from the "
+            "questionnaire.",
         ),
         (
             "bounds",

@@ -140,7 +140,7 @@ def _row(browser: Browser, column: Column, ready: Readiness, fits: Mapping[str, 
         else f"{100 * block.share:.6g}",
         "equal": "" if block is None else _equal_share(choices.described, block),
         "may_be_missing": None if block is None else block.missing is not None,
-        "declared": _declared(entry),
+        "declared": _declared(entry, block),
         "missing": f"{column.missing:,}" if column.missing else "",
         "distinct": f"{column.distinct:,}",
         "note": visible(note),
@@ -176,13 +176,16 @@ def _equal_share(blocks: tuple[Block, ...], block: Block) -> str:
     return f"{100 * share:.3g}"
 
 
-def _declared(entry: Entry | None) -> str:
-    """What is declared of a column, in a few words."""
+def _declared(entry: Entry | None, block: Block | None) -> str:
+    """What is declared of a column, in its codebook or as its model is described, in a few words."""
+    options = {} if block is None else block.options
+    categories = options.get("categories") or (() if entry is None else entry.categories)
+    bounds = options.get("bounds") or (None if entry is None else entry.bounds)
+    parts = [f"{len(categories)} categories"] if categories else []
+    if bounds is not None:
+        parts.append(BETWEEN.join(declared(end) for end in bounds))
     if entry is None:
-        return ""
-    parts = [f"{len(entry.categories)} categories"] if entry.categories else []
-    if entry.bounds is not None:
-        parts.append(BETWEEN.join(declared(end) for end in entry.bounds))
+        return ", ".join(parts)
     parts += ["1 rule" if len(entry.rules) == 1 else f"{len(entry.rules)} rules"] if entry.rules else []
     return ", ".join(parts)
 
@@ -206,8 +209,10 @@ def _take(shown: str, field: str, value: Any) -> None:
         take_role(name, str(value))
     elif field == "kind":
         declare(name, {"kind": value})
+        browser = session.current()
         left = tuple(each for each in browser.choices.settings.categorical if each != name)
-        session.change(session.choices().with_settings(categorical=left))  # its kind says so from now on
+        choices = browser.choices.with_settings(categorical=left)  # its kind says so from now on
+        session.change(roles.of_kind(choices, browser.table, name, str(value)))
     elif field == "share":
         _take_share(name, str(value))
     elif field == "may_be_missing":

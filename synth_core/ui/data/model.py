@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from synth_core.data.codebook import spelled_out
 from synth_core.mechanisms.ranges import read_edges
 from synth_core.models import MODELS, OwnProgram, family
 from synth_core.models.categories import OfCategories
@@ -58,7 +59,7 @@ def model_options(uses: frozenset[str]) -> None:
         declare(
             "settings.categories",
             "Declared categories, separated by commas",
-            "1, 2, 3",
+            "1, 2, 3, or 1 to 12",
             "All that may occur, as the file writes them, of an ordered model in their order. Take them from the "
             "questionnaire and not from the table: which of them occur is confidential.",
         )
@@ -124,8 +125,7 @@ def declare(
         if key not in st.session_state or session.is_late(place, key):
             return
         text = st.session_state[key]
-        given = (each.strip() for each in text.split(",") if each.strip())
-        session.put(place, read(text) if read else tuple(dict.fromkeys(given)))
+        session.put(place, read(text) if read else spelled_out(text.split(",")))
 
     st.text_input(
         label,

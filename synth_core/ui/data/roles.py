@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from synth_core.analysis.opening import opening_model
+from synth_core.analysis.opening import OpeningModel, opening_model
 from synth_core.analysis.records.blocks import Block
+from synth_core.data.declared import OF_KINDS
 from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.ui.state.choices import Choices
@@ -118,6 +119,22 @@ def _added(choices: Choices, table: Table, name: str) -> Choices:
     found = opening_model(table, name)
     blocks = (*choices.described, Block(name, found.model, found.options))
     return choices.model_copy(update={"blocks": blocks}).describing(name)
+
+
+def of_kind(choices: Choices, table: Table, name: str, kind: str) -> Choices:
+    """Choices in which the model of a sensitive variable is one of the kind that was said of it: of categories, in an
+    order or none, or of numbers. Categories that were declared are kept.
+    """
+    now = {block.name: block.model for block in choices.described}.get(name)
+    wanted = OF_KINDS.get(kind)
+    if now is None or now == wanted or (wanted is None and now not in OF_KINDS.values()):
+        return choices
+    found = OpeningModel(wanted) if wanted else opening_model(table, name)
+    if name == choices.settings.outcome:
+        return choices.with_settings(model=found.model, **found.options)
+    block = next(each for each in choices.described if each.name == name)
+    kept = {k: v for k, v in block.options.items() if wanted and k == "categories"}
+    return with_block(choices, name, model=found.model, options=kept | found.options)
 
 
 def without(choices: Choices, name: str) -> Choices:
