@@ -92,7 +92,8 @@ def check_model(
     edges = np.unique(np.quantile(values, np.linspace(0, 1, BINS + 1)))
     points = np.unique(np.quantile(values, np.linspace(0.002, 0.998, POINTS)))
     if names:  # a code is a name: none lies between two, and each is shown, met with or not
-        edges, points = np.arange(len(names) + 1) - 0.5, np.arange(len(names), dtype=float)
+        points = np.arange(len(names), dtype=np.float64)
+        edges = np.arange(-0.5, len(names), dtype=np.float64)
 
     inner = _averages(model, draws, edges[1:-1], some)
     inside = np.diff(np.pad(inner, ((0, 0), (1, 1)), constant_values=(0.0, 1.0)), axis=1)
