@@ -28,7 +28,12 @@ DRAWING_WORDS: dict[Drawing, str] = {
     "even": "spread evenly",
     "balanced": "balanced over pairs and triples of columns",
 }
-REDRAWN = 200  # times at most that a number is drawn again; the nearest one that is possible after that
+REDRAWN = (
+    1,
+    9,
+    40,
+    150,
+)  # times that a number is drawn again, at once; the nearest one that is possible after that
 WIDTH = 2.0**-30  # of a cell of the sequence; its numbers are the lower ends of cells
 
 
@@ -88,11 +93,15 @@ def possible_values(
     # "n < 3" ends just below 3: of counts the nearest that is possible is 2.
     lower, upper = (np.ceil(mine.lower), np.floor(mine.upper)) if model.discrete else (mine.lower, mine.upper)
     found = np.where(lower == upper, lower, values[again])
-    for _ in range(REDRAWN):
-        wrong = ~mine.holds(found)
-        if not wrong.any():
+    for times in REDRAWN:
+        wrong = np.flatnonzero(~mine.holds(found))
+        if not wrong.size:
             break
-        found[wrong] = some.predict(draw, rng)[wrong]
+        left_here = mine.of(wrong)
+        drawn = some.of_records(wrong, some.records.outcome[wrong]).predictions(draw, rng, times)
+        holds = np.stack([left_here.holds(each) for each in drawn])
+        some_hold, first = holds.any(axis=0), holds.argmax(axis=0)
+        found[wrong] = np.where(some_hold, drawn[first, np.arange(len(wrong))], found[wrong])
     values[again] = np.clip(found, lower, upper)  # what the model holds for next to impossible
     return values
 

@@ -28,6 +28,9 @@ class Measures:
     worst_pair : tuple of str
     impossible : float, optional
         The share of synthetic records that break a declared rule; None where none is declared.
+    impossible_before : float, optional
+        The share of those that would, were the same draw of parameters, or the same noisy tables, drawn from without
+        keeping rules.
     """
 
     k_marginal: float
@@ -38,6 +41,7 @@ class Measures:
     worst_association: float
     worst_pair: tuple[str, str]
     impossible: float | None = None
+    impossible_before: float | None = None
 
 
 def measures_in_words(measures: Measures) -> str:
@@ -49,19 +53,27 @@ def measures_in_words(measures: Measures) -> str:
     )
     if measures.impossible is None:
         return said
-    return f"{said} {impossible_words(measures.impossible)}"
+    return f"{said} {impossible_words(measures.impossible, measures.impossible_before)}"
 
 
-def impossible_words(share: float) -> str:
+def impossible_words(share: float, before: float | None = None) -> str:
     """How many records break a rule, in words.
 
     Examples
     --------
     >>> impossible_words(0.0), impossible_words(0.0021)
     ('No record breaks a declared rule.', '0.21 % of the records break a declared rule.')
+    >>> impossible_words(0.0, 0.093)
+    'No record breaks a declared rule; 9.3 % would, were the same fit drawn from without rules.'
     """
-    return (
-        "No record breaks a declared rule."
+    said = (
+        "No record breaks a declared rule"
         if share == 0
-        else f"{percent(share, 2)} of the records break a declared rule."
+        else f"{percent(share, 2)} of the records break a declared rule"
     )
+    return f"{said}." if before is None else f"{said}; {before_words(before)}."
+
+
+def before_words(before: float) -> str:
+    """What rules change: how many records would break one."""
+    return f"{percent(before, 2)} would, were the same fit drawn from without rules"

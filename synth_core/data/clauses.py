@@ -57,6 +57,12 @@ class Clause:
         """Whether it is about missing values alone."""
         return not self.values
 
+    @property
+    def word(self) -> str | None:
+        """What may be another column: the one value that it is above or below, where that is no number."""
+        ordered = self.comparison in ("<", "<=", ">", ">=")
+        return self.values[0] if ordered and _number(self.values[0]) is None else None
+
     def of_cells(self, series: pd.Series) -> Rows:
         """Where it holds in a column of a table, of shape (n_rows,); an empty cell fulfils no comparison."""
         if self.of_missing:
@@ -70,10 +76,20 @@ class Clause:
         texts = series.map(cell_word, na_action="ignore")
         return np.asarray(_any([compare(texts, value) for value in self.values]) & series.notna(), dtype=bool)
 
-    def of_values(self, values: Array, categories: tuple[str, ...] | None) -> Rows:
+    def of_values(
+        self, values: Array, categories: tuple[str, ...] | None, beside: Array | None = None
+    ) -> Rows:
         """Where it holds of numbers, or of codes of declared categories; missing is NaN and fulfils no comparison.
 
-        Raises InputError if a value is no number, or no declared category.
+        Parameters
+        ----------
+        beside : array of shape (n_rows,), optional
+            The other column, of numbers that are compared with one.
+
+        Raises
+        ------
+        InputError
+            If a value is no number, or no declared category.
         """
         absent = np.isnan(values)
         if self.of_missing:
@@ -81,6 +97,8 @@ class Clause:
         if categories is not None:
             return ~absent & self.of_categories(categories)[np.where(absent, 0, values).astype(np.int64)]
         compare = COMPARISONS[self.comparison]
+        if beside is not None:
+            return np.asarray(~absent & compare(values, beside))
         return ~absent & _any([compare(values, self._as_number(value)) for value in self.values])
 
     def of_categories(self, categories: tuple[str, ...]) -> Rows:
@@ -104,16 +122,27 @@ class Clause:
             )
         return np.asarray(compare(np.arange(len(categories)), categories.index(value)))
 
-    def ends(self) -> tuple[float, float]:
-        """The smallest and the largest number for which one comparison with a number holds; raises InputError."""
+    def ends(self, beside: Array | None = None) -> tuple[Array, Array]:
+        """The smallest and the largest number for which one comparison with a number holds; raises InputError.
+
+        Parameters
+        ----------
+        beside : array, optional
+            The other column, of numbers that are compared with one; where it is missing nothing is said.
+
+        Returns
+        -------
+        arrays of no dimension, or of the shape of `beside`
+        """
         if self.comparison == "!=" or len(self.values) != 1:
             raise InputError(
                 f"The rule's {self}: an amount has one range. Write <, <=, >, >=, or = with one number."
             )
-        number = self._as_number(self.values[0])
+        number = np.asarray(self._as_number(self.values[0]) if beside is None else beside, dtype=float)
         low = {">=": number, "=": number, ">": np.nextafter(number, np.inf)}.get(self.comparison, -np.inf)
         high = {"<=": number, "=": number, "<": np.nextafter(number, -np.inf)}.get(self.comparison, np.inf)
-        return float(low), float(high)
+        said = ~np.isnan(number)
+        return np.where(said, low, -np.inf), np.where(said, high, np.inf)
 
     def _as_number(self, value: str) -> float:
         number = _number(value)

@@ -6,9 +6,7 @@ nothing is fitted for it and nothing is paid. Any other rule is a *limit* of wha
 
 from __future__ import annotations
 
-import itertools
-import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from synth_core.data.clauses import PRESENT, Array, Clause, Rows
-from synth_core.data.rules import Rule, Sensitive
+from synth_core.data.rules import Rule, Sensitive, public_amounts
 from synth_core.errors import InputError
 
 
@@ -31,15 +29,31 @@ class Limit:
         Where its conditions on public columns hold.
     reads : tuple of Clause
         Its conditions on sensitive columns, which are drawn before its own.
+    beside : array of shape (n_rows,), or None
+        The public column that its own, an amount, is compared with.
     """
 
     rule: Rule
     rows: Rows
     reads: tuple[Clause, ...]
+    beside: Array | None = None
 
     def of(self, rows: NDArray[np.int64]) -> Limit:
         """The same of some rows."""
-        return replace(self, rows=self.rows[rows])
+        return replace(self, rows=self.rows[rows], beside=None if self.beside is None else self.beside[rows])
+
+    def other(self, sensitive: Sensitive, categories: tuple[str, ...] | None) -> Array | None:
+        """The numbers of the column that its own is compared with; None where that is a value.
+
+        Parameters
+        ----------
+        categories : tuple of str or None
+            Of its own column.
+        """
+        name = self.rule.beside(categories)
+        if name is None or self.beside is not None:
+            return self.beside
+        return sensitive[name][0]
 
     def holds(self, sensitive: Sensitive) -> Rows:
         """Where all its conditions hold, given sensitive values that have been drawn."""
@@ -104,7 +118,8 @@ def decided(
             )
         values[here] = code
         rows |= here
-    limits = _limits(frame, [rule for rule in rules if rule not in deciding], public)
+    amounts = {rule.column for rule in rules} if categories is None else set()
+    limits = limits_of(frame, [rule for rule in rules if rule not in deciding], public, amounts)
     return Decided(rows, values, any(rule.exactly for rule in deciding), limits)
 
 
@@ -117,16 +132,27 @@ def decided_missing(frame: pd.DataFrame, rules: Sequence[Rule], public: Collecti
             values[rule.holds(frame)] = float(rule.missing)
         else:
             left.append(rule)
-    return Decided(~np.isnan(values), values, False, _limits(frame, left, public))
+    return Decided(~np.isnan(values), values, False, limits_of(frame, left, public))
 
 
-def _limits(frame: pd.DataFrame, rules: Sequence[Rule], public: Collection[str]) -> tuple[Limit, ...]:
+def limits_of(
+    frame: pd.DataFrame, rules: Sequence[Rule], public: Collection[str], amounts: Collection[str] = ()
+) -> tuple[Limit, ...]:
+    """Rules as limits; `amounts` are those of their columns that hold no categories."""
     found = []
     for rule in rules:
         rows = np.ones(len(frame), dtype=bool)
         for each in rule.reads(public):
             rows &= each.of_cells(frame[each.column])
-        found.append(Limit(rule, rows, tuple(each for each in rule.conditions if each.column not in public)))
+        other = rule.then.word if rule.column in amounts else None
+        found.append(
+            Limit(
+                rule,
+                rows,
+                tuple(each for each in rule.conditions if each.column not in public),
+                public_amounts(frame, rule, other) if other is not None and other in public else None,
+            )
+        )
     return tuple(found)
 
 
@@ -166,9 +192,18 @@ class Possible:
 
 
 def possible(
-    limits: Sequence[Limit], sensitive: Sensitive, rows: NDArray[np.int64], categories: tuple[str, ...] | None
+    limits: Sequence[Limit],
+    sensitive: Sensitive,
+    rows: NDArray[np.int64],
+    categories: tuple[str, ...] | None,
+    kept_to: Declared | None = None,
 ) -> Possible:
     """Which values of a column its limits leave of some rows, given the sensitive values that have been drawn.
+
+    Parameters
+    ----------
+    kept_to : Declared, optional
+        What is declared of the column beside its rules.
 
     Raises
     ------
@@ -177,94 +212,79 @@ def possible(
     """
     lower, upper = np.full(len(rows), -np.inf), np.full(len(rows), np.inf)
     codes = None if categories is None else np.ones((len(rows), len(categories)), dtype=bool)
-    holding = [(each.rule, each.holds(sensitive)[rows]) for each in limits if not each.rule.then.of_missing]
-    for rule, here in holding:
+    holding = [(each, each.holds(sensitive)[rows]) for each in limits if not each.rule.then.of_missing]
+    for limit, here in holding:
         if categories is not None and codes is not None:
-            codes[here] &= rule.then.of_categories(categories)
+            codes[here] &= limit.rule.then.of_categories(categories)
             continue
-        low, high = rule.then.ends()
-        lower[here], upper[here] = np.maximum(lower[here], low), np.minimum(upper[here], high)
+        ends = limit.rule.then.ends(limit.other(sensitive, categories))
+        low, high = (np.broadcast_to(end, here.shape if end.ndim == 0 else end.shape) for end in ends)
+        if ends[0].ndim:
+            low, high = low[rows], high[rows]
+        lower[here] = np.maximum(lower[here], low[here])
+        upper[here] = np.minimum(upper[here], high[here])
+    if kept_to is not None:
+        lower, upper = np.maximum(lower, kept_to.lower), np.minimum(upper, kept_to.upper)
+        if kept_to.decimals is not None:
+            lower, upper = multiples_within(lower, upper, kept_to.decimals)
     none = lower > upper if codes is None else ~codes.any(axis=1)
-    if none.any():
+    if holding and none.any():
         at = int(np.argmax(none))
+        here_hold = "; ".join(str(each.rule) for each, here in holding if here[at])
         raise InputError(
-            f"Together the rules {'; '.join(str(rule) for rule, here in holding if here[at])} leave no value of "
-            f"'{holding[0][0].column}' where all of them hold: write one that says what is then."
+            f"Together the rules {here_hold} leave no {_kind(kept_to)} of '{holding[0][0].rule.column}' where all of "
+            "them hold: write one that says what is then."
         )
     return Possible(lower, upper, codes)
 
 
-# Of sensitive columns: declared categories, and whether values may be missing.
-States = Mapping[str, tuple[tuple[str, ...] | None, bool]]
-MOST_STATES = 100_000  # of the sensitive columns that the rules of one column read
+@dataclass(frozen=True)
+class Declared:
+    """What is declared of a sensitive column beside its rules.
 
-
-def check_agreement(
-    frame: pd.DataFrame, rules: Sequence[Rule], name: str, states: States, public: Collection[str]
-) -> None:
-    """Refuse rules of one column that contradict each other for some record that may be drawn; raises InputError.
-
-    Parameters
+    Attributes
     ----------
-    rules : sequence of Rule
-        Of all columns.
-    states : mapping
-        Of each sensitive column.
+    categories : tuple of str or None
+        None of an amount.
+    may_miss : bool
+    lower, upper : float
+        Of an amount.
+    decimals : int or None
+        Of an amount that is a multiple of 10 to the power of minus as many: 0 of a count; None of any number.
     """
-    categories = states[name][0]
-    mine = decided(frame, [rule for rule in rules if rule.column == name], categories, public)
-    if not mine.limits:
-        return
-    read = list(dict.fromkeys(each.column for limit in mine.limits for each in limit.reads))
-    before = _limits(frame, [rule for rule in rules if _is_of(rule, read, public)], public)
-    tell_apart = [mine.rows, np.where(mine.rows, mine.values, 0.0)]
-    tell_apart += [each.rows for each in (*mine.limits, *before)]
-    _, first = np.unique(np.column_stack(tell_apart), axis=0, return_index=True)
-    values = [_values(*states[column]) for column in read]
-    n_states = math.prod(map(len, values))
-    if n_states * len(first) > MOST_STATES:
-        raise InputError(f"The rules of '{name}' read too many sensitive columns together: write fewer.")
-    combined = np.array(list(itertools.product(*values)), dtype=float).reshape(n_states, len(read))
-    rows = np.repeat(first, n_states)
-    drawn = {
-        column: (np.tile(combined[:, j], len(first)), states[column][0]) for j, column in enumerate(read)
-    }
-    kept = np.ones(len(rows), dtype=bool)  # what the rules of the columns that are read leave of them
-    for limit in before:
-        own, known = drawn[limit.rule.column]
-        wrong = _broken(limit.of(rows), drawn, own, known)
-        # What stands for any amount may be as the rule says.
-        kept &= ~(wrong if known or limit.rule.then.of_missing else wrong & np.isnan(own))
-    at = mine.of(rows)
-    for limit in at.limits:
-        if (kept & at.rows & _broken(limit, drawn, at.values, categories)).any():
-            raise InputError(
-                f"The rule {limit.rule} contradicts another one that says what '{name}' is of the same record."
-            )
-    free, n = kept & ~at.rows, len(rows)
-    absent = must_be_missing(at.limits, drawn, n)
-    if (free & absent & must_be_present(at.limits, drawn, n)).any():
-        raise InputError(
-            f"Two rules of '{name}' contradict each other: by one it is missing and by another it is not, of the same "
-            "record."
-        )
-    possible(at.limits, drawn, np.flatnonzero(free & ~absent), categories)
+
+    categories: tuple[str, ...] | None = None
+    may_miss: bool = False
+    lower: float = -np.inf
+    upper: float = np.inf
+    decimals: int | None = None
 
 
-def _is_of(rule: Rule, read: Collection[str], public: Collection[str]) -> bool:
-    """Whether a rule is of one of these columns, by these and public ones alone."""
-    return rule.column in read and all(each.column in {*read, *public} for each in rule.conditions)
+def _kind(declared: Declared | None) -> str:
+    if declared is None or declared.decimals is None:
+        return "value"
+    if declared.decimals == 0:
+        return "whole number"
+    return f"multiple of {10.0**-declared.decimals:g}"
 
 
-def _values(categories: tuple[str, ...] | None, may_miss: bool) -> list[float]:
-    """What a column may be to a rule that reads it: of an amount it reads only whether it is missing."""
-    return [*map(float, range(len(categories or ("any",)))), *([np.nan] if may_miss else [])]
+def multiples_within(lower: Array, upper: Array, decimals: int) -> tuple[Array, Array]:
+    """The smallest and the largest multiple of 10 to the power of minus `decimals` of each range.
 
+    The first is above the second where there is none.
 
-def _broken(limit: Limit, sensitive: Sensitive, values: Array, categories: tuple[str, ...] | None) -> Rows:
-    here = limit.holds(sensitive)
-    wrong = here & ~limit.rule.kept_by(values, categories)
-    return np.asarray(wrong | (~here & np.isnan(values)) if limit.rule.exactly else wrong)
+    Examples
+    --------
+    >>> [each.tolist() for each in multiples_within(np.array([0.21, 0.3, 3.1]), np.array([0.3, 0.3, 3.9]), 1)]
+    [[0.3, 0.3, 3.1], [0.3, 0.3, 3.9]]
+    >>> [each.tolist() for each in multiples_within(np.array([2.5]), np.array([2.9]), 0)]
+    [[3.0], [2.0]]
+    """
+    step = 10.0**-decimals
+    least, most = np.round(lower, decimals), np.round(upper, decimals)
+    least = np.where(least < lower, np.round(least + step, decimals), least)
+    most = np.where(most > upper, np.round(most - step, decimals), most)
+    return least, most
 
 
 def must_be_missing(limits: Sequence[Limit], sensitive: Sensitive, n: int) -> Rows:

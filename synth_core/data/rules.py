@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Annotated
@@ -17,16 +17,28 @@ import numpy as np
 import pandas as pd
 from pydantic import AfterValidator
 
-from synth_core.data.clauses import COMPARISONS, MISSING, PRESENT, TOKEN, Array, Clause, Rows, is_name
+from synth_core.data.clauses import (
+    COMPARISONS,
+    MISSING,
+    PRESENT,
+    TOKEN,
+    Array,
+    Clause,
+    Rows,
+    is_name,
+    word_of,
+)
 from synth_core.errors import InputError
 
 # Of sensitive columns: values or codes, missing as NaN, and declared categories.
 Sensitive = Mapping[str, tuple[Array, tuple[str, ...] | None]]
 FORM = (
-    "A rule is written CONDITION -> COLUMN = VALUE (or COLUMN = A or B, COLUMN <= VALUE, COLUMN missing, COLUMN not "
-    "missing) or, where the column is missing in no other record, CONDITION <-> COLUMN missing. A condition is such as "
+    "A rule is written CONDITION -> COLUMN = VALUE (or COLUMN = A or B, COLUMN <= VALUE, COLUMN <= OTHER COLUMN, "
+    "COLUMN missing, COLUMN not missing) or, where the column is missing in no other record, CONDITION <-> COLUMN "
+    "missing. A rule of every record that compares two columns is COLUMN <= OTHER COLUMN alone. A condition is such as "
     'AGE < 15 and SEX = 1; what holds a space or a sign stands between quotation marks: "age group" = "0-14"'
 )
+_TURNED = str.maketrans("<>", "><")
 _NAMED_ROWS = 5  # rows that break a rule, by their number
 
 
@@ -37,8 +49,9 @@ class Rule:
     Attributes
     ----------
     conditions : tuple of Clause
+        None where it is of every record.
     then : Clause
-        A missing value breaks no comparison with several values, and no range.
+        A missing value breaks no comparison with several values or another column, and no range.
     exactly : bool
         Whether the column is missing nowhere else.
     """
@@ -48,6 +61,8 @@ class Rule:
     exactly: bool = False
 
     def __str__(self) -> str:
+        if not self.conditions:
+            return str(self.then)
         return f"{' and '.join(map(str, self.conditions))} {'<->' if self.exactly else '->'} {self.then}"
 
     @property
@@ -64,6 +79,10 @@ class Rule:
     def one_value(self) -> bool:
         """Whether it leaves one value, or none."""
         return self.missing or (self.then.comparison == "=" and len(self.then.values) == 1)
+
+    def beside(self, categories: tuple[str, ...] | None) -> str | None:
+        """The other column that its own is compared with, where that holds amounts; else None."""
+        return self.then.word if categories is None else None
 
     def reads(self, names: Iterable[str]) -> tuple[Clause, ...]:
         """Its conditions on columns of these names."""
@@ -85,12 +104,15 @@ class Rule:
                 else each.of_cells(frame[each.column])
                 for each in self.conditions
             ),
+            np.ones(len(frame), dtype=bool),
         )
 
-    def kept_by(self, values: Array, categories: tuple[str, ...] | None) -> Rows:
+    def kept_by(self, values: Array, categories: tuple[str, ...] | None, beside: Array | None = None) -> Rows:
         """Of which values of the column it is true that they are as it says, of shape (n_rows,)."""
-        kept = self.then.of_values(values, categories)
-        return kept if self.one_value or self.then.of_missing else kept | np.isnan(values)
+        kept = self.then.of_values(values, categories, beside)
+        if self.one_value or self.then.of_missing:
+            return kept
+        return kept | np.isnan(values) | (False if beside is None else np.isnan(beside))
 
     def code(self, categories: tuple[str, ...] | None) -> float:
         """The one value as a number, or as the code of a declared category; missing as NaN. Raises InputError."""
@@ -98,7 +120,7 @@ class Rule:
             return np.nan
         if categories is not None:
             return float(np.argmax(self.then.of_categories(categories)))
-        return self.then.ends()[0]
+        return float(self.then.ends()[0])
 
 
 def read_rule(text: str) -> Rule:
@@ -118,12 +140,19 @@ def read_rule(text: str) -> Rule:
     AGEP < 15 and "age group" != "15 to 17" <-> PINCP missing
     >>> print(read_rule("AGEP<15 and MSP missing -> EDU=1 or 2"))
     AGEP < 15 and MSP missing -> EDU = 1 or 2
+    >>> print(read_rule("WAGES<=INCOME"))
+    WAGES <= INCOME
     """
     tokens = TOKEN.findall(text)
     wrong = InputError(f"{FORM} (given: {text}).")
     arrows = [i for i, token in enumerate(tokens) if token in ("->", "<->")]
-    if "".join(tokens) != re.sub(r'\s+(?=(?:[^"]*"[^"]*")*[^"]*$)', "", text) or len(arrows) != 1:
+    if "".join(tokens) != re.sub(r'\s+(?=(?:[^"]*"[^"]*")*[^"]*$)', "", text) or len(arrows) > 1:
         raise wrong
+    if not arrows:
+        alone = _clause(tokens)
+        if alone is None or alone.word is None:
+            raise wrong
+        return Rule((), alone)
     before, then = tokens[: arrows[0]], tokens[arrows[0] + 1 :]
     parts: list[list[str]] = [[]]
     for token in before:
@@ -181,14 +210,19 @@ def rules_of(texts: Iterable[str], columns: Iterable[str]) -> tuple[str, ...]:
 
 
 def check_conditions(
-    rules: Iterable[Rule], public: Iterable[str], before: Mapping[str, Mapping[str, bool]]
+    rules: Iterable[Rule],
+    public: Iterable[str],
+    before: Mapping[str, Mapping[str, bool]],
+    amounts: Collection[str] = (),
 ) -> None:
-    """Refuse a condition on a column that is neither kept as it is nor drawn before that of the rule.
+    """Refuse a rule that reads a column that is neither kept as it is nor drawn before that of the rule.
 
     Parameters
     ----------
     before : mapping
         Of each sensitive column those that are drawn before it, and whether these hold categories.
+    amounts : collection of str
+        The sensitive columns that hold no categories.
 
     Raises
     ------
@@ -197,6 +231,17 @@ def check_conditions(
     known = set(public)
     for rule in rules:
         earlier = before.get(rule.column, {})
+        other = rule.then.word if rule.column in amounts else None
+        if other is not None and other not in known and earlier.get(other, True):
+            turned = f"{rule.then.comparison.translate(_TURNED)} {word_of(rule.column)}"
+            raise InputError(
+                f"The rule {rule} compares '{rule.column}' with '{other}', which "
+                + (
+                    f"comes after it: write {word_of(other)} {turned}, a rule of '{other}', or put '{other}' before."
+                    if other in amounts and other != rule.column
+                    else "is neither a number nor a predictor, nor a sensitive amount before it."
+                )
+            )
         for condition in rule.conditions:
             name = condition.column
             if name in known or (name in earlier and (earlier[name] or condition.of_missing)):
@@ -229,7 +274,19 @@ def broken(frame: pd.DataFrame, rule: Rule, sensitive: Sensitive) -> Rows:
     """
     here, mine = rule.holds(frame, sensitive), sensitive[rule.column]
     elsewhere = np.isnan(mine[0]) & ~here if rule.exactly else np.zeros(len(here), dtype=bool)
-    return np.asarray((here & ~rule.kept_by(*mine)) | elsewhere)
+    other = rule.beside(mine[1])
+    if other is None:
+        beside = None
+    else:
+        beside = sensitive[other][0] if other in sensitive else public_amounts(frame, rule, other)
+    return np.asarray((here & ~rule.kept_by(*mine, beside)) | elsewhere)
+
+
+def public_amounts(frame: pd.DataFrame, rule: Rule, name: str) -> Array:
+    """The numbers of a public column that a rule compares with, missing as NaN; raises InputError for texts."""
+    if not pd.api.types.is_numeric_dtype(frame[name]):
+        raise InputError(f"The rule {rule} compares with '{name}', which holds texts and no numbers.")
+    return frame[name].to_numpy(dtype=float, na_value=np.nan)
 
 
 def breaking(rules: Iterable[Rule], frame: pd.DataFrame, sensitive: Sensitive) -> Rows:

@@ -436,6 +436,10 @@ class Model(ABC):
         """
         return self.from_uniform(draw, np.clip(rng.random(self.records.n), *OPEN))
 
+    def predictions(self, draw: Draws, rng: np.random.Generator, times: int) -> Array:
+        """Several synthetic outcomes for every record, of shape (times, n_records)."""
+        return np.stack([self.predict(draw, rng) for _ in range(times)])
+
     @property
     def spreads(self) -> bool:
         """Whether uniform numbers become its values, so that these can be spread evenly."""

@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from synth_core.data.agreement import check_agreement
 from synth_core.data.codebook import Codebook, Entry, parse_codebook
-from synth_core.data.decided import check_agreement, decided
+from synth_core.data.decided import Declared, decided
 from synth_core.data.declared import declared_rules
 from synth_core.data.rules import check_conditions, check_table, read_rule, read_rules, rules_of
 from synth_core.errors import InputError
@@ -79,7 +80,7 @@ def test_rules_that_contradict_are_refused_whatever_a_rule_says_of_the_amount_th
     rules = read_rules(
         [f"AGE < 15 -> {amount}", *(f"AGE < 15 and PAY not missing -> MSP = {code}" for code in "16")]
     )
-    states = {"PAY": (None, True), "MSP": (("1", "6"), False)}
+    states = {"PAY": Declared(None, True), "MSP": Declared(("1", "6"))}
     with pytest.raises(InputError, match="leave no value of 'MSP'"):
         check_agreement(PEOPLE, rules, "MSP", states, ("AGE",))
     check_agreement(PEOPLE, rules[:2], "MSP", states, ("AGE",))

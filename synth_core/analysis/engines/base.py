@@ -96,6 +96,10 @@ class Engine(Protocol):
         """
         raise InputError(f"{label}: each data set is charged, so more of them are another release.")
 
+    def without_rules(self, inputs: Inputs, label: str) -> tuple[Array, ...] | None:
+        """Values of every part from the same measurements, roughly, that keep no rule; None where none are kept."""
+        return None
+
     def published(self, inputs: Inputs, label: str) -> dict[str, Any]:
         """What was measured, as plain values that may leave; empty where nothing is kept of it."""
         return {}

@@ -14,7 +14,7 @@ from synth_core.analysis.fits import Fits, Progress, tells_nothing
 from synth_core.analysis.measured.cells import PublicSide, cells_of
 from synth_core.analysis.measured.log_linear import Columns, NoisyTable
 from synth_core.analysis.measured.measuring import FineCounts, Measurements, NoiseBudget, measure, spent_words
-from synth_core.analysis.measured.model import MeasuredModel, synthetic_values
+from synth_core.analysis.measured.model import MeasuredModel, synthetic_values, values_at
 from synth_core.analysis.measured.published import published
 from synth_core.analysis.presence import missing_name
 from synth_core.data.units import unit_words
@@ -57,6 +57,13 @@ class MeasuredEngine(Engine):
     def later(self, inputs: Inputs, label: str, which: range) -> tuple[Array, ...]:
         public, measured = self.measured(inputs, label, _epsilon(inputs.parts))
         return _data_sets(inputs, public, measured, which, perturbed=True)
+
+    def without_rules(self, inputs: Inputs, label: str) -> tuple[Array, ...]:
+        public, measured = self.measured(inputs, label, _epsilon(inputs.parts))
+        model = MeasuredModel(public.without_rules(), measured.tables, _streams(9), inputs.progress)
+        drawn = values_at(model, measured, model.rough_codes(), 0, perturbed=False)
+        by_name = {each.name: values for each, values in zip(public.variables, drawn, strict=True)}
+        return tuple(_of_part(fits, by_name) for fits in inputs.parts)
 
     def published(self, inputs: Inputs, label: str) -> dict[str, Any]:
         epsilon, settings = _epsilon(inputs.parts), inputs.parts[0].settings

@@ -5,6 +5,7 @@ Rules and public columns are public, so which cells are possible is too: nothing
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from synth_core.analysis.measured.variable import Array, Codes, Variable
 from synth_core.data.clauses import PRESENT, Clause, Rows
-from synth_core.data.decided import Limit
+from synth_core.data.decided import Limit, Possible
 from synth_core.mechanisms.whole_numbers import whole_between
 
 Categories = Mapping[str, tuple[str, ...] | None]
@@ -32,8 +33,8 @@ class CellLimit:
         Earlier variables, and the cells of each of which its condition is true.
     allowed, otherwise : arrays of bool of shape (n_cells,)
         Which cells are left where its conditions hold, and where they do not.
-    ends : tuple of float, or None
-        The range that it leaves of a number.
+    limit : Limit
+        The rule: one that compares with another column is a `CellLimit` for each cell of that one.
     """
 
     variable: int
@@ -41,7 +42,7 @@ class CellLimit:
     reads: tuple[tuple[int, Rows], ...]
     allowed: Rows
     otherwise: Rows
-    ends: tuple[float, float] | None
+    limit: Limit
 
     def holds(self, codes: Codes) -> Rows:
         """Where its conditions hold of records with these cells, of shape (n_records, n_variables)."""
@@ -51,23 +52,54 @@ class CellLimit:
         return here
 
 
-def cell_limit(limit: Limit, variables: Sequence[Variable], categories: Categories) -> CellLimit:
+def cell_limits(limit: Limit, variables: Sequence[Variable], categories: Categories) -> list[CellLimit]:
     """A rule as cells."""
     places = {each.name: place for place, each in enumerate(variables)}
     rule, place = limit.rule, places[limit.rule.column]
-    variable = variables[place]
-    allowed, otherwise = _cells(rule.then, variable, categories), np.ones(variable.n, dtype=bool)
-    ranged = not rule.then.of_missing
-    if variable.missing and not rule.one_value and ranged:
-        allowed[-1] = True  # a missing value breaks no range
-    if rule.exactly:
-        otherwise[-1] = False
+    variable, then = variables[place], rule.then
     reads = tuple(
         (places[each.column], _cells(each, variables[places[each.column]], categories))
         for each in limit.reads
     )
-    ends = rule.then.ends() if ranged and variable.edges else None
-    return CellLimit(place, limit.rows, reads, allowed, otherwise, ends)
+
+    def one(allowed: Rows, rows: Rows, more: tuple[tuple[int, Rows], ...] = ()) -> CellLimit:
+        otherwise = np.ones(variable.n, dtype=bool)
+        if variable.missing and not rule.one_value and not then.of_missing:
+            allowed[-1] = True  # a missing value breaks no range
+        if rule.exactly:
+            otherwise[-1] = False
+        return CellLimit(place, rows, (*reads, *more), allowed, otherwise, limit)
+
+    other = rule.beside(categories[rule.column])
+    if other is None:
+        return [one(_cells(then, variable, categories), limit.rows)]
+    if limit.beside is not None:
+        within = np.column_stack([_first_and_last(variable, *then.ends(limit.beside))])
+        kinds, kind_of = np.unique(within, axis=1, return_inverse=True)
+        return [
+            one(_from_to(variable, *kind), limit.rows & (kind_of.ravel() == k))
+            for k, kind in enumerate(kinds.T)
+        ]
+    theirs = variables[places[other]]
+    found = []
+    for cell, ends in enumerate(_ends_of_cells(theirs)):  # whatever number of its cell the other has
+        low, high = then.ends(np.array(ends))
+        allowed = _from_to(variable, *_first_and_last(variable, low[0], high[1]))
+        here = np.arange(theirs.n) == cell
+        found.append(one(allowed, limit.rows, ((places[other], here),)))
+    return found
+
+
+def _ends_of_cells(variable: Variable) -> list[tuple[float, float]]:
+    """The smallest and the largest number of each bracket."""
+    edges, found = variable.edges, []
+    for k, (begin, end) in enumerate(itertools.pairwise(edges)):
+        if variable.discrete:
+            begin, end = np.ceil(begin), max(np.ceil(end) - 1, np.ceil(begin))
+        elif begin < end and k < variable.n_values - 1:
+            end = np.nextafter(end, -np.inf)
+        found.append((float(begin), float(end)))
+    return found
 
 
 def _cells(clause: Clause, variable: Variable, categories: Categories) -> Rows:
@@ -80,9 +112,30 @@ def _cells(clause: Clause, variable: Variable, categories: Categories) -> Rows:
     elif names is not None:
         found[: variable.n_values] = clause.of_categories(names)
     else:
-        first, last = variable.codes(np.array(clause.ends()))
-        found[first : last + 1] = True
+        found = _from_to(variable, *_first_and_last(variable, *clause.ends()))
     return found
+
+
+def _from_to(variable: Variable, first: Codes, last: Codes) -> Rows:
+    cells = np.arange(variable.n)
+    return np.asarray((cells >= first) & (cells <= last) & (cells < variable.n_values))
+
+
+def _first_and_last(variable: Variable, low: Array, high: Array) -> tuple[Codes, Codes]:
+    """The first and the last bracket in which numbers of a range lie.
+
+    A bracket of which the range has the beginning alone is left out: its records would all be drawn onto one number.
+    """
+    first, last = variable.codes(np.asarray(low)), variable.codes(np.asarray(high))
+    return first, np.asarray(last - (at_beginning(variable, last, high) & (first < last)))
+
+
+def at_beginning(variable: Variable, codes: Codes, values: Array) -> Rows:
+    """Where a number is the beginning of its bracket, which holds others too."""
+    edges, cells = np.array(variable.edges), np.minimum(codes, variable.n_values - 1)
+    if variable.discrete:
+        return np.zeros(np.shape(codes), dtype=bool)
+    return np.asarray((edges[cells] == values) & (edges[cells + 1] > values))
 
 
 def left_by_limits(
@@ -116,26 +169,17 @@ def left_by_limits(
     return possible
 
 
-def within_limits(
-    limits: Sequence[CellLimit], variable: Variable, place: int, codes: Codes, values: Array
-) -> Array:
+def within_limits(left: Possible, variable: Variable, codes: Codes, values: Array) -> Array:
     """Numbers that rules exclude moved into what is left of their brackets, others as they are.
 
     Parameters
     ----------
-    place : int
-        Of the variable.
-    codes : array of int of shape (n_records, n_variables)
-        Synthetic cells of all variables.
+    codes : array of int of shape (n_records,)
+        Synthetic cells.
     values : array of shape (n_records,)
     """
-    lower, upper = np.full(len(values), -np.inf), np.full(len(values), np.inf)
-    for limit in limits:
-        if limit.variable == place and limit.ends is not None:
-            here = limit.holds(codes)
-            lower[here] = np.maximum(lower[here], limit.ends[0])
-            upper[here] = np.minimum(upper[here], limit.ends[1])
-    bracket = np.minimum(codes[:, place], variable.n_values - 1)
+    lower, upper = left.lower, left.upper
+    bracket = np.minimum(codes, variable.n_values - 1)
     edges = np.array(variable.edges)
     begin, end = edges[bracket], edges[bracket + 1]
     part = (values - begin) / np.where(end > begin, end - begin, 1.0)

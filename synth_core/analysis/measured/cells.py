@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 import pandas as pd
 
 from synth_core.analysis.fits import Fits
-from synth_core.analysis.measured.cell_limits import CellLimit, cell_limit
+from synth_core.analysis.measured.cell_limits import Categories, CellLimit, at_beginning, cell_limits
 from synth_core.analysis.measured.variable import Array, Codes, Variable
 from synth_core.analysis.named_tables import named_columns
 from synth_core.analysis.presence import PRESENCE, missing_name
+from synth_core.data.decided import Limit, possible
 from synth_core.data.survey_weights import read_weights, weight_classes
 from synth_core.data.units import LARGEST_CLASS, size_column, unit_sizes
 from synth_core.errors import InputError
@@ -52,6 +54,8 @@ class PublicSide:
         The public column of the sizes of units, which is counted in pairs alone; None without one.
     limits : tuple of CellLimit
         Rules that leave several cells, or that read sensitive variables.
+    categories : mapping
+        Of each sensitive variable its declared ones, None of a number: rules are read by them.
     named : tuple of tuple of int
         Columns of the tables that the analyst names; empty where the program says which are counted.
     choose_more : bool
@@ -70,6 +74,17 @@ class PublicSide:
     of_sizes: int | None = None
     named: tuple[tuple[int, ...], ...] = ()
     choose_more: bool = False
+    categories: Categories = field(default_factory=dict)
+
+    def limits_of(self, variable: int) -> tuple[Limit, ...]:
+        """The rules of a variable, each once."""
+        return tuple(
+            {id(each.limit): each.limit for each in self.limits if each.variable == variable}.values()
+        )
+
+    def without_rules(self) -> PublicSide:
+        """The same, but no rule is kept."""
+        return replace(self, decided=None, fixed=None, limits=())
 
     @property
     def n_records(self) -> int:
@@ -160,7 +175,8 @@ def cells_of(parts: tuple[Fits, ...], label: str) -> tuple[PublicSide, Codes, tu
             names, of_sizes = (*names, size_column(settings.unit_column)), len(names)
             public.append((classes.astype(np.int64), len(levels), True))
     n = int(rows.sum())
-    categories = {fits.settings.outcome: fits.settings.outcome_categories for fits in parts}
+    categories = {each.settings.outcome: each.settings.outcome_categories for each in parts}
+    _count_below(codes, variables, outcomes, limits, categories)
     shape = tuple(size for _, size, _ in public)
     side = PublicSide(
         names,
@@ -170,7 +186,7 @@ def cells_of(parts: tuple[Fits, ...], label: str) -> tuple[PublicSide, Codes, tu
         tuple(variables),
         np.column_stack(cells) if first.settings.rules else None,
         np.column_stack(fixed) if first.settings.rules else None,
-        tuple(cell_limit(each, variables, categories) for each in limits),
+        tuple(cell for each in limits for cell in cell_limits(each, variables, categories)),
         sizes,
         of_sizes,
         named_columns(
@@ -181,8 +197,37 @@ def cells_of(parts: tuple[Fits, ...], label: str) -> tuple[PublicSide, Codes, tu
             n,
         ),
         settings.choose_more,
+        categories,
     )
     return side, np.column_stack(codes), tuple(outcomes)
+
+
+def _count_below(
+    codes: list[Codes],
+    variables: Sequence[Variable],
+    outcomes: Sequence[Array],
+    limits: Sequence[Limit],
+    categories: Categories,
+) -> None:
+    """Count a number that is the end of what rules leave of it, and the beginning of a bracket, in the one below.
+
+    Rules leave nothing else of that bracket, so no record is drawn in it. This reads the record's own values alone.
+    """
+    rows = np.arange(len(codes[0]))
+    drawn = {
+        each.name: (values, categories[each.name]) for each, values in zip(variables, outcomes, strict=True)
+    }
+    for k, (variable, values) in enumerate(zip(variables, outcomes, strict=True)):
+        mine = [
+            each
+            for each in limits
+            if each.rule.column == variable.name
+            and variable.edges
+            and (each.beside is not None or each.rule.then.word is None)
+        ]
+        left = possible(mine, drawn, rows, None)
+        end = (values == left.upper) & (left.lower < left.upper) & ~np.isnan(values)
+        codes[k] = codes[k] - (end & at_beginning(variable, codes[k], values)) if mine else codes[k]
 
 
 def _variable(fits: Fits, missing: bool, label: str) -> Variable:

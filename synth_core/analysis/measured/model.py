@@ -24,6 +24,7 @@ from synth_core.analysis.measured.measuring import Measurements
 from synth_core.analysis.measured.prior_scales import STEPS, learnt_scales, scaled
 from synth_core.analysis.measured.variable import Array, Codes, Variable
 from synth_core.analysis.measured.within import fine_shares, values_of
+from synth_core.data.decided import possible
 
 MAX_CELLS = 1_000_000  # public combinations times sensitive cells of one group
 ITERATIONS, ROUGH = 200, 60
@@ -131,6 +132,14 @@ class MeasuredModel:
 
     def expected(self, sets: Sequence[Columns]) -> list[Array]:
         """About what is expected of tables of sets of columns, in their order: by it is chosen what is counted."""
+        return self._roughly(sets)[1]
+
+    def rough_codes(self) -> Codes:
+        """Cells of synthetic records from a rough fit, of shape (n_records, n_variables)."""
+        return self._roughly([])[0]
+
+    def _roughly(self, sets: Sequence[Columns]) -> tuple[Codes, list[Array]]:
+        """Cells of records by a rough fit, and what it expects of tables."""
         found: dict[Columns, Array] = {}
 
         def roughly(number: int, group: _Group) -> Codes:
@@ -141,8 +150,8 @@ class MeasuredModel:
             found.update(zip(here, group.model.expected(shares, here), strict=True))
             return spread_cells(shares.reshape(len(shares), -1), group.records_of, self.rng(3, number))
 
-        self._drawn(roughly)
-        return [found[each] for each in sets]
+        codes = self._drawn(roughly)
+        return codes, [found[each] for each in sets]
 
     def _most_likely(self, number: int, group: _Group) -> tuple[PriorScales, Array]:
         """Scales of the priors, learnt by the first group, and the most likely parameters; found once for a group."""
@@ -233,19 +242,31 @@ def synthetic_values(
     model: MeasuredModel, measured: Measurements, stream: int, perturbed: bool
 ) -> tuple[Array, ...]:
     """One data set: of each variable numbers or codes of categories, missing as NaN; arrays of shape (n_records,)."""
-    codes = model.codes(stream, perturbed)
-    fine = {each.variable: each for each in measured.fine}
-    values = []
+    return values_at(model, measured, model.codes(stream, perturbed), stream, perturbed)
+
+
+def values_at(
+    model: MeasuredModel, measured: Measurements, codes: Codes, stream: int, perturbed: bool
+) -> tuple[Array, ...]:
+    """Values of records whose cells are drawn, as those of `synthetic_values`."""
+    fine, categories = {each.variable: each for each in measured.fine}, model.public.categories
+    values: list[Array] = []
+    sensitive: dict[str, tuple[Array, tuple[str, ...] | None]] = {}  # that rules may read
+    every = np.arange(model.public.n_records)
     for k, variable in enumerate(model.public.variables):
         rng, mine = model.rng(4, stream, k), codes[:, k]
         if k not in fine:
             values.append(np.where(mine == variable.n_values, np.nan, mine.astype(float)))
+            sensitive[variable.name] = values[-1], categories.get(variable.name)
             continue
         records = np.bincount(mine, model.public.shares, variable.n)[: variable.n_values].astype(float)
         shares = fine_shares(variable, fine[k], records, rng if perturbed else None)
         drawn = values_of(variable, mine, shares, even_uniforms(mine, rng))
-        values.append(within_limits(model.public.limits, variable, k, codes, drawn))
+        if limits := model.public.limits_of(k):
+            drawn = within_limits(possible(limits, sensitive, every, None), variable, mine, drawn)
+        values.append(drawn)
         if model.public.fixed is not None:  # a number that a rule says, and not one of its bracket
             said = model.public.fixed[:, k]
             values[-1] = np.where(np.isnan(said), values[-1], said)
+        sensitive[variable.name] = values[-1], None
     return tuple(values)

@@ -58,7 +58,7 @@ class Judge:
         """
         settings, tables = self.parts[0].settings, self.discretised(synthetic, rows)
         return Judged(
-            replace(measure(tables, settings.seed), impossible=self._impossible(synthetic, rows)),
+            replace(measure(tables, settings.seed), impossible=self.impossible(synthetic, rows)),
             number_measures(
                 self.records.table.frame,
                 synthetic,
@@ -85,7 +85,7 @@ class Judge:
                 columns[name] = values.to_numpy(dtype=float), categories
         return breaking(self.rules, public, columns)
 
-    def _impossible(self, synthetic: pd.DataFrame, rows: Rows | None) -> float | None:
+    def impossible(self, synthetic: pd.DataFrame, rows: Rows | None = None) -> float | None:
         """The share of synthetic records that break a rule; None without rules."""
         public = self.records.table.frame
         public = public if rows is None else public.iloc[rows].reset_index(drop=True)

@@ -353,6 +353,11 @@ class RecordsAnalysis:
         frames = tuple(self._frame(each) for each in drawn)
         self.progress("comparing whole records", 0.0)
         judged = [self.judge(each) for each in frames]
+        measures = average([each.measures for each in judged])
+        if self.rules:
+            before = self._without_rules(mechanism, analyses, results)
+            share = None if before is None else self.judge.impossible(self._frame(before))
+            measures = replace(measures, impossible_before=share)
         return RecordsResult(
             mechanism.key,
             tuple(
@@ -369,12 +374,24 @@ class RecordsAnalysis:
             promised,
             tuple(drawn),
             frames,
-            average([each.measures for each in judged]),
+            measures,
             time.perf_counter() - started,
             average_numbers([each.numbers for each in judged]),
             judged[0].disclosure,
             self._population(drawn),
         )
+
+    def _without_rules(
+        self, mechanism: Mechanism, analyses: list[Analysis], results: list[Result]
+    ) -> dict[str, Array] | None:
+        """A table from the same draw of parameters, or the same noisy tables, that keeps no rule."""
+        likelihood = mechanism.likelihood
+        if likelihood.samples:
+            return next(self._drawn(analyses, results, [(63, 0)], keep_rules=False))
+        values = ENGINES[likelihood.key].without_rules(self.inputs, mechanism.label)
+        if values is None:
+            return None
+        return {part.name: each for part, each in zip(self.parts, values, strict=True)}
 
     def _population(self, drawn: list[dict[str, Array]]) -> tuple[Population, ...]:
         """Utility of each variable by survey weights; nothing without them."""
@@ -455,7 +472,11 @@ class RecordsAnalysis:
             yield {part.name: each for part, each in zip(self.parts, values, strict=True)}
 
     def _drawn(
-        self, analyses: list[Analysis], results: list[Result], streams: Iterable[tuple[int, ...]]
+        self,
+        analyses: list[Analysis],
+        results: list[Result],
+        streams: Iterable[tuple[int, ...]],
+        keep_rules: bool = True,
     ) -> Iterator[dict[str, Array]]:
         """Values of every part, one synthetic value after the other, missing as NaN."""
         posteriors = [each.refit(result) for each, result in zip(analyses, results, strict=True)]
@@ -467,7 +488,8 @@ class RecordsAnalysis:
                 chosen = int(rng.integers(posteriors[place].n_draws))
                 which = posteriors[place].draw_of(dataset, chosen, first.setdefault(place, chosen))
                 draw = posteriors[place].at(which)
-                drawn.append((part, analysis.model, draw, rng, analysis.selection.decided))
+                decided = analysis.selection.decided if keep_rules else None
+                drawn.append((part, analysis.model, draw, rng, decided))
             yield draw_records(drawn, self.public_design, self.settings.drawing)
 
     def _frame(self, drawn: dict[str, Array]) -> pd.DataFrame:

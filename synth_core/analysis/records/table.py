@@ -10,12 +10,14 @@ import pandas as pd
 
 from synth_core.analysis.presence import PRESENCE, missing_name
 from synth_core.analysis.records.blocks import Block
-from synth_core.data.decided import check_agreement
+from synth_core.data.agreement import check_agreement
+from synth_core.data.decided import Declared
 from synth_core.data.rules import Rule, check_conditions, check_table
 from synth_core.data.survey_weights import read_weights
 from synth_core.data.table import Table, check_rows, outcome_column, outcome_values
 from synth_core.data.units import size_column, unit_sizes
 from synth_core.errors import InputError
+from synth_core.models import Options, family
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ def whole_records(
         block.name: {each.name: "categories" in each.options for each in blocks[:place]}
         for place, block in enumerate(blocks)
     }
-    check_conditions(rules, predictors, before)
+    check_conditions(rules, predictors, before, [b.name for b in blocks if "categories" not in b.options])
     for name in predictors:
         table.column(name)
         table.check_use(name, kept=True)
@@ -121,10 +123,11 @@ def _check_rules(
             raise InputError(
                 f"The rule {rule}: say that '{block.name}' may be missing, and what marks it (missing=…)."
             )
-        if categories[block.name] is None and not rule.then.of_missing:
+        amount = categories[block.name] is None and not rule.then.of_missing
+        if amount and rule.then.word is None:
             _check_range(rule, block)
         check_table(frame, rule, {name: (read[name], categories[name]) for name in named}, kept)
-    states = {name: (categories[name], block.missing is not None) for name, block in named.items()}
+    states = {name: declared_of(block) for name, block in named.items()}
     for name in dict.fromkeys(rule.column for rule in rules):
         check_agreement(frame[kept].reset_index(drop=True), rules, name, states, predictors)
 
@@ -137,6 +140,29 @@ def _check_range(rule: Rule, block: Block) -> None:
         raise InputError(
             f"The rule {rule}: no value between the declared bounds of '{block.name}' is as it says."
         )
+
+
+def declared_of(block: Block, decimals: int | None = None) -> Declared:
+    """What is declared of a sensitive variable beside its rules.
+
+    Parameters
+    ----------
+    decimals : int, optional
+        What its amounts are rounded to.
+    """
+    options, model, may_miss = block.options, family(block.model), block.missing is not None
+    if "categories" in options:
+        return Declared(tuple(options["categories"]), may_miss)
+    edges = options.get("bracket_edges") or (-np.inf, np.inf)
+    lower, upper = options.get("bounds") or (edges[0], edges[-1])
+    if model.discrete:
+        lower, decimals = max(lower, 0.0), min(decimals or 0, 0)
+    chosen = {name: value for name, value in options.items() if name in Options.__dataclass_fields__}
+    of_model = Options(**chosen)
+    if "offset" in model.uses and (of_model.transformation == "log" or "transformation" not in model.uses):
+        end = 0.0 - of_model.offset
+        lower = max(lower, end if model.has_zeros(of_model) else float(np.nextafter(end, np.inf)))
+    return Declared(None, may_miss, lower, upper, decimals)
 
 
 def _weights(table: Table, blocks: Sequence[Block], weight: str, kept: np.ndarray) -> dict[str, pd.Series]:

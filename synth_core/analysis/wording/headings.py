@@ -117,8 +117,8 @@ RECORD_COLUMNS = {  # of the results of whole records
     "impossible": Word(
         "Impossible records",
         "Structural zero",
-        "The share of synthetic records that break a rule of the codebook, such as a child with an income. A dash: no "
-        "rule is declared.",
+        "The share of synthetic records that break a rule of the codebook, such as a child with an income; without "
+        "rules: of records drawn from the same fit without keeping them. A dash: no rule is declared.",
         detail=True,
     ),
     "delta": COLUMNS["delta"],

@@ -207,12 +207,17 @@ class OwnProgram(Model):
         return np.maximum(np.where(below[:, :n] > 0.5, right, left), 0.0)
 
     def predict(self, draw: Draws, rng: np.random.Generator) -> Array:
-        one = {name: np.asarray(draw[name])[None] for name in self.parameters}
+        return np.asarray(self.predictions(draw, rng, 1)[0])
+
+    def predictions(self, draw: Draws, rng: np.random.Generator, times: int) -> Array:
+        """As those of any model, by one run of the program."""
+        one = {name: np.repeat(np.asarray(draw[name])[None], times, axis=0) for name in self.parameters}
         first, second, third, fourth = rng.integers(1, 2**31 - 1, size=4).tolist()
         words = first, second, third, fourth
-        values = self.generate(one, self.data_of(slice(None)), ("x_rep",), words)["x_rep"][0]
+        values = self.generate(one, self.data_of(slice(None)), ("x_rep",), words)["x_rep"]
         if not np.isfinite(values).all():
             raise FitError(
-                f"The program's predictive draw x_rep is not finite for {(~np.isfinite(values)).sum():,} records."
+                "The program's predictive draw x_rep is not finite for "
+                f"{(~np.isfinite(values)).any(axis=0).sum():,} records."
             )
         return values * self.unit

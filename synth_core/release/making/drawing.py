@@ -37,6 +37,7 @@ from synth_core.release.output.look import look_at
 from synth_core.release.output.source import Source, compared, kept_of, source_of
 from synth_core.release.plan.frozen_map import SUFFIX
 from synth_core.release.plan.plan import Plan
+from synth_core.release.plan.planning import check_rounded
 from synth_core.release.report import report
 from synth_core.release.report.audit_summary import parse_audit
 from synth_core.release.report.coverage_summary import Coverage, CoverageStudy
@@ -161,6 +162,7 @@ class ReleaseRun:
         self.table, brought = within_bounds(self.plan, request.table)
         # A cache of its own: a killed run continues here, and nothing of the secret stays elsewhere.
         analysis = self._analysis(Cache(working_directory(request.id)))
+        check_rounded(analysis, self.plan)
         self.source: Source = source_of(self.plan, analysis, analysis.run(self.plan.mechanism))
         end_noise(reserved)
         point = self.plan.point

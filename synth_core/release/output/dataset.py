@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from synth_core.analysis.selection import decided_in
 from synth_core.analysis.settings import Settings
-from synth_core.data.decided import Decided, possible
+from synth_core.data.decided import Decided, multiples_within, possible
 from synth_core.data.table import outcome_column
 from synth_core.mechanisms.randomness import stream_of
 from synth_core.models import family
@@ -110,6 +110,7 @@ def synthetic_data(
         The number of the first of these data sets, from 0.
     """
     variables, moved = [], 0
+    released: dict[str, tuple[Array, tuple[str, ...] | None]] = {}  # what rules may read of each data set
     for name, settings in plan.outcomes.items():
         values, categories = drawn[name].copy(), settings.outcome_categories
         decimals = plan.decimals_of(name) if categories is None else None
@@ -117,14 +118,16 @@ def synthetic_data(
         free = np.ones(values.shape[1], dtype=bool) if decided is None else ~decided.rows
         if decimals is not None:
             values[:, free] = rounded(values[:, free], decimals, ends_of(settings))
-            if decided is not None and decided.limits:
-                values[:, free] = _within_rules(values, decided, drawn, plan, decimals)[:, free]
+        if categories is None and decided is not None and decided.limits:  # of amounts that were rounded, too
+            step = 0 if decimals is None and family(settings.model).discrete else decimals
+            values[:, free] = _within_rules(values, decided, released, step)[:, free]
         if plan.clamp and settings.bounds is not None:
             inside = np.clip(values[:, free], *settings.bounds)
             moved += int((inside != values[:, free])[~np.isnan(inside)].sum())
             values[:, free] = inside
         whole = categories is None and family(settings.model).discrete
         variables.append(Variable(name, values, categories, whole, settings.bounds, decimals))
+        released[name] = values, categories
     n_datasets, n = variables[0].values.shape
     rng = stream_of(0, entropy, 41)
     every = [
@@ -155,17 +158,22 @@ def _order(n: int, units: NDArray[np.int64] | None, rng: np.random.Generator) ->
 
 
 def _within_rules(
-    values: Array, decided: Decided, drawn: dict[str, Array], plan: Plan, decimals: int
+    values: Array,
+    decided: Decided,
+    released: dict[str, tuple[Array, tuple[str, ...] | None]],
+    decimals: int | None,
 ) -> Array:
-    """Rounded amounts, those that rounding moved out of what rules leave at the next multiple within it."""
-    found, step, every = values.copy(), 10.0**-decimals, np.arange(values.shape[1])
+    """Amounts, those that rounding moved out of what rules leave at the next multiple within it."""
+    found, every = values.copy(), np.arange(values.shape[1])
     for place, own in enumerate(found):
-        sensitive = {name: (drawn[name][place], s.outcome_categories) for name, s in plan.outcomes.items()}
+        sensitive = {name: (each[place], categories) for name, (each, categories) in released.items()}
         left = possible(decided.limits, sensitive, every[~np.isnan(own)], None)
         there = own[~np.isnan(own)]
-        low, high = np.ceil(left.lower / step) * step, np.floor(left.upper / step) * step
+        low, high = left.lower, left.upper
+        if decimals is not None:
+            low, high = multiples_within(low, high, decimals)
         near = np.where(low <= high, np.clip(there, low, high), np.clip(there, left.lower, left.upper))
-        own[~np.isnan(own)] = np.where(left.holds(there), there, np.round(near, max(decimals, 0) + 9))
+        own[~np.isnan(own)] = np.where(left.holds(there), there, near)
     return found
 
 

@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 
+from synth_core.analysis.joint_measures import before_words
 from synth_core.data.declared import declared_rules
 from synth_core.data.rules import breaking, read_rules
 from synth_core.models.base import FAR
@@ -96,8 +97,14 @@ def bounds_check(synthetic: Synthetic, brought: int = 0, guessed: bool = False) 
     return check(FAIL if found else PASS, finding, public, advice)
 
 
-def rules_check(plan: Plan, synthetic: Synthetic) -> GateCheck:
-    """Whether every synthetic record keeps the structural zeros."""
+def rules_check(plan: Plan, synthetic: Synthetic, before: float | None = None) -> GateCheck:
+    """Whether every synthetic record keeps the structural zeros.
+
+    Parameters
+    ----------
+    before : float, optional
+        The share of records that would break one, were the fit drawn from without rules: post-processing of the draw.
+    """
     check, rules = partial(GateCheck, "rules", "Structural zeros"), read_rules(plan.settings.rules)
     declared = () if plan.codebook is None else declared_rules(plan.codebook, plan.outcomes)
     if ignored := [rule for rule in declared if rule not in map(str, rules)]:
@@ -112,9 +119,10 @@ def rules_check(plan: Plan, synthetic: Synthetic) -> GateCheck:
         columns = {each.name: (each.values[place][order], each.categories) for each in synthetic.variables}
         found += int(breaking(rules, frame, columns).sum())
     kept = f"kept by every record: {'; '.join(map(str, rules))}"
+    said = "" if before is None else f"; of the records {before_words(before)}"
     return check(
         FAIL if found else PASS,
-        f"broken by {found:,} synthetic records" if found else kept,
-        f"{'Not kept' if found else 'Kept'} by every synthetic record: {'; '.join(map(str, rules))}.",
+        (f"broken by {found:,} synthetic records" if found else kept) + said,
+        f"{'Not kept' if found else 'Kept'} by every synthetic record: {'; '.join(map(str, rules))}{said}.",
         "A rule is broken: report it." if found else "",
     )

@@ -143,6 +143,7 @@ def examine(
     anchor : str
         A sentence, of an anchored mechanism.
     """
+    joint = fitted.result.plain_numbers.joint
     checks = [
         ledger,
         _convergence(plan, fitted),
@@ -155,7 +156,7 @@ def examine(
         _copies(plan, fitted, synthetic),
         order_check(plan, synthetic),
         bounds_check(synthetic, fitted.brought, fitted.guessed_range),
-        rules_check(plan, synthetic),
+        rules_check(plan, synthetic, None if joint is None else joint.impossible_before),
         _map(fitted),
         *closeness_checks(check),
     ]

@@ -12,9 +12,12 @@ from typing import Any
 from synth_core.analysis.any_analysis import AnyAnalysis, AnyResult, R
 from synth_core.analysis.policy import Policy
 from synth_core.analysis.records.blocks import Block
+from synth_core.analysis.records.table import declared_of
 from synth_core.analysis.result_numbers import ResultNumbers
 from synth_core.analysis.settings import Settings
+from synth_core.data.agreement import check_agreement
 from synth_core.data.missing import markers_of
+from synth_core.data.rules import read_rules
 from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import Mechanism
@@ -108,7 +111,17 @@ def make_plan(analysis: AnyAnalysis[R], result: R, decision: Decision) -> tuple[
         "blocks": [PlannedBlock.of(block) for block in analysis.blocks],
     }
     values["tuned_on"] |= {"epsilon": _finite(result.epsilon), "utility": _utility(result.plain_numbers)}
-    return validated(Plan, values, "plan"), content
+    plan = validated(Plan, values, "plan")
+    check_rounded(analysis, plan)
+    return plan, content
+
+
+def check_rounded(analysis: AnyAnalysis[R], plan: Plan) -> None:
+    """Refuse rules that leave a record of the table no value as the plan rounds it; raises InputError."""
+    rules = read_rules(plan.settings.rules)
+    states = {each.name: declared_of(each, plan.decimals_of(each.name)) for each in analysis.blocks}
+    for name in dict.fromkeys(rule.column for rule in rules if rule.column in states):
+        check_agreement(analysis.table.frame, rules, name, states, plan.settings.predictors)
 
 
 def _alternatives(decision: Decision, result: AnyResult, outcome: str) -> list[dict[str, Any]]:

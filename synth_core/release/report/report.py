@@ -57,6 +57,7 @@ RECORD_MEASURES = {  # of whole records
     "association": "mean difference of the associations of two columns",
     "worst_association": "largest difference of the associations of two columns",
     "impossible": "share of the records that break a declared rule",
+    "impossible_before": "the same, were the fit drawn from without rules",
 }
 PACKAGES = ("numpy", "scipy", "pandas", "cmdstanpy", "opendp", "pyarrow")
 

@@ -147,7 +147,7 @@ def test_rounded_amounts_stay_within_their_range(kept):
     [
         (("age < 15 -> pay = 1 or 2",), "an amount has one range"),
         (("age < 15 -> pay != 3",), "an amount has one range"),
-        (("age < 15 -> pay < high",), "high is no number"),
+        (("age < 15 -> pay < high",), "'high', which is neither a number nor a predictor"),
         (("age < 15 -> school = 7",), "7 is no declared category"),
         (("age < 15 -> spouse < 3.5 and sex = f",), "A rule is written"),
         (("school = 4 -> pay missing",), "4 is no declared category"),
@@ -245,22 +245,26 @@ def test_which_cells_limits_leave_is_what_enumeration_says():
 
 def test_numbers_of_a_bracket_that_a_rule_cuts_lie_in_what_is_left_of_it():
     pay = Variable("pay", 3, (0.0, 10.0, 20.0, 30.0), True)
-    limit = CellLimit(
-        0, np.array([1, 1, 1, 0, 1], bool), (), np.ones(3, bool), np.ones(3, bool), (12.0, 35.0)
-    )
-    codes, values = np.array([[1], [1], [2], [1], [1]]), np.array([15.0, 11.0, 29.0, 11.0, 10.0])
-    np.testing.assert_allclose(within_limits([limit], pay, 0, codes, values), [15.0, 12.8, 29.0, 11.0, 12.0])
+    low, high = np.full(5, 12.0), np.full(5, 35.0)
+    low[3], high[3] = -np.inf, np.inf
+    codes, values = np.array([1, 1, 2, 1, 1]), np.array([15.0, 11.0, 29.0, 11.0, 10.0])
+    found = within_limits(Possible(low, high, None), pay, codes, values)
+    np.testing.assert_allclose(found, [15.0, 12.8, 29.0, 11.0, 12.0])
 
 
 def test_counts_that_a_rule_cuts_stay_whole():
     visits = Variable("visits", 2, (0.0, 0.0, 10.0), True, discrete=True)
     places = np.arange(10.0).repeat(2_000)
-    codes = np.ones((len(places), 1), dtype=np.int64)
-    below_three = CellLimit(0, codes[:, 0] == 1, (), np.ones(2, bool), np.ones(2, bool), (-np.inf, 2.999999))
-    found = within_limits([below_three], visits, 0, codes, places)
-    assert set(found) == {0.0, 1.0, 2.0} and (found[places < 3] == places[places < 3]).all()
-    at_most_three = replace(below_three, ends=(-np.inf, 3.0))
-    assert set(within_limits([at_most_three], visits, 0, codes, places)) == {0.0, 1.0, 2.0, 3.0}
+    codes = np.ones(len(places), dtype=np.int64)
+
+    def below(end):
+        left = Possible(np.full(len(places), -np.inf), np.full(len(places), end), None)
+        return within_limits(left, visits, codes, places)
+
+    assert (
+        set(below(2.999999)) == {0.0, 1.0, 2.0} and (below(2.999999)[places < 3] == places[places < 3]).all()
+    )
+    assert set(below(3.0)) == {0.0, 1.0, 2.0, 3.0}
 
 
 def test_a_count_that_the_model_holds_for_next_to_impossible_is_whole_and_within_the_rule():
