@@ -30,6 +30,7 @@ with st.sidebar:
         if chosen:
             controls.tuning(chosen)
             play.play_menu(chosen)
+        controls.choose_whose()
         if view == RECORDS:
             pair = choose_pair()
         else:

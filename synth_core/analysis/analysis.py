@@ -30,7 +30,7 @@ from synth_core.analysis.solve_for_epsilon import solve_for_epsilon
 from synth_core.analysis.weighted import Weighted, censoring_under, weigh
 from synth_core.data.design import DesignTransform, Selection
 from synth_core.data.rules import rules_of
-from synth_core.data.survey_weights import read_weights
+from synth_core.data.survey_weights import Survey, read_survey
 from synth_core.data.table import Table
 from synth_core.data.units import check_units
 from synth_core.engine.sampling import Diagnostics, Posterior
@@ -157,6 +157,14 @@ class Analysis:
     @property
     def n_records(self) -> int:
         return self.model.records.n
+
+    @cached_property
+    def survey(self) -> Survey | None:
+        """How the records were sampled; None without survey weights."""
+        s = self.settings
+        if s.weight is None:
+            return None
+        return read_survey(self.table, s.weight, s.unit_column, self.selection.complete)
 
     @property
     def density_scale(self) -> str:
@@ -457,25 +465,25 @@ class Analysis:
         """Add utility and identification risk to what is known of the mechanism."""
         s = self.settings
         self.progress("comparing", 0.0)
+        survey = None if self.of_records else self.survey  # whole records are judged by their own values
         utility = utility_of(
-            self.model.records, synthetic, s.percentiles, self.fits.radius, s.seed, s.outcome_categories
+            self.model.records,
+            synthetic,
+            s.percentiles,
+            self.fits.radius,
+            s.seed,
+            s.outcome_categories,
+            survey if s.accuracy_by else None,
         )
         population = None
-        if s.weight is not None and not self.of_records:  # whole records are judged by their own values
-            weights, outcome = (
-                read_weights(self.table, s.weight, self.selection.complete),
-                self.model.records.outcome,
-            )
+        if s.weight is not None and survey is not None:
+            confidential, *sets = ((each, survey) for each in (self.model.records.outcome, *synthetic))
             population = population_of(
-                s.outcome,
-                s.weight,
-                (outcome, weights),
-                [(each, weights) for each in synthetic],
-                s.percentiles,
-                s.outcome_categories,
+                s.outcome, s.weight, confidential, sets, s.percentiles, s.outcome_categories
             )
         return Result(
             population=population,
+            accuracy_by="" if self.of_records else s.accuracy_by,
             mechanism=mechanism.key,
             synthetic=synthetic,
             seconds=0.0,

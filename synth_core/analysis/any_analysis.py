@@ -21,6 +21,7 @@ from synth_core.analysis.result_numbers import ResultNumbers
 from synth_core.analysis.risk_map import RiskMap
 from synth_core.analysis.settings import Settings
 from synth_core.data.design import DesignTransform
+from synth_core.data.survey_weights import Survey
 from synth_core.data.table import Table
 from synth_core.mechanisms.catalogue import Mechanism
 from synth_core.mechanisms.guarantees import Guarantee
@@ -123,6 +124,10 @@ class AnyAnalysis(Protocol[R]):
     @property
     def public_design(self) -> Array:
         """The design that the predictors alone make, of shape (n_records, n_columns)."""
+
+    @property
+    def survey(self) -> Survey | None:
+        """How the records were sampled; None without survey weights."""
 
     @property
     def confidential(self) -> dict[str, Array]:

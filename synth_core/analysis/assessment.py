@@ -10,15 +10,12 @@ from numpy.typing import NDArray
 from synth_core.analysis.fits import Fits
 from synth_core.analysis.identification_risk import identification_risk
 from synth_core.analysis.record_influence import joint_oscillation, replaced_oscillation
+from synth_core.analysis.regression import interval_overlap
 from synth_core.analysis.risk_map import RiskMap
-from synth_core.analysis.utility import (
-    Statistic,
-    distance_of,
-    interval_overlap,
-    share_statistics,
-    statistics,
-)
+from synth_core.analysis.survey_estimates import weighted_statistics
+from synth_core.analysis.utility import Statistic, distance_of, share_statistics, statistics
 from synth_core.analysis.weighted import Weighted
+from synth_core.data.survey_weights import Survey
 from synth_core.engine.sampling import Posterior
 from synth_core.models import Records
 
@@ -103,6 +100,7 @@ def utility_of(
     radius: float,
     seed: int,
     categories: tuple[str, ...] | None = None,
+    survey: Survey | None = None,
 ) -> Utility:
     """Everything that a result says of its synthetic values.
 
@@ -115,14 +113,21 @@ def utility_of(
         Of the bootstrap.
     categories : tuple of str, optional
         What the codes of the outcome stand for; its shares are then compared instead of mean and percentiles.
+    survey : Survey, optional
+        Of the records: what is compared is then of the population. Match risk is of the records themselves.
     """
     outcome, group = records.outcome, records.distinct_design[1]
-    distances = [distance_of(outcome, each, categories) for each in synthetic]
+    weights = None if survey is None else (survey.weights, survey.weights)
+    distances = [distance_of(outcome, each, categories, weights) for each in synthetic]
+    overlaps = []  # no regression has a code on its left
     if categories is None:
-        overlaps = [interval_overlap(outcome, each, records.design) for each in synthetic]
+        overlaps = [interval_overlap(outcome, each, records.design, survey) for each in synthetic]
+    if survey is not None:
+        sets = [(each, survey) for each in synthetic]
+        compared = weighted_statistics((outcome, survey), sets, percentiles, categories)
+    elif categories is None:
         compared = statistics(outcome, synthetic, percentiles, seed)
     else:
-        overlaps = []  # no regression has a code on its left
         compared = share_statistics(outcome, synthetic, categories, seed)
     known = [each for each in overlaps if each is not None]
     risks = [identification_risk(outcome, each, group, radius) for each in synthetic]

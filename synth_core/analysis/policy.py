@@ -84,6 +84,11 @@ class Policy(BaseModel):
             parts.append("a strict guarantee")
         return ", ".join(parts)
 
+    def stated(self, accuracy_by: str) -> str:
+        """The rule in words, with the survey weights by which its accuracy counts."""
+        of = f", of the population by {accuracy_by}" if accuracy_by and self.percent is not None else ""
+        return self.text + of
+
     def keeps(self, found: VariableError) -> bool:
         """Whether an error is within the limit of accuracy."""
         return self.percent is None or 100 * abs(found.error) <= self.limit_of(found.variable) * (1 + 1e-9)
@@ -159,8 +164,9 @@ def judge(policy: Policy, numbers: ResultNumbers, guarantee: Guarantee | None = 
         if found is None:
             reasons.append(f"the {measured(policy.measure)} is not among the percentiles that are computed")
         missed = [each for each in errors if not policy.keeps(each)]
+        whose = " in the population" if numbers.accuracy_by else ""
         reasons += [
-            _missed(policy, [each for each in missed if each.unit == unit])
+            _missed(policy, [each for each in missed if each.unit == unit], whose)
             for unit in dict.fromkeys(each.unit for each in missed)
         ]
     if policy.guarantee == "strict" and not guarantee.strict:
@@ -177,13 +183,13 @@ def _errors(policy: Policy, numbers: ResultNumbers) -> list[VariableError]:
     return [error for each in numbers.variables for error in errors_of_units(each, policy.measure)]
 
 
-def _missed(policy: Policy, missed: list[VariableError]) -> str:
+def _missed(policy: Policy, missed: list[VariableError], whose: str) -> str:
     """By how much a limit is missed: the furthest of some errors in one unit, and of how many variables more."""
     found = max(missed, key=lambda each: each.size / policy.limit_of(each.variable))
     limit, n_more = policy.limit_of(found.variable), len(missed) - 1
     of = f" of {found.variable}" + (f" and of {n_more} more" if n_more else "") if found.variable else ""
     what = found.statistic.words if found.statistic and found.statistic.instead else measured(policy.measure)
-    return f"{what}{of} off by {_above(100 * abs(found.error), limit)} > {limit:g} {found.unit}"
+    return f"{what}{of}{whose} off by {_above(100 * abs(found.error), limit)} > {limit:g} {found.unit}"
 
 
 def _instead(policy: Policy, numbers: ResultNumbers) -> str:

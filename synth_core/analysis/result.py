@@ -48,6 +48,8 @@ class Result:
         What was solved for: k, scale, scalar weight, the refits it took and how close it came.
     population : Population or None
         Utility by survey weights, where there are any.
+    accuracy_by : str
+        The column of survey weights that all other utility counts by; empty where each record counts once.
     counted : tuple of CountedTable
         The noisy tables that the values are made of; empty where they are of a posterior.
     """
@@ -79,6 +81,7 @@ class Result:
     tuned: dict[str, int | float] = field(default_factory=dict)
     cached: bool = False
     population: Population | None = None
+    accuracy_by: str = ""
     counted: tuple[CountedTable, ...] = ()
     preview_khat: float | None = None  # of an approximate result, shown while the exact fit runs
 
@@ -180,5 +183,6 @@ class Result:
             false_match_rate=self.false_match_rate,
             overlap=self.overlap,
             population=() if self.population is None else (self.population,),
+            accuracy_by=self.accuracy_by,
             counted=self.counted,
         )

@@ -12,7 +12,7 @@ from typing import Any
 
 from synth_core.analysis.counted_table import CountedTable
 from synth_core.analysis.joint_measures import Measures
-from synth_core.analysis.population import Population
+from synth_core.analysis.population import Population, accuracy_words
 from synth_core.analysis.utility import Statistic
 from synth_core.engine.sampling import Diagnostics
 from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
@@ -116,6 +116,8 @@ class ResultNumbers:
         Of intervals of regression coefficients; None without predictors, and of several variables.
     population : tuple of Population
         Utility of each sensitive variable by survey weights; empty without them.
+    accuracy_by : str
+        The column of survey weights that all other utility counts by; empty where each record counts once.
     counted : tuple of CountedTable
         See `Result`.
     """
@@ -148,6 +150,7 @@ class ResultNumbers:
     false_match_rate: float | None = None
     overlap: float | None = None
     population: tuple[Population, ...] = ()
+    accuracy_by: str = ""
     counted: tuple[CountedTable, ...] = ()
 
     @property
@@ -168,6 +171,11 @@ class ResultNumbers:
     def total_epsilon(self) -> float:
         """Epsilon of all data sets."""
         return self.epsilon * self.charged
+
+    @property
+    def whose_accuracy(self) -> str:
+        """Whether accuracy is of the sample or of the population, in a sentence; empty without survey weights."""
+        return accuracy_words(self.accuracy_by, bool(self.population))
 
     @property
     def several(self) -> bool:

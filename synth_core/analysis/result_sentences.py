@@ -104,6 +104,7 @@ def sentence(
                 None,
                 [
                     privacy_of_records(numbers, standing),
+                    numbers.whose_accuracy,
                     accuracy,
                     measures_in_words(numbers.joint),
                     by_weights,
@@ -120,7 +121,8 @@ def sentence(
     own = (
         "If its target is what the check of the program found: " if settings.model == OwnProgram.name else ""
     )
-    return " ".join(filter(None, [own + privacy, error_sentence(numbers, measure), by_weights]))
+    parts = [own + privacy, numbers.whose_accuracy, error_sentence(numbers, measure), by_weights]
+    return " ".join(filter(None, parts))
 
 
 def privacy_of_records(numbers: ResultNumbers, standing: Guarantee | None = None) -> str:

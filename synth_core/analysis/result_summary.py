@@ -16,5 +16,6 @@ def summary_of(analysis: AnyAnalysis[Any], result: Any) -> dict[str, Any]:
         summary = summarise_records(analysis, result)
     else:
         [outcome] = analysis.confidential.values()
-        summary = summarise(result, outcome)
+        survey = analysis.survey if analysis.settings.accuracy_by else None
+        summary = summarise(result, outcome, None if survey is None else survey.weights)
     return summary | {"density_scale": analysis.density_scale, "rows_dropped": analysis.used_rows.dropped}

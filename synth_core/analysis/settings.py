@@ -29,6 +29,7 @@ OF_A_SURVEY = (
     "weight_total",
     "weight_cap",
     "weight_basis",
+    "accuracy_of",
     "unit_column",
     "unit_size",
 )
@@ -115,6 +116,12 @@ class Settings(BaseModel):
         "design",
         "what survey weights follow from: public design, totals of sensitive variables (raked), or secrets",
         named="basis of the survey weights",
+    )
+    accuracy_of: Literal["sample", "population"] = _setting(
+        "sample",
+        "whose distributions, percentiles, groups, regressions and intervals are compared: those of the sample, where "
+        "each record counts once, or of the population, by survey weights",
+        named="accuracy of",
     )
     unit_column: str | None = _setting(
         None,
@@ -344,6 +351,10 @@ class Settings(BaseModel):
             raise ValueError(f"'{self.weight}' is the sensitive variable and cannot be the survey weight too")
         if self.weight is not None and self.weight_basis in NO_PROOF:
             raise ValueError(NO_PROOF[self.weight_basis].removesuffix("."))
+        if self.weight is None and self.accuracy_of == "population":
+            raise ValueError(
+                "the population is told by survey weights, and no column of them is named (--weight)"
+            )
         return self
 
     @model_validator(mode="after")
@@ -371,6 +382,11 @@ class Settings(BaseModel):
     def kept_columns(self) -> list[str]:
         """The public columns that settings name: predictors, and survey weights."""
         return list(dict.fromkeys((*self.predictors, *((self.weight,) if self.weight else ()))))
+
+    @property
+    def accuracy_by(self) -> str:
+        """The column of survey weights by which accuracy counts; empty where each record counts once."""
+        return self.weight if self.weight is not None and self.accuracy_of == "population" else ""
 
     @property
     def weighs_likelihood(self) -> bool:

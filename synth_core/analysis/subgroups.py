@@ -10,8 +10,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from synth_core.analysis.measures import percentile_of
+from synth_core.analysis.survey_estimates import weighted_statistics
 from synth_core.analysis.utility import Statistic, ecdf_distance, statistics
 from synth_core.data.design import Selection
+from synth_core.data.survey_weights import Survey
 from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.system.number_text import declared
@@ -94,7 +96,12 @@ def _name(level: object) -> str:
 
 
 def by_group(
-    confidential: Array, synthetic: Array, groups: list[Group], measure: str, seed: int
+    confidential: Array,
+    synthetic: Array,
+    groups: list[Group],
+    measure: str,
+    seed: int,
+    survey: Survey | None = None,
 ) -> list[GroupAccuracy]:
     """Accuracy within each group.
 
@@ -106,6 +113,8 @@ def by_group(
         "mean", "median" or "q" and a percentile.
     seed : int
         Of the intervals.
+    survey : Survey, optional
+        Of the records: what is compared is then of the population.
 
     Raises
     ------
@@ -118,8 +127,14 @@ def by_group(
     accuracies = []
     for group in groups:
         real, made = confidential[group.rows], synthetic[:, group.rows]
-        both = statistics(real, made, () if percentile is None else (percentile,), seed)
-        distance = ecdf_distance(real, made[0])
+        asked = () if percentile is None else (percentile,)
+        if survey is None:
+            both, weights = statistics(real, made, asked, seed), None
+        else:
+            own = survey.of(group.rows)
+            both = weighted_statistics((real, own), [(each, own) for each in made], asked)
+            weights = own.weights, own.weights
+        distance = ecdf_distance(real, made[0], weights)
         accuracies.append(
             GroupAccuracy(len(group.rows), replace(both[-1], name=group.name), distance.ecdf_max)
         )

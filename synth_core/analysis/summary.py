@@ -49,12 +49,22 @@ def five_numbers(values: Array) -> dict[str, float]:
     return dict(zip(names, np.quantile(values, [0, 0.25, 0.5, 0.75, 1]).tolist(), strict=True))
 
 
-def ecdf_points(ordered: Array, points: int = CURVE_POINTS) -> dict[str, list[float]]:
-    """The empirical distribution function at evenly spaced ranks of the sorted sample."""
-    n = len(ordered)
-    ranks = np.unique(np.linspace(0, n - 1, min(points, n)).astype(int))
-    at = ordered[ranks]
-    return {"at": at.tolist(), "share": (np.searchsorted(ordered, at, side="right") / n).tolist()}
+def ecdf_points(
+    values: Array, points: int = CURVE_POINTS, weights: Array | None = None
+) -> dict[str, list[float]]:
+    """The empirical distribution function at evenly spaced ranks of a sample, by weights where there are any."""
+    n, order = len(values), np.argsort(values, kind="stable")
+    at = values[order][np.unique(np.linspace(0, n - 1, min(points, n)).astype(int))]
+    return {"at": at.tolist(), "share": shares_upto(values, at, weights).tolist()}
+
+
+def shares_upto(values: Array, at: Array, weights: Array | None = None) -> Array:
+    """The share of a sample at or below each of some values, by weights where there are any."""
+    order = np.argsort(values, kind="stable")
+    counted = np.ones(len(values)) if weights is None else weights[order]
+    upto = np.cumsum(counted)
+    places = np.searchsorted(values[order], at, side="right")
+    return np.asarray(np.append(0.0, upto)[places] / upto[-1])
 
 
 def scatter_rows(bounds: Array, points: int = SCATTER_POINTS) -> NDArray[np.int64]:
@@ -73,7 +83,7 @@ def bounds_of(bounds: Array) -> dict[str, Any]:
     }
 
 
-def summarise(result: Result, outcome: Array) -> dict[str, Any]:
+def summarise(result: Result, outcome: Array, weights: Array | None = None) -> dict[str, Any]:
     """Plain numbers of one result, for a table and four figures. Confidential.
 
     Parameters
@@ -81,6 +91,8 @@ def summarise(result: Result, outcome: Array) -> dict[str, Any]:
     result : Result
     outcome : array of shape (n_records,)
         The confidential values.
+    weights : array of shape (n_records,), optional
+        Survey weights, by which distribution functions count.
 
     Returns
     -------
@@ -89,7 +101,7 @@ def summarise(result: Result, outcome: Array) -> dict[str, Any]:
     """
     return to_summary(result.plain_numbers) | {
         "privacy": None if not result.lipschitz_bounds.size else _privacy(result),
-        "ecdf": _ecdf(result, outcome),
+        "ecdf": _ecdf(result, outcome, weights),
     }
 
 
@@ -114,16 +126,14 @@ def _privacy(result: Result) -> dict[str, Any]:
     }
 
 
-def _ecdf(result: Result, outcome: Array) -> dict[str, Any]:
-    ordered, synthetic = np.sort(outcome), np.sort(result.synthetic[0])
-    place = result.ecdf_location
+def _ecdf(result: Result, outcome: Array, weights: Array | None) -> dict[str, Any]:
+    synthetic, place = result.synthetic[0], result.ecdf_location
     return {
-        "confidential": ecdf_points(ordered),
-        "synthetic": ecdf_points(synthetic),
+        "confidential": ecdf_points(outcome, weights=weights),
+        "synthetic": ecdf_points(synthetic, weights=weights),
         "place": place,
         "at_place": [
-            float(np.searchsorted(sample, place, side="right") / len(sample))
-            for sample in (ordered, synthetic)
+            float(shares_upto(sample, np.array([place]), weights)[0]) for sample in (outcome, synthetic)
         ],
     }
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+Sides = tuple[Array, Array]  # of a confidential and a synthetic table
 
 BOOTSTRAP_DRAWS = 500
 SHARE_OF = "share of "  # before a category, the key of a statistic
@@ -34,13 +35,15 @@ class EcdfDistance:
     location: float
 
 
-def ecdf_distance(confidential: Array, synthetic: Array) -> EcdfDistance:
+def ecdf_distance(confidential: Array, synthetic: Array, weights: Sides | None = None) -> EcdfDistance:
     """Compare two samples by D = F_confidential - F_synthetic at the merged points.
 
     Parameters
     ----------
     confidential : array of shape (n,)
     synthetic : array of shape (m,)
+    weights : pair of arrays of shapes (n,) and (m,), optional
+        How often each value counts, by default once: whole weights are values that stand several times.
 
     Examples
     --------
@@ -51,29 +54,34 @@ def ecdf_distance(confidential: Array, synthetic: Array) -> EcdfDistance:
     order = np.argsort(merged, kind="stable")
     values = merged[order]
     from_confidential = order < len(confidential)
-    difference = np.cumsum(from_confidential) / len(confidential) - np.cumsum(~from_confidential) / len(
-        synthetic
+    weight = np.ones(len(merged)) if weights is None else np.concatenate(weights)[order]
+    mine, theirs = (
+        np.cumsum(np.where(side, weight, 0.0)) for side in (from_confidential, ~from_confidential)
     )
     # Tied points share the value reached at the last of them.
     last = np.append(np.flatnonzero(np.diff(values)), len(values) - 1)
-    steps = difference[last]
-    count = np.diff(np.concatenate([[-1], last]))
+    steps = (mine / mine[-1] - theirs / theirs[-1])[last]
+    count = np.diff((mine + theirs)[last], prepend=0.0)
     largest = int(np.argmax(np.abs(steps)))
     return EcdfDistance(
         ecdf_max=float(np.abs(steps[largest])),
-        ecdf_avg=float(count @ steps**2 / len(values)),
+        ecdf_avg=float(count @ steps**2 / count.sum()),
         location=float(values[last[largest]]),
     )
 
 
-def distance_of(confidential: Array, synthetic: Array, categories: tuple[str, ...] | None) -> EcdfDistance:
-    """The distance of two distributions, of numbers or of codes of categories."""
+def distance_of(
+    confidential: Array, synthetic: Array, categories: tuple[str, ...] | None, weights: Sides | None = None
+) -> EcdfDistance:
+    """The distance of two distributions, of numbers or of codes of categories; `weights` as for `ecdf_distance`."""
     if categories is None:
-        return ecdf_distance(confidential, synthetic)
-    return category_distance(confidential, synthetic, len(categories))
+        return ecdf_distance(confidential, synthetic, weights)
+    return category_distance(confidential, synthetic, len(categories), weights)
 
 
-def category_distance(confidential: Array, synthetic: Array, n_categories: int) -> EcdfDistance:
+def category_distance(
+    confidential: Array, synthetic: Array, n_categories: int, weights: Sides | None = None
+) -> EcdfDistance:
     """The distance of two samples of codes, in the order of categories that makes it largest.
 
     That is the order of the difference of their shares, and `ecdf_max` is then the total variation distance, half of
@@ -84,15 +92,20 @@ def category_distance(confidential: Array, synthetic: Array, n_categories: int) 
     >>> category_distance(np.array([0.0, 1, 1, 2]), np.array([0.0, 0, 0, 2]), 3).ecdf_max
     0.5
     """
-    shares = [category_shares(each, n_categories) for each in (confidential, synthetic)]
+    own = (None, None) if weights is None else weights
+    shares = [
+        category_shares(each, n_categories, w) for each, w in zip((confidential, synthetic), own, strict=True)
+    ]
     place = np.argsort(np.argsort(shares[1] - shares[0], kind="stable"))
-    distance = ecdf_distance(*(place[each.astype(int)].astype(float) for each in (confidential, synthetic)))
+    mine, theirs = (place[each.astype(int)].astype(float) for each in (confidential, synthetic))
+    distance = ecdf_distance(mine, theirs, weights)
     return replace(distance, location=float(np.flatnonzero(place == distance.location)[0]))
 
 
-def category_shares(codes: Array, n_categories: int) -> Array:
+def category_shares(codes: Array, n_categories: int, weights: Array | None = None) -> Array:
     """Share of each category, of shape (n_categories,)."""
-    return np.bincount(codes.astype(int), minlength=n_categories) / len(codes)
+    counted = np.bincount(codes.astype(int), weights, n_categories)
+    return np.asarray(counted / counted.sum())
 
 
 def share_statistics(
@@ -200,6 +213,12 @@ class Statistic:
         if self.instead is not None or error == 0:
             return error
         return error / abs(self.confidential) if self.confidential else float(np.sign(error) * np.inf)
+
+    @property
+    def confidential_error(self) -> float:
+        """The standard error of the confidential value, of which its interval is 1.96 to either side on average."""
+        low, high = self.confidential_interval
+        return (high - low) / (2 * _Z95)
 
     @property
     def words(self) -> str:
@@ -332,68 +351,3 @@ def _share_at_zero(ordered: Array, ordered_synthetic: Array, seed: int) -> Stati
     theirs = [resampled(each, rng_synthetic) for each in ordered_synthetic]
     share, around = float(np.mean([each for each, _ in theirs])), _barycenter([each for _, each in theirs])
     return Statistic(AT_ZERO, mine, _interval(draws), share, _interval(around))
-
-
-def interval_overlap(confidential: Array, synthetic: Array, design: Array) -> float | None:
-    """Mean overlap of 95 % intervals of a linear regression of x on z (Karr et al. 2006).
-
-    For each coefficient: the mean of the shares of the two intervals that lie in their
-    intersection, 1 for equal intervals, negative when they are apart. None without predictors.
-
-    Parameters
-    ----------
-    confidential, synthetic : arrays of shape (n_records,)
-    design : array of shape (n_records, n_columns), the first column of ones.
-    """
-    if design.shape[1] < 2:
-        return None
-    overlaps = coefficient_overlaps((confidential, design), (synthetic, design))
-    return float(np.mean(overlaps)) if overlaps.size else None
-
-
-def coefficient_overlaps(confidential: tuple[Array, Array], synthetic: tuple[Array, Array]) -> Array:
-    """The overlap of the intervals of each coefficient but the first; the two tables may differ in the predictors too.
-
-    Parameters
-    ----------
-    confidential, synthetic : pair of arrays of shapes (n_records,) and (n_records, n_columns)
-        Outcome and design, the first column of ones.
-
-    Returns
-    -------
-    array of shape (n_coefficients,)
-        Those that the confidential table has: a column that others give has none. 0 where the synthetic table has no
-        such coefficient.
-    """
-    mine, theirs = (_own_columns(design) for _, design in (confidential, synthetic))
-    low_c, high_c = _coefficient_intervals(*confidential, mine)
-    low_s, high_s = _coefficient_intervals(*synthetic, mine & theirs)
-    shared = np.minimum(high_c, high_s) - np.maximum(low_c, low_s)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        overlap = 0.5 * (shared / (high_c - low_c) + shared / (high_s - low_s))
-    overlap[np.isnan(low_s)] = 0.0
-    return overlap[mine][1:]
-
-
-def _own_columns(design: Array) -> NDArray[np.bool_]:
-    """Columns that those before them do not give."""
-    if not len(design):
-        return np.zeros(design.shape[1], dtype=bool)
-    pivots = np.zeros(design.shape[1])
-    pivots[: min(design.shape)] = np.abs(np.diag(np.linalg.qr(design, mode="r")))
-    return pivots > 1e-8 * np.sqrt(len(design))
-
-
-def _coefficient_intervals(values: Array, design: Array, columns: NDArray[np.bool_]) -> tuple[Array, Array]:
-    """Ends of the 95 % intervals of a least squares fit, NaN for columns that are left out."""
-    n, k = len(values), int(columns.sum())
-    low, high = np.full((2, design.shape[1]), np.nan)
-    if n <= k:
-        return low, high
-    q, r = np.linalg.qr(design[:, columns])
-    projected = q.T @ values
-    estimate = np.linalg.solve(r, projected)
-    residual = max(float(values @ values - projected @ projected), 0.0)
-    half = _Z95 * np.sqrt(residual / (n - k)) * np.sqrt((np.linalg.inv(r) ** 2).sum(axis=1))
-    low[columns], high[columns] = estimate - half, estimate + half
-    return low, high

@@ -57,6 +57,7 @@ def result_json(result: Result, settings: Settings) -> dict[str, Any]:
             "interval_overlap": flat.overlap,
             **errors_json(flat.statistics),
         },
+        "accuracy_by": flat.accuracy_by or None,
         "population": [population_json(each) for each in flat.population],
         "identification_risk": {
             "expected_match_risk": flat.match_risk,
@@ -99,6 +100,8 @@ def population_json(population: Population) -> dict[str, Any]:
         "weight": population.weight,
         "ecdf_max": population.ecdf_max,
         **errors_json(population.statistics),
+        "within": population.within,
+        "standard_error": {each.name: number(each.confidential_error) for each in population.statistics},
         "interval": {each.name: list(each.confidential_interval) for each in population.statistics},
     }
 
@@ -179,7 +182,8 @@ def _by_groups(analysis: Analysis, result: Result, groups: list[Group]) -> dict[
     """The accuracy within each group, by statistic."""
     s, outcome = analysis.settings, analysis.model.records.outcome
     names = ("mean", *(statistic_name(p) for p in s.percentiles))
-    return {name: by_group(outcome, result.synthetic, groups, name, s.seed) for name in names}
+    survey = analysis.survey if s.accuracy_by else None
+    return {name: by_group(outcome, result.synthetic, groups, name, s.seed, survey) for name in names}
 
 
 def groups_json(analysis: Analysis, result: Result, groups: list[Group]) -> list[dict[str, Any]]:
@@ -215,7 +219,7 @@ def print_groups(
                 ]
             )
     names = [f"error of the {statistic_words(name)}" for name in accuracies]
-    out(f"Within groups of {by}:")
+    out(" ".join(filter(None, [f"Within groups of {by}:", results[0].plain_numbers.whose_accuracy])))
     for line in aligned([["group", "records", "mechanism", "ECDF max", *names], *lines]):
         out(line)
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from synth_core.data.table import Table, check_exact
@@ -18,6 +21,32 @@ NO_PROOF = {
     "confidential": "Confidential weights can be neither kept in a released file nor used as known. Make them a "
     "sensitive variable, as a block of its own after the others (--block), and name no weight.",
 }
+
+
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """What is known of how records were sampled: estimates of the population and their standard errors read it.
+
+    Attributes
+    ----------
+    weights : array of shape (n_records,)
+        Of how many records of the population each stands for one.
+    units : array of int of shape (n_records,), optional
+        Which records were drawn together, as codes; None: each by itself.
+    """
+
+    weights: Array
+    units: NDArray[np.int64] | None = None
+
+    def of(self, rows: Rows | NDArray[np.int64]) -> Survey:
+        """That of some records."""
+        return Survey(self.weights[rows], None if self.units is None else self.units[rows])
+
+
+def read_survey(table: Table, weight: str, units: str | None, rows: Rows) -> Survey:
+    """The survey weights of some rows, and the units they are in; raises InputError as `read_weights` does."""
+    codes = None if units is None else pd.factorize(table.frame[units])[0].astype(np.int64)[rows]
+    return Survey(read_weights(table, weight, rows), codes)
 
 
 def read_weights(table: Table, name: str, rows: Rows) -> Array:

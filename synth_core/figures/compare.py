@@ -16,7 +16,7 @@ from synth_core.analysis.utility import Statistic
 from synth_core.analysis.wording.headings import in_plain_words
 from synth_core.figures.categories import of_categories, shares_figure
 from synth_core.figures.palette import color
-from synth_core.figures.parts import Figure, Other, Summary, beside_once
+from synth_core.figures.parts import Figure, Other, Summary, beside_once, saying_whose
 from synth_core.figures.privacy import bounds_figure, weights_figure
 from synth_core.figures.utility import ecdf_figure, quantiles_figure
 from synth_core.mechanisms.catalogue import find_mechanism
@@ -299,4 +299,5 @@ def compare_figures(
         weights_figure(summaries, labels, other),
         quantiles_figure(summaries, labels, other),
     ]
+    made = saying_whose(made, summaries[0])
     return made if other is None else [each | {"traces": beside_once(each["traces"], other)} for each in made]

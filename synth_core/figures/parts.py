@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from synth_core.analysis.population import accuracy_words
 from synth_core.analysis.utility import statistic_words
 from synth_core.analysis.wording.headings import FIGURES
 from synth_core.figures.palette import transparent
@@ -20,6 +21,7 @@ from synth_core.system.characters import isolated, sentence
 Summary = dict[str, Any]
 Figure = dict[str, Any]
 
+OF_PRIVACY = ("bounds", "weights")  # figures that compare no values
 MANY_MECHANISMS = 6  # beyond them, a legend instead of names on an axis
 FAINT_TRACE = 0.3  # opacity of what has not converged, or is older than the choices
 FAINT_OTHER = 0.5  # and of what is seen beside
@@ -144,6 +146,15 @@ def figure(
         "table": table,
         "alt": alt,
     }
+
+
+def saying_whose(figures: list[Figure], summary: Summary) -> list[Figure]:
+    """Figures of accuracy that say whether it is of the sample or of the population; those of privacy as they are."""
+    words = accuracy_words(summary["accuracy_by"], bool(summary["population"]))
+    return [
+        each | {"reading": f"{each['reading']} {words}"} if words and each["key"] not in OF_PRIVACY else each
+        for each in figures
+    ]
 
 
 def scatter(

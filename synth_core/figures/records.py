@@ -18,6 +18,7 @@ from synth_core.figures.parts import (
     known,
     legend_above,
     opacity,
+    saying_whose,
     scatter,
     shown,
     table,
@@ -47,6 +48,7 @@ def record_figures(
         pair_figure(summaries, labels, pair, other),
     ]
     made = [each for each in made if each["traces"] or each["key"] != "bounds"]  # noisy counts have none
+    made = saying_whose(made, summaries[0])
     return made if other is None else [each | {"traces": beside_once(each["traces"], other)} for each in made]
 
 

@@ -6,11 +6,11 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from synth_core.analysis.measures import measure_label
+from synth_core.analysis.regression import interval_overlap
 from synth_core.analysis.utility import (
     bootstrap_mean,
     bootstrap_quantile,
     ecdf_distance,
-    interval_overlap,
     percentile_words,
     statistic_words,
     statistics,

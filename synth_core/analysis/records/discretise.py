@@ -14,6 +14,7 @@ from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.records.table import WholeRecords
 
 Codes = NDArray[np.int64]
+Weights = NDArray[np.float64]
 MISSING, OTHER = "missing", "another value"
 BINS = 10  # of a number, by quantiles of the confidential table, zeros and missing values apart
 
@@ -32,6 +33,8 @@ class DiscretisedTables:
         What each code of a column stands for.
     n_public : int
         How many columns are public: the first of them.
+    weights : pair of arrays of shape (n_records,), optional
+        How much each record of either table counts, 1 on average; None: each counts once.
     """
 
     names: tuple[str, ...]
@@ -40,6 +43,12 @@ class DiscretisedTables:
     n_codes: tuple[int, ...]
     labels: tuple[tuple[str, ...], ...] = ()
     n_public: int = 0
+    weights: tuple[Weights, Weights] | None = None
+
+    @property
+    def counted(self) -> tuple[Weights, Weights]:
+        """How much each record of either table counts."""
+        return self.weights or (np.ones(len(self.confidential)), np.ones(len(self.synthetic)))
 
 
 def discretise(

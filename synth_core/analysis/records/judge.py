@@ -18,6 +18,7 @@ from synth_core.analysis.records.result import Judged
 from synth_core.analysis.records.table import WholeRecords
 from synth_core.analysis.utility import distance_of
 from synth_core.data.rules import Rule, breaking
+from synth_core.data.survey_weights import Survey
 from synth_core.data.table import outcome_values
 
 Array = NDArray[np.float64]
@@ -36,6 +37,9 @@ class Judge:
         That every record keeps.
     design : array of shape (n_records, n_columns)
         Of the predictors.
+    survey : Survey, optional
+        Of the records: what is compared is then of the population. A synthetic record has the weight of the record
+        whose predictors it has.
     """
 
     records: WholeRecords
@@ -43,6 +47,7 @@ class Judge:
     parts: Sequence[Part]
     rules: tuple[Rule, ...]
     design: Array
+    survey: Survey | None = None
 
     @property
     def predictors(self) -> tuple[str, ...]:
@@ -57,6 +62,7 @@ class Judge:
             Whose predictors each synthetic record has; by default the records in their order.
         """
         settings, tables = self.parts[0].settings, self.discretised(synthetic, rows)
+        survey = self.survey
         return Judged(
             replace(measure(tables, settings.seed), impossible=self.impossible(synthetic, rows)),
             number_measures(
@@ -66,13 +72,18 @@ class Judge:
                 as_predictors(self.parts),
                 settings.percentiles,
                 settings.seed,
+                None if survey is None else (survey, survey if rows is None else survey.of(rows)),
             ),
             attribute_disclosure(tables, len(self.predictors)),
         )
 
     def discretised(self, synthetic: pd.DataFrame, rows: Rows | None = None) -> DiscretisedTables:
         """The table and a synthetic one as codes; `rows` as for a call."""
-        return discretise(self.records, self.blocks, synthetic, self.predictors, rows)
+        tables = discretise(self.records, self.blocks, synthetic, self.predictors, rows)
+        if self.survey is None:
+            return tables
+        weights = self.survey.weights / self.survey.weights.mean()
+        return replace(tables, weights=(weights, weights if rows is None else weights[rows]))
 
     def breaking(self, sensitive: pd.DataFrame, public: pd.DataFrame) -> NDArray[np.bool_]:
         """Which records with these sensitive and public columns break a rule."""
@@ -101,5 +112,8 @@ class Judge:
         """
         categories = part.settings.outcome_categories
         mine = outcome_values(self.records.table, part.name, categories)
-        mine, synthetic = mine[~np.isnan(mine)], synthetic[~np.isnan(synthetic)]
-        return distance_of(mine, synthetic, categories).ecdf_max if synthetic.size else 1.0
+        here, there = ~np.isnan(mine), ~np.isnan(synthetic)
+        if not there.any():
+            return 1.0
+        weights = None if self.survey is None else (self.survey.weights[here], self.survey.weights[there])
+        return distance_of(mine[here], synthetic[there], categories, weights).ecdf_max

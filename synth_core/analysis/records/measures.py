@@ -39,7 +39,9 @@ SLOPE_SCALE = 100.0  # of the propensity's slopes: it keeps a column that separa
 def measure(tables: DiscretisedTables, seed: int) -> Measures:
     """All measures of a pair of tables; `seed` draws marginals and samples where there are too many."""
     sets = marginals(len(tables.names), seed, n_public=tables.n_public)
-    score = k_marginal_score(tables.confidential, tables.synthetic, tables.n_codes, sets)
+    score = k_marginal_score(
+        tables.confidential, tables.synthetic, tables.n_codes, sets, weights=tables.counted
+    )
     pmse, ratio = propensity(tables)
     worst, mean, pair = association_difference(tables)
     return Measures(score, equal_sample(tables, sets, score, seed), pmse, ratio, mean, worst, pair)
@@ -85,11 +87,20 @@ def marginals(n_columns: int, seed: int, k: int = K, n_public: int = 0) -> list[
 
 
 def k_marginal_score(
-    confidential: Codes, synthetic: Codes, n_codes: tuple[int, ...], sets: list[tuple[int, ...]]
+    confidential: Codes,
+    synthetic: Codes,
+    n_codes: tuple[int, ...],
+    sets: list[tuple[int, ...]],
+    weights: tuple[Array, Array] | None = None,
 ) -> float:
     """1000 * (1 - the mean over sets of columns of the total variation distance of their tables of shares).
 
     NIST's score of the Collaborative Research Cycle (SDNist): 1000 for the same shares, 0 for none in common.
+
+    Parameters
+    ----------
+    weights : pair of arrays of shapes (n_records,) and (n_synthetic,), optional
+        How much each record counts in the shares, by default once.
 
     Examples
     --------
@@ -98,10 +109,11 @@ def k_marginal_score(
     750.0
     """
     both, n = np.concatenate([confidential, synthetic]), len(confidential)
+    mine, theirs = weights or (np.ones(n), np.ones(len(synthetic)))
     distances = []
     for columns in sets:
         cell = cells_of(both, columns, n_codes)
-        distances.append(_distances(cell[:n], [cell[n:]])[0])
+        distances.append(_distances((cell[:n], mine), [(cell[n:], theirs)])[0])
     return float(1000 * (1 - np.mean(distances)))
 
 
@@ -114,15 +126,15 @@ def cells_of(codes: Codes, columns: tuple[int, ...], n_codes: tuple[int, ...]) -
     return cells
 
 
-def _distances(cell: Codes, parts: Sequence[Codes]) -> list[float]:
-    """Total variation between the shares of cells of a table and of each of others."""
-    size = 1 + max(int(each.max(initial=0)) for each in (cell, *parts))
-    mine = np.bincount(cell, minlength=size) / len(cell)
-    return [float(0.5 * np.abs(mine - np.bincount(each, minlength=size) / len(each)).sum()) for each in parts]
+def _distances(table: tuple[Codes, Array], parts: Sequence[tuple[Codes, Array]]) -> list[float]:
+    """Total variation between the shares of cells of a table and of each of others, each of cells and weights."""
+    size = 1 + max(int(cells.max(initial=0)) for cells, _ in (table, *parts))
+    mine, *others = (np.bincount(cells, own, size) / own.sum() for cells, own in (table, *parts))
+    return [float(0.5 * np.abs(mine - each).sum()) for each in others]
 
 
 def equal_sample(tables: DiscretisedTables, sets: list[tuple[int, ...]], score: float, seed: int) -> float:
-    """The share of the confidential records whose random sample has this score.
+    """The share of the confidential records whose random sample, with the weights of its records, has this score.
 
     A sample of a share s lacks about a multiple of the root of (1 - s) / s to 1000, so logarithms are interpolated.
     """
@@ -132,10 +144,10 @@ def equal_sample(tables: DiscretisedTables, sets: list[tuple[int, ...]], score: 
     samples = [
         rng.choice(n, max(1, round(share * n)), replace=False) for share in SHARES for _ in range(SAMPLES)
     ]
-    distances = np.zeros(len(samples))
+    distances, weights = np.zeros(len(samples)), tables.counted[0]
     for columns in sets:  # the cells of a table's samples are cells of the table
         cell = cells_of(tables.confidential, columns, tables.n_codes)
-        distances += _distances(cell, [cell[rows] for rows in samples])
+        distances += _distances((cell, weights), [(cell[rows], weights[rows]) for rows in samples])
     by_share = 1000 * distances.reshape(len(SHARES), SAMPLES).mean(axis=1) / len(sets)
     lacking = np.maximum(by_share, 1e-9)
     log_odds = scipy.special.logit(SHARES)
@@ -155,8 +167,11 @@ def propensity(tables: DiscretisedTables) -> tuple[float, float]:
     beside it, k the number of coefficients of sensitive columns: exactly where the shares of codes are sums of terms
     of single predictors, else a little less. Where both have the same predictors their part is 0. Another sample
     of the population has twice that at c = 1/2: the confidential table varies too.
+
+    With weights W both are weighted means, U = D' W (s - c), and in the place of k stands the trace of S^-1 B, with
+    S = R' W R and B = R' W^2 R of the residuals R of sensitive columns given the public ones.
     """
-    both = np.vstack([tables.confidential, tables.synthetic])
+    both, weight = np.vstack([tables.confidential, tables.synthetic]), np.concatenate(tables.counted)
     synthetic = np.repeat([0.0, 1.0], [len(tables.confidential), len(tables.synthetic)])
     columns, sensitive = [np.ones(len(both))], [False]
     for place, column in enumerate(both.T):
@@ -167,14 +182,21 @@ def propensity(tables: DiscretisedTables) -> tuple[float, float]:
     pivots = np.abs(np.diag(np.linalg.qr(design, mode="r")))
     there = pivots > 1e-8 * np.sqrt(len(design))
     design, of_sensitive = design[:, there], np.array(sensitive)[there]
-    share, n = synthetic.mean(), len(both)
-    coefficients, _ = penalised_estimate(design, np.ones(n), synthetic, "logit", SLOPE_SCALE)
+    total = weight.sum()
+    share = weight @ synthetic / total
+    coefficients, _ = penalised_estimate(design, weight, weight * synthetic, "logit", SLOPE_SCALE)
     score = scipy.special.expit(design @ coefficients)
-    pmse = float(((score - share) ** 2).mean())
-    public = design[:, ~of_sensitive]
-    given = public.T @ (synthetic - share)
-    fixed = float(given @ np.linalg.solve(public.T @ public, given)) / n
-    expected = fixed + int(of_sensitive.sum()) * (1 - share) ** 2 * share / n
+    pmse = float(weight @ (score - share) ** 2 / total)
+    public, drawn = design[:, ~of_sensitive], design[:, of_sensitive]
+    weighed: Array = public * weight[:, None]
+    given = weighed.T @ (synthetic - share)
+    fixed = float(given @ np.linalg.solve(weighed.T @ public, given)) / total
+    effective = float(drawn.shape[1])
+    if tables.weights is not None:
+        rest = drawn - public @ np.linalg.solve(weighed.T @ public, weighed.T @ drawn)
+        rest *= np.sqrt(weight)[:, None]
+        effective = float(np.trace(np.linalg.solve(rest.T @ rest, (rest * weight[:, None]).T @ rest)))
+    expected = fixed + effective * (1 - share) ** 2 * share / total
     return pmse, pmse / expected if expected > 0 else float("nan")
 
 
@@ -182,7 +204,10 @@ def association_difference(tables: DiscretisedTables) -> tuple[float, float, tup
     """The largest and the mean absolute difference of Cramér's V over pairs of columns, and the worst pair."""
     differences = {}
     for i, j in itertools.combinations(range(len(tables.names)), 2):
-        sides = [cramers_v(t[:, i], t[:, j]) for t in (tables.confidential, tables.synthetic)]
+        sides = [
+            cramers_v(t[:, i], t[:, j], own)
+            for t, own in zip((tables.confidential, tables.synthetic), tables.counted, strict=True)
+        ]
         differences[tables.names[i], tables.names[j]] = abs(sides[0] - sides[1])
     if not differences:
         return 0.0, 0.0, (tables.names[0], tables.names[0])
@@ -190,13 +215,13 @@ def association_difference(tables: DiscretisedTables) -> tuple[float, float, tup
     return differences[worst], float(np.mean(list(differences.values()))), worst
 
 
-def cramers_v(first: Codes, second: Codes) -> float:
+def cramers_v(first: Codes, second: Codes, weights: Array | None = None) -> float:
     """Cramér's V of two columns of codes: 0 for independent ones, 1 where one tells the other."""
     shape = int(first.max()) + 1, int(second.max()) + 1
-    counted = np.bincount(first * shape[1] + second, minlength=shape[0] * shape[1]).reshape(shape)
+    counted = np.bincount(first * shape[1] + second, weights, shape[0] * shape[1]).reshape(shape)
     counted = counted[counted.any(axis=1)][:, counted.any(axis=0)]
     if min(counted.shape) < 2:
         return 0.0
-    table = counted / len(first)
+    table = counted / counted.sum()
     expected = np.outer(table.sum(axis=1), table.sum(axis=0))
     return float(np.sqrt(((table - expected) ** 2 / expected).sum() / (min(table.shape) - 1)))

@@ -9,8 +9,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from synth_core.analysis.utility import Statistic, coefficient_overlaps, statistics
+from synth_core.analysis.regression import coefficient_overlaps
+from synth_core.analysis.survey_estimates import weighted_statistics
+from synth_core.analysis.utility import Statistic, statistics
 from synth_core.data.earlier_variable import EarlierVariable
+from synth_core.data.survey_weights import Survey
 
 Array = NDArray[np.float64]
 
@@ -52,6 +55,7 @@ def number_measures(
     columns: Sequence[EarlierVariable],
     percentiles: tuple[float, ...],
     seed: int,
+    surveys: tuple[Survey, Survey] | None = None,
 ) -> tuple[NumberMeasures, ...]:
     """Percentiles and regressions of every sensitive number.
 
@@ -64,6 +68,8 @@ def number_measures(
     columns : sequence of EarlierVariable
         How each sensitive variable enters a regression of another.
     percentiles : tuple of float, in (0, 100)
+    surveys : pair of Survey, optional
+        Of the records of both: what is compared is then of the population.
     """
     sides = [
         {each.name: _values(frame[each.name], each) for each in columns}
@@ -73,16 +79,27 @@ def number_measures(
     for each in columns:
         if each.categories:
             continue
-        fits = [
+        confidential_fit, synthetic_fit = (
             regression_of(each.name, values, design, columns)
             for values, design in zip(sides, public, strict=True)
-        ]
-        overlaps = coefficient_overlaps(*fits)
-        mine, theirs = (outcome for outcome, _ in fits)
+        )
+        mine, theirs = confidential_fit[0], synthetic_fit[0]
+        found: tuple[Statistic, ...] = ()
+        if surveys is None:
+            overlaps = coefficient_overlaps(confidential_fit, synthetic_fit)
+            if len(theirs):
+                found = statistics(mine, theirs[None, :], percentiles, seed)
+        else:
+            ours, other = (
+                survey.of(~np.isnan(values[each.name])) for survey, values in zip(surveys, sides, strict=True)
+            )
+            overlaps = coefficient_overlaps(confidential_fit, synthetic_fit, (ours, other))
+            if len(theirs):
+                found = weighted_statistics((mine, ours), [(theirs, other)], percentiles)
         measures.append(
             NumberMeasures(
                 each.name,
-                statistics(mine, theirs[None, :], percentiles, seed) if len(theirs) else (),
+                found,
                 float(overlaps.mean()) if overlaps.size else None,
                 float((overlaps > 0).mean()) if overlaps.size else None,
                 overlaps.size,

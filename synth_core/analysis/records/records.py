@@ -46,7 +46,7 @@ from synth_core.analysis.risk_map import RiskMap
 from synth_core.analysis.settings import Settings
 from synth_core.data.design import DesignTransform
 from synth_core.data.rules import Rule, read_rules
-from synth_core.data.survey_weights import check_total, read_weights
+from synth_core.data.survey_weights import Survey, check_total, read_survey
 from synth_core.data.table import Table, outcome_column, outcome_values
 from synth_core.data.units import check_units
 from synth_core.errors import FitError, InputError
@@ -379,6 +379,7 @@ class RecordsAnalysis:
             average_numbers([each.numbers for each in judged]),
             judged[0].disclosure,
             self._population(drawn),
+            self.settings.accuracy_by,
         )
 
     def _without_rules(
@@ -395,16 +396,15 @@ class RecordsAnalysis:
 
     def _population(self, drawn: list[dict[str, Array]]) -> tuple[Population, ...]:
         """Utility of each variable by survey weights; nothing without them."""
-        name = self.settings.weight
-        if name is None:
+        name, survey, found = self.settings.weight, self.survey, []
+        if name is None or survey is None:
             return ()
-        weights, found = read_weights(self.table, name, np.ones(self.table.rows, dtype=bool)), []
         for part in self.parts:
             s, sets = part.settings, [each[part.name] for each in drawn]
             if part.of_missing or any(np.isnan(values).all() for values in sets):
                 continue
             mine = outcome_values(self.table, part.name, s.outcome_categories)
-            confidential, *synthetic = [(v[~np.isnan(v)], weights[~np.isnan(v)]) for v in (mine, *sets)]
+            confidential, *synthetic = [(v[~np.isnan(v)], survey.of(~np.isnan(v))) for v in (mine, *sets)]
             found.append(
                 population_of(part.name, name, confidential, synthetic, s.percentiles, s.outcome_categories)
             )
@@ -445,9 +445,18 @@ class RecordsAnalysis:
         return analyses, [result for result, _ in fitted], [bounds for _, bounds in fitted]
 
     @cached_property
+    def survey(self) -> Survey | None:
+        """How the records were sampled; None without survey weights."""
+        s = self.settings
+        if s.weight is None:
+            return None
+        return read_survey(self.table, s.weight, s.unit_column, np.ones(self.table.rows, dtype=bool))
+
+    @cached_property
     def judge(self) -> Judge:
         """What compares synthetic sensitive columns with these records."""
-        return Judge(self.records, self.blocks, self.parts, self.rules, self.public_design)
+        survey = self.survey if self.settings.accuracy_by else None
+        return Judge(self.records, self.blocks, self.parts, self.rules, self.public_design, survey)
 
     def synthetic(self, result: RecordsResult) -> dict[str, Array]:
         """The synthetic values of each sensitive variable, of shape (n_datasets, n_records)."""

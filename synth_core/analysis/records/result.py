@@ -102,6 +102,8 @@ class RecordsResult:
         Of each sensitive variable in the first data set; empirical.
     population : tuple of Population
         Of each sensitive variable by survey weights; empty without them.
+    accuracy_by : str
+        The column of survey weights that all other utility counts by; empty where each record counts once.
     """
 
     mechanism: str
@@ -115,6 +117,7 @@ class RecordsResult:
     numbers: tuple[NumberMeasures, ...] = ()
     disclosure: tuple[AttributeDisclosure, ...] = ()
     population: tuple[Population, ...] = ()
+    accuracy_by: str = ""
 
     @property
     def point(self) -> Mechanism:
@@ -208,4 +211,5 @@ class RecordsResult:
             anchor=self.parts[0].result.anchor,
             counted=self.parts[0].result.counted,
             population=self.population,
+            accuracy_by=self.accuracy_by,
         )

@@ -43,10 +43,15 @@ def pairs_of(
         if not sensitive & {tables.names[i], tables.names[j]}:
             continue
         sides = tables.confidential[:, [i, j]], tables.synthetic[:, [i, j]]
-        tied = [cramers_v(*side.T) for side in sides]
+        tied = [
+            cramers_v(side[:, 0], side[:, 1], own) for side, own in zip(sides, tables.counted, strict=True)
+        ]
         n_codes = tables.n_codes[i], tables.n_codes[j]
         few = n_codes[0] * n_codes[1] <= most_cells
-        mine, theirs = (_shares(side, n_codes) if few else None for side in sides)
+        mine, theirs = (
+            _shares(side, n_codes, own) if few else None
+            for side, own in zip(sides, tables.counted, strict=True)
+        )
         pairs.append(
             {
                 "names": [tables.names[i], tables.names[j]],
@@ -59,8 +64,10 @@ def pairs_of(
     return pairs
 
 
-def _shares(codes: NDArray[np.int64], n_codes: tuple[int, int]) -> list[list[float]]:
+def _shares(
+    codes: NDArray[np.int64], n_codes: tuple[int, int], weights: NDArray[np.float64]
+) -> list[list[float]]:
     """Shares of the records by cell."""
-    cells = np.bincount(codes[:, 0] * n_codes[1] + codes[:, 1], minlength=n_codes[0] * n_codes[1])
-    shares: list[list[float]] = (cells.reshape(n_codes) / len(codes)).tolist()
+    cells = np.bincount(codes[:, 0] * n_codes[1] + codes[:, 1], weights, n_codes[0] * n_codes[1])
+    shares: list[list[float]] = (cells.reshape(n_codes) / weights.sum()).tolist()
     return shares

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from synth_core.analysis.measures import ECDF_AVG, ECDF_MAX, MEAN, measure_label, percentile_of, value_text
+from synth_core.analysis.survey_estimates import shares_around_zero as weighted_around_zero
+from synth_core.analysis.survey_estimates import weighted_quantiles
 from synth_core.analysis.utility import ecdf_distance, near_zeros, shares_around_zero, statistic_name
 from synth_core.errors import InputError
 
@@ -69,27 +71,59 @@ class Ruler:
     ----------
     confidential : array of shape (n_records,)
     percentiles : tuple of float, in (0, 100)
+    weights : array of shape (n_records,), optional
+        Survey weights: what is measured is then of the population.
     """
 
-    def __init__(self, confidential: Array, percentiles: tuple[float, ...] = WHOLE_PERCENTILES):
-        self._ordered = np.sort(confidential)
+    def __init__(
+        self,
+        confidential: Array,
+        percentiles: tuple[float, ...] = WHOLE_PERCENTILES,
+        weights: Array | None = None,
+    ):
         self._shares = np.array(percentiles) / 100
         self.names = (ECDF_MAX, ECDF_AVG, MEAN, *(statistic_name(p) for p in percentiles))
-        self._known = np.append(confidential.mean(), np.quantile(self._ordered, self._shares))
-        around = shares_around_zero(self._ordered)
+        self._ordered, self._weights = _sorted(confidential, weights)
+        self._known = self._estimates(self._ordered, self._weights)
+        around = _around_zero(self._ordered, self._weights)
         self._at_zero = around[1]
         self._by_share = np.append(False, near_zeros(*around, self._shares, self._known[1:]))
 
-    def measure(self, synthetic: Array) -> Array:
+    def measure(self, synthetic: Array, weights: Array | None = None) -> Array:
         """The errors of one data set, of shape (len(names),); NaN where the mean is 0 or a statistic overflows.
 
         Of a percentile at the zeros the difference of the shares at or below 0, see `near_zeros`.
+
+        Parameters
+        ----------
+        weights : array of shape (n_synthetic,), optional
+            Survey weights, where those of the confidential sample are known.
         """
-        ordered = np.sort(synthetic)
-        distance = ecdf_distance(self._ordered, ordered)
+        ordered, own = _sorted(synthetic, weights)
+        both = None if self._weights is None or own is None else (self._weights, own)
+        distance = ecdf_distance(self._ordered, ordered, both)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            values = np.append(ordered.mean(), np.quantile(ordered, self._shares))
-            errors = np.abs(values - self._known) / np.abs(self._known)
+            errors = np.abs(self._estimates(ordered, own) - self._known) / np.abs(self._known)
         errors[self._known == 0] = np.nan  # a relative error of nothing
-        errors[self._by_share] = abs(shares_around_zero(ordered)[1] - self._at_zero)
+        errors[self._by_share] = abs(_around_zero(ordered, own)[1] - self._at_zero)
         return np.concatenate([[distance.ecdf_max, distance.ecdf_avg], errors])
+
+    def _estimates(self, ordered: Array, weights: Array | None) -> Array:
+        """Mean and percentiles of a sorted sample."""
+        if weights is None:
+            return np.append(ordered.mean(), np.quantile(ordered, self._shares))
+        mean = np.average(ordered, weights=weights)
+        return np.append(mean, weighted_quantiles(ordered, weights, self._shares))
+
+
+def _sorted(values: Array, weights: Array | None) -> tuple[Array, Array | None]:
+    """A sample in ascending order, with its weights."""
+    if weights is None:
+        return np.sort(values), None
+    order = np.argsort(values, kind="stable")
+    return values[order], weights[order]
+
+
+def _around_zero(ordered: Array, weights: Array | None) -> tuple[float, float]:
+    """The shares of a sorted sample below 0, and at or below it."""
+    return shares_around_zero(ordered) if weights is None else weighted_around_zero(ordered, weights)

@@ -31,38 +31,53 @@ class RecordsRuler:
         The measures of all variables together, then the largest difference of each by itself.
     """
 
-    def __init__(self, table: Table, fits: Sequence[Settings], percentiles: tuple[float, ...]):
+    def __init__(
+        self,
+        table: Table,
+        fits: Sequence[Settings],
+        percentiles: tuple[float, ...],
+        weights: Array | None = None,
+    ):
         self._parts = [(s.outcome, s.outcome_categories) for s in fits]
-        self._values = {}
+        self._values, self._weights = {}, {}
         for name, categories in self._parts:
             values = outcome_values(table, name, categories)
-            self._values[name] = values[~np.isnan(values)]
+            there = ~np.isnan(values)
+            self._values[name] = values[there]
+            self._weights[name] = None if weights is None else weights[there]
         self._rulers = {
-            name: Ruler(self._values[name], percentiles) for name, categories in self._parts if not categories
+            name: Ruler(self._values[name], percentiles, self._weights[name])
+            for name, categories in self._parts
+            if not categories
         }
         numbers = next(iter(self._rulers.values()), None)
         self._common = (ECDF_MAX, ECDF_AVG) if numbers is None else numbers.names
         self.names = (*self._common, *(difference_of(name) for name, _ in self._parts))
 
-    def measure(self, columns: dict[str, Array]) -> Array:
+    def measure(self, columns: dict[str, Array], weights: Array | None = None) -> Array:
         """The errors of one synthetic table, of shape (len(names),); NaN where one of a variable is not defined.
 
         Parameters
         ----------
         columns : dict of arrays of shape (n_synthetic,)
             Numbers or codes of every part, missing as NaN.
+        weights : array of shape (n_synthetic,), optional
+            Survey weights, where those of the confidential records are known.
         """
         errors = np.full((len(self._parts), len(self._common)), -np.inf)
         for row, (name, categories) in zip(errors, self._parts, strict=True):
-            synthetic = columns[name][~np.isnan(columns[name])]
+            there = ~np.isnan(columns[name])
+            synthetic, own = columns[name][there], None if weights is None else weights[there]
             if not synthetic.size:  # nothing was drawn of it: as far off as can be
                 row[:] = np.nan
                 row[:2] = 1.0
             elif categories:
-                distance = distance_of(self._values[name], synthetic, categories)
+                mine = self._weights[name]
+                both = None if mine is None or own is None else (mine, own)
+                distance = distance_of(self._values[name], synthetic, categories, both)
                 row[:2] = distance.ecdf_max, distance.ecdf_avg
             else:
-                row[:] = self._rulers[name].measure(synthetic)
+                row[:] = self._rulers[name].measure(synthetic, own)
         return np.concatenate([errors.max(axis=0), errors[:, 0]])
 
 
@@ -72,17 +87,26 @@ def difference_of(name: str) -> str:
 
 
 def ruler_of(
-    analysis: AnyAnalysis[Any], percentiles: tuple[float, ...]
+    analysis: AnyAnalysis[Any], percentiles: tuple[float, ...], rows: NDArray[np.int64] | None = None
 ) -> tuple[tuple[str, ...], Callable[[dict[str, Array]], Array]]:
-    """The names of the measures of a point, and what measures one synthetic table."""
+    """The names of the measures of a point, and what measures one synthetic table.
+
+    Parameters
+    ----------
+    rows : array of int of shape (n_synthetic,), optional
+        Whose predictors, and so whose survey weight, each synthetic record has; by default the records in their order.
+    """
+    survey = analysis.survey if analysis.settings.accuracy_by else None
+    mine = None if survey is None else survey.weights
+    theirs = mine if mine is None or rows is None else mine[rows]
     if analysis.blocks:
         several = RecordsRuler(
-            analysis.table, [each.settings for each in analysis.analyses(False)], percentiles
+            analysis.table, [each.settings for each in analysis.analyses(False)], percentiles, mine
         )
-        return several.names, several.measure
+        return several.names, lambda columns: several.measure(columns, theirs)
     [(outcome, values)] = analysis.confidential.items()
-    ruler = Ruler(values, percentiles)
-    return ruler.names, lambda columns: ruler.measure(columns[outcome])
+    ruler = Ruler(values, percentiles, mine)
+    return ruler.names, lambda columns: ruler.measure(columns[outcome], theirs)
 
 
 def check_measure(fits: Sequence[Settings], measure: str) -> None:

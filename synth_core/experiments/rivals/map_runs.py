@@ -167,6 +167,7 @@ def run_key(fingerprint: str, settings: Settings, beside: MapRun, blocks: Sequen
         blocks=[asdict(block) for block in blocks or (block_of(settings),)],
         columns=(settings.outcome, settings.predictors, settings.categorical, settings.model),
         percentiles=percentiles_for(settings),
+        accuracy_by=settings.accuracy_by,
     )
 
 
@@ -208,7 +209,7 @@ def run_for_map(analysis: AnyAnalysis[Any], beside: MapRun) -> RivalRun:
         problem = problem_for_map(analysis, beside.edges)
         look = lambda: analysis.progress(f"{asked.label}{at}", 0.0)  # noqa: E731
         made = make_in_subprocess(beside.spent, problem, beside.counted, look)
-        names, measure = ruler_of(analysis, percentiles_for(analysis.settings))
+        names, measure = ruler_of(analysis, percentiles_for(analysis.settings), made.rows)
         errors = measure(_values(made, analysis))
         seconds = time.perf_counter() - started
         return RivalRun(names, errors, problem.n, math.prod(problem.shape), seconds)

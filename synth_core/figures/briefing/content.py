@@ -356,7 +356,7 @@ def _side_by_side(chapters: Sequence[Chapter], internal: bool) -> list[Page]:
             Page(
                 "Side by side" + (f" ({number + 1} of {n_pages})" if n_pages > 1 else ""),
                 internal,
-                (f"ε with its guarantee, {what}{ruled}.",),
+                (f"ε with its guarantee, {what}{ruled}.", *_whose(chapters[part])),
                 columns=("Mechanism", *(each.name for each in chapters[part])),
                 rows=tuple(
                     (find_mechanism(key).label, *(rows.get(key, "–") for rows in cells[part]))
@@ -365,6 +365,14 @@ def _side_by_side(chapters: Sequence[Chapter], internal: bool) -> list[Page]:
             )
         )
     return pages
+
+
+def _whose(chapters: Sequence[Chapter]) -> list[str]:
+    """Whether the accuracy of each chapter is of the sample or of the population; nothing without survey weights."""
+    said = {each.name: each.numbers[0].whose_accuracy for each in chapters}
+    if len(set(said.values())) == 1:
+        return list(filter(None, {*said.values()}))
+    return [f"{name}: {words}" for name, words in said.items() if words]
 
 
 def _in_short(row: dict[str, Any], numbers: ResultNumbers, policy: Policy, accuracy: str) -> str:

@@ -336,8 +336,8 @@ def _ecdf_chart(variable: Variable, confidential: NDArray[np.float64]) -> Markup
             curves,
             variable.name,
             "share at or below",
-            f"Distribution functions of {variable.name}, confidential and synthetic; the largest distance is "
-            f"{distance:.4f}.",
+            f"Distribution functions of {variable.name}, confidential and synthetic, each record once; the largest "
+            f"distance is {distance:.4f}.",
         )
     )
 

@@ -57,6 +57,26 @@ def choose_mechanisms() -> tuple[str, ...]:
     return session.choices().mechanisms
 
 
+def choose_whose() -> None:
+    """Whether accuracy is of the sample or of the population; nothing where no survey weights are named."""
+    s = session.choices().settings
+    if s.weight is None:
+        return
+    words = {
+        "sample": "the sample: each record once",
+        "population": f"the population, by {session.plain(s.weight)}",
+    }
+    pick(
+        "selectbox",
+        "Accuracy is of",
+        "settings.accuracy_of",
+        list(words),
+        format_func=words.__getitem__,
+        help="Table, rule, figures, groups and slides follow it; what is drawn and its ε stay as they are. With N "
+        "declared the model is one of the population, and a sample that takes some records more often differs from it.",
+    )
+
+
 def add_mechanism(key: str) -> None:
     """Button callback: choose a composed mechanism."""
     chosen = session.choices()

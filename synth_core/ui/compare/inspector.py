@@ -167,6 +167,7 @@ def _line(numbers: ResultNumbers, settings: Settings, policy: Policy) -> dict[st
         "lipschitz_bound": numbers.lipschitz_bound,
         "oscillation": numbers.oscillation,
         "oscillation_joint": numbers.oscillation_joint,
+        "accuracy_of": f"population, by {numbers.accuracy_by}" if numbers.accuracy_by else "sample",
         "ecdf_max": numbers.ecdf_max,
         "ecdf_avg": numbers.ecdf_avg,
         **_largest(worst),

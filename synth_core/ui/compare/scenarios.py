@@ -112,7 +112,7 @@ def _words(beside: Scenario | None, same: Scenario | None, now: Scenario | None)
     """What is seen: the rule, and how the present choices differ from what is beside them."""
     policy, parts = session.choices().policy, []
     if policy.states:
-        parts.append(f"**Rule**: {session.plain(policy.text)}.")
+        parts.append(f"**Rule**: {session.plain(policy.stated(session.choices().settings.accuracy_by))}.")
     if policy.guarantee == "strict" and session.current().table.confidential:
         parts.append(CHOSEN_HERE)
     if beside is not None and beside is same:
@@ -270,7 +270,9 @@ def stage() -> Stage | None:
         "note": playing.words if playing else here.note if here else "",
         "names": [each.name for each in choices.scenarios],
         "stops": len(choices.scenarios) + (here is None or UNPINNED in st.session_state),
-        "rule": f"Rule: {choices.policy.text}" if choices.policy.states else "",
+        "rule": f"Rule: {choices.policy.stated(choices.settings.accuracy_by)}"
+        if choices.policy.states
+        else "",
     }
     return Stage(words, partial(session.attempt, "scenario", step))
 

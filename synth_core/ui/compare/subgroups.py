@@ -11,7 +11,9 @@ from synth_core.analysis.measures import measure_label
 from synth_core.analysis.selection import selected
 from synth_core.analysis.subgroups import by_group, groups_of
 from synth_core.analysis.utility import statistic_name
+from synth_core.data.survey_weights import read_survey
 from synth_core.errors import InputError
+from synth_core.figures.parts import saying_whose
 from synth_core.figures.utility import subgroups_figure
 from synth_core.models import family
 from synth_core.ui.shared.widgets import pick
@@ -58,7 +60,10 @@ def figures(summaries: list[Summary], labels: dict[str, str]) -> list[dict[str, 
         groups = _groups(summary["mechanism"], chosen.group_by, chosen.group_statistic)
         if groups:
             figures.append(summary | {"statistics": groups})
-    return [subgroups_figure(figures, labels, chosen.group_by, chosen.group_statistic)] if figures else []
+    if not figures:
+        return []
+    made = subgroups_figure(figures, labels, chosen.group_by, chosen.group_statistic)
+    return saying_whose([made], figures[0])
 
 
 def _groups(mechanism: str, predictor: str, statistic: str) -> list[dict[str, Any]]:
@@ -74,7 +79,9 @@ def _groups(mechanism: str, predictor: str, statistic: str) -> list[dict[str, An
     try:
         selection = selected(browser.table, s)
         groups = groups_of(browser.table, selection, predictor, s.categorical)
-        accuracy = by_group(selection.records.outcome, result.synthetic, groups, statistic, s.seed)
+        survey = read_survey(browser.table, s.weight, s.unit_column, selection.complete) if s.weight else None
+        by = survey if s.accuracy_by else None
+        accuracy = by_group(selection.records.outcome, result.synthetic, groups, statistic, s.seed, by)
     except InputError:
         return []
     rows = [

@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from synth_core.analysis.measures import measure_label
+from synth_core.analysis.population import accuracy_words
 from synth_core.analysis.wording.belief_sentences import epsilon_number
 from synth_core.experiments.explore.measures import Target
 from synth_core.experiments.explore.records_point import difference_of
@@ -192,7 +193,9 @@ def _status(run: BackgroundRun | None, key: tuple[str, ...] | None, measure: str
     text = f"{session.plain(controls.is_of(run))} · {first['n_records']:,} records · "
     if not run.tasks[0].given.blocks:
         text += f"ε on the {first['density_scale']} · "
-    text += f"{total} points, each an exact refit."
+    settings = run.tasks[0].given.settings
+    whose = accuracy_words(session.plain(settings.accuracy_by), settings.weight is not None)
+    text += f"{total} points, each an exact refit. {whose}".rstrip()
     if bad:
         text += f" Not converged: {bad}, drawn hollow and on no frontier."
     if run.asked == controls.COARSE:

@@ -75,7 +75,7 @@ def make_plan(shown: str) -> None:
         keep_units=form.get("units", True),
         decimals=form["decimals"],
         clamp=form["clamp"] and bounded,
-        rule=browser.choices.policy.text,
+        rule=browser.choices.policy.stated(session.settings().accuracy_by),
         alternatives=_alternatives(form["mechanism"]),
     )
     whole = browser.choices.whole

@@ -8,6 +8,7 @@ from typing import Any
 
 import streamlit as st
 
+from synth_core.analysis.population import accuracy_words
 from synth_core.analysis.records.blocks import Block, common_of, settings_of_first, shares_of
 from synth_core.analysis.records.feasible import refusal
 from synth_core.analysis.settings import Settings
@@ -61,7 +62,8 @@ class Subject:
             of = f"one record's value withheld, on the {s['density_scale']}"
         else:
             of = f"all that is sensitive about one record withheld: {session.plain(self.names)}"
-        return f"{s['n_records']:,} records{dropped} · ε for {of}"
+        whose = accuracy_words(session.plain(s["accuracy_by"]), bool(s["population"]))
+        return f"{s['n_records']:,} records{dropped} · ε for {of}" + (f" · {whose}" if whose else "")
 
     def settings(self, given: Settings) -> Settings:
         """Settings that name the first variable of whole records, whichever is described now; raises InputError."""

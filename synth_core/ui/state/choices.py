@@ -281,7 +281,7 @@ class Choices(BaseModel):
         if values["model"] != OwnProgram.name:
             values["program"] = None  # kept among the choices for when it is chosen again
         if values["weight"] is None:
-            values["weight_total"] = None  # likewise
+            values |= {"weight_total": None, "accuracy_of": "sample"}  # likewise
         if values["unit_column"] is None:
             values["unit_size"] = 1
         chosen = family(values["model"])

@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from synth_core.analysis.records.numbers import average_numbers, number_measures, regression_of
-from synth_core.analysis.utility import coefficient_overlaps, interval_overlap
+from synth_core.analysis.regression import coefficient_overlaps, interval_overlap
 from synth_core.data.earlier_variable import EarlierVariable
 
 PERCENTILES = (5.0, 25.0, 50.0, 90.0)  # the first is 0

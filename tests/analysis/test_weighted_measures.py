@@ -1,0 +1,286 @@
+"""Accuracy of the population: every measure by weights is the unweighted one of the table in which each record stands
+as often as it weighs; standard errors against naive loops and simulation; the choice, wherever accuracy is read.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.policy import Policy, judge
+from synth_core.analysis.records import measures
+from synth_core.analysis.records.blocks import Block
+from synth_core.analysis.records.discretise import DiscretisedTables
+from synth_core.analysis.records.records import RecordsAnalysis
+from synth_core.analysis.records.summary import pairs_of
+from synth_core.analysis.regression import coefficient_intervals, interval_overlap
+from synth_core.analysis.result_sentences import sentence
+from synth_core.analysis.result_summary import summary_of
+from synth_core.analysis.settings import make_settings
+from synth_core.analysis.subgroups import Group, by_group
+from synth_core.analysis.summary import ecdf_points
+from synth_core.analysis.survey_estimates import linearised_error, mean_with_interval, weighted_statistics
+from synth_core.analysis.utility import category_distance, ecdf_distance
+from synth_core.data.survey_weights import Survey
+from synth_core.data.table import Table
+from synth_core.errors import InputError
+from synth_core.experiments.explore.measures import Ruler
+from synth_core.figures.compare import compare_figures
+from synth_core.figures.records import record_figures
+from synth_core.mechanisms.noise import SeededNoise
+from synth_core.system.cache import Cache
+
+N = 60
+RNG = np.random.default_rng(1)
+V, W = (RNG.integers(1, 9, N).astype(float) for _ in range(2))
+X, Y = RNG.lognormal(size=N).round(1), RNG.lognormal(0.3, 1, size=N).round(1)
+
+
+def stands(values, weights):
+    """Each record as often as it weighs."""
+    return np.repeat(values, weights.astype(int), axis=0)
+
+
+def test_distances_are_those_of_the_table_in_which_records_stand_as_often_as_they_weigh():
+    found, expected = ecdf_distance(X, Y, (V, W)), ecdf_distance(stands(X, V), stands(Y, W))
+    assert vars(found) == pytest.approx(vars(expected), rel=1e-12)
+    assert vars(ecdf_distance(X, Y, (3 * V, 0.1 * W))) == pytest.approx(
+        vars(ecdf_distance(X, Y, (V, W))), rel=0.2
+    )
+    assert ecdf_distance(X, Y, (3 * V, 0.1 * W)).ecdf_max == pytest.approx(found.ecdf_max)
+    assert found.ecdf_max != pytest.approx(ecdf_distance(X, Y).ecdf_max, abs=1e-3)
+    a, b = RNG.integers(0, 4, N).astype(float), RNG.integers(0, 4, N).astype(float)
+    expected = category_distance(stands(a, V), stands(b, W), 4)
+    assert vars(category_distance(a, b, 4, (V, W))) == pytest.approx(vars(expected), rel=1e-12)
+
+
+def test_curves_are_those_of_the_table_in_which_records_stand_as_often_as_they_weigh():
+    points = ecdf_points(X, 30, W)
+    expected = [(stands(X, W) <= at).mean() for at in points["at"]]
+    np.testing.assert_allclose(points["share"], expected)
+    np.testing.assert_allclose(
+        ecdf_points(X, 30)["share"], [(at >= X).mean() for at in ecdf_points(X, 30)["at"]]
+    )
+
+
+def codes(seed):
+    """Three columns, the last of which differs between the tables."""
+    rng = np.random.default_rng(seed)
+    public = rng.integers(0, 3, (N, 1))
+    mine, theirs = (
+        np.hstack([public, rng.integers(0, 3, (N, 1)), rng.choice(3, (N, 1), p=p)])
+        for p in ((0.3, 0.3, 0.4), (0.5, 0.3, 0.2))
+    )
+    return DiscretisedTables(("a", "b", "c"), mine, theirs, (3, 3, 3), (("0", "1", "2"),) * 3, 1)
+
+
+def test_measures_of_several_columns_are_those_of_the_table_in_which_records_stand_as_often():
+    bare = codes(2)
+    t = replace(bare, weights=(V / V.mean(), V / V.mean()))
+    wide = replace(bare, confidential=stands(bare.confidential, V), synthetic=stands(bare.synthetic, V))
+    sets = measures.marginals(3, 1, 2)
+    of = (t.confidential, t.synthetic, t.n_codes, sets)
+    expected = measures.k_marginal_score(wide.confidential, wide.synthetic, wide.n_codes, sets)
+    assert measures.k_marginal_score(*of, weights=t.counted) == pytest.approx(expected)
+    assert expected != pytest.approx(measures.k_marginal_score(*of), abs=1)
+    worst, mean, pair = measures.association_difference(t)
+    assert (worst, mean) == pytest.approx(measures.association_difference(wide)[:2])
+    assert pair == measures.association_difference(wide)[2]
+    assert measures.propensity(t)[0] == pytest.approx(measures.propensity(wide)[0], rel=1e-3)
+    pairs = zip(pairs_of(t, {"b", "c"}), pairs_of(wide, {"b", "c"}), strict=True)
+    for mine, theirs in pairs:
+        assert mine["association"] == pytest.approx(theirs["association"])
+        np.testing.assert_allclose(mine["synthetic"], theirs["synthetic"])
+
+
+def test_the_ratio_of_weighted_propensities_is_1_where_sensitive_columns_are_drawn_anew():
+    """200 tables of 400 records whose weights vary: the mean is 1 within 4 errors, and not as if they were equal."""
+    rng, ratios, naive = np.random.default_rng(3), [], []
+    for _ in range(200):
+        public, weights = rng.integers(0, 3, (400, 1)), rng.lognormal(0, 1, 400)
+        drawn = [np.hstack([public, rng.integers(0, 3, (400, 2))]) for _ in range(2)]
+        t = DiscretisedTables(("a", "b", "c"), *drawn, (3, 3, 3), n_public=1)
+        weighted = replace(t, weights=(weights / weights.mean(),) * 2)
+        pmse, ratio = measures.propensity(weighted)
+        ratios.append(ratio / 2)  # both tables are draws: twice what one redrawn table has
+        naive.append(pmse / (measures.propensity(t)[0] / measures.propensity(t)[1]) / 2)
+    error = np.std(ratios) / np.sqrt(len(ratios))
+    assert np.mean(ratios) == pytest.approx(1.0, abs=4 * error + 0.03)
+    assert np.mean(naive) > 1.5
+
+
+def test_regressions_are_those_of_the_table_in_which_records_stand_as_often():
+    design = np.column_stack([np.ones(N), RNG.normal(size=N), RNG.integers(0, 2, N)])
+    every = np.ones(3, dtype=bool)
+    low, high = coefficient_intervals(X, design, every, Survey(W))
+    expected = np.linalg.lstsq(stands(design, W), stands(X, W))[0]
+    np.testing.assert_allclose((low + high) / 2, expected)
+    # The naive sandwich, in which a record is one draw however much it weighs.
+    residual = X - design @ expected
+    bread = np.linalg.inv(sum(w * np.outer(z, z) for w, z in zip(W, design, strict=True)))
+    meat = sum(np.outer(w * e * z, w * e * z) for w, e, z in zip(W, residual, design, strict=True))
+    error = np.sqrt(np.diag(N / (N - 1) * bread @ meat @ bread))
+    np.testing.assert_allclose((high - low) / (2 * 1.959963984540054), error)
+    assert interval_overlap(X, X, design, Survey(W)) == pytest.approx(1.0)
+    assert interval_overlap(X, Y, design, Survey(W)) != pytest.approx(
+        interval_overlap(X, Y, design), abs=1e-3
+    )
+
+
+def test_groups_and_maps_measure_by_weights():
+    rows = np.flatnonzero(RNG.random(N) < 0.6)
+    survey = Survey(W)
+    [found] = by_group(X, Y[None, :], [Group("a", rows)], "q90", 1, survey)
+    wide_x, wide_y = stands(X[rows], W[rows]), stands(Y[rows], W[rows])
+    assert found.ecdf_max == pytest.approx(ecdf_distance(wide_x, wide_y).ecdf_max)
+    quantiles = [np.quantile(each, 0.9, method="inverted_cdf") for each in (wide_x, wide_y)]
+    assert [found.statistic.confidential, found.statistic.synthetic] == quantiles
+    ruler = Ruler(X, (25.0, 90.0), W)
+    wide_x, wide_y = stands(X, W), stands(Y, V)
+    quantiles = np.array([np.quantile(each, [0.25, 0.9], method="inverted_cdf") for each in (wide_x, wide_y)])
+    distance = ecdf_distance(wide_x, wide_y)
+    expected = [distance.ecdf_max, distance.ecdf_avg, abs(wide_y.mean() / wide_x.mean() - 1)]
+    np.testing.assert_allclose(ruler.measure(Y, V), [*expected, *np.abs(quantiles[1] / quantiles[0] - 1)])
+
+
+# -- standard errors -----------------------------------------------------------------------------
+
+
+def test_errors_of_units_are_of_their_sums():
+    units, scores = np.array([3, 3, 7, 7, 7, 9]), np.array([1.0, -2, 0.5, 0.5, 1, -1])
+    sums = np.array([-1.0, 2.0, -1.0])
+    assert linearised_error(scores, units) == pytest.approx(np.sqrt(3 / 2 * (sums**2).sum()))
+    both = linearised_error(np.column_stack([scores, 2 * scores]), units)
+    np.testing.assert_allclose(both, np.sqrt(3 / 2 * (sums**2).sum()) * np.array([1, 2]))
+    assert np.isnan(linearised_error(scores, np.zeros(6, dtype=int)))
+
+
+def test_intervals_of_clustered_samples_hold_as_often_as_they_say():
+    """400 samples of 60 households of 1 to 5 alike persons, drawn by size: .95, standard error .011; by record .75."""
+    rng = np.random.default_rng(5)
+    size = rng.integers(1, 6, 3000)
+    house = np.repeat(np.arange(3000), size)
+    pay = np.exp(1 + rng.normal(0, 0.8, 3000)[house] + rng.normal(0, 0.2, len(house)))
+    chance, first, truth = size / size.sum(), np.cumsum(size) - size, pay.mean()
+    held, alone = 0, 0
+    for _ in range(400):
+        drawn = rng.choice(3000, 60, p=chance)
+        rows = np.concatenate([first[h] + np.arange(size[h]) for h in drawn])
+        units, weights = np.repeat(np.arange(60), size[drawn]), np.repeat(1 / chance[drawn], size[drawn])
+        for which, survey in ((0, Survey(weights, units)), (1, Survey(weights))):
+            low, high = mean_with_interval(pay[rows], survey)[1]
+            held, alone = (
+                (held + (low <= truth <= high), alone)
+                if which == 0
+                else (held, alone + (low <= truth <= high))
+            )
+    assert 0.90 < held / 400 < 0.98 and alone / 400 < 0.85
+
+
+def test_shares_in_the_place_of_percentiles_are_weighted():
+    x = np.where(np.arange(N) < 20, 0.0, X)
+    found = weighted_statistics((x, Survey(W)), [(Y, Survey(W))], (25.0, 90.0))
+    zero = found[1].instead
+    assert zero is not None and zero.confidential == pytest.approx((stands(x, W) <= 0).mean())
+    assert found[2].instead is None
+
+
+# -- the choice ----------------------------------------------------------------------------------
+
+
+def people(n=300):
+    rng = np.random.default_rng(6)
+    area = rng.choice(["north", "south"], n)
+    pay = rng.lognormal(3 + 0.4 * (area == "north"), 0.7).round(2)
+    sick = np.where(rng.random(n) < 0.2 + 0.3 * (pay > 20), "yes", "no")
+    return Table("people", pd.DataFrame({"pay": pay, "sick": sick, "area": area, "w": np.ceil(200 / pay)}))
+
+
+GIVEN = {"predictors": ("area",), "weight": "w", "epsilon": 2.0}
+
+
+@pytest.fixture(scope="module")
+def chosen(tmp_path_factory):
+    """The same noisy tables, judged once as a sample and once as a population."""
+    cache = Cache(tmp_path_factory.mktemp("cache"))
+    settings = make_settings(outcome="pay", model="lognormal", guess=(20.0, 1.0), **GIVEN)
+    one = Analysis(people(), settings, cache, noise=SeededNoise(1))
+    blocks = (
+        Block("sick", "categorical", {"categories": ("no", "yes")}),
+        Block("pay", "lognormal", {"guess": (20.0, 1.0)}),
+    )
+    several = RecordsAnalysis(people(), blocks, GIVEN | {"seed": 3}, cache, noise=SeededNoise(1))
+    return {
+        (which, of): (analysis, analysis.run("measured"))
+        for which, bare in (("one", one), ("several", several))
+        for of in ("sample", "population")
+        for analysis in [bare.with_settings(accuracy_of=of)]
+    }
+
+
+def test_the_choice_moves_accuracy_and_nothing_that_is_drawn(chosen):
+    (_, sample), (one, population) = chosen["one", "sample"], chosen["one", "population"]
+    np.testing.assert_array_equal(sample.synthetic, population.synthetic)
+    assert sample.epsilon == population.epsilon
+    pay, w = one.table.frame["pay"].to_numpy(), one.table.frame["w"].to_numpy()
+    wide = stands(pay, w), stands(population.synthetic[0], w)
+    assert population.ecdf_max == pytest.approx(ecdf_distance(*wide).ecdf_max)
+    assert sample.ecdf_max == pytest.approx(ecdf_distance(pay, sample.synthetic[0]).ecdf_max)
+    numbers = {each.name: each for each in population.statistics}
+    assert numbers["q90"].synthetic == np.quantile(wide[1], 0.9, method="inverted_cdf")
+    assert population.statistics == population.population.statistics  # what stands beside is the same
+    summary = summary_of(one, population)
+    at = summary["ecdf"]["confidential"]
+    np.testing.assert_allclose(at["share"], [(wide[0] <= x).mean() for x in at["at"]])
+
+
+def test_the_choice_moves_what_is_said_of_several_variables(chosen):
+    (_, sample), (whole, population) = chosen["several", "sample"], chosen["several", "population"]
+    pd.testing.assert_frame_equal(sample.synthetic[0], population.synthetic[0])
+    w = whole.table.frame["w"].to_numpy()
+    sick, pay = (part.distance for part in population.parts)
+    mine, theirs = (stands(f["pay"].to_numpy(), w) for f in (whole.table.frame, population.synthetic[0]))
+    assert pay == pytest.approx(ecdf_distance(mine, theirs).ecdf_max)
+    shares = [
+        stands(f["sick"].to_numpy() == "yes", w).mean() for f in (whole.table.frame, population.synthetic[0])
+    ]
+    assert sick == pytest.approx(abs(shares[0] - shares[1]))
+    assert population.measures.k_marginal != sample.measures.k_marginal
+    [number] = population.numbers
+    assert number.statistics[0].confidential == pytest.approx(mine.mean())
+    # A synthetic record with the predictors of another row has the weight of that row.
+    rows = np.arange(len(w))[::-1]
+    turned = whole.judge(population.synthetic[0].iloc[rows].reset_index(drop=True), rows)
+    assert turned.measures.k_marginal == pytest.approx(population.measures.k_marginal)
+    assert turned.numbers[0].statistics[0].synthetic == pytest.approx(number.statistics[0].synthetic)
+
+
+@pytest.mark.parametrize("which", ["one", "several"])
+def test_captions_say_whose_accuracy_it_is(chosen, which):
+    rule = Policy(measure="ecdf_max", percent=1e-6)
+    for of, words, reason in (
+        ("sample", "Accuracy is of the sample: each record counts once.", "functions"),
+        ("population", "Accuracy is of the population: each record counts by its w.", "functions"),
+    ):
+        analysis, result = chosen[which, of]
+        summary, numbers = summary_of(analysis, result), result.plain_numbers
+        labels = {"measured": "Measured"}
+        made = (
+            compare_figures([summary], labels, "pay")
+            if which == "one"
+            else record_figures([summary], labels, ("", ""))
+        )
+        assert all(words in each["reading"] for each in made if each["key"] not in ("bounds", "weights"))
+        assert words in sentence(numbers, analysis.settings)
+        [reason] = judge(rule, numbers).reasons
+        assert ("in the population" in reason) == (of == "population")
+    assert rule.stated("w") == f"{rule.text}, of the population by w" and rule.stated("") == rule.text
+
+
+def test_a_population_needs_weights():
+    with pytest.raises(
+        InputError, match=r"told by survey weights, and no column of them is named \(--weight\)"
+    ):
+        make_settings(outcome="pay", model="lognormal", accuracy_of="population")
