@@ -14,6 +14,7 @@ from typing import Any
 from synth_core.cli import (
     advise,
     audit,
+    calibrate,
     codebook,
     compare,
     ledger,
@@ -31,7 +32,21 @@ from synth_core.system.characters import visible
 from synth_core.system.scratch import temporary_files
 
 # Each adds its sub-commands to the parser.
-COMMANDS = (maintain, codebook, advise, compare, map, tune, study, program, audit, release, ledger, runs)
+COMMANDS = (
+    maintain,
+    codebook,
+    advise,
+    compare,
+    map,
+    tune,
+    study,
+    program,
+    audit,
+    release,
+    calibrate,
+    ledger,
+    runs,
+)
 EXIT_BAD_INPUT = 2
 EXIT_FAILED = 1
 

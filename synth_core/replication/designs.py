@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from synth_core.experiments.studies.named_study import NamedStudy
-from synth_core.replication import anchored
+from synth_core.replication import anchored, survey
 
-DESIGNS = (NamedStudy("anchored", lambda table: anchored.study(), anchored.compare),)
+DESIGNS = (
+    NamedStudy("anchored", lambda table: anchored.study(), anchored.compare),
+    NamedStudy("survey", lambda table: survey.study(), survey.compare),
+)

@@ -3,15 +3,10 @@
 import numpy as np
 import pytest
 
-from synth_core.analysis.population import (
-    population_of,
-    populations_words,
-    quantile_with_interval,
-    standard_error,
-    weighted_distance,
-    weighted_quantile,
-)
+from synth_core.analysis.population import population_of, populations_words
+from synth_core.analysis.survey_estimates import quantile_with_interval, standard_error, weighted_quantiles
 from synth_core.analysis.utility import ecdf_distance
+from synth_core.data.survey_weights import Survey
 
 
 def expanded(values, weights):
@@ -22,31 +17,32 @@ def test_whole_weights_are_records_that_stand_several_times():
     rng = np.random.default_rng(1)
     x, y = rng.lognormal(size=80), rng.lognormal(size=80).round(1)
     v, w = (rng.integers(1, 9, 80).astype(float) for _ in range(2))
-    assert weighted_distance((x, v), (y, w)) == pytest.approx(
-        ecdf_distance(expanded(x, v), expanded(y, w)).ecdf_max
-    )
-    for share in (0.1, 0.5, 0.9, 1.0):
-        expected = np.quantile(expanded(y, w), share, method="inverted_cdf")
-        assert weighted_quantile(y, w, share) == expected
-    found = population_of("pay", "w", (x, v), [(y, w)], (50.0,))
+    shares = np.array([0.1, 0.5, 0.9, 1.0])
+    expected = np.quantile(expanded(y, w), shares, method="inverted_cdf")
+    np.testing.assert_array_equal(weighted_quantiles(y, w, shares), expected)
+    found = population_of("pay", "w", (x, Survey(v)), [(y, Survey(w))], (50.0,))
+    assert found.ecdf_max == pytest.approx(ecdf_distance(expanded(x, v), expanded(y, w)).ecdf_max)
     assert found.statistics[0].confidential == pytest.approx(expanded(x, v).mean())
     assert found.statistics[0].synthetic == pytest.approx(expanded(y, w).mean())
     assert [each.name for each in found.statistics] == ["mean", "median"]
 
 
 def test_shares_of_categories():
-    codes, weights = np.array([0.0, 1, 1, 2]), np.array([6.0, 1, 1, 2])
-    found = population_of("msp", "w", (codes, weights), [(codes, np.ones(4))] * 2, (), ("a", "b", "c"))
+    codes, weights = np.array([0.0, 1, 1, 2]), Survey(np.array([6.0, 1, 1, 2]))
+    found = population_of(
+        "msp", "w", (codes, weights), [(codes, Survey(np.ones(4)))] * 2, (), ("a", "b", "c")
+    )
     assert [each.confidential for each in found.statistics] == pytest.approx([0.6, 0.2, 0.2])
     assert found.ecdf_max == pytest.approx(0.35)  # 0.6 for 0.25
     assert populations_words([found, found]) == (
-        "In the population, by w: msp off by at most 35.0 points; msp off by at most 35.0 points."
+        "In the population, by w: msp off by at most 35.0 points, 3 of 3 estimates within their 95 % intervals; msp "
+        "off by at most 35.0 points, 3 of 3 estimates within their 95 % intervals."
     )
 
 
 def test_equal_weights_have_the_usual_standard_error():
     x = np.random.default_rng(2).normal(size=50)
-    assert standard_error(x, np.full(50, 7.0)) == pytest.approx(x.std(ddof=1) / np.sqrt(50))
+    assert standard_error(x, Survey(np.full(50, 7.0))) == pytest.approx(x.std(ddof=1) / np.sqrt(50))
 
 
 def test_intervals_of_a_weighted_median_hold_as_often_as_they_say():
@@ -58,8 +54,8 @@ def test_intervals_of_a_weighted_median_hold_as_often_as_they_say():
     for _ in range(300):
         rows = rng.choice(len(population), 400, p=chance)
         x = population[rows]
-        low, high = quantile_with_interval(x, 1 / chance[rows], 0.5)[1]
+        low, high = quantile_with_interval(x, Survey(1 / chance[rows]), 0.5)[1]
         held += low <= truth <= high
-        low, high = quantile_with_interval(x, np.ones(400), 0.5)[1]
+        low, high = quantile_with_interval(x, Survey(np.ones(400)), 0.5)[1]
         naive += low <= truth <= high
     assert 0.91 < held / 300 < 0.985 and naive == 0

@@ -9,6 +9,7 @@ import numpy as np
 
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.result import Result
+from synth_core.analysis.survey_estimates import weighted_statistics
 
 Numbers = dict[str, float]
 
@@ -38,3 +39,17 @@ class CountMean:
     def __call__(self, analysis: Analysis, result: Result) -> Numbers:
         mean = np.exp(analysis.refit(result).draws["beta"][:, 0])
         return {"count_mean": float(mean.mean()), "count_mean_sd": float(mean.std(ddof=1))}
+
+
+@dataclass(frozen=True)
+class WithoutWeights:
+    """`NAME_without`: statistics of the population, by survey weights, of values that were made without them."""
+
+    def __call__(self, analysis: Analysis, result: Result) -> Numbers:
+        survey, outcome = analysis.survey, analysis.model.records.outcome
+        if survey is None:
+            return {}
+        plain = analysis.with_settings(weight=None, weight_total=None, accuracy_of="sample")
+        sets = [(each, survey) for each in plain.run(result.mechanism).synthetic]
+        found = weighted_statistics((outcome, survey), sets, analysis.settings.percentiles)
+        return {f"{each.name}_without": each.synthetic for each in found}

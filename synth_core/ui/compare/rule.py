@@ -9,6 +9,7 @@ import streamlit as st
 
 from synth_core.analysis.measures import ECDF_MAX, MEAN, WORST
 from synth_core.analysis.policy import Policy, measured
+from synth_core.analysis.population import accuracy_words
 from synth_core.analysis.utility import statistic_name
 from synth_core.system.characters import sentence
 from synth_core.ui.shared.widgets import refuse, say_refusal
@@ -21,7 +22,7 @@ GUARANTEES = {"any": "Any", "strict": "Strict: promised for every table"}
 
 def rule_popover() -> None:
     """State the rule, or take it back."""
-    policy = session.choices().policy
+    policy, s = session.choices().policy, session.choices().settings
     with st.popover("Rule", icon=":material/rule:"):
         st.caption(
             "What a release must meet. State it before you look at results; each row then passes or fails."
@@ -31,10 +32,12 @@ def rule_popover() -> None:
             "policy.epsilon",
             "Compare it within one kind of guarantee. Left empty, any ε.",
         )
-        percentiles = [statistic_name(p) for p in session.choices().settings.percentiles]
+        percentiles = [statistic_name(p) for p in s.percentiles]
         measures = dict.fromkeys([*reversed(percentiles), MEAN, WORST, ECDF_MAX, policy.measure])
         labels = {each: sentence(measured(each)) for each in measures}
         _choice("Accuracy of", "policy.measure", labels)
+        if whose := accuracy_words(session.plain(s.accuracy_by), s.weight is not None):
+            st.caption(whose)
         _limit(
             "Largest gap, in percentage points" if policy.measure == ECDF_MAX else "Largest error, in %",
             "policy.percent",

@@ -43,6 +43,7 @@ TITLES = {
     "reweight-3": "Reweight 3: negative binomial mixture",
     "reweight-supp-5": "Reweight Supp 5: local and global Δ",
     "anchored": "Ours: anchored beside the printed censoring",
+    "survey": "Ours: a population with survey weights and without",
 }
 
 
