@@ -110,8 +110,8 @@ def _margin(table: Table, line: int, column: Any, value: Any, total: Any) -> Mar
         return Margin(f"the sum of {name}", values.to_numpy(dtype=float), number)
     if number < 0:
         raise InputError(f"Line {line} of the totals: a number of records is not below 0.")
-    same = values.map(_text) == _text(value)
-    return Margin(f"{name} = {_text(value)}", same.to_numpy(dtype=float), number)
+    same = (values.map(_text) == _text(value)).to_numpy()
+    return Margin(f"{name} = {_text(value)}", same.astype(float), number)
 
 
 def _text(value: Any) -> str:
