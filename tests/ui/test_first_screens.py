@@ -3,7 +3,7 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from synth_core.ui.state.choices import OPENING, opening_choices
+from synth_core.ui.state.choices import OPENING, USUAL_MECHANISMS, opening_choices, unusual
 
 
 def test_the_first_example_opens_with_strict_mechanisms_and_another_table_with_the_usual_ones(monkeypatch):
@@ -12,7 +12,10 @@ def test_the_first_example_opens_with_strict_mechanisms_and_another_table_with_t
     assert (first.mechanisms, first.settings.epsilon) == (OPENING, 1.0)
     assert first.settings.outcome == "inc" and first.guess is not None  # so that nothing is asked for first
     other = first.for_table({"outcome": "pay", "predictors": (), "model": "lognormal"})
-    assert (other.mechanisms, other.settings.epsilon) == (("unweighted", "weighted"), 5.0)
+    assert (other.mechanisms, other.settings.epsilon) == (USUAL_MECHANISMS, 5.0)
+    assert "measured" in other.mechanisms and unusual(other) == {}  # a strict one, and none is told as kept
+    again = other.for_table({"outcome": "age", "predictors": (), "model": "lognormal"})
+    assert again.mechanisms == USUAL_MECHANISMS
     chosen = first.with_settings(epsilon=2.0).for_table({"outcome": "pay"})  # by whoever sits there
     assert (chosen.mechanisms, chosen.settings.epsilon) == (OPENING, 2.0)
 

@@ -198,8 +198,8 @@ def _rows(ready: Readiness) -> None:
         else ""
     )
     st.markdown(
-        f"Ready: {ready.complete:,} complete rows of {table.rows:,}{note}. {session.plain(ready.scales)}."
-        + session.plain(_proposed(ready))
+        f"Ready: {ready.complete:,} complete rows of {table.rows:,}{note}." + session.plain(_proposed(ready)),
+        help=session.plain(ready.scales),
     )
 
 
