@@ -18,6 +18,7 @@ from synth_core.figures.parts import (
     shown,
     table,
 )
+from synth_core.system.number_text import signed
 
 LOOK = color("weighted")
 MOST_NAMES = 15  # of categories that stand on an axis
@@ -187,5 +188,5 @@ def groups_figure(check: Check, category: str) -> Figure:
             [category, "Records", "Mean residual", "Standard error"],
             [[g["label"], f"{g['n']:,}", f"{g['mean']:.3f}", f"{g['error']:.3f}"] for g in groups],
         ),
-        "; ".join(f"{g['label']}: {g['mean']:+.2f}" for g in groups[:8]),
+        "; ".join(f"{g['label']}: {signed(g['mean'], 2)}" for g in groups[:8]),
     )

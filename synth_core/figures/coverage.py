@@ -6,6 +6,7 @@ from typing import Any
 
 from synth_core.figures.palette import color
 from synth_core.figures.parts import FAINT, Figure, axis, figure, legend_above, scatter, shown, table
+from synth_core.system.number_text import signed
 
 BAND = (93, 97)  # what is called right, in 100 intervals
 
@@ -49,7 +50,7 @@ def coverage_figure(covered: list[dict[str, Any]]) -> Figure:
                 )
             )
         rows += [
-            [each["title"], where, *_cells(each), f"{each['factor']:.2f}", f"{each['bias']:+.2f}"]
+            [each["title"], where, *_cells(each), f"{each['factor']:.2f}", signed(each["bias"], 2)]
             for each in mine
         ]
     ring = {"symbol": "circle-open", "size": 10, "color": "#888888"}

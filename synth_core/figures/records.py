@@ -24,6 +24,7 @@ from synth_core.figures.parts import (
     table,
 )
 from synth_core.figures.privacy import bounds_figure
+from synth_core.system.number_text import signed
 
 PAIRS = 6  # that are shown, the worst first
 MAPS = 4  # mechanisms whose cells are shown side by side
@@ -246,7 +247,7 @@ def pair_figure(
             }
         )
         rows += [
-            [a, b, label, f"{z[k][m]:+.2f}"]
+            [a, b, label, f"{signed(z[k][m], 2)}"]
             for k, a in enumerate(chosen["labels"][0])
             for m, b in enumerate(chosen["labels"][1])
         ]

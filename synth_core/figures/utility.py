@@ -31,7 +31,7 @@ from synth_core.figures.parts import (
     worded,
 )
 from synth_core.mechanisms.catalogue import find_mechanism
-from synth_core.system.number_text import measured
+from synth_core.system.number_text import measured, signed
 
 # Points drawn; and how much farther than all others the extremes must lie to be left out.
 MANY, FAR = 100, 3.0
@@ -226,7 +226,7 @@ def errors_figure(
                 hover.append(
                     f"{labels[name]}, {shown(words.name(stat))}<br>synthetic "
                     f"{measured(both['synthetic'])}, confidential {measured(both['confidential'])}<br>"
-                    f"{middle:+.2f} {unit}"
+                    f"{signed(middle, 2)} {unit}"
                 )
             rows.append(
                 [
@@ -235,7 +235,7 @@ def errors_figure(
                     measured(both["confidential"]),
                     measured(both["synthetic"]),
                     "–".join(measured(v) for v in both["synthetic_interval"]),
-                    "" if middle is None else f"{middle:+.2f} {unit}",
+                    "" if middle is None else f"{signed(middle, 2)} {unit}",
                 ]
             )
         reach = {"type": "data", "array": plus, "arrayminus": minus}
@@ -308,7 +308,7 @@ def _before(before: Summary, label: str, when: str, places: dict[str, float]) ->
         [max(-OFF_SCALE, min(OFF_SCALE, off)) for _, off, _ in errors],
         [place for place, _, _ in errors],
         "markers",
-        text=[f"{label}, {when}: {off:+.2f} {unit}" for _, off, unit in errors],
+        text=[f"{label}, {when}: {signed(off, 2)} {unit}" for _, off, unit in errors],
         hoverinfo="text",
         marker={"color": color(name), "size": 8, "symbol": "circle-open"},
         opacity=FAINT_OTHER,

@@ -128,8 +128,8 @@ FIGURES = {
     "bounds": Word(
         "Privacy: how far each record can sway the result",
         "Lipschitz bound, Δᵢ",
-        "Width shows how many records have a Lipschitz bound; the diamond, the largest, is Δ. "
-        "Lower is more private.",
+        "How far single records can sway the result, each by its Lipschitz bound: a shape is wide where many records "
+        "are, and its diamond is the largest, Δ. Lower is more private.",
     ),
     "ecdf": Word(
         "Accuracy: distribution of the values",

@@ -35,13 +35,13 @@ def line(browser: Browser) -> str:
     whose = f"**{origin(browser.table)}**" if browser.table.confidential else origin(browser.table)
     table, whole = f"**{session.plain(browser.table.name)}** ({whose})", browser.choices.whole
     one = session.plain(chosen.outcome)
+    if len(whole) > 1:  # each has a model of its own, which the page Data says
+        names = session.plain(", ".join(block.name for block in whole))
+        return f"{table} · sensitive variables **{names}**"
     model = f"{family(chosen.model).label} · {_unit(browser)}"
     if not whole:
         return f"{table} · sensitive variable **{one}** · {model}"
-    if len(whole) == 1:
-        return f"{table} · all that is sensitive about a record: **{one}** · {model}"
-    names = session.plain(", ".join(block.name for block in whole))
-    return f"{table} · sensitive variables **{names}** · described now: {one}, {model}"
+    return f"{table} · all that is sensitive about a record: **{one}** · {model}"
 
 
 def origin(table: Table) -> str:
