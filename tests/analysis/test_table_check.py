@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import scipy
 
-from synth_core.analysis.check.table_check import SensitiveValues, chance, check_table, coded
+from synth_core.analysis.check.table_check import SensitiveValues, TableCheck, chance, check_table, coded
 from synth_core.analysis.check.unlikely import ALPHA, FACTOR, unlikely
 from synth_core.analysis.check.words import groups_words, unlikely_words, variables_words
 from synth_core.analysis.records.discretise import DiscretisedTables, code_columns
@@ -61,7 +61,7 @@ def naive_unlikely(tables):
         cell
         for cell, (c, k) in cells.items()
         if k / n_synthetic >= FACTOR * excess(*cell) * c / n
-        and chance(c, k, excess(*cell)) < ALPHA / len(cells)
+        and chance(c, k, excess(*cell)) < ALPHA / 2 / len(cells)  # the other half is of triples
     }
     alone = {(columns[0], codes[0]) for columns, codes in odd if len(columns) == 1}
     odd = {
@@ -91,6 +91,7 @@ def test_unlikely_combinations_against_a_naive_double_loop(seed):
         (each.given, each.given_value, each.column, value)
         for each in found.combinations
         for value in each.values
+        if " and " not in each.given_value  # of a triple
     }
     named = {
         (tables.names[i], tables.labels[i][a], tables.names[j], tables.labels[j][b]) for (i, j), (a, b) in odd
@@ -99,6 +100,34 @@ def test_unlikely_combinations_against_a_naive_double_loop(seed):
     worst = found.combinations[0]
     assert (worst.given, worst.given_value, worst.column) == ("age", "a0", "degree") and worst.count == 0
     assert worst.expected == pytest.approx(worst.of_all * len(tables.confidential))
+
+
+def test_three_values_that_never_meet_are_found_where_each_pair_is_usual():
+    """Of married women none works, of married men all, of others half: every pair is as frequent as it was."""
+    rng = np.random.default_rng(4)
+    sex, married, work, area = rng.integers(0, 2, (4, 3000))
+    work = np.where(married == 1, sex, work)
+    mine = np.column_stack([area, sex, married, work])
+    theirs = np.column_stack([area, sex, married, rng.permutation(work)])
+    labels = (("n", "s"), ("f", "m"), ("no", "yes"), ("no", "yes"))
+    tables = DiscretisedTables(("area", "sex", "married", "work"), mine, theirs, (2,) * 4, labels, 2)
+    found = unlikely(tables)
+    told = {(each.given, each.given_value, each.column, each.values): each for each in found.combinations}
+    assert set(told) == {
+        ("sex", "f and married yes", "work", ("yes",)),
+        ("sex", "m and married yes", "work", ("no",)),
+    }
+    of_women = told["sex", "f and married yes", "work", ("yes",)]
+    rows = theirs[(theirs[:, 1] == 0) & (theirs[:, 2] == 1)]
+    assert of_women.share == pytest.approx((rows[:, 3] == 1).mean()) and of_women.confidential_share == 0.0
+    wrong = [(side[:, 2] == 1) & (side[:, 3] != side[:, 1]) for side in (mine, theirs)]
+    assert (found.confidential_share, found.share) == (0.0, pytest.approx(wrong[1].mean()))
+    assert found.n_triples == 4 and found.n_pairs == 5
+    check = TableCheck((), (), 0, found, ())
+    assert (
+        "of those with sex f and married yes, 50 % have work yes (0 % of the confidential"
+        in unlikely_words(check)
+    )
 
 
 def test_a_value_that_hardly_occurs_is_not_counted_again_in_each_pair(rng):

@@ -1,11 +1,11 @@
-"""Pairs of values that many synthetic records have and hardly a confidential one, such as a child with a degree.
+"""Pairs and triples of values that many synthetic records have and hardly a confidential one: a child with a degree.
 
 Of c confidential and k synthetic records with a pair of values, c is binomial among the c + k if both tables are
 samples of one population. A pair is unlikely if k is far more than that gives, by a test that allows for as many pairs
 as were looked at, and its share in the synthetic table is at least `FACTOR` times that in the confidential one. So a
 pair that a small confidential table lacks by chance is not one: with a share s, none of n records has it with
 probability (1 - s)^n. Where a value by itself is too frequent, by a factor r, its pairs are expected to be so too: they
-are held against r times as many.
+are held against r times as many. Half of the chance of a false finding is spent on pairs, half on triples.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from synth_core.analysis.check.triples import CountedTriples, count_triples, in_cells, sampled
 from synth_core.analysis.records.discretise import Codes, DiscretisedTables
 
 Array = NDArray[np.float64]
@@ -34,7 +35,7 @@ class UnlikelyCombination:
     Attributes
     ----------
     given, given_value : str
-        The other column and its value.
+        The other column and its value; of a triple its value and the third column with that of it.
     column : str
     values : tuple of str
         The most frequent in the synthetic table first.
@@ -71,8 +72,8 @@ class Unlikely:
         The most frequent first.
     values : dict
         Of each sensitive column the codes that are unlikely by themselves: no pair of them is counted.
-    n_pairs : int
-        How many pairs of columns were looked at.
+    n_pairs, n_triples : int
+        How many pairs and sets of three columns were looked at.
     """
 
     share: float
@@ -80,6 +81,7 @@ class Unlikely:
     combinations: tuple[UnlikelyCombination, ...]
     values: dict[str, tuple[int, ...]]
     n_pairs: int
+    n_triples: int = 0
 
     @property
     def stands_out(self) -> bool:
@@ -102,18 +104,18 @@ def is_unlikely(
     sizes : (int, int)
         Records of either table.
     n_tests : int
-        How many cells share `ALPHA`.
+        How many cells share half of `ALPHA`.
     excess : array of the same shape, or number
         How often each cell is expected in the synthetic table for one time in the confidential one.
     """
     n, n_synthetic = sizes
     p = scipy.stats.binom.cdf(confidential, confidential + synthetic, n / (n + n_synthetic * excess))
     often = synthetic / n_synthetic >= FACTOR * excess * confidential / n
-    return np.asarray((synthetic > 0) & often & (p < ALPHA / max(n_tests, 1)), dtype=bool)
+    return np.asarray((synthetic > 0) & often & (p < ALPHA / 2 / max(n_tests, 1)), dtype=bool)
 
 
 def unlikely(tables: DiscretisedTables) -> Unlikely:
-    """Unlikely values of sensitive columns, and unlikely pairs of them with any column."""
+    """Unlikely values of sensitive columns, and unlikely pairs and triples of them with any columns."""
     sides, sizes = (
         (tables.confidential, tables.synthetic),
         (len(tables.confidential), len(tables.synthetic)),
@@ -136,23 +138,82 @@ def unlikely(tables: DiscretisedTables) -> Unlikely:
     }
     hit = [np.zeros(size, dtype=bool) for size in sizes]
     found: list[UnlikelyCombination] = []
+    told: dict[tuple[int, int], NDArray[np.bool_]] = {}
     for (i, j), (mine, theirs) in pairs.items():
         of_first = excess[i][:, None] if i in excess else 1.0
         cells = is_unlikely(mine, theirs, sizes, n_tests, np.maximum(of_first, excess[j][None, :]))
         for axis, column in enumerate((i, j)):
             if column in odd:
                 cells &= ~np.expand_dims(odd[column], 1 - axis)
+        told[i, j] = cells
         if cells.any():
             found += _combinations(tables, (i, j), (mine, theirs), cells)
             for mask, side in zip(hit, sides, strict=True):
                 mask |= cells[side[:, i], side[:, j]]
+    ratios = {
+        pair: np.maximum(theirs / sizes[1] / (np.maximum(mine, 1) / sizes[0]), 1.0)
+        for pair, (mine, theirs) in pairs.items()
+    }
+    alone_told = {(i, j): cells | _either(odd, (i, j), cells.shape) for (i, j), cells in told.items()}
+    triples = count_triples(tables, ratios, alone_told)
+    n_cells = sum(len(each.codes) for each in triples)
+    looked_at = tuple(len(sampled(side)) for side in sides)
+    for each in triples:
+        cells = ~each.told & is_unlikely(
+            each.confidential, each.synthetic, (looked_at[0], looked_at[1]), n_cells, each.excess
+        )
+        if cells.any():
+            found += _triples(tables, each, cells)
+            for mask, side in zip(hit, sides, strict=True):
+                mask |= in_cells(side, each.columns, n_codes, each.codes[cells])
     return Unlikely(
         float(hit[1].mean()),
         float(hit[0].mean()),
         tuple(sorted(found, key=lambda each: -each.of_all)),
         {tables.names[j]: tuple(np.flatnonzero(codes).tolist()) for j, codes in odd.items() if codes.any()},
         len(pairs),
+        len(triples),
     )
+
+
+def _either(
+    odd: dict[int, NDArray[np.bool_]], pair: tuple[int, int], shape: tuple[int, ...]
+) -> NDArray[np.bool_]:
+    """The cells of a pair of which a value is told by itself."""
+    told = np.zeros(shape, dtype=bool)
+    for axis, column in enumerate(pair):
+        if column in odd:
+            told |= np.expand_dims(odd[column], 1 - axis)
+    return told
+
+
+def _triples(
+    tables: DiscretisedTables, counted: CountedTriples, cells: NDArray[np.bool_]
+) -> list[UnlikelyCombination]:
+    """The unlikely cells of three columns, by the values of the first two."""
+    (i, j, k), codes, combinations = counted.columns, counted.codes, []
+    n, n_synthetic = len(sampled(tables.confidential)), len(sampled(tables.synthetic))
+    for a, b in dict.fromkeys(map(tuple, codes[cells][:, :2].tolist())):
+        given = (codes[:, 0] == a) & (codes[:, 1] == b)
+        here = np.flatnonzero(given & cells)
+        here = here[np.argsort(-counted.synthetic[here], kind="stable")]
+        count, made = int(counted.confidential[here].sum()), int(counted.synthetic[here].sum())
+        mine = sampled(tables.confidential)
+        n_given = int(((mine[:, i] == a) & (mine[:, j] == b)).sum())
+        combinations.append(
+            UnlikelyCombination(
+                tables.names[i],
+                f"{tables.labels[i][a]} and {tables.names[j]} {tables.labels[j][b]}",
+                tables.names[k],
+                tuple(tables.labels[k][code] for code in codes[here, 2]),
+                made / int(counted.synthetic[given].sum()),
+                count / max(n_given, 1),
+                made / n_synthetic,
+                count,
+                made / n_synthetic * n,
+            )
+        )
+    return combinations
 
 
 def _counts(side: Codes, i: int, j: int, n_codes: tuple[int, ...]) -> Codes:

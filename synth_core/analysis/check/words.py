@@ -36,7 +36,8 @@ def unlikely_words(check: TableCheck) -> str:
     """The most frequent unlikely combinations."""
     found = check.unlikely
     if not found.combinations:
-        return f"None in {found.n_pairs:,} pairs of columns."
+        three = f" and {found.n_triples:,} sets of three" if found.n_triples else ""
+        return f"None in {found.n_pairs:,} pairs of columns{three}."
     return (
         f"{percent(found.share)} of the synthetic records, and {percent(found.confidential_share)} of the confidential "
         "ones, have a combination of values that hardly occurs in the confidential table, such as: "

@@ -39,7 +39,7 @@ def _show_combinations(combinations: list[dict[str, Any]]) -> None:
         st.caption("No combination of values is far more frequent in the synthetic table.")
         return
     st.caption(
-        "Pairs of values that many synthetic records have and hardly a confidential one: far fewer than the same share "
+        "Values together that many synthetic records have and hardly a confidential one: far fewer than the same share "
         "would give, and than chance explains. They stay inside."
     )
     st.table(
