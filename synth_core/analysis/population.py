@@ -10,6 +10,7 @@ import numpy as np
 
 from synth_core.analysis.survey_estimates import Sample, weighted_statistics
 from synth_core.analysis.utility import SHARE_OF, Statistic, distance_of
+from synth_core.system.number_text import signed
 
 
 @dataclass(frozen=True)
@@ -63,13 +64,27 @@ def population_of(
 def population_words(population: Population) -> str:
     """The weighted estimates of a variable in words."""
     errors = ", ".join(
-        f"{each.words} {100 * each.error:+.1f} {each.unit}"
+        f"{each.words} {signed(100 * each.error)} {each.unit}"
         for each in population.statistics
         if math.isfinite(each.error) and not each.name.startswith(SHARE_OF)
     )
     points = f"{100 * population.ecdf_max:.1f} points"
     band = f"{population.within} of {len(population.statistics)} estimates within their 95 % intervals"
     return f"{population.name} off by at most {points}{f' ({errors})' if errors else ''}, {band}"
+
+
+def furthest_in_population(populations: Sequence[Population]) -> str:
+    """The variable that is furthest off by survey weights, in a short sentence; of one variable all that is estimated.
+
+    Empty without survey weights.
+    """
+    if len(populations) < 2:
+        return populations_words(populations)
+    worst = max(populations, key=lambda each: each.ecdf_max)
+    return (
+        f"In the population, by {worst.weight}, {worst.name} is furthest off, by at most {100 * worst.ecdf_max:.1f} "
+        "points."
+    )
 
 
 def populations_words(populations: Sequence[Population]) -> str:

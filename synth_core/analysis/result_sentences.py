@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from synth_core.analysis.joint_measures import measures_in_words
 from synth_core.analysis.measures import WORST, error_sentence
-from synth_core.analysis.population import populations_words
+from synth_core.analysis.population import furthest_in_population, populations_words
 from synth_core.analysis.result_numbers import ResultNumbers
 from synth_core.analysis.settings import Settings
 from synth_core.analysis.wording.belief_sentences import epsilon_number, suspicion
@@ -60,6 +60,8 @@ def explained(numbers: ResultNumbers, settings: Settings) -> tuple[Guarantee, li
     if numbers.several:
         lines[1:1] = [f"{COVERS}."] if guarantee.strict and settings.unit_column is None else []
         lines.append(SHARES)
+    if len(numbers.population) > 1:
+        lines.append(populations_words(numbers.population))
     if of_unit := unit_words(settings.unit_column, settings.unit_size):
         each = (
             f"each has ε/{settings.unit_size}"
@@ -94,7 +96,7 @@ def sentence(
     """
     if numbers.problems:
         return f"Not for use: {'a' if numbers.several else 'the'} fit has not converged."
-    by_weights = populations_words(numbers.population)
+    by_weights = furthest_in_population(numbers.population)
     if of_unit := unit_words(settings.unit_column, settings.unit_size):
         by_weights = f"{of_unit} {by_weights}".strip()
     if numbers.joint is not None:

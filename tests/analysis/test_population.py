@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from synth_core.analysis.population import population_of, populations_words
+from synth_core.analysis.population import furthest_in_population, population_of, populations_words
 from synth_core.analysis.survey_estimates import quantile_with_interval, standard_error, weighted_quantiles
 from synth_core.analysis.utility import ecdf_distance
 from synth_core.data.survey_weights import Survey
@@ -38,6 +38,10 @@ def test_shares_of_categories():
         "In the population, by w: msp off by at most 35.0 points, 3 of 3 estimates within their 95 % intervals; msp "
         "off by at most 35.0 points, 3 of 3 estimates within their 95 % intervals."
     )
+    near = population_of("edu", "w", (codes, weights), [(codes, weights)], (), ("a", "b", "c"))
+    said = "In the population, by w, msp is furthest off, by at most 35.0 points."  # a line, and not a list
+    assert furthest_in_population([near, found]) == said
+    assert furthest_in_population([found]) == populations_words([found])
 
 
 def test_equal_weights_have_the_usual_standard_error():
