@@ -13,7 +13,14 @@ from synth_core.analysis.engines.base import Array, Engine, Inputs, Synthesis
 from synth_core.analysis.fits import Fits, Progress, tells_nothing
 from synth_core.analysis.measured.cells import PublicSide, cells_of
 from synth_core.analysis.measured.log_linear import Columns, NoisyTable
-from synth_core.analysis.measured.measuring import FineCounts, Measurements, NoiseBudget, measure, spent_words
+from synth_core.analysis.measured.measuring import (
+    FineCounts,
+    Measurements,
+    NoiseBudget,
+    measure,
+    spent_words,
+    tables_told,
+)
 from synth_core.analysis.measured.model import MeasuredModel, synthetic_values, values_at
 from synth_core.analysis.measured.published import published
 from synth_core.analysis.presence import missing_name
@@ -118,7 +125,7 @@ class MeasuredEngine(Engine):
         for place in range(min(count, SEVERAL)):
             noise = SeededNoise(int(rng.integers(2**62)))
             measured = measure(public, codes, values, self.budget(epsilon), noise, Expected(public))
-            model = MeasuredModel(public, measured.tables, _streams(8))
+            model = MeasuredModel(public, tables_told(public, measured), _streams(8))
             for j in range(place, count, SEVERAL):
                 drawn = synthetic_values(model, measured, j, perturbed=several)
                 by_name = {each.name: v for each, v in zip(public.variables, drawn, strict=True)}
@@ -151,7 +158,7 @@ def _data_sets(
 ) -> tuple[Array, ...]:
     """Data sets by their numbers, of each part of shape (n_data_sets, n_records)."""
     progress, sets = inputs.progress, []
-    model = MeasuredModel(public, measured.tables, lambda *s: inputs.rng(41, *s), progress)
+    model = MeasuredModel(public, tables_told(public, measured), lambda *s: inputs.rng(41, *s), progress)
     for place, j in enumerate(which, start=1):
         sets.append(synthetic_values(model, measured, j, perturbed))
         progress("drawing synthetic records", place / len(which))

@@ -309,14 +309,17 @@ class LogLinear:
         return np.asarray(middle + unit * best.x)
 
     def _told(self, measured: Sequence[NoisyTable]) -> tuple[Array, Array]:
-        """Noisy counts of the cells of the terms, and the precision of each; 0 of tables that were not counted."""
-        counts, told = np.zeros(self.n_cells), np.zeros(self.n_cells)
+        """Noisy counts of the cells of the terms, and the precision of each; 0 of tables that were not counted.
+
+        Of a table that was counted twice the mean by precision.
+        """
+        summed, told = np.zeros(self.n_cells), np.zeros(self.n_cells)
         begins = dict(zip((t.columns for t in self.terms), (0, *self._ends), strict=False))
         for table in measured:
             here = slice(begins[table.columns], begins[table.columns] + table.counts.size)
-            counts[here] = table.counts.ravel()
-            told[here] = table.precision
-        return counts, told
+            summed[here] += table.precision * table.counts.ravel()
+            told[here] += table.precision
+        return np.divide(summed, told, out=np.zeros(self.n_cells), where=told > 0), told
 
     def _centred(self, held: Array, residuals: Array) -> Iterator[tuple[slice, Array]]:
         """What the residuals of tables say of each cell, less their mean under p(x | z), times its expected records.

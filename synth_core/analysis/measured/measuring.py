@@ -23,7 +23,11 @@ from synth_core.analysis.named_tables import joined, most_cells
 from synth_core.mechanisms.noise import Noise, laplace_deviation
 
 WITHIN_SHARE = 0.1  # of the budget, for where numbers lie within their brackets
-PAIRS_SHARE = 1 / 3  # of the rest, for pairs where triples are counted too
+SHARES = {
+    1: 0.1,
+    2: 0.25,
+    3: 0.65,
+}  # of the rest, for tables of one column, of two and of three, as far as there are
 CHOICE_SHARE = 0.05  # of the rest, for choosing triples where there are many
 ALL_TRIPLES = 60  # up to so many are counted without a choice
 FINE_BINS = 8  # of a bracket
@@ -92,6 +96,23 @@ class Measurements:
     spent: float
 
 
+def tables_told(public: PublicSide, measured: Measurements) -> list[NoisyTable]:
+    """What is known of tables: those that were counted, and how many records brackets have by their fine counts.
+
+    Not of a number that may be missing: its fine counts do not say how many are.
+    """
+    brackets = [
+        NoisyTable(
+            (len(public.shape) + fine.variable,),
+            fine.counts.sum(axis=1)[None, :],
+            fine.deviation * math.sqrt(FINE_BINS),
+        )
+        for fine in measured.fine
+        if not public.variables[fine.variable].missing
+    ]
+    return [*measured.tables, *brackets]
+
+
 ExpectedTables = Callable[[Sequence[NoisyTable], Sequence[Columns]], list[Array]]
 
 
@@ -142,8 +163,8 @@ def measure(
     if not others:
         tables = counter.by_size(first, left)
     else:
-        tables = counter.counted(first, PAIRS_SHARE * left)
-        later = (1 - PAIRS_SHARE - CHOICE_SHARE) * left
+        later = (SHARES[3] - CHOICE_SHARE) * left
+        tables = counter.by_size(first, (1 - SHARES[3]) * left)
         chosen = counter.chosen(others, CHOICE_SHARE * left, later, expected(tables, others))
         tables += counter.counted(chosen, later)
     return Measurements(tuple(tables), fine, budget.total)
@@ -152,13 +173,15 @@ def measure(
 def _first_and_others(public: PublicSide, gaussian: bool) -> tuple[list[Columns], list[Columns]]:
     """The tables that are counted whatever is found, and those among which others are chosen."""
     pairs, triples = candidates(public)
+    columns_alone = alone(public, []) if gaussian else alone(public, pairs)
     if public.named:
         named = [*alone(public, public.named), *public.named, *_pairs_of_sizes(public)]
         others = [columns for columns in (*pairs, *triples) if columns not in named]
         return named, others if public.choose_more and gaussian else []
+    smaller = [*columns_alone, *pairs]
     if not gaussian:
-        return pairs, []
-    return (pairs, triples) if len(triples) > ALL_TRIPLES else ([*pairs, *triples], [])
+        return smaller, []
+    return (smaller, triples) if len(triples) > ALL_TRIPLES else ([*smaller, *triples], [])
 
 
 def _pairs_of_sizes(public: PublicSide) -> list[Columns]:
@@ -208,13 +231,14 @@ class _Counter:
         ]
 
     def by_size(self, sets: Sequence[Columns], share: float) -> list[NoisyTable]:
-        """Noisy tables: where there are triples they have most of the share together, smaller ones the rest."""
-        small, triples = ([s for s in sets if (len(s) > 2) == large] for large in (False, True))
-        if not small or not triples:
-            return self.counted(sets, share)
+        """Noisy tables: those of one column, of two and of three share this part of the budget by `SHARES`."""
+        by_size = {size: [each for each in sets if len(each) == size] for size in SHARES}
+        weight = sum(SHARES[size] for size, same in by_size.items() if same)
         return [
-            *self.counted(small, PAIRS_SHARE * share),
-            *self.counted(triples, (1 - PAIRS_SHARE) * share),
+            table
+            for size, same in by_size.items()
+            if same
+            for table in self.counted(same, share * SHARES[size] / weight)
         ]
 
     def chosen(
@@ -249,7 +273,7 @@ class _Counter:
 def candidates(public: PublicSide) -> tuple[list[Columns], list[Columns]]:
     """Sets of two and of three columns with a sensitive one, whose tables are not far larger than the file.
 
-    A sensitive column in no pair stands alone. The size of a unit is in pairs: that persons of large and of small units
+    The size of a unit is in pairs: that persons of large and of small units
     differ is told by them, and triples of it would cost the others much of their share.
     """
     n_public = len(public.shape)
@@ -265,8 +289,7 @@ def candidates(public: PublicSide) -> tuple[list[Columns], list[Columns]]:
             and (size < 3 or public.of_sizes not in columns)
         ]
 
-    pairs = of(2)
-    return [*alone(public, pairs), *pairs], of(3)
+    return of(2), of(3)
 
 
 def alone(public: PublicSide, sets: Sequence[Columns]) -> list[Columns]:

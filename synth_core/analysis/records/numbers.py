@@ -33,6 +33,8 @@ class NumberMeasures:
     meeting : float or None
         Share of the coefficients whose intervals meet.
     n_coefficients : int
+    spread : float
+        Between the quartiles of the confidential values.
     """
 
     name: str
@@ -40,12 +42,19 @@ class NumberMeasures:
     overlap: float | None
     meeting: float | None
     n_coefficients: int
+    spread: float = float("nan")
 
     @property
     def percentile_error(self) -> float:
         """Mean of the absolute relative errors of the percentiles that have one: those at the zeros apart."""
         errors = [abs(each.error) for each in self.statistics if each.name != "mean" and each.instead is None]
         return float(np.mean(errors)) if errors else float("nan")
+
+    @property
+    def percentile_distance(self) -> float:
+        """Mean distance of the percentiles, in the confidential one between the quartiles; NaN where there is none."""
+        away = [abs(each.synthetic - each.confidential) for each in self.statistics if each.name != "mean"]
+        return float(np.mean(away)) / self.spread if away and self.spread > 0 else float("nan")
 
 
 def number_measures(
@@ -103,6 +112,7 @@ def number_measures(
                 float(overlaps.mean()) if overlaps.size else None,
                 float((overlaps > 0).mean()) if overlaps.size else None,
                 overlaps.size,
+                float(np.subtract(*np.quantile(mine, [0.75, 0.25]))) if len(mine) else float("nan"),
             )
         )
     return tuple(measures)

@@ -17,8 +17,11 @@ MEASURES = {
     "pmse_ratio": ("pMSE ratio", "{:.1f}"),
     "association": ("assoc.", "{:.3f}"),
     "percentile_error": ("percentiles", "{:.1%}"),
+    "percentile_distance": ("of the spread", "{:.1%}"),
     "overlap": ("overlap", "{:.2f}"),
     "meeting": ("meet", "{:.0%}"),
+    "slope": ("slope", "{:.2f}"),
+    "impossible": ("rules broken", "{:.2%}"),
     "seconds": ("seconds", "{:.1f}"),
 }
 FORMATS = ("table", "json", "markdown")
@@ -26,8 +29,10 @@ EXPLAINED = (
     "Mean over seeds ± 2 standard errors. k-marginal: 1000 for the same tables of three columns; as a sample of: whose "
     "random sample of the records scores the same. pMSE ratio: 1 for a table drawn from the distribution of the "
     "confidential one. assoc.: mean difference of Cramér's V. percentiles: mean absolute relative error of those "
-    "asked for (--percentiles). overlap: of the 95 % intervals of a regression of each number on all other "
-    "columns, 1 for the same; meet: the share that meet."
+    "asked for (--percentiles); of the spread: their mean distance over that between the quartiles. overlap: of the "
+    "95 % intervals of a regression of each number on all other columns, 1 for the same; meet: the share that meet. "
+    "slope: where a number depends most on another sensitive variable, that of its tenth on the place of the category, "
+    "over the confidential one: below 1 it is too flat. rules broken: records that break a declared rule (--rule)."
 )
 
 
@@ -49,9 +54,10 @@ def render(study: RivalStudy, cells: list[Cell], form: str) -> str:
     """The comparison in one of `FORMATS`."""
     if form == "json":
         return json_text(as_json(study, cells))
-    rows = [["", "ε", *(name for name, _ in MEASURES.values())]]
+    told = [m for m in MEASURES if m != "impossible" or study.common.get("rules")]
+    rows = [["", "ε", *(MEASURES[name][0] for name in told)]]
     for same in by_who(cells).values():
-        rows.append([same[0].asked.label, _epsilon(same), *(_shown(same, name) for name in MEASURES)])
+        rows.append([same[0].asked.label, _epsilon(same), *(_shown(same, name) for name in told)])
     if form == "markdown":
         rows.insert(1, ["---"] * len(rows[0]))
         return "\n".join("| " + " | ".join(row) + " |" for row in rows)

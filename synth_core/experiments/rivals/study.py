@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synth_core.analysis.records.blocks import Block
+from synth_core.analysis.records.blocks import Block, as_predictors
 from synth_core.analysis.records.measures import k_marginal_score
 from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.analysis.result_numbers import error_name
@@ -25,6 +25,7 @@ from synth_core.experiments.rivals.budget import COUNTED, Budget, refuse_units
 from synth_core.experiments.rivals.cells import Edges
 from synth_core.experiments.rivals.problem import Problem, RivalSynthetic, problem_of
 from synth_core.experiments.rivals.registry import RIVALS, RivalSpec, all_asked, make_rival
+from synth_core.experiments.rivals.slopes import slopes
 from synth_core.mechanisms.catalogue import Mechanism, find_mechanism, require_several
 from synth_core.system.cache import Cache, content_key
 from synth_core.system.code_version import code_version
@@ -73,10 +74,13 @@ class Cell:
     Attributes
     ----------
     numbers : dict of str to float
-        `k_marginal`, `sample_share`, `pmse_ratio`, `association`, `percentile_error`, `overlap`, `meeting`, `seconds`,
-        and `epsilon_found`: what the mechanism promised in sum over blocks, or measured.
+        `k_marginal`, `sample_share`, `pmse_ratio`, `association`, `percentile_error`, `percentile_distance`, `overlap`,
+        `meeting`, `slope` (of the synthetic over that of the confidential table, where a number depends most on another
+        variable), `impossible`, `seconds`, and `epsilon_found`: what the mechanism promised in sum over blocks, or
+        measured. NaN for what there is not.
     details : dict
-        `error` of each statistic by variable, `distance` (total variation) of each column and pair,
+        `error` of each statistic by variable, `slope` of each number on each other variable, `distance` (total
+        variation) of each column and pair,
         `disclosure` of each variable (empirical), and `problems`; `problems` alone where there is no result.
     stored : bool
         Whether it had been computed before.
@@ -269,17 +273,23 @@ class _Runner:
         judged = self.whole.judge(made.frame, made.rows)
         measures, numbers = judged.measures, judged.numbers
         nan = float("nan")
+        steepest = slopes(self.whole.table.frame, made.frame, as_predictors(self.whole.parts))
+        mine, theirs = next(iter(steepest.values()), (nan, nan))
         scores = {
             "k_marginal": measures.k_marginal,
             "sample_share": measures.sample_share,
             "pmse_ratio": measures.pmse_ratio,
             "association": measures.association,
             "percentile_error": float(np.mean([each.percentile_error for each in numbers] or [nan])),
+            "percentile_distance": float(np.mean([each.percentile_distance for each in numbers] or [nan])),
             "overlap": float(np.mean([nan if e.overlap is None else e.overlap for e in numbers] or [nan])),
             "meeting": float(np.mean([nan if e.meeting is None else e.meeting for e in numbers] or [nan])),
+            "slope": theirs / mine if mine else nan,
+            "impossible": nan if measures.impossible is None else measures.impossible,
         }
         details = {
             "error": {each.name: {error_name(s): s.error for s in each.statistics} for each in numbers},
+            "slope": {name: {"confidential": a, "synthetic": b} for name, (a, b) in steepest.items()},
             "distance": self._distances(made),
             "disclosure": [asdict(each) for each in judged.disclosure],
         }

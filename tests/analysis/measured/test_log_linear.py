@@ -183,3 +183,17 @@ def test_balanced_records_have_nearer_tables_than_even_ones(domain, rng):
     balanced = distance(balanced_cells(domain, flat, rows, expected, np.random.default_rng(1)))
     independent = domain.records.sum() * len(SETS)  # about, of multinomial tables
     assert balanced < 0.5 * even < independent
+
+
+def test_a_table_that_was_counted_twice_counts_by_its_precision(domain, rng):
+    """As one table whose counts are the mean by precision."""
+    model, scales = LogLinear(domain, SETS[:2]), PriorScales()
+    counts = rng.normal(40, 5, (1, 4))
+    twice = [NoisyTable((3,), counts - 4, 2.0), NoisyTable((3,), counts + 1, 0.5)]
+    weights = np.array([each.precision for each in twice])
+    mean = (weights[0] * twice[0].counts + weights[1] * twice[1].counts) / weights.sum()
+    once = NoisyTable((3,), mean, float(np.sqrt(1 / weights.sum() - 1)))
+    both = [model.shares(model.fit(tables, scales, iterations=500)) for tables in (twice, [once])]
+    np.testing.assert_allclose(both[0], both[1], atol=1e-6)
+    last = model.shares(model.fit(twice[1:], scales, iterations=500))
+    assert np.abs(both[0] - last).max() > 1e-3

@@ -17,6 +17,7 @@ from synth_core.analysis.measured.measuring import (
     fine_edges,
     fine_table,
     measure,
+    tables_told,
 )
 from synth_core.analysis.measured.variable import Variable
 from synth_core.analysis.measured.within import fine_shares, values_of
@@ -99,6 +100,31 @@ def test_the_whole_budget_is_spent(rng):
     spy = Spy()
     measure(public, codes, values, NoiseBudget(True, 0.7), spy, all_zero)
     assert sum(price for _, price in spy.read) == pytest.approx(0.7, rel=1e-12)
+
+
+def test_every_sensitive_column_is_counted_alone_with_a_tenth(rng):
+    """A rare category is told by few tables else, each a sum of many noisy cells."""
+    public, codes, values = side(rng)
+    measured = measure(public, codes, values, NoiseBudget(True, 0.7), Spy(), all_zero)
+    alone = {t.columns: t for t in measured.tables if len(t.columns) == 1}
+    assert set(alone) == {(2,), (3,), (4,)}
+    assert sum(1 / (2 * t.deviation**2) for t in alone.values()) == pytest.approx(0.1 * 0.9 * 0.7)
+    for k in range(3):
+        np.testing.assert_array_equal(
+            alone[2 + k,].counts[0], np.bincount(codes[:, k], minlength=4)[: public.variables[k].n]
+        )
+
+
+def test_fine_counts_tell_how_many_records_a_bracket_has(rng):
+    """But for a number that may be missing: how many are is not in them."""
+    public, codes, values = side(rng, n_sensitive=1)
+    measured = measure(public, codes, values, NoiseBudget(True, 0.7), Spy(), all_zero)
+    (brackets,) = tables_told(public, measured)[len(measured.tables) :]
+    np.testing.assert_array_equal(brackets.counts[0], np.bincount(codes[:, 0], minlength=4))
+    (fine,) = measured.fine
+    assert brackets.deviation == pytest.approx(fine.deviation * math.sqrt(8))
+    maybe = replace(public, variables=(replace(public.variables[0], missing=True),))
+    assert len(tables_told(maybe, measured)) == len(measured.tables)
 
 
 @pytest.mark.parametrize(("gaussian", "whole"), [(True, WHOLE), (False, 1), (False, WHOLE)])

@@ -126,3 +126,13 @@ def test_means_over_data_sets(rng):
     assert pay.overlap == pytest.approx(np.mean([e[0].overlap for e in each]))
     assert pay.statistics[3].synthetic == pytest.approx(np.mean([e[0].statistics[3].synthetic for e in each]))
     assert average_numbers(each[:1]) == each[0]
+
+
+def test_percentiles_lie_off_by_a_share_of_the_distance_between_the_quartiles(rng):
+    """A relative error of a small percentile does not say how little that is."""
+    mine, theirs = records(rng), records(rng, shift=6.0)
+    design = design_of(rng, 400)
+    (pay, _) = number_measures(mine, theirs, (design, design), (SEX, PAY, RENT), PERCENTILES, 1)
+    q1, q3 = np.quantile(mine["pay"], [0.25, 0.75])
+    away = [abs(np.quantile(theirs["pay"], p / 100) - np.quantile(mine["pay"], p / 100)) for p in PERCENTILES]
+    assert pay.percentile_distance == pytest.approx(np.mean(away) / (q3 - q1))

@@ -1,0 +1,69 @@
+"""How steeply a number rises along other sensitive variables: whether a synthetic table flattens what depends on what.
+
+As NIST's SDNist judges income by education: the regression of a number's tenth on the place of a category.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from synth_core.data.earlier_variable import EarlierVariable
+
+Array = NDArray[np.float64]
+TENTHS = np.arange(1, 10) / 10
+Slopes = dict[
+    str, tuple[float, float]
+]  # by "number by variable": of the confidential and of the synthetic table
+
+
+def slopes(confidential: pd.DataFrame, synthetic: pd.DataFrame, columns: Sequence[EarlierVariable]) -> Slopes:
+    """Slopes of each number on each other variable, in tenths of the confidential table on both sides.
+
+    A category stands for its place among those declared, a number for its own tenth. Steepest first, as correlations
+    of the confidential table; a record where one of the two is missing is left out.
+    """
+    cuts = {
+        each.name: np.nanquantile(confidential[each.name].to_numpy(dtype=float), TENTHS)
+        for each in columns
+        if not each.categories and confidential[each.name].notna().any()
+    }
+    sides = [
+        {
+            each.name: _places(frame[each.name], each, cuts)
+            for each in columns
+            if each.categories or each.name in cuts
+        }
+        for frame in (confidential, synthetic)
+    ]
+    found: list[tuple[float, str, tuple[float, float]]] = []
+    for number in cuts:
+        for other in (name for name in sides[0] if name != number):
+            (mine, strength), (theirs, _) = (_slope(side[other], side[number]) for side in sides)
+            if math.isfinite(mine):
+                found.append((-abs(strength), f"{number} by {other}", (mine, theirs)))
+    return {name: pair for _, name, pair in sorted(found)}
+
+
+def _places(column: pd.Series, each: EarlierVariable, cuts: dict[str, Array]) -> Array:
+    """Places of categories, or tenths of a number; missing as NaN."""
+    if each.categories:
+        return column.map({category: place for place, category in enumerate(each.categories)}).to_numpy(
+            dtype=float
+        )
+    values = column.to_numpy(dtype=float)
+    return np.where(np.isnan(values), np.nan, np.searchsorted(cuts[each.name], values, side="right"))
+
+
+def _slope(x: Array, y: Array) -> tuple[float, float]:
+    """Of the regression of y on x, and the correlation; NaN where one of them does not vary."""
+    there = ~(np.isnan(x) | np.isnan(y))
+    x, y = x[there], y[there]
+    if len(x) < 2 or x.std() == 0 or y.std() == 0:
+        return math.nan, math.nan
+    slope = float(((x - x.mean()) * (y - y.mean())).mean() / x.var())
+    return slope, slope * float(x.std() / y.std())

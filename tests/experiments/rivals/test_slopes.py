@@ -1,0 +1,46 @@
+"""Slopes of numbers on other variables against NumPy's least squares, and what flattens them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synth_core.data.earlier_variable import EarlierVariable
+from synth_core.experiments.rivals.slopes import slopes
+
+COLUMNS = (
+    EarlierVariable("level", ("c", "a", "b")),
+    EarlierVariable("kind", ("x", "y")),
+    EarlierVariable("pay"),
+)
+
+
+@pytest.fixture
+def frame(rng):
+    place = rng.integers(0, 3, 600)
+    pay = np.exp(0.8 * place + rng.normal(size=600))
+    pay[::7] = np.nan
+    level = pd.Series(np.array(["c", "a", "b"], dtype=object)[place])
+    level[::11] = None
+    return pd.DataFrame({"level": level, "kind": rng.choice(["x", "y"], 600), "pay": pay})
+
+
+def test_slopes_are_those_of_least_squares_on_tenths(frame):
+    found = slopes(frame, frame, COLUMNS)
+    assert list(found) == ["pay by level", "pay by kind"]  # the steepest first
+    there = frame.notna().all(axis=1)
+    cuts = np.quantile(frame["pay"].dropna(), np.arange(1, 10) / 10)
+    tenth = np.array([(value >= cuts).sum() for value in frame["pay"][there]])
+    place = frame["level"][there].map({"c": 0, "a": 1, "b": 2})
+    assert found["pay by level"] == pytest.approx([np.polyfit(place, tenth, 1)[0]] * 2)
+
+
+def test_a_table_whose_columns_were_mixed_is_flat_by_the_tenths_of_the_confidential_one(frame, rng):
+    mixed = frame.assign(pay=1e6 * rng.permutation(frame["pay"]))  # above every cut: all in the last tenth
+    true, flat = slopes(frame, mixed, COLUMNS)["pay by level"]
+    assert true > 1 and np.isnan(flat)
+    true, flat = slopes(frame, frame.assign(pay=rng.permutation(frame["pay"])), COLUMNS)["pay by level"]
+    assert abs(flat) < 0.5 < true
+
+
+def test_a_number_that_nobody_has_has_no_slope(frame):
+    assert not slopes(frame.assign(pay=np.nan), frame, COLUMNS)
