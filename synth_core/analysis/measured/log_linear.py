@@ -125,20 +125,33 @@ class _Term:
 
 
 class _Trend:
-    """A trend of a pair along one of its ordered columns: a slope for each cell of the other column.
+    """A trend of a pair along its ordered columns: a slope for each cell of the other column, or one of the pair.
 
     The association of a number is mostly a slope over many cells. Priors of single cells shrink each of them, and with
-    them the slope, where noise is large (the row effects model, Goodman 1979).
+    them the slope, where noise is large (the row effects model, Goodman 1979). Likewise priors of rows shrink the
+    slopes of rare ones: one slope of all, along both columns (uniform association), tells them by the others.
+
+    Parameters
+    ----------
+    begin : int
+        The pair's first parameter.
+    axes : tuple of int
+        Its cells.
+    along : tuple of int
+        The axis that the trend is along, or both.
     """
 
-    def __init__(self, begin: int, axes: tuple[int, ...], axis: int):
-        scores = np.linspace(-1.0, 1.0, axes[axis])
-        scores /= math.sqrt(float((scores**2).mean()))
-        cells = begin + np.arange(math.prod(axes)).reshape(axes)
-        self.n_slopes = axes[1 - axis]
-        self.cells = np.moveaxis(cells, axis, 0).ravel()
-        self.slopes = np.tile(np.arange(self.n_slopes), len(scores))
-        self.scores = np.repeat(scores, self.n_slopes)
+    def __init__(self, begin: int, axes: tuple[int, ...], along: tuple[int, ...]):
+        scores = np.ones(axes)
+        for axis in along:
+            own = np.linspace(-1.0, 1.0, axes[axis])
+            own /= math.sqrt(float((own**2).mean()))
+            scores *= own[:, None] if axis == 0 else own
+        rows = [axis for axis in (0, 1) if axis not in along]
+        self.n_slopes = axes[rows[0]] if rows else 1
+        self.cells = begin + np.arange(math.prod(axes))
+        self.slopes = np.indices(axes)[rows[0]].ravel() if rows else np.zeros(math.prod(axes), dtype=np.int64)
+        self.scores = scores.ravel()
 
 
 class LogLinear:
@@ -159,14 +172,22 @@ class LogLinear:
         self._ends = np.cumsum([math.prod(term.shape) for term in self.terms])
         self.n_cells = int(self._ends[-1])
         self.trends = [
-            _Trend(int(end) - math.prod(term.shape), term.axes, axis)
+            _Trend(int(end) - math.prod(term.shape), term.axes, along)
             for end, term in zip(self._ends, self.terms, strict=True)
             if len(term.columns) == 2
-            for axis, column in enumerate(term.columns)
-            if domain.ordered[column] and term.axes[axis] > 2
+            for along in self._along(term)
         ]
         self.n_parameters = self.n_cells + sum(trend.n_slopes for trend in self.trends)
         self._all = tuple(range(1, 1 + len(domain.shape)))
+
+    def _along(self, term: _Term) -> list[tuple[int, ...]]:
+        """The axes of the trends of a pair: each ordered one, and both where they may be in an order."""
+        orders = [
+            self.domain.ordered[column] if size > 2 else False
+            for column, size in zip(term.columns, term.axes, strict=True)
+        ]
+        both = [(0, 1)] if all(order is not False for order in orders) else []
+        return [*((axis,) for axis, order in enumerate(orders) if order), *both]
 
     @cached_property
     def _sums(self) -> CellSums:

@@ -33,21 +33,28 @@ def naive(domain, model, parameters):
             for columns, theta in parts.items():
                 axes = domain.shape_of(columns)
                 shares[(place, *x)] += theta.reshape(axes)[tuple(cell[c] for c in columns)]
-            for (along, other, n), slope in slopes.items():
-                score = (2 * cell[along] - n + 1) / np.sqrt((n**2 - 1) / 3)
-                shares[(place, *x)] += slope[cell[other]] * score
+            score = [
+                (2 * code - n + 1) / np.sqrt((n**2 - 1) / 3)
+                for code, n in zip(cell, (*PUBLIC, *SHAPE), strict=True)
+            ]
+            for (along, other), slope in slopes.items():
+                row = 0 if other in along else cell[other]
+                shares[(place, *x)] += slope[row] * np.prod([score[column] for column in along])
         shares[place] = np.exp(shares[place]) / np.exp(shares[place]).sum()
     return shares
 
 
 def slopes_of(domain, model, parameters):
-    """The slopes of pairs, by the ordered column, the other one, and the cells of the first; they stand last."""
+    """The slopes of pairs, by the columns they are along and the other one (one slope along both); they stand last."""
     sizes, slopes, begin = (*PUBLIC, *SHAPE), {}, sum(np.size(theta) for theta in model.split(parameters))
     for pair in [term.columns for term in model.terms if len(term.columns) == 2]:
-        for along, other in (pair, pair[::-1]):
-            if domain.ordered[along] and sizes[along] > 2:
-                slopes[along, other, sizes[along]] = parameters[begin : begin + sizes[other]]
-                begin += sizes[other]
+        ordered = [domain.ordered[column] if sizes[column] > 2 else False for column in pair]
+        along = [((a,), b, sizes[b]) for a, b, order in zip(pair, pair[::-1], ordered, strict=True) if order]
+        if False not in ordered:
+            along.append((pair, pair[0], 1))
+        for columns, other, n in along:
+            slopes[columns, other] = parameters[begin : begin + n]
+            begin += n
     assert begin == len(parameters)
     return slopes
 
