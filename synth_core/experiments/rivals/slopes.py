@@ -56,7 +56,8 @@ def _places(column: pd.Series, each: EarlierVariable, cuts: dict[str, Array]) ->
             dtype=float
         )
     values = column.to_numpy(dtype=float)
-    return np.where(np.isnan(values), np.nan, np.searchsorted(cuts[each.name], values, side="right"))
+    tenths = np.searchsorted(cuts[each.name], values, side="right").astype(float)
+    return np.where(np.isnan(values), np.nan, tenths)
 
 
 def _slope(x: Array, y: Array) -> tuple[float, float]:
