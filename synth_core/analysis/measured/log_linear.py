@@ -82,7 +82,8 @@ class PriorScales:
     along : tuple of int
         The columns whose cells are smoothed.
     trend : float
-        Deviation of the slope of a pair along an ordered column, whose scores have mean square 1.
+        Deviation of the slope of a row of a pair along an ordered column, whose scores have mean square 1. The one
+        slope of a pair, along both columns, has that of a term of one column.
     """
 
     of_order: tuple[float, ...] = (3.0, 1.0, 0.3)
@@ -148,7 +149,7 @@ class _Trend:
             own /= math.sqrt(float((own**2).mean()))
             scores *= own[:, None] if axis == 0 else own
         rows = [axis for axis in (0, 1) if axis not in along]
-        self.n_slopes = axes[rows[0]] if rows else 1
+        self.of_pair, self.n_slopes = not rows, axes[rows[0]] if rows else 1
         self.cells = begin + np.arange(math.prod(axes))
         self.slopes = np.indices(axes)[rows[0]].ravel() if rows else np.zeros(math.prod(axes), dtype=np.int64)
         self.scores = scores.ravel()
@@ -257,7 +258,11 @@ class LogLinear:
             np.full(math.prod(term.shape), scales.of_order[min(len(term.columns), last) - 1])
             for term in self.terms
         ]
-        return np.concatenate([*cells, *(np.full(trend.n_slopes, scales.trend) for trend in self.trends)])
+        slopes = [
+            np.full(each.n_slopes, scales.of_order[0] if each.of_pair else scales.trend)
+            for each in self.trends
+        ]
+        return np.concatenate([*cells, *slopes])
 
     def _smoothing(self, scales: PriorScales, rng: np.random.Generator | None) -> Smoothing:
         """The priors of steps along the columns that are smoothed."""

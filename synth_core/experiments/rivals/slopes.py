@@ -52,8 +52,8 @@ def slopes(confidential: pd.DataFrame, synthetic: pd.DataFrame, columns: Sequenc
 def _places(column: pd.Series, each: EarlierVariable, cuts: dict[str, Array]) -> Array:
     """Places of categories, or tenths of a number; missing as NaN."""
     if each.categories:
-        return column.map({category: place for place, category in enumerate(each.categories)}).to_numpy(
-            dtype=float
+        return np.asarray(
+            column.map({category: place for place, category in enumerate(each.categories)}), dtype=float
         )
     values = column.to_numpy(dtype=float)
     tenths = np.searchsorted(cuts[each.name], values, side="right").astype(float)

@@ -1,6 +1,7 @@
 """The log-linear model of noisy tables against naive loops, a closed form and its own gradient."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -98,9 +99,10 @@ def objective(domain, model, parameters, tables, scales):
             if column in scales.along:
                 steps = np.diff(theta.reshape(domain.shape_of(term.columns)), axis=axis)
                 value += (steps**2).sum() / scales.steps[order - 1] ** 2 / 2
-    return (
-        value + sum((s**2).sum() for s in slopes_of(domain, model, parameters).values()) / scales.trend**2 / 2
-    )
+    for (along, other), slope in slopes_of(domain, model, parameters).items():
+        deviation = scales.of_order[0] if other in along else scales.trend
+        value += (slope**2).sum() / deviation**2 / 2
+    return value
 
 
 def test_a_fit_is_where_the_posterior_is_highest(domain, rng):
@@ -164,12 +166,14 @@ def test_perturbed_fits_are_about_draws_of_the_posterior(rng):
     assert abs(np.std(draws) / spread - 1) < 4 * 0.035 + 0.05
 
 
-def test_more_noise_is_met_with_narrower_priors(domain, rng):
-    """Tables of independent columns: the smallest scales are learnt."""
-    model = LogLinear(domain, SETS)
-    tables = noisy(domain, model, np.zeros(model.n_parameters), 20.0, rng)
-    scales, _ = learnt_scales(model, tables, np.random.default_rng(3))
-    assert scales.of_order[1] == 0.5 * PriorScales().of_order[1]
+def test_tables_of_independent_columns_are_met_with_narrow_priors(domain, rng):
+    """The smallest scales are learnt in most draws of the noise: in 10 of 12 that were tried."""
+    domain = replace(domain, records=np.full(6, 500.0))
+    model, learnt = LogLinear(domain, SETS), []
+    for _ in range(4):
+        tables = noisy(domain, model, np.zeros(model.n_parameters), 20.0, rng)
+        learnt.append(learnt_scales(model, tables, np.random.default_rng(3))[0].of_order[1])
+    assert np.median(learnt) == 0.5 * PriorScales().of_order[1]
 
 
 def test_balanced_records_have_nearer_tables_than_even_ones(domain, rng):
@@ -204,3 +208,26 @@ def test_a_table_that_was_counted_twice_counts_by_its_precision(domain, rng):
     np.testing.assert_allclose(both[0], both[1], atol=1e-6)
     last = model.shares(model.fit(twice[1:], scales, iterations=500))
     assert np.abs(both[0] - last).max() > 1e-3
+
+
+def test_rare_rows_do_not_flatten_a_table():
+    """Exact counts that are taken for noisy ones: without one slope along both columns it is 0.71 of the true one."""
+    rows = np.array([40, 60, 300, 500, 500, 400, 120, 80])  # rare where they weigh most
+    u, v = (np.linspace(-1, 1, n) for n in (8, 12))
+    shares = np.exp(2.5 * u[:, None] * v)
+    counts = rows[:, None] * shares / shares.sum(axis=1, keepdims=True)
+
+    def slope(table):
+        across = table @ v / table.sum(axis=1)
+        return np.polyfit(u, across, 1, w=np.sqrt(table.sum(axis=1)))[0]
+
+    def fitted(orders):
+        domain = Domain(np.zeros((1, 0), dtype=int), np.array([2000.0]), (), (8, 12), orders)
+        model, tables = LogLinear(domain, [(0, 1)]), [NoisyTable((0, 1), counts.reshape(1, -1), 20.0)]
+        scales = PriorScales((3.0, 0.5, 0.15), trend=1.0)
+        return model.expected(model.shares(model.fit(tables, scales)), [(0, 1)])[0].reshape(8, 12)
+
+    assert slope(fitted((None, True))) > 0.92 * slope(counts)
+    assert slope(fitted((False, True))) < 0.75 * slope(
+        counts
+    )  # no order: rows have slopes of their own alone
