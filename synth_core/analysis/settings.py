@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from synth_core.analysis.drawing import Drawing
 from synth_core.analysis.named_tables import table_text
+from synth_core.analysis.population import accuracy_words
 from synth_core.data.earlier_variable import EarlierVariable
 from synth_core.data.rules import RuleTexts
 from synth_core.data.survey_weights import NO_PROOF
@@ -387,6 +388,11 @@ class Settings(BaseModel):
     def accuracy_by(self) -> str:
         """The column of survey weights by which accuracy counts; empty where each record counts once."""
         return self.weight if self.weight is not None and self.accuracy_of == "population" else ""
+
+    @property
+    def whose_accuracy(self) -> str:
+        """Whether accuracy is of the sample or of the population, in a sentence; empty without survey weights."""
+        return accuracy_words(self.accuracy_by, self.weight is not None)
 
     @property
     def weighs_likelihood(self) -> bool:

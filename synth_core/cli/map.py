@@ -124,6 +124,7 @@ def run_map(args: argparse.Namespace) -> int:
         print(points_csv(shown, tuple(dict.fromkeys(named))), end="")
     else:
         _print(shown, best, args.measure, others, several=bool(analysis.blocks))
+        print(settings.whose_accuracy, end="\n" if settings.whose_accuracy else "")
     return 0
 
 

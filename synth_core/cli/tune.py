@@ -110,7 +110,7 @@ def run_tune(args: argparse.Namespace) -> int:
     if args.format == "json":
         print(json_text(_json(answers, target, shares)))
         return 0
-    print(verdict(answers, target))
+    print(" ".join(filter(None, [verdict(answers, target), analysis.settings.whose_accuracy])))
     for answer in answers:
         print(f"  {answer_text(answer)}")
         if answer["point"] is not None and (sure := sure_text(answer)):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from synth_core.analysis.population import accuracy_words
 from synth_core.experiments.rivals.study import Cell, RivalStudy, by_who
 from synth_core.system.json_text import json_text
 from synth_core.system.text_table import aligned
@@ -66,7 +67,9 @@ def render(study: RivalStudy, cells: list[Cell], form: str) -> str:
 
 def notes(study: RivalStudy, cells: list[Cell]) -> list[str]:
     """What the table means and what does not hold in it."""
-    lines = [EXPLAINED]
+    weight = study.common.get("weight")
+    by = weight if weight and study.common.get("accuracy_of") == "population" else ""
+    lines = [*filter(None, [accuracy_words(by, bool(weight))]), EXPLAINED]
     if study.counted == "rho":
         lines.append(
             "ε stands for ρ = ε²/8 of zCDP, for mechanisms with clamped terms and for rivals alike: blocks have their "

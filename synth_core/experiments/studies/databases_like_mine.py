@@ -240,7 +240,7 @@ def study_like(
         replicates,
         ("lipschitz_bound", *measures),
         note="Simulated from a model fitted to the table: as confidential as a synthetic data set that was never "
-        "protected. Do not publish it.",
+        f"protected. Do not publish it. {analysis.settings.whose_accuracy}".rstrip(),
     )
 
 

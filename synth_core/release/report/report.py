@@ -217,6 +217,7 @@ def public_report(
         "tuned_on": TUNED_ON[standing.tuned_on],
         "utility": {_measure_words(k): v for k, v in plan.tuned_on.utility.items()} if standing.open else {},
         "tuned_open": standing.open,
+        "whose_accuracy": plan.settings.whose_accuracy,
         "may_be_missing": ", ".join(each.name for each in plan.blocks if each.may_be_missing),
         "counted": counted_together(released.counted, list(plan.outcomes)),
         "variables": [_described(variable) for variable in released.synthetic.variables],
@@ -316,6 +317,7 @@ def internal_report(
         "look": look,
         "maps": [Markup(charts.pair_maps(pair)) for pair in look["pairs"]],
         "tuned_words": TUNED_ON[released.standing.tuned_on],
+        "whose_accuracy": plan.settings.whose_accuracy,
     }
     return _environment().get_template("internal.html").render(context).encode()
 

@@ -9,7 +9,6 @@ import streamlit as st
 
 from synth_core.analysis.measures import ECDF_MAX, MEAN, WORST
 from synth_core.analysis.policy import Policy, measured
-from synth_core.analysis.population import accuracy_words
 from synth_core.analysis.utility import statistic_name
 from synth_core.system.characters import sentence
 from synth_core.ui.shared.widgets import refuse, say_refusal
@@ -36,8 +35,8 @@ def rule_popover() -> None:
         measures = dict.fromkeys([*reversed(percentiles), MEAN, WORST, ECDF_MAX, policy.measure])
         labels = {each: sentence(measured(each)) for each in measures}
         _choice("Accuracy of", "policy.measure", labels)
-        if whose := accuracy_words(session.plain(s.accuracy_by), s.weight is not None):
-            st.caption(whose)
+        if s.whose_accuracy:
+            st.caption(session.plain(s.whose_accuracy))
         _limit(
             "Largest gap, in percentage points" if policy.measure == ECDF_MAX else "Largest error, in %",
             "policy.percent",

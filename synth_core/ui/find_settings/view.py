@@ -8,7 +8,6 @@ import pandas as pd
 import streamlit as st
 
 from synth_core.analysis.measures import measure_label
-from synth_core.analysis.population import accuracy_words
 from synth_core.analysis.wording.belief_sentences import epsilon_number
 from synth_core.experiments.explore.measures import Target
 from synth_core.experiments.explore.records_point import difference_of
@@ -193,8 +192,7 @@ def _status(run: BackgroundRun | None, key: tuple[str, ...] | None, measure: str
     text = f"{session.plain(controls.is_of(run))} · {first['n_records']:,} records · "
     if not run.tasks[0].given.blocks:
         text += f"ε on the {first['density_scale']} · "
-    settings = run.tasks[0].given.settings
-    whose = accuracy_words(session.plain(settings.accuracy_by), settings.weight is not None)
+    whose = session.plain(run.tasks[0].given.settings.whose_accuracy)
     text += f"{total} points, each an exact refit. {whose}".rstrip()
     if bad:
         text += f" Not converged: {bad}, drawn hollow and on no frontier."
