@@ -20,7 +20,7 @@ from synth_core.analysis.drawing import synthetic_values
 from synth_core.analysis.engines import ENGINES, Inputs, Synthesis
 from synth_core.analysis.fits import Fits, Progress, charges_nothing, tells_nothing
 from synth_core.analysis.mechanism_weights import solved
-from synth_core.analysis.population import population_of
+from synth_core.analysis.population import Population, population_of
 from synth_core.analysis.preview import preview, remember
 from synth_core.analysis.result import Result
 from synth_core.analysis.result_key import matched_to, result_key
@@ -476,7 +476,9 @@ class Analysis:
             survey if s.accuracy_by else None,
         )
         population = None
-        if s.weight is not None and survey is not None:
+        if s.accuracy_by and survey is not None:
+            population = Population(s.outcome, s.accuracy_by, utility.ecdf_max, utility.statistics)
+        elif s.weight is not None and survey is not None:
             confidential, *sets = ((each, survey) for each in (self.model.records.outcome, *synthetic))
             population = population_of(
                 s.outcome, s.weight, confidential, sets, s.percentiles, s.outcome_categories

@@ -69,7 +69,7 @@ def population_words(population: Population) -> str:
         if math.isfinite(each.error) and not each.name.startswith(SHARE_OF)
     )
     points = f"{100 * population.ecdf_max:.1f} points"
-    band = f"{population.within} of {len(population.statistics)} estimates within their 95 % intervals"
+    band = f"{population.within} of {len(population.statistics)} estimates in the 95 % band"
     return f"{population.name} off by at most {points}{f' ({errors})' if errors else ''}, {band}"
 
 
@@ -108,8 +108,8 @@ def accuracy_words(by: str, weighted: bool) -> str:
     Examples
     --------
     >>> accuracy_words("PWGTP", True)
-    'Accuracy is of the population: each record counts by its PWGTP.'
+    'Accuracy is of the population, by PWGTP.'
     """
     if by:
-        return f"Accuracy is of the population: each record counts by its {by}."
-    return "Accuracy is of the sample: each record counts once." if weighted else ""
+        return f"Accuracy is of the population, by {by}."
+    return "Accuracy is of the sample, each record once." if weighted else ""

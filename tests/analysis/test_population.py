@@ -35,8 +35,8 @@ def test_shares_of_categories():
     assert [each.confidential for each in found.statistics] == pytest.approx([0.6, 0.2, 0.2])
     assert found.ecdf_max == pytest.approx(0.35)  # 0.6 for 0.25
     assert populations_words([found, found]) == (
-        "In the population, by w: msp off by at most 35.0 points, 3 of 3 estimates within their 95 % intervals; msp "
-        "off by at most 35.0 points, 3 of 3 estimates within their 95 % intervals."
+        "In the population, by w: msp off by at most 35.0 points, 3 of 3 estimates in the 95 % band; msp "
+        "off by at most 35.0 points, 3 of 3 estimates in the 95 % band."
     )
     near = population_of("edu", "w", (codes, weights), [(codes, weights)], (), ("a", "b", "c"))
     said = "In the population, by w, msp is furthest off, by at most 35.0 points."  # a line, and not a list

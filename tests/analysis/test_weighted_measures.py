@@ -261,8 +261,8 @@ def test_the_choice_moves_what_is_said_of_several_variables(chosen):
 def test_captions_say_whose_accuracy_it_is(chosen, which):
     rule = Policy(measure="ecdf_max", percent=1e-6)
     for of, words, reason in (
-        ("sample", "Accuracy is of the sample: each record counts once.", "functions"),
-        ("population", "Accuracy is of the population: each record counts by its w.", "functions"),
+        ("sample", "Accuracy is of the sample, each record once.", "functions"),
+        ("population", "Accuracy is of the population, by w.", "functions"),
     ):
         analysis, result = chosen[which, of]
         summary, numbers = summary_of(analysis, result), result.plain_numbers
@@ -276,6 +276,9 @@ def test_captions_say_whose_accuracy_it_is(chosen, which):
         assert words in sentence(numbers, analysis.settings)
         [reason] = judge(rule, numbers).reasons
         assert ("in the population" in reason) == (of == "population")
+    assert (
+        chosen[which, "sample"][0].settings.whose_accuracy == "Accuracy is of the sample, each record once."
+    )
     assert rule.stated("w") == f"{rule.text}, of the population by w" and rule.stated("") == rule.text
 
 

@@ -143,7 +143,12 @@ def test_a_release_keeps_rules_after_rounding_and_a_table_that_breaks_one_is_ref
 
 def test_survey_weights_leave_as_they_were_written(state, tmp_path):
     """They are public design: kept beside the synthetic values of the same record, and said to be weights."""
-    common = COMMON | {"epsilon": EPSILON, "weight": "w", "weight_total": 90_000.0}
+    common = COMMON | {
+        "epsilon": EPSILON,
+        "weight": "w",
+        "weight_total": 90_000.0,
+        "accuracy_of": "population",
+    }
 
     def weighted(seed):
         frame = people(seed).frame
@@ -168,6 +173,8 @@ def test_survey_weights_leave_as_they_were_written(state, tmp_path):
     csv = next(content for content in files.values() if content.startswith(b"sex,work,pay,area,w"))
     frame = pd.read_csv(io.BytesIO(csv), dtype=str, keep_default_na=False)
     assert sorted(frame.w.astype(int)) == sorted(weighted(2).frame.w)
+    internal = read(outcome, "INTERNAL")["report-INTERNAL.html"].decode()
+    assert internal.count("Accuracy is of the population, by w.") >= 3  # sentence and tables
     book = json.loads(next(content for name, content in files.items() if name.endswith("codebook.json")))
     assert next(e for e in book["columns"] if e["column"] == "w")["role"] == "weight"
 

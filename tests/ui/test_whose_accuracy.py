@@ -29,7 +29,7 @@ def test_it_is_chosen_once_and_goes_with_the_weights():
     assert box.options == ["the sample: each record once", "the population, by fsize"]
     box.set_value("population").run(timeout=60)
     assert at.markdown[-1].value == "fsize"
-    assert any("of the population: each record counts by its fsize" in each.value for each in at.caption)
+    assert any("of the population, by fsize" in each.value for each in at.caption)
     at.checkbox[0].check().run(timeout=60)
     assert not at.exception and at.markdown[-1].value == "each record once"
     assert "Accuracy is of" not in [each.label for each in at.selectbox]
