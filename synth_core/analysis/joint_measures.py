@@ -46,10 +46,11 @@ class Measures:
 
 def measures_in_words(measures: Measures) -> str:
     """The measures of several columns together, in words."""
+    first, second = measures.worst_pair
     said = (
-        "In sets of three columns it is as close to the table as a random sample of "
-        f"{percent(measures.sample_share)} of the records. The association of {measures.worst_pair[0]} and "
-        f"{measures.worst_pair[1]} is furthest off, by {measures.worst_association:.2f}."
+        f"By any three columns it is as close to the table as a random sample of {percent(measures.sample_share)} "
+        f"of its records. Worst kept is how {first} goes with {second}: off by {measures.worst_association:.2f} on a "
+        "scale from 0 to 1."
     )
     if measures.impossible is None:
         return said

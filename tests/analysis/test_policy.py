@@ -10,6 +10,7 @@ from synth_core.analysis.policy import Policy, judge
 from synth_core.analysis.result_numbers import to_summary
 from synth_core.analysis.settings import make_settings
 from synth_core.analysis.utility import AT_ZERO, Statistic
+from synth_core.figures.briefing.content import whole_text
 from synth_core.figures.compare import promises, results
 from synth_core.mechanisms.catalogue import guarantees
 from tests.plain_numbers import numbers, statistic, variable
@@ -193,6 +194,7 @@ def test_percent_and_points_have_no_common_maximum():
     assert of_one == "share at or below 0 of pay off by 2.2 > 1 points"
     cells = results([to_summary(off)], {"weighted": "Weighted"}, promises_of(off))[0]["cells"]
     assert cells["worst"]["text"] == "−1.8 % (mean)"  # a minus, as on the other pages
+    assert whole_text(cells["worst"]) == "−1.8 % (mean); +2.2 points (share at or below 0)"  # on slides
 
 
 def test_a_verdict_says_where_a_share_was_judged_for_a_percentile():

@@ -204,7 +204,7 @@ def _results(name: str, chapter: Chapter, internal: bool) -> list[Page]:
             _named(row["mechanism"]),
             f"{row['cells']['epsilon']['text']} ({row['guarantee']['label']})",
             *((row["verdict"]["text"],) if ruled else ()),
-            row["cells"][_accuracy(chapter)]["text"],
+            whole_text(row["cells"][_accuracy(chapter)]),
             " ".join(
                 [
                     *([f"{row['verdict']['reason']}."] if ruled and row["verdict"]["reason"] else []),
@@ -229,6 +229,11 @@ def _results(name: str, chapter: Chapter, internal: bool) -> list[Page]:
 def _accuracy(chapter: Chapter) -> str:
     """The column of the results that says how far a result is off, in short."""
     return "gap" if chapter.blocks else "worst"
+
+
+def whole_text(cell: dict[str, Any]) -> str:
+    """A cell with what stands beside it: the worst in points beside the worst in percent."""
+    return "; ".join(filter(None, (cell["text"], cell["beside"])))
 
 
 def _promises(name: str, chapter: Chapter) -> list[Page]:
@@ -380,7 +385,7 @@ def _in_short(row: dict[str, Any], numbers: ResultNumbers, policy: Policy, accur
     cells, error = row["cells"], ""
     if policy.percent is not None and policy.measure != WORST:
         error = error_words(numbers, policy.measure)
-    said = f"{measured(policy.measure)} {error}" if error else cells[accuracy]["text"]
+    said = f"{measured(policy.measure)} {error}" if error else whole_text(cells[accuracy])
     verdict = f"; {row['verdict']['text']}" if row["verdict"] else ""
     return f"ε {cells['epsilon']['text']} ({row['guarantee']['label']}); {said}{verdict}"
 
