@@ -313,6 +313,17 @@ def test_a_code_under_a_lognormal_is_doubted_and_a_press_mends_it(monkeypatch):
     assert not any("as codes have" in each.value for each in app.markdown)
 
 
+def test_a_declared_category_under_a_lognormal_is_doubted(monkeypatch):
+    """Of many codes too, of which no look can tell."""
+    book = Codebook(columns=(Entry(column="age", kind="category", role="sensitive"),))
+    app = opened(book, changes=[("income", "role", "not used")], monkeypatch=monkeypatch)
+    assert app.session_state["now"].choices.settings.model == "categorical"
+    next(each for each in app.selectbox if each.label == "Model").set_value("lognormal").run()
+    assert any(
+        "is declared a category, and Lognormal regression would" in each.value for each in app.markdown
+    )
+
+
 def test_a_model_that_refuses_the_values_offers_those_that_take_them(monkeypatch):
     app = opened(monkeypatch=monkeypatch)
     next(each for each in app.selectbox if each.label == "Model").set_value("lognormal").run()

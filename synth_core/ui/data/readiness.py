@@ -13,6 +13,7 @@ from synth_core.analysis.model_advice import seems_coded
 from synth_core.analysis.opening import opening_model
 from synth_core.analysis.selection import selected
 from synth_core.analysis.settings import Settings
+from synth_core.data.declared import OF_KINDS
 from synth_core.data.design import Selection
 from synth_core.data.survey_weights import read_weights
 from synth_core.data.table import Table
@@ -151,7 +152,15 @@ def _seen(table: Table, settings: Settings) -> str:
 def _doubt(table: Table, settings: Settings) -> str:
     """Why a model of amounts is hardly one of a code."""
     column, model = table.column(settings.outcome), family(settings.model)
-    if model.discrete or not seems_coded(column):
+    entry = table.codebook.get(settings.outcome)
+    if model.discrete:
+        return ""
+    if entry is not None and entry.kind in OF_KINDS:
+        return (
+            f"'{settings.outcome}' is declared a category, and {model.label} would release numbers between its codes. "
+            "Take it as categories, or say that its kind is a number."
+        )
+    if not seems_coded(column):
         return ""
     return (
         f"'{settings.outcome}' has {column.distinct} whole numbers only, as codes have, and {model.label} would "
