@@ -243,9 +243,9 @@ def _variable(fits: Fits, missing: bool, label: str) -> Variable:
         edges = tuple(np.linspace(*s.bounds, BOUNDED_CELLS + 1).tolist())
     if not edges:
         raise InputError(
-            f"{label}: '{s.outcome}' is a number, and it is counted in brackets. Declare their edges "
-            "(--bracket-edges), bounds (--bounds), or where the model takes one a guess (--guess). Take none from the "
-            "table."
+            f"{label}: '{s.outcome}' is a number, and it is counted in brackets. Say of it between what half of all "
+            "values lie (--guess), its bounds (--bounds), or the edges of brackets (--bracket-edges). Take none from "
+            "the table."
         )
     if family(s.model).has_zeros(s.options) and edges.count(0.0) < 2 and edges[0] <= 0 <= edges[-1]:
         edges = with_zero_alone(edges)

@@ -141,7 +141,7 @@ def test_one_variable_without_predictors(tmp_path, key):
 def test_a_number_without_declared_cells_is_refused(tmp_path):
     settings = make_settings(outcome="x", model="lognormal", epsilon=5.0)
     table = load_example("lognormal", 300, 1)
-    with pytest.raises(InputError, match=r"Measured: 'x' is a number.*Declare their edges"):
+    with pytest.raises(InputError, match=r"Measured: 'x' is a number.*Say of it between what half"):
         Analysis(table, settings, Cache(tmp_path)).run("measured")
 
 
