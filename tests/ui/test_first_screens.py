@@ -12,7 +12,7 @@ def test_the_first_example_opens_with_strict_mechanisms_and_another_table_with_t
     assert (first.mechanisms, first.settings.epsilon) == (OPENING, 1.0)
     assert first.settings.outcome == "inc" and first.guess is not None  # so that nothing is asked for first
     other = first.for_table({"outcome": "pay", "predictors": (), "model": "lognormal"})
-    assert (other.mechanisms, other.settings.epsilon) == (USUAL_MECHANISMS, 5.0)
+    assert (other.mechanisms, other.settings.epsilon) == (USUAL_MECHANISMS, 1.0)
     assert "measured" in other.mechanisms and unusual(other) == {}  # a strict one, and none is told as kept
     again = other.for_table({"outcome": "age", "predictors": (), "model": "lognormal"})
     assert again.mechanisms == USUAL_MECHANISMS

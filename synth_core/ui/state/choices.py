@@ -28,7 +28,7 @@ from synth_core.system import limits
 
 FIRST_EXAMPLE = "401ksubs"
 OPENING, OPENING_EPSILON = ("unweighted", "weighted", "anchored", "measured"), 1.0  # of the first example
-USUAL_MECHANISMS = ("unweighted", "weighted", "measured")  # of another table: a strict one is seen there too
+USUAL_MECHANISMS = ("unweighted", "weighted", "measured")  # of another table, at the same ε: strict too
 MAY_BE_NONE = {
     "settings.match_epsilon",
     "settings.weight",
@@ -242,8 +242,7 @@ class Choices(BaseModel):
         fresh = {name: Settings.model_fields[name].default for name in FRESH}
         chosen = self.with_settings(**fresh | changes)
         if (self.mechanisms, self.settings.epsilon) == (OPENING, OPENING_EPSILON):  # nobody chose them
-            usual = Settings.model_fields["epsilon"].default
-            chosen = chosen.with_settings(epsilon=usual).with_mechanisms(*USUAL_MECHANISMS)
+            chosen = chosen.with_mechanisms(*USUAL_MECHANISMS)
         explore = chosen.explore.model_copy(update={"edges": (), "edges_of": ""})
         policy = chosen.policy.model_copy(update={"by_variable": ()})
         fresh_parts = {"group_by": None, "blocks": (), "explore": explore, "policy": policy}
@@ -319,6 +318,8 @@ def unusual(choices: Choices) -> dict[str, Any]:
         for name in LASTING
         if getattr(choices.settings, name) != getattr(first.settings, name)
     }
+    if choices.settings.epsilon == OPENING_EPSILON:
+        changed.pop("epsilon", None)
     usual = choices.mechanisms in (first.mechanisms, USUAL_MECHANISMS)
     return changed | ({} if usual else {"mechanisms": choices.mechanisms})
 
@@ -326,7 +327,8 @@ def unusual(choices: Choices) -> dict[str, Any]:
 def usual_again(choices: Choices) -> Choices:
     """Choices with the same columns and model, and a newcomer's settings and mechanisms."""
     first = first_choices()
-    usual = choices.with_settings(**{name: getattr(first.settings, name) for name in LASTING})
+    lasting = {name: getattr(first.settings, name) for name in LASTING} | {"epsilon": OPENING_EPSILON}
+    usual = choices.with_settings(**lasting)
     return usual.with_mechanisms(*USUAL_MECHANISMS)
 
 
