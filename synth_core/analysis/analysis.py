@@ -414,7 +414,7 @@ class Analysis:
             weights=empty,
             outside=empty,
             n_truncated=0,
-            diagnostics=None,
+            diagnostics=made.diagnostics,
             tuned=made.tuned,
             anchor=made.sentence,
             counted=made.counted,

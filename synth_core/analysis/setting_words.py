@@ -63,6 +63,8 @@ def acting_settings(settings: Settings, mechanism: Mechanism) -> list[str]:
         idle.add("reweight_tolerance")
     if settings.brackets is not None:
         idle |= {"range", "tail"}
+    if settings.datasets == 1:
+        idle.add("measured_posterior")
     return [name for name in Settings.model_fields if name in mechanism.tuning - DECLARED_FOR_A_TABLE - idle]
 
 

@@ -41,6 +41,7 @@ ADDED_LATER = (
     "drawing",
     "count_together",
     "choose_more",
+    "measured_posterior",
     *OF_A_SURVEY,
 )  # settings that older files and digests do not hold
 
@@ -267,6 +268,12 @@ class Settings(BaseModel):
         False,
         "beside the tables that are named, others are chosen by noisy distances; without it nothing else is counted",
         named="more tables chosen",
+    )
+    measured_posterior: Literal["refits", "exact"] = _setting(
+        "refits",
+        "what several data sets of measured synthesis are drawn from: refits to perturbed tables, or the exact "
+        "posterior given the noisy tables, sampled by Stan (small models)",
+        named="posterior of measured synthesis",
     )
     anchor_weight: float | None = _setting(
         None,

@@ -64,6 +64,7 @@ GIVEN = {
     "draws": ("200", 200),
     "warmup": ("300", 300),
     "seed": ("17", 17),
+    "measured_posterior": ("exact", "exact"),
 }
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from synth_core.analysis.counted_table import CountedTable
 from synth_core.analysis.fits import Fits, Progress, tells_nothing
+from synth_core.engine.sampling import Diagnostics
 from synth_core.errors import InputError
 from synth_core.mechanisms.noise import Noise
 
@@ -57,6 +58,8 @@ class Synthesis:
         What was measured, for the guarantee's text; empty where the guarantee says it.
     counted : tuple of CountedTable
         The tables of a measurement, where the guarantee does not say which.
+    diagnostics : Diagnostics or None
+        Of a posterior given the measurements, where one was sampled.
     """
 
     synthetic: tuple[Array, ...]
@@ -64,6 +67,7 @@ class Synthesis:
     tuned: dict[str, int | float] = field(default_factory=dict)
     sentence: str = ""
     counted: tuple[CountedTable, ...] = ()
+    diagnostics: Diagnostics | None = None
 
 
 class Engine(Protocol):

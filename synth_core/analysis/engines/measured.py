@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,23 +14,27 @@ from synth_core.analysis.counted_table import CountedTable
 from synth_core.analysis.engines.base import Array, Engine, Inputs, Synthesis
 from synth_core.analysis.fits import Fits, Progress, tells_nothing
 from synth_core.analysis.measured.cells import PublicSide, cells_of
-from synth_core.analysis.measured.log_linear import Columns, NoisyTable
+from synth_core.analysis.measured.log_linear import Columns, LogLinear, NoisyTable, PriorScales
 from synth_core.analysis.measured.measuring import (
     FineCounts,
     Measurements,
     NoiseBudget,
+    first_and_others,
     measure,
     spent_words,
     tables_told,
 )
 from synth_core.analysis.measured.model import MeasuredModel, synthetic_values, values_at
 from synth_core.analysis.measured.published import published
+from synth_core.analysis.measured.sampled import MAX_PARAMETERS, MAX_PLACES, n_places, sampled
 from synth_core.analysis.presence import missing_name
 from synth_core.data.units import unit_words
+from synth_core.engine.sampling import Posterior
 from synth_core.errors import InputError
 from synth_core.mechanisms.guarantees import bounded_range_rho
 from synth_core.mechanisms.noise import SeededNoise
 from synth_core.system.cache import content_key
+from synth_core.system.entries import get_or_compute
 
 SEVERAL = 4  # measurements that bands of one variable are drawn from: each is fitted anew
 
@@ -57,13 +63,17 @@ class MeasuredEngine(Engine):
         first = inputs.parts[0]
         epsilon, datasets = _epsilon(inputs.parts), first.settings.datasets
         public, measured = self.measured(inputs, label, epsilon)
-        synthetic = _data_sets(inputs, public, measured, range(datasets), perturbed=datasets > 1)
+        model = self._model(first, public, measured, partial(inputs.rng, 41), inputs.progress)
+        synthetic = _data_sets(inputs, model, measured, range(datasets), perturbed=datasets > 1)
         words = spent_words(measured, self.budget(epsilon), public)
-        return Synthesis(synthetic, epsilon, sentence=words, counted=counted_tables(public, measured))
+        counted = counted_tables(public, measured)
+        return Synthesis(synthetic, epsilon, sentence=words, counted=counted, diagnostics=model.diagnostics)
 
     def later(self, inputs: Inputs, label: str, which: range) -> tuple[Array, ...]:
         public, measured = self.measured(inputs, label, _epsilon(inputs.parts))
-        return _data_sets(inputs, public, measured, which, perturbed=True)
+        streams = partial(inputs.rng, 41)
+        model = self._model(inputs.parts[0], public, measured, streams, inputs.progress)
+        return _data_sets(inputs, model, measured, which, perturbed=True)
 
     def without_rules(self, inputs: Inputs, label: str) -> tuple[Array, ...]:
         public, measured = self.measured(inputs, label, _epsilon(inputs.parts))
@@ -91,6 +101,8 @@ class MeasuredEngine(Engine):
                 "choice of others out (--choose-more), or name more (--count-together)."
             )
         public, codes, values = cells_of(inputs.parts, label)
+        if fits.settings.measured_posterior == "exact":  # before anything is counted and charged
+            require_small(public, self.gaussian, label)
         budget = self.budget(epsilon)
         key = content_key(
             kind="measured",
@@ -117,6 +129,40 @@ class MeasuredEngine(Engine):
 
         return public, _unpacked(fits.cache.get_or_compute(key, compute)[0])
 
+    def _model(
+        self,
+        fits: Fits,
+        public: PublicSide,
+        measured: Measurements,
+        streams: Callable[..., np.random.Generator],
+        progress: Progress,
+    ) -> MeasuredModel:
+        """The model of the measurements; several data sets are drawn from its posterior, exact where that is asked."""
+
+        def sampling(
+            model: LogLinear, tables: Sequence[NoisyTable], scales: PriorScales, mode: Array, seed: int
+        ) -> Posterior:
+            sampler = replace(fits.settings.sampler, seed=seed)
+            domain, laplace = model.domain, not self.gaussian
+            key = content_key(
+                kind="measured posterior",
+                tables=[[each.columns, each.counts, each.deviation] for each in tables],
+                domain=[domain.public, domain.records, domain.shape, domain.ordered, domain.possible],
+                scales=asdict(scales),
+                sampler=asdict(sampler),
+                laplace=laplace,
+            )
+
+            def compute() -> Posterior:
+                return sampled(model, tables, scales, mode, laplace, sampler, progress)
+
+            return get_or_compute(fits.cache, Posterior, key, compute)[0]
+
+        exact = fits.settings.measured_posterior == "exact"
+        return MeasuredModel(
+            public, tables_told(public, measured), streams, progress, sampling if exact else None
+        )
+
     def more(
         self, inputs: Inputs, epsilon: float, count: int, rng: np.random.Generator
     ) -> Iterator[tuple[Array, ...]]:
@@ -125,7 +171,7 @@ class MeasuredEngine(Engine):
         for place in range(min(count, SEVERAL)):
             noise = SeededNoise(int(rng.integers(2**62)))
             measured = measure(public, codes, values, self.budget(epsilon), noise, Expected(public))
-            model = MeasuredModel(public, tables_told(public, measured), _streams(8))
+            model = self._model(inputs.parts[0], public, measured, _streams(8), inputs.progress)
             for j in range(place, count, SEVERAL):
                 drawn = synthetic_values(model, measured, j, perturbed=several)
                 by_name = {each.name: v for each, v in zip(public.variables, drawn, strict=True)}
@@ -153,16 +199,31 @@ class Expected:
         return MeasuredModel(self.public, tables, _streams(7), self.progress).expected(sets)
 
 
+def require_small(public: PublicSide, gaussian: bool, label: str) -> None:
+    """Refuse a posterior of a model that is too large to be sampled, whichever tables are chosen; raises InputError."""
+    shape = (*public.shape, *(each.n for each in public.variables))
+    first, others = first_and_others(public, gaussian)
+    tables = [NoisyTable(c, np.zeros(math.prod(shape[k] for k in c)), 1.0) for c in (*first, *others)]
+    model = MeasuredModel(public, tables, _streams(7)).only
+    parameters = math.inf if model is None else model.n_parameters
+    if model is None or parameters > MAX_PARAMETERS or n_places(model) > MAX_PLACES:
+        raise InputError(
+            f"{label}: the posterior is sampled of models of up to {MAX_PARAMETERS:,} parameters and {MAX_PLACES:,} "
+            f"cells times tables, and this one may have "
+            + ("several groups of columns" if model is None else f"{parameters:,} and {n_places(model):,}")
+            + ": draw data sets by refits (--measured-posterior refits), or name fewer tables (--count-together)."
+        )
+
+
 def _data_sets(
-    inputs: Inputs, public: PublicSide, measured: Measurements, which: range, perturbed: bool
+    inputs: Inputs, model: MeasuredModel, measured: Measurements, which: range, perturbed: bool
 ) -> tuple[Array, ...]:
     """Data sets by their numbers, of each part of shape (n_data_sets, n_records)."""
     progress, sets = inputs.progress, []
-    model = MeasuredModel(public, tables_told(public, measured), lambda *s: inputs.rng(41, *s), progress)
     for place, j in enumerate(which, start=1):
         sets.append(synthetic_values(model, measured, j, perturbed))
         progress("drawing synthetic records", place / len(which))
-    values = {each.name: np.stack([of[k] for of in sets]) for k, each in enumerate(public.variables)}
+    values = {each.name: np.stack([of[k] for of in sets]) for k, each in enumerate(model.public.variables)}
     return tuple(_of_part(fits, values) for fits in inputs.parts)
 
 

@@ -196,7 +196,7 @@ class LogLinear:
         return CellSums(self.domain.shape, tables, len(self.domain.public))
 
     @cached_property
-    def _scores(self) -> scipy.sparse.csr_array:
+    def scores(self) -> scipy.sparse.csr_array:
         """How much of each slope each cell of the terms has, of shape (n_cells, n_slopes)."""
         begins = np.cumsum([0, *(trend.n_slopes for trend in self.trends)])
         none, whole = np.empty(0), np.empty(0, dtype=np.int64)
@@ -207,7 +207,7 @@ class LogLinear:
 
     @cached_property
     def _scores_by_slope(self) -> scipy.sparse.csr_array:
-        return self._scores.T.tocsr()
+        return self.scores.T.tocsr()
 
     def split(self, cells: Array) -> list[Array]:
         """Parameters, or other values, of the cells of each term, of shape (n_public_cells, n_sensitive_cells)."""
@@ -216,7 +216,7 @@ class LogLinear:
 
     def _added(self, parameters: Array) -> Array:
         """What terms add in each of their cells: its own parameter and trends."""
-        return np.asarray(parameters[: self.n_cells] + self._scores @ parameters[self.n_cells :])
+        return np.asarray(parameters[: self.n_cells] + self.scores @ parameters[self.n_cells :])
 
     def shares(self, parameters: Array) -> Array:
         """p(x | z) of every public combination, of shape (n_cells, *shape)."""
@@ -251,7 +251,7 @@ class LogLinear:
     def _mass(self) -> Array:
         return self.domain.records.reshape(-1, *(1 for _ in self.domain.shape))
 
-    def _deviations(self, scales: PriorScales) -> Array:
+    def deviations(self, scales: PriorScales) -> Array:
         """The prior deviation of each parameter."""
         last = len(scales.of_order)
         cells = [
@@ -264,7 +264,7 @@ class LogLinear:
         ]
         return np.concatenate([*cells, *slopes])
 
-    def _smoothing(self, scales: PriorScales, rng: np.random.Generator | None) -> Smoothing:
+    def smoothing(self, scales: PriorScales, rng: np.random.Generator | None) -> Smoothing:
         """The priors of steps along the columns that are smoothed."""
         last = len(scales.steps)
         steps = [scales.steps[min(len(term.columns), last) - 1] for term in self.terms]
@@ -298,15 +298,15 @@ class LogLinear:
         rng : Generator, optional
             Draws the centres of the priors, so that with perturbed tables the answer is about a draw of the posterior.
         """
-        deviation = self._deviations(scales)
+        deviation = self.deviations(scales)
         middle, precision = np.zeros(self.n_parameters), deviation**-2
         if rng is not None:
             middle = rng.normal(0.0, deviation)
-        smoothing = self._smoothing(scales, rng)
+        smoothing = self.smoothing(scales, rng)
         curvature = precision + self._curvature(measured, middle if start is None else start)
         curvature[: self.n_cells] += smoothing.precision_of_cells
         unit = 1 / np.sqrt(curvature)
-        counts, told = self._told(measured)
+        counts, told = self.told(measured)
         held = np.empty((len(self.domain.public), *self.domain.shape))  # expected records of each cell
 
         def expected_cells(parameters: Array) -> Iterator[tuple[slice, Array]]:
@@ -334,7 +334,7 @@ class LogLinear:
         )
         return np.asarray(middle + unit * best.x)
 
-    def _told(self, measured: Sequence[NoisyTable]) -> tuple[Array, Array]:
+    def told(self, measured: Sequence[NoisyTable]) -> tuple[Array, Array]:
         """Noisy counts of the cells of the terms, and the precision of each; 0 of tables that were not counted.
 
         Of a table that was counted twice the mean by precision.

@@ -159,7 +159,7 @@ def measure(
     )
     counter = _Counter(public, codes, budget, noise, there)
     left = 1 - fine_share
-    first, others = _first_and_others(public, budget.gaussian)
+    first, others = first_and_others(public, budget.gaussian)
     if not others:
         tables = counter.by_size(first, left)
     else:
@@ -170,7 +170,7 @@ def measure(
     return Measurements(tuple(tables), fine, budget.total)
 
 
-def _first_and_others(public: PublicSide, gaussian: bool) -> tuple[list[Columns], list[Columns]]:
+def first_and_others(public: PublicSide, gaussian: bool) -> tuple[list[Columns], list[Columns]]:
     """The tables that are counted whatever is found, and those among which others are chosen."""
     pairs, triples = candidates(public)
     columns_alone = alone(public, []) if gaussian else alone(public, pairs)

@@ -22,9 +22,11 @@ from synth_core.analysis.measured.cells import PRESENT, PublicSide
 from synth_core.analysis.measured.log_linear import Columns, Domain, LogLinear, NoisyTable, PriorScales
 from synth_core.analysis.measured.measuring import Measurements
 from synth_core.analysis.measured.prior_scales import STEPS, learnt_scales, scaled
+from synth_core.analysis.measured.sampled import Sampling
 from synth_core.analysis.measured.variable import Array, Codes, Variable
 from synth_core.analysis.measured.within import fine_shares, values_of
 from synth_core.data.decided import possible
+from synth_core.engine.sampling import Diagnostics, Posterior
 
 MAX_CELLS = 1_000_000  # public combinations times sensitive cells of one group
 ITERATIONS, ROUGH = 200, 60
@@ -60,6 +62,8 @@ class MeasuredModel:
     rng : callable
         Random numbers of a stream. They need not be secret: all that is drawn follows from the measurements.
     progress : callable
+    sampling : callable, optional
+        Samples the posterior that several data sets are drawn from; without it each is of a perturbed refit.
     """
 
     def __init__(
@@ -68,10 +72,13 @@ class MeasuredModel:
         tables: Sequence[NoisyTable],
         rng: Callable[..., np.random.Generator],
         progress: Progress = tells_nothing,
+        sampling: Sampling | None = None,
     ):
         self.public, self.tables, self.rng, self.progress = public, tables, rng, progress
         self.n_public = len(public.shape)
         self._fits: list[tuple[PriorScales, Array]] = []
+        self._sampling = sampling
+        self._posterior: Posterior | None = None
 
     @cached_property
     def _groups(self) -> list[tuple[int, int]]:
@@ -165,6 +172,26 @@ class MeasuredModel:
             self._fits.append((scales, fitted))
         return self._fits[number]
 
+    @property
+    def only(self) -> LogLinear | None:
+        """The model where all sensitive columns are modelled together; None where they are in groups."""
+        [(begin, end), *others] = self._groups
+        nothing = np.zeros((self.public.n_records, end), dtype=np.int64)
+        return None if others else self._group(begin, end, nothing).model
+
+    @property
+    def diagnostics(self) -> Diagnostics | None:
+        """Of the posterior, once a data set was drawn from it."""
+        return None if self._posterior is None else self._posterior.diagnostics
+
+    def _draw(self, sampling: Sampling, group: _Group, stream: int) -> Array:
+        """The parameters of a data set: of each another draw of the posterior."""
+        if self._posterior is None:
+            seed = int(self.rng(6).integers(1, 2**31))
+            self._posterior = sampling(group.model, group.measured, *self._most_likely(0, group), seed)
+        order = self.rng(6).permutation(self._posterior.n_draws)
+        return np.asarray(self._posterior.draws["theta"][order[stream % len(order)]])
+
     def codes(self, stream: int, perturbed: bool) -> Codes:
         """Cells of synthetic records, balanced over the measured tables, of shape (n_records, n_variables).
 
@@ -180,7 +207,9 @@ class MeasuredModel:
         def balanced(number: int, group: _Group) -> Codes:
             rng, model = self.rng(2, stream, number), group.model
             scales, parameters = self._most_likely(number, group)
-            if perturbed:
+            if perturbed and self._sampling is not None:
+                parameters = self._draw(self._sampling, group, stream)
+            elif perturbed:
                 told = _redrawn(group, parameters, rng)
                 parameters = model.fit(told, scales, parameters, rng=rng, iterations=ITERATIONS)
             shares, sets = model.shares(parameters), [table.columns for table in group.measured]

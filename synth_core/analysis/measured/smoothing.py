@@ -44,22 +44,22 @@ class Smoothing:
                 drawn = np.zeros(first.shape) if rng is None else rng.normal(0.0, deviation, first.shape)
                 centres.append(drawn.ravel())
                 deviations.append(np.full(first.size, deviation))
-        self._lower, self._upper = (
+        self.lower, self.upper = (
             np.concatenate([np.empty(0, dtype=np.int64), *each]) for each in (lower, upper)
         )
         self._centres, deviation_of = (np.concatenate([np.empty(0), *each]) for each in (centres, deviations))
-        self._precisions = deviation_of**-2.0
+        self.precisions = deviation_of**-2.0
 
     @property
     def precision_of_cells(self) -> Array:
         """The second derivative of the penalty by each cell's own parameter."""
-        return self._at(self._upper, self._precisions) + self._at(self._lower, self._precisions)
+        return self._at(self.upper, self.precisions) + self._at(self.lower, self.precisions)
 
     def penalty(self, parameters: Array) -> tuple[float, Array]:
         """Half the squared steps, each times its precision, and the gradient; of the terms' cells."""
-        steps = parameters[self._upper] - parameters[self._lower] - self._centres
-        weighted = self._precisions * steps
-        slope = self._at(self._upper, weighted) - self._at(self._lower, weighted)
+        steps = parameters[self.upper] - parameters[self.lower] - self._centres
+        weighted = self.precisions * steps
+        slope = self._at(self.upper, weighted) - self._at(self.lower, weighted)
         return 0.5 * float(steps @ weighted), slope
 
     def _at(self, cells: Codes, values: Array) -> Array:

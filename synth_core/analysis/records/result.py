@@ -170,7 +170,9 @@ class RecordsResult:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Why the numbers should not be used, by block."""
+        """Why the numbers should not be used, by block; of a posterior of all variables once."""
+        if not self.point.likelihood.samples:
+            return self.parts[0].result.problems
         return tuple(f"{p.part.name}: {text}" for p in self.parts for text in p.result.problems)
 
     @property

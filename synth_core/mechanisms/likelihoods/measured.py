@@ -38,7 +38,7 @@ MEASURED = Likelihood(
     ),
     no_weights="Measured synthesis adds noise to counts of records: weights of records do not enter it.",
     no_range="No guarantee is known for measured synthesis under a sensitive range: its noise covers the whole range.",
-    settings=_DECLARED,
+    settings=_DECLARED | {"measured_posterior"},
     declared=_DECLARED,
     samples=False,
     model="log-linear model of noisy tables",
