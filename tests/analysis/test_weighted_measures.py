@@ -27,6 +27,8 @@ from synth_core.data.survey_weights import Survey
 from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.experiments.explore.measures import Ruler
+from synth_core.experiments.explore.records_point import ruler_of
+from synth_core.figures.briefing.content import Chapter, Provenance, briefing
 from synth_core.figures.compare import compare_figures
 from synth_core.figures.records import record_figures
 from synth_core.mechanisms.noise import SeededNoise
@@ -198,6 +200,7 @@ def people(n=300):
     return Table("people", pd.DataFrame({"pay": pay, "sick": sick, "area": area, "w": np.ceil(200 / pay)}))
 
 
+SOURCE = Provenance("people", True, "2026-01-01", "numpy 2")
 GIVEN = {"predictors": ("area",), "weight": "w", "epsilon": 2.0}
 
 
@@ -280,6 +283,38 @@ def test_captions_say_whose_accuracy_it_is(chosen, which):
         chosen[which, "sample"][0].settings.whose_accuracy == "Accuracy is of the sample, each record once."
     )
     assert rule.stated("w") == f"{rule.text}, of the population by w" and rule.stated("") == rule.text
+
+
+def test_points_of_a_map_are_measured_as_the_result_is(chosen):
+    for which, of in (("one", "population"), ("several", "population"), ("several", "sample")):
+        analysis, result = chosen[which, of]
+        drawn = {name: each[0] for name, each in analysis.synthetic(result).items()}
+        names, measure = ruler_of(analysis, (90.0,))
+        found = dict(zip(names, measure(drawn), strict=True))
+        numbers = result.plain_numbers
+        assert found["ecdf_max"] == pytest.approx(numbers.ecdf_max)
+        if which == "one":
+            assert found["q90"] == pytest.approx(abs(numbers.statistics[-1].error))
+        # A synthetic record with the predictors of another row has the weight of that row.
+        rows = np.arange(analysis.n_records)[::-1]
+        turned = ruler_of(analysis, (90.0,), rows)[1]({name: each[rows] for name, each in drawn.items()})
+        np.testing.assert_allclose(turned, measure(drawn), rtol=1e-9)
+
+
+def test_pages_that_stand_side_by_side_say_whose_accuracy_it_is(chosen):
+    chapters = [
+        Chapter(of, "", analysis.settings, [summary_of(analysis, result)])
+        for of in ("sample", "population")
+        for analysis, result in [chosen["one", of]]
+    ]
+    said = [
+        line
+        for page in briefing(SOURCE, chapters, False)
+        if "Side by side" in page.title
+        for line in page.lines
+    ]
+    assert "sample: Accuracy is of the sample, each record once." in said
+    assert "population: Accuracy is of the population, by w." in said
 
 
 def test_a_population_needs_weights():
