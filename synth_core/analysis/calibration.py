@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import linprog
 
 from synth_core.data.survey_weights import effective_records
 from synth_core.errors import InputError
@@ -103,13 +104,21 @@ def calibrated(weights: Array, margins: Sequence[Margin]) -> Calibrated:
             )
         step = np.linalg.lstsq((columns * now[:, None]).T @ columns, missing)[0]
         length, start = 1.0, dual(slopes)
-        while length > 1e-10 and not dual(slopes + length * step) <= start - 1e-4 * length * (step @ missing):
+        rounding = 1e-13 * (now.sum() + np.abs(slopes) @ np.abs(totals))  # near the solution the dual is flat
+        while length > 1e-10 and not dual(slopes + length * step) <= start + rounding - 1e-4 * length * (
+            step @ missing
+        ):
             length /= 2
         if length <= 1e-10:
             break
         slopes = slopes + length * step
-    furthest = margins[int(np.argmax(np.abs(missing)))]
+    furthest = margins[int(np.argmax(np.abs(missing)))].name
+    if linprog(np.zeros(len(weights)), A_eq=columns.T, b_eq=totals, method="highs").status == 0:
+        raise InputError(
+            "These totals were not reached, though some weights of 0 or more have them: they are at the edge of what the "
+            f"file can say. Furthest off is {furthest}."
+        )
     raise InputError(
         "No positive weights have all of these totals: they contradict each other, or the file lacks records that "
-        f"they need. Furthest off is {furthest.name}."
+        f"they need. Furthest off is {furthest}."
     )

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from scipy.optimize import minimize
 
+from synth_core.analysis import calibration
 from synth_core.analysis.calibration import Margin, calibrated
 from synth_core.cli import main
 from synth_core.errors import InputError
@@ -56,6 +57,22 @@ def test_a_sum_is_met_with_the_least_relative_entropy():
         options={"maxiter": 500, "ftol": 1e-12},
     )
     np.testing.assert_allclose(found, best.x, rtol=1e-3)
+
+
+def test_totals_that_are_far_but_possible_are_met():
+    """A ratio of sums next to the smallest that any record has."""
+    age = RNG.integers(20, 65, N).astype(float)
+    ratio = 1.3 * (PAY / age).min()
+    margins = (Margin("pay", PAY, 30_000 * ratio), Margin("age", age, 30_000.0))
+    found = calibrated(W, margins).weights
+    np.testing.assert_allclose([found @ PAY, found @ age], [30_000 * ratio, 30_000], rtol=1e-6)
+    assert (found > 0).all()
+
+
+def test_totals_that_are_possible_are_not_called_impossible(monkeypatch):
+    monkeypatch.setattr(calibration, "STEPS", 1)
+    with pytest.raises(InputError, match="were not reached, though some weights of 0 or more have them"):
+        calibrated(W, (Margin("all", np.ones(N), 300.0), Margin("pay", PAY, 310 * PAY.min())))
 
 
 def test_totals_that_are_met_already_move_nothing():
