@@ -115,8 +115,8 @@ def calibrated(weights: Array, margins: Sequence[Margin]) -> Calibrated:
     furthest = margins[int(np.argmax(np.abs(missing)))].name
     if linprog(np.zeros(len(weights)), A_eq=columns.T, b_eq=totals, method="highs").status == 0:
         raise InputError(
-            "These totals were not reached, though some weights of 0 or more have them: they are at the edge of what the "
-            f"file can say. Furthest off is {furthest}."
+            "These totals were not reached, though some weights of 0 or more have them: they are at the edge of what "
+            f"the file can say. Furthest off is {furthest}."
         )
     raise InputError(
         "No positive weights have all of these totals: they contradict each other, or the file lacks records that "

@@ -299,5 +299,5 @@ def compare_figures(
         weights_figure(summaries, labels, other),
         quantiles_figure(summaries, labels, other),
     ]
-    made = saying_whose(made, summaries[0])
+    made = saying_whose(made, summaries[0], other)
     return made if other is None else [each | {"traces": beside_once(each["traces"], other)} for each in made]

@@ -148,13 +148,25 @@ def figure(
     }
 
 
-def saying_whose(figures: list[Figure], summary: Summary) -> list[Figure]:
-    """Figures of accuracy that say whether it is of the sample or of the population; those of privacy as they are."""
-    words = accuracy_words(summary["accuracy_by"], bool(summary["population"]))
+def saying_whose(figures: list[Figure], summary: Summary, other: Other | None = None) -> list[Figure]:
+    """Figures of accuracy that say whether it is of the sample or of the population; those of privacy as they are.
+
+    What is seen beside may be of the other one.
+    """
+    words = _whose(summary)
+    beside = "" if other is None else next(map(_whose, other.summaries.values()), "")
+    if other is not None and beside != words:
+        words = " ".join(
+            f"{name}: {said}" for name, said in ((other.now, words), (other.name, beside)) if said
+        )
     return [
         each | {"reading": f"{each['reading']} {words}"} if words and each["key"] not in OF_PRIVACY else each
         for each in figures
     ]
+
+
+def _whose(summary: Summary) -> str:
+    return accuracy_words(summary["accuracy_by"], bool(summary["population"]))
 
 
 def scatter(

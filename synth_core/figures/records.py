@@ -49,7 +49,7 @@ def record_figures(
         pair_figure(summaries, labels, pair, other),
     ]
     made = [each for each in made if each["traces"] or each["key"] != "bounds"]  # noisy counts have none
-    made = saying_whose(made, summaries[0])
+    made = saying_whose(made, summaries[0], other)
     return made if other is None else [each | {"traces": beside_once(each["traces"], other)} for each in made]
 
 

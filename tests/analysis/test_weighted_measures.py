@@ -30,6 +30,7 @@ from synth_core.experiments.explore.measures import Ruler
 from synth_core.experiments.explore.records_point import ruler_of
 from synth_core.figures.briefing.content import Chapter, Provenance, briefing
 from synth_core.figures.compare import compare_figures
+from synth_core.figures.parts import Other
 from synth_core.figures.records import record_figures
 from synth_core.mechanisms.noise import SeededNoise
 from synth_core.system.cache import Cache
@@ -299,6 +300,19 @@ def test_points_of_a_map_are_measured_as_the_result_is(chosen):
         rows = np.arange(analysis.n_records)[::-1]
         turned = ruler_of(analysis, (90.0,), rows)[1]({name: each[rows] for name, each in drawn.items()})
         np.testing.assert_allclose(turned, measure(drawn), rtol=1e-9)
+
+
+@pytest.mark.parametrize("which", ["one", "several"])
+def test_what_is_seen_beside_may_be_of_the_sample(chosen, which):
+    now, before = (summary_of(*chosen[which, of]) for of in ("population", "sample"))
+    labels, other = {"measured": "Measured"}, Other("A", "now", {"measured": before})
+    made = (
+        compare_figures([now], labels, "pay", other)
+        if which == "one"
+        else record_figures([now], labels, ("", ""), other)
+    )
+    said = "now: Accuracy is of the population, by w. A: Accuracy is of the sample, each record once."
+    assert all(said in each["reading"] for each in made if each["key"] not in ("bounds", "weights"))
 
 
 def test_pages_that_stand_side_by_side_say_whose_accuracy_it_is(chosen):
