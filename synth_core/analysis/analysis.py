@@ -22,6 +22,7 @@ from synth_core.analysis.fits import Fits, Progress, charges_nothing, tells_noth
 from synth_core.analysis.mechanism_weights import solved
 from synth_core.analysis.population import Population, population_of
 from synth_core.analysis.preview import preview, remember
+from synth_core.analysis.requirements import require_units_apart
 from synth_core.analysis.result import Result
 from synth_core.analysis.result_key import matched_to, result_key
 from synth_core.analysis.risk_map import RiskMap, map_of
@@ -111,6 +112,7 @@ class Analysis:
             raise ValueError("What is prepared is of another table.")
         if s.unit_column is not None and not self.of_records:
             check_units(self.table, s.unit_column, s.unit_size)
+            require_units_apart(self.table, s, reference, anchor)
         columns = s.outcome, *s.predictors
         if isinstance(reference, Table) and reference.same_records(self.table, columns):
             raise InputError("The risk reference is the table itself; freeze the risk map on another table.")

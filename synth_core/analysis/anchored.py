@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from synth_core.analysis.anchor import AVERAGED, Anchor, anchor_of_table, declared_anchor
@@ -27,6 +28,7 @@ from synth_core.analysis.fits import Fits
 from synth_core.analysis.requirements import UNSAID, require_anchor, require_pilot
 from synth_core.analysis.risk_map import RiskMap
 from synth_core.data.survey_weights import effective_records
+from synth_core.data.units import whole_unit_rows
 from synth_core.engine.sampling import Diagnostics
 from synth_core.errors import InputError
 from synth_core.mechanisms.censoring import Censoring
@@ -42,6 +44,7 @@ TABLE_RECORDS = (
     50.0  # that another table counts as, however large: a level may drift by a seventh of a deviation
 )
 LEAST_RECORDS = 2.0  # for each parameter, in what is learned: below it the result is refused
+PILOT_ROWS = 20  # seed of who is in a pilot
 PILOT_SEED = 7  # added to the seed of the sampler
 SHARE_WARNED = 0.01  # of records ever clamped, above which another mode may open
 
@@ -201,9 +204,9 @@ class AnchorBuilder:
             4 if whole else 2
         )  # the whole table twice, one after the other: half each
         # By row number alone, the same for everyone: who is in the pilot tells nothing, nor whose value is missing.
-        rows = self.rows.copy()
-        others = np.random.default_rng(20).permutation(len(rows))[max(1, round(s.pilot_share * len(rows))) :]
-        rows[others] = False
+        # Of units of several records all are, or none.
+        units = range(len(self.rows)) if s.unit_column is None else self.fits.table.frame[s.unit_column]
+        rows = whole_unit_rows(pd.Series(units), s.pilot_share, PILOT_ROWS)
         pilot = self._complete(guess, rows, bound, GUESS_RECORDS)
         if not pilot.part.any() or not (whole or (~rows)[self.fits.selection.complete].any()):
             raise InputError(

@@ -1,9 +1,12 @@
-"""What anchors need to have been declared of a family: a guess, categories, or edges of brackets."""
+"""What anchors need: what was declared of a family (a guess, categories, edges of brackets), and other units."""
 
 from __future__ import annotations
 
 from synth_core.analysis.settings import Settings
+from synth_core.data.table import Table
+from synth_core.data.units import check_apart
 from synth_core.errors import InputError
+from synth_core.mechanisms.likelihoods import SERIES_ANCHORS
 from synth_core.models import Model
 
 UNSAID = (0.0, 1.0)  # the guess of a family that knows without one
@@ -46,3 +49,16 @@ def require_counting(model: Model | type[Model], s: Settings) -> None:
             f"{model.label}: noisy counts of an amount are of brackets. Declare their edges (--bracket-edges)"
             + (", or a guess that makes them (--guess)." if model.takes_guess else ".")
         )
+
+
+def require_units_apart(
+    table: Table, settings: Settings, reference: object | None, anchor: Table | None
+) -> None:
+    """Refuse a reference or an anchor that has records of the units of the table; raises InputError.
+
+    Released and public data may: they were paid for, or may be known.
+    """
+    paid = settings.anchor in SERIES_ANCHORS or settings.anchor.startswith(("release:", "public:"))
+    for other, what in ((reference, "reference"), (None if paid else anchor, "anchor")):
+        if isinstance(other, Table) and settings.unit_column is not None:
+            check_apart(table, other, settings.unit_column, what)

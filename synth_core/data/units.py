@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from synth_core.data.clauses import cell_word
 from synth_core.data.table import Table
 from synth_core.errors import InputError
 
@@ -53,8 +54,9 @@ def check_units(table: Table, name: str, size: int) -> None:
     units = table.frame[name]
     absent = units.isna().to_numpy()
     if absent.any():
+        n = int(absent.sum())
         raise InputError(
-            f"{int(absent.sum()):,} records have no unit in column '{name}' (first in row "
+            f"{n:,} record{' has' if n == 1 else 's have'} no unit in column '{name}' (first in row "
             f"{int(np.argmax(absent)) + 1:,}). Each belongs to one: a record alone is a unit of its own."
         )
     counts = units.map(units.value_counts()).fillna(0).to_numpy()
@@ -65,6 +67,47 @@ def check_units(table: Table, name: str, size: int) -> None:
             f"(first in row {int(np.argmax(large)) + 1:,}), and that many were declared at most (--unit-size). "
             "Declare what may occur: ε covers no larger unit."
         )
+
+
+def check_apart(table: Table, other: Table, name: str, what: str) -> None:
+    """Refuse another confidential table that has records of the same units: what it says of them is covered by nothing.
+
+    Parameters
+    ----------
+    what : str
+        What the other table is for, such as "anchor".
+
+    Raises
+    ------
+    InputError
+        With numbers of units and rows, and no value.
+    """
+    if not other.confidential or name not in other.frame.columns:
+        return
+    mine, theirs = (each.frame[name].map(cell_word, na_action="ignore") for each in (table, other))
+    both = theirs.isin(set(mine.dropna())) & theirs.notna()
+    if both.any():
+        raise InputError(
+            f"{int(theirs[both].nunique()):,} units in column '{name}' are in this table and, with {int(both.sum()):,} "
+            f"rows, in the {what}'s table too (first in row {int(np.argmax(both)) + 1:,} there). ε is for everything "
+            "about one unit, and covers nothing of what that table says of it: leave these rows out of that table, or "
+            "name it as public or as released data, if it is."
+        )
+
+
+def whole_unit_rows(units: pd.Series, share: float, seed: int) -> NDArray[np.bool_]:
+    """Whole units at random, until they have this share of the records; by their order in the table alone.
+
+    Examples
+    --------
+    >>> whole_unit_rows(pd.Series(list("aabbbcdd")), 0.5, 1).tolist()
+    [True, True, False, False, False, False, True, True]
+    """
+    place = pd.factorize(units)[0]
+    sizes = np.bincount(place)
+    order = np.random.default_rng(seed).permutation(len(sizes))
+    before = np.cumsum(sizes[order]) - sizes[order]
+    return np.asarray(np.isin(place, order[before < max(1, round(share * len(units)))]))
 
 
 def unit_words(name: str | None, size: int) -> str:

@@ -17,7 +17,7 @@ from synth_core.analysis.result_sentences import explained, sentence
 from synth_core.analysis.settings import make_settings
 from synth_core.data.codebook import Codebook, Entry
 from synth_core.data.table import Table
-from synth_core.data.units import check_units
+from synth_core.data.units import check_units, whole_unit_rows
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.mechanisms.censoring import weighted_terms
@@ -200,7 +200,7 @@ def test_larger_units_and_records_without_one_are_refused_by_row(tmp_path):
         _ = analysis(tmp_path, unit_size=3).table
     frame = households()
     frame.loc[6, "house"] = None
-    with pytest.raises(InputError, match=r"1 records have no unit in column 'house' \(first in row 7\)"):
+    with pytest.raises(InputError, match=r"1 record has no unit in column 'house' \(first in row 7\)"):
         check_units(Table("t", frame), "house", 4)
     with pytest.raises(InputError, match="'records of each house', a name that is needed here"):
         _ = analysis(
@@ -211,6 +211,44 @@ def test_larger_units_and_records_without_one_are_refused_by_row(tmp_path):
         check_units(Table("t", households(), codebook=book), "house", 4)
     with pytest.raises(InputError, match="a size of units belongs to a column of them"):
         make_settings(outcome="x", model="beta", unit_size=2)
+
+
+def test_a_pilot_reads_whole_units_and_of_single_records_those_it_read_before():
+    units = households().house
+    rows = whole_unit_rows(units, 0.25, 20)
+    assert (pd.Series(rows).groupby(units.to_numpy()).nunique() == 1).all()
+    assert 0.25 * N <= rows.sum() < 0.25 * N + 4
+    alone = np.zeros(N, dtype=bool)
+    alone[np.random.default_rng(20).permutation(N)[: round(0.25 * N)]] = True
+    np.testing.assert_array_equal(whole_unit_rows(pd.Series(range(N)), 0.25, 20), alone)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_another_confidential_table_with_records_of_the_same_units_is_refused(tmp_path, whole):
+    """ε is said to cover everything about a household: not what a person file says of it that nobody paid for."""
+    other = households().assign(pay=lambda t: t.pay * 1.1)
+    other["house"] = [*other.house[:3], *(f"z{i}" for i in range(N - 3))]
+    settings = {"outcome": "pay", "model": "lognormal", "bounds": (0.0, 100.0), "unit_column": "house"}
+    settings |= {"unit_size": 4, "predictors": ("area",)}
+
+    def with_other(table, **how):
+        given = {"anchor": "other.csv"} if "anchor" in how else {"risk_reference": "other.csv"}
+        given |= {"anchor": how.pop("named")} if "named" in how else {}
+        tables = {name: table for name in how}
+        if whole:
+            made = analysis(tmp_path, **given)
+            return replace(made, **tables).table
+        return Analysis(
+            Table("people", households()), make_settings(**settings | given), Cache(tmp_path), **tables
+        )
+
+    for where in ("anchor", "reference"):
+        with pytest.raises(InputError, match=rf"2 units in column 'house' .* 3 rows, in the {where}'s") as no:
+            with_other(Table("other", other), **{where: 1})
+        assert "h0" not in str(no.value)
+        with_other(Table("other", other, confidential=False), **{where: 1})
+        with_other(Table("other", other.drop(columns="house")), **{where: 1})
+    with_other(Table("other", other), anchor=1, named="release:other.csv")
 
 
 @pytest.mark.stan
@@ -239,6 +277,8 @@ def test_clamped_terms_of_records_have_their_part_of_the_bound(tmp_path):
         weighted = one.weighted(find_mechanism(key))
         assert weighted.censoring.bound == pytest.approx(8.0 / 2 / 4)
         result = one.run(key)
+        said = "ε covers everything sensitive about one 'house', of at most 4 records together."
+        assert any(said in each for each in explained(result.plain_numbers, settings)[1])
         assert result.epsilon == 8.0 and result.lipschitz_bounds.max() <= 1.0 + 1e-9
         of_house = pd.Series(result.lipschitz_bounds).groupby(households().house.to_numpy()).sum()
         assert of_house.max() <= 4.0 + 1e-9  # epsilon / 2 of a unit

@@ -472,6 +472,26 @@ def test_weights_that_are_no_weights_are_said_before_a_run(monkeypatch):
     assert any(each.label == "Open income" for each in app.button)
 
 
+def test_a_total_below_the_rows_is_said_at_the_weight_before_a_run():
+    """It was first said by Compare."""
+    from synth_core.analysis.settings import make_settings
+    from synth_core.ui.data.readiness import of_public_columns
+
+    settings = make_settings(outcome="income", model="lognormal", weight="wt", weight_total=89.0)
+    ((name, said),) = of_public_columns(table(), settings).items()
+    assert name == "wt" and "(--weight-total) is 89, and the table alone has 90 rows" in said
+
+
+def test_a_rule_that_the_table_breaks_is_said_at_its_variable_by_row_and_no_value(monkeypatch):
+    """It was said at the first sensitive variable."""
+    school = Entry(column="degree", kind="ordered", role="sensitive", categories=("low", "mid", "high"))
+    ruled = school.model_copy(update={"rules": ("region = N -> degree = low",)})
+    book = BOOK.updated([ruled, Entry(column="hh", kind="number")])
+    app = opened(book, changes=[("region", "role", "predictor")], monkeypatch=monkeypatch)
+    said = next(each.value for each in app.markdown if "breaks the rule" in each.value).replace("\\", "")
+    assert "**degree**" in said and "(row " in said
+
+
 def reading_page():
     import streamlit as st
 

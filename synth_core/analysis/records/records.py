@@ -40,7 +40,7 @@ from synth_core.analysis.records.result import PartResult, RecordsResult
 from synth_core.analysis.records.surrogate import surrogate_table
 from synth_core.analysis.records.synthetic_records import draw_records
 from synth_core.analysis.records.table import WholeRecords, whole_records
-from synth_core.analysis.requirements import require_anchor
+from synth_core.analysis.requirements import require_anchor, require_units_apart
 from synth_core.analysis.result import Result
 from synth_core.analysis.risk_map import RiskMap
 from synth_core.analysis.settings import Settings
@@ -133,6 +133,7 @@ class RecordsAnalysis:
                     f"'{s.unit_column}' is a sensitive block, and who belongs to a unit is public: name other units."
                 )
             check_units(self.loaded, s.unit_column, s.unit_size)
+            require_units_apart(self.loaded, s, self.reference, self.anchor)
         return found
 
     @cached_property

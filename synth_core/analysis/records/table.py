@@ -97,6 +97,7 @@ def whole_records(
     check_rows(int(kept.sum()), int((~kept).sum()), dropped_by)
     if unit is not None:
         columns[size_column(unit)] = pd.Series(unit_sizes(table, table.column(unit).name))
+        columns[unit] = table.frame[unit].reset_index(drop=True)
     frame = pd.DataFrame(columns | ({} if weight is None else _weights(table, blocks, weight, kept)))
     _check_rules(frame, blocks, rules, predictors, read, kept)
     frame = frame[kept].reset_index(drop=True)

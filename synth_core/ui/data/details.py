@@ -161,8 +161,8 @@ def _weight() -> None:
 def _unit() -> None:
     """Units of several records, whose size is declared."""
     st.caption(
-        "A household, a firm, a person of a panel: ε then covers everything about one unit together. Released files "
-        "keep units together under new identifiers."
+        "A household, a firm, a person of a panel: ε then covers everything that this table says of one unit. Released "
+        "files keep units together under new identifiers. Another file of the same units is another charge."
     )
     number(
         "Most records of a unit, declared",

@@ -15,7 +15,8 @@ from synth_core.analysis.selection import selected
 from synth_core.analysis.settings import Settings
 from synth_core.data.declared import OF_KINDS
 from synth_core.data.design import Selection
-from synth_core.data.survey_weights import read_weights
+from synth_core.data.rules import read_rules
+from synth_core.data.survey_weights import check_total, read_weights
 from synth_core.data.table import Table
 from synth_core.data.units import check_units
 from synth_core.errors import FitError, InputError
@@ -87,7 +88,7 @@ def describing(browser: Browser, name: str) -> Choices:
 
 
 def _found(browser: Browser) -> Readiness:
-    problems: dict[str, str] = {}
+    problems = of_public_columns(browser.table, browser.choices.settings)
     doubts: dict[str, str] = {}
     seen: dict[str, str] = {}
     table, whole, s = browser.table, browser.choices.whole, browser.choices.settings
@@ -100,11 +101,6 @@ def _found(browser: Browser) -> Readiness:
         for found, words in ((doubts, _doubt(table, settings)), (seen, _seen(table, settings))):
             if words:
                 found[name] = words
-    try:
-        if s.unit_column is not None:
-            check_units(table, s.unit_column, s.unit_size)
-    except InputError as error:
-        problems[str(s.unit_column)] = str(error)
     if problems:
         return Readiness(problems, doubts, seen)
     if not whole:
@@ -113,10 +109,31 @@ def _found(browser: Browser) -> Readiness:
     try:
         analysis = _together(browser)
     except (InputError, FitError) as error:
-        named = next((block.name for block in whole if f"'{block.name}'" in str(error)), whole[0].name)
-        return Readiness({named: str(error)}, doubts, seen)
+        return Readiness({_named(browser, str(error)): str(error)}, doubts, seen)
     lost = {name: count for name, count in analysis.used_rows.dropped_by.items() if count}
     return Readiness({}, doubts, seen, analysis.n_records, lost, f"Densities: {analysis.density_scale}")
+
+
+def of_public_columns(table: Table, settings: Settings) -> dict[str, str]:
+    """What is wrong with survey weights and units, by their column."""
+    problems: dict[str, str] = {}
+    try:
+        if settings.weight is not None:
+            named = settings.weight
+            check_total(settings.weight_total, table.rows)
+        if settings.unit_column is not None:
+            named = settings.unit_column
+            check_units(table, settings.unit_column, settings.unit_size)
+    except InputError as error:
+        problems[named] = str(error)
+    return problems
+
+
+def _named(browser: Browser, error: str) -> str:
+    """The sensitive variable that a refusal of them together is about."""
+    names = [block.name for block in browser.choices.whole]
+    of_rules = [r.column for r in read_rules(browser.settings().rules) if f"rule {r} " in error]
+    return next((name for name in (*of_rules, *names) if name in of_rules or f"'{name}'" in error), names[0])
 
 
 def _together(browser: Browser) -> AnyAnalysis[Any]:
