@@ -77,4 +77,4 @@ def impossible_words(share: float, before: float | None = None) -> str:
 
 def before_words(before: float) -> str:
     """What rules change: how many records would break one."""
-    return f"{percent(before, 2)} would, were the same fit drawn from without rules"
+    return f"{percent(before, 1)} would, were the same fit drawn from without rules"

@@ -17,7 +17,7 @@ from synth_core.analysis.wording.guarantee_sentences import (
     explain,
     local_words,
 )
-from synth_core.data.units import unit_words
+from synth_core.data.units import unit_words, values_words
 from synth_core.mechanisms.guarantees import Guarantee
 from synth_core.models import OwnProgram
 
@@ -105,7 +105,7 @@ def sentence(
             filter(
                 None,
                 [
-                    privacy_of_records(numbers, standing),
+                    privacy_of_records(numbers, standing, values_words(settings.unit_column)),
                     numbers.whose_accuracy,
                     accuracy,
                     measures_in_words(numbers.joint),
@@ -119,6 +119,7 @@ def sentence(
         numbers.epsilon_replace,
         numbers.n_datasets,
         _weights_of_others(numbers),
+        values_words(settings.unit_column),
     )
     own = (
         "If its target is what the check of the program found: " if settings.model == OwnProgram.name else ""
@@ -127,11 +128,15 @@ def sentence(
     return " ".join(filter(None, parts))
 
 
-def privacy_of_records(numbers: ResultNumbers, standing: Guarantee | None = None) -> str:
+def privacy_of_records(
+    numbers: ResultNumbers, standing: Guarantee | None = None, values: str = values_words(None)
+) -> str:
     """What the epsilon of whole records leaves an intruder, where that follows; `standing` as for `sentence`."""
     guarantee = standing or numbers.guarantee
     if guarantee.strict or guarantee.given is not None:
-        return suspicion(guarantee, numbers.epsilon, numbers.epsilon_replace, numbers.n_datasets)
+        return suspicion(
+            guarantee, numbers.epsilon, numbers.epsilon_replace, numbers.n_datasets, values=values
+        )
     return (
         f"In this table ε = {epsilon_number(numbers.epsilon)} bounds what withholding all that is sensitive about one "
         "record changes; not promised for another table."

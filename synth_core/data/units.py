@@ -123,3 +123,14 @@ def unit_words(name: str | None, size: int) -> str:
     if name is None:
         return ""
     return f"ε covers everything sensitive about one '{name}', of at most {size} records together."
+
+
+def values_words(name: str | None) -> str:
+    """What is withheld together: of a record, or of a unit of several.
+
+    Examples
+    --------
+    >>> values_words(None), values_words("household")
+    ("one record's values", "all values of one 'household'")
+    """
+    return "one record's values" if name is None else f"all values of one '{name}'"

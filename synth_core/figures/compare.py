@@ -176,7 +176,7 @@ def _impossible(joint: Measures) -> str:
         return "–"
     before = joint.impossible_before
     return f"{100 * joint.impossible:.2g} %" + (
-        "" if before is None else f" ({percent(before, 2)} without rules)"
+        "" if before is None else f" ({percent(before, 1)} without rules)"
     )
 
 

@@ -192,6 +192,7 @@ def test_the_promise_is_of_a_unit_and_said(tmp_path):
     said = "ε covers everything sensitive about one 'house', of at most 4 records together."
     assert any(said in each for each in explained(result.plain_numbers, settings)[1])
     assert said in sentence(result.plain_numbers, settings)
+    assert "whether all values of one 'house' were withheld" in sentence(result.plain_numbers, settings)
     assert "house" not in result.synthetic[0]
 
 

@@ -56,12 +56,12 @@ def rho_words(guarantee: Guarantee, epsilon: float) -> str:
     )
 
 
-def _guessed(guarantee: Guarantee, epsilon: float) -> str:
+def _guessed(guarantee: Guarantee, epsilon: float, values: str) -> str:
     """What zCDP leaves an intruder, in words."""
     assert guarantee.rho is not None
     rho = guarantee.rho(epsilon)
     return (
-        f"At ε = {epsilon_number(epsilon)} (ρ = {rho:.3g}) who guesses whether one record's values were withheld is "
+        f"At ε = {epsilon_number(epsilon)} (ρ = {rho:.3g}) who guesses whether {values} were withheld is "
         f"right in {at_most(right_guesses(rho))} of all cases, where a coin is in 50 %"
     )
 
@@ -86,6 +86,7 @@ def suspicion(
     epsilon_replace: float | None,
     datasets: int = 1,
     weights: str = "fixed",
+    values: str = "one record's values",
 ) -> str:
     """What becomes of an intruder's suspicion of 1 % that a record has a certain value.
 
@@ -103,6 +104,8 @@ def suspicion(
     weights : str
         Of other records, where the guarantee is measured: "fixed" (there are none, or they do not move), "held"
         (they move and are held in `epsilon_replace`).
+    values : str
+        What ε is for, where a unit has several records.
 
     Examples
     --------
@@ -113,7 +116,7 @@ def suspicion(
     at = f"ε = {epsilon_number(epsilon)}"
     if not guarantee.pure:
         lesser = guarantee.given
-        return _guessed(guarantee, epsilon) + (
+        return _guessed(guarantee, epsilon, values) + (
             f", {lesser[0]}; not promised: {lesser[1]}." if lesser else "."
         )
     if guarantee.learned:

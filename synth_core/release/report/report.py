@@ -32,7 +32,7 @@ from synth_core.analysis.utility import ecdf_distance, percentile_words
 from synth_core.analysis.wording.belief_sentences import suspicion
 from synth_core.analysis.wording.guarantee_sentences import COVERS, explain
 from synth_core.analysis.wording.headings import in_plain_words
-from synth_core.data.units import unit_words
+from synth_core.data.units import unit_words, values_words
 from synth_core.mechanisms.catalogue import ADJUSTMENTS
 from synth_core.mechanisms.guarantees import belief_after
 from synth_core.mechanisms.schemes import SCHEMES
@@ -194,7 +194,15 @@ def public_report(
         "measured": not plan.strict,
         "samples": likelihood.samples,
         # Of a measured mechanism nothing is said in short: what was measured is internal.
-        "lead": suspicion(standing.guarantee, epsilon, replaced, plan.datasets) if plan.strict else "",
+        "lead": suspicion(
+            standing.guarantee,
+            epsilon,
+            replaced,
+            plan.datasets,
+            values=values_words(plan.settings.unit_column),
+        )
+        if plan.strict
+        else "",
         "sentences": explain(
             standing.guarantee,
             epsilon,
