@@ -14,20 +14,20 @@ from synth_core.mechanisms.censoring import Censoring, weighted_terms
 
 EPSILON, SIZE, RUNS = 1.0, 5, 40_000
 GRID = np.linspace(-6, 6, 801)
-WEIGHT = np.array([20.0] * 30 + [60.0] * SIZE)  # of 30 others, and of the household
-TOTAL = 2_000.0
+WEIGHT = np.array([20.0] * 30 + [200.0] * SIZE)  # of 30 others, and of the household
+TOTAL, C = 1_050.0, 0.1
 
 
 def posterior(values, bound, mean=None):
     """Of a flat prior; `values` of the household, or none where all of it is withheld."""
-    codes = np.append(np.tile([0.0, 1.0], 15), values)
+    codes = np.append(np.ones(30), values)
     weights, p = WEIGHT[: len(codes)], expit(GRID)[:, None]
     if mean is None:
-        weights = 3 * scaled_weights(
+        weights = C * scaled_weights(
             weights, TOTAL, len(WEIGHT), 1e9
         )  # n is public: rows stay, values are withheld
     else:
-        weights = 3 * weights / mean(weights)
+        weights = C * weights / mean(weights)
     log_lik = np.log(np.where(codes == 1, p, 1 - p)) - np.log(0.5)
     terms = weighted_terms(log_lik, weights, Censoring(bound)).sum(axis=1)
     density = np.exp(terms - terms.max())
@@ -36,7 +36,7 @@ def posterior(values, bound, mean=None):
 
 def lower_bound(bound, mean=None):
     rng = np.random.default_rng(11)
-    tables = [posterior(values, bound, mean) for values in (np.ones(SIZE), np.empty(0))]
+    tables = [posterior(values, bound, mean) for values in (np.zeros(SIZE), np.empty(0))]
     draws = [rng.choice(GRID, RUNS, p=each) for each in tables]
     return max(each.epsilon_lower for each in measure({"draw": draws[0]}, {"draw": draws[1]}, 0.05))
 
