@@ -87,14 +87,14 @@ def picture_of(n: int) -> dict[str, Any]:
     from synth_core.analysis.analysis import Analysis
     from synth_core.analysis.policy import Policy
     from synth_core.analysis.settings import make_settings
-    from synth_core.analysis.summary import summarise
+    from synth_core.analysis.summary import summary_of
     from synth_core.figures.compare import compare_figures, promises, results
     from synth_core.mechanisms.catalogue import find_mechanism
 
     settings = make_settings(outcome="x", model="beta", bounds=(0.0, 1.0), scale=0.9)
     compared = Analysis(load_example("beta", n), settings, fresh_cache())
     names = ["unweighted", "weighted"]
-    summaries = [summarise(compared.run(name), compared.model.records.outcome) for name in names]
+    summaries = [summary_of(compared, compared.run(name)) for name in names]
     labels = {name: find_mechanism(name).label for name in names}
     figures = compare_figures(summaries, labels, "x")
     return {

@@ -52,7 +52,7 @@ def _child(path: str) -> None:
     """The whole path on a file; prints one JSON list of [stage, seconds, GiB]."""
     from synth_core.analysis.analysis import Analysis
     from synth_core.analysis.settings import make_settings
-    from synth_core.analysis.summary import summarise
+    from synth_core.analysis.summary import summary_of
     from synth_core.data.table import open_table
     from synth_core.figures.compare import compare_figures
     from synth_core.mechanisms.catalogue import find_mechanism
@@ -86,10 +86,9 @@ def _child(path: str) -> None:
             found[name] = stage(
                 f"{label}: weights, fit, bounds, utility", lambda name=name: compared.run(name)
             )
-        outcome = compared.model.records.outcome
 
         def draw() -> int:
-            summaries = [summarise(each, outcome) for each in found.values()]
+            summaries = [summary_of(compared, each) for each in found.values()]
             labels = {name: find_mechanism(name).label for name in found}
             return len(json.dumps(compare_figures(summaries, labels, "income")))
 

@@ -2,6 +2,7 @@
 
 from synth_core.analysis.result_numbers import ResultNumbers, VariableNumbers
 from synth_core.analysis.utility import Statistic
+from synth_core.experiments.explore.point import PointSummary
 
 
 def statistic(name, error, beside=0.0, confidential=100.0):
@@ -58,3 +59,21 @@ def numbers(variables=None, **other):
         "match_risk": 0.08,
     }
     return ResultNumbers(**known | other)
+
+
+def map_point(mechanism="weighted", guarantee="asymptotic", epsilon=1.0, error=0.05, **other):
+    """A point of the map that nobody computed, with a band around this error."""
+    known = {
+        "knobs": {"scale": 1.0},
+        "epsilon_replace": None,
+        "lipschitz_bound": None,
+        "n_records": 400,
+        "n_predictive": 100,
+        "density_scale": "density",
+        "problems": (),
+        "bands": {"ecdf_max": (0.8 * error, error, 1.2 * error)},
+        "seconds": 1.0,
+        "cached": False,
+        "id": f"{mechanism}{epsilon}",
+    }
+    return PointSummary(mechanism=mechanism, guarantee=guarantee, epsilon=epsilon, **known | other)

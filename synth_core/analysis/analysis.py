@@ -361,6 +361,9 @@ class Analysis:
         """The synthetic values of the variable, of shape (n_datasets, n_records)."""
         return {self.settings.outcome: result.synthetic}
 
+    def discretised(self, result: Result) -> None:
+        """None: there is one sensitive variable."""
+
     def draw(self, result: Result, streams: Iterable[tuple[int, ...]]) -> Iterator[dict[str, Array]]:
         """More synthetic values of the fit behind a result, one data set for each stream of random numbers."""
         likelihood, outcome = result.point.likelihood, self.settings.outcome

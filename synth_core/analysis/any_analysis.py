@@ -15,6 +15,7 @@ from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.engines import Inputs
 from synth_core.analysis.fits import Progress
 from synth_core.analysis.records.blocks import Block, common_of
+from synth_core.analysis.records.discretise import DiscretisedTables
 from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.analysis.result import Result
 from synth_core.analysis.result_numbers import ResultNumbers
@@ -153,6 +154,9 @@ class AnyAnalysis(Protocol[R]):
     def run(self, key: str) -> R: ...
     def synthetic(self, result: R) -> dict[str, Array]:
         """The synthetic values of each sensitive variable, of shape (n_datasets, n_records)."""
+
+    def discretised(self, result: R) -> DiscretisedTables | None:
+        """All columns of both tables cut into cells, of the first data set; None where one variable is sensitive."""
 
     def draw(self, result: R, streams: Iterable[tuple[int, ...]]) -> Iterator[dict[str, Array]]:
         """More synthetic values of the fits behind a result, one table for each stream of random numbers."""

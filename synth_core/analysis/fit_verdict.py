@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from synth_core.models import MODELS, family
 
@@ -31,7 +32,9 @@ class FitVerdict:
     advice: str
 
 
-def fit_verdict(check: dict[str, Any], model: str = "") -> FitVerdict:
+def fit_verdict(
+    difference: float, n_records: int, problems: Sequence[str] = (), model: str = ""
+) -> FitVerdict:
     """The verdict on an unweighted fit.
 
     A release is drawn from the model, so the model's own misfit is about the least error that any mechanism can
@@ -40,30 +43,26 @@ def fit_verdict(check: dict[str, Any], model: str = "") -> FitVerdict:
 
     Parameters
     ----------
-    check : dict
-        The plain form of `model_check.ModelCheck`, with the fit's `problems`.
+    difference : float
+        Largest difference between the model's distribution function and that of the data.
+    problems : sequence of str
+        Why the fit should not be used.
     model : str
         The one that was fitted: it is not advised again.
 
     Examples
     --------
-    >>> curve = {"predicted": [0.2, 0.7], "observed": [0.21, 0.62]}
-    >>> found = fit_verdict({"distribution": curve, "n_records": 9000, "problems": []})
-    >>> found.level, round(found.difference, 3)
-    ('misfit', 0.08)
+    >>> fit_verdict(0.08, 9000).level, fit_verdict(0.08, 90).level
+    ('misfit', 'fits')
     """
-    curve = check["distribution"]
-    difference = max(
-        (abs(p - o) for p, o in zip(curve["predicted"], curve["observed"], strict=True)), default=0.0
-    )
-    if check["problems"]:
+    if problems:
         return FitVerdict(
             "unknown",
             difference,
-            f"NOT converged, so nothing can be said: {'; '.join(check['problems'])}.",
+            f"NOT converged, so nothing can be said: {'; '.join(problems)}.",
             "Take more draws or a longer warm-up (Compare, Sampling), or another model.",
         )
-    chance = KOLMOGOROV_95 / math.sqrt(max(check["n_records"], 1))
+    chance = KOLMOGOROV_95 / math.sqrt(max(n_records, 1))
     about = (
         f"its distribution function is up to {100 * difference:.1f} percentage points from that of the data"
     )

@@ -6,16 +6,16 @@ All from the model's cdf averaged over draws and records, so there is no simulat
 from __future__ import annotations
 
 import itertools
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from synth_core.analysis.analysis import Analysis
-from synth_core.analysis.result import Result
-from synth_core.engine.sampling import Posterior
+from synth_core.analysis.fit_verdict import FitVerdict, fit_verdict
+from synth_core.analysis.result_numbers import ResultNumbers
+from synth_core.engine.sampling import Diagnostics, Posterior
 from synth_core.errors import InputError
 from synth_core.models import Model, OwnProgram
 from synth_core.system import limits
@@ -42,6 +42,16 @@ class Curve:
 
 
 @dataclass(frozen=True)
+class GroupResidual:
+    """The mean normal residual of the records of one category, of which at most `RECORDS_USED` are looked at."""
+
+    label: str
+    n_records: int
+    mean: float
+    error: float
+
+
+@dataclass(frozen=True)
 class ModelCheck:
     """The check of a model on the records of one group: shares by bin, distribution function, residuals.
 
@@ -49,7 +59,7 @@ class ModelCheck:
     ----------
     edges : ends of the bins of `shares`, at evenly spaced quantiles and so unevenly wide
     residuals : share of records by twentieth of Pr(X <= x_i), which is 1/20 each if the model fits
-    groups : by category, mean normal residual and its standard error
+    groups : by category
     values : of declared categories their names, one for each bin; empty of numbers
     """
 
@@ -59,8 +69,36 @@ class ModelCheck:
     distribution: Curve
     residuals: list[float]
     residual_limits: tuple[float, float]
-    groups: list[dict[str, Any]]
+    groups: list[GroupResidual]
     values: list[str]
+
+    @property
+    def difference(self) -> float:
+        """Largest difference between the model's distribution function and that of the data."""
+        pairs = zip(self.distribution.predicted, self.distribution.observed, strict=True)
+        return max((abs(p - o) for p, o in pairs), default=0.0)
+
+
+@dataclass(frozen=True)
+class FitCheck:
+    """The check of a fit: of its model, with the categories of the column that groups are made by."""
+
+    check: ModelCheck
+    categories: list[str]
+    diagnostics: Diagnostics
+    density_scale: str
+
+    def verdict(self, model: str) -> FitVerdict:
+        """Whether the model fits."""
+        return fit_verdict(self.check.difference, self.check.n_records, self.diagnostics.problems, model)
+
+
+@dataclass(frozen=True)
+class PriorSensitivity:
+    """A mechanism's numbers with its priors' scales multiplied by a factor."""
+
+    factor: float
+    numbers: ResultNumbers
 
 
 def check_model(
@@ -154,8 +192,8 @@ def categories(analysis: Analysis, column: str | None) -> tuple[NDArray[np.int64
     return codes.astype(np.int64), tuple(names)
 
 
-def run_check(analysis: Analysis, column: str | None, level: str | None) -> dict[str, Any]:
-    """Check the unweighted fit of an analysis's model, as plain values.
+def run_check(analysis: Analysis, column: str | None, level: str | None) -> FitCheck:
+    """Check the unweighted fit of an analysis's model.
 
     Parameters
     ----------
@@ -167,16 +205,13 @@ def run_check(analysis: Analysis, column: str | None, level: str | None) -> dict
     group, names = categories(analysis, column)
     shown = names.index(level) if level in names else None
     check = check_model(analysis.model, posterior, group, names, shown, analysis.settings.seed)
-    return asdict(check) | {
-        "categories": list(names),
-        "diagnostics": asdict(posterior.diagnostics),
-        "problems": list(posterior.diagnostics.problems),
-        "density_scale": analysis.model.density_scale,
-    }
+    return FitCheck(check, list(names), posterior.diagnostics, analysis.model.density_scale)
 
 
-def run_sensitivity(analysis: Analysis, mechanism: str, factors: tuple[float, ...]) -> dict[str, Any]:
-    """One mechanism again with its priors' scales multiplied, as plain values.
+def run_sensitivity(
+    analysis: Analysis, mechanism: str, factors: tuple[float, ...]
+) -> tuple[PriorSensitivity, ...]:
+    """One mechanism again with its priors' scales multiplied.
 
     Raises
     ------
@@ -194,20 +229,9 @@ def run_sensitivity(analysis: Analysis, mechanism: str, factors: tuple[float, ..
             raise InputError(
                 f"The priors' scale must lie between {lower:g} and {upper:g} (asked: {scale:g})."
             )
-        rows.append(_sensitivity_row(factor, analysis.with_settings(prior_scale=scale).run(mechanism)))
-    return {"rows": rows, "mechanism": mechanism}
-
-
-def _sensitivity_row(factor: float, result: Result) -> dict[str, Any]:
-    flat = result.plain_numbers
-    return {
-        "factor": factor,
-        "lipschitz_bound": flat.lipschitz_bound,
-        "epsilon": flat.epsilon,
-        "ecdf_max": flat.ecdf_max,
-        "statistics": flat.synthetic,
-        "problems": list(flat.problems),
-    }
+        result = analysis.with_settings(prior_scale=scale).run(mechanism)
+        rows.append(PriorSensitivity(factor, result.plain_numbers))
+    return tuple(rows)
 
 
 def residual_positions(
@@ -252,7 +276,7 @@ def _by_group(
     group: NDArray[np.int64],
     labels: tuple[str, ...],
     rng: np.random.Generator,
-) -> list[dict[str, Any]]:
+) -> list[GroupResidual]:
     """Mean normal residual of each category, over at most `RECORDS_USED` of its records."""
     from scipy import special
 
@@ -264,12 +288,6 @@ def _by_group(
         some = rows if len(rows) <= RECORDS_USED else np.sort(rng.choice(rows, RECORDS_USED, False))
         position = np.clip(residual_positions(model, draws, some, rng), 1e-6, 1 - 1e-6)
         residual = special.ndtri(position)
-        averages.append(
-            {
-                "label": label,
-                "n": len(rows),
-                "mean": float(residual.mean()),
-                "error": float(1 / np.sqrt(len(some))),
-            }
-        )
+        error = float(1 / np.sqrt(len(some)))
+        averages.append(GroupResidual(label, len(rows), float(residual.mean()), error))
     return averages

@@ -6,9 +6,7 @@ gave them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
 from synth_core.analysis.counted_table import CountedTable
 from synth_core.analysis.joint_measures import Measures
@@ -17,7 +15,6 @@ from synth_core.analysis.utility import Statistic
 from synth_core.engine.sampling import Diagnostics
 from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
 from synth_core.mechanisms.guarantees import Guarantee, WeightsFrom
-from synth_core.system.entries import from_entry
 
 
 @dataclass(frozen=True)
@@ -230,24 +227,3 @@ def error_name(statistic: Statistic) -> str:
     if statistic.instead is None:
         return f"relative error of the {statistic.name}"
     return f"difference of the {statistic.words} ({statistic.name})"
-
-
-SHOWN = ("ecdf_max", "ecdf_avg", "n_zero_weight", "n_truncated", "n_censored")
-_FIELDS = tuple(each.name for each in fields(ResultNumbers))
-
-
-def to_summary(numbers: ResultNumbers) -> dict[str, Any]:
-    """The numbers as JSON holds them, for figures and between processes; `numbers_in` reads them again."""
-    return (
-        asdict(numbers)
-        | {name: getattr(numbers, name) for name in SHOWN}
-        | {
-            "problems": list(numbers.problems),
-            "statistics": [asdict(each) | {"error": each.error} for each in numbers.statistics],
-        }
-    )
-
-
-def numbers_in(summary: Mapping[str, Any]) -> ResultNumbers:
-    """The numbers that a summary holds."""
-    return from_entry(ResultNumbers, {name: summary[name] for name in _FIELDS})

@@ -203,13 +203,18 @@ class Statistic:
     instead: Statistic | None = None
 
     @property
+    def compared(self) -> Statistic:
+        """What is compared: itself, or the share that stands in its place."""
+        return self.instead or self
+
+    @property
     def error(self) -> float:
         """How far off it is: relative to |confidential|, and infinite where that is 0; of `instead` the difference."""
-        return self.error_at((self.instead or self).synthetic)
+        return self.error_at(self.compared.synthetic)
 
     def error_at(self, value: float) -> float:
         """The error if the synthetic value, of `instead` where there is one, were another one."""
-        error = value - (self.instead or self).confidential
+        error = value - self.compared.confidential
         if self.instead is not None or error == 0:
             return error
         return error / abs(self.confidential) if self.confidential else float(np.sign(error) * np.inf)
@@ -223,7 +228,7 @@ class Statistic:
     @property
     def words(self) -> str:
         """What is compared, in words."""
-        return statistic_words((self.instead or self).name)
+        return statistic_words(self.compared.name)
 
     @property
     def unit(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from typing import Any
 
 from synth_core.analysis.any_analysis import AnyAnalysis
@@ -16,7 +17,7 @@ from synth_core.cli.output import finite
 from synth_core.cli.records import add_blocks
 from synth_core.errors import FitError, InputError
 from synth_core.experiments.explore.knobs import KNOBS
-from synth_core.experiments.explore.point import PREDICTIVE, run_point
+from synth_core.experiments.explore.point import PREDICTIVE, PointSummary, run_point
 from synth_core.experiments.explore.refine import refined
 from synth_core.experiments.explore.sweep import Planned, Sweep, duration, estimate, plan, read_sweep
 from synth_core.experiments.explore.wording import (
@@ -113,7 +114,7 @@ def run_map(args: argparse.Namespace) -> int:
         computed += _run(analysis, more, args.predictive, extra)
     if not computed:
         raise FitError("No point of the map could be computed.")
-    shown = sorted((point for _, point in computed), key=lambda p: (keys.index(p["mechanism"]), p["epsilon"]))
+    shown = sorted((point for _, point in computed), key=lambda p: (keys.index(p.mechanism), p.epsilon))
     best = _best(shown, args.measure)
     others = run_rivals(args, analysis, shown, say)
     if args.format == "json":
@@ -130,7 +131,7 @@ def run_map(args: argparse.Namespace) -> int:
 
 def _run(
     analysis: AnyAnalysis[Any], points: list[Planned], predictive: int, extra: tuple[float, ...]
-) -> list[tuple[Planned, dict[str, Any]]]:
+) -> list[tuple[Planned, PointSummary]]:
     """Compute points; one bad corner of the grid does not lose the others."""
     computed = []
     for i, planned in enumerate(points, start=1):
@@ -146,31 +147,31 @@ def _run(
     return computed
 
 
-def _best(points: list[dict[str, Any]], measure: str) -> list[bool]:
+def _best(points: list[PointSummary], measure: str) -> list[bool]:
     """Whether each point lies on a frontier."""
-    numbered = [p | {"id": i} for i, p in enumerate(points)]
-    best = {p["id"] for kept in frontier_points(numbered, measure).values() for p in kept}
-    return [i in best for i in range(len(points))]
+    numbered = [replace(p, id=str(i)) for i, p in enumerate(points)]
+    best = {p.id for kept in frontier_points(numbered, measure).values() for p in kept}
+    return [p.id in best for p in numbered]
 
 
-def _json(points: list[dict[str, Any]], best: list[bool], measure: str) -> dict[str, Any]:
+def _json(points: list[PointSummary], best: list[bool], measure: str) -> dict[str, Any]:
     """The documented JSON of a map; a number that is not finite becomes null."""
     return {
         "measure": measure,
-        "predictive_data_sets": points[0]["n_predictive"],
-        "density_scale": points[0]["density_scale"],
+        "predictive_data_sets": points[0].n_predictive,
+        "density_scale": points[0].density_scale,
         "frontier": FRONTIER_RULE,
         "points": [
             {
-                "mechanism": p["mechanism"],
-                "settings": p["knobs"],
-                "epsilon": p["epsilon"],
+                "mechanism": p.mechanism,
+                "settings": p.knobs,
+                "epsilon": p.epsilon,
                 "guarantee": guarantee_label(p),
-                "epsilon_replace": p["epsilon_replace"],
-                "lipschitz_bound": p["lipschitz_bound"],
-                "utility": dict(zip(("q05", "median", "q95"), map(finite, p["bands"][measure]), strict=True)),
+                "epsilon_replace": p.epsilon_replace,
+                "lipschitz_bound": p.lipschitz_bound,
+                "utility": dict(zip(("q05", "median", "q95"), map(finite, p.bands[measure]), strict=True)),
                 "on_frontier": on_frontier,
-                "problems": p["problems"],
+                "problems": p.problems,
             }
             for p, on_frontier in zip(points, best, strict=True)
         ],
@@ -178,16 +179,16 @@ def _json(points: list[dict[str, Any]], best: list[bool], measure: str) -> dict[
 
 
 def _print(
-    points: list[dict[str, Any]], best: list[bool], measure: str, others: list[RivalBand], several: bool
+    points: list[PointSummary], best: list[bool], measure: str, others: list[RivalBand], several: bool
 ) -> None:
     rows = [["mechanism", "settings", "ε", "guarantee", f"{measure}, median (5–95 %)", "frontier"]]
     for p, on_frontier in zip(points, best, strict=True):
-        mark = "yes" if on_frontier else "not converged" if p["problems"] else ""
+        mark = "yes" if on_frontier else "not converged" if p.problems else ""
         rows.append(
             [
-                p["mechanism"],
-                knobs_text(p["knobs"]),
-                f"{p['epsilon']:.3f}",
+                p.mechanism,
+                knobs_text(p.knobs),
+                f"{p.epsilon:.3f}",
                 guarantee_label(p),
                 band_text(p, measure),
                 mark,
@@ -195,10 +196,10 @@ def _print(
         )
     for line in aligned(rows + as_rows(others, measure)):
         print(line)
-    print(f"Bands over {points[0]['n_predictive']} synthetic data sets of each fit; {FRONTIER_RULE}.")
+    print(f"Bands over {points[0].n_predictive} synthetic data sets of each fit; {FRONTIER_RULE}.")
     if several:
         print(f"An error is the largest over the sensitive variables. {COVERS}.")
     else:
-        print(neighbour_words(find_mechanism(p["mechanism"]) for p in points))
+        print(neighbour_words(find_mechanism(p.mechanism) for p in points))
     for line in notes(others):
         print(line)

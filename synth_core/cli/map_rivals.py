@@ -10,6 +10,7 @@ from synth_core.analysis.any_analysis import AnyAnalysis
 from synth_core.analysis.wording.belief_sentences import epsilon_number
 from synth_core.cli.output import finite
 from synth_core.errors import FitError, InputError
+from synth_core.experiments.explore.point import PointSummary
 from synth_core.experiments.rivals.bands import RivalBand, bands_of, error_text, strict_epsilons
 from synth_core.experiments.rivals.budget import COUNTED
 from synth_core.experiments.rivals.declared_cells import all_cells_words
@@ -17,8 +18,6 @@ from synth_core.experiments.rivals.map_runs import offered, planned, run_for_map
 from synth_core.experiments.rivals.registry import RIVALS
 from synth_core.mechanisms.ranges import read_edges
 from synth_core.system import limits
-
-Summary = dict[str, Any]
 
 
 def add_rivals(command: argparse.ArgumentParser) -> None:
@@ -69,7 +68,10 @@ def check_rivals(args: argparse.Namespace, analysis: AnyAnalysis[Any]) -> None:
 
 
 def run_rivals(
-    args: argparse.Namespace, analysis: AnyAnalysis[Any], points: list[Summary], say: Callable[[str], None]
+    args: argparse.Namespace,
+    analysis: AnyAnalysis[Any],
+    points: list[PointSummary],
+    say: Callable[[str], None],
 ) -> list[RivalBand]:
     """Run what is asked for and not stored; a run that fails is said and left out.
 

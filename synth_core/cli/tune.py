@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import Any
 
 from synth_core.analysis.wording.guarantee_sentences import COVERS
@@ -20,7 +21,7 @@ from synth_core.experiments.explore.division import (
 from synth_core.experiments.explore.measures import Target, read_target
 from synth_core.experiments.explore.records_point import difference_of
 from synth_core.experiments.explore.sweep import read_sweep
-from synth_core.experiments.explore.targets import EpsilonTarget
+from synth_core.experiments.explore.targets import EpsilonTarget, TuningAnswer
 from synth_core.experiments.explore.tuning import expected_fits, tune, variants_for
 from synth_core.experiments.explore.wording import (
     DATA_DEPENDENT,
@@ -96,7 +97,7 @@ def run_tune(args: argparse.Namespace) -> int:
         )
     if args.divide:
         check_divisible(analysis, keys, target)
-    answers, shares = [], {}
+    answers = []
     for key, variants in searches.items():
         say(
             f"{find_mechanism(key).label}: searches: {len(variants)}, of about {expected_fits(target)} refits each"
@@ -105,17 +106,16 @@ def run_tune(args: argparse.Namespace) -> int:
         if args.divide:
             say(f"{find_mechanism(key).label}: dividing ε")
             under = divided_for(analysis, key, target)
-        shares[key] = shares_by_name(under)
-        answers.append(tune(under, key, target, variants).as_dict())
+        answers.append(replace(tune(under, key, target, variants), shares=shares_by_name(under)))
     if args.format == "json":
-        print(json_text(_json(answers, target, shares)))
+        print(json_text(_json(answers, target)))
         return 0
     print(" ".join(filter(None, [verdict(answers, target), analysis.settings.whose_accuracy])))
     for answer in answers:
         print(f"  {answer_text(answer)}")
-        if answer["point"] is not None and (sure := sure_text(answer)):
+        if answer.point is not None and (sure := sure_text(answer)):
             print(f"    {sure}")
-        for variable in _variables(answer, shares[answer["mechanism"]]):
+        for variable in _variables(answer):
             print(f"    {_variable_text(variable)}")
     if analysis.blocks:
         print(f"An error is the largest over the sensitive variables. {COVERS}.")
@@ -123,19 +123,19 @@ def run_tune(args: argparse.Namespace) -> int:
     return 0
 
 
-def _variables(answer: dict[str, Any], shares: dict[str, float]) -> list[dict[str, Any]]:
+def _variables(answer: TuningAnswer) -> list[dict[str, Any]]:
     """What each of several sensitive variables has at an answer: its share of ε, and its largest difference."""
-    if answer["point"] is None:
+    if answer.point is None:
         return []
-    keeps = find_mechanism(answer["mechanism"]).keeps_epsilon
+    keeps = find_mechanism(answer.mechanism).keeps_epsilon
     return [
         {
             "name": name,
             "share": share if keeps else None,
-            "epsilon": share * answer["point"]["epsilon"] if keeps else None,
-            "difference": finite(answer["point"]["bands"][difference_of(name)][1]),
+            "epsilon": share * answer.point.epsilon if keeps else None,
+            "difference": finite(answer.point.bands[difference_of(name)][1]),
         }
-        for name, share in shares.items()
+        for name, share in answer.shares.items()
     ]
 
 
@@ -146,41 +146,39 @@ def _variable_text(variable: dict[str, Any]) -> str:
     return f"{variable['name']}: {epsilon}difference {variable['difference']:.3g} in the middle"
 
 
-def _json(
-    answers: list[dict[str, Any]], target: Target | EpsilonTarget, shares: dict[str, dict[str, float]]
-) -> dict[str, Any]:
+def _json(answers: list[TuningAnswer], target: Target | EpsilonTarget) -> dict[str, Any]:
     """The documented JSON of an inverse tuning."""
     return {
         "verdict": verdict(answers, target),
-        "best": [a["mechanism"] for a in best_answers(answers, target)],
+        "best": [a.mechanism for a in best_answers(answers, target)],
         "answers": [
             {
-                "mechanism": a["mechanism"],
-                "reached": a["point"] is not None,
-                "why_not": a["why"] or None,
-                "settings": a["point"]["knobs"] if a["point"] else None,
-                "epsilon": a["point"]["epsilon"] if a["point"] else None,
-                "guarantee": guarantee_label(a["point"]) if a["point"] else None,
-                "epsilon_wanted": a["wanted"],
+                "mechanism": a.mechanism,
+                "reached": a.point is not None,
+                "why_not": a.why or None,
+                "settings": a.point.knobs if a.point else None,
+                "epsilon": a.point.epsilon if a.point else None,
+                "guarantee": guarantee_label(a.point) if a.point else None,
+                "epsilon_wanted": a.wanted,
                 "utility": {
                     "measure": target.measure,
                     **dict(
                         zip(
                             ("q05", "median", "q95"),
-                            map(finite, a["point"]["bands"][target.measure]),
+                            map(finite, a.point.bands[target.measure]),
                             strict=True,
                         )
                     ),
                 }
-                if a["point"]
+                if a.point
                 else None,
-                "share_meeting_target": a["share"],
-                "share_interval_95": a["interval"],
-                "fresh_data_sets": a["n"],
-                "epsilon_over_seeds": a["epsilon_seeds"],
-                "below": a["below"],
-                "refits": a["refits"],
-                "blocks": _variables(a, shares[a["mechanism"]]),
+                "share_meeting_target": a.share,
+                "share_interval_95": a.interval,
+                "fresh_data_sets": a.n,
+                "epsilon_over_seeds": a.epsilon_seeds,
+                "below": a.below,
+                "refits": a.refits,
+                "blocks": _variables(a),
             }
             for a in answers
         ],

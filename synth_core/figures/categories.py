@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from synth_core.analysis.utility import SHARE_OF
+from synth_core.analysis.summary import ResultSummary
+from synth_core.analysis.utility import SHARE_OF, Statistic
 from synth_core.analysis.wording.headings import CATEGORY_FIGURES
 from synth_core.figures.palette import color
 from synth_core.figures.parts import (
@@ -12,7 +14,6 @@ from synth_core.figures.parts import (
     TEXT,
     Figure,
     Other,
-    Summary,
     axis,
     figure,
     known,
@@ -26,35 +27,35 @@ from synth_core.mechanisms.catalogue import find_mechanism
 GREY = "rgba(128,128,128,0.55)"
 
 
-def of_categories(summary: Summary) -> bool:
+def of_categories(summary: ResultSummary) -> bool:
     """Whether a summary is of a variable of categories."""
-    return bool(summary["statistics"][0]["name"].startswith(SHARE_OF))
+    return bool(summary.numbers.statistics[0].name.startswith(SHARE_OF))
 
 
 def shares_figure(
-    summaries: list[Summary], labels: dict[str, str], outcome: str, other: Other | None = None
+    summaries: list[ResultSummary], labels: dict[str, str], outcome: str, other: Other | None = None
 ) -> Figure:
     """Share of each category: the confidential bar, and one a mechanism, with 95 % intervals."""
-    first = summaries[0]["statistics"]
-    traces = [_bars(first, "confidential", "Confidential", GREY)]
-    rows = [["Confidential", *(f"{100 * each['confidential']:.2f}" for each in first)]]
+    first = summaries[0].numbers.statistics
+    traces = [_bars(first, _confidential, "Confidential", GREY)]
+    rows = [["Confidential", *(f"{100 * each.confidential:.2f}" for each in first)]]
     if other is not None:
         for before in other.summaries.values():
-            name = before["mechanism"]
+            name = before.mechanism
             label = labels.get(name) or find_mechanism(name).label
             traces.append(
-                _bars(before["statistics"], "synthetic", label, color(name))
+                _bars(before.numbers.statistics, _synthetic, label, color(name))
                 | {"opacity": FAINT_OTHER}
                 | known(label, other.name, name)
             )
     for s in summaries:
-        name = s["mechanism"]
+        name = s.mechanism
         traces.append(
-            _bars(s["statistics"], "synthetic", labels[name], color(name))
+            _bars(s.numbers.statistics, _synthetic, labels[name], color(name))
             | {"opacity": opacity(s)}
             | known(labels[name], "" if other is None else other.now, name)
         )
-        rows.append([labels[name], *(f"{100 * each['synthetic']:.2f}" for each in s["statistics"])])
+        rows.append([labels[name], *(f"{100 * each.synthetic:.2f}" for each in s.numbers.statistics)])
     word = CATEGORY_FIGURES["ecdf"]
     return figure(
         "ecdf",
@@ -67,20 +68,31 @@ def shares_figure(
             "barmode": "group",
             **legend_above(),
         },
-        table(["Share in %", *(each["name"].removeprefix(SHARE_OF) for each in first)], rows),
+        table(["Share in %", *(each.name.removeprefix(SHARE_OF) for each in first)], rows),
         "; ".join(
-            f"{labels[s['mechanism']]}: off by {100 * s['ecdf_max']:.1f} points in all" for s in summaries
+            f"{labels[s.mechanism]}: off by {100 * s.numbers.ecdf_max:.1f} points in all" for s in summaries
         ),
     )
 
 
-def _bars(statistics: list[dict[str, Any]], side: str, label: str, look: str) -> dict[str, Any]:
-    middle = [100 * each[side] for each in statistics]
-    ends = [each[f"{side}_interval"] for each in statistics]
+_Side = Callable[[Statistic], tuple[float, tuple[float, float]]]  # a share and its interval
+
+
+def _confidential(each: Statistic) -> tuple[float, tuple[float, float]]:
+    return each.confidential, each.confidential_interval
+
+
+def _synthetic(each: Statistic) -> tuple[float, tuple[float, float]]:
+    return each.synthetic, each.synthetic_interval
+
+
+def _bars(statistics: Sequence[Statistic], side: _Side, label: str, look: str) -> dict[str, Any]:
+    middle = [100 * side(each)[0] for each in statistics]
+    ends = [side(each)[1] for each in statistics]
     return {
         "type": "bar",
         "name": label,
-        "x": [shown(each["name"].removeprefix(SHARE_OF)) for each in statistics],
+        "x": [shown(each.name.removeprefix(SHARE_OF)) for each in statistics],
         "y": middle,
         "marker": {"color": look},
         "error_y": {

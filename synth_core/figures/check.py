@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
 
-from synth_core.analysis.summary import number_text
+from synth_core.analysis.model_check import ModelCheck
 from synth_core.figures.palette import color
 from synth_core.figures.parts import (
     TEXT,
@@ -18,41 +17,41 @@ from synth_core.figures.parts import (
     shown,
     table,
 )
-from synth_core.system.number_text import signed
+from synth_core.system.number_text import signed, significant
 
 LOOK = color("weighted")
 MOST_NAMES = 15  # of categories that stand on an axis
-Check = dict[str, Any]
 
 
-def check_figures(check: Check, outcome: str, category: str | None) -> list[Figure]:
+def check_figures(check: ModelCheck, outcome: str, category: str | None) -> list[Figure]:
     """The figures in reading order; the last only with a category."""
     figures = [shares_figure(check, outcome), residuals_figure(check)]
-    if not check["values"]:
+    if not check.values:
         figures.insert(1, distribution_figure(check, outcome))
     return [*figures, groups_figure(check, category)] if category else figures
 
 
-def shares_figure(check: Check, outcome: str) -> Figure:
+def shares_figure(check: ModelCheck, outcome: str) -> Figure:
     """Share of records by bin, or of each category: observed bars, predicted dots with bands."""
-    s, edges, values = check["shares"], check["edges"], check["values"]
-    names = values or [f"{number_text(a)} to {number_text(b)}" for a, b in itertools.pairwise(edges)]
+    s, edges, values = check.shares, check.edges, check.values
+    names = values or [f"{significant(a)} to {significant(b)}" for a, b in itertools.pairwise(edges)]
     of = "Category" if values else "Bin"
     place = list(range(len(names)))
-    percent = {k: [100 * v for v in s[k]] for k in ("observed", "predicted", "lower", "upper")}
+    shares, predicted, lower, upper = (
+        [100 * v for v in curve] for curve in (s.observed, s.predicted, s.lower, s.upper)
+    )
     some = place[:: max(1, len(place) // (MOST_NAMES if values else 6))]
-    worst = max(place, key=lambda i: abs(s["predicted"][i] - s["observed"][i]))
+    worst = max(place, key=lambda i: abs(s.predicted[i] - s.observed[i]))
     observed = {
         "type": "bar",
         "x": place,
-        "y": percent["observed"],
+        "y": shares,
         "marker": {"color": "rgba(128,128,128,0.45)"},
         "name": "Observed",
         "textposition": "none",
         "text": [shown(name) for name in names],
         "hovertemplate": "%{text}<br>observed %{y:.2f} %<extra></extra>",
     }
-    predicted, lower, upper = percent["predicted"], percent["lower"], percent["upper"]
     reach = {
         "array": [b - a for a, b in zip(predicted, upper, strict=True)],
         "arrayminus": [a - b for a, b in zip(predicted, lower, strict=True)],
@@ -67,11 +66,11 @@ def shares_figure(check: Check, outcome: str) -> Figure:
         marker={"color": LOOK, "size": 8},
         error_y={"type": "data", "symmetric": False, "color": LOOK, "thickness": 2, "width": 3} | reach,
     )
-    ticks = [shown(values[i][:12]) if values else number_text(edges[i]) for i in some]
+    ticks = [shown(values[i][:12]) if values else significant(edges[i]) for i in some]
     ends = {"tickvals": some, "ticktext": ticks, "showgrid": False}
     rows = [
         [name, f"{o:.2f}", f"{p:.2f}", f"{a:.2f} to {b:.2f}"]
-        for name, o, p, a, b in zip(names, percent["observed"], predicted, lower, upper, strict=True)
+        for name, o, p, a, b in zip(names, shares, predicted, lower, upper, strict=True)
     ]
     return figure(
         "shares",
@@ -86,33 +85,33 @@ def shares_figure(check: Check, outcome: str) -> Figure:
             "bargap": 0.15,
         },
         table([of, "Observed %", "Predicted %", "90 % band"], rows),
-        f"largest difference in the {of.lower()} {names[worst]}: observed {100 * s['observed'][worst]:.1f} %, "
-        f"predicted {100 * s['predicted'][worst]:.1f} %",
+        f"largest difference in the {of.lower()} {names[worst]}: observed {shares[worst]:.1f} %, "
+        f"predicted {predicted[worst]:.1f} %",
     )
 
 
-def distribution_figure(check: Check, outcome: str) -> Figure:
+def distribution_figure(check: ModelCheck, outcome: str) -> Figure:
     """Distribution function of the data and of the posterior predictive."""
-    d = check["distribution"]
-    gap = max(abs(a - b) for a, b in zip(d["predicted"], d["observed"], strict=True))
-    at = d["at"]
+    d = check.distribution
+    gap = max(abs(a - b) for a, b in zip(d.predicted, d.observed, strict=True))
+    at = d.at
     shown = (
-        ("observed", "Data", {"color": TEXT, "width": 2.5}),
-        ("predicted", "Model", {"color": LOOK, "width": 2, "dash": "dash"}),
+        (d.observed, "Data", {"color": TEXT, "width": 2.5}),
+        (d.predicted, "Model", {"color": LOOK, "width": 2, "dash": "dash"}),
     )
     rows = [
-        [number_text(v, 5), f"{o:.4f}", f"{p:.4f}", f"{a:.4f} to {b:.4f}"]
-        for v, o, p, a, b in zip(at, d["observed"], d["predicted"], d["lower"], d["upper"], strict=True)
+        [significant(v, 5), f"{o:.4f}", f"{p:.4f}", f"{a:.4f} to {b:.4f}"]
+        for v, o, p, a, b in zip(at, d.observed, d.predicted, d.lower, d.upper, strict=True)
     ]
     return figure(
         "distribution",
         "Distribution functions",
         f"The model's curve should cover the data's; the largest difference is {gap:.3f}.",
         [
-            area(at + at[::-1], d["upper"] + d["lower"][::-1], showlegend=False),
+            area(at + at[::-1], d.upper + d.lower[::-1], showlegend=False),
             *(
-                scatter(at, d[key], hover=f"{name}<br>%{{x:,.4~r}}: %{{y:.3f}}", name=name, line=line)
-                for key, name, line in shown
+                scatter(at, values, hover=f"{name}<br>%{{x:,.4~r}}: %{{y:.3f}}", name=name, line=line)
+                for values, name, line in shown
             ),
         ],
         distribution_axes(at, outcome),
@@ -121,9 +120,9 @@ def distribution_figure(check: Check, outcome: str) -> Figure:
     )
 
 
-def residuals_figure(check: Check) -> Figure:
+def residuals_figure(check: ModelCheck) -> Figure:
     """Histogram of Pr(X <= x_i), flat if the model fits."""
-    shares, (low, high) = check["residuals"], check["residual_limits"]
+    shares, (low, high) = check.residuals, check.residual_limits
     n = len(shares)
     outside = sum(not low <= s <= high for s in shares)
     bars = {
@@ -152,29 +151,29 @@ def residuals_figure(check: Check) -> Figure:
     )
 
 
-def groups_figure(check: Check, category: str) -> Figure:
+def groups_figure(check: ModelCheck, category: str) -> Figure:
     """Mean normal residual by category: does the model fit each group?"""
-    groups = check["groups"]
+    groups = check.groups
     reach = {
         "type": "data",
-        "array": [2 * g["error"] for g in groups],
+        "array": [2 * g.error for g in groups],
         "color": LOOK,
         "thickness": 2,
         "width": 4,
     }
     places = list(range(len(groups)))
-    names = {"tickvals": places, "ticktext": [shown(g["label"][:24]) for g in groups]}
+    names = {"tickvals": places, "ticktext": [shown(g.label[:24]) for g in groups]}
     return figure(
         "groups",
         f"Mean residual by {category}",
         "Near 0 with its bar touching 0: the model fits the category. Above 0 it predicts too low, below too high.",
         [
             scatter(
-                [g["mean"] for g in groups],
+                [g.mean for g in groups],
                 places,
                 "markers",
                 "%{text}<br>%{x:.3f}",
-                text=[f"{shown(g['label'])}, {g['n']:,} records" for g in groups],
+                text=[f"{shown(g.label)}, {g.n_records:,} records" for g in groups],
                 marker={"color": LOOK, "size": 9},
                 error_x=reach,
             )
@@ -186,7 +185,7 @@ def groups_figure(check: Check, category: str) -> Figure:
         },
         table(
             [category, "Records", "Mean residual", "Standard error"],
-            [[g["label"], f"{g['n']:,}", f"{g['mean']:.3f}", f"{g['error']:.3f}"] for g in groups],
+            [[g.label, f"{g.n_records:,}", f"{g.mean:.3f}", f"{g.error:.3f}"] for g in groups],
         ),
-        "; ".join(f"{g['label']}: {signed(g['mean'], 2)}" for g in groups[:8]),
+        "; ".join(f"{g.label}: {signed(g.mean, 2)}" for g in groups[:8]),
     )

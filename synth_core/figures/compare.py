@@ -9,14 +9,15 @@ from synth_core.analysis.anchored import clamped_warning
 from synth_core.analysis.joint_measures import Measures
 from synth_core.analysis.measures import ECDF_MAX, WORST, furthest, furthest_of_units, variable_error
 from synth_core.analysis.policy import Policy, judge
-from synth_core.analysis.result_numbers import ResultNumbers, VariableNumbers, numbers_in
+from synth_core.analysis.result_numbers import ResultNumbers, VariableNumbers
 from synth_core.analysis.result_sentences import above_target, explained, sentence
 from synth_core.analysis.settings import Settings
+from synth_core.analysis.summary import ResultSummary
 from synth_core.analysis.utility import Statistic
 from synth_core.analysis.wording.headings import in_plain_words
 from synth_core.figures.categories import of_categories, shares_figure
 from synth_core.figures.palette import color
-from synth_core.figures.parts import Figure, Other, Summary, beside_once, saying_whose
+from synth_core.figures.parts import Figure, Other, beside_once, saying_whose
 from synth_core.figures.privacy import bounds_figure, weights_figure
 from synth_core.figures.utility import ecdf_figure, quantiles_figure
 from synth_core.mechanisms.catalogue import find_mechanism
@@ -69,11 +70,13 @@ def _warnings(numbers: ResultNumbers) -> list[str]:
     return hints
 
 
-def promises(summaries: Sequence[Summary], settings: Settings, policy: Policy) -> dict[str, dict[str, Any]]:
+def promises(
+    summaries: Sequence[ResultSummary], settings: Settings, policy: Policy
+) -> dict[str, dict[str, Any]]:
     """What stands beside each mechanism's numbers: badge and explanation, the sentence, and what the rule says."""
     measure, found = WORST if policy.percent is None else policy.measure, {}
     for s in summaries:
-        numbers = numbers_in(s)
+        numbers = s.numbers
         guarantee, lines = explained(numbers, settings)
         by_name = {f" {each.name}": each.tuned for each in numbers.variables}
         for of, tuned in (by_name if numbers.several else {"": numbers.tuned}).items():
@@ -82,7 +85,7 @@ def promises(summaries: Sequence[Summary], settings: Settings, policy: Policy) -
                 lines.append(f"Solved for{of}: {solved}")
         if numbers.problems and numbers.several:
             lines.append(f"Not converged: {'; '.join(numbers.problems)}")
-        judged = policy.states and not s.get("old")
+        judged = policy.states and not s.old
         found[numbers.mechanism] = {
             "label": guarantee.label,
             "strength": guarantee.strength,
@@ -96,7 +99,7 @@ def promises(summaries: Sequence[Summary], settings: Settings, policy: Policy) -
 
 
 def results(
-    summaries: Sequence[Summary],
+    summaries: Sequence[ResultSummary],
     labels: dict[str, str],
     guarantees: dict[str, dict[str, Any]],
     missing: Mapping[str, str] | None = None,
@@ -114,7 +117,7 @@ def results(
     """
     rows = []
     for s in summaries:
-        numbers, beside = numbers_in(s), guarantees[s["mechanism"]]
+        numbers, beside = s.numbers, guarantees[s.mechanism]
         hints = []
         if numbers.preview_khat is not None:
             hints.append(
@@ -132,7 +135,7 @@ def results(
         if numbers.several:
             row["parts"] = [_variable_row(each, beside.get("policy")) for each in numbers.variables]
         rows.append(row)
-    usable = [row for row, s in zip(rows, summaries, strict=True) if not s["problems"]]
+    usable = [row for row, s in zip(rows, summaries, strict=True) if not s.numbers.problems]
     mark_best(usable)
     for row in rows:
         row["verdict"] = _verdict(row, usable, guarantees)
@@ -203,14 +206,14 @@ def _variable_row(variable: VariableNumbers, policy: Policy | None) -> dict[str,
     return {"label": variable.name, "cells": cells}
 
 
-def row_head(s: Summary, labels: dict[str, str]) -> dict[str, Any]:
+def row_head(s: ResultSummary, labels: dict[str, str]) -> dict[str, Any]:
     """The head of a row: its mechanism."""
     return {
-        "mechanism": s["mechanism"],
-        "label": labels[s["mechanism"]],
-        "plain": in_plain_words(find_mechanism(s["mechanism"])),
-        "old": bool(s.get("old")),
-        "color": color(s["mechanism"]),
+        "mechanism": s.mechanism,
+        "label": labels[s.mechanism],
+        "plain": in_plain_words(find_mechanism(s.mechanism)),
+        "old": s.old,
+        "color": color(s.mechanism),
     }
 
 
@@ -289,7 +292,7 @@ def _local(numbers: ResultNumbers) -> str:
 
 
 def compare_figures(
-    summaries: list[Summary], labels: dict[str, str], outcome: str, other: Other | None = None
+    summaries: list[ResultSummary], labels: dict[str, str], outcome: str, other: Other | None = None
 ) -> list[Figure]:
     """The four figures, in reading order; with what is seen beside the present choices, if anything is."""
     of_values = shares_figure if of_categories(summaries[0]) else ecdf_figure

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from synth_core.experiments.studies.coverage import Covered
 from synth_core.figures.palette import color
 from synth_core.figures.parts import FAINT, Figure, axis, figure, legend_above, scatter, shown, table
 from synth_core.system.number_text import signed
@@ -11,32 +10,26 @@ from synth_core.system.number_text import signed
 BAND = (93, 97)  # what is called right, in 100 intervals
 
 
-def coverage_figure(covered: list[dict[str, Any]]) -> Figure:
-    """A row a class of estimates: a dot a mechanism by its rule, a ring for intervals as software gives them.
-
-    Parameters
-    ----------
-    covered : list of dict
-        `Covered` of a study, as plain values.
-    """
-    titles = list(dict.fromkeys(each["title"] for each in covered))[::-1]  # plotly counts from below
-    points = list(dict.fromkeys(each["where"] for each in covered))
+def coverage_figure(covered: list[Covered]) -> Figure:
+    """A row a class of estimates: a dot a mechanism by its rule, a ring for intervals as software gives them."""
+    titles = list(dict.fromkeys(each.title for each in covered))[::-1]  # plotly counts from below
+    points = list(dict.fromkeys(each.where for each in covered))
     traces, rows = [], []
     for place, where in enumerate(points):
-        mine = [each for each in covered if each["where"] == where]
+        mine = [each for each in covered if each.where == where]
         shift = 0.5 * (0.5 - (place + 0.5) / len(points))
-        at = [titles.index(each["title"]) + shift for each in mine]
-        look = color(mine[0]["mechanism"])
-        for rule, symbol in (("u", "circle-open"), (mine[0]["rule"], "circle")):
-            if rule == "u" and symbol == "circle" and not mine[0]["known"]:
+        at = [titles.index(each.title) + shift for each in mine]
+        look = color(mine[0].mechanism)
+        for rule, symbol in (("u", "circle-open"), (mine[0].rule, "circle")):
+            if rule == "u" and symbol == "circle" and not mine[0].known:
                 continue  # what software gives is all that is known: the ring
-            held = [100 * each["held"][rule] for each in mine]
-            errors = [200 * each["errors"][rule] for each in mine]
+            held = [100 * each.held[rule] for each in mine]
+            errors = [200 * each.errors[rule] for each in mine]
             hover = [
-                shown(f"{where}, {rule}: {h:.0f} ± {e:.0f} of 100 for {each['title'].lower()}")
+                shown(f"{where}, {rule}: {h:.0f} ± {e:.0f} of 100 for {each.title.lower()}")
                 for h, e, each in zip(held, errors, mine, strict=True)
             ]
-            named = symbol == "circle" or not mine[0]["known"]
+            named = symbol == "circle" or not mine[0].known
             traces.append(
                 scatter(
                     held,
@@ -50,8 +43,7 @@ def coverage_figure(covered: list[dict[str, Any]]) -> Figure:
                 )
             )
         rows += [
-            [each["title"], where, *_cells(each), f"{each['factor']:.2f}", signed(each["bias"], 2)]
-            for each in mine
+            [each.title, where, *_cells(each), f"{each.factor:.2f}", signed(each.bias, 2)] for each in mine
         ]
     ring = {"symbol": "circle-open", "size": 10, "color": "#888888"}
     traces.append(
@@ -97,10 +89,10 @@ def coverage_figure(covered: list[dict[str, Any]]) -> Figure:
     )
 
 
-def _cells(each: dict[str, Any]) -> list[str]:
-    held = {rule: f"{100 * share:.0f}" for rule, share in each["held"].items()}
+def _cells(each: Covered) -> list[str]:
+    held = {rule: f"{100 * share:.0f}" for rule, share in each.held.items()}
     return [
         held["u"],
-        held[each["rule"]] if each["known"] else "–",
-        each["rule"] if each["known"] else "none known",
+        held[each.rule] if each.known else "–",
+        each.rule if each.known else "none known",
     ]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from synth_core.analysis.measures import at_zeros, is_relative, measure_label, value_text
+from synth_core.experiments.explore.point import PointSummary
 from synth_core.experiments.explore.wording import (
     FRONTIER_RULE,
     band_text,
@@ -23,8 +24,6 @@ from synth_core.figures.parts import TEXT, Figure, axis, figure, scatter, table
 from synth_core.figures.rivals import READING, rival_rows, rival_traces, rivals_alt, shown_bands
 from synth_core.mechanisms.catalogue import find_mechanism, guarantees
 
-Point = dict[str, Any]  # a point's summary, with its "id"
-
 STRICT = "square"
 SYMBOLS = {  # of guarantees that are not strict; the legend says which
     "none": "x",
@@ -40,9 +39,9 @@ WIDE = 8.0  # largest over smallest beyond which an axis is logarithmic
 PICK = "pick:"  # marks what a click on a point sends
 
 
-def _symbol(point: Point) -> str:
+def _symbol(point: PointSummary) -> str:
     """The marker of a point's guarantee."""
-    return STRICT if guarantees()[point["guarantee"]].strict else SYMBOLS.get(point["guarantee"], "circle")
+    return STRICT if guarantees()[point.guarantee].strict else SYMBOLS.get(point.guarantee, "circle")
 
 
 def nice(value: float, up: bool) -> float:
@@ -75,28 +74,30 @@ def _ends(axis_range: dict[str, Any]) -> tuple[float, float]:
     return (10.0**low, 10.0**high) if axis_range.get("type") == "log" else (low, high)
 
 
-def _hover(point: Point, measure: str) -> str:
+def _hover(point: PointSummary, measure: str) -> str:
     lines = [
-        f"<b>{find_mechanism(point['mechanism']).label}</b>",
+        f"<b>{find_mechanism(point.mechanism).label}</b>",
         f"{epsilon_text(point)}, {neighbour_text(point)}",
-        knobs_text(point["knobs"]),
+        knobs_text(point.knobs),
         f"{measure_label(measure)}: {band_text(point, measure)}",
     ]
-    if point["problems"]:
+    if point.problems:
         lines.append("has not converged: not for use")
     return "<br>".join(lines)
 
 
-def _trace(name: str, points: list[Point], measure: str, top: float, picked: str | None) -> dict[str, Any]:
+def _trace(
+    name: str, points: list[PointSummary], measure: str, top: float, picked: str | None
+) -> dict[str, Any]:
     percent = 100.0 if is_relative(measure) else 1.0
     look = color(name)
-    bands = [[percent * v for v in p["bands"][measure]] for p in points]
+    bands = [[percent * v for v in p.bands[measure]] for p in points]
     middle = [min(b[1], top) for b in bands]  # off the scale: drawn at the edge
     label = find_mechanism(name).label
-    if points[0]["guarantee"] == "none":  # it has no frontier whose entry could name its shape
+    if points[0].guarantee == "none":  # it has no frontier whose entry could name its shape
         label += f" ({guarantee_label(points[0])})"
     return scatter(
-        [p["epsilon"] for p in points],
+        [p.epsilon for p in points],
         middle,
         "markers",
         [_hover(p, measure) for p in points],
@@ -110,13 +111,13 @@ def _trace(name: str, points: list[Point], measure: str, top: float, picked: str
             "thickness": 1.5,
             "width": 3,
         },
-        customdata=[PICK + p["id"] for p in points],
+        customdata=[PICK + p.id for p in points],
         marker={
-            "symbol": [_symbol(p) + ("-open" if p["problems"] else "") for p in points],
-            "size": [15 if p["id"] == picked else 10 for p in points],
+            "symbol": [_symbol(p) + ("-open" if p.problems else "") for p in points],
+            "size": [15 if p.id == picked else 10 for p in points],
             "color": look,
             "opacity": 1,
-            "line": {"color": TEXT, "width": [2.5 if p["id"] == picked else 0.5 for p in points]},
+            "line": {"color": TEXT, "width": [2.5 if p.id == picked else 0.5 for p in points]},
         },
         cliponaxis=False,
     )
@@ -141,10 +142,10 @@ def _legends(n_frontiers: int, n_mechanisms: int, n_rivals: int) -> dict[str, An
 
 
 def map_figure(
-    points: list[Point],
+    points: list[PointSummary],
     measure: str,
     at_most: float | None = None,
-    answers: tuple[Point, ...] = (),
+    answers: tuple[PointSummary, ...] = (),
     picked: str | None = None,
     rivals: Sequence[RivalBand] = (),
 ) -> Figure:
@@ -152,24 +153,24 @@ def map_figure(
 
     Parameters
     ----------
-    points : list of dict
-        Summaries, each with an "id" that a click sends back.
+    points : list of PointSummary
+        Each with the id that a click sends back.
     at_most : float, optional
         The target of the measure.
-    answers : tuple of dict
+    answers : tuple of PointSummary
         Points that inverse tuning found.
     rivals : sequence of RivalBand
         Other synthesizers, which are on no frontier and cannot be picked.
     """
     percent = 100.0 if is_relative(measure) else 1.0
-    drawn = [p for p in points if all(finite(v) for v in p["bands"][measure]) and p["epsilon"] > 0]
-    sound = [p for p in drawn if not p["problems"]] or drawn
+    drawn = [p for p in points if all(finite(v) for v in p.bands[measure]) and p.epsilon > 0]
+    sound = [p for p in drawn if not p.problems] or drawn
     others = shown_bands(rivals, measure)
     spent = [band.epsilon for band in others if band.epsilon is not None]
-    x_axis, _ = _span([p["epsilon"] for p in [*drawn, *answers]] + spent)
+    x_axis, _ = _span([p.epsilon for p in [*drawn, *answers]] + spent)
     targets = [] if at_most is None else [percent * at_most]
     y_axis, top = _span(
-        [percent * v for p in [*sound, *answers] for v in p["bands"][measure][1:2]]
+        [percent * v for p in [*sound, *answers] for v in p.bands[measure][1:2]]
         + [percent * band.mean[measure] for band in others]
         + targets,
         cap=percent * (1.5 if is_relative(measure) else 1.0),
@@ -179,8 +180,8 @@ def map_figure(
     for i, (name, kept) in enumerate(sorted(best.items())):
         traces.append(
             scatter(
-                [p["epsilon"] for p in kept],
-                [percent * p["bands"][measure][1] for p in kept],
+                [p.epsilon for p in kept],
+                [percent * p.bands[measure][1] for p in kept],
                 "lines+markers",  # the legend then shows which shape is which guarantee
                 name=f"{name}: frontier",
                 line={"color": TEXT, "width": 2, "dash": LINES[i % len(LINES)], "shape": "hv"},
@@ -191,20 +192,20 @@ def map_figure(
         )
     theirs = rival_traces(others, measure, _ends(x_axis), _ends(y_axis))
     traces = [each for each in theirs if "fill" in each] + traces + [e for e in theirs if "fill" not in e]
-    order = list(dict.fromkeys(p["mechanism"] for p in drawn))
+    order = list(dict.fromkeys(p.mechanism for p in drawn))
     for name in order:
-        mine = sorted((p for p in drawn if p["mechanism"] == name), key=lambda p: p["epsilon"])
+        mine = sorted((p for p in drawn if p.mechanism == name), key=lambda p: p.epsilon)
         traces.append(_trace(name, mine, measure, top, picked))
     if answers:
-        looks = [color(p["mechanism"]) for p in answers]
+        looks = [color(p.mechanism) for p in answers]
         traces.append(
             scatter(
-                [p["epsilon"] for p in answers],
-                [min(percent * p["bands"][measure][1], top) for p in answers],
+                [p.epsilon for p in answers],
+                [min(percent * p.bands[measure][1], top) for p in answers],
                 "markers",
                 ["Inverse tuning<br>" + _hover(p, measure) for p in answers],
                 name="Answer of inverse tuning",
-                customdata=[PICK + p["id"] for p in answers],
+                customdata=[PICK + p.id for p in answers],
                 marker={"symbol": "star", "size": 17, "color": looks, "line": {"color": TEXT, "width": 1.5}},
             )
         )
@@ -228,28 +229,26 @@ def map_figure(
         }
         place = {"xref": "paper", "x": 1, "xanchor": "right", "yanchor": "bottom", "showarrow": False}
         layout["annotations"] = [words | place]
-    on_frontier = {p["id"] for kept in best.values() for p in kept}
+    on_frontier = {p.id for kept in best.values() for p in kept}
     rows = [
         [
-            find_mechanism(p["mechanism"]).label,
-            knobs_text(p["knobs"]),
-            f"{p['epsilon']:.3f}",
+            find_mechanism(p.mechanism).label,
+            knobs_text(p.knobs),
+            f"{p.epsilon:.3f}",
             guarantee_label(p),
             band_text(p, measure),
-            "yes" if p["id"] in on_frontier else "",
-            "no" if p["problems"] else "yes",
+            "yes" if p.id in on_frontier else "",
+            "no" if p.problems else "yes",
         ]
-        for p in sorted(drawn, key=lambda p: (order.index(p["mechanism"]), p["epsilon"]))
+        for p in sorted(drawn, key=lambda p: (order.index(p.mechanism), p.epsilon))
     ] + rival_rows(others, measure)
     bar = (
-        f"A bar holds 90 % of {drawn[0]['n_predictive']} synthetic data sets drawn from one exact fit. "
+        f"A bar holds 90 % of {drawn[0].n_predictive} synthetic data sets drawn from one exact fit. "
         if drawn
         else ""
     )
     said = {
-        name: ", ".join(
-            f"ε {p['epsilon']:.2f} error {value_text(measure, p['bands'][measure][1])}" for p in kept
-        )
+        name: ", ".join(f"ε {p.epsilon:.2f} error {value_text(measure, p.bands[measure][1])}" for p in kept)
         for name, kept in best.items()
     }
     told = [f"{name}: {points}" for name, points in said.items()] + rivals_alt(others, measure)

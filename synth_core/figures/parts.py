@@ -13,12 +13,12 @@ from html import escape
 from typing import Any
 
 from synth_core.analysis.population import accuracy_words
+from synth_core.analysis.summary import Density, ResultSummary
 from synth_core.analysis.utility import statistic_words
 from synth_core.analysis.wording.headings import FIGURES
 from synth_core.figures.palette import transparent
 from synth_core.system.characters import isolated, sentence
 
-Summary = dict[str, Any]
 Figure = dict[str, Any]
 
 OF_PRIVACY = ("bounds", "weights")  # figures that compare no values
@@ -41,12 +41,12 @@ class Other:
 
     name: str
     now: str
-    summaries: Mapping[str, Summary]
+    summaries: Mapping[str, ResultSummary]
 
 
-def opacity(summary: Summary) -> float:
+def opacity(summary: ResultSummary) -> float:
     """Faint where the numbers are not for use, or of older choices."""
-    return FAINT_TRACE if summary["problems"] or summary.get("old") else 1.0
+    return FAINT_TRACE if summary.numbers.problems or summary.old else 1.0
 
 
 def known(label: str, when: str, mechanism: str, legend: bool = True) -> dict[str, Any]:
@@ -54,9 +54,9 @@ def known(label: str, when: str, mechanism: str, legend: bool = True) -> dict[st
     return {"name": f"{label}, {when}" if when else label, "meta": mechanism, "showlegend": legend}
 
 
-def legend_layout(summaries: list[Summary], other: Other | None) -> dict[str, Any]:
+def legend_layout(n_mechanisms: int, other: Other | None) -> dict[str, Any]:
     """A legend beside the panel where there are many mechanisms, or two choices of each."""
-    if len(summaries) <= MANY_MECHANISMS and other is None:
+    if n_mechanisms <= MANY_MECHANISMS and other is None:
         return {}
     legend = {"x": 1.01, "xanchor": "left", "y": 1, "yanchor": "top", "tracegroupgap": 0}
     return {"showlegend": True, "legend": legend | {"font": {"size": 12}, "bgcolor": "rgba(0,0,0,0)"}}
@@ -148,7 +148,7 @@ def figure(
     }
 
 
-def saying_whose(figures: list[Figure], summary: Summary, other: Other | None = None) -> list[Figure]:
+def saying_whose(figures: list[Figure], summary: ResultSummary, other: Other | None = None) -> list[Figure]:
     """Figures of accuracy that say whether it is of the sample or of the population; those of privacy as they are.
 
     What is seen beside may be of the other one.
@@ -165,8 +165,8 @@ def saying_whose(figures: list[Figure], summary: Summary, other: Other | None = 
     ]
 
 
-def _whose(summary: Summary) -> str:
-    return accuracy_words(summary["accuracy_by"], bool(summary["population"]))
+def _whose(summary: ResultSummary) -> str:
+    return summary.numbers.whose_accuracy
 
 
 def scatter(
@@ -187,14 +187,14 @@ def area(x: list[Any], y: list[Any], **more: Any) -> dict[str, Any]:
 
 def violin(
     position: float,
-    density: dict[str, list[float]],
+    density: Density,
     color: str,
     hover: str,
     half_width: float = 0.38,
     **more: Any,
 ) -> dict[str, Any]:
     """An outline of a density; `more` is of the trace: axes, a name, an opacity."""
-    at, height = density["at"], density["height"]
+    at, height = density.at, density.height
     if len(at) == 1:  # one value only: a bar
         at, height = [at[0], at[0]], [1.0, 1.0]
     right = [position + half_width * h for h in height]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
+from synth_core.analysis.summary import Density, ResultSummary
 from synth_core.figures.palette import color, transparent
 from synth_core.figures.parts import (
     FAINT_OTHER,
     Figure,
     Other,
-    Summary,
     axis,
     figure,
     known,
@@ -36,40 +37,52 @@ def _of_posteriors(
     return figure(key, title, _EMPTY, [], hidden, rows, _EMPTY)
 
 
-def _violins(
-    summaries: list[Summary], labels: dict[str, str], other: Other | None, what: str, hover: dict[str, str]
-) -> list[dict[str, Any]]:
-    """A violin a mechanism, of "bounds" or "weights"; what is beside in outline, in the same place."""
+@dataclass(frozen=True)
+class _Violin:
+    """What a violin shows of a mechanism: its density and what the pointer says, and the density of what is beside."""
+
+    summary: ResultSummary
+    density: Density
+    hover: str
+    before: ResultSummary | None
+    density_before: Density | None
+
+
+def _violins(seen: list[_Violin], labels: dict[str, str], other: Other | None) -> list[dict[str, Any]]:
+    """A violin a mechanism; what is beside in outline, in the same place."""
     traces = []
-    for i, s in enumerate(summaries):
-        name = s["mechanism"]
+    for i, each in enumerate(seen):
+        name = each.summary.mechanism
         look, now = color(name), "" if other is None else other.now
         named = known(labels[name], now, name)
-        before = None if other is None else other.summaries.get(name)
-        density = s["privacy"][what]["density"]
-        traces.append(violin(i, density, look, hover[name], opacity=opacity(s), **named))
-        if other is not None and before is not None and before["privacy"] is not None:
+        traces.append(violin(i, each.density, look, each.hover, opacity=opacity(each.summary), **named))
+        if other is not None and each.before is not None and each.density_before is not None:
             traces.append(
                 violin(
                     i,
-                    before["privacy"][what]["density"],
+                    each.density_before,
                     look,
                     f"{labels[name]}, {other.name}",
                     fillcolor=transparent(look, 0.08),
                     line={"color": look, "width": 1.2, "dash": "dot"},
-                    opacity=FAINT_OTHER * opacity(before),
+                    opacity=FAINT_OTHER * opacity(each.before),
                     **known(labels[name], other.name, name),
                 )
             )
     return traces
 
 
-def _of_epsilon(shown: list[Summary], labels: dict[str, str]) -> str:
+def _before(other: Other | None, mechanism: str) -> ResultSummary | None:
+    """What is beside a mechanism, if anything is."""
+    return None if other is None else other.summaries.get(mechanism)
+
+
+def _of_epsilon(shown: list[ResultSummary], labels: dict[str, str]) -> str:
     """How ε follows from Δ, and of which mechanisms it does not."""
     set_apart = [
-        labels[s["mechanism"]]
+        labels[s.mechanism]
         for s in shown
-        if abs(s["epsilon"] - 2 * s["lipschitz_bound"]) > 0.01 * s["epsilon"]
+        if abs(s.numbers.epsilon - 2 * (s.numbers.lipschitz_bound or 0.0)) > 0.01 * s.numbers.epsilon
     ]
     if not set_apart:
         return " ε = 2Δ."
@@ -78,7 +91,7 @@ def _of_epsilon(shown: list[Summary], labels: dict[str, str]) -> str:
 
 
 def bounds_figure(
-    summaries: list[Summary], labels: dict[str, str], other: Other | None = None, inspected: bool = True
+    summaries: list[ResultSummary], labels: dict[str, str], other: Other | None = None, inspected: bool = True
 ) -> Figure:
     """By-record Lipschitz bounds: a violin a mechanism, its maximum marked.
 
@@ -88,19 +101,21 @@ def bounds_figure(
         Whether a click on the maximum leads to its record.
     """
     click = " (click to inspect)" if inspected else ""
-    shown = [s for s in summaries if s["privacy"] is not None]
-    hover = {
-        s[
-            "mechanism"
-        ]: f"{labels[s['mechanism']]}: median {s['privacy']['bounds']['five']['median']:.2f} nats"
-        for s in shown
-    }
-    traces = _violins(shown, labels, other, "bounds", hover)
+    bounded = [(s, s.privacy.bounds) for s in summaries if s.privacy is not None]
+    shown = [s for s, _ in bounded]
+    seen = []
+    for s, bounds in bounded:
+        before = _before(other, s.mechanism)
+        curves = None if before is None else before.privacy
+        median = f"{labels[s.mechanism]}: median {bounds.five.median:.2f} nats"
+        seen.append(
+            _Violin(s, bounds.density, median, before, None if curves is None else curves.bounds.density)
+        )
+    traces = _violins(seen, labels, other)
     rows = []
-    tops = [s["lipschitz_bound"] for s in shown]
-    for i, s in enumerate(shown):
-        name, bounds = s["mechanism"], s["privacy"]["bounds"]
-        five, delta = bounds["five"], s["lipschitz_bound"]
+    tops = [bounds.five.maximum for _, bounds in bounded]
+    for i, (s, bounds) in enumerate(bounded):
+        name, delta = s.mechanism, bounds.five.maximum
         look = color(name)
         traces.append(
             scatter(
@@ -110,34 +125,37 @@ def bounds_figure(
                 f"{labels[name]}: largest bound Δ = {delta:.4f} nats<br>record %{{customdata}}{click}",
                 text=[f"Δ = {delta:.2f}" if len(shown) < 5 else f"{delta:.2f}"],
                 textposition="top center",
-                customdata=[bounds["largest_record"]],
+                customdata=[bounds.largest_record],
                 marker={"symbol": "diamond", "size": 9, "color": look},
                 cliponaxis=False,
                 opacity=opacity(s),
                 **known(labels[name], "", name, legend=False),
             )
         )
-        before = None if other is None else other.summaries.get(name)
-        if other is not None and before is not None and before["lipschitz_bound"] is not None:
-            tops.append(before["lipschitz_bound"])
+        before = _before(other, name)
+        was = None if before is None else before.numbers.lipschitz_bound
+        if other is not None and was is not None:
+            tops.append(was)
             traces.append(
                 scatter(
                     [i],
-                    [before["lipschitz_bound"]],
+                    [was],
                     "markers",
-                    f"{labels[name]}, {other.name}: Δ = {before['lipschitz_bound']:.4f} nats",
+                    f"{labels[name]}, {other.name}: Δ = {was:.4f} nats",
                     marker={"symbol": "diamond-open", "size": 9, "color": look},
                     opacity=FAINT_OTHER,
                     **known(labels[name], other.name, name, legend=False),
                 )
             )
-        rows.append([labels[name], *(f"{five[k]:.4f}" for k in five)])
+        rows.append([labels[name], *(f"{value:.4f}" for value in bounds.five.in_order)])
     top = max(tops, default=1.0)
     layout = {
-        "xaxis": names_axis([labels[s["mechanism"]] for s in shown]),
+        "xaxis": names_axis([labels[s.mechanism] for s in shown]),
         "yaxis": axis("Lipschitz bound Δᵢ (nats)", range=[0, top * 1.14], rangemode="tozero"),
-    } | legend_layout(shown, other)
-    alt = "; ".join(f"{labels[s['mechanism']]}: largest bound {s['lipschitz_bound']:.2f} nats" for s in shown)
+    } | legend_layout(len(shown), other)
+    alt = "; ".join(
+        f"{labels[s.mechanism]}: largest bound {top:.2f} nats" for s, top in zip(shown, tops, strict=False)
+    )
     return _of_posteriors(
         "bounds",
         traces,
@@ -148,40 +166,49 @@ def bounds_figure(
     )
 
 
-def weights_figure(summaries: list[Summary], labels: dict[str, str], other: Other | None = None) -> Figure:
+def weights_figure(
+    summaries: list[ResultSummary], labels: dict[str, str], other: Other | None = None
+) -> Figure:
     """Privacy weights: violins, and weights against bounds (Reweight Fig. 2)."""
-    shown = [s for s in summaries if s["privacy"] is not None]
-    hover = {
-        s["mechanism"]: f"{labels[s['mechanism']]}: mean weight {s['privacy']['weights']['mean']:.3f}"
-        for s in shown
-    }
-    traces = _violins(shown, labels, other, "weights", hover)
+    weighted = [
+        (s, s.privacy.weights, s.privacy.scatter)
+        for s in summaries
+        if s.privacy is not None and s.privacy.weights is not None and s.privacy.scatter is not None
+    ]
+    shown = [s for s, _, _ in weighted]
+    seen = []
+    for s, weights, _ in weighted:
+        before = _before(other, s.mechanism)
+        curves = None if before is None or before.privacy is None else before.privacy.weights
+        mean = f"{labels[s.mechanism]}: mean weight {weights.mean:.3f}"
+        seen.append(_Violin(s, weights.density, mean, before, None if curves is None else curves.density))
+    traces = _violins(seen, labels, other)
     rows = []
-    for s in shown:
-        name, weights, some = s["mechanism"], s["privacy"]["weights"], s["privacy"]["scatter"]
+    for s, weights, some in weighted:
+        name = s.mechanism
         look = color(name)
         step = max(1, len(shown) // 3)  # the browser draws a few hundred points in all
         traces.append(
             scatter(
-                some["weight"][::step],
-                some["bound"][::step],
+                some.weight[::step],
+                some.bound[::step],
                 "markers",
                 f"{labels[name]}<br>record %{{customdata}} (click to inspect)<br>weight %{{x:.3f}}<br>bound %{{y:.3f}}",
                 xaxis="x2",
                 yaxis="y2",
-                customdata=some["record"][::step],
+                customdata=some.record[::step],
                 marker={"color": look, "size": 4, "opacity": 0.65},
                 opacity=opacity(s),
                 **known(labels[name], "", name, legend=False),
             )
         )
-        before = None if other is None else other.summaries.get(name)
-        if other is not None and before is not None and before["privacy"] is not None:
-            some = before["privacy"]["scatter"]
+        before = _before(other, name)
+        was = None if before is None or before.privacy is None else before.privacy.scatter
+        if other is not None and was is not None:
             traces.append(
                 scatter(
-                    some["weight"][:: 2 * step],
-                    some["bound"][:: 2 * step],
+                    was.weight[:: 2 * step],
+                    was.bound[:: 2 * step],
                     "markers",
                     f"{labels[name]}, {other.name}<br>weight %{{x:.3f}}<br>bound %{{y:.3f}}",
                     xaxis="x2",
@@ -191,29 +218,26 @@ def weights_figure(summaries: list[Summary], labels: dict[str, str], other: Othe
                     **known(labels[name], other.name, name, legend=False),
                 )
             )
-        five = weights["five"]
         rows.append(
             [
                 labels[name],
-                f"{weights['mean']:.4f}",
-                *(f"{five[k]:.4f}" for k in five),
-                f"{weights['zero']:,}",
-                f"{s['n_truncated']:,}",
-                f"{s['n_censored']:,}",
+                f"{weights.mean:.4f}",
+                *(f"{value:.4f}" for value in weights.five.in_order),
+                f"{weights.zero:,}",
+                f"{s.numbers.n_truncated:,}",
+                f"{s.numbers.n_censored:,}",
             ]
         )
     layout = {
-        "xaxis": names_axis([labels[s["mechanism"]] for s in shown], upright=2)
+        "xaxis": names_axis([labels[s.mechanism] for s in shown], upright=2)
         | {"domain": [0, 0.5 if len(shown) > 4 else 0.4]},
         "yaxis": axis("Privacy weight α", range=[-0.03, 1.06]),
         "xaxis2": axis(
             "Privacy weight α", domain=[0.64 if len(shown) > 4 else 0.56, 1], anchor="y2", range=[-0.03, 1.06]
         ),
         "yaxis2": axis("Bound Δᵢ (nats)", anchor="x2", rangemode="tozero"),
-    } | legend_layout(shown, other)
-    alt = "; ".join(
-        f"{labels[s['mechanism']]}: mean weight {s['privacy']['weights']['mean']:.2f}" for s in shown
-    )
+    } | legend_layout(len(shown), other)
+    alt = "; ".join(f"{labels[s.mechanism]}: mean weight {weights.mean:.2f}" for s, weights, _ in weighted)
     return _of_posteriors(
         "weights",
         traces,

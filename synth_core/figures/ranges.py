@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from synth_core.analysis.summary import number_text
 from synth_core.figures.palette import color
 from synth_core.figures.parts import TEXT, Figure, area, axis, figure, scatter, shown, table
-from synth_core.system.number_text import percent
+from synth_core.system.number_text import percent, significant
 
 Array = NDArray[np.float64]
 POINTS = 400
@@ -33,7 +32,7 @@ def outside_figure(values: Array, outside: Array, outcome: str) -> Figure:
     order = np.argsort(values, kind="stable")
     kept = order[np.unique(np.linspace(0, len(order) - 1, min(POINTS, len(order))).astype(int))]
     deciles = [order[round(q * (len(order) - 1))] for q in np.linspace(0, 1, 11)]
-    rows = [[f"{10 * i} %", number_text(values[k], 5), f"{outside[k]:.4f}"] for i, k in enumerate(deciles)]
+    rows = [[f"{10 * i} %", significant(values[k], 5), f"{outside[k]:.4f}"] for i, k in enumerate(deciles)]
     return figure(
         "outside",
         "Probability λ that a synthetic value leaves the record's range",
@@ -85,9 +84,9 @@ def interval_figure(values: Array, intervals: Array, record: int, outside: Array
         marker={"symbol": "diamond", "size": 11, "color": look},
     )
     rows = [
-        ["Value", number_text(values[i], 6)],
-        ["Range from", number_text(intervals[i, 0], 6)],
-        ["Range to", number_text(intervals[i, 1], 6)],
+        ["Value", significant(values[i], 6)],
+        ["Range from", significant(intervals[i, 0], 6)],
+        ["Range to", significant(intervals[i, 1], 6)],
         ["Records inside", percent(share)],
         ["λ", f"{outside[i]:.4f}"],
     ]
@@ -106,6 +105,6 @@ def interval_figure(values: Array, intervals: Array, record: int, outside: Array
             "yaxis": axis("Share of records at or below", range=[-0.02, 1.04]),
         },
         table(["What", "Number"], rows),
-        f"range from {number_text(lower)} to {number_text(upper)} around {number_text(values[i])}, "
+        f"range from {significant(lower)} to {significant(upper)} around {significant(values[i])}, "
         f"λ = {outside[i]:.2f}",
     )

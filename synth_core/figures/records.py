@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from synth_core.analysis.summary import ResultSummary
 from synth_core.analysis.wording.headings import RECORD_FIGURES
 from synth_core.figures.palette import color
 from synth_core.figures.parts import (
     FAINT_OTHER,
     Figure,
     Other,
-    Summary,
     axis,
     beside_once,
     figure,
@@ -33,7 +33,7 @@ DIVERGING = [[0.0, "#2563eb"], [0.5, "rgba(128,128,128,0.08)"], [1.0, "#d97706"]
 
 
 def record_figures(
-    summaries: list[Summary], labels: dict[str, str], pair: tuple[str, str], other: Other | None = None
+    summaries: list[ResultSummary], labels: dict[str, str], pair: tuple[str, str], other: Other | None = None
 ) -> list[Figure]:
     """The four figures, in reading order; with what is seen beside the present choices, if anything is.
 
@@ -57,7 +57,7 @@ def record_figures(
 class _Seen:
     """One mechanism under one choice: `when` names the choice where there are two."""
 
-    summary: Summary
+    summary: ResultSummary
     label: str
     when: str
     faint: bool
@@ -69,34 +69,36 @@ class _Seen:
     @property
     def look(self) -> dict[str, Any]:
         """What a trace has of it."""
-        name = self.summary["mechanism"]
+        name = self.summary.mechanism
         pale = FAINT_OTHER if self.faint else 1.0
         return {"opacity": pale * opacity(self.summary), **known(self.label, self.when, name)}
 
 
-def _seen(summaries: list[Summary], labels: dict[str, str], other: Other | None) -> list[_Seen]:
+def _seen(summaries: list[ResultSummary], labels: dict[str, str], other: Other | None) -> list[_Seen]:
     """Each mechanism as it is now, and beside it as it was under the other choice."""
     seen = []
     for s in summaries:
-        label, before = labels[s["mechanism"]], None if other is None else other.summaries.get(s["mechanism"])
+        label, before = labels[s.mechanism], None if other is None else other.summaries.get(s.mechanism)
         seen.append(_Seen(s, label, "" if other is None else other.now, False))
         if other is not None and before is not None:
             seen.append(_Seen(before, label, other.name, True))
     return seen
 
 
-def variables_figure(summaries: list[Summary], labels: dict[str, str], other: Other | None = None) -> Figure:
+def variables_figure(
+    summaries: list[ResultSummary], labels: dict[str, str], other: Other | None = None
+) -> Figure:
     """A figure of how far the distribution of each variable is off: bars side by side, one a mechanism."""
-    names = [part["name"] for part in summaries[0]["variables"]]
+    names = [part.name for part in summaries[0].numbers.variables]
     traces, rows = [], []
     for each in _seen(summaries, labels, other):
-        points = {part["name"]: 100 * part["ecdf_max"] for part in each.summary["variables"]}
+        points = {part.name: 100 * part.ecdf_max for part in each.summary.numbers.variables}
         traces.append(
             {
                 "type": "bar",
                 "x": [shown(name) for name in names],
                 "y": [points.get(name) for name in names],
-                "marker": {"color": color(each.summary["mechanism"])},
+                "marker": {"color": color(each.summary.mechanism)},
                 "hovertemplate": f"{each.words}, %{{x}}: %{{y:.2f}} points<extra></extra>",
                 **each.look,
             }
@@ -115,18 +117,15 @@ def variables_figure(summaries: list[Summary], labels: dict[str, str], other: Ot
             **legend_above(),
         },
         table(["Variable", "Mechanism", "Off by (points)"], rows),
-        "; ".join(
-            f"{labels[s['mechanism']]}: at most {max(100 * p['ecdf_max'] for p in s['variables']):.1f} points"
-            for s in summaries
-        ),
+        "; ".join(f"{labels[s.mechanism]}: at most {100 * s.numbers.ecdf_max:.1f} points" for s in summaries),
     )
 
 
 def associations_figure(
-    summaries: list[Summary], labels: dict[str, str], other: Other | None = None
+    summaries: list[ResultSummary], labels: dict[str, str], other: Other | None = None
 ) -> Figure:
     """The pairs of columns whose association is furthest off: a dot a mechanism, a ring where it is beside."""
-    off = [{tuple(p["names"]): p["association"] for p in s["pairs"]} for s in summaries]
+    off = [{p.names: p.association for p in s.pairs} for s in summaries]
     pairs = sorted(
         off[0], key=lambda pair: max((each.get(pair, 0.0) for each in off), default=0.0), reverse=True
     )[:PAIRS]
@@ -134,7 +133,7 @@ def associations_figure(
     names = [f"{shown(a)} and {shown(b)}" for a, b in pairs]
     traces, rows = [], []
     for each in _seen(summaries, labels, other):
-        differences = {tuple(p["names"]): p["association"] for p in each.summary["pairs"]}
+        differences = {p.names: p.association for p in each.summary.pairs}
         symbol = "circle-open" if each.faint else "circle"
         traces.append(
             scatter(
@@ -145,7 +144,7 @@ def associations_figure(
                     f"{each.words}<br>{name}: off by {differences.get(p, 0.0):.3f}"
                     for p, name in zip(pairs, names, strict=True)
                 ],
-                marker={"color": color(each.summary["mechanism"]), "size": 9, "symbol": symbol},
+                marker={"color": color(each.summary.mechanism), "size": 9, "symbol": symbol},
                 **each.look,
             )
         )
@@ -170,35 +169,35 @@ def associations_figure(
 
 
 def pair_figure(
-    summaries: list[Summary], labels: dict[str, str], pair: tuple[str, str], other: Other | None = None
+    summaries: list[ResultSummary], labels: dict[str, str], pair: tuple[str, str], other: Other | None = None
 ) -> Figure:
     """Cells of two columns, a map a mechanism: synthetic minus confidential share of the records.
 
     What is beside has no maps: twice as many could not be read. The title says which choice is shown.
     """
     word = RECORD_FIGURES["pair"]
-    usable = [p for p in summaries[0]["pairs"] if p["confidential"] is not None]
-    chosen = next((p for p in usable if tuple(p["names"]) == pair), None) or max(
-        usable, key=lambda p: p["association"], default=None
+    usable = [p for p in summaries[0].pairs if p.confidential]
+    chosen = next((p for p in usable if p.names == pair), None) or max(
+        usable, key=lambda p: p.association, default=None
     )
     if chosen is None:
         return figure("pair", word.plain, "Every pair has too many cells.", [], {}, table([], []), "no cells")
-    names = tuple(chosen["names"])
+    names = chosen.names
     maps = [
-        (each, next((p for p in each.summary["pairs"] if tuple(p["names"]) == names), None))
+        (each, p)
         for each in _seen(summaries, labels, None)
-    ]
-    maps = [(each, p) for each, p in maps if p is not None and p["labels"] == chosen["labels"]][:MAPS]
+        for p in each.summary.pairs
+        if p.names == names and p.labels == chosen.labels
+    ][:MAPS]
     off = [
         [
             [100 * (b - a) for a, b in zip(mine, theirs, strict=True)]
-            for mine, theirs in zip(p["confidential"], p["synthetic"], strict=True)
+            for mine, theirs in zip(p.confidential, p.synthetic, strict=True)
         ]
         for _, p in maps
-        if p is not None
     ]
     reach = max([abs(v) for one in off for line in one for v in line] + [0.1])
-    down, across = ([shown(v) for v in each] for each in chosen["labels"])
+    down, across = ([shown(v) for v in each] for each in chosen.labels)
     layout: dict[str, Any] = {"annotations": []}
     traces, rows = [], []
     width = 1 / len(maps)
@@ -228,7 +227,7 @@ def pair_figure(
                 "ygap": 1,
                 "hovertemplate": f"{label}<br>{shown(names[0])} %{{y}}, {shown(names[1])} %{{x}}: %{{z:+.2f}} points"
                 "<extra></extra>",
-                "meta": each.summary["mechanism"],
+                "meta": each.summary.mechanism,
             }
         )
         layout[f"xaxis{number}"] = axis(
@@ -247,9 +246,9 @@ def pair_figure(
             }
         )
         rows += [
-            [a, b, label, f"{signed(z[k][m], 2)}"]
-            for k, a in enumerate(chosen["labels"][0])
-            for m, b in enumerate(chosen["labels"][1])
+            [a, b, label, signed(z[k][m], 2)]
+            for k, a in enumerate(chosen.labels[0])
+            for m, b in enumerate(chosen.labels[1])
         ]
     layout["yaxis"] = axis(shown(names[0]), type="category")
     return figure(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from synth_core.figures.palette import PALETTE
 from synth_core.figures.parts import (
     TEXT,
@@ -17,6 +15,7 @@ from synth_core.figures.parts import (
     table,
     violin,
 )
+from synth_core.jobs.study_task import StudyViolin
 from synth_core.system.number_text import measured
 
 MEASURES = {
@@ -39,25 +38,23 @@ def measure_label(measure: str) -> str:
     return MEASURES.get(measure) or f"{statistic_label(measure)} of the synthetic values"
 
 
-def study_figure(violins: list[dict[str, Any]], measure: str) -> Figure:
+def study_figure(violins: list[StudyViolin], measure: str) -> Figure:
     """All violins of one measure, cases side by side."""
-    labels = list(dict.fromkeys(v["label"] for v in violins))
-    cases = list(dict.fromkeys(v["case"] for v in violins))
+    labels = list(dict.fromkeys(v.label for v in violins))
+    cases = list(dict.fromkeys(v.case for v in violins))
     look = {label: TEXT if label == "Data" else PALETTE[i % len(PALETTE)] for i, label in enumerate(labels)}
     traces, names, rows = [], [], []
     for place, v in enumerate(violins):
-        five = v["five"]
-        words = f"{v['label']}, {v['case']}" if len(cases) > 1 else v["label"]
-        hover = shown(f"{words}: median {five['median']:.4g}, {five['min']:.4g} to {five['max']:.4g}")
-        shade = look[v["label"]]
-        traces.append(violin(place, v["density"], "#888888" if shade == TEXT else shade, hover))
-        middle, dot = [five["q25"], five["median"], five["q75"]], {"color": shade, "size": [1, 8, 1]}
+        five = v.five
+        words = f"{v.label}, {v.case}" if len(cases) > 1 else v.label
+        hover = shown(f"{words}: median {five.median:.4g}, {five.minimum:.4g} to {five.maximum:.4g}")
+        shade = look[v.label]
+        traces.append(violin(place, v.density, "#888888" if shade == TEXT else shade, hover))
+        middle, dot = [five.q25, five.median, five.q75], {"color": shade, "size": [1, 8, 1]}
         line = {"color": shade, "width": 2}
         traces.append(scatter([place] * 3, middle, "lines+markers", line=line, marker=dot))
         names.append(shown(words))
-        rows.append(
-            [v["case"], v["label"], *(measured(five[k]) for k in ("min", "q25", "median", "q75", "max"))]
-        )
+        rows.append([v.case, v.label, *map(measured, five.in_order)])
     return figure(
         f"study-{measure}",
         measure_label(measure),

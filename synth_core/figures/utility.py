@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
-from synth_core.analysis.utility import statistic_words
+from synth_core.analysis.subgroups import GroupAccuracy
+from synth_core.analysis.summary import EcdfPoints, ResultSummary
+from synth_core.analysis.utility import Statistic, statistic_words
 from synth_core.analysis.wording.headings import CATEGORY_FIGURES
 from synth_core.figures.categories import of_categories
 from synth_core.figures.palette import color, dash
@@ -16,7 +18,6 @@ from synth_core.figures.parts import (
     TEXT,
     Figure,
     Other,
-    Summary,
     area,
     axis,
     distribution_axes,
@@ -42,14 +43,14 @@ AXES = {
 OFF_SCALE = 150.0  # percent; larger errors are drawn at the edge, as triangles
 
 
-def _curve(s: Summary, label: str, when: str, **more: Any) -> dict[str, Any]:
+def _curve(s: ResultSummary, curve: EcdfPoints, label: str, when: str, **more: Any) -> dict[str, Any]:
     """The distribution function of the synthetic values of a mechanism."""
-    name, curve = s["mechanism"], s["ecdf"]["synthetic"]
+    name = s.mechanism
     named = known(label, when, name)
     line = {"color": color(name), "width": 1.8, "dash": dash(name), "shape": "hv"}
     return scatter(
-        curve["at"],
-        curve["share"],
+        curve.at,
+        curve.share,
         hover=f"{named['name']}<br>%{{x:,.4~r}}: %{{y:.3f}}",
         line=line | more.pop("line", {}),
         **named | more,
@@ -57,50 +58,62 @@ def _curve(s: Summary, label: str, when: str, **more: Any) -> dict[str, Any]:
 
 
 def ecdf_figure(
-    summaries: list[Summary], labels: dict[str, str], outcome: str, other: Other | None = None
+    summaries: list[ResultSummary], labels: dict[str, str], outcome: str, other: Other | None = None
 ) -> Figure:
     """Confidential and synthetic distribution functions, the largest differences marked."""
-    confidential = summaries[0]["ecdf"]["confidential"]
+    curves = [(s, s.ecdf) for s in summaries if s.ecdf is not None]
+    confidential = curves[0][1].confidential
     traces: list[dict[str, Any]] = []
     rows = []
     if other is not None:  # behind all others
         for before in other.summaries.values():
-            label = labels.get(before["mechanism"]) or find_mechanism(before["mechanism"]).label
+            if before.ecdf is None:
+                continue
+            label = labels.get(before.mechanism) or find_mechanism(before.mechanism).label
             behind = {"dash": "dot", "width": 1.5}
-            traces.append(_curve(before, label, other.name, line=behind, opacity=FAINT_OTHER))
-    for s in summaries:
-        name, place = s["mechanism"], s["ecdf"]["place"]
+            traces.append(
+                _curve(before, before.ecdf.synthetic, label, other.name, line=behind, opacity=FAINT_OTHER)
+            )
+    for s, ecdf in curves:
+        name, place = s.mechanism, ecdf.place
         look = color(name)
         solid = {} if other is None else {"dash": "solid"}
         traces.append(
-            _curve(s, labels[name], "" if other is None else other.now, line=solid, opacity=opacity(s))
+            _curve(
+                s,
+                ecdf.synthetic,
+                labels[name],
+                "" if other is None else other.now,
+                line=solid,
+                opacity=opacity(s),
+            )
         )
         traces.append(
             scatter(
                 [place, place],
-                s["ecdf"]["at_place"],
+                list(ecdf.at_place),
                 "lines+markers",
-                f"{labels[name]}: largest difference {s['ecdf_max']:.4f} at %{{x:,.4~r}}",
+                f"{labels[name]}: largest difference {s.numbers.ecdf_max:.4f} at %{{x:,.4~r}}",
                 line={"color": look, "width": 3},
                 marker={"size": 6, "color": look},
                 opacity=opacity(s),
                 **known(labels[name], "", name, legend=False),
             )
         )
-        rows.append([labels[name], f"{s['ecdf_max']:.4f}", f"{s['ecdf_avg']:.6f}", measured(place)])
+        rows.append([labels[name], f"{s.numbers.ecdf_max:.4f}", f"{s.numbers.ecdf_avg:.6f}", measured(place)])
     traces.append(  # on top, and first in the legend
         scatter(
-            confidential["at"],
-            confidential["share"],
+            confidential.at,
+            confidential.share,
             hover="Confidential<br>%{x:,.4~r}: %{y:.3f}",
             name="Confidential",
             legendrank=1,
             line={"color": TEXT, "width": 2.5, "shape": "hv"},
         )
     )
-    at = confidential["at"]
+    at = confidential.at
     first, last, layout = at[0], at[-1], distribution_axes(at, outcome)
-    layout |= legend_layout(summaries, other)
+    layout |= legend_layout(len(summaries), other)
     if layout["xaxis"].get("type") == "log":
         layout["xaxis"]["range"] = [math.log10(first) - 0.05, math.log10(last) + 0.05]
     else:  # the confidential range: one synthetic outlier must not turn every curve into a wall, nor a few others
@@ -114,7 +127,7 @@ def ecdf_figure(
         traces,
         layout,
         table(["Mechanism", "Largest difference", "Average squared difference", f"Where ({outcome})"], rows),
-        "; ".join(f"{labels[s['mechanism']]}: largest difference {s['ecdf_max']:.3f}" for s in summaries),
+        "; ".join(f"{labels[s.mechanism]}: largest difference {s.numbers.ecdf_max:.3f}" for s in summaries),
     )
 
 
@@ -126,96 +139,98 @@ class Words:
     title: str
     reading: str
     row: str
-    name: Callable[[Summary], str]
+    name: Callable[[Statistic], str]
 
 
-def quantiles_figure(summaries: list[Summary], labels: dict[str, str], other: Other | None = None) -> Figure:
+def quantiles_figure(
+    summaries: list[ResultSummary], labels: dict[str, str], other: Other | None = None
+) -> Figure:
     """Mean and percentiles: synthetic minus confidential, in percent, with 95 % intervals."""
     key, title, reading = worded("quantiles")
     if of_categories(summaries[0]):
         title, reading = CATEGORY_FIGURES[key].plain, CATEGORY_FIGURES[key].about
-    if any(map(has_share, summaries[0]["statistics"])):
+    if any(each.instead for each in summaries[0].numbers.statistics):
         reading += " Where a percentile is at the zeros, the share at or below 0 takes its place."
     words = Words(
         key, title, f"{reading} Triangles lie beyond {OFF_SCALE:.0f} %.", "Statistic", statistic_title
     )
-    return errors_figure(words, summaries, labels, other)
+    return errors_figure(words, [_Errors.of(s) for s in summaries], labels, other)
 
 
 def subgroups_figure(
-    summaries: list[Summary], labels: dict[str, str], predictor: str, measure: str
+    groups: list[tuple[ResultSummary, list[GroupAccuracy]]],
+    labels: dict[str, str],
+    predictor: str,
+    measure: str,
 ) -> Figure:
-    """One statistic within groups of a predictor: the summaries' statistics are those of the groups."""
-    sizes = {t["name"]: t["n_records"] for t in summaries[0]["statistics"]}
+    """One statistic within groups of a predictor, of each mechanism."""
+    sizes = {each.statistic.name: each.n_records for each in groups[0][1]}
     words = Words(
         "subgroups",
         f"Accuracy: {statistic_words(measure)} by {predictor}",
         "Dots near 0 are accurate within a group too; the grey band is the confidential data's own 95 % sampling "
         "interval, wide where a group is small.",
         "Group",
-        lambda each: f"{each['name']} ({sizes[each['name']]:,})" + (", points" if has_share(each) else ""),
+        lambda each: f"{each.name} ({sizes[each.name]:,})" + (", points" if each.instead else ""),
     )
-    return errors_figure(words, summaries, labels, None) | {"height": max(240, 60 + 42 * len(sizes))}
+    errors = [_Errors(s.mechanism, tuple(each.statistic for each in mine), opacity(s)) for s, mine in groups]
+    return errors_figure(words, errors, labels, None) | {"height": max(240, 60 + 42 * len(sizes))}
 
 
-def has_share(statistic: Summary) -> bool:
-    """Whether a share stands in the place of a percentile."""
-    return statistic.get("instead") is not None
-
-
-def compared(statistic: Summary) -> Summary:
-    """What is compared of a statistic: itself, or the share that stands in its place."""
-    instead: Summary | None = statistic.get("instead")
-    return statistic if instead is None else instead
-
-
-def percent_off(statistic: Summary, value: float) -> float | None:
+def percent_off(statistic: Statistic, value: float) -> float | None:
     """How far a synthetic value is off, in percent or points as of `Statistic.error_at`; None where it is infinite."""
-    of = compared(statistic)
-    if of is not statistic:
-        return float(100 * (value - of["confidential"]))
-    base = of["confidential"]
+    base = statistic.compared.confidential
+    if statistic.instead is not None:
+        return 100 * (value - base)
     return 100 * (value - base) / abs(base) if base else None
 
 
-def unit_of(statistic: Summary) -> str:
-    """What its error is in."""
-    return "points" if has_share(statistic) else "%"
-
-
-def statistic_title(statistic: Summary) -> str:
+def statistic_title(statistic: Statistic) -> str:
     """A statistic as a heading; with its unit where that is not percent."""
-    return statistic_label(compared(statistic)["name"]) + (" (points)" if has_share(statistic) else "")
+    return statistic_label(statistic.compared.name) + (" (points)" if statistic.instead else "")
+
+
+@dataclass(frozen=True)
+class _Errors:
+    """The statistics of a mechanism that a figure of errors draws, and how faint it is drawn."""
+
+    mechanism: str
+    statistics: tuple[Statistic, ...]
+    opacity: float
+
+    @classmethod
+    def of(cls, s: ResultSummary) -> Self:
+        return cls(s.mechanism, s.numbers.statistics, opacity(s))
 
 
 def errors_figure(
-    words: Words, summaries: list[Summary], labels: dict[str, str], other: Other | None
+    words: Words, shown_errors: list[_Errors], labels: dict[str, str], other: Other | None
 ) -> Figure:
     """Synthetic minus confidential, in percent or points, with 95 % intervals: a row a statistic."""
-    units = {unit_of(s) for s in summaries[0]["statistics"]}
-    names = [words.name(s) for s in summaries[0]["statistics"]]
+    units = {s.unit for s in shown_errors[0].statistics}
+    names = [words.name(s) for s in shown_errors[0].statistics]
     traces: list[dict[str, Any]] = []
     rows = []
-    count = len(summaries)
+    count = len(shown_errors)
 
     band_x: list[float | None] = []
     band_y: list[float | None] = []
-    for i, stat in enumerate(summaries[0]["statistics"]):
-        low, high = (percent_off(stat, v) for v in compared(stat)["confidential_interval"])
+    for i, stat in enumerate(shown_errors[0].statistics):
+        low, high = (percent_off(stat, v) for v in stat.compared.confidential_interval)
         if low is not None and high is not None:
             band_x += [low, high, high, low, low, None]
             band_y += [i - 0.42, i - 0.42, i + 0.42, i + 0.42, i - 0.42, None]
     traces.append(area(band_x, band_y, name="Confidential, 95 % interval"))
     marks = []
-    for j, s in enumerate(summaries):
-        name, look = s["mechanism"], color(s["mechanism"])
+    for j, s in enumerate(shown_errors):
+        name, look = s.mechanism, color(s.mechanism)
         x, y, minus, plus, hover, symbols = [], [], [], [], [], []
         aside = 0.7 * ((j + 1) / (count + 1) - 0.5)  # each mechanism beside the others
-        for i, stat in enumerate(s["statistics"]):
-            both = compared(stat)
-            middle = percent_off(stat, both["synthetic"])
-            low, high = (percent_off(stat, v) for v in both["synthetic_interval"])
-            unit = unit_of(stat)
+        for i, stat in enumerate(s.statistics):
+            both = stat.compared
+            middle = percent_off(stat, both.synthetic)
+            low, high = (percent_off(stat, v) for v in both.synthetic_interval)
+            unit = stat.unit
             if middle is not None and low is not None and high is not None:
                 off = abs(middle) > OFF_SCALE
                 x.append(max(-OFF_SCALE, min(OFF_SCALE, middle)))
@@ -225,16 +240,16 @@ def errors_figure(
                 plus.append(0.0 if off else min(max(high - middle, 0.0), OFF_SCALE))
                 hover.append(
                     f"{labels[name]}, {shown(words.name(stat))}<br>synthetic "
-                    f"{measured(both['synthetic'])}, confidential {measured(both['confidential'])}<br>"
+                    f"{measured(both.synthetic)}, confidential {measured(both.confidential)}<br>"
                     f"{signed(middle, 2)} {unit}"
                 )
             rows.append(
                 [
                     words.name(stat),
                     labels[name],
-                    measured(both["confidential"]),
-                    measured(both["synthetic"]),
-                    "–".join(measured(v) for v in both["synthetic_interval"]),
+                    measured(both.confidential),
+                    measured(both.synthetic),
+                    "–".join(measured(v) for v in both.synthetic_interval),
                     "" if middle is None else f"{signed(middle, 2)} {unit}",
                 ]
             )
@@ -248,14 +263,14 @@ def errors_figure(
                 hoverinfo="text",
                 marker={"color": look, "size": 8 if count <= 5 else 6, "symbol": symbols},
                 error_x=reach | {"color": look, "thickness": 2, "width": 4},
-                opacity=opacity(s),
+                opacity=s.opacity,
                 **known(labels[name], "" if other is None else other.now, name),
             )
         )
         marks.append(traces[-1])
         before = None if other is None else other.summaries.get(name)
         if other is not None and before is not None:
-            places = {s["name"]: i + aside for i, s in enumerate(summaries[0]["statistics"])}
+            places = {s.name: i + aside for i, s in enumerate(shown_errors[0].statistics)}
             traces.append(_before(before, labels[name], other.name, places))
     layout = {
         "xaxis": axis(
@@ -271,9 +286,9 @@ def errors_figure(
             "zeroline": False,
             "automargin": True,
         },
-    } | legend_layout(summaries, other)
-    usable = [t for t, s in zip(marks, summaries, strict=True) if opacity(s) == 1]
-    if usable and len(usable) < len(summaries):  # what is not for use does not set the scale
+    } | legend_layout(len(shown_errors), other)
+    usable = [t for t, s in zip(marks, shown_errors, strict=True) if s.opacity == 1]
+    if usable and len(usable) < len(shown_errors):  # what is not for use does not set the scale
         lowest, highest = _reach(usable)
         layout["xaxis"]["range"] = [1.1 * min(lowest, 0.0), 1.1 * max(highest, 0.0)]
     return figure(
@@ -283,26 +298,26 @@ def errors_figure(
         traces,
         layout,
         table([words.row, "Mechanism", "Confidential", "Synthetic", "95 % interval", "Difference"], rows),
-        "; ".join(f"{labels[s['mechanism']]}: largest error {_largest(s['statistics'])}" for s in summaries),
+        "; ".join(f"{labels[s.mechanism]}: largest error {_largest(s.statistics)}" for s in shown_errors),
     )
 
 
-def _largest(statistics: Sequence[Summary]) -> str:
+def _largest(statistics: Sequence[Statistic]) -> str:
     """The largest error of each unit."""
     largest: dict[str, float] = {}
     for each in statistics:
-        unit = unit_of(each)
-        largest[unit] = max(largest.get(unit, 0.0), 100 * abs(each["error"]))
+        unit = each.unit
+        largest[unit] = max(largest.get(unit, 0.0), 100 * abs(each.error))
     return " and ".join(f"{error:.1f} {unit}" for unit, error in largest.items())
 
 
-def _before(before: Summary, label: str, when: str, places: dict[str, float]) -> dict[str, Any]:
+def _before(before: ResultSummary, label: str, when: str, places: dict[str, float]) -> dict[str, Any]:
     """The errors of a mechanism under the choices that are seen beside: hollow, without intervals."""
-    name = before["mechanism"]
+    name = before.mechanism
     errors = [
-        (places[s["name"]], off, unit_of(s))
-        for s in before["statistics"]
-        if s["name"] in places and (off := percent_off(s, compared(s)["synthetic"])) is not None
+        (places[s.name], off, s.unit)
+        for s in before.numbers.statistics
+        if s.name in places and (off := percent_off(s, s.compared.synthetic)) is not None
     ]
     return scatter(
         [max(-OFF_SCALE, min(OFF_SCALE, off)) for _, off, _ in errors],

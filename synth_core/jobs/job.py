@@ -9,8 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from synth_core.analysis.summary import ResultSummary
 from synth_core.jobs.tasks import Task
 from synth_core.system.attempts import Attempts
+from synth_core.system.cache import Entry
+from synth_core.system.entries import from_entry
 
 ABANDONED_SECONDS = 90.0  # browsers call timers of hidden tabs once a minute only
 BACKGROUND_SECONDS = 900.0  # a map goes on while its owner looks at another page
@@ -20,10 +23,10 @@ BACKGROUND_SECONDS = 900.0  # a map goes on while its owner looks at another pag
 class Job:
     """One computation. `state` is queued, running, done, failed or cancelled."""
 
-    task: Task
+    task: Task[Any]
     directory: Path
     state: str = "queued"
-    summary: dict[str, Any] | None = None
+    answer: Any = None  # of the kind that its task gives, once it is done
     error: str = ""
     attempts: Attempts = field(default_factory=Attempts)
     yielding: bool = False  # told to give its process to a task that is not in the background
@@ -55,26 +58,27 @@ class Job:
         status = self._read("status.json")
         return (status["text"], float(status["share"])) if status else ("starting", 0.0)
 
-    def preview(self) -> dict[str, Any] | None:
+    def preview(self) -> ResultSummary | None:
         """An approximate summary while a slow fit runs, once there is one."""
-        return self._read("preview.json") if self.state == "running" else None
+        entry = self._read("preview.json") if self.state == "running" else None
+        return None if entry is None else from_entry(ResultSummary, entry)
 
-    def _read(self, name: str) -> dict[str, Any] | None:
+    def _read(self, name: str) -> Entry | None:
         try:
-            content: dict[str, Any] = json.loads((self.directory / name).read_text())
+            content: Entry = json.loads((self.directory / name).read_text())
             return content
         except (OSError, ValueError):
             return None
 
 
-def refused_job(task: Task, why: str) -> Job:
+def refused_job(task: Task[Any], why: str) -> Job:
     """A stand-in for what cannot be computed, with the reason: told at once, without a worker."""
     job = Job(task.sent, Path(), state="failed", error=why)
     job.finished.set()
     return job
 
 
-def cancelled_job(task: Task) -> Job:
+def cancelled_job(task: Task[Any]) -> Job:
     """A stand-in for what an owner has cancelled."""
     job = Job(task.sent, Path(), state="cancelled")
     job.finished.set()

@@ -18,9 +18,11 @@ from collections import OrderedDict, deque
 from collections.abc import Sequence
 from typing import Any
 
+from synth_core.analysis.summary import ResultSummary
 from synth_core.jobs.job import Job, cancelled_job, refused_job
 from synth_core.jobs.stored_summaries import stored_summary
 from synth_core.jobs.tasks import Task
+from synth_core.jobs.worker import WorkerReply
 from synth_core.jobs.worker_thread import WorkerThread
 from synth_core.system import files
 from synth_core.system.cache import results_cache
@@ -53,7 +55,7 @@ class JobManager:
 
     # -- what a session calls ------------------------------------------------------------------
 
-    def submit(self, owner: str, tasks: Sequence[Task]) -> list[Job]:
+    def submit(self, owner: str, tasks: Sequence[Task[Any]]) -> list[Job]:
         """Jobs for these tasks, new or shared; what `owner` wanted before is dropped.
 
         What this owner cancelled stays cancelled for it, and what it saw fail stays failed,
@@ -80,7 +82,7 @@ class JobManager:
                     job = Job(task, directory)
                     self._jobs[task.key] = job
                     if task.key in stored:
-                        job.state, job.summary = "done", stored[task.key]
+                        job.state, job.answer = "done", stored[task.key]
                         job.end()
                     else:
                         (self._background if task.background else self._queue).append(job)
@@ -140,7 +142,7 @@ class JobManager:
 
     # -- inside --------------------------------------------------------------------------------
 
-    def _stored(self, tasks: Sequence[Task]) -> dict[str, dict[str, Any]]:
+    def _stored(self, tasks: Sequence[Task[Any]]) -> dict[str, ResultSummary]:
         """Summaries of results that an earlier server kept, read here: no worker need be warm for them."""
         new = [t.key for t in tasks if t.stored and t.key not in self._jobs]
         summaries = {key: stored_summary(results_cache(), key) for key in new}
@@ -216,25 +218,25 @@ class JobManager:
             job.end()
         return job.state == "queued"
 
-    def finish(self, job: Job, answer: dict[str, Any]) -> None:
-        """Record a worker's answer."""
+    def finish(self, job: Job, reply: WorkerReply) -> None:
+        """Record what a worker said."""
         with self._condition:
-            self.storage_problem = answer.get("storage", self.storage_problem)
+            if reply.storage is not None:
+                self.storage_problem = reply.storage
             if job.finished.is_set():
                 return
-            if "summary" in answer:
-                job.state, job.summary = "done", answer["summary"]
-            elif "cancelled" in answer and job.yielding:
+            if reply.cancelled and job.yielding:
                 job.state, job.yielding = "queued", False
                 shutil.rmtree(job.directory, ignore_errors=True)  # with its request to cancel
                 self._background.appendleft(job)
                 self._condition.notify()
                 return
-            elif "cancelled" in answer:
+            if reply.cancelled:
                 job.state = "cancelled"
+            elif reply.error:
+                job.state, job.error = "failed", reply.error
             else:
-                job.state = "failed"
-                job.error = answer.get("input_error") or answer["fit_error"]
+                job.state, job.answer = "done", reply.answer
             job.end()
 
     def retry(self, job: Job) -> None:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from synth_core.analysis.summary import ResultSummary
 from synth_core.system.cache import Cache, content_key
+from synth_core.system.entries import from_entry, to_entry
 
 
-def keep_summary(cache: Cache, key: str, summary: dict[str, Any]) -> None:
+def keep_summary(cache: Cache, key: str, summary: ResultSummary) -> None:
     """Store what a screen shows of the result `key`."""
-    cache.put(_key(key), {"summary": summary})
+    cache.put(_key(key), {"summary": to_entry(summary)})
 
 
-def stored_summary(cache: Cache, key: str) -> dict[str, Any] | None:
+def stored_summary(cache: Cache, key: str) -> ResultSummary | None:
     """The summary of the result `key`, if both are stored."""
     entry = cache.get(_key(key)) if cache.touch(key) else None
-    return None if entry is None else entry["summary"] | {"cached": True}
+    return None if entry is None else from_entry(ResultSummary, entry["summary"]).from_cache()
 
 
 def has_summary(cache: Cache, key: str) -> bool:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from synth_core.analysis.any_analysis import AnyAnalysis
-from synth_core.analysis.summary import density, five_numbers
+from synth_core.analysis.summary import Density, FiveNumbers, density, five_numbers
 from synth_core.data.table import open_table
 from synth_core.errors import InputError
 from synth_core.experiments.studies.coverage import (
+    Covered,
     compare_coverage,
     coverage_in_words,
     coverage_of,
@@ -22,6 +23,7 @@ from synth_core.experiments.studies.report import StudyReport
 from synth_core.experiments.studies.run_study import StudyOutcome, run_study
 from synth_core.experiments.studies.study import check_study, fits_of
 from synth_core.experiments.studies.study_sentences import like_in_words, rows_in_words
+from synth_core.experiments.studies.verdicts import Row
 from synth_core.experiments.studies.violins import panels
 from synth_core.replication.named_studies import NAMED_STUDIES, build
 from synth_core.system.backend.base import SerialBackend
@@ -49,8 +51,40 @@ class StudyRequest:
     rows: tuple[int, ...] = ()
 
 
-def run_in_app(analysis: AnyAnalysis[Any], asked: StudyRequest) -> dict[str, Any]:
-    """Run a study and return its table and violins as plain values.
+@dataclass(frozen=True)
+class StudyViolin:
+    """One measure of one mechanism over the simulated databases of one case."""
+
+    case: str
+    label: str
+    density: Density
+    five: FiveNumbers
+
+
+@dataclass(frozen=True)
+class StudyAnswer:
+    """What the page shows of a study.
+
+    Attributes
+    ----------
+    heading, words : lists of str
+        What it was, and what it found; the first may be of several lines.
+    rows : list of Row
+    covered : list of Covered
+        Of a study of intervals; else empty.
+    violins : dict of str to list of StudyViolin
+        By measure; empty for a study of intervals.
+    """
+
+    heading: list[str]
+    words: list[str]
+    rows: list[Row]
+    covered: list[Covered]
+    violins: dict[str, list[StudyViolin]]
+
+
+def run_in_app(analysis: AnyAnalysis[Any], asked: StudyRequest) -> StudyAnswer:
+    """Run a study.
 
     Parameters
     ----------
@@ -93,20 +127,12 @@ def run_in_app(analysis: AnyAnalysis[Any], asked: StudyRequest) -> dict[str, Any
     else:
         rows = NAMED_STUDIES[asked.name].compare(outcome)
         words = rows_in_words(rows)
-    return {
-        "coverage": [asdict(each) for each in covered],
-        "words": words,
-        "heading": StudyReport(outcome, rows).heading(),
-        "rows": [asdict(row) for row in rows],
-        "violins": {} if covered else _violins(outcome),
-    }
+    violins = {} if covered else _violins(outcome)
+    return StudyAnswer(StudyReport(outcome, rows).heading(), words, rows, covered, violins)
 
 
-def _violins(outcome: StudyOutcome) -> dict[str, list[dict[str, Any]]]:
+def _violins(outcome: StudyOutcome) -> dict[str, list[StudyViolin]]:
     return {
-        measure: [
-            {"case": v.case, "label": v.label, "density": density(v.values), "five": five_numbers(v.values)}
-            for v in panel
-        ]
+        measure: [StudyViolin(v.case, v.label, density(v.values), five_numbers(v.values)) for v in panel]
         for measure, panel in panels(outcome).items()
     }

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from pydantic import BaseModel
 
@@ -19,22 +19,32 @@ from synth_core.analysis.records.blocks import Block, common_of, parts_of, setti
 from synth_core.analysis.records.feasible import refusal
 from synth_core.analysis.result_key import NOT_OF_ALL, result_key
 from synth_core.analysis.settings import Settings
+from synth_core.analysis.summary import ResultSummary
 from synth_core.data.table import Table
 from synth_core.experiments.audit.audit import AuditRequest
 from synth_core.experiments.explore.measures import Target
-from synth_core.experiments.explore.point import point_key
+from synth_core.experiments.explore.point import PointSummary, point_key
 from synth_core.experiments.explore.sweep import seconds_per_point
-from synth_core.experiments.explore.targets import EpsilonTarget
-from synth_core.experiments.rivals.map_runs import MapRun, run_key
+from synth_core.experiments.explore.targets import EpsilonTarget, TuningAnswer
+from synth_core.experiments.rivals.map_runs import MapRun, RivalSummary, run_key
 from synth_core.experiments.rivals.registry import RIVALS
 from synth_core.jobs.stored_summaries import keep_summary
-from synth_core.jobs.study_task import StudyRequest
+from synth_core.jobs.study_task import StudyAnswer, StudyRequest
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.release.making.drawing import Request
+from synth_core.release.making.outcome import ReleaseOutcome
 from synth_core.release.plan.plan import Plan
 from synth_core.release.plan.planning import Decision
 from synth_core.system.cache import content_key
 from synth_core.system.entries import to_entry
+
+if TYPE_CHECKING:  # what answers are, and only workers need
+    from synth_core.analysis.model_check import FitCheck, PriorSensitivity
+    from synth_core.experiments.explore.division import Division
+    from synth_core.jobs.audit_task import AuditAnswer
+    from synth_core.models.own.contract import ContractReport
+
+A = TypeVar("A", covariant=True)  # what a task answers with
 
 OWN = {
     "risk_reference": "current",
@@ -91,7 +101,7 @@ class TaskInput:
 
 
 @dataclass(frozen=True, eq=False)
-class Task(ABC):
+class Task(ABC, Generic[A]):
     """One thing to compute; equal keys are computed once, whoever asks.
 
     Attributes
@@ -118,8 +128,8 @@ class Task(ABC):
         return content_key(task=type(self).__name__, **_plain(self))
 
     @abstractmethod
-    def answer(self, analysis: AnyAnalysis[Any]) -> dict[str, Any]:
-        """The answer as plain values, computed in a worker.
+    def answer(self, analysis: AnyAnalysis[Any]) -> A:
+        """The answer, computed in a worker: a frozen record that any process can read.
 
         Parameters
         ----------
@@ -131,6 +141,10 @@ class Task(ABC):
     def runs(self) -> tuple[str, ...]:
         """The mechanisms that it runs, by key."""
         return (self.mechanism,) if self.mechanism else ()
+
+    def seconds_of(self, answer: Any) -> float | None:
+        """What an answer cost when it was computed for this task; None where it was stored, or nobody measured it."""
+        return None
 
     @cached_property
     def refusal(self) -> str:
@@ -179,7 +193,7 @@ def _plain(value: Any) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class MechanismTask(Task):
+class MechanismTask(Task[ResultSummary]):
     """One mechanism under the settings, for a picture somebody waits for."""
 
     stored: ClassVar[bool] = True
@@ -192,18 +206,20 @@ class MechanismTask(Task):
         table, reference = self.given.fingerprints
         return result_key(table, self.given.settings, find_mechanism(self.mechanism), reference)
 
-    def answer(self, analysis: AnyAnalysis[Any]) -> dict[str, Any]:
+    def answer(self, analysis: AnyAnalysis[Any]) -> ResultSummary:
         """What a screen shows; what is known of single records is kept under the task's key."""
         from synth_core.analysis.by_record import by_record
         from synth_core.analysis.check.shape import first_rows, shape_of
-        from synth_core.analysis.result_summary import summary_of
+        from synth_core.analysis.summary import summary_of
         from synth_core.release.output.closeness_checks import closeness_lines
 
         result = analysis.run(self.mechanism)
-        summary = summary_of(analysis, result) | {
-            "closeness": closeness_lines(analysis, result),
-            "look": first_rows(analysis, result) | {"shape": shape_of(analysis, result)},
-        }
+        summary = replace(
+            summary_of(analysis, result),
+            closeness=closeness_lines(analysis, result),
+            first_rows=first_rows(analysis, result),
+            shape=shape_of(analysis, result),
+        )
         if analysis.blocks:
             analysis.cache.put(self.key, to_entry(by_record(analysis, result)))
         keep_summary(analysis.cache, self.key, summary)
@@ -211,33 +227,33 @@ class MechanismTask(Task):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class DivisionTask(Task):
+class DivisionTask(Task["Division"]):
     """How ε is divided among the blocks by what is asked of each."""
 
     wanted: dict[str, float]
     background: bool = True
 
-    def answer(self, analysis: AnyAnalysis[Any]) -> dict[str, Any]:
+    def answer(self, analysis: AnyAnalysis[Any]) -> Division:
         from synth_core.experiments.explore.division import divide
 
-        return divide(analysis, self.mechanism, self.wanted).as_dict()
+        return divide(analysis, self.mechanism, self.wanted)
 
 
 @dataclass(frozen=True, eq=False)
-class ContractTask(Task):
+class ContractTask(Task["ContractReport"]):
     """Whether the own program of the settings keeps the contract on the table."""
 
     repeated: ClassVar[bool] = True
 
-    def answer(self, analysis: AnyAnalysis[Any]) -> dict[str, Any]:
+    def answer(self, analysis: AnyAnalysis[Any]) -> ContractReport:
         from synth_core.analysis.own_program_check import check_table
 
         a = analysis
-        return to_entry(check_table(a.table, a.settings, a.cache, a.progress))
+        return check_table(a.table, a.settings, a.cache, a.progress)
 
 
 @dataclass(frozen=True, eq=False)
-class PointTask(Task):
+class PointTask(Task[PointSummary]):
     """One point of a map."""
 
     background: bool = True
@@ -249,14 +265,17 @@ class PointTask(Task):
         table, reference = self.given.fingerprints
         return point_key(table, self.given.settings, find_mechanism(self.mechanism), reference)
 
-    def answer(self, analysis: AnyAnalysis[Any]) -> dict[str, Any]:
+    def seconds_of(self, answer: Any) -> float | None:
+        return None if answer.cached else float(answer.seconds)
+
+    def answer(self, analysis: AnyAnalysis[Any]) -> PointSummary:
         from synth_core.experiments.explore.point import run_point
 
         return run_point(analysis, self.mechanism).summary()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class RivalTask(Task):
+class RivalTask(Task[RivalSummary]):
     """One run of another synthesizer beside a map; `mechanism` is its key."""
 
     beside: MapRun
@@ -282,14 +301,17 @@ class RivalTask(Task):
     def expected_seconds(self) -> float:
         return RIVALS[self.mechanism].seconds
 
-    def answer(self, analysis: AnyAnalysis[Any]) -> dict[str, Any]:
+    def seconds_of(self, answer: Any) -> float | None:
+        return None if answer.cached else float(answer.seconds)
+
+    def answer(self, analysis: AnyAnalysis[Any]) -> RivalSummary:
         from synth_core.experiments.rivals.map_runs import run_for_map, summary_of
 
         return summary_of(run_for_map(analysis, self.beside), self.beside)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TuneTask(Task):
+class TuneTask(Task[TuningAnswer]):
     """The inverse tuning of one mechanism.
 
     Attributes
@@ -303,23 +325,32 @@ class TuneTask(Task):
     divided: bool = False
     background: bool = True
 
-    def answer(self, analysis: AnyAnalysis[Any]) -> dict[str, Any]:
+    def answer(self, analysis: AnyAnalysis[Any]) -> TuningAnswer:
         from synth_core.experiments.explore.division import divided_for, shares_by_name
         from synth_core.experiments.explore.tuning import tune
 
         if self.divided:
             analysis = divided_for(analysis, self.mechanism, self.target)
-        answer = tune(analysis, self.mechanism, self.target, self.variants).as_dict()
-        return answer | {"shares": shares_by_name(analysis)}
+        answer = tune(analysis, self.mechanism, self.target, self.variants)
+        return replace(answer, shares=shares_by_name(analysis))
+
+
+@dataclass(frozen=True)
+class PlanMade:
+    """A plan that a task has made and saved, and what stood out: problems of the fit, warnings of the gate."""
+
+    plan: Plan
+    problems: tuple[str, ...]
+    warnings: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class PlanTask(Task):
+class PlanTask(Task[PlanMade]):
     """A release plan of a mechanism on the table it was tuned on."""
 
     decision: Decision
 
-    def answer(self, analysis: AnyAnalysis[Any]) -> dict[str, Any]:
+    def answer(self, analysis: AnyAnalysis[Any]) -> PlanMade:
         from synth_core.release.output.closeness_checks import closeness_warnings
         from synth_core.release.plan.planning import make_plan, save_plan
         from synth_core.release.state import plans_directory
@@ -328,11 +359,11 @@ class PlanTask(Task):
         plan, content = make_plan(analysis, result, self.decision)
         save_plan(plan, content, plans_directory() / f"{plan.digest}.json")
         warnings = closeness_warnings(analysis, result)
-        return {"plan": plan.canonical(), "problems": list(result.problems), "warnings": warnings}
+        return PlanMade(plan, result.problems, tuple(warnings))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ReleaseTask(Task):
+class ReleaseTask(Task[ReleaseOutcome]):
     """A release of a table by a plan.
 
     Attributes
@@ -367,17 +398,16 @@ class ReleaseTask(Task):
     def key(self) -> str:
         return f"release:{self.name}"
 
-    def answer(self, analysis: AnyAnalysis[Any]) -> dict[str, Any]:
+    def answer(self, analysis: AnyAnalysis[Any]) -> ReleaseOutcome:
         from synth_core.experiments.studies.released_coverage import ReleasedCoverage
         from synth_core.release.making.releasing import release
 
         study = ReleasedCoverage(self.coverage) if self.coverage else None
-        outcome = release(Request(table=analysis.loaded, **self.terms), analysis.progress, study)
-        return {each.name: getattr(outcome, each.name) for each in fields(outcome)}
+        return release(Request(table=analysis.loaded, **self.terms), analysis.progress, study)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class CheckTask(Task):
+class CheckTask(Task["FitCheck"]):
     """The check of a model's unweighted fit; of several variables that of `variable`, given those before it."""
 
     column: str | None
@@ -401,7 +431,7 @@ class CheckTask(Task):
         given = TaskInput.of(table, settings, blocks=blocks).changed(**usual)
         return cls(given, column=column, level=level, variable=variable)
 
-    def answer(self, analysis: AnyAnalysis[Any]) -> dict[str, Any]:
+    def answer(self, analysis: AnyAnalysis[Any]) -> FitCheck:
         from synth_core.analysis.model_check import run_check
 
         name = self.variable or analysis.settings.outcome
@@ -410,12 +440,12 @@ class CheckTask(Task):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SensitivityTask(Task):
+class SensitivityTask(Task["tuple[PriorSensitivity, ...]"]):
     """A mechanism again under scaled priors."""
 
     factors: tuple[float, ...]
 
-    def answer(self, analysis: AnyAnalysis[Any]) -> dict[str, Any]:
+    def answer(self, analysis: AnyAnalysis[Any]) -> tuple[PriorSensitivity, ...]:
         from synth_core.analysis.model_check import run_sensitivity
 
         [alone] = analysis.analyses(False)
@@ -423,7 +453,7 @@ class SensitivityTask(Task):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class StudyTask(Task):
+class StudyTask(Task[StudyAnswer]):
     """A Monte Carlo study; with blocks, its databases are of whole records."""
 
     asked: StudyRequest
@@ -447,14 +477,14 @@ class StudyTask(Task):
         given = TaskInput.of(table, settings.model_copy(update=changes), reference, blocks)
         return cls(given, asked=asked)
 
-    def answer(self, analysis: AnyAnalysis[Any]) -> dict[str, Any]:
+    def answer(self, analysis: AnyAnalysis[Any]) -> StudyAnswer:
         from synth_core.jobs.study_task import run_in_app
 
         return run_in_app(analysis, self.asked)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class AuditTask(Task):
+class AuditTask(Task["AuditAnswer"]):
     """A privacy audit of mechanisms, or of a release plan."""
 
     asked: AuditRequest
@@ -465,7 +495,7 @@ class AuditTask(Task):
     def runs(self) -> tuple[str, ...]:
         return () if self.plan is not None else self.asked.mechanisms
 
-    def answer(self, analysis: AnyAnalysis[Any]) -> dict[str, Any]:
+    def answer(self, analysis: AnyAnalysis[Any]) -> AuditAnswer:
         from synth_core.jobs.audit_task import run_in_app
 
         return run_in_app(analysis, self.asked, self.plan)

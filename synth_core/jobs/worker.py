@@ -10,7 +10,8 @@ import contextlib
 import json
 import time
 from collections import OrderedDict
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,22 +77,46 @@ def time_left(seconds: float, share: float) -> str:
     return f", about {f'{left:.0f} s' if left < 120 else f'{left / 60:.0f} min'} left of this step"
 
 
-def _failed(error: Exception, directory: Path) -> dict[str, Any]:
-    """The answer of a task that failed; where samplers and compilers were ended on request, none has."""
+@dataclass(frozen=True)
+class WorkerReply:
+    """What a worker says of a task.
+
+    Attributes
+    ----------
+    answer : object
+        Of the task; None where there is none.
+    error : str
+        Why it failed, in words; empty where it did not.
+    cancelled : bool
+    needs_tables : bool
+        Whether this process has to be given the task's tables first.
+    storage : str or None
+        Why the answer could not be kept, empty if it was; None where nothing was to be kept.
+    """
+
+    answer: Any = None
+    error: str = ""
+    cancelled: bool = False
+    needs_tables: bool = False
+    storage: str | None = None
+
+
+def _failed(error: Exception, directory: Path) -> WorkerReply:
+    """The reply to a task that failed; where samplers and compilers were ended on request, none has."""
     if _cancelled(directory):
-        return {"cancelled": True}
+        return WorkerReply(cancelled=True)
     if isinstance(error, OSError):
-        return {"fit_error": files.explain(error, "The directory of results, plans or working files")}
-    return {"input_error" if isinstance(error, InputError) else "fit_error": str(error)}
+        return WorkerReply(error=files.explain(error, "The directory of results, plans or working files"))
+    return WorkerReply(error=str(error))
 
 
-def _write(path: Path, value: dict[str, Any]) -> None:
+def _write(path: Path, value: Mapping[str, Any]) -> None:
     """Whole or not at all; a courtesy to who watches, so a full disk does not stop a fit."""
     with contextlib.suppress(OSError):
         files.write_whole(path, json.dumps(value), durable=False)
 
 
-def run_job(task: Task, directory: str, tables: list[Table]) -> dict[str, Any]:
+def run_job(task: Task[Any], directory: str, tables: list[Table]) -> WorkerReply:
     """Answer one task.
 
     Parameters
@@ -103,10 +128,6 @@ def run_job(task: Task, directory: str, tables: list[Table]) -> dict[str, Any]:
     tables : list of Table
         Those that this process was not given before.
 
-    Returns
-    -------
-    dict with one key: "summary"; or "needs_tables"; or "input_error", "fit_error", "cancelled". Beside a
-    summary, "storage" says why the result could not be kept, or is empty if it was.
     """
     from synth_core.system.cache import results_cache
 
@@ -115,7 +136,7 @@ def run_job(task: Task, directory: str, tables: list[Table]) -> dict[str, Any]:
     given = task.given
     needed = [f for f in (given.fingerprint, given.reference) if f is not None]
     if not all(fingerprint in _tables for fingerprint in needed):
-        return {"needs_tables": True}
+        return WorkerReply(needs_tables=True)
     for fingerprint in needed:
         _tables.move_to_end(fingerprint)
     while len(_tables) > _TABLES_KEPT:
@@ -124,11 +145,10 @@ def run_job(task: Task, directory: str, tables: list[Table]) -> dict[str, Any]:
     place, cache = Path(directory), results_cache()
     try:
         with working_in(place):
-            answer = {"summary": task.answer(_analysis(given, cache, place))}
-            tried = cache.problem
-            return answer if tried is None else answer | {"storage": tried}
+            answer = task.answer(_analysis(given, cache, place))
+            return WorkerReply(answer, storage=cache.problem)
     except Cancelled:
-        return {"cancelled": True}
+        return WorkerReply(cancelled=True)
     except (InputError, FitError, OSError) as error:
         return _failed(error, place)
 
@@ -136,7 +156,8 @@ def run_job(task: Task, directory: str, tables: list[Table]) -> dict[str, Any]:
 def _analysis(given: TaskInput, cache: Cache, place: Path) -> AnyAnalysis[Any]:
     """The analysis of a task's input, with what was prepared of the same table and columns."""
     from synth_core.analysis.any_analysis import analysis_of
-    from synth_core.analysis.result_summary import summary_of
+    from synth_core.analysis.summary import summary_of
+    from synth_core.system.entries import to_entry
 
     table, settings, progress = _tables[given.fingerprint], given.settings, _Reporter(place)
     reference = None if given.reference is None else _tables[given.reference]
@@ -150,6 +171,6 @@ def _analysis(given: TaskInput, cache: Cache, place: Path) -> AnyAnalysis[Any]:
     _prepared[columns] = analysis.fits
 
     def show(result: Result) -> None:
-        _write(place / "preview.json", summary_of(analysis, result))
+        _write(place / "preview.json", to_entry(summary_of(analysis, result)))
 
     return replace(analysis, show_preview=show)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import shutil
 import threading
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from synth_core.jobs import worker
 from synth_core.jobs.job import Job
 from synth_core.jobs.warm_up import warm_up
+from synth_core.jobs.worker import WorkerReply
 from synth_core.system.backend.base import WorkerLost, failure_of
 from synth_core.system.backend.processes import WorkerProcess
 
@@ -26,7 +27,7 @@ class JobQueue(Protocol):
 
     def next_job(self) -> Job | None: ...
 
-    def finish(self, job: Job, answer: dict[str, Any]) -> None: ...
+    def finish(self, job: Job, reply: WorkerReply) -> None: ...
 
     def retry(self, job: Job) -> None: ...
 
@@ -67,7 +68,7 @@ class WorkerThread:
                 self._restart()
                 self._manager.retry(job)
             except Exception as error:  # no toolchain, no room, or a fault of ours
-                self._manager.finish(job, {"fit_error": failure_of(error).message})
+                self._manager.finish(job, WorkerReply(error=failure_of(error).message))
             finally:
                 if job.finished.is_set():
                     shutil.rmtree(job.directory, ignore_errors=True)
@@ -80,15 +81,15 @@ class WorkerThread:
         except Exception:  # reported with the first job, which will fail the same way
             self.kill()
 
-    def _answer(self, job: Job) -> dict[str, Any]:
+    def _answer(self, job: Job) -> WorkerReply:
         if not self._process.running:
             self._start()
         task = job.task  # loses its tables when the job is cancelled meanwhile
         tables = list(task.given.tables)
         new = [table for table in tables if table.identity not in self._known]
         arguments = (task.sent, str(job.directory))
-        answer = self._process.call(worker.run_job, *arguments, new)
-        if "needs_tables" in answer:
-            answer = self._process.call(worker.run_job, *arguments, tables)
+        reply: WorkerReply = self._process.call(worker.run_job, *arguments, new)
+        if reply.needs_tables:
+            reply = self._process.call(worker.run_job, *arguments, tables)
         self._known.update(table.identity for table in tables)
-        return answer
+        return reply

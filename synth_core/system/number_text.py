@@ -50,3 +50,14 @@ def percent(share: float, digits: int = 1) -> str:
     ('42.6 %', '43 %')
     """
     return f"{100 * share:.{digits}f} %"
+
+
+def significant(value: float, digits: int = 4) -> str:
+    """A number with so many digits that count, and never as a power of ten below 1e12.
+
+    Examples
+    --------
+    >>> significant(17_391.3), significant(0.00123456)
+    ('17,390', '0.001235')
+    """
+    return f"{float(f'{value:.{digits}g}'):,.12g}"

@@ -1,14 +1,17 @@
 """One mechanism from the table to the result; numbers beside the papers'."""
 
+import json
+
 import numpy as np
 import pytest
 
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.settings import make_settings
-from synth_core.analysis.summary import density, ecdf_points, summarise
+from synth_core.analysis.summary import Density, density, ecdf_points, summary_of
 from synth_core.data.examples import EXAMPLES, load_example
 from synth_core.errors import InputError
 from synth_core.mechanisms.weights import likelihood_weights
+from synth_core.system.entries import to_entry
 
 pytestmark = pytest.mark.stan
 
@@ -110,14 +113,14 @@ def test_settings_are_checked_in_words(values, message):
 def test_summaries_keep_extremes_and_exact_shares(rng):
     values = np.sort(rng.lognormal(size=50_000))
     points = ecdf_points(values)
-    assert len(points["at"]) <= 256
-    assert points["at"][-1] == values[-1]
-    for at, share in zip(points["at"], points["share"], strict=True):
+    assert len(points.at) <= 256
+    assert points.at[-1] == values[-1]
+    for at, share in zip(points.at, points.share, strict=True):
         assert share == np.mean(values <= at)
     outline = density(values)
-    assert (outline["at"][0], outline["at"][-1]) == (values[0], values[-1])
-    assert max(outline["height"]) == 1
-    assert density(np.ones(5)) == {"at": [1.0], "height": [1.0]}
+    assert (outline.at[0], outline.at[-1]) == (values[0], values[-1])
+    assert max(outline.height) == 1
+    assert density(np.ones(5)) == Density([1.0], [1.0])
 
 
 def test_violin_outline_is_a_kernel_density(rng):
@@ -125,14 +128,12 @@ def test_violin_outline_is_a_kernel_density(rng):
 
     values = rng.normal(size=5000)
     outline = density(values)
-    at, height = np.array(outline["at"]), np.array(outline["height"])
+    at, height = np.array(outline.at), np.array(outline.height)
     truth = stats.norm.pdf(at) / stats.norm.pdf(0)
     assert np.abs(height - truth).max() < 0.12
 
 
 def test_a_summary_holds_no_more_than_a_screen_shows(cache):
-    result = beta_comparison(cache).run("weighted")
-    summary = summarise(result, load_example("beta", 2000, 1).frame["x"].to_numpy())
-    import json
-
-    assert len(json.dumps(summary)) < 80_000
+    analysis = beta_comparison(cache)
+    summary = summary_of(analysis, analysis.run("weighted"))
+    assert len(json.dumps(to_entry(summary))) < 80_000

@@ -1,7 +1,5 @@
 """The model check against simulation, and on models that are wrong."""
 
-from dataclasses import asdict
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -65,8 +63,8 @@ def test_residuals_are_uniform_for_the_right_model_and_not_for_a_wrong_one(case,
     narrow = posterior(beta=draws.draws["beta"], sigma=draws.draws["sigma"] / 2)
     low, high = found.residual_limits
     assert sum(not low <= s <= high for s in check_model(model, narrow, group, ("a", "b", "c")).residuals) > 8
-    means = [g["mean"] for g in found.groups]
-    assert means[0] < -5 * found.groups[0]["error"] and means[2] > 5 * found.groups[2]["error"]
+    means = [g.mean for g in found.groups]
+    assert means[0] < -5 * found.groups[0].error and means[2] > 5 * found.groups[2].error
     one = check_model(model, draws, group, ("a", "b", "c"), level=2)
     assert one.n_records == N // 3
 
@@ -90,7 +88,7 @@ def test_values_with_a_probability_of_their_own_have_uniform_residuals(name, rng
 
 def test_figures_carry_tables_and_words(case):
     model, draws, group = case
-    check = asdict(check_model(model, draws, group, ("<b>a</b>", "b", "c")))
+    check = check_model(model, draws, group, ("<b>a</b>", "b", "c"))
     figures = check_figures(check, "<i>x</i>", "<u>g</u>")
     assert [f["key"] for f in figures] == ["shares", "distribution", "residuals", "groups"]
     for f in figures:
@@ -107,12 +105,12 @@ def test_run_on_a_table_with_categories(cache):
     settings = make_settings(outcome="x", model="lognormal", chains=1, draws=200, warmup=200)
     analysis = Analysis(table, settings, cache)
     found = run_check(analysis, "g", "b")
-    assert found["n_records"] == 99 and found["categories"] == ["a", "b", "missing"]
-    assert [g["n"] for g in found["groups"]] == [100, 99, 1]
-    assert len(run_check(analysis, "many", None)["categories"]) == 4
-    rows = run_sensitivity(analysis, "weighted", (0.01, 1.0))["rows"]
-    assert rows[1]["epsilon"] == analysis.run("weighted").epsilon
-    assert rows[0]["epsilon"] != rows[1]["epsilon"]  # a prior this tight moves the fit
+    assert found.check.n_records == 99 and found.categories == ["a", "b", "missing"]
+    assert [g.n_records for g in found.check.groups] == [100, 99, 1]
+    assert len(run_check(analysis, "many", None).categories) == 4
+    rows = run_sensitivity(analysis, "weighted", (0.01, 1.0))
+    assert rows[1].numbers.epsilon == analysis.run("weighted").epsilon
+    assert rows[0].numbers.epsilon != rows[1].numbers.epsilon  # a prior this tight moves the fit
     table = Table("t", frame.assign(g=[f"v{i}" for i in range(200)]), False)
     with pytest.raises(InputError, match="200 categories"):
         run_check(Analysis(table, settings, cache), "g", None)
@@ -123,10 +121,10 @@ def test_a_model_of_categories_is_checked_category_by_category():
     outcome = np.repeat([0.0, 0.0, 1.0], N // 3)
     model = build_model("categorical", records_of(outcome), categories=("no", "<b>yes</b>", "never"))
     draws = posterior(beta=np.zeros((S, 3)))  # all categories alike
-    check = asdict(check_model(model, draws, np.zeros(N, dtype=int), ("all",)))
-    np.testing.assert_allclose(check["shares"]["observed"], [2 / 3, 1 / 3, 0.0])
-    np.testing.assert_allclose(check["shares"]["predicted"], [1 / 3] * 3)
-    np.testing.assert_allclose(check["distribution"]["predicted"], [1 / 3, 2 / 3, 1.0])
+    check = check_model(model, draws, np.zeros(N, dtype=int), ("all",))
+    np.testing.assert_allclose(check.shares.observed, [2 / 3, 1 / 3, 0.0])
+    np.testing.assert_allclose(check.shares.predicted, [1 / 3] * 3)
+    np.testing.assert_allclose(check.distribution.predicted, [1 / 3, 2 / 3, 1.0])
     shares, residuals = check_figures(check, "work", None)
     assert [row[0] for row in shares["table"]["rows"]] == ["no", "<b>yes</b>", "never"]
     assert shares["layout"]["xaxis"]["ticktext"][::2] == ["no", "never"] and "<b>" not in str(

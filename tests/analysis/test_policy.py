@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 
 from synth_core.analysis.measures import ECDF_MAX, WORST, error_sentence, error_words
 from synth_core.analysis.policy import Policy, judge
-from synth_core.analysis.result_numbers import to_summary
 from synth_core.analysis.settings import make_settings
 from synth_core.analysis.utility import AT_ZERO, Statistic
 from synth_core.figures.briefing.content import whole_text
 from synth_core.figures.compare import promises, results
 from synth_core.mechanisms.catalogue import guarantees
 from tests.plain_numbers import numbers, statistic, variable
+from tests.support.summaries import of_numbers
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_a_percentile_at_the_zeros_is_judged_and_told_by_the_share_at_or_below_z
     assert error_sentence(off, "q15") == "The share at or below 0 is 2.2 points high."
     unsure = judge(Policy(percent=2.5, measure="q15"), numbers(statistics=(at_zero(0.14, 0.162, 0.01),)))
     assert unsure.passed and "may be off by up to 3.2 points" in unsure.doubt
-    table = results([to_summary(off)], {"weighted": "Weighted"}, promises_of(off))
+    table = results([of_numbers(off)], {"weighted": "Weighted"}, promises_of(off))
     assert table[0]["cells"]["worst"] | {"rank": 0} == {
         "text": "+1.0 % (mean)", "beside": "+2.2 points (share at or below 0)", "sort": 0.01, "rank": 0
     }  # fmt: skip
@@ -192,7 +192,7 @@ def test_percent_and_points_have_no_common_maximum():
     [of_both, of_one] = judge(Policy(percent=1.0, measure=WORST), numbers((pay, age))).reasons
     assert of_both == "mean and percentiles of age and of 1 more off by 5 > 1 %"
     assert of_one == "share at or below 0 of pay off by 2.2 > 1 points"
-    cells = results([to_summary(off)], {"weighted": "Weighted"}, promises_of(off))[0]["cells"]
+    cells = results([of_numbers(off)], {"weighted": "Weighted"}, promises_of(off))[0]["cells"]
     assert cells["worst"]["text"] == "−1.8 % (mean)"  # a minus, as on the other pages
     assert whole_text(cells["worst"]) == "−1.8 % (mean); +2.2 points (share at or below 0)"  # on slides
 
@@ -207,9 +207,9 @@ def test_a_verdict_says_where_a_share_was_judged_for_a_percentile():
     assert judge(Policy(percent=5.0, measure="mean"), both).notes == ()
     assert judge(Policy(epsilon=5.0), both).notes == ()
     promised = promises_of(both, Policy(percent=5.0, measure="q15"))
-    [row] = results([to_summary(both)], {"weighted": "Weighted"}, promised)
+    [row] = results([of_numbers(both)], {"weighted": "Weighted"}, promised)
     assert row["verdict"]["reason"] == said
 
 
 def promises_of(off, policy=Policy()):
-    return promises([to_summary(off)], make_settings(outcome="pay", model="lognormal"), policy)
+    return promises([of_numbers(off)], make_settings(outcome="pay", model="lognormal"), policy)

@@ -7,6 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from synth_core.analysis.records.summary import pairs_of
+from synth_core.analysis.result_summary import summary_of
 
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.policy import Policy, judge
@@ -14,10 +16,8 @@ from synth_core.analysis.records import measures
 from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.records.discretise import DiscretisedTables
 from synth_core.analysis.records.records import RecordsAnalysis
-from synth_core.analysis.records.summary import pairs_of
 from synth_core.analysis.regression import coefficient_intervals, interval_overlap
 from synth_core.analysis.result_sentences import sentence
-from synth_core.analysis.result_summary import summary_of
 from synth_core.analysis.settings import make_settings
 from synth_core.analysis.subgroups import Group, by_group
 from synth_core.analysis.summary import ecdf_points

@@ -116,7 +116,7 @@ def test_least_epsilon_at_which_every_variable_is_within(cache):
     target = Target("ecdf_max", 0.15, 0.9)
     answer = tune(whole(cache), "censored", target)
     assert answer.share >= 0.9
-    found = answer.point["epsilon"]
+    found = answer.point.epsilon
     # The definition, on tables of another seed: known to 4 standard errors of 300.
     slack = 4 * math.sqrt(0.9 * 0.1 / 300)
 
@@ -132,16 +132,16 @@ def test_least_epsilon_at_which_every_variable_is_within(cache):
 
     assert share_at(found) > 0.9 - slack
     assert share_at(found * 0.6) < 0.9 + slack
-    assert answer.point["guarantee"] == "data_derived"  # found by looking at the table
+    assert answer.point.guarantee == "data_derived"  # found by looking at the table
 
 
 @pytest.mark.stan
 def test_weights_are_scaled_to_a_joint_epsilon(cache):
     answer = tune(whole(cache), "weighted", EpsilonTarget(4.0))
-    scale = answer.point["knobs"]["scale"]
+    scale = answer.point.knobs["scale"]
     result = whole(cache, scale=scale).run("weighted")
     assert NEAR * 4.0 <= result.epsilon <= 4.0
-    assert result.epsilon == answer.point["epsilon"]
+    assert result.epsilon == answer.point.epsilon
     low, high = answer.epsilon_seeds
     assert low <= result.epsilon <= high
 

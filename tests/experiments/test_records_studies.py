@@ -87,7 +87,7 @@ def test_a_replicate_is_the_records_analysis_of_its_database(whole, cache):
     )
     for found, key in zip(points, ("weighted", "censored"), strict=True):
         result = alone.run(key)
-        assert (found["lipschitz_bound"], found["epsilon"]) == (result.lipschitz_bound, result.epsilon)
+        assert (found.lipschitz_bound, found.epsilon) == (result.lipschitz_bound, result.epsilon)
         assert found["ecdf_max"] == max(part.distance for part in result.parts)
         assert found["ecdf_max of pay"] == result.parts[2].distance
         assert found["association"] == result.measures.association
@@ -120,10 +120,10 @@ def test_noise_of_a_replicate_has_its_seed(whole):
 
 def test_a_study_of_whole_records_in_the_app(whole):
     found = run_in_app(whole, StudyRequest("like", 3, 1, ("weighted", "censored"), (6.0,), (150,)))
-    assert "its fitted models of sex, pay" in found["heading"][0]
-    assert "would be exceeded in" in found["words"][0] and "promised for every table" in found["words"][1]
-    assert {"lipschitz_bound", "ecdf_max", "association", "ecdf_max of pay"} <= set(found["violins"])
-    assert any(row["quantity"].startswith("Associations off by: Weighted") for row in found["rows"])
+    assert "its fitted models of sex, pay" in found.heading[0]
+    assert "would be exceeded in" in found.words[0] and "promised for every table" in found.words[1]
+    assert {"lipschitz_bound", "ecdf_max", "association", "ecdf_max of pay"} <= set(found.violins)
+    assert any(row.quantity.startswith("Associations off by: Weighted") for row in found.rows)
     study = study_like(whole, ["weighted"], [6.0], [1.0], [150], 3)
     assert local_bounds(whole, study).keys() == {"Weighted"}
 

@@ -1,6 +1,7 @@
 """Inverse tuning against a naive fine grid, the definitions, and the paper's scalings."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,9 +12,10 @@ from synth_core.data.examples import load_example
 from synth_core.errors import InputError
 from synth_core.experiments.explore.measures import Target
 from synth_core.experiments.explore.sweep import Sweep
-from synth_core.experiments.explore.targets import EpsilonTarget, read_spec
+from synth_core.experiments.explore.targets import EpsilonTarget, TuningAnswer, read_spec
 from synth_core.experiments.explore.tuning import NEAR, _rounded_down, tune, variants_for
 from synth_core.experiments.explore.wording import band_text, best_answers, reached_text, sure_text, verdict
+from tests.plain_numbers import map_point
 
 pytestmark = pytest.mark.stan
 
@@ -51,14 +53,14 @@ def test_least_epsilon_against_a_naive_fine_grid(cache):
     shares = [naive_share(analysis, c, target.at_most) for c in grid]
     # A share of 400 is known to 4 standard errors, and the sampler moves it from fit to fit.
     slack = 4 * math.sqrt(0.9 * 0.1 / 400)
-    found = answer.point["knobs"]["scale"]
+    found = answer.point.knobs["scale"]
     assert naive_share(analysis, found, target.at_most) > 0.9 - slack
     clearly = [c for c, share in zip(grid, shares, strict=True) if share > 0.9 + slack]
     barely = [c for c, share in zip(grid, shares, strict=True) if share > 0.9 - slack]
     assert barely[0] * 0.93 <= found <= clearly[0] * 1.04
     low, high = answer.epsilon_seeds
-    assert low <= answer.point["epsilon"] <= high
-    assert "fresh data sets" in sure_text(answer.as_dict())
+    assert low <= answer.point.epsilon <= high
+    assert "fresh data sets" in sure_text(answer)
     again = tune(analysis, "weighted", target)  # one seed, one answer
     assert again.point | {"cached": False} == answer.point | {"cached": False}
     assert (again.share, again.epsilon_seeds, again.below) == (
@@ -73,16 +75,16 @@ def test_a_given_epsilon_by_the_definitions(cache):
     analysis = beta(cache)
     for name in ("exponential", "weighted_e"):
         answer = tune(analysis, name, EpsilonTarget(3.0))
-        under = analysis.with_settings(**answer.point["knobs"])
+        under = analysis.with_settings(**answer.point.knobs)
         weights = under.run(name).weights
         posterior, _ = under.fits.posterior(weights)
         terms = weights * under.model.log_lik(posterior.draws, slice(0, 300))
         assert 2.7 <= 2 * np.abs(terms).max() <= 3.0  # never more than was asked for
-        assert answer.point["epsilon"] == pytest.approx(2 * np.abs(terms).max())
-        assert answer.epsilon_seeds[0] <= answer.point["epsilon"] <= answer.epsilon_seeds[1]
+        assert answer.point.epsilon == pytest.approx(2 * np.abs(terms).max())
+        assert answer.epsilon_seeds[0] <= answer.point.epsilon <= answer.epsilon_seeds[1]
     strict = tune(analysis, "censored", EpsilonTarget(3.0))
-    assert strict.point["epsilon"] == 3.0
-    assert strict.point["guarantee"] == "censored"
+    assert strict.point.epsilon == 3.0
+    assert strict.point.guarantee == "censored"
     assert strict.epsilon_seeds is None
     nothing = tune(analysis, "unweighted", EpsilonTarget(3.0))
     assert nothing.point is None
@@ -100,8 +102,8 @@ def test_shifts_are_tried_beside_the_scale_and_the_best_is_taken(cache):
     assert [v["shift"] for v in variants] == [0.0, 0.2]  # the scale is solved for, the radius not its own
     answers = [tune(analysis, "weighted", EpsilonTarget(4.0), (v,)) for v in variants]
     best = tune(analysis, "weighted", EpsilonTarget(4.0), variants)
-    errors = [a.point["bands"]["ecdf_max"][1] for a in answers if a.point is not None]
-    assert best.point["bands"]["ecdf_max"][1] == min(errors)
+    errors = [a.point.bands["ecdf_max"][1] for a in answers if a.point is not None]
+    assert best.point.bands["ecdf_max"][1] == min(errors)
     assert best.refits >= sum(a.refits for a in answers)
 
 
@@ -118,11 +120,11 @@ def test_an_epsilon_is_never_exceeded_and_nearly_used(cache, asked, name):
     """ε = 4 was answered with 4.02 once: within the tolerance, and more than was allowed."""
     answer = tune(beta(cache), name, EpsilonTarget(asked))
     # Δ is the largest of a few hundred draws: it moves by some percent from fit to fit, and between processors.
-    assert NEAR * asked <= answer.point["epsilon"] <= asked
-    words = verdict([answer.as_dict()], EpsilonTarget(asked))
+    assert NEAR * asked <= answer.point.epsilon <= asked
+    words = verdict([answer], EpsilonTarget(asked))
     assert words.startswith(f"Best accuracy at ε of at most {asked:g}: ε = ")
-    error = answer.point["bands"]["ecdf_max"][1]
-    assert reached_text(answer.as_dict(), EpsilonTarget(asked)).startswith(
+    error = answer.point.bands["ecdf_max"][1]
+    assert reached_text(answer, EpsilonTarget(asked)).startswith(
         f"Error reached: largest difference of the distribution functions {error:.3g} in the middle"
     )
 
@@ -136,11 +138,11 @@ def test_one_epsilon_for_several(cache):
     analysis = beta(cache, scale=0.8)
     wanted = analysis.run("weighted").epsilon
     target = EpsilonTarget(None, "ecdf_max", "weighted")
-    answers = [tune(analysis, m, target).as_dict() for m in ("weighted", "exponential", "censored")]
-    assert answers[0]["point"]["knobs"]["scale"] == 0.8
+    answers = [tune(analysis, m, target) for m in ("weighted", "exponential", "censored")]
+    assert answers[0].point.knobs["scale"] == 0.8
     for answer in answers:
-        assert answer["wanted"] == wanted
-        assert 0.99 * wanted <= answer["point"]["epsilon"] <= wanted
+        assert answer.wanted == wanted
+        assert 0.99 * wanted <= answer.point.epsilon <= wanted
     best = best_answers(answers, target)
     assert len(best) == 2  # one for each guarantee: neither beats the other
     assert "ε taken from these data" in verdict(answers, target)  # no ε-DP: another table has another ε
@@ -150,13 +152,13 @@ def test_one_epsilon_for_several(cache):
 def test_it_says_when_no_setting_reaches_the_target(cache):
     analysis = beta(cache)
     target = Target("ecdf_max", 0.0001, 0.9)
-    answers = [tune(analysis, m, target).as_dict() for m in ("weighted", "unweighted", "histogram")]
-    assert all(a["point"] is None for a in answers)
-    assert all("No setting reaches it" in a["why"] for a in answers)
+    answers = [tune(analysis, m, target) for m in ("weighted", "unweighted", "histogram")]
+    assert all(a.point is None for a in answers)
+    assert all("No setting reaches it" in a.why for a in answers)
     assert "no setting of the chosen mechanisms reaches it" in verdict(answers, target)
     easy = tune(analysis, "unweighted", Target("ecdf_max", 0.5, 0.9))
     assert easy.point is not None
-    assert best_answers([easy.as_dict()], target) == []  # no guarantee is no answer
+    assert best_answers([easy], target) == []  # no guarantee is no answer
 
 
 def test_epsilon_targets_are_checked():
@@ -179,7 +181,7 @@ def test_scalings_of_range_4_2(cache):
         target = EpsilonTarget(wanted)
         whole = tune(narrow, "weighted", target)
         wide = tune(narrow.with_settings(range=(0.4, 1.8)), "range_truncated", target)
-        found.append([whole.point["knobs"]["scale"], wide.point["knobs"]["scale"]])
+        found.append([whole.point.knobs["scale"], wide.point.knobs["scale"]])
     whole, wide = np.median(found, axis=0)
     error = 1.25 * np.std(found, axis=0, ddof=1) / math.sqrt(len(found))
     print(np.array(found), whole, wide, error)
@@ -189,21 +191,29 @@ def test_scalings_of_range_4_2(cache):
 
 def test_what_missed_below_is_told_by_its_setting():
     """An ε that is measured may be larger below the answer: "next smaller (ε = 0.93)" beside a smallest ε of 0.92."""
-    point = {"epsilon": 0.92, "knobs": {"scale": 0.3}, "guarantee": "asymptotic"}
-    answer = {"mechanism": "weighted", "point": point, "interval": (0.88, 0.93), "share": 0.91, "n": 400,
-              "epsilon_seeds": (0.9, 0.95), "below": (0.93, 0.85), "below_at": 0.29}  # fmt: skip
+    point = map_point(epsilon=0.92, knobs={"scale": 0.3})
+    answer = TuningAnswer(
+        "weighted",
+        point,
+        0.91,
+        (0.88, 0.93),
+        400,
+        epsilon_seeds=(0.9, 0.95),
+        below=(0.93, 0.85),
+        below_at=0.29,
+    )
     words = sure_text(answer)
     assert (
         "with c = 0.29, the next smaller tried, ε is 0.93 and no less, since ε is measured, and only 85.0 % do"
         in words
     )
-    below = sure_text(answer | {"below": (0.89, 0.85)})
+    below = sure_text(replace(answer, below=(0.89, 0.85)))
     assert "with c = 0.29, the next smaller tried, ε is 0.89, and only 85.0 % do" in below
-    strict = answer | {"mechanism": "anchored", "below": (0.29, 0.0), "epsilon_seeds": None}
+    strict = replace(answer, mechanism="anchored", below=(0.29, 0.0), epsilon_seeds=None)
     assert "with target ε = 0.29, the next smaller tried, none does" in sure_text(strict)
 
 
 def test_a_band_is_not_told_as_a_limit():
     """Beside "at most 5 % in 90 % of data sets" stood "1 to 5.47 % in 90 % of data sets": a band has two ends."""
-    words = band_text({"bands": {"q90": [0.01, 0.03, 0.0547]}}, "q90")
+    words = band_text(map_point(bands={"q90": (0.01, 0.03, 0.0547)}), "q90")
     assert words == "3 % in the middle; one data set in twenty is above 5.47 %, and one below 1 %"

@@ -374,7 +374,7 @@ def no_toolchain(scene: Scene, recover: bool = False) -> None:
         jobs = manager.submit("user", scene.tasks("comparison"))
         eventually(lambda: all(job.finished.is_set() for job in jobs), "it hangs", 60)
         assert [job.state for job in jobs] == ["done", "done", "failed", "failed"]
-        scene.log.same([job.summary for job in jobs[:2]], before)
+        scene.log.same([job.answer for job in jobs[:2]], before)
         for job in jobs[2:]:
             scene.log.say(job.error)
             assert "g++" in job.error

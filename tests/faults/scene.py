@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +66,8 @@ def plain(value: Any) -> str:
     """A result as text in which every bit of every number shows."""
 
     def cut(part: Any) -> Any:
+        if is_dataclass(part) and not isinstance(part, type):
+            part = {each.name: getattr(part, each.name) for each in fields(part)}
         if isinstance(part, dict):
             return {k: cut(v) for k, v in sorted(part.items()) if k not in NOT_RESULTS}
         return [cut(v) for v in part] if isinstance(part, list | tuple) else part
@@ -186,7 +188,7 @@ def finish(
             assert job.state == "failed", job.state
             scene.log.say(job.error)
         if not failed:
-            return [job.summary for job in jobs]  # type: ignore[misc]
+            return [job.answer for job in jobs]  # type: ignore[misc]
         manager.forget("user", failed)
 
 

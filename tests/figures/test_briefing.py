@@ -13,16 +13,16 @@ from synth_core.analysis.joint_measures import Measures
 from synth_core.analysis.policy import CHOSEN_HERE, Policy
 from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.result import Result
-from synth_core.analysis.result_numbers import to_summary
 from synth_core.analysis.settings import Settings
-from synth_core.analysis.summary import bounds_of, summarise
-from synth_core.analysis.utility import ecdf_distance, statistics
+from synth_core.analysis.summary import PairSummary, PrivacySummary, bounds_of
+from synth_core.analysis.utility import Statistic, ecdf_distance, statistics
 from synth_core.figures.briefing.content import NO_RULE, Chapter, Provenance, briefing
 from synth_core.figures.briefing.powerpoint import INTERNAL, powerpoint
 from synth_core.figures.briefing.web_page import web_page
 from synth_core.figures.compare import results
 from synth_core.mechanisms.catalogue import MECHANISMS, find_mechanism
 from tests.plain_numbers import numbers, variable
+from tests.support.summaries import of_numbers, summary, with_numbers, with_variable
 
 MECHANISMS_SHOWN = ("unweighted", "weighted", "censored", "anchored", "range_averaged")
 NASTY = "</script><img src=x onerror=alert(1)>\u202e\x0b"
@@ -62,7 +62,7 @@ def made_up(seed, settings=SETTINGS, mechanisms=MECHANISMS_SHOWN):
             diagnostics=None,
             seconds=0.1,
         )
-        found.append(summarise(result, outcome))
+        found.append(summary(result, outcome))
     return found
 
 
@@ -120,7 +120,7 @@ def test_the_file_holds_nothing_beside_its_pages():
 
 def test_every_number_is_the_one_on_the_screen(pages):
     first = chapters(0)[0]
-    labels = {s["mechanism"]: find_mechanism(s["mechanism"]).label for s in first.summaries}
+    labels = {s.mechanism: find_mechanism(s.mechanism).label for s in first.summaries}
     badges = {key: {"label": "", "strength": 0, "lines": [], "sentence": ""} for key in labels}
     screen = results(list(first.summaries), labels, badges)
     drawn = slides(powerpoint(pages))
@@ -135,8 +135,8 @@ def test_every_number_is_the_one_on_the_screen(pages):
         assert row["cells"]["worst"]["text"] in inside
     errors = next(i for i, p in enumerate(pages) if p.chart and p.chart.kind == "bars")
     chart = next(shape.chart for shape in drawn[errors].shapes if shape.has_chart)
-    for line, summary in zip(chart.plots[0].series, first.summaries, strict=True):
-        assert line.values == pytest.approx([100 * t["error"] for t in summary["statistics"]])
+    for line, shown in zip(chart.plots[0].series, first.summaries, strict=True):
+        assert line.values == pytest.approx([100 * t.error for t in shown.numbers.statistics])
     for slide, page in zip(drawn, pages, strict=True):
         assert (INTERNAL in texts(slide)) == page.internal
 
@@ -144,11 +144,14 @@ def test_every_number_is_the_one_on_the_screen(pages):
 def test_the_rule_is_answered_inside_and_stays_there():
     """A meeting asks whether the rule is kept; a rule that may have followed the results does not leave."""
     rule = Policy(epsilon=1.0, percent=5.0, guarantee="strict")
-    ruled = [replace(each, policy=rule) for each in chapters(0)]
-    for summary in ruled[0].summaries:
-        if summary["mechanism"] == "anchored":
-            clamped = {"anchor": "a guess", "n_censored": 20, "tuned": {"c": 0.125}}
-            summary["variables"] = [summary["variables"][0] | clamped]
+    first, *others = (replace(each, policy=rule) for each in chapters(0))
+    clamped = [
+        with_variable(s, anchor="a guess", n_censored=20, tuned={"c": 0.125})
+        if s.mechanism == "anchored"
+        else s
+        for s in first.summaries
+    ]
+    ruled = [replace(first, summaries=clamped), *others]
     title, beside, *others = briefing(SOURCE, ruled, releasable=False)
     assert f"Rule: {rule.text}" in title.lines and CHOSEN_HERE in title.lines
     assert all("passes" in cell or "fails" in cell or cell == "–" for row in beside.rows for cell in row[1:])
@@ -193,13 +196,12 @@ def test_many_mechanisms_take_several_pages():
 
 def test_shares_of_categories_are_bars_that_can_be_edited():
     found = made_up(0, mechanisms=("unweighted", "weighted"))
-    shares = [
-        {"name": f"share of {name}", "confidential": mine, "confidential_interval": (mine, mine),
-         "synthetic": theirs, "synthetic_interval": (theirs, theirs), "error": theirs / mine - 1}
+    shares = tuple(
+        Statistic(f"share of {name}", mine, (mine, mine), theirs, (theirs, theirs))
         for name, mine, theirs in (("single", 0.25, 0.2), ("married", 0.75, 0.8))
-    ]  # fmt: skip
+    )
     settings = SETTINGS.model_copy(update={"outcome": "status", "model": "categorical"})
-    chapter = Chapter("A", "", settings, [each | {"statistics": shares} for each in found])
+    chapter = Chapter("A", "", settings, [with_variable(each, statistics=shares) for each in found])
     pages = briefing(SOURCE, [chapter], releasable=False)
     deck = Presentation(io.BytesIO(powerpoint(pages)))
     charts = [shape.chart for slide in deck.slides for shape in slide.shapes if shape.has_chart]
@@ -218,10 +220,8 @@ def made_of_records(seed, epsilon=2.0):
         each = [variable(name, ecdf_max=float(rng.uniform(0.01, 0.2))) for name in ("sex", "pay")]
         strict = {"epsilon": epsilon, "epsilon_replace": 2 * epsilon} if key == "anchored" else {}
         made = numbers(each, joint=joint, mechanism=key, label=key.capitalize(), **strict)
-        pair = {"names": ["sex", "pay"], "association": float(rng.uniform(0, 1)), "labels": [["f"], ["1"]]}
-        pair |= {"confidential": [[1.0]], "synthetic": [[1.0]]}
-        privacy = {"bounds": bounds_of(rng.gamma(2, 2, 400))}
-        found.append(to_summary(made) | {"privacy": privacy, "pairs": [pair], "rows_dropped": 0})
+        pair = PairSummary(("sex", "pay"), float(rng.uniform(0, 1)), (["f"], ["1"]), [[1.0]], [[1.0]])
+        found.append(of_numbers(made, privacy=PrivacySummary(bounds_of(rng.gamma(2, 2, 400))), pairs=(pair,)))
     return found
 
 
@@ -256,8 +256,7 @@ def test_what_may_leave_of_whole_records_does_not_depend_on_the_confidential_val
 @pytest.mark.parametrize("several", [False, True])
 def test_where_nothing_has_converged_there_are_slides_without_charts(several):
     made = made_of_records(1) if several else made_up(1)
-    for s in made:
-        s["problems"] = ["R-hat is 1.2"]
+    made = [with_numbers(s, problems=("R-hat is 1.2",)) for s in made]
     pages = briefing(SOURCE, [Chapter("A", "", SETTINGS, made, NO_RULE, BLOCKS if several else ())], False)
     assert len(slides(powerpoint(pages))) == len(pages)
     assert not any(page.chart for page in pages)

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from dataclasses import replace
 
 import numpy as np
 import plotly.graph_objects as go
@@ -9,15 +10,19 @@ import pytest
 
 from synth_core.analysis.policy import Verdict
 from synth_core.analysis.result import Result
-from synth_core.analysis.summary import CURVE_POINTS, ecdf_points, summarise
-from synth_core.analysis.utility import AT_ZERO, ecdf_distance, statistics
+from synth_core.analysis.summary import CURVE_POINTS, EcdfSummary, ecdf_points
+from synth_core.analysis.utility import AT_ZERO, Statistic, ecdf_distance, statistics
 from synth_core.engine.sampling import Diagnostics
 from synth_core.figures.compare import compare_figures, results
 from synth_core.figures.palette import color, dash
 from synth_core.figures.parts import Other
+from synth_core.figures.privacy import bounds_figure
 from synth_core.figures.ranges import interval_figure, outside_figure
 from synth_core.figures.utility import ecdf_figure, quantiles_figure
 from synth_core.mechanisms.catalogue import MECHANISMS
+from tests.support.summaries import summary, with_numbers, with_variable
+
+NOT_CONVERGED = ("R-hat is 1.2",)
 
 LABELS = {key: m.label for key, m in MECHANISMS.items()}
 GUARANTEES = {
@@ -59,7 +64,7 @@ def summaries(rng):
             else Diagnostics(1.0, 900, 900, 0, 2, 2000),
             seconds=0.1,
         )
-        found.append(summarise(result, outcome) | {"density_scale": "density", "rows_dropped": 0})
+        found.append(summary(result, outcome))
     return found
 
 
@@ -86,20 +91,20 @@ def test_valid_and_described(summaries):
 def test_points_are_no_percent_and_what_is_beside_stands_in_its_own_row(summaries):
     """The axis said percent of rows of points, and a setting with fewer percentiles was drawn a row too high."""
     [now] = summaries[:1]
-    mean, low, *_ = now["statistics"]
-    before = now | {"statistics": now["statistics"][1:]}
-    figure = quantiles_figure([now], LABELS, Other("A", "now", {now["mechanism"]: before}))
+    mean, low, *_ = now.numbers.statistics
+    before = with_variable(now, statistics=now.numbers.statistics[1:])
+    figure = quantiles_figure([now], LABELS, Other("A", "now", {now.mechanism: before}))
     dots, hollow = figure["traces"][-2:]
     assert hollow["y"] == dots["y"][1:] and hollow["x"] == dots["x"][1:]
     assert figure["layout"]["xaxis"]["ticksuffix"] == " %"
-    share = low | {"name": AT_ZERO, "confidential": 0.3, "synthetic": 0.34, "instead": None}
-    now["statistics"] = [mean, low | {"instead": share, "error": 0.04}]
-    figure = quantiles_figure([now], LABELS, Other("A", "now", {now["mechanism"]: now}))
+    share = replace(low, name=AT_ZERO, confidential=0.3, synthetic=0.34)
+    now = with_variable(now, statistics=(mean, replace(low, instead=share)))
+    figure = quantiles_figure([now], LABELS, Other("A", "now", {now.mechanism: now}))
     assert figure["layout"]["xaxis"]["ticksuffix"] == "" and "or points" in json.dumps(
         figure["layout"]["xaxis"]
     )
     assert figure["traces"][-1]["text"][1].endswith("+4.00 points")
-    assert figure["alt"].endswith(f"largest error {100 * abs(mean['error']):.1f} % and 4.0 points")
+    assert figure["alt"].endswith(f"largest error {100 * abs(mean.error):.1f} % and 4.0 points")
 
 
 def test_payload_is_small_whatever_n(summaries):
@@ -108,23 +113,20 @@ def test_payload_is_small_whatever_n(summaries):
 
 def test_each_epsilon_stands_beside_its_guarantee_and_the_best_are_marked(summaries):
     rows = results(summaries, LABELS, GUARANTEES)
-    for row, summary in zip(rows, summaries, strict=True):
+    for row, shown in zip(rows, summaries, strict=True):
         assert row["guarantee"]["label"]
-        epsilon = summary["epsilon"]
-        twice = "" if MECHANISMS[summary["mechanism"]].charged(2) == 1 else f" × 2 = {2 * epsilon:.2f}"
+        epsilon = shown.numbers.epsilon
+        twice = "" if MECHANISMS[shown.mechanism].charged(2) == 1 else f" × 2 = {2 * epsilon:.2f}"
         assert row["cells"]["epsilon"]["text"] == f"{epsilon:.2f}{twice}"
 
 
 def errors_of(summaries, *errors):
-    chosen = summaries[: len(errors)]
-    for s, error in zip(chosen, errors, strict=True):
-        s["variables"][0]["ecdf_max"] = error
-    return chosen
+    return [with_variable(s, ecdf_max=error) for s, error in zip(summaries, errors, strict=False)]
 
 
 def ranks(chosen, kinds):
     promises = {
-        s["mechanism"]: {"label": kind, "strength": 1, "lines": [], "sentence": "S."}
+        s.mechanism: {"label": kind, "strength": 1, "lines": [], "sentence": "S."}
         for s, kind in zip(chosen, kinds, strict=True)
     }
     return [row["cells"]["ecdf_max"]["rank"] for row in results(chosen, LABELS, promises)]
@@ -151,7 +153,7 @@ def test_a_rule_marks_the_best_of_those_that_pass_and_says_why_others_fail(summa
     passed = [Verdict(True, (), 0.02), Verdict(True, (), 0.020001), Verdict(True, (), 0.01)]
     verdicts = [*passed, Verdict(False, ("ε 6.8 > 1", "90th percentile off by 6 > 5 %"), 0.001)]
     promises = {
-        s["mechanism"]: {"label": kind, "strength": 1, "lines": [], "sentence": "S.", "verdict": verdict}
+        s.mechanism: {"label": kind, "strength": 1, "lines": [], "sentence": "S.", "verdict": verdict}
         for s, kind, verdict in zip(chosen, "aaba", verdicts, strict=True)
     }
     rows = [row["verdict"] for row in results(chosen, LABELS, promises)]
@@ -176,18 +178,16 @@ def test_each_mechanism_without_numbers_is_a_row_with_its_reason(summaries):
 
 
 def test_what_is_not_for_use_does_not_set_the_scale(summaries):
-    bad = summaries[1]
-    bad["problems"] = ["R-hat is 1.2"]
-    for t in bad["statistics"]:
-        t["synthetic"] = 2.2 * t["confidential"]
+    doubled = tuple(replace(t, synthetic=2.2 * t.confidential) for t in summaries[1].numbers.statistics)
+    summaries[1] = with_numbers(with_variable(summaries[1], statistics=doubled), problems=NOT_CONVERGED)
     low, high = compare_figures(summaries[:3], LABELS, "x")[3]["layout"]["xaxis"]["range"]
-    others = [t for s in (summaries[0], summaries[2]) for t in s["statistics"]]
-    ends = [100 * (v / t["confidential"] - 1) for t in others for v in t["synthetic_interval"]]
+    others = [t for s in (summaries[0], summaries[2]) for t in s.numbers.statistics]
+    ends = [100 * (v / t.confidential - 1) for t in others for v in t.synthetic_interval]
     assert low <= min(ends) and max(ends) <= high < 119
 
 
 def test_what_is_seen_beside_is_faint_dashed_and_named(summaries):
-    now, before = summaries[:2], {s["mechanism"]: s for s in summaries[:3]}
+    now, before = summaries[:2], {s.mechanism: s for s in summaries[:3]}
     figures = compare_figures(now, LABELS, "x", Other("A", "now", before))
     for figure in figures:
         go.Figure(plain(figure["traces"]), plain(figure["layout"]))
@@ -206,24 +206,24 @@ def test_what_is_seen_beside_is_faint_dashed_and_named(summaries):
 
 
 def test_the_confidential_curve_is_on_top_and_what_must_not_be_used_is_faint(summaries):
-    summaries[1]["problems"] = ["R-hat is 1.2"]
-    summaries[2]["old"] = True
+    summaries[1] = with_numbers(summaries[1], problems=NOT_CONVERGED)
+    summaries[2] = replace(summaries[2], old=True)
     for figure in compare_figures(summaries, LABELS, "x"):
         for trace in (t for t in figure["traces"] if "meta" in t):
-            faint = trace["meta"] in (summaries[1]["mechanism"], summaries[2]["mechanism"])
+            faint = trace["meta"] in (summaries[1].mechanism, summaries[2].mechanism)
             assert (trace.get("opacity", 1.0) < 0.5) == faint, trace["meta"]
         named = [t["meta"] for t in figure["traces"] if t.get("showlegend") and "meta" in t]
-        shown = [s["mechanism"] for s in summaries if figure["key"] in ("ecdf", "quantiles") or s["privacy"]]
+        shown = [s.mechanism for s in summaries if figure["key"] in ("ecdf", "quantiles") or s.privacy]
         assert named == shown  # a legend in every panel
     assert ecdf_figure(summaries, LABELS, "x")["traces"][-1]["name"] == "Confidential"
 
 
 def test_what_has_not_converged_is_never_marked_best(summaries):
-    best = min(summaries, key=lambda s: s["ecdf_max"])
-    best["problems"] = ["R-hat is 1.2"]
+    best = min(summaries, key=lambda s: s.numbers.ecdf_max)
+    summaries[summaries.index(best)] = with_numbers(best, problems=NOT_CONVERGED)
     rows = {row["mechanism"]: row for row in results(summaries, LABELS, GUARANTEES)}
-    assert rows[best["mechanism"]]["cells"]["ecdf_max"]["rank"] == 0
-    assert "not converged" in rows[best["mechanism"]]["hints"][0]
+    assert rows[best.mechanism]["cells"]["ecdf_max"]["rank"] == 0
+    assert "not converged" in rows[best.mechanism]["hints"][0]
 
 
 def light(look):
@@ -257,7 +257,7 @@ def test_every_mechanism_has_a_look_of_its_own():
 
 
 def test_the_histogram_alone_draws(summaries):
-    alone = [s for s in summaries if s["mechanism"] == "histogram"]
+    alone = [s for s in summaries if s.mechanism == "histogram"]
     empty = [f for f in compare_figures(alone, LABELS, "x") if not f["traces"]]
     assert [f["key"] for f in empty] == ["bounds", "weights"]
     assert all("neither bounds nor weights" in f["reading"] for f in empty)  # and no axes of nothing
@@ -276,29 +276,25 @@ def test_range_figures(rng):
 
 
 def test_zero_confidential_statistics_do_not_break_the_figure(summaries):
-    for s in summaries:
-        s["statistics"][1]["confidential"] = 0.0
+    for i, s in enumerate(summaries):
+        mean, low, *others = s.numbers.statistics
+        summaries[i] = with_variable(s, statistics=(mean, replace(low, confidential=0.0), *others))
     for figure in compare_figures(summaries, LABELS, "x"):
         go.Figure(plain(figure["traces"]), plain(figure["layout"]))
 
 
-def test_a_drawn_distribution_function_keeps_jumps_and_leaves_a_far_value_outside(rng):
+def test_a_drawn_distribution_function_keeps_jumps_and_leaves_a_far_value_outside(rng, summaries):
     """A heap at zero is a step, not a slope from the smallest value; one loss does not press all else into a wall."""
     values = np.sort(np.concatenate([[-638_000.0], np.zeros(850), rng.lognormal(10.4, 1.0, 5600)]))
     drawn = ecdf_points(values)
     where = rng.uniform(values[0], values[-1], 2000)
-    steps = np.searchsorted(drawn["at"], where, side="right") - 1  # what the shape "hv" shows
-    shown = np.where(steps >= 0, np.array(drawn["share"])[steps], 0.0)
+    steps = np.searchsorted(drawn.at, where, side="right") - 1  # what the shape "hv" shows
+    shown = np.where(steps >= 0, np.array(drawn.share)[steps], 0.0)
     truth = np.searchsorted(values, where, side="right") / len(values)
     assert np.abs(shown - truth).max() < 1.01 / (CURVE_POINTS - 1) + 1 / len(values)
-    summary = {
-        "mechanism": "weighted",
-        "ecdf": {"confidential": drawn, "synthetic": drawn, "place": 0.0, "at_place": [0.1, 0.1]},
-        "problems": [],
-        "ecdf_max": 0.0,
-        "ecdf_avg": 0.0,
-    }
-    shown = ecdf_figure([summary], LABELS, "income")
+    curves = EcdfSummary(drawn, drawn, 0.0, (0.1, 0.1))
+    of_these = replace(summaries[1], ecdf=curves)
+    shown = ecdf_figure([of_these], LABELS, "income")
     lines = [trace for trace in shown["traces"] if trace["mode"] == "lines"]
     assert {trace["line"]["shape"] for trace in lines} == {"hv"}
     assert shown["layout"]["xaxis"]["range"][0] > -50_000
@@ -306,13 +302,14 @@ def test_a_drawn_distribution_function_keeps_jumps_and_leaves_a_far_value_outsid
 
 
 def test_a_variable_of_categories_shows_shares_and_no_distribution_function(summaries):
-    statistics = [
-        {"name": f"share of {name}", "confidential": mine, "confidential_interval": (mine - 0.02, mine + 0.02),
-         "synthetic": theirs, "synthetic_interval": (theirs - 0.03, theirs + 0.03), "error": theirs / mine - 1}
+    shares = tuple(
+        Statistic(
+            f"share of {name}", mine, (mine - 0.02, mine + 0.02), theirs, (theirs - 0.03, theirs + 0.03)
+        )
         for name, mine, theirs in (("<b>single</b>", 0.3, 0.27), ("married", 0.7, 0.73))
-    ]  # fmt: skip
-    some = [s | {"statistics": statistics} for s in summaries[:2]]
-    labels = {s["mechanism"]: s["mechanism"] for s in some}
+    )
+    some = [with_variable(s, statistics=shares) for s in summaries[:2]]
+    labels = {s.mechanism: s.mechanism for s in some}
     figures = {each["key"]: each for each in compare_figures(some, labels, "status")}
     shares = figures["ecdf"]
     assert shares["title"] == "Accuracy: shares of the categories"
@@ -325,11 +322,11 @@ def test_a_variable_of_categories_shows_shares_and_no_distribution_function(summ
 
 def test_the_caption_of_bounds_says_two_delta_only_where_it_is_so(summaries):
     """Noisy counts had Δ = 0.10 and ε = 1.00 under a caption that said ε = 2Δ."""
-    from synth_core.figures.privacy import bounds_figure
-
-    chosen = [s | {"lipschitz_bound": 2.0, "epsilon": 4.0} for s in summaries if s["privacy"] is not None][:2]
-    labels = {s["mechanism"]: f"M{i}" for i, s in enumerate(chosen)}
+    chosen = [with_numbers(s, lipschitz_bound=2.0, epsilon=4.0) for s in summaries if s.privacy is not None][
+        :2
+    ]
+    labels = {s.mechanism: f"M{i}" for i, s in enumerate(chosen)}
     assert bounds_figure(chosen, labels)["reading"].endswith("Lower is more private. ε = 2Δ.")
-    chosen[1] = chosen[1] | {"lipschitz_bound": 0.1, "epsilon": 1.0}
+    chosen[1] = with_numbers(chosen[1], lipschitz_bound=0.1, epsilon=1.0)
     assert "ε = 2Δ, but of M1: ε is what was set" in bounds_figure(chosen, labels)["reading"]
     assert "2Δ" not in bounds_figure(chosen[1:], labels)["reading"]

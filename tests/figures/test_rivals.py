@@ -7,19 +7,21 @@ import plotly.graph_objects as go
 import pytest
 
 from synth_core.experiments.rivals.bands import bands_of
+from synth_core.experiments.rivals.map_runs import RivalSummary
 from synth_core.figures.explore import map_figure
 from tests.figures.test_figures import plain
+from tests.plain_numbers import map_point
 
 
 def point(epsilon, error):
-    return {"id": f"p{epsilon}", "mechanism": "anchored", "knobs": {"epsilon": epsilon}, "guarantee": "anchored",
-            "epsilon": epsilon, "epsilon_replace": None, "lipschitz_bound": None, "n_predictive": 100, "problems": [],
-            "bands": {"ecdf_max": [error * 0.8, error, error * 1.2], "q90": [0.1, 0.2, 0.3]}}  # fmt: skip
+    bands = {"ecdf_max": (error * 0.8, error, error * 1.2), "q90": (0.1, 0.2, 0.3)}
+    return map_point("anchored", "anchored", epsilon, knobs={"epsilon": epsilon}, bands=bands)
 
 
 def run(who, epsilon, seed, error, counted="rho"):
-    return {"who": who, "epsilon": epsilon, "seed": seed, "counted": counted, "share_squares": 1.0,
-            "errors": {"ecdf_max": error, "q90": math.nan}}  # fmt: skip
+    return RivalSummary(
+        who, epsilon, seed, counted, 1.0, {"ecdf_max": error, "q90": math.nan}, 20, 1.0, False
+    )
 
 
 POINTS = [point(1.0, 0.05), point(4.0, 0.03)]

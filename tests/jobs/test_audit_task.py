@@ -39,15 +39,15 @@ def answered(table, tmp_path, mechanism, blocks):
 def test_blocks_are_audited_as_whole_records(table, tmp_path):
     """A histogram is of one variable: of whole records it is refused as such, of one for its categories."""
     whole = answered(table, tmp_path / "whole", "histogram", BLOCKS)
-    assert "about one sensitive variable" in whole["input_error"]
+    assert "about one sensitive variable" in whole.error
     one = answered(table, tmp_path / "one", "histogram", ())
-    assert "bins divide amounts" in one["input_error"]
+    assert "bins divide amounts" in one.error
 
 
 @pytest.mark.stan
 @pytest.mark.long
 def test_the_answer_names_all_variables(table, tmp_path):
-    found = answered(table, tmp_path, "unweighted", BLOCKS)["summary"]
-    assert "Privacy audit of a, b in pairs, 40 records" in found["heading"][0]
-    [row] = found["rows"]
-    assert row["Neighbour"] == "one record removed" and not found["confidential"]
+    found = answered(table, tmp_path, "unweighted", BLOCKS).answer
+    assert "Privacy audit of a, b in pairs, 40 records" in found.heading[0]
+    [row] = found.rows
+    assert row["Neighbour"] == "one record removed" and not found.confidential

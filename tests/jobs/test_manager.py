@@ -1,7 +1,6 @@
 """Background processes: one computation for all who ask, cancel, and survival of kills."""
 
 import contextlib
-import json
 import os
 import signal
 import time
@@ -76,7 +75,7 @@ def test_two_sessions_share_one_job(manager):
     second = request(manager, "b", TABLE, settings(), ["unweighted", "weighted"])
     assert all(x is y for x, y in zip(first, second, strict=True))
     assert wait(first) == ["done", "done"]
-    assert first[1].summary["epsilon"] < first[0].summary["epsilon"]
+    assert first[1].answer.numbers.epsilon < first[0].answer.numbers.epsilon
 
 
 def test_a_stored_result_is_shown_before_a_worker_is_there(manager):
@@ -88,7 +87,7 @@ def test_a_stored_result_is_shown_before_a_worker_is_there(manager):
         [job] = request(later, "b", *asked)
         assert job.state == "done"
         assert not later.worker_pids()
-        assert job.summary == json.loads(json.dumps(jobs[0].summary)) | {"cached": True}
+        assert job.answer == jobs[0].answer.from_cache()
         [other] = request(later, "b", TABLE, settings(seed=32), ["unweighted"])
         assert wait([other]) == ["done"]
     finally:
@@ -252,8 +251,8 @@ def test_a_map_stops_and_resumes_without_losing_points(one_lane):
     try:
         third = restarted.submit("c-map", tasks)
         assert wait(third) == ["done"] * 4
-        assert all(job.summary["cached"] for job in third)
-        assert [j.summary["epsilon"] for j in third] == [j.summary["epsilon"] for j in second]
+        assert all(job.answer.cached for job in third)
+        assert [j.answer.epsilon for j in third] == [j.answer.epsilon for j in second]
     finally:
         restarted.close()
 
@@ -265,7 +264,7 @@ def test_inverse_tuning_runs_as_a_job_with_progress_and_cancel(one_lane):
     )
     eventually(lambda: job.finished.is_set() or "c = " in job.progress()[0])
     assert wait([job]) == ["done"]
-    assert NEAR * 2.0 <= job.summary["point"]["epsilon"] <= 2.0
+    assert NEAR * 2.0 <= job.answer.point.epsilon <= 2.0
     [long] = one_lane.submit(
         "a-tuning", [TuneTask(TaskInput.of(TABLE, settings(**LONG)), "weighted", target=target)]
     )

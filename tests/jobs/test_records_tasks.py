@@ -1,6 +1,7 @@
 """Tasks of whole records: what a worker answers is what the analysis of these records gives."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,6 @@ import pytest
 from synth_core.analysis.by_record import ByRecord
 from synth_core.analysis.records.blocks import Block, common_of
 from synth_core.analysis.records.records import RecordsAnalysis
-from synth_core.analysis.result_numbers import numbers_in
 from synth_core.analysis.settings import make_settings
 from synth_core.data.table import Table
 from synth_core.experiments.explore.division import divided_for, shares_by_name
@@ -55,7 +55,7 @@ def asked(tmp_path_factory):
         def answer(task):
             place = tmp_path_factory.mktemp("job")
             done = worker.run_job(pickle.loads(pickle.dumps(task.sent)), str(place), list(task.given.tables))
-            return done["summary"]
+            return done.answer
 
         yield (
             answer,
@@ -68,7 +68,7 @@ def test_a_mechanism_and_what_is_known_of_each_record(asked):
     task = MechanismTask(given(EITHER), "weighted")
     assert task.key == MechanismTask(given(SETTINGS), "weighted").key
     assert task.given.blocks == BLOCKS
-    found, result = numbers_in(answer(task)), whole.run("weighted")
+    found, result = answer(task).numbers, whole.run("weighted")
     assert found.epsilon == result.epsilon and found.joint == result.measures
     assert [each.ecdf_max for each in found.variables] == [part.distance for part in result.parts]
     kept = read(results_cache(), ByRecord, task.key)
@@ -86,9 +86,8 @@ def test_a_point_of_the_map(asked):
     at = SETTINGS.model_copy(update={"scale": 0.5})
     task = PointTask(given(at), "weighted")
     found, alone = answer(task), run_point(whole.with_settings(scale=0.5), "weighted").summary()
-    for name in ("epsilon", "bands", "knobs", "n_records"):
-        assert found[name] == alone[name]
-    assert "ecdf_max of pay" in found["bands"]
+    assert replace(found, seconds=0.0) == replace(alone, seconds=0.0)
+    assert "ecdf_max of pay" in found.bands
 
 
 def test_inverse_tuning_divides_first_where_that_is_asked(asked):
@@ -97,12 +96,11 @@ def test_inverse_tuning_divides_first_where_that_is_asked(asked):
     task = TuneTask(given(EITHER), "censored", target=target, divided=True)
     divided = divided_for(whole, "censored", target)
     found = answer(task)
-    assert found["shares"] == shares_by_name(divided) != shares_by_name(whole)
-    alone = tune(divided, "censored", target, ({},)).as_dict()
-    assert {name: found[name] for name in ("share", "n", "why", "refits")} == {
-        name: alone[name] for name in ("share", "n", "why", "refits")
-    }
-    assert (found["point"] is None) == (alone["point"] is None)
+    assert found.shares == shares_by_name(divided) != shares_by_name(whole)
+    alone = tune(divided, "censored", target, ({},))
+    for name in ("share", "n", "why", "refits"):
+        assert getattr(found, name) == getattr(alone, name)
+    assert (found.point is None) == (alone.point is None)
     plain = TuneTask(given(EITHER), "censored", target=target)
     assert plain.key != task.key and divided_for(whole, "weighted", target) is whole
 
@@ -116,11 +114,11 @@ def test_the_fit_of_each_variable_of_whole_records(asked):
     }
     assert checks["sex"].key != checks["pay"].key
     sex, pay = (answer(checks[name]) for name in ("sex", "pay"))
-    assert (sex["n_records"], pay["n_records"]) == (150, 135)  # of pay those that are not missing
-    assert sex["density_scale"] == "probability of a category"
-    assert pay["density_scale"] == "density per 10 of the table’s unit"
+    assert (sex.check.n_records, pay.check.n_records) == (150, 135)  # of pay those that are not missing
+    assert sex.density_scale == "probability of a category"
+    assert pay.density_scale == "density per 10 of the table’s unit"
     share = float((people().frame["sex"] == "f").mean())
-    assert sex["distribution"]["observed"][0] == pytest.approx(share)
-    assert sex["distribution"]["predicted"][0] == pytest.approx(
+    assert sex.check.distribution.observed[0] == pytest.approx(share)
+    assert sex.check.distribution.predicted[0] == pytest.approx(
         share, abs=0.03
     )  # of 150 records and a weak prior

@@ -1,7 +1,5 @@
 """A study as one task of the app: the same numbers as the engine's, kept as they finish."""
 
-from dataclasses import asdict
-
 import numpy as np
 import pytest
 
@@ -24,18 +22,18 @@ def analysis(cache, progress=lambda text, share: None):
 def test_databases_like_the_table_and_their_violins(cache):
     asked = StudyRequest("like", 4, 1, ("unweighted", "weighted"), (5.0,), (100, 200))
     found = run_in_app(analysis(cache), asked)
-    violins = found["violins"]["lipschitz_bound"]
-    assert [(v["case"], v["label"]) for v in violins] == [
+    violins = found.violins["lipschitz_bound"]
+    assert [(v.case, v.label) for v in violins] == [
         ("n = 100", "Unweighted"), ("n = 100", "Weighted"), ("n = 200", "Unweighted"), ("n = 200", "Weighted"),
     ]  # fmt: skip
-    medians = {f"Δ: {v['label']}, {v['case']}": v["five"]["median"] for v in violins}
-    for row in found["rows"]:
-        if row["quantity"] in medians:
-            shown = float(row["ours"].removeprefix("median ").split(",")[0])
-            assert shown == pytest.approx(medians[row["quantity"]], abs=6e-4)
+    medians = {f"Δ: {v.label}, {v.case}": v.five.median for v in violins}
+    for row in found.rows:
+        if row.quantity in medians:
+            shown = float(row.ours.removeprefix("median ").split(",")[0])
+            assert shown == pytest.approx(medians[row.quantity], abs=6e-4)
     figure = study_figure(violins, "lipschitz_bound")
     assert len(figure["table"]["rows"]) == 4 and "n = 200" in figure["alt"]
-    assert all(np.isfinite(v["five"]["max"]) for v in violins)
+    assert all(np.isfinite(v.five.maximum) for v in violins)
 
 
 def test_intervals_of_databases_like_the_table(cache):
@@ -45,10 +43,10 @@ def test_intervals_of_databases_like_the_table(cache):
     study, truth = study_coverage(whole, ["unweighted", "weighted"], [5.0], [100], 4)
     outcome = run_study(study, 4, 1, SerialBackend(), cache)
     expected = coverage_of(outcome, truth)
-    assert found["coverage"] == [asdict(each) for each in expected] and found["violins"] == {}
+    assert found.covered == expected and found.violins == {}
     assert [each.rule for each in expected[:1]] == ["u (1 + 2/m)"] and not expected[-1].known
-    assert found["words"][0].startswith("Unweighted: of 100 intervals")
-    assert found["rows"][0]["quantity"] == "Mean: confidential table"
+    assert found.words[0].startswith("Unweighted: of 100 intervals")
+    assert found.rows[0].quantity == "Mean: confidential table"
 
 
 def test_a_stopped_study_keeps_what_was_finished(cache):

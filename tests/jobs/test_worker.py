@@ -26,13 +26,13 @@ def test_jobs_of_one_table_share_its_columns_and_nothing_else(tmp_path, monkeypa
         task = MechanismTask(TaskInput.of(table, settings), "weighted")
         place = tmp_path / str(i)
         place.mkdir()
-        found.append(worker.run_job(task.sent, str(place), [table])["summary"])
+        found.append(worker.run_job(task.sent, str(place), [table]).answer)
         (fits,) = worker._prepared.values()
         assert fits.settings == settings
         kept.append(fits.selection)
         alone = Analysis(table, settings, Cache(tmp_path / f"alone{i}"))
-        assert found[-1]["lipschitz_bound"] == alone.run("weighted").lipschitz_bound
-        assert found[-1]["density_scale"] == alone.model.density_scale
+        assert found[-1].numbers.lipschitz_bound == alone.run("weighted").lipschitz_bound
+        assert found[-1].density_scale == alone.model.density_scale
     assert kept[0] is kept[1]
     assert kept[2] is kept[0]
     assert kept[3] is not kept[2]

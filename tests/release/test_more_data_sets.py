@@ -296,7 +296,7 @@ def test_a_worker_releases_a_plan_whose_first_variable_has_a_rule(tmp_path):
     made = make_plan(analysis, analysis.run("measured_laplace"), replace(DECISION, limit=20.0))[0]
     task = ReleaseTask.of(Request(made, None, ruled(2)), "click")
     answer = run_job(task.sent, str(tmp_path), list(task.given.tables))
-    assert answer["summary"]["state"] == RELEASED
+    assert answer.answer.state == RELEASED
 
 
 def test_recorded_noise_answers_what_was_asked_and_nothing_else():

@@ -14,12 +14,12 @@ import pytest
 
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.settings import make_settings
-from synth_core.analysis.summary import number_text
 from synth_core.data.table import Table
 from synth_core.release.making.drawing import Request
 from synth_core.release.making.releasing import RELEASED, release
 from synth_core.release.plan.planning import Decision, make_plan
 from synth_core.system.cache import Cache
+from synth_core.system.number_text import significant
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.stan
@@ -190,4 +190,4 @@ def test_the_search_finds_what_is_there():
     ],
 )
 def test_figures_are_shown_in_full(value, text):
-    assert number_text(value, 5) == text
+    assert significant(value, 5) == text

@@ -12,6 +12,8 @@ def told():
     from synth_core.ui.compare.scenarios import pin
     from synth_core.ui.shared.subject import Subject
     from synth_core.ui.state import session
+    from tests.plain_numbers import numbers
+    from tests.support.summaries import of_numbers
 
     session.take_over()
     session.use_example("beta", 60, 1)
@@ -25,7 +27,7 @@ def told():
     cache = results_cache()
     for key in (*keys[0.9], keys[0.8][1]):  # all of A, the second of B, nothing of C
         cache.put(key, {"result": 1})
-        keep_summary(cache, key, {"mechanism": key[:4]})
+        keep_summary(cache, key, of_numbers(numbers(label=key[:4])))
     chapters, left_out = pinned_chapters(session.choices().scenarios)
     st.write("; ".join(left_out))
     read = with_present(chapters, None)

@@ -374,8 +374,7 @@ def unsettled_page():
     from tests.ui.test_columns import table
 
     start_and_change(table)
-    curve = {"predicted": [0.5], "observed": [0.5]}
-    verdict = fit_verdict({"distribution": curve, "n_records": 90, "problems": ["R-hat is 1.02"]})
+    verdict = fit_verdict(0.0, 90, ["R-hat is 1.02"])
     fit = {
         "name": "income",
         "variable": "income",

@@ -8,7 +8,6 @@ from streamlit.testing.v1 import AppTest
 
 from synth_core.analysis.joint_measures import Measures
 from synth_core.analysis.records.blocks import Block, common_of, settings_of_first
-from synth_core.analysis.result_numbers import to_summary
 from synth_core.analysis.settings import make_settings
 from synth_core.data.examples import load_example
 from synth_core.experiments.audit.audit import AuditRequest
@@ -17,6 +16,7 @@ from synth_core.release.run_store import RunStore
 from synth_core.ui.shared import finished_runs
 from synth_core.ui.state.browser import Browser
 from tests.plain_numbers import numbers, variable
+from tests.support.summaries import of_numbers
 
 BLOCKS = (
     Block("inc", "lognormal", {"unit": 10.0}, share=0.7),
@@ -35,7 +35,7 @@ def kept(tmp_path):
     found = numbers(
         (variable("inc", ecdf_max=0.03), variable("marr", ecdf_max=0.01, statistics=())), joint=joint
     )
-    jobs = [SimpleNamespace(key="k", summary=to_summary(found))]
+    jobs = [SimpleNamespace(key="k", answer=of_numbers(found))]
     settings = settings_of_first(BLOCKS, common_of(SETTINGS))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(finished_runs.session, "account", lambda: "me")

@@ -85,6 +85,8 @@ def expected():
     from synth_core.ui.shared.expected import seconds_each
     from synth_core.ui.shared.subject import Subject
     from synth_core.ui.state import session
+    from tests.plain_numbers import numbers
+    from tests.support.summaries import of_numbers
 
     session.take_over()
     if not session.current().tables:
@@ -93,7 +95,7 @@ def expected():
     before = seconds_each(subject, settings, ["weighted", "censored"])
     task = subject.task(session.current(), settings, "weighted")
     results_cache().put(task.key, {"result": 1})
-    keep_summary(results_cache(), task.key, {"seconds": 7 * before["weighted"]})
+    keep_summary(results_cache(), task.key, of_numbers(numbers(seconds=7 * before["weighted"])))
     after = seconds_each(subject, settings, ["weighted", "censored"])
     st.write(" ".join(f"{after[key] / before[key]:.3g}" for key in after))
 

@@ -157,13 +157,14 @@ def loading_page():
     from synth_core.ui.find_settings import controls
     from synth_core.ui.shared.subject import ONE_VARIABLE, VIEW_OF_RECORDS, shown_subject
     from synth_core.ui.state import session
+    from tests.plain_numbers import map_point
 
     session.take_over()
     session.use_example("401ksubs", None, 1)
     blocks = (Block("inc", "lognormal"), Block("marr", "categorical", {"categories": ("0", "1")}))
     session.change(session.choices().with_settings(predictors=("age",)).model_copy(update={"blocks": blocks}))
     st.session_state[VIEW_OF_RECORDS] = ONE_VARIABLE
-    point = {"knobs": {"epsilon": 1.27}, "mechanism": "measured"}
+    point = map_point("measured", knobs={"epsilon": 1.27})
     controls.load_point(point, {"inc": 0.75, "marr": 0.25})
     kept = session.choices()
     st.write(

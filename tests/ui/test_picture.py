@@ -7,6 +7,8 @@ import pytest
 
 from synth_core.jobs.job import Job
 from synth_core.ui.shared.picture import Last, assemble, brings_news, last_picture
+from tests.plain_numbers import numbers
+from tests.support.summaries import of_numbers
 from tests.support.tasks import INPUT, SETTINGS, NamedTask
 
 
@@ -16,12 +18,17 @@ def job(name, state, key="new", **more):
 
 
 def done(name, key="new"):
-    return job(name, "done", key, summary={"mechanism": name, "from": key})
+    return job(name, "done", key, answer=named(name, key))
+
+
+def named(name, key):
+    """The summary of a mechanism that a job has made; its label says which job."""
+    return of_numbers(numbers(mechanism=name, label=key))
 
 
 @pytest.fixture
 def last():
-    found = {name: (f"old-{name}", {"mechanism": name, "from": "old"}) for name in ("weighted", "censored")}
+    found = {name: (f"old-{name}", named(name, "old")) for name in ("weighted", "censored")}
     return Last(found, SETTINGS, "table")
 
 
@@ -34,8 +41,8 @@ def test_no_mechanism_is_missing_without_a_word(last):
         job("histogram", "failed", error="needs declared bounds"),
     ]
     found = assemble(jobs, last, "table")
-    assert [s["mechanism"] for s in found.summaries] == ["unweighted", "weighted"]
-    assert found.summaries[1] == {"mechanism": "weighted", "from": "old", "old": True}
+    assert [s.mechanism for s in found.summaries] == ["unweighted", "weighted"]
+    assert found.summaries[1] == replace(named("weighted", "old"), old=True)
     assert found.missing == {
         "anchored": "is being fitted …",
         "censored": "ε is too small.",  # not its old numbers
@@ -61,7 +68,7 @@ def test_it_is_complete_once_nothing_is_awaited(last):
 def test_each_finished_row_is_a_new_version(last):
     one, two = job("weighted", "running"), job("censored", "running")
     versions = [assemble([one, two], last, "table").version]
-    one.state, one.summary = "done", {"mechanism": "weighted"}
+    one.state, one.answer = "done", named("weighted", "new")
     versions.append(assemble([one, two], last, "table").version)
     two.state, two.error = "failed", "x"
     versions.append(assemble([one, two], last, "table").version)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from synth_core.analysis.any_analysis import AnyAnalysis, AnyResult
 from synth_core.analysis.check.table_check import meanings
+from synth_core.analysis.summary import FirstRows, ShapeLine
 from synth_core.data.table import outcome_column
 from synth_core.system.number_text import measured, percent
 
@@ -22,7 +23,7 @@ COMMON = 3  # categories that are told, the most frequent ones
 QUARTILES = {"a quarter is below": 0.25, "half is below": 0.5, "three quarters are below": 0.75}
 
 
-def first_rows(analysis: AnyAnalysis[Any], result: AnyResult) -> dict[str, list[Any]]:
+def first_rows(analysis: AnyAnalysis[Any], result: AnyResult) -> FirstRows:
     """The first rows of the first synthetic table as text: the names of its columns, and their values."""
     names = [
         name
@@ -35,10 +36,7 @@ def first_rows(analysis: AnyAnalysis[Any], result: AnyResult) -> dict[str, list[
         for name, values in analysis.synthetic(result).items()
     }
     frame = pd.concat([pd.DataFrame(made), kept], axis=1)  # what is synthetic is seen first
-    return {
-        "columns": [str(name) for name in frame],
-        "rows": [[*map(_text, row)] for row in frame.to_numpy()],
-    }
+    return FirstRows([str(name) for name in frame], [[*map(_text, row)] for row in frame.to_numpy()])
 
 
 def _text(cell: Any) -> str:
@@ -48,7 +46,7 @@ def _text(cell: Any) -> str:
     return measured(float(cell)) if isinstance(cell, float) else str(cell)
 
 
-def shape_of(analysis: AnyAnalysis[Any], result: AnyResult) -> list[dict[str, str]]:
+def shape_of(analysis: AnyAnalysis[Any], result: AnyResult) -> tuple[ShapeLine, ...]:
     """Of each sensitive variable what is missing, zero or below it and its quartiles, or its most frequent categories:
     a line for each, with a text of either table. Of synthetic tables all are taken together.
     """
@@ -64,11 +62,11 @@ def shape_of(analysis: AnyAnalysis[Any], result: AnyResult) -> list[dict[str, st
             told = _of_categories(sides, meanings(name, categories, analysis.loaded.codebook))
         nothing = percent(0.0)
         lines += [
-            {"variable": name, "what": what, "confidential": told[0][what], "synthetic": told[1][what]}
+            ShapeLine(name, what, told[0][what], told[1][what])
             for what in told[0]
             if any(each[what] != nothing for each in told)  # such as missing values that neither table has
         ]
-    return lines
+    return tuple(lines)
 
 
 def _of_categories(sides: tuple[Array, Array], labels: tuple[str, ...]) -> list[dict[str, str]]:

@@ -31,6 +31,7 @@ from synth_core.analysis.records.blocks import (
     scales_in_words,
     settings_of_first,
 )
+from synth_core.analysis.records.discretise import DiscretisedTables
 from synth_core.analysis.records.feasible import refusal
 from synth_core.analysis.records.judge import Judge
 from synth_core.analysis.records.measures import average
@@ -462,6 +463,10 @@ class RecordsAnalysis:
     def synthetic(self, result: RecordsResult) -> dict[str, Array]:
         """The synthetic values of each sensitive variable, of shape (n_datasets, n_records)."""
         return {name: np.stack([each[name] for each in result.drawn]) for name in self.outcomes}
+
+    def discretised(self, result: RecordsResult) -> DiscretisedTables:
+        """All columns of both tables cut into cells, of the first data set."""
+        return self.judge.discretised(result.synthetic[0])
 
     def draw(self, result: RecordsResult, streams: Iterable[tuple[int, ...]]) -> Iterator[dict[str, Array]]:
         """More synthetic tables of the fits behind a result, one for each stream of random numbers.

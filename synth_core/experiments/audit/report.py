@@ -12,6 +12,7 @@ from synth_core.release.output.bundle import csv_bytes
 from synth_core.system.json_text import json_text
 from synth_core.system.text_table import aligned
 
+AuditRow = dict[str, str | float | None]  # by the headings of the table
 FORMATS = ("table", "json", "csv", "markdown")
 COLUMNS = (
     "Mechanism",
@@ -46,7 +47,7 @@ def heading(audit: Audit) -> list[str]:
     return [INTERNAL, *lines] if audit.confidential else lines
 
 
-def rows(audit: Audit) -> list[dict[str, Any]]:
+def rows(audit: Audit) -> list[AuditRow]:
     """One row a line, in the order of `COLUMNS`."""
     return [
         dict(

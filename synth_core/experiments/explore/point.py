@@ -42,6 +42,40 @@ def predictive_count(n_records: int, wanted: int = PREDICTIVE) -> int:
 
 
 @dataclass(frozen=True)
+class PointSummary:
+    """The plain numbers of a point of the map. Confidential.
+
+    Attributes
+    ----------
+    knobs : dict
+        The swept settings that its mechanism depends on.
+    guarantee : str
+        Its key.
+    n_predictive : int
+        Data sets that it was measured on.
+    bands : dict of str to (float, float, float)
+        By utility measure the 5 % quantile, the median and the 95 % quantile of its errors.
+    id : str
+        How a click names it.
+    """
+
+    mechanism: str
+    knobs: dict[str, float | tuple[float, float]]
+    guarantee: str
+    epsilon: float
+    epsilon_replace: float | None
+    lipschitz_bound: float | None
+    n_records: int
+    n_predictive: int
+    density_scale: str
+    problems: tuple[str, ...]
+    bands: dict[str, tuple[float, float, float]]
+    seconds: float
+    cached: bool
+    id: str = ""
+
+
+@dataclass(frozen=True)
 class MapPoint:
     """One mechanism at one setting. Confidential.
 
@@ -83,25 +117,25 @@ class MapPoint:
         """The errors of one measure, of shape (n_predictive,)."""
         return self.errors[:, self.names.index(measure)]
 
-    def summary(self) -> dict[str, Any]:
-        """Plain numbers for a figure: a band (5 %, median, 95 %) for each measure."""
+    def summary(self) -> PointSummary:
+        """Its plain numbers, with a band for each measure in place of all errors."""
         with np.errstate(invalid="ignore"):
-            bands = np.quantile(self.errors, [0.05, 0.5, 0.95], axis=0)
-        return {
-            "mechanism": self.mechanism,
-            "knobs": {k: list(v) if isinstance(v, tuple) else v for k, v in self.knobs.items()},
-            "guarantee": self.guarantee.key,
-            "epsilon": self.epsilon,
-            "epsilon_replace": self.epsilon_replace,
-            "lipschitz_bound": self.lipschitz_bound,
-            "n_records": self.n_records,
-            "n_predictive": len(self.errors),
-            "density_scale": self.density_scale,
-            "problems": list(self.problems),
-            "bands": dict(zip(self.names, bands.T.tolist(), strict=True)),
-            "seconds": self.seconds,
-            "cached": self.cached,
-        }
+            bands = np.quantile(self.errors, [0.05, 0.5, 0.95], axis=0).T.tolist()
+        return PointSummary(
+            self.mechanism,
+            self.knobs,
+            self.guarantee.key,
+            self.epsilon,
+            self.epsilon_replace,
+            self.lipschitz_bound,
+            self.n_records,
+            len(self.errors),
+            self.density_scale,
+            self.problems,
+            {name: (low, middle, high) for name, (low, middle, high) in zip(self.names, bands, strict=True)},
+            self.seconds,
+            self.cached,
+        )
 
 
 def percentiles_for(settings: Settings, extra: tuple[float, ...] = ()) -> tuple[float, ...]:

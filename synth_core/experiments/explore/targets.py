@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from synth_core.analysis.measures import percentile_of
 from synth_core.errors import InputError
 from synth_core.experiments.explore.measures import Target
+from synth_core.experiments.explore.point import PointSummary
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system import limits
 
@@ -47,8 +48,8 @@ class TuningAnswer:
 
     Attributes
     ----------
-    point : dict or None
-        Summary of the point found (`Point.summary`), None when no setting reaches the target.
+    point : PointSummary or None
+        The point found, None when no setting reaches the target.
     share, interval, n : float or None
         Of `n` fresh predictive data sets the share that meets the target, its 95 % interval
         (Clopper-Pearson); None for an epsilon target.
@@ -61,10 +62,12 @@ class TuningAnswer:
         The value of that setting.
     why : str
         When nothing was found: what came closest.
+    shares : dict of str to float
+        How epsilon is divided among several variables; empty of one.
     """
 
     mechanism: str
-    point: dict[str, Any] | None
+    point: PointSummary | None
     share: float | None = None
     interval: tuple[float, float] | None = None
     n: int = 0
@@ -74,6 +77,10 @@ class TuningAnswer:
     wanted: float | None = None
     refits: int = 0
     why: str = ""
+    shares: dict[str, float] = field(default_factory=dict)
 
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
+    @property
+    def reached(self) -> PointSummary:
+        """The point, of an answer that has one."""
+        assert self.point is not None
+        return self.point

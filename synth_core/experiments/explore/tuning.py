@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from synth_core.experiments.explore.point import (
     FOR_CHECKS,
     PREDICTIVE,
     MapPoint,
+    PointSummary,
     run_point,
 )
 from synth_core.experiments.explore.search import Found, Trial, smallest
@@ -118,11 +120,11 @@ def tune(
 
     def merit(a: TuningAnswer) -> tuple[float, float]:
         assert a.point is not None
-        error = a.point["bands"][target.measure][1]
-        return (0.0, error) if isinstance(target, EpsilonTarget) else (a.point["epsilon"], error)
+        error = a.point.bands[target.measure][1]
+        return (0.0, error) if isinstance(target, EpsilonTarget) else (a.point.epsilon, error)
 
     best = min(reached, key=merit)
-    return TuningAnswer(**best.as_dict() | {"wanted": wanted, "refits": steps.done})
+    return replace(best, wanted=wanted, refits=steps.done)
 
 
 def _wanted(analysis: AnyAnalysis[Any], target: EpsilonTarget, steps: _SearchProgress) -> float:
@@ -218,9 +220,9 @@ def _to_accuracy(
     )
 
 
-def _derived(summary: dict[str, Any], mechanism: Mechanism) -> dict[str, Any]:
+def _derived(summary: PointSummary, mechanism: Mechanism) -> PointSummary:
     """A strict mechanism's epsilon that was found by looking at the data is no epsilon-DP guarantee."""
-    return summary | {"guarantee": "data_derived"} if mechanism.keeps_epsilon else summary
+    return replace(summary, guarantee="data_derived") if mechanism.keeps_epsilon else summary
 
 
 def _why(answer: Found, target: Target, points: dict[float, MapPoint]) -> str:

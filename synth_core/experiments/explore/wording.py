@@ -15,12 +15,10 @@ from synth_core.analysis.wording.belief_sentences import epsilon_number
 from synth_core.experiments.explore.frontier import frontiers
 from synth_core.experiments.explore.knobs import KNOBS
 from synth_core.experiments.explore.measures import Target
-from synth_core.experiments.explore.targets import EpsilonTarget
+from synth_core.experiments.explore.point import PointSummary
+from synth_core.experiments.explore.targets import EpsilonTarget, TuningAnswer
 from synth_core.mechanisms.catalogue import find_mechanism, guarantees
 from synth_core.system.number_text import percent
-
-Summary = dict[str, Any]  # of a point: `Point.summary`
-AnswerDict = dict[str, Any]  # of a mechanism: `Answer.as_dict`
 
 FRONTIER_RULE = "each guarantee has a frontier of its own, since an ε of one is not an ε of another"
 DATA_DEPENDENT = (
@@ -29,14 +27,14 @@ DATA_DEPENDENT = (
 )
 
 
-def guarantee_label(summary: Summary) -> str:
+def guarantee_label(summary: PointSummary) -> str:
     """The guarantee that stands beside an epsilon; points of one guarantee share a frontier."""
-    return guarantees()[summary["guarantee"]].label
+    return guarantees()[summary.guarantee].label
 
 
-def usable(point: Summary, measure: str) -> bool:
+def usable(point: PointSummary, measure: str) -> bool:
     """Whether a point counts for the frontier: it has converged, and its error is a number."""
-    return not point["problems"] and all(finite(v) for v in point["bands"][measure])
+    return not point.problems and all(finite(v) for v in point.bands[measure])
 
 
 def finite(value: float | None) -> bool:
@@ -44,12 +42,12 @@ def finite(value: float | None) -> bool:
     return value is not None and math.isfinite(value)
 
 
-def frontier_points(points: list[Summary], measure: str) -> dict[str, list[Summary]]:
+def frontier_points(points: list[PointSummary], measure: str) -> dict[str, list[PointSummary]]:
     """The frontier of every guarantee that is one, epsilon ascending."""
-    shown = [p for p in points if usable(p, measure) and p["guarantee"] != "none"]
+    shown = [p for p in points if usable(p, measure) and p.guarantee != "none"]
     places = frontiers(
-        np.array([p["epsilon"] for p in shown]),
-        np.array([p["bands"][measure][1] for p in shown]),
+        np.array([p.epsilon for p in shown]),
+        np.array([p.bands[measure][1] for p in shown]),
         [guarantee_label(p) for p in shown],
     )
     return {name: [shown[i] for i in indices] for name, indices in places.items()}
@@ -66,19 +64,19 @@ def knobs_text(knobs: dict[str, Any]) -> str:
     )
 
 
-def epsilon_text(summary: Summary) -> str:
+def epsilon_text(summary: PointSummary) -> str:
     """Epsilon beside its guarantee."""
-    return f"ε = {epsilon_number(summary['epsilon'])} ({guarantee_label(summary)})"
+    return f"ε = {epsilon_number(summary.epsilon)} ({guarantee_label(summary)})"
 
 
-def neighbour_text(summary: Summary) -> str:
+def neighbour_text(summary: PointSummary) -> str:
     """What epsilon is for."""
-    return f"one value {find_mechanism(summary['mechanism']).neighbour}"
+    return f"one value {find_mechanism(summary.mechanism).neighbour}"
 
 
-def band_text(summary: Summary, measure: str) -> str:
+def band_text(summary: PointSummary, measure: str) -> str:
     """Median and 5-95 % band of a measure: not the limit that 90 % of data sets keep, so it does not sound like it."""
-    low, median, high = (value_text(measure, v) for v in summary["bands"][measure])
+    low, median, high = (value_text(measure, v) for v in summary.bands[measure])
     return f"{median} in the middle; one data set in twenty is above {high}, and one below {low}"
 
 
@@ -96,75 +94,75 @@ def goal_text(target: Target | EpsilonTarget) -> str:
     return "" if isinstance(target, EpsilonTarget) else "smallest "
 
 
-def reached_text(answer: AnswerDict, target: Target | EpsilonTarget) -> str:
+def reached_text(answer: TuningAnswer, target: Target | EpsilonTarget) -> str:
     """The error that an answer reaches, in full words."""
     said = (
-        f"Error reached: {measure_label(target.measure).lower()} {band_text(answer['point'], target.measure)}"
+        f"Error reached: {measure_label(target.measure).lower()} {band_text(answer.reached, target.measure)}"
     )
     return ". ".join(filter(None, (said, at_zeros(target.measure).removesuffix("."))))
 
 
-def sure_text(answer: AnswerDict) -> str:
+def sure_text(answer: TuningAnswer) -> str:
     """How sure an answer is."""
     parts = []
-    if answer["interval"] is not None:
-        low, high = answer["interval"]
+    if answer.interval is not None and answer.share is not None:
+        low, high = answer.interval
         parts.append(
-            f"{percent(answer['share'])} of {answer['n']} fresh data sets meet it (95 % interval {percent(low)} to "
+            f"{percent(answer.share)} of {answer.n} fresh data sets meet it (95 % interval {percent(low)} to "
             f"{percent(high)})"
         )
-    if answer["epsilon_seeds"] is not None:
-        low, high = answer["epsilon_seeds"]
+    if answer.epsilon_seeds is not None:
+        low, high = answer.epsilon_seeds
         parts.append(f"over sampler seeds ε is {epsilon_number(low)} to {epsilon_number(high)}")
-    elif answer["point"] is not None:
+    elif answer.point is not None:
         parts.append("ε is exact: it is promised, not measured")
-    if answer["below"] is not None:
-        epsilon, share = answer["below"]
+    if answer.below is not None:
+        epsilon, share = answer.below
         fewer = f"only {percent(share)} do" if share else "none does, or it cannot be fitted"
         parts.append(f"{_just_below(answer, epsilon)} {fewer}")
-    elif answer["interval"] is not None and answer["point"]["knobs"]:
+    elif answer.interval is not None and answer.reached.knobs:
         parts.append("it is the smallest setting tried, so a smaller ε may do")
     return "; ".join(parts)
 
 
-def _just_below(answer: AnswerDict, epsilon: float) -> str:
+def _just_below(answer: TuningAnswer, epsilon: float) -> str:
     """Where the search missed last: by the setting that it moves, since an ε that is measured need not move along."""
-    at, mechanism = answer["below_at"], find_mechanism(answer["mechanism"])
+    at, mechanism = answer.below_at, find_mechanism(answer.mechanism)
     moved = next(name for name in ("epsilon", "scale") if name in mechanism.tuning)
     words = f"with {KNOBS[moved].symbol} = {at:.4g}, the next smaller tried,"
     if mechanism.keeps_epsilon or not finite(epsilon):
         return words
-    uneven = " and no less, since ε is measured" if epsilon >= answer["point"]["epsilon"] else ""
+    uneven = " and no less, since ε is measured" if epsilon >= answer.reached.epsilon else ""
     return f"{words} ε is {epsilon_number(epsilon)}{uneven}, and"
 
 
-def answer_text(answer: AnswerDict) -> str:
+def answer_text(answer: TuningAnswer) -> str:
     """One answer: epsilon, guarantee, mechanism, settings."""
-    point = answer["point"]
-    label = find_mechanism(answer["mechanism"]).label
+    point = answer.point
+    label = find_mechanism(answer.mechanism).label
     if point is None:
-        return f"{label}: {answer['why']}"
-    return f"{epsilon_text(point)} with {label}, {knobs_text(point['knobs'])}"
+        return f"{label}: {answer.why}"
+    return f"{epsilon_text(point)} with {label}, {knobs_text(point.knobs)}"
 
 
-def best_answers(answers: Iterable[AnswerDict], target: Target | EpsilonTarget) -> list[AnswerDict]:
+def best_answers(answers: Iterable[TuningAnswer], target: Target | EpsilonTarget) -> list[TuningAnswer]:
     """The best of each guarantee: the least epsilon, or for an epsilon target the least error."""
-    best: dict[str, AnswerDict] = {}
+    best: dict[str, TuningAnswer] = {}
 
-    def merit(answer: AnswerDict) -> tuple[float, float]:
-        error = answer["point"]["bands"][target.measure][1]
-        return (error if isinstance(target, EpsilonTarget) else answer["point"]["epsilon"], error)
+    def merit(answer: TuningAnswer) -> tuple[float, float]:
+        error = answer.reached.bands[target.measure][1]
+        return (error if isinstance(target, EpsilonTarget) else answer.reached.epsilon, error)
 
     for answer in answers:
         # What promises nothing is no answer, however accurate: it stays in the table of all answers.
-        if answer["point"] is not None and answer["point"]["guarantee"] != "none":
-            kind = guarantee_label(answer["point"])
+        if answer.point is not None and answer.point.guarantee != "none":
+            kind = guarantee_label(answer.point)
             if kind not in best or merit(answer) < merit(best[kind]):
                 best[kind] = answer
     return sorted(best.values(), key=merit)
 
 
-def verdict(answers: list[AnswerDict], target: Target | EpsilonTarget) -> str:
+def verdict(answers: list[TuningAnswer], target: Target | EpsilonTarget) -> str:
     """The answer of all mechanisms in a sentence or two, one part for each guarantee."""
     best = best_answers(answers, target)
     if not best:
@@ -172,7 +170,7 @@ def verdict(answers: list[AnswerDict], target: Target | EpsilonTarget) -> str:
     return f"{target_text(target)}: {goal_text(target)}" + "; ".join(answer_text(a) for a in best) + "."
 
 
-def points_csv(summaries: Iterable[Summary], measures: tuple[str, ...]) -> str:
+def points_csv(summaries: Iterable[PointSummary], measures: tuple[str, ...]) -> str:
     """The points of a map for a spreadsheet. Internal."""
     out = io.StringIO()
     writer = csv.writer(out)
@@ -192,15 +190,15 @@ def points_csv(summaries: Iterable[Summary], measures: tuple[str, ...]) -> str:
     for s in summaries:
         writer.writerow(
             [
-                s["mechanism"],
+                s.mechanism,
                 guarantee_label(s),
-                s["epsilon"],
-                s["epsilon_replace"],
-                s["lipschitz_bound"],
-                *(kind.value(s["knobs"]) for kind in KNOBS.values()),
-                *(value for m in measures for value in s["bands"][m]),
-                s["n_predictive"],
-                not s["problems"],
+                s.epsilon,
+                s.epsilon_replace,
+                s.lipschitz_bound,
+                *(kind.value(s.knobs) for kind in KNOBS.values()),
+                *(value for m in measures for value in s.bands[m]),
+                s.n_predictive,
+                not s.problems,
             ]
         )
     return out.getvalue()

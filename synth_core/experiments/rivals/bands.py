@@ -6,20 +6,22 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from synth_core.analysis.measures import value_text
-from synth_core.experiments.explore.wording import Summary, frontier_points
+from synth_core.experiments.explore.point import PointSummary
+from synth_core.experiments.explore.wording import frontier_points
 from synth_core.experiments.rivals.budget import guarantee_words
+from synth_core.experiments.rivals.map_runs import RivalSummary
 from synth_core.experiments.rivals.registry import RIVALS
 from synth_core.experiments.rivals.report import band
 from synth_core.mechanisms.catalogue import guarantees
 
 
-def strict_epsilons(points: list[Summary], measure: str) -> tuple[float, ...]:
+def strict_epsilons(points: list[PointSummary], measure: str) -> tuple[float, ...]:
     """The epsilons of the strict frontier of a map, ascending; each once, to six digits."""
     epsilons = {
-        float(f"{point['epsilon']:.6g}")
+        float(f"{point.epsilon:.6g}")
         for kept in frontier_points(points, measure).values()
         for point in kept
-        if guarantees()[point["guarantee"]].strict
+        if guarantees()[point.guarantee].strict
     }
     return tuple(sorted(epsilons))
 
@@ -54,30 +56,30 @@ class RivalBand:
     runs: int
 
 
-def bands_of(runs: Iterable[Summary]) -> list[RivalBand]:
+def bands_of(runs: Iterable[RivalSummary]) -> list[RivalBand]:
     """Means over runs and two standard errors, of each rival at each epsilon, in the order of the catalogue.
 
     An error that is no number in one run is none in the mean.
     """
-    groups: dict[tuple[str, float | None], list[Summary]] = {}
+    groups: dict[tuple[str, float | None], list[RivalSummary]] = {}
     for run in runs:
-        groups.setdefault((run["who"], run["epsilon"]), []).append(run)
+        groups.setdefault((run.who, run.epsilon), []).append(run)
     order = list(RIVALS)
     found = []
     for (who, epsilon), same in sorted(
         groups.items(), key=lambda pair: (order.index(pair[0][0]), pair[0][1] or 0)
     ):
-        bands = {name: band([run["errors"][name] for run in same]) for name in same[0]["errors"]}
+        bands = {name: band([run.errors[name] for run in same]) for name in same[0].errors}
         found.append(
             RivalBand(
                 who,
                 RIVALS[who].label,
                 "no guarantee"
                 if epsilon is None
-                else guarantee_words(same[0]["counted"], same[0]["share_squares"]),
+                else guarantee_words(same[0].counted, same[0].share_squares),
                 epsilon,
-                same[0]["counted"],
-                same[0]["share_squares"],
+                same[0].counted,
+                same[0].share_squares,
                 {name: mean for name, (mean, _) in bands.items()},
                 {name: error for name, (_, error) in bands.items()},
                 len(same),

@@ -34,7 +34,6 @@ from synth_core.system.code_version import code_version
 from synth_core.system.entries import get_or_compute
 
 Array = NDArray[np.float64]
-Summary = dict[str, Any]
 
 CODE = (  # that decides a run
     *(
@@ -237,16 +236,43 @@ def _values(made: RivalSynthetic, analysis: AnyAnalysis[Any]) -> dict[str, Array
     return values
 
 
-def summary_of(run: RivalRun, beside: MapRun) -> Summary:
-    """A run as plain values."""
-    return {
-        "who": beside.asked.who,
-        "epsilon": beside.asked.epsilon,
-        "seed": beside.asked.seed,
-        "counted": beside.counted,
-        "share_squares": beside.share_squares,
-        "errors": dict(zip(run.names, run.errors.tolist(), strict=True)),
-        "n_cells": run.n_cells,
-        "seconds": run.seconds,
-        "cached": run.cached,
-    }
+@dataclass(frozen=True)
+class RivalSummary:
+    """The plain numbers of a run of another synthesizer beside the map. Confidential.
+
+    Attributes
+    ----------
+    who, counted : str
+    epsilon : float or None
+    share_squares : float
+        As of `MapRun`.
+    errors : dict of str to float
+        By utility measure.
+    n_cells : int
+        Of the table that it modelled.
+    """
+
+    who: str
+    epsilon: float | None
+    seed: int
+    counted: str
+    share_squares: float
+    errors: dict[str, float]
+    n_cells: int
+    seconds: float
+    cached: bool
+
+
+def summary_of(run: RivalRun, beside: MapRun) -> RivalSummary:
+    """The plain numbers of a run."""
+    return RivalSummary(
+        beside.asked.who,
+        beside.asked.epsilon,
+        beside.asked.seed,
+        beside.counted,
+        beside.share_squares,
+        dict(zip(run.names, run.errors.tolist(), strict=True)),
+        run.n_cells,
+        run.seconds,
+        run.cached,
+    )

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from synth_core.analysis.result_numbers import ResultNumbers
+from synth_core.analysis.summary import ResultSummary
 from synth_core.analysis.utility import SHARE_OF
 from synth_core.analysis.wording.headings import RECORD_FIGURES
 from synth_core.figures.categories import of_categories
 from synth_core.figures.palette import color
-from synth_core.figures.parts import Summary
-from synth_core.figures.utility import compared, percent_off, statistic_title
+from synth_core.figures.utility import percent_off, statistic_title
 from synth_core.mechanisms.guarantees import Guarantee
 
 PAIRS = 6  # of columns, the worst first: their names must be readable below the bars
@@ -59,24 +59,24 @@ def _thinned(values: Sequence[float]) -> tuple[float, ...]:
     return tuple(kept if kept[-1] == values[-1] else [*kept, values[-1]])
 
 
-def values_chart(summaries: list[Summary], labels: dict[str, str], outcome: str) -> Chart:
+def values_chart(summaries: list[ResultSummary], labels: dict[str, str], outcome: str) -> Chart:
     """Distribution functions, or shares of categories."""
     return (_shares_chart if of_categories(summaries[0]) else _ecdf_chart)(summaries, labels, outcome)
 
 
-def _shares_chart(summaries: list[Summary], labels: dict[str, str], outcome: str) -> Chart:
+def _shares_chart(summaries: list[ResultSummary], labels: dict[str, str], outcome: str) -> Chart:
     """Shares of categories, of what has converged."""
-    first = summaries[0]["statistics"]
-    bars = [Series("Confidential", "#1b2430", (), tuple(100 * each["confidential"] for each in first))]
+    first = summaries[0].numbers.statistics
+    bars = [Series("Confidential", "#1b2430", (), tuple(100 * each.confidential for each in first))]
     bars += [
         Series(
-            labels[s["mechanism"]],
-            color(s["mechanism"]),
+            labels[s.mechanism],
+            color(s.mechanism),
             (),
-            tuple(100 * each["synthetic"] for each in s["statistics"]),
+            tuple(100 * each.synthetic for each in s.numbers.statistics),
         )
         for s in summaries
-        if not s["problems"]
+        if not s.numbers.problems
     ]
     return Chart(
         "bars",
@@ -85,36 +85,34 @@ def _shares_chart(summaries: list[Summary], labels: dict[str, str], outcome: str
         outcome,
         "Share of the records (%)",
         tuple(bars),
-        tuple(each["name"].removeprefix(SHARE_OF) for each in first),
+        tuple(each.name.removeprefix(SHARE_OF) for each in first),
     )
 
 
-def _ecdf_chart(summaries: list[Summary], labels: dict[str, str], outcome: str) -> Chart:
+def _ecdf_chart(summaries: list[ResultSummary], labels: dict[str, str], outcome: str) -> Chart:
     """Distribution functions, of what has converged."""
-    curves = [("Confidential", "#1b2430", summaries[0]["ecdf"]["confidential"])]
+    [confidential, *_] = [s.ecdf.confidential for s in summaries if s.ecdf is not None]
+    curves = [("Confidential", "#1b2430", confidential)]
     curves += [
-        (labels[s["mechanism"]], color(s["mechanism"]), s["ecdf"]["synthetic"])
+        (labels[s.mechanism], color(s.mechanism), s.ecdf.synthetic)
         for s in summaries
-        if not s["problems"]
+        if s.ecdf is not None and not s.numbers.problems
     ]
-    at = summaries[0]["ecdf"]["confidential"]["at"]
+    at = confidential.at
     return Chart(
         "curves",
         "Distribution functions",
         "Curves that coincide mean the same distribution.",
         f"{outcome} (the table's unit)",
         "Share of records at or below",
-        tuple(
-            Series(name, look, _thinned(curve["at"]), _thinned(curve["share"]))
-            for name, look, curve in curves
-        ),
+        tuple(Series(name, look, _thinned(curve.at), _thinned(curve.share)) for name, look, curve in curves),
         logarithmic=at[0] > 0 and at[-1] > 20 * at[len(at) // 2],
     )
 
 
-def errors_chart(summaries: list[Summary], labels: dict[str, str]) -> Chart:
+def errors_chart(summaries: list[ResultSummary], labels: dict[str, str]) -> Chart:
     """Errors of mean and percentiles, in percent."""
-    names = tuple(statistic_title(each) for each in summaries[0]["statistics"])
+    names = tuple(statistic_title(each) for each in summaries[0].numbers.statistics)
     return Chart(
         "bars",
         "Errors of the shares" if of_categories(summaries[0]) else "Errors of mean and percentiles",
@@ -123,13 +121,13 @@ def errors_chart(summaries: list[Summary], labels: dict[str, str]) -> Chart:
         "Synthetic − confidential (% of confidential)",
         tuple(
             Series(
-                labels[s["mechanism"]],
-                color(s["mechanism"]),
+                labels[s.mechanism],
+                color(s.mechanism),
                 (),
-                tuple(percent_off(each, compared(each)["synthetic"]) for each in s["statistics"]),
+                tuple(percent_off(each, each.compared.synthetic) for each in s.numbers.statistics),
             )
             for s in summaries
-            if not s["problems"]
+            if not s.numbers.problems
         ),
         names,
     )
@@ -158,13 +156,13 @@ def variables_chart(results: Sequence[ResultNumbers]) -> Chart:
     )
 
 
-def associations_chart(summaries: list[Summary], labels: dict[str, str]) -> Chart:
+def associations_chart(summaries: list[ResultSummary], labels: dict[str, str]) -> Chart:
     """How far the associations of the worst pairs of columns are off, of what has converged."""
     word = RECORD_FIGURES["associations"]
     off = {
-        s["mechanism"]: {" and ".join(pair["names"]): pair["association"] for pair in s["pairs"]}
+        s.mechanism: {" and ".join(pair.names): pair.association for pair in s.pairs}
         for s in summaries
-        if not s["problems"]
+        if not s.numbers.problems
     }
     worst: dict[str, float] = {}
     for pairs in off.values():
@@ -185,30 +183,34 @@ def associations_chart(summaries: list[Summary], labels: dict[str, str]) -> Char
 
 
 def epsilon_chart(
-    summaries: list[Summary], labels: dict[str, str], guarantees: dict[str, Guarantee]
+    summaries: list[ResultSummary], labels: dict[str, str], guarantees: dict[str, Guarantee]
 ) -> Chart:
     """ε by mechanism, each with its guarantee."""
-    shown = [s for s in summaries if not s["problems"]]
+    shown = [s for s in summaries if not s.numbers.problems]
     return Chart(
         "bars",
         "Privacy: ε of each mechanism",
         "Smaller is more private. Compare heights only under the same guarantee, in brackets.",
         "",
         "ε of one data set",
-        (Series("ε", "#1d4ed8", (), tuple(float(s["epsilon"]) for s in shown)),),
-        tuple(f"{labels[s['mechanism']]} ({guarantees[s['mechanism']].label})" for s in shown),
+        (Series("ε", "#1d4ed8", (), tuple(float(s.numbers.epsilon) for s in shown)),),
+        tuple(f"{labels[s.mechanism]} ({guarantees[s.mechanism].label})" for s in shown),
     )
 
 
-def weights_chart(summaries: list[Summary], labels: dict[str, str]) -> Chart:
+def weights_chart(summaries: list[ResultSummary], labels: dict[str, str]) -> Chart:
     """Mean weight by mechanism."""
-    shown = [s for s in summaries if s["privacy"] and not s["problems"]]
+    shown = [
+        (labels[s.mechanism], s.privacy.weights.mean)
+        for s in summaries
+        if s.privacy and s.privacy.weights and not s.numbers.problems
+    ]
     return Chart(
         "bars",
         "Mean privacy weight",
         "A weight of 1 keeps a record's full say, 0 removes it.",
         "",
         "Mean weight α of the records",
-        (Series("Mean weight", "#1d4ed8", (), tuple(s["privacy"]["weights"]["mean"] for s in shown)),),
-        tuple(labels[s["mechanism"]] for s in shown),
+        (Series("Mean weight", "#1d4ed8", (), tuple(mean for _, mean in shown)),),
+        tuple(label for label, _ in shown),
     )

@@ -10,8 +10,9 @@ from typing import Any
 from synth_core.analysis.measures import WORST, error_words
 from synth_core.analysis.policy import CHOSEN_HERE, Policy, measured
 from synth_core.analysis.records.blocks import Block, shares_of
-from synth_core.analysis.result_numbers import ResultNumbers, numbers_in
+from synth_core.analysis.result_numbers import ResultNumbers
 from synth_core.analysis.settings import Settings
+from synth_core.analysis.summary import ResultSummary
 from synth_core.analysis.wording.belief_sentences import epsilon_number, suspicion
 from synth_core.analysis.wording.headings import COLUMNS, RECORD_COLUMNS, in_plain_words
 from synth_core.figures.briefing.charts import (
@@ -24,7 +25,7 @@ from synth_core.figures.briefing.charts import (
     weights_chart,
 )
 from synth_core.figures.compare import compare_figures, promises, results
-from synth_core.figures.parts import Figure, Summary
+from synth_core.figures.parts import Figure
 from synth_core.figures.records import record_figures
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.mechanisms.guarantees import Guarantee
@@ -60,7 +61,7 @@ class Chapter:
     name: str
     note: str
     settings: Settings
-    summaries: Sequence[Summary]
+    summaries: Sequence[ResultSummary]
     policy: Policy = NO_RULE
     blocks: tuple[Block, ...] = ()
 
@@ -72,7 +73,7 @@ class Chapter:
     @property
     def numbers(self) -> list[ResultNumbers]:
         """The numbers of its summaries."""
-        return [numbers_in(s) for s in self.summaries]
+        return [s.numbers for s in self.summaries]
 
 
 @dataclass(frozen=True)
@@ -180,7 +181,7 @@ def _guarantees(chapter: Chapter) -> dict[str, Guarantee]:
 
 
 def _labels(chapter: Chapter) -> dict[str, str]:
-    return {s["mechanism"]: find_mechanism(s["mechanism"]).label for s in chapter.summaries}
+    return {s.mechanism: find_mechanism(s.mechanism).label for s in chapter.summaries}
 
 
 def _rows(chapter: Chapter) -> list[dict[str, Any]]:
@@ -283,7 +284,7 @@ def _figures(name: str, chapter: Chapter, internal: bool) -> list[Page]:
     charts["bounds"] = epsilon_chart(summaries, labels, _guarantees(chapter))
     if not chapter.blocks:
         charts["weights"] = weights_chart(summaries, labels)
-    if all(s["problems"] for s in summaries):  # a chart holds what has converged
+    if all(s.numbers.problems for s in summaries):  # a chart holds what has converged
         charts = dict.fromkeys(charts)
     drawn = {each["key"]: each for each in made if each["traces"]}
     return [
@@ -302,7 +303,7 @@ def _figures(name: str, chapter: Chapter, internal: bool) -> list[Page]:
 def _settings(name: str, chapter: Chapter, internal: bool, hidden: bool) -> Page:
     """The settings that a mechanism of the chapter reads."""
     s = chapter.settings
-    read = set().union(*(find_mechanism(each["mechanism"]).tuning for each in chapter.summaries))
+    read = set().union(*(find_mechanism(each.mechanism).tuning for each in chapter.summaries))
     if chapter.blocks:
         shares = shares_of(chapter.blocks)
         divided = hidden and any(block.share is not None for block in chapter.blocks)  # perhaps after looking

@@ -33,7 +33,7 @@ from synth_core.release.output import bundle, gate
 from synth_core.release.output.dataset import Synthetic, synthetic_data
 from synth_core.release.output.file_checks import file_checks
 from synth_core.release.output.gate_check import FAIL, OVERRIDDEN
-from synth_core.release.output.look import look_at
+from synth_core.release.output.look import Look, look_at
 from synth_core.release.output.source import Source, compared, kept_of, source_of
 from synth_core.release.plan.frozen_map import SUFFIX
 from synth_core.release.plan.plan import Plan
@@ -280,7 +280,7 @@ class ReleaseRun:
         return self.source.numbers
 
     @cached_property
-    def look(self) -> dict[str, Any]:
+    def look(self) -> Look:
         """What the synthetic table looks like, see `output.look`; confidential."""
         return look_at(self.plan, self.synthetic, self.tables, self.check)
 

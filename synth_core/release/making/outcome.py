@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from synth_core.release.output.gate_check import GateCheck
+from synth_core.release.output.look import Look
 
 RELEASED, REPEATED, REFUSED, CHECKED, MORE = "released", "repeated", "refused", "checked", "more"
 
@@ -22,4 +23,4 @@ class ReleaseOutcome:
     number: int = 0
     epsilon: float = 0.0  # charged, all data sets
     numbers: dict[str, Any] = field(default_factory=dict)
-    look: dict[str, Any] = field(default_factory=dict)  # see `output.look`; empty where nothing was drawn
+    look: Look | None = None  # None where nothing was drawn

@@ -7,11 +7,11 @@ refused often. So these lines tell whoever decides, and what they find stays ins
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 from synth_core.analysis.any_analysis import AnyAnalysis, R
 from synth_core.analysis.check.table_check import TableCheck, check_result
 from synth_core.analysis.check.words import groups_words, left_out_words, unlikely_words, variables_words
+from synth_core.analysis.summary import Closeness
 from synth_core.release.output.gate_check import INTERNAL, PASS, WARN, GateCheck
 
 CLOSENESS = ("variables", "combinations", "groups")
@@ -56,14 +56,12 @@ def closeness_checks(check: TableCheck) -> list[GateCheck]:
     ]
 
 
-def closeness_lines(analysis: AnyAnalysis[R], result: R) -> list[dict[str, Any]]:
+def closeness_lines(analysis: AnyAnalysis[R], result: R) -> tuple[Closeness, ...]:
     """The lines of a result that is no release: what each is about, whether it warns, and its finding."""
     lines = closeness_checks(check_result(analysis, result))
-    return [{"title": line.title, "warns": line.status == WARN, "finding": line.finding} for line in lines]
+    return tuple(Closeness(line.title, line.status == WARN, line.finding) for line in lines)
 
 
 def closeness_warnings(analysis: AnyAnalysis[R], result: R) -> list[str]:
     """What these lines warn of on the table that settings are tuned on, before anything is charged."""
-    return [
-        f"{line['title']}: {line['finding']}" for line in closeness_lines(analysis, result) if line["warns"]
-    ]
+    return [f"{line.title}: {line.finding}" for line in closeness_lines(analysis, result) if line.warns]

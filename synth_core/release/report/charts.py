@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from synth_core.analysis.summary import number_text
+from synth_core.analysis.summary import PairSummary
 from synth_core.system.characters import isolated
+from synth_core.system.number_text import significant
 
 Array = NDArray[np.float64]
 
@@ -46,10 +46,10 @@ def _frame(
     for tick in _ticks(*y):
         _, py = at(x[0], tick)
         parts.append(f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{py:.1f}" y2="{py:.1f}" stroke="#d4d9e0"/>')
-        parts.append(f'<text x="{LEFT - 6}" y="{py + 4:.1f}" text-anchor="end">{number_text(tick)}</text>')
+        parts.append(f'<text x="{LEFT - 6}" y="{py + 4:.1f}" text-anchor="end">{significant(tick)}</text>')
     for tick in _ticks(*x):
         px, _ = at(tick, y[0])
-        parts.append(f'<text x="{px:.1f}" y="{HEIGHT - 14}" text-anchor="middle">{number_text(tick)}</text>')
+        parts.append(f'<text x="{px:.1f}" y="{HEIGHT - 14}" text-anchor="middle">{significant(tick)}</text>')
     parts.append(f'<text x="{WIDTH - RIGHT}" y="{HEIGHT - 2}" text-anchor="end">{_words(x_label)}</text>')
     parts.append(f'<text x="4" y="10">{_words(y_label)}</text>')
     return parts, at
@@ -109,18 +109,17 @@ def bars(values: Array, x_label: str, text: str, bins: int = 40) -> str:
     return _svg(parts, text)
 
 
-def pair_maps(pair: dict[str, Any]) -> str:
+def pair_maps(pair: PairSummary) -> str:
     """The shares of the cells of two columns, confidential on the left and synthetic on the right, as shades.
 
     A cell that only one table has is framed, so that it is seen however small its share.
 
     Parameters
     ----------
-    pair : dict
-        Of `analysis.records.summary.pairs_of`.
+    pair : PairSummary
     """
-    (down, across), (first, second) = pair["labels"], pair["names"]
-    sides = [np.array(pair[side]) for side in ("confidential", "synthetic")]
+    (down, across), (first, second) = pair.labels, pair.names
+    sides = [np.array(side) for side in (pair.confidential, pair.synthetic)]
     top = max(float(side.max()) for side in sides) or 1.0
     slant = 5.0 * max(
         len(_short(label)) for label in across

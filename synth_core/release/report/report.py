@@ -21,13 +21,14 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
+from synth_core.analysis.check.words import combination_words
 from synth_core.analysis.counted_table import CountedTable, counted_together
 from synth_core.analysis.drawing import DRAWING_WORDS
 from synth_core.analysis.measures import ECDF_AVG, ECDF_MAX, measure_label
 from synth_core.analysis.result import Result
 from synth_core.analysis.result_sentences import sentence
 from synth_core.analysis.setting_words import acting_settings, setting_name, setting_value
-from synth_core.analysis.summary import density, ecdf_points, five_numbers, number_text
+from synth_core.analysis.summary import density, ecdf_points, five_numbers
 from synth_core.analysis.utility import ecdf_distance, percentile_words
 from synth_core.analysis.wording.belief_sentences import suspicion
 from synth_core.analysis.wording.guarantee_sentences import COVERS, explain
@@ -42,12 +43,14 @@ from synth_core.release.ledger.limit_room import left_words, limit_words, other_
 from synth_core.release.output.bundle import dictionary_rows
 from synth_core.release.output.dataset import Synthetic, Variable
 from synth_core.release.output.gate_check import GateCheck
+from synth_core.release.output.look import Look
 from synth_core.release.output.source import Source
 from synth_core.release.plan.plan import TUNED_ON, Plan, ReleaseTerms
 from synth_core.release.report import charts
 from synth_core.release.report.audit_summary import Audited
 from synth_core.release.report.coverage_summary import Coverage
 from synth_core.system.characters import isolated, visible
+from synth_core.system.number_text import significant
 
 RECORD_MEASURES = {  # of whole records
     "k_marginal": "k-marginal score, 1000 at most",
@@ -72,7 +75,8 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["number"] = number_text
+    environment.filters["number"] = significant
+    environment.globals["combination_words"] = combination_words
     environment.filters["short"] = lambda value: f"{value:.4g}" if isinstance(value, float) else value
     return environment
 
@@ -264,7 +268,7 @@ def _described(variable: Variable) -> dict[str, Any]:
                 shown[0],
                 variable.name,
                 f"Histogram of the synthetic {variable.name} in data set 1; its median is "
-                f"{number_text(np.median(shown[0]))}. The table beside it gives the percentiles.",
+                f"{significant(np.median(shown[0]))}. The table beside it gives the percentiles.",
             )
         )
     else:
@@ -277,7 +281,7 @@ def _described(variable: Variable) -> dict[str, Any]:
 def internal_report(
     released: Released,
     source: Source,
-    look: dict[str, Any],
+    look: Look,
     release: str,
     head: str,
     earlier: list[dict[str, Any]],
@@ -286,7 +290,7 @@ def internal_report(
 
     Parameters
     ----------
-    look : dict
+    look : Look
         What the table looks like, of `output.look`.
     head : str
         Newest hash of the ledger when this was written: keep it to find a ledger set back in time.
@@ -323,7 +327,7 @@ def internal_report(
         "weights_chart": None if one is None else _weights_chart(one),
         "earlier": earlier,
         "look": look,
-        "maps": [Markup(charts.pair_maps(pair)) for pair in look["pairs"]],
+        "maps": [Markup(charts.pair_maps(pair)) for pair in look.pairs],
         "tuned_words": TUNED_ON[released.standing.tuned_on],
         "whose_accuracy": plan.settings.whose_accuracy,
     }
@@ -338,8 +342,8 @@ def _ecdf_chart(variable: Variable, confidential: NDArray[np.float64]) -> Markup
     for name, sample in (("confidential", known), ("synthetic, data set 1", np.sort(variable.present(0)))):
         inside = sample[(sample >= low) & (sample <= high)]
         points = ecdf_points(inside if inside.size else sample)
-        share = np.searchsorted(sample, points["at"], side="right") / len(sample)
-        curves.append((name, np.array(points["at"]), share))
+        share = np.searchsorted(sample, points.at, side="right") / len(sample)
+        curves.append((name, np.array(points.at), share))
     distance = ecdf_distance(known, variable.present(0)).ecdf_max
     return Markup(
         charts.steps(
@@ -372,7 +376,7 @@ def _weights_chart(result: Result) -> Markup | None:
     shape = density(result.weights)
     return Markup(
         charts.lines(
-            [("records", np.array(shape["at"]), np.array(shape["height"]))],
+            [("records", np.array(shape.at), np.array(shape.height))],
             "weight α",
             "density (peak 1)",
             f"Density of the weights; median {np.median(result.weights):.3f}.",

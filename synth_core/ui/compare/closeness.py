@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas as pd
 import streamlit as st
 
+from synth_core.analysis.summary import ResultSummary
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.ui.state.session import plain
 
-Summary = dict[str, Any]
 
-
-def show_closeness(summaries: list[Summary]) -> None:
+def show_closeness(summaries: list[ResultSummary]) -> None:
     """A row a mechanism; older results have no such lines."""
-    known = [s for s in summaries if s.get("closeness")]
+    known = [s for s in summaries if s.closeness]
     if not known:
         return
-    n_warned = sum(any(line["warns"] for line in s["closeness"]) for s in known)
+    n_warned = sum(any(line.warns for line in s.closeness) for s in known)
     said = f"in {n_warned} of {len(known)} something does" if n_warned else "in none anything does"
     with st.expander(f"What stands out in the synthetic tables, as the gate will say it: {said} (internal)"):
         rows = [
-            {"Mechanism": find_mechanism(s["mechanism"]).label}
-            | {
-                line["title"]: f"{'⚠ ' if line['warns'] else ''}{plain(line['finding'])}"
-                for line in s["closeness"]
-            }
+            {"Mechanism": find_mechanism(s.mechanism).label}
+            | {line.title: f"{'⚠ ' if line.warns else ''}{plain(line.finding)}" for line in s.closeness}
             for s in known
         ]
         st.table(pd.DataFrame(rows).set_index("Mechanism"))

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from synth_core.experiments.explore.division import WHY_NOT, check_division
+from synth_core.experiments.explore.division import WHY_NOT, Division, check_division
 from synth_core.experiments.explore.wording import DATA_DEPENDENT
 from synth_core.jobs.tasks import DivisionTask, TaskInput
 from synth_core.mechanisms.catalogue import find_mechanism
@@ -114,13 +114,11 @@ def _result(run: Any) -> None:
             "Continue", key="resume_division", width="stretch", on_click=background.resume, args=(RUN,)
         )
         return
-    answer = run.summaries()[0]
-    point = find_mechanism(answer["mechanism"])
-    unmet = [each for each in answer["shares"] if not each["met"]]
+    answer: Division = run.answers()[0]
+    point = find_mechanism(answer.mechanism)
+    unmet = [each for each in answer.shares if not each.met]
     left.markdown(
-        session.plain(
-            f"ε = {answer['epsilon']:.3g} ({answer['guarantee']}) for a whole record, {point.label}, "
-        )
+        session.plain(f"ε = {answer.epsilon:.3g} ({answer.guarantee}) for a whole record, {point.label}, ")
         + ("reaches what is asked." if not unmet else "does **not** reach all that is asked.")
     )
     if right.button("Use it", key="use_division", width="stretch", help="Sets ε and each variable's share."):
@@ -129,28 +127,28 @@ def _result(run: Any) -> None:
     st.dataframe(
         pd.DataFrame(
             {
-                "Variable": each["name"],
-                "ε": f"{each['epsilon']:.3g}",
-                "Share": percent(each["share"]),
-                "Largest difference": f"{each['reached']:.3g}",
-                "Asked": "–" if each["wanted"] is None else f"at most {each['wanted']:g}",
-                "": "" if each["met"] else f"not reached, {WHY_NOT[each['reachable']]}",
+                "Variable": each.name,
+                "ε": f"{each.epsilon:.3g}",
+                "Share": percent(each.share),
+                "Largest difference": f"{each.reached:.3g}",
+                "Asked": "–" if each.wanted is None else f"at most {each.wanted:g}",
+                "": "" if each.met else f"not reached, {WHY_NOT[each.reachable]}",
             }
-            for each in answer["shares"]
+            for each in answer.shares
         ),
         hide_index=True,
     )
-    for problem in answer["problems"]:
+    for problem in answer.problems:
         st.caption(session.plain(f"A fit has not converged: {problem}"))
     st.caption(DATA_DEPENDENT)
 
 
-def _use(answer: dict[str, Any]) -> None:
+def _use(answer: Division) -> None:
     """The division becomes the choice."""
     choices = session.choices()
-    shares = {each["name"]: each["share"] for each in answer["shares"]}
+    shares = {each.name: each.share for each in answer.shares}
     if {block.name for block in choices.whole} != shares.keys():
         return
     blocks = tuple(replace(block, share=shares[block.name]) for block in choices.whole)
-    settings = choices.settings.model_copy(update={"epsilon": answer["epsilon"]})
+    settings = choices.settings.model_copy(update={"epsilon": answer.epsilon})
     session.change(choices.model_copy(update={"blocks": blocks, "settings": settings}))

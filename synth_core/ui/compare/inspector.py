@@ -20,6 +20,7 @@ from synth_core.analysis.result import Result
 from synth_core.analysis.result_numbers import ResultNumbers, VariableNumbers
 from synth_core.analysis.result_sentences import sentence
 from synth_core.analysis.settings import Settings
+from synth_core.analysis.summary import ResultSummary
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.release.output.bundle import neutral
 from synth_core.system.cache import results_cache
@@ -29,12 +30,10 @@ from synth_core.ui.shared.subject import Subject
 from synth_core.ui.shared.widgets import own_number
 from synth_core.ui.state import session
 
-Summary = dict[str, Any]
 
-
-def inspect_record(summaries: list[Summary], clicked: int | None, subject: Subject) -> None:
+def inspect_record(summaries: list[ResultSummary], clicked: int | None, subject: Subject) -> None:
     """A record under each mechanism on screen: its values, weights and bounds, of each variable and of all."""
-    n = summaries[0]["n_records"]
+    n = summaries[0].numbers.n_records
     if clicked is not None:  # a click lasts for one run
         st.session_state["inspected"] = clicked
     if (st.session_state.get("inspected") or 0) > n:
@@ -57,7 +56,7 @@ def inspect_record(summaries: list[Summary], clicked: int | None, subject: Subje
         browser, settings = session.current(), session.settings()
         rows = []
         for summary in summaries:
-            key = subject.task(browser, settings, summary["mechanism"]).key
+            key = subject.task(browser, settings, summary.mechanism).key
             rows += _several_rows(i, summary, key) if subject.blocks else _one_row(i, summary, key)
         st.dataframe(pd.DataFrame(rows).round(4).dropna(axis=1, how="all"), hide_index=True)
 
@@ -85,12 +84,12 @@ def _of_all(i: int, subject: Subject) -> str:
     return f"{values(block.name for block in subject.blocks)}{kept}."
 
 
-def _one_row(i: int, summary: Summary, key: str) -> list[dict[str, Any]]:
+def _one_row(i: int, summary: ResultSummary, key: str) -> list[dict[str, Any]]:
     """One variable under a mechanism; nothing of one without a posterior."""
     result, epsilon = read(results_cache(), Result, key), session.settings().epsilon
     if result is None or not result.weights.size:
         return []
-    point = find_mechanism(summary["mechanism"])
+    point = find_mechanism(summary.mechanism)
     bound, limit = result.lipschitz_bounds[i], result.tuned.get("fit_epsilon", epsilon) / 2
     if point.likelihood.anchors and result.tuned.get("pilot_records") == result.weights.size:
         limit /= 2  # pilot and release each take half
@@ -108,12 +107,12 @@ def _one_row(i: int, summary: Summary, key: str) -> list[dict[str, Any]]:
     ]
 
 
-def _several_rows(i: int, summary: Summary, key: str) -> list[dict[str, Any]]:
+def _several_rows(i: int, summary: ResultSummary, key: str) -> list[dict[str, Any]]:
     """All variables together under a mechanism, then each of them."""
     found = read(results_cache(), ByRecord, key)
     if found is None:
         return []
-    label, largest = find_mechanism(summary["mechanism"]).label, summary["lipschitz_bound"]
+    label, largest = find_mechanism(summary.mechanism).label, summary.numbers.lipschitz_bound
     bounds = [("all together", np.nan, found.joint[i])]
     bounds += [
         (name, found.weights[place, i], found.bounds[place, i]) for place, name in enumerate(found.names)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas as pd
 import streamlit as st
 
+from synth_core.analysis.summary import ResultSummary
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.ui.state.session import plain
 
-Summary = dict[str, Any]
 
-
-def show_look(summaries: list[Summary]) -> None:
+def show_look(summaries: list[ResultSummary]) -> None:
     """A part that opens; older results have no rows."""
-    known = {s["mechanism"]: s["look"] for s in summaries if s.get("look")}
+    known = {s.mechanism: s for s in summaries if s.first_rows is not None}
     if not known:
         return
     with st.expander("What the synthetic tables look like: twenty rows, and their shape (internal)"):
@@ -27,31 +24,30 @@ def show_look(summaries: list[Summary]) -> None:
         chosen = st.selectbox(
             "Rows of", list(known), format_func=lambda key: find_mechanism(key).label, key="look_of"
         )
-        look = known[chosen]
+        look = known[chosen].first_rows
+        assert look is not None
         st.caption(
-            f"The first {len(look['rows'])} rows of a synthetic table. Sensitive columns come first, and are "
+            f"The first {len(look.rows)} rows of a synthetic table. Sensitive columns come first, and are "
             "synthetic; "
             "the others are public and stay as they are. Nothing here may leave: that is made on the page Release."
         )
-        st.dataframe(pd.DataFrame(look["rows"], columns=look["columns"]), hide_index=True, width="stretch")
+        st.dataframe(pd.DataFrame(look.rows, columns=look.columns), hide_index=True, width="stretch")
 
 
-def _shapes(known: dict[str, dict[str, Any]]) -> pd.DataFrame:
+def _shapes(known: dict[str, ResultSummary]) -> pd.DataFrame:
     """A line for each share and quartile, a column for each table."""
-    first = next(iter(known.values()))["shape"]
+    first = next(iter(known.values())).shape
     texts = {
-        find_mechanism(key).label: {
-            (line["variable"], line["what"]): line["synthetic"] for line in look["shape"]
-        }
+        find_mechanism(key).label: {(line.variable, line.what): line.synthetic for line in look.shape}
         for key, look in known.items()
     }
     rows = [
         {
-            "Variable": plain(line["variable"]),
-            "Of its records": plain(line["what"]),
-            "Confidential": line["confidential"],
+            "Variable": plain(line.variable),
+            "Of its records": plain(line.what),
+            "Confidential": line.confidential,
         }
-        | {label: found.get((line["variable"], line["what"]), "–") for label, found in texts.items()}
+        | {label: found.get((line.variable, line.what), "–") for label, found in texts.items()}
         for line in first
     ]
     return pd.DataFrame(rows).set_index(["Variable", "Of its records"])

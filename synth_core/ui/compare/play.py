@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -144,7 +145,7 @@ def _begin(variants: Iterator[Choices] | Sequence[Choices]) -> None:
             tasks += [subject.task(browser, settings, name) for name in choices.mechanisms]
         except InputError:
             continue
-    unlike: dict[str, Task] = {task.key: replace(task, background=True) for task in tasks}
+    unlike: dict[str, Task[Any]] = {task.key: replace(task, background=True) for task in tasks}
     manager().submit(_owner(), list(unlike.values()))
 
 
@@ -155,7 +156,7 @@ def _fetch_neighbours(shown: Shown) -> None:
     asked = (moved, browser.choices.settings, shown_subject())
     if not shown.current or moved is None or st.session_state.get("ahead") == asked:
         return
-    if sum(s["seconds"] for s in shown.summaries) > AHEAD_SECONDS * manager().n_lanes:
+    if sum(s.numbers.seconds for s in shown.summaries) > AHEAD_SECONDS * manager().n_lanes:
         return
     st.session_state["ahead"] = asked
     _, (lower, upper), step = _sliders()[moved]

@@ -8,12 +8,12 @@ import numpy as np
 import streamlit as st
 
 from synth_core.analysis.settings import Settings
+from synth_core.analysis.summary import ResultSummary
 from synth_core.figures.privacy import bounds_figure
 from synth_core.figures.ranges import interval_figure, outside_figure
 from synth_core.figures.utility import quantiles_figure
 from synth_core.mechanisms.ranges import intervals
 from synth_core.ui.shared import refits
-from synth_core.ui.shared.refits import Summary
 from synth_core.ui.shared.widgets import own_number
 from synth_core.ui.state import session
 
@@ -21,7 +21,9 @@ MECHANISMS = ("weighted", "range_averaged", "range_truncated")
 RECORD = "range_record"
 
 
-def figures(summaries: list[Summary], labels: dict[str, str], settings: Settings) -> list[dict[str, Any]]:
+def figures(
+    summaries: list[ResultSummary], labels: dict[str, str], settings: Settings
+) -> list[dict[str, Any]]:
     """lambda by value, the range of one record, bounds and quantiles."""
     shown = [bounds_figure(summaries, labels), quantiles_figure(summaries, labels)]
     if settings != session.settings():  # an older picture is of other records, perhaps
@@ -50,7 +52,7 @@ def show_results() -> None:
         st.rerun()
     own_number(
         "Record whose range is shown",
-        (1, shown.summaries[0]["n_records"]),
+        (1, shown.summaries[0].numbers.n_records),
         None,
         1,
         RECORD,

@@ -7,8 +7,8 @@ from dataclasses import asdict
 import pandas as pd
 import streamlit as st
 
-from synth_core.analysis.result_numbers import numbers_in
 from synth_core.analysis.settings import Settings
+from synth_core.analysis.summary import ResultSummary
 from synth_core.analysis.wording.guarantee_sentences import neighbour_words
 from synth_core.figures.compare import compare_figures
 from synth_core.figures.parts import Figure, Other
@@ -23,7 +23,6 @@ from synth_core.ui.compare.intervals import show_intervals
 from synth_core.ui.compare.look import show_look
 from synth_core.ui.compare.scenarios import decision_bar, stage
 from synth_core.ui.shared import refits
-from synth_core.ui.shared.refits import Summary
 from synth_core.ui.shared.subject import shown_subject
 from synth_core.ui.state import session
 
@@ -60,7 +59,7 @@ def show_results(chosen: tuple[str, ...], pair: Pair = WORST_PAIR) -> None:
     subject, beside = shown_subject(), decision_bar()
 
     def figures(
-        summaries: list[Summary], labels: dict[str, str], used: Settings, other: Other | None = None
+        summaries: list[ResultSummary], labels: dict[str, str], used: Settings, other: Other | None = None
     ) -> list[Figure]:
         if subject.blocks:
             return record_figures(summaries, labels, pair, other)
@@ -79,7 +78,7 @@ def show_results(chosen: tuple[str, ...], pair: Pair = WORST_PAIR) -> None:
     play.go_on(shown)
     if not shown.summaries:
         return
-    mechanisms = [find_mechanism(s["mechanism"]) for s in shown.summaries]
+    mechanisms = [find_mechanism(s.mechanism) for s in shown.summaries]
     if len({mechanism.neighbour for mechanism in mechanisms}) > 1:
         st.caption(neighbour_words(mechanisms))
     if shown.current:  # an older picture is of other records, perhaps
@@ -89,7 +88,7 @@ def show_results(chosen: tuple[str, ...], pair: Pair = WORST_PAIR) -> None:
         st.download_button(
             "Results as CSV (internal)",
             results_csv(
-                [numbers_in(s) for s in shown.summaries],
+                [s.numbers for s in shown.summaries],
                 shown.missing if shown.current else {},  # an older picture is of other choices
                 shown.settings or session.settings(),
                 session.current().table.name,
@@ -103,7 +102,7 @@ def show_results(chosen: tuple[str, ...], pair: Pair = WORST_PAIR) -> None:
         if shown.settings is not None:
             briefing_menu(shown, subject)
     variables = [b.name for b in subject.blocks] or [session.choices().settings.outcome]
-    show_counted([numbers_in(s) for s in shown.summaries], variables)
+    show_counted([s.numbers for s in shown.summaries], variables)
     show_look(shown.summaries)
     show_closeness(shown.summaries)
     words = "Diagnostics of the fits" + (
@@ -113,9 +112,9 @@ def show_results(chosen: tuple[str, ...], pair: Pair = WORST_PAIR) -> None:
         show_diagnostics(shown.summaries)
 
 
-def show_diagnostics(summaries: list[Summary]) -> None:
+def show_diagnostics(summaries: list[ResultSummary]) -> None:
     """Convergence, time, and Delta from the first draws."""
-    results = [numbers_in(s) for s in summaries]
+    results = [s.numbers for s in summaries]
     st.dataframe(
         pd.DataFrame(
             {"Mechanism": each.label}
@@ -153,11 +152,9 @@ def show_diagnostics(summaries: list[Summary]) -> None:
     )
     growth = pd.DataFrame(
         {
-            find_mechanism(s["mechanism"]).label: pd.Series(
-                s["privacy"]["growth"]["bound"], s["privacy"]["growth"]["draws"]
-            )
+            s.numbers.label: pd.Series(s.privacy.growth.bound, s.privacy.growth.draws)
             for s in summaries
-            if s["privacy"]
+            if s.privacy and s.privacy.growth
         }
     )
     growth.index.name = "draws used"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 import streamlit as st
 
 from synth_core.analysis.measures import measure_label
 from synth_core.analysis.selection import selected
-from synth_core.analysis.subgroups import by_group, groups_of
+from synth_core.analysis.subgroups import GroupAccuracy, by_group, groups_of
+from synth_core.analysis.summary import ResultSummary
 from synth_core.analysis.utility import statistic_name
 from synth_core.data.survey_weights import read_survey
 from synth_core.errors import InputError
@@ -18,8 +18,6 @@ from synth_core.figures.utility import subgroups_figure
 from synth_core.models import family
 from synth_core.ui.shared.widgets import pick
 from synth_core.ui.state import session
-
-Summary = dict[str, Any]
 
 
 def choose_groups() -> None:
@@ -46,27 +44,27 @@ def asked() -> str:
     return "" if chosen.group_by is None else f"|{chosen.group_by}|{chosen.group_statistic}"
 
 
-def figures(summaries: list[Summary], labels: dict[str, str]) -> list[dict[str, Any]]:
+def figures(summaries: list[ResultSummary], labels: dict[str, str]) -> list[dict[str, Any]]:
     """The figure, of those results that are of the present choices; none where no groups are asked for."""
     chosen = session.choices()
     if chosen.group_by is None or chosen.group_by not in chosen.settings.predictors:
         return []
     if not family(chosen.settings.model).ordered:
         return []
-    figures = []
+    found = []
     for summary in summaries:
-        if summary.get("old") or summary["preview_khat"] is not None:
+        if summary.old or summary.approximate:
             continue
-        groups = _groups(summary["mechanism"], chosen.group_by, chosen.group_statistic)
+        groups = _groups(summary.mechanism, chosen.group_by, chosen.group_statistic)
         if groups:
-            figures.append(summary | {"statistics": groups})
-    if not figures:
+            found.append((summary, groups))
+    if not found:
         return []
-    made = subgroups_figure(figures, labels, chosen.group_by, chosen.group_statistic)
-    return saying_whose([made], figures[0])
+    made = subgroups_figure(found, labels, chosen.group_by, chosen.group_statistic)
+    return saying_whose([made], found[0][0])
 
 
-def _groups(mechanism: str, predictor: str, statistic: str) -> list[dict[str, Any]]:
+def _groups(mechanism: str, predictor: str, statistic: str) -> list[GroupAccuracy]:
     """The groups of a stored result; computed once for what is on screen."""
     kept = st.session_state.setdefault("groups_shown", {})
     place, key = (mechanism, predictor, statistic), session.key_of_result(mechanism)
@@ -84,9 +82,5 @@ def _groups(mechanism: str, predictor: str, statistic: str) -> list[dict[str, An
         accuracy = by_group(selection.records.outcome, result.synthetic, groups, statistic, s.seed, by)
     except InputError:
         return []
-    rows = [
-        asdict(each.statistic) | {"error": each.statistic.error, "n_records": each.n_records}
-        for each in accuracy
-    ]
-    kept[place] = (key, rows)
-    return rows
+    kept[place] = (key, accuracy)
+    return accuracy

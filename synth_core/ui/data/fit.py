@@ -9,7 +9,8 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from synth_core.analysis.fit_verdict import FitVerdict, fit_verdict
+from synth_core.analysis.fit_verdict import FitVerdict
+from synth_core.analysis.model_check import FitCheck
 from synth_core.analysis.records.blocks import common_of, parts_of
 from synth_core.analysis.settings import Settings
 from synth_core.experiments.explore.sweep import seconds_per_point
@@ -65,9 +66,10 @@ class Fit:
     @property
     def verdict(self) -> FitVerdict | None:
         """The verdict, once there is one."""
-        if self.job is None or self.job.state != "done" or self.job.summary is None:
+        if self.job is None or self.job.state != "done" or self.job.answer is None:
             return None
-        return fit_verdict(self.job.summary, self.settings.model)
+        check: FitCheck = self.job.answer
+        return check.verdict(self.settings.model)
 
     @property
     def running(self) -> bool:
@@ -209,18 +211,18 @@ def show_check(opened: Fit, column: str | None, level: str | None, above: Any) -
         return
     key = (browser.table.fingerprint, column)
     known = st.session_state.setdefault("check_categories", {})
-    if column is not None and known.get(key) != check["categories"]:
-        known[key] = check["categories"]
+    if column is not None and known.get(key) != check.categories:
+        known[key] = check.categories
         st.rerun()
-    verdict = fit_verdict(check, settings.model)
-    d = check["diagnostics"]
+    verdict = check.verdict(settings.model)
+    d = check.diagnostics
     with above:
         SHOWN_AS[verdict.level](session.plain(f"{verdict.words} {verdict.advice}"), icon=ICONS[verdict.level])
         st.caption(
-            f"{session.plain(level or ALL)}: {check['n_records']:,} records · {check['density_scale']} · R-hat "
-            f"{d['rhat']:.3f}, effective draws {d['ess_bulk']:.0f}, {d['divergences']} divergent"
+            f"{session.plain(level or ALL)}: {check.check.n_records:,} records · {check.density_scale} · R-hat "
+            f"{d.rhat:.3f}, effective draws {d.ess_bulk:.0f}, {d.divergences} divergent"
         )
-    figures = check_figures(check, settings.outcome, column)
+    figures = check_figures(check.check, settings.outcome, column)
     board([], figures, content_key(figures=figures)[:16], False)
 
 
@@ -239,14 +241,14 @@ def show_sensitivity(settings: Settings) -> None:
     st.dataframe(
         pd.DataFrame(
             {
-                "Priors' scale ×": row["factor"],
-                "Δ (nats)": row["lipschitz_bound"],
-                "ε": row["epsilon"],
-                "Largest ECDF difference": row["ecdf_max"],
-                **{statistic_label(k): v for k, v in row["statistics"].items()},
-                "Converged": "yes" if not row["problems"] else "no",
+                "Priors' scale ×": row.factor,
+                "Δ (nats)": row.numbers.lipschitz_bound,
+                "ε": row.numbers.epsilon,
+                "Largest ECDF difference": row.numbers.ecdf_max,
+                **{statistic_label(k): v for k, v in row.numbers.synthetic.items()},
+                "Converged": "yes" if not row.numbers.problems else "no",
             }
-            for row in answer["rows"]
+            for row in answer
         ).round(4),
         hide_index=True,
     )

@@ -12,6 +12,7 @@ from synth_core.analysis.settings import Settings
 from synth_core.analysis.utility import statistic_name
 from synth_core.errors import InputError
 from synth_core.experiments.explore.knobs import KNOBS, knobs_of
+from synth_core.experiments.explore.point import PointSummary
 from synth_core.experiments.explore.records_point import check_measure
 from synth_core.experiments.explore.refine import refined
 from synth_core.experiments.explore.sweep import Planned, Sweep, count_points, duration, estimate, plan
@@ -124,7 +125,7 @@ def measure() -> str:
     return statistic_name(explore.percentile)
 
 
-def map_tasks(asked: MapRequest) -> list[Task]:
+def map_tasks(asked: MapRequest) -> list[Task[Any]]:
     browser = session.current()
     reference = browser.reference
     planned = plan(
@@ -228,8 +229,8 @@ def refine_map(measure: str) -> None:
     if run is None:
         return
     browser, reference = session.current(), session.current().reference
-    shown = [job.summary | {"id": job.key} for job in run.jobs if job.summary is not None]
-    best = {p["id"] for kept in frontier_points(shown, measure).values() for p in kept}
+    shown = [replace(job.answer, id=job.key) for job in run.jobs if job.answer is not None]
+    best = {p.id for kept in frontier_points(shown, measure).values() for p in kept}
     points = []
     for task in run.tasks:
         mechanism, settings = find_mechanism(task.mechanism), task.given.settings
@@ -243,7 +244,7 @@ def refine_map(measure: str) -> None:
     background.start(MAP_RUN, run.tasks + _points(more, run.tasks[0].given.blocks), run.asked)
 
 
-def _points(planned: list[Planned], blocks: tuple[Block, ...]) -> list[Task]:
+def _points(planned: list[Planned], blocks: tuple[Block, ...]) -> list[Task[Any]]:
     """The tasks of points on the table in use."""
     browser = session.current()
     return [
@@ -264,7 +265,7 @@ def whole_words(names: str) -> str:
     return f"Whole records ({names})"
 
 
-def load_point(point: dict[str, Any], shares: dict[str, float] | None = None) -> None:
+def load_point(point: PointSummary, shares: dict[str, float] | None = None) -> None:
     """Button callback: Compare gets the point's settings, and shows its mechanism.
 
     Parameters
@@ -272,10 +273,10 @@ def load_point(point: dict[str, Any], shares: dict[str, float] | None = None) ->
     shares : dict of float, optional
         The share of ε of each variable of whole records, where they were divided for it.
     """
-    knobs = {name: tuple(v) if isinstance(v, list) else v for name, v in point["knobs"].items()}
+    knobs = {name: tuple(v) if isinstance(v, list) else v for name, v in point.knobs.items()}
     chosen = session.choices().with_settings(**knobs | {"match_epsilon": None})
     if shares and shares.keys() == {block.name for block in chosen.whole}:
         blocks = tuple(replace(block, share=shares[block.name]) for block in chosen.whole)
         chosen = chosen.model_copy(update={"blocks": blocks})
-    session.change(chosen.with_mechanisms(*dict.fromkeys((*chosen.mechanisms, point["mechanism"]))))
+    session.change(chosen.with_mechanisms(*dict.fromkeys((*chosen.mechanisms, point.mechanism))))
     show_subject(bool(chosen.whole))

@@ -208,7 +208,7 @@ def _may_be_divided(wanted: Target | EpsilonTarget) -> bool:
 
 def _start_tuning(asked: MapRequest, wanted: Target | EpsilonTarget, searches: dict[str, Any]) -> None:
     browser, blocks = session.current(), asked.subject.blocks
-    tasks: list[Task] = [
+    tasks: list[Task[Any]] = [
         TuneTask(
             TaskInput.of(browser.table, asked.settings, browser.reference, blocks),
             m,

@@ -120,7 +120,7 @@ def _button(asked: MapRequest) -> None:
         st.session_state[WAITING] = filling is not None
         st.caption("They can be added once the map is filled.")
         return
-    epsilons = strict_epsilons(filling.summaries(), asked.measure)
+    epsilons = strict_epsilons(filling.answers(), asked.measure)
     if not epsilons and any(RIVALS[who].private for who in _chosen(asked)):
         labels = " or ".join(find_mechanism(key).label for key in ("anchored", "censored"))
         st.caption(
@@ -177,12 +177,12 @@ def _cells(asked: MapRequest) -> str:
     return all_cells_words(outcomes, session.current().table.rows)
 
 
-def _tasks(beside: list[MapRun], asked: MapRequest) -> list[Task]:
+def _tasks(beside: list[MapRun], asked: MapRequest) -> list[Task[Any]]:
     blocks = asked.subject.blocks
     return [RivalTask.of(session.current().table, asked.settings, each, blocks) for each in beside]
 
 
-def _key(tasks: list[Task]) -> tuple[str, ...]:
+def _key(tasks: list[Task[Any]]) -> tuple[str, ...]:
     return tuple(task.key for task in tasks)
 
 
@@ -193,9 +193,7 @@ def bands() -> list[RivalBand]:
         return []
     mine, theirs = (each.tasks[0].given.settings for each in (filling, run))
     return (
-        bands_of(run.summaries())
-        if all(getattr(mine, name) == getattr(theirs, name) for name in SAME)
-        else []
+        bands_of(run.answers()) if all(getattr(mine, name) == getattr(theirs, name) for name in SAME) else []
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 import pandas as pd
 import streamlit as st
@@ -10,9 +10,10 @@ import streamlit as st
 from synth_core.analysis.measures import measure_label
 from synth_core.analysis.wording.belief_sentences import epsilon_number
 from synth_core.experiments.explore.measures import Target
+from synth_core.experiments.explore.point import PointSummary
 from synth_core.experiments.explore.records_point import difference_of
 from synth_core.experiments.explore.sweep import duration
-from synth_core.experiments.explore.targets import EpsilonTarget
+from synth_core.experiments.explore.targets import EpsilonTarget, TuningAnswer
 from synth_core.experiments.explore.wording import (
     DATA_DEPENDENT,
     answer_text,
@@ -44,7 +45,6 @@ from synth_core.ui.state.browser import BackgroundRun
 RUNS = (MAP_RUN, TUNING_RUN, rivals.RIVALS_RUN)
 POLL_SECONDS = 0.6
 ROOM = 320  # characters that stand below an answer
-Summary = dict[str, Any]
 
 
 def show(
@@ -104,15 +104,15 @@ def _view(
         version = content_key(figure=made)[:16]  # whatever moves the picture redraws it, nothing else does
         board([], [made], version, False, _pick)
     with right:
-        known = {p["id"]: p for p in [*points, *answers]}
+        known = {p.id: p for p in [*points, *answers]}
         _choose_point(known, picked)
-        _panel(known.get(picked), measure)
+        _panel(known.get(picked or ""), measure)
         if points:
             named = dict.fromkeys(("ecdf_max", "ecdf_avg", "mean", "q15", "median", "q90", measure))
-            named |= dict.fromkeys(m for m in points[0]["bands"] if m.startswith(difference_of("")))
+            named |= dict.fromkeys(m for m in points[0].bands if m.startswith(difference_of("")))
             st.download_button(
                 "Points as CSV (internal)",
-                points_csv(points, tuple(m for m in named if m in points[0]["bands"])),
+                points_csv(points, tuple(m for m in named if m in points[0].bands)),
                 "map-internal.csv",
                 "text/csv",
                 icon=":material/download:",
@@ -132,9 +132,9 @@ def _pick(point: int | str | None) -> None:
     st.session_state["explore_picked"] = point
 
 
-def _choose_point(known: dict[str, Summary], picked: int | str | None) -> None:
+def _choose_point(known: dict[str, PointSummary], picked: int | str | None) -> None:
     """The keyboard's way to a point: the same choice as a click on it."""
-    ordered = sorted(known, key=lambda i: known[i]["epsilon"])
+    ordered = sorted(known, key=lambda i: known[i].epsilon)
     chosen = picked if picked in known else None
     if st.session_state.get("explore_point") != chosen:
         st.session_state["explore_point"] = chosen
@@ -145,21 +145,21 @@ def _choose_point(known: dict[str, Summary], picked: int | str | None) -> None:
         key="explore_point",
         placeholder="choose, or click on one",
         format_func=lambda i: (
-            f"ε = {epsilon_number(known[i]['epsilon'])}, {find_mechanism(known[i]['mechanism']).label}"
+            f"ε = {epsilon_number(known[i].epsilon)}, {find_mechanism(known[i].mechanism).label}"
         ),
         on_change=lambda: _pick(st.session_state["explore_point"]),
     )
 
 
-def _points(run: BackgroundRun) -> list[Summary]:
-    return [job.summary | {"id": job.key[:12]} for job in run.having("done") if job.summary is not None]
+def _points(run: BackgroundRun) -> list[PointSummary]:
+    return [replace(job.answer, id=job.key[:12]) for job in run.having("done")]
 
 
-def _answer_points(run: BackgroundRun | None) -> list[Summary]:
+def _answer_points(run: BackgroundRun | None) -> list[PointSummary]:
     if run is None:
         return []
-    answers = best_answers(run.summaries(), run.asked)
-    return [a["point"] | {"id": "answer-" + a["mechanism"]} for a in answers]
+    answers = best_answers(run.answers(), run.asked)
+    return [replace(a.point, id=f"answer-{a.mechanism}") for a in answers if a.point is not None]
 
 
 def _status(run: BackgroundRun | None, key: tuple[str, ...] | None, measure: str) -> None:
@@ -180,18 +180,18 @@ def _status(run: BackgroundRun | None, key: tuple[str, ...] | None, measure: str
         problems.append(f"stopped with {done} of {total} points; what is finished is kept")
     if failed:
         problems.append(f"{len(failed)} points failed: {failed[0].error}")
-    summaries = run.summaries()
+    summaries = run.answers()
     if problems:
         left.warning(session.plain(sentence("; ".join(problems))), icon=":material/info:")
         right.button(
             "Continue", key="resume_map", width="stretch", on_click=background.resume, args=(MAP_RUN,)
         )
         return
-    bad = sum(bool(s["problems"]) for s in summaries)
+    bad = sum(bool(s.problems) for s in summaries)
     first = summaries[0]
-    text = f"{session.plain(controls.is_of(run))} · {first['n_records']:,} records · "
+    text = f"{session.plain(controls.is_of(run))} · {first.n_records:,} records · "
     if not run.tasks[0].given.blocks:
-        text += f"ε on the {first['density_scale']} · "
+        text += f"ε on the {first.density_scale} · "
     whose = session.plain(run.tasks[0].given.settings.whose_accuracy)
     text += f"{total} points, each an exact refit. {whose}".rstrip()
     if bad:
@@ -235,7 +235,7 @@ def _answer(run: BackgroundRun) -> None:
             "Cancel", key="stop_tuning", width="stretch", on_click=background.stop, args=(TUNING_RUN,)
         )
         return
-    answers = run.summaries()
+    answers = run.answers()
     failed, stopped = run.having("failed"), run.having("cancelled")
     if failed or stopped:
         words = failed[0].error if failed else "stopped; what was computed is kept"
@@ -259,22 +259,22 @@ def _answer(run: BackgroundRun) -> None:
             f"{session.plain(reached_text(first, target))}."
         )
         more = f" With another guarantee: {'; '.join(answer_text(a) for a in others)}." if others else ""
-        divided = f" {_divided(first['shares'])}" if run.tasks[0].given.blocks else ""
+        divided = f" {_divided(first.shares)}" if run.tasks[0].given.blocks else ""
         left.caption(session.plain(f"{sentence(sure_text(first))}.{divided}{more}".strip()))
         if right.button(
             "Load into Compare",
             key="load_answer",
             width="stretch",
             on_click=controls.load_point,
-            args=(first["point"], first["shares"]),
+            args=(first.reached, first.shares),
         ):
             st.switch_page("pages/compare.py")
     with right.popover("All answers", width="stretch"):
-        if any(a["point"] is not None for a in answers):
+        if any(a.point is not None for a in answers):
             st.dataframe(_answers_table(answers, target.measure), hide_index=True)
         for a in answers:
-            if a["why"]:
-                st.markdown(session.plain(f"{find_mechanism(a['mechanism']).label}: {a['why']}"))
+            if a.why:
+                st.markdown(session.plain(f"{find_mechanism(a.mechanism).label}: {a.why}"))
         st.caption(DATA_DEPENDENT)
 
 
@@ -297,23 +297,23 @@ def _whole(text: str) -> str:
     return session.plain(text).replace(" = ", "\u00a0=\u00a0")
 
 
-def _answers_table(answers: list[Summary], measure: str) -> pd.DataFrame:
+def _answers_table(answers: list[TuningAnswer], measure: str) -> pd.DataFrame:
     """Every mechanism's answer, those without one included: why they have none is said in whole sentences below."""
     rows = []
     for a in answers:
-        point, row = a["point"], {"Mechanism": find_mechanism(a["mechanism"]).label}
+        point, row = a.point, {"Mechanism": find_mechanism(a.mechanism).label}
         if point is not None:
             row |= {
-                "ε": epsilon_number(point["epsilon"]),
+                "ε": epsilon_number(point.epsilon),
                 "Guarantee": guarantee_label(point),
-                "Settings": knobs_text(point["knobs"]),
+                "Settings": knobs_text(point.knobs),
                 "Error": band_text(point, measure),
             }
-            if a["epsilon_seeds"] is not None:
-                row["ε over seeds"] = " to ".join(map(epsilon_number, a["epsilon_seeds"]))
-            if a["interval"] is not None:
-                low, high = map(percent, a["interval"])
-                row["Meets the target"] = f"{percent(a['share'])} ({low} to {high})"
+            if a.epsilon_seeds is not None:
+                row["ε over seeds"] = " to ".join(map(epsilon_number, a.epsilon_seeds))
+            if a.interval is not None and a.share is not None:
+                low, high = map(percent, a.interval)
+                row["Meets the target"] = f"{percent(a.share)} ({low} to {high})"
         rows.append(row)
     columns = [
         "Mechanism",
@@ -328,30 +328,30 @@ def _answers_table(answers: list[Summary], measure: str) -> pd.DataFrame:
     return table.loc[:, (table != "").any()]
 
 
-def _panel(point: Summary | None, measure: str) -> None:
+def _panel(point: PointSummary | None, measure: str) -> None:
     """The clicked point: settings, epsilon beside its guarantee, utility, and the way to Compare."""
     with st.container(border=True):
         if point is None:
             st.caption("Its settings appear here, and the way to load it into Compare.")
             return
-        st.markdown(f"**{find_mechanism(point['mechanism']).label}**")
-        st.markdown(f"### {session.plain('ε = ' + epsilon_number(point['epsilon']))}")
+        st.markdown(f"**{find_mechanism(point.mechanism).label}**")
+        st.markdown(f"### {session.plain('ε = ' + epsilon_number(point.epsilon))}")
         st.markdown(session.plain(f"{guarantee_label(point)}, {neighbour_text(point)}"))
-        st.markdown(session.plain(knobs_text(point["knobs"])))
+        st.markdown(session.plain(knobs_text(point.knobs)))
         rows = {
             measure_label(m): band_text(point, m)
             for m in dict.fromkeys((measure, "ecdf_max", "median", "q90"))
-            if m in point["bands"]
+            if m in point.bands
         }
         named = difference_of("")
         rows |= {
             f"Difference of {m.removeprefix(named)}": band_text(point, m)
-            for m in point["bands"]
+            for m in point.bands
             if m.startswith(named)
         }
         st.caption("  \n".join(f"{name}: {session.plain(text)}" for name, text in rows.items()))
         if not usable(point, measure):
-            st.warning("Not for use: " + session.plain("; ".join(point["problems"]) or "no finite error"))
+            st.warning("Not for use: " + session.plain("; ".join(point.problems) or "no finite error"))
         if st.button(
             "Load into Compare",
             key="load_point",

@@ -14,7 +14,6 @@ from synth_core.models import OwnProgram
 from synth_core.models.own import sandbox
 from synth_core.models.own.contract import ContractCheck, ContractReport
 from synth_core.models.own.source import refuse_dangerous
-from synth_core.system.entries import from_entry
 from synth_core.ui.server import access
 from synth_core.ui.server.manager import manager
 from synth_core.ui.shared.waiting import progress_row
@@ -100,10 +99,10 @@ def show() -> None:
         left, right = st.columns([8, 2], vertical_alignment="center")
         left.info("Cancelled.", icon=":material/cancel:")
         right.button("Run again", width="stretch", on_click=manager().forget, args=(session.owner(), [job]))
-    elif job.state == "failed" or job.summary is None:
+    elif job.state == "failed" or job.answer is None:
         st.error(session.said(job.error), icon=":material/error:")
     else:
-        report = from_entry(ContractReport, job.summary)
+        report: ContractReport = job.answer
         if report.passed and asked["use"]:
             asked["use"] = False
             _use(asked["source"])

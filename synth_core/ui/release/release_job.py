@@ -8,9 +8,8 @@ from typing import Any, Literal
 import streamlit as st
 
 from synth_core.jobs.job import Job
-from synth_core.jobs.tasks import Task
+from synth_core.jobs.tasks import PlanMade, Task
 from synth_core.release.making.outcome import MORE, ReleaseOutcome
-from synth_core.release.plan.plan import parse_plan
 from synth_core.ui.server.manager import manager
 from synth_core.ui.shared.waiting import progress_row
 from synth_core.ui.state import session
@@ -34,7 +33,7 @@ def _owner() -> str:
     return f"{session.owner()}:release"
 
 
-def start(task: Task, what: Literal["plan", "release"]) -> None:
+def start(task: Task[Any], what: Literal["plan", "release"]) -> None:
     """Put a task under way; its answer is taken by `poll`."""
     desk = state()
     desk.task, desk.what, desk.error = task, what, ""
@@ -60,7 +59,7 @@ def poll() -> bool:
         return False
     desk.task = None
     if job.state == "done":
-        _take(desk, job.summary or {})
+        (_take_plan if desk.what == "plan" else _take_release)(desk, job.answer)
     elif job.state == "failed":
         desk.error = job.error
         manager().forget(_owner(), [job])
@@ -76,11 +75,11 @@ def _cancel() -> None:
     state().task = None
 
 
-def _take(desk: Desk, answer: dict[str, Any]) -> None:
-    if desk.what == "plan":
-        plan, problems = parse_plan(answer["plan"].encode()), tuple(answer["problems"])
-        session.current().desk = Desk(plan, problems, tuple(answer["warnings"]))
-    else:
-        before, desk.outcome = desk.outcome, ReleaseOutcome(**answer)
-        if desk.outcome.state == MORE and before is not None and before.id == desk.outcome.id:
-            desk.outcome = replace(before, state=MORE, archives=before.archives | desk.outcome.archives)
+def _take_plan(_: Desk, made: PlanMade) -> None:
+    session.current().desk = Desk(made.plan, made.problems, made.warnings)
+
+
+def _take_release(desk: Desk, outcome: ReleaseOutcome) -> None:
+    before, desk.outcome = desk.outcome, outcome
+    if outcome.state == MORE and before is not None and before.id == outcome.id:
+        desk.outcome = replace(before, state=MORE, archives=before.archives | outcome.archives)

@@ -10,8 +10,9 @@ import streamlit as st
 from synth_core.errors import InputError
 from synth_core.experiments.audit.audit import AuditRequest
 from synth_core.experiments.audit.power import n_lines, power
-from synth_core.experiments.audit.report import MEANING
+from synth_core.experiments.audit.report import MEANING, AuditRow
 from synth_core.experiments.audit.verdict import BEYOND, CONSISTENT, EXCEEDED, NOT_JUDGED, VIOLATED
+from synth_core.jobs.audit_task import AuditAnswer
 from synth_core.jobs.tasks import AuditTask, TaskInput
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.release.plan.plan import Plan
@@ -146,14 +147,14 @@ def _start(plan: Plan | None, chosen: Any, runs: int) -> None:
 
 
 def _show(run: BackgroundRun, plan: Plan | None) -> None:
-    audit = watch(KIND, run, "Stopped; finished lines are kept.")
+    audit: AuditAnswer | None = watch(KIND, run, "Stopped; finished lines are kept.")
     if audit is None:
         return
-    _verdict(audit["rows"])
-    st.dataframe(_frame(audit["rows"]), hide_index=True, width="stretch")
+    _verdict(audit.rows)
+    st.dataframe(_frame(audit.rows), hide_index=True, width="stretch")
     st.caption(MEANING)
     with st.expander("How it was done, and why each verdict"):
-        for line in [*audit["heading"], *audit["notes"]]:
+        for line in [*audit.heading, *audit.notes]:
             st.markdown(plain(line))
         st.markdown(
             "**Lower bound**: ε between the two tables is at least this, with the confidence above. "
@@ -162,20 +163,18 @@ def _show(run: BackgroundRun, plan: Plan | None) -> None:
             "**Detectable**: the largest lower bound that so many runs could have given."
         )
     left, right = st.columns(2, vertical_alignment="center")
-    name = "internal" if audit["confidential"] else "public-table"
+    name = "internal" if audit.confidential else "public-table"
     label = (
-        "Audit as CSV (internal)"
-        if audit["confidential"]
-        else "Audit as CSV (of a public or simulated table)"
+        "Audit as CSV (internal)" if audit.confidential else "Audit as CSV (of a public or simulated table)"
     )
     left.download_button(
-        label, audit["csv"], f"audit-{name}.csv", "text/csv", icon=":material/download:", on_click="ignore"
+        label, audit.csv, f"audit-{name}.csv", "text/csv", icon=":material/download:", on_click="ignore"
     )
     if plan is not None:
         _include(right, audit, plan)
 
 
-def _verdict(rows: list[dict[str, Any]]) -> None:
+def _verdict(rows: list[AuditRow]) -> None:
     def named(verdict: str) -> str:
         found = [f"{r['Mechanism']} (weights: {r['Weights from']})" for r in rows if r["Verdict"] == verdict]
         return plain(", ".join(dict.fromkeys(found)))
@@ -203,7 +202,7 @@ def _verdict(rows: list[dict[str, Any]]) -> None:
         )
 
 
-def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
+def _frame(rows: list[AuditRow]) -> pd.DataFrame:
     shown = pd.DataFrame(rows)
     shown["Verdict"] = [f"{SIGNS[v]} {v}" for v in shown["Verdict"]]
     for name in ("Claimed ε", "Lower bound", "Largest seen", "Detectable"):
@@ -211,10 +210,10 @@ def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
     return shown
 
 
-def _include(place: Any, audit: dict[str, Any], plan: Plan) -> None:
+def _include(place: Any, audit: AuditAnswer, plan: Plan) -> None:
     """Offer the audit to the public report, or say why it may not go there."""
     try:
-        kept = parse_audit(audit["json"].encode(), plan).text()
+        kept = parse_audit(audit.json.encode(), plan).text()
     except InputError as error:
         place.caption(f"Not for the public report: {said(error)}")
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from synth_core.analysis.result_numbers import ResultNumbers, numbers_in
+from synth_core.analysis.result_numbers import ResultNumbers
 from synth_core.analysis.wording.belief_sentences import epsilon_number
 from synth_core.errors import InputError
 from synth_core.jobs.stored_summaries import stored_summary
@@ -32,7 +32,7 @@ def known() -> dict[str, ResultNumbers | None]:
         for key in browser.choices.mechanisms:
             if key not in refused:
                 summary = stored_summary(results_cache(), subject.task(browser, settings, key).key)
-                found[key] = None if summary is None else numbers_in(summary)
+                found[key] = None if summary is None else summary.numbers
     except InputError:  # of the columns or the model: the page says it
         return {}
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import pandas as pd
@@ -11,9 +12,10 @@ from synth_core.analysis.records.table import whole_records
 from synth_core.analysis.settings import Settings
 from synth_core.errors import InputError
 from synth_core.experiments.explore.sweep import duration
+from synth_core.experiments.studies.verdicts import Row
 from synth_core.figures.coverage import coverage_figure
 from synth_core.figures.study import measure_label, study_figure
-from synth_core.jobs.study_task import COVERAGE, LIKE, StudyRequest
+from synth_core.jobs.study_task import COVERAGE, LIKE, StudyAnswer, StudyRequest
 from synth_core.jobs.tasks import StudyTask
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.replication.named_studies import NAMED_STUDIES, OURS
@@ -151,17 +153,17 @@ def start(run_kind: str, settings: Settings, asked: StudyRequest) -> None:
 
 def show_run(run_kind: str, run: BackgroundRun) -> None:
     """What the study found in words, its violins and table, or why there are none."""
-    answer = watch(run_kind, run, "Stopped; what was finished is kept.")
+    answer: StudyAnswer | None = watch(run_kind, run, "Stopped; what was finished is kept.")
     if answer is None:
         return
-    title, *rest = answer["heading"]
+    title, *rest = answer.heading
     st.markdown(f"**{session.plain(title)}**")
-    if answer["words"]:
-        st.info("  \n".join(session.plain(line) for line in answer["words"]), icon=":material/fact_check:")
+    if answer.words:
+        st.info("  \n".join(session.plain(line) for line in answer.words), icon=":material/fact_check:")
     st.caption(session.plain(" · ".join(rest)))
-    if answer["coverage"]:
-        board([], [coverage_figure(answer["coverage"])], f"coverage{run.jobs[0].key[:12]}", False)
-    measures = [m for m, violins in answer["violins"].items() if violins]
+    if answer.covered:
+        board([], [coverage_figure(answer.covered)], f"coverage{run.jobs[0].key[:12]}", False)
+    measures = [m for m, violins in answer.violins.items() if violins]
     if measures:
         measure = st.segmented_control(
             "Shown",
@@ -171,19 +173,19 @@ def show_run(run_kind: str, run: BackgroundRun) -> None:
             required=True,
             label_visibility="collapsed",
         )
-        violins = answer["violins"][measure]
-        cases = list(dict.fromkeys(v["case"] for v in violins))
+        violins = answer.violins[measure]
+        cases = list(dict.fromkeys(v.case for v in violins))
         case = cases[0]
         if len(violins) > 10 and len(cases) > 1:
             case = st.segmented_control(
                 "Case", cases, default=cases[0], required=True, label_visibility="collapsed"
             )
-            violins = [v for v in violins if v["case"] == case]
+            violins = [v for v in violins if v.case == case]
         board([], [study_figure(violins, measure)], f"study{run.jobs[0].key[:12]}{measure}{case}", False)
-    st.dataframe(as_table(answer["rows"]), hide_index=True, height=420)
+    st.dataframe(as_table(answer.rows), hide_index=True, height=420)
 
 
-def as_table(rows: list[dict[str, Any]]) -> pd.DataFrame:
+def as_table(rows: list[Row]) -> pd.DataFrame:
     """The rows in words; columns that say nothing in this study are left out."""
     names = {
         "quantity": "Quantity",
@@ -193,8 +195,8 @@ def as_table(rows: list[dict[str, Any]]) -> pd.DataFrame:
         "verdict": "Verdict",
         "reason": "Why",
     }
-    frame = pd.DataFrame(rows)
-    frame["error"] = ["" if row["error"] is None else f"{row['error']:.3g}" for row in rows]
+    frame = pd.DataFrame(map(asdict, rows))
+    frame["error"] = ["" if row.error is None else f"{row.error:.3g}" for row in rows]
     if set(frame["verdict"]) == {"shown"}:
         frame = frame.drop(columns=["verdict", "reason", "published"])
     return frame.rename(columns=names)

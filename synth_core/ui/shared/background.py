@@ -32,7 +32,7 @@ def current(kind: str) -> BackgroundRun | None:
     return run
 
 
-def start(kind: str, tasks: list[Task], asked: Any = None) -> BackgroundRun:
+def start(kind: str, tasks: list[Task[Any]], asked: Any = None) -> BackgroundRun:
     """Start tasks in the background in place of the browser's former run of this kind."""
     manager().forget(_owner(kind), [])
     run = BackgroundRun(tasks, manager().submit(_owner(kind), tasks), asked)

@@ -16,7 +16,7 @@ def seconds_each(subject: Subject, settings: Settings, mechanisms: Iterable[str]
     browser, cache = session.current(), results_cache()
     tasks = {key: subject.task(browser, settings, key) for key in mechanisms}
     took = {
-        key: float(known["seconds"])
+        key: known.numbers.seconds
         for key, task in tasks.items()
         if (known := stored_summary(cache, task.key)) is not None
     }

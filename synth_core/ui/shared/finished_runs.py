@@ -10,7 +10,6 @@ import pandas as pd
 import streamlit as st
 
 from synth_core.analysis.records.blocks import Block
-from synth_core.analysis.result_numbers import numbers_in
 from synth_core.analysis.settings import Settings, make_settings
 from synth_core.jobs.job import Job
 from synth_core.mechanisms.catalogue import find_mechanism
@@ -51,7 +50,7 @@ def record_runs(
         data["blocks"] = planned(blocks)
     with contextlib.suppress(StateError), _store() as store:  # the picture does not depend on it
         for job in new:
-            numbers = numbers_in(job.summary or {})
+            numbers = job.answer.numbers
             store.record(
                 job.key,
                 data,

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 from synth_core.analysis.settings import Settings
+from synth_core.analysis.summary import ResultSummary
 from synth_core.analysis.wording.on_screen import on_screen
 from synth_core.jobs.job import Job
-
-Summary = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Last:
     """The last finished picture: by mechanism the job's key and its summary, and what they were made of."""
 
-    results: Mapping[str, tuple[str, Summary]]
+    results: Mapping[str, tuple[str, ResultSummary]]
     settings: Settings
     fingerprint: str
 
     @property
-    def summaries(self) -> list[Summary]:
+    def summaries(self) -> list[ResultSummary]:
         """The summaries in the order of the rows."""
         return [summary for _, summary in self.results.values()]
 
@@ -43,7 +41,7 @@ class Picture:
         Whether nothing is awaited, old, approximate or cancelled.
     """
 
-    summaries: list[Summary]
+    summaries: list[ResultSummary]
     missing: dict[str, str] = field(default_factory=dict)
     version: str = ""
     complete: bool = False
@@ -58,12 +56,12 @@ def assemble(jobs: Sequence[Job], last: Last | None, fingerprint: str) -> Pictur
     last : Last, optional
         Its rows stand in for mechanisms that are still at work, as far as they are of the same table and variable.
     """
-    summaries: list[Summary] = []
+    summaries: list[ResultSummary] = []
     missing: dict[str, str] = {}
     version = []
     for job in jobs:
         name = job.task.mechanism
-        state, summary = job.state, job.summary
+        state, summary = job.state, job.answer
         if state in ("queued", "running") and (preview := job.preview()) is not None:
             state, summary = "preview", preview
         if summary is not None:
@@ -72,7 +70,7 @@ def assemble(jobs: Sequence[Job], last: Last | None, fingerprint: str) -> Pictur
             missing[name] = on_screen(job.error)
         elif last is not None and name in last.results and _comparable(last, job, fingerprint):
             state = "old"
-            summaries.append(last.results[name][1] | {"old": True})
+            summaries.append(replace(last.results[name][1], old=True))
         else:
             missing[name] = "cancelled" if state == "cancelled" else "is being fitted …"
         version.append(f"{job.key[:8]}{state[0]}")

@@ -11,8 +11,8 @@ import streamlit as st
 
 from synth_core.analysis.differences import difference
 from synth_core.analysis.measures import WORST
-from synth_core.analysis.result_numbers import numbers_in
 from synth_core.analysis.settings import Settings
+from synth_core.analysis.summary import ResultSummary
 from synth_core.errors import InputError
 from synth_core.figures.parts import Other
 from synth_core.jobs.job import Job
@@ -31,7 +31,6 @@ QUICK_SECONDS = 0.35  # a refit that lands within this is shown by the same reru
 POLL_SECONDS = 0.4
 WATCHES, WATCH_SECONDS = 2, 0.12  # within a poll
 
-Summary = dict[str, Any]
 # Of summaries, their labels, the settings; and of what is beside, where something is asked for beside.
 MakeFigures = Callable[..., list[dict[str, Any]]]
 
@@ -66,7 +65,7 @@ class Shown:
     `current` is False while it is older than the choices; `missing` says why a mechanism has no numbers.
     """
 
-    summaries: list[Summary]
+    summaries: list[ResultSummary]
     settings: Settings | None = None
     clicked: int | None = None
     current: bool = False
@@ -93,9 +92,9 @@ class ComparedChoice:
     settings: Settings
     mechanisms: tuple[str, ...]
     subject: Subject
-    summaries: dict[str, Summary] = field(default_factory=dict)
+    summaries: dict[str, ResultSummary] = field(default_factory=dict)
 
-    def tasks(self, browser: Browser) -> list[Task]:
+    def tasks(self, browser: Browser) -> list[Task[Any]]:
         return [self.subject.task(browser, self.settings, name) for name in self.mechanisms]
 
 
@@ -136,7 +135,7 @@ def show(
     pending = any(not job.finished.is_set() for job in [*jobs, *beside_jobs])
     last: Last | None = st.session_state.get(f"shown_{page}")
     picture = assemble(jobs, last, browser.table.fingerprint)
-    finished = {job.task.mechanism: (job.key, job.summary) for job in jobs if job.summary is not None}
+    finished = {job.task.mechanism: (job.key, job.answer) for job in jobs if job.answer is not None}
     if picture.complete and finished:  # a mechanism that failed does not hide the others
         done = [job for job in jobs if job.state == "done"]
         record_runs(browser, subject.settings(settings), done, subject.blocks)
@@ -158,19 +157,19 @@ def show(
             return Shown([], missing=missing)  # what is above says it once
         picture, settings = last_picture(last), last.settings
     if beside is not None:
-        compared = {job.task.mechanism: job.summary for job in beside_jobs if job.summary is not None}
+        compared = {job.task.mechanism: job.answer for job in beside_jobs if job.answer is not None}
         beside = replace(beside, summaries=compared)
     current = picture.complete and not pending
     seen = _Seen(page + detail, subject, picture, settings, not current)
     clicked = _draw(seen, mechanisms, make_figures, beside, stage)
-    if any(s["preview_khat"] is not None for s in picture.summaries):
+    if any(s.approximate for s in picture.summaries):
         return Shown([])  # looked at and never kept: neither as the last picture nor for download
     if last is None:
         return Shown([], missing=missing)
     return Shown(last.summaries, last.settings, clicked, current, missing, beside)
 
 
-def _request(tasks: list[Task], others: list[Task]) -> tuple[list[Job], list[Job]]:
+def _request(tasks: list[Task[Any]], others: list[Task[Any]]) -> tuple[list[Job], list[Job]]:
     """The jobs of the choices and of what is beside them, after a short wait for both.
 
     What samples no posterior is begun first: it is there while the others still fit.
@@ -232,8 +231,7 @@ def _draw(
     picture, used = seen.picture, seen.settings
     summaries = picture.summaries
     labels = {name: find_mechanism(name).label for name in picture.missing} | {
-        s["mechanism"]: find_mechanism(s["mechanism"]).label
-        + (" ≈ preview" if s["preview_khat"] is not None else "")
+        s.mechanism: find_mechanism(s.mechanism).label + (" ≈ preview" if s.approximate else "")
         for s in summaries
     }
     more = () if beside is None else (Other(beside.name, beside.now, beside.summaries),)
@@ -243,11 +241,11 @@ def _draw(
         _add_differences(rows, summaries, beside)
     version = f"{seen.kind}{picture.version}{session.choices().policy!r}"
     if beside is not None:
-        named = "".join(f"{s['mechanism']}{s['epsilon']}{s['ecdf_max']}" for s in beside.summaries.values())
+        named = "".join(
+            f"{s.mechanism}{s.numbers.epsilon}{s.numbers.ecdf_max}" for s in beside.summaries.values()
+        )
         version += f"|{beside.name}|{beside.now}|{beside.settings!r}{named}"
-    order = {s["mechanism"]: i for i, s in enumerate(summaries)} | {
-        name: i for i, name in enumerate(mechanisms)
-    }
+    order = {s.mechanism: i for i, s in enumerate(summaries)} | {name: i for i, name in enumerate(mechanisms)}
     rows.sort(key=lambda row: order[row["mechanism"]])  # a row stays in its place when its numbers come
     clicked = board(
         rows,
@@ -261,15 +259,17 @@ def _draw(
     return clicked if isinstance(clicked, int) else None
 
 
-def _add_differences(rows: list[dict[str, Any]], summaries: list[Summary], beside: ComparedChoice) -> None:
+def _add_differences(
+    rows: list[dict[str, Any]], summaries: list[ResultSummary], beside: ComparedChoice
+) -> None:
     """What became of each mechanism that both choices have."""
-    policy, now = session.choices().policy, {s["mechanism"]: s for s in summaries}
+    policy, now = session.choices().policy, {s.mechanism: s for s in summaries}
     for row in rows:
         name = row["mechanism"]
         if name in now and name in beside.summaries and not row["old"]:
             words = difference(
-                numbers_in(beside.summaries[name]),
-                numbers_in(now[name]),
+                beside.summaries[name].numbers,
+                now[name].numbers,
                 WORST if policy.percent is None else policy.measure,
             )
             row["difference"] = f"{beside.name} → {beside.now}: {words}." if words else ""

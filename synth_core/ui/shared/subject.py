@@ -12,6 +12,7 @@ from synth_core.analysis.population import accuracy_words
 from synth_core.analysis.records.blocks import Block, common_of, settings_of_first, shares_of
 from synth_core.analysis.records.feasible import refusal
 from synth_core.analysis.settings import Settings
+from synth_core.analysis.summary import ResultSummary
 from synth_core.analysis.wording.headings import COLUMNS, RECORD_COLUMNS, Word
 from synth_core.errors import InputError
 from synth_core.figures.compare import promises, results
@@ -20,7 +21,6 @@ from synth_core.mechanisms.catalogue import find_mechanism, require_several
 from synth_core.ui.state import session
 from synth_core.ui.state.browser import Browser
 
-Summary = dict[str, Any]
 VIEW_OF_RECORDS = "view_of_records"  # the key of the widget of Compare that chooses between these
 ALL_VARIABLES, ONE_VARIABLE = "All variables", "Whole range"
 
@@ -37,13 +37,13 @@ class Subject:
 
     blocks: tuple[Block, ...] = ()
 
-    def task(self, browser: Browser, settings: Settings, mechanism: str) -> Task:
+    def task(self, browser: Browser, settings: Settings, mechanism: str) -> Task[Any]:
         """The task of one mechanism; raises InputError."""
         return MechanismTask(TaskInput.of(browser.table, settings, browser.reference, self.blocks), mechanism)
 
     def rows(
         self,
-        summaries: Sequence[Summary],
+        summaries: Sequence[ResultSummary],
         labels: dict[str, str],
         settings: Settings,
         missing: Mapping[str, str],
@@ -52,18 +52,18 @@ class Subject:
         beside = promises(summaries, settings, session.choices().policy)
         return results(summaries, labels, beside, missing)
 
-    def caption(self, s: Summary) -> str:
+    def caption(self, s: ResultSummary) -> str:
         """What stands above the table, of the first summary."""
-        dropped = f", {s['rows_dropped']:,} incomplete rows left out" if s["rows_dropped"] else ""
+        dropped = f", {s.rows_dropped:,} incomplete rows left out" if s.rows_dropped else ""
         unit = session.choices().settings.unit_column
         if unit is not None:
             of = f"all that is sensitive about one {session.plain(unit)}: {session.plain(self.names)}"
         elif not self.blocks:
-            of = f"one record's value withheld, on the {s['density_scale']}"
+            of = f"one record's value withheld, on the {s.density_scale}"
         else:
             of = f"all that is sensitive about one record withheld: {session.plain(self.names)}"
-        whose = accuracy_words(session.plain(s["accuracy_by"]), bool(s["population"]))
-        return f"{s['n_records']:,} records{dropped} · ε for {of}" + (f" · {whose}" if whose else "")
+        whose = accuracy_words(session.plain(s.numbers.accuracy_by), bool(s.numbers.population))
+        return f"{s.numbers.n_records:,} records{dropped} · ε for {of}" + (f" · {whose}" if whose else "")
 
     def settings(self, given: Settings) -> Settings:
         """Settings that name the first variable of whole records, whichever is described now; raises InputError."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import streamlit as st
 
@@ -14,11 +14,13 @@ from synth_core.ui.shared import background
 from synth_core.ui.state import session
 from synth_core.ui.state.browser import BackgroundRun
 
+A = TypeVar("A")
+
 QUICK_SECONDS = 0.3
 POLL_SECONDS = 0.4
 
 
-def wait_for(place: str, task: Task) -> dict[str, Any] | None:
+def wait_for(place: str, task: Task[A]) -> A | None:
     """The answer, or None while it is computed, cancelled or failed, which is shown.
 
     Parameters
@@ -32,14 +34,15 @@ def wait_for(place: str, task: Task) -> dict[str, Any] | None:
     if not job.finished.is_set():
         st.fragment(_progress, run_every=POLL_SECONDS)(owner, place, job)
     elif job.state == "done":
-        return job.summary
+        answer: A = job.answer
+        return answer
     else:
         words = "Cancelled." if job.state == "cancelled" else job.error
         ended_row(words, "Run again", f"again_{place}", manager().forget, (owner, [job]))
     return None
 
 
-def watch(kind: str, run: BackgroundRun, stopped: str) -> dict[str, Any] | None:
+def watch(kind: str, run: BackgroundRun, stopped: str) -> Any:
     """The answer of a background run of one task, or None while it runs, is stopped or failed, which is shown.
 
     Parameters
@@ -51,7 +54,7 @@ def watch(kind: str, run: BackgroundRun, stopped: str) -> dict[str, Any] | None:
     if run.running:
         st.fragment(_status, run_every=POLL_SECONDS)(kind, run)
     elif job.state == "done":
-        return job.summary
+        return job.answer
     else:
         words = stopped if job.state == "cancelled" else job.error
         ended_row(words, "Continue", f"continue_{kind}", background.resume, (kind,))

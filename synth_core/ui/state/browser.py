@@ -40,7 +40,7 @@ class Desk:
     table: Table | None = None  # the one to be released
     outcome: ReleaseOutcome | None = None  # of the gate, or of the release
     audit: str = ""  # what of an audit goes into the public report
-    task: Task | None = None  # under way
+    task: Task[Any] | None = None  # under way
     what: Literal["plan", "release"] = "plan"  # is under way
     error: str = ""
 
@@ -55,7 +55,7 @@ class BackgroundRun:
         What the page asked for, so that it can tell whether it asks for the same now.
     """
 
-    tasks: list[Task]
+    tasks: list[Task[Any]]
     jobs: list[Job]
     asked: Any = None
 
@@ -66,16 +66,17 @@ class BackgroundRun:
     def running(self) -> bool:
         return bool(self.having("queued", "running"))
 
-    def summaries(self) -> list[dict[str, Any]]:
+    def answers(self) -> list[Any]:
         """The answers so far."""
-        return [job.summary for job in self.having("done") if job.summary is not None]
+        return [job.answer for job in self.having("done") if job.answer is not None]
 
     def seconds_left(self, lanes: int) -> float:
         """Seconds that are left, from what finished points of the same mechanism took, else from the estimate."""
         took: dict[str, list[float]] = defaultdict(list)
         for job in self.having("done"):
-            if job.summary is not None and not job.summary.get("cached") and "seconds" in job.summary:
-                took[job.task.mechanism].append(job.summary["seconds"])
+            seconds = job.task.seconds_of(job.answer)
+            if seconds is not None:
+                took[job.task.mechanism].append(seconds)
         total = 0.0
         for job in self.having("queued", "running"):
             known = took[job.task.mechanism]

@@ -10,14 +10,14 @@ from synth_core.analysis.policy import Policy
 from synth_core.analysis.records.blocks import Block, scales_in_words
 from synth_core.analysis.records.measures import cramers_v
 from synth_core.analysis.records.records import RecordsAnalysis
-from synth_core.analysis.records.summary import summarise_records
-from synth_core.analysis.result_numbers import numbers_in
 from synth_core.analysis.settings import make_settings
+from synth_core.analysis.summary import ResultSummary, summary_of
 from synth_core.data.table import Table
 from synth_core.figures.compare import promises
 from synth_core.figures.compare import results as result_rows
 from synth_core.figures.records import record_figures
 from synth_core.jobs.tasks import MechanismTask, TaskInput
+from synth_core.system.entries import from_entry, to_entry
 
 pytestmark = pytest.mark.stan
 BLOCKS = (
@@ -41,19 +41,20 @@ def found(tmp_path_factory):
 
     analysis = RecordsAnalysis(people(), BLOCKS, COMMON, Cache(tmp_path_factory.mktemp("cache")))
     results = [analysis.run(key) for key in ("weighted", "censored")]
-    return analysis, results, [summarise_records(analysis, result) for result in results]
+    return analysis, results, [summary_of(analysis, result) for result in results]
 
 
 def test_the_numbers_are_those_of_the_result(found):
     analysis, results, summaries = found
     for result, s in zip(results, summaries, strict=True):
-        assert (s["epsilon"], s["lipschitz_bound"]) == (result.epsilon, result.lipschitz_bound)
-        assert [part["name"] for part in s["variables"]] == ["sex", "pay is missing", "pay"]
-        assert s["privacy"]["bounds"]["five"]["max"] == result.lipschitz_bound
-        assert numbers_in(json.loads(json.dumps(s))) == result.plain_numbers
-        assert numbers_in(s).guarantee == result.guarantee
+        assert (s.numbers.epsilon, s.numbers.lipschitz_bound) == (result.epsilon, result.lipschitz_bound)
+        assert [part.name for part in s.numbers.variables] == ["sex", "pay is missing", "pay"]
+        assert s.privacy.bounds.five.maximum == result.lipschitz_bound
+        assert from_entry(ResultSummary, json.loads(json.dumps(to_entry(s)))) == s
+        assert s.numbers == result.plain_numbers
+        assert s.numbers.guarantee == result.guarantee
     beside = promises(summaries, analysis.settings, Policy())
-    assert "not promised for another table" in beside["weighted"]["sentence"] or summaries[0]["problems"]
+    assert "not promised for another table" in beside["weighted"]["sentence"] or summaries[0].numbers.problems
     lines = " ".join(beside["censored"]["lines"])
     assert "everything sensitive about one record" in lines and "for one replaced it is 12.00" in lines
 
@@ -61,19 +62,19 @@ def test_the_numbers_are_those_of_the_result(found):
 def test_pairs_are_counted_cell_by_cell(found):
     analysis, results, summaries = found
     frame, synthetic = analysis.table.frame, results[0].synthetic[0]
-    pairs = {tuple(pair["names"]): pair for pair in summaries[0]["pairs"]}
+    pairs = {pair.names: pair for pair in summaries[0].pairs}
     assert set(pairs) == {("area", "sex"), ("area", "pay"), ("sex", "pay")}
     pair = pairs["area", "sex"]
-    for name, sex in (("confidential", frame["sex"]), ("synthetic", synthetic["sex"])):
+    for shown, sex in ((pair.confidential, frame["sex"]), (pair.synthetic, synthetic["sex"])):
         naive = pd.crosstab(frame["area"], sex.to_numpy(), normalize="all")
-        naive = naive.reindex(index=pair["labels"][0], columns=pair["labels"][1], fill_value=0.0)
-        np.testing.assert_allclose(pair[name], naive)
+        naive = naive.reindex(index=pair.labels[0], columns=pair.labels[1], fill_value=0.0)
+        np.testing.assert_allclose(shown, naive)
     area = pd.factorize(frame["area"])[0]
     v = [cramers_v(area, pd.factorize(sex)[0]) for sex in (frame["sex"], synthetic["sex"].to_numpy())]
-    assert pair["association"] == pytest.approx(abs(v[0] - v[1]))
-    assert pairs["sex", "pay"]["labels"][1][-1] == "missing"
-    assert np.sum(pairs["sex", "pay"]["confidential"]) == pytest.approx(1.0)
-    assert np.sum(pairs["sex", "pay"]["confidential"], axis=0)[-1] == pytest.approx(0.1)
+    assert pair.association == pytest.approx(abs(v[0] - v[1]))
+    assert pairs["sex", "pay"].labels[1][-1] == "missing"
+    assert np.sum(pairs["sex", "pay"].confidential) == pytest.approx(1.0)
+    assert np.sum(pairs["sex", "pay"].confidential, axis=0)[-1] == pytest.approx(0.1)
 
 
 def test_rows_and_figures_show_them(found):
@@ -88,7 +89,7 @@ def test_rows_and_figures_show_them(found):
     assert [part["label"] for part in rows[0]["parts"]] == ["sex", "pay is missing", "pay"]
     judged = {part["label"]: part["cells"]["verdict"] for part in rows[0]["parts"]}
     assert [name for name, words in judged.items() if words.startswith("✗")] == [worst.part.name]
-    if not summaries[0]["problems"]:
+    if not summaries[0].numbers.problems:
         assert f"of {worst.part.name} off by" in rows[0]["verdict"]["reason"]
     assert rows[0]["cells"]["gap"]["text"] == f"{100 * worst.distance:.1f} points ({worst.part.name})"
     figures = {f["key"]: f for f in record_figures(summaries, labels, ("sex", "pay"))}

@@ -21,6 +21,7 @@ from synth_core.experiments.rivals.cells import UndeclaredBins
 from synth_core.experiments.rivals.declared_cells import cells_words, declared_cells
 from synth_core.experiments.rivals.map_runs import (
     MapRun,
+    RivalSummary,
     planned,
     problem_for_map,
     run_for_map,
@@ -31,6 +32,7 @@ from synth_core.experiments.rivals.problem import RivalSynthetic
 from synth_core.experiments.rivals.registry import RivalSpec
 from synth_core.system.cache import Cache
 from tests.experiments.rivals.test_graphical import needs_mbi
+from tests.plain_numbers import map_point
 
 BOUNDED = make_settings(outcome="x", model="beta", bounds=(0.0, 1.0), seed=3)
 
@@ -131,13 +133,7 @@ def test_categories_are_measured_by_their_codes(cache, rng):
 
 def test_bands_are_means_with_two_standard_errors():
     def run(who, epsilon, value):
-        return {
-            "who": who,
-            "epsilon": epsilon,
-            "counted": "rho",
-            "share_squares": 1.0,
-            "errors": {"ecdf_max": value, "q90": math.nan},
-        }
+        return RivalSummary(who, epsilon, 1, "rho", 1.0, {"ecdf_max": value, "q90": math.nan}, 20, 1.0, False)
 
     values = [0.1, 0.4, 0.2]
     found = bands_of([run("sample", None, 0.5), *(run("mst", 2.0, v) for v in values), run("mst", 1.0, 0.3)])
@@ -156,14 +152,7 @@ def test_bands_are_means_with_two_standard_errors():
 
 def test_only_the_strict_frontier_has_an_epsilon_for_rivals():
     def point(guarantee, epsilon, error, **more):
-        bands = {"ecdf_max": [error] * 3}
-        return {
-            "mechanism": "m",
-            "guarantee": guarantee,
-            "epsilon": epsilon,
-            "bands": bands,
-            "problems": [],
-        } | more
+        return map_point("weighted", guarantee, epsilon, error, **more)
 
     points = [
         point("asymptotic", 1.0, 0.01),
@@ -172,7 +161,7 @@ def test_only_the_strict_frontier_has_an_epsilon_for_rivals():
         point("histogram", 2.00000001, 0.2),
         point("anchored", 3.0, 0.25),  # beaten
         point("anchored", 5.0, 0.1),
-        point("anchored", 6.0, 0.05, problems=["R-hat"]),
+        point("anchored", 6.0, 0.05, problems=("R-hat",)),
     ]
     assert strict_epsilons(points, "ecdf_max") == (2.0, 5.0)
     assert strict_epsilons(points[:2], "ecdf_max") == ()
@@ -265,7 +254,7 @@ def test_mst_and_aim_of_one_variable_err_as_its_bins_at_a_large_budget(who, coun
         exact = run_for_map(Analysis(Table("t", frame), s, cache), one("histogram", 500.0))
         error = abs(found.errors[0] - exact.errors[0])
         assert error < 1.63 / math.sqrt(1000), (predictors, found.errors[0], exact.errors[0])
-    assert summary_of(found, one(who, 40.0, counted=counted))["who"] == who
+    assert summary_of(found, one(who, 40.0, counted=counted)).who == who
 
 
 BLOCKS = (
@@ -326,6 +315,6 @@ def test_a_rival_of_whole_records_spends_what_our_fits_spend_together(counted, c
         assert budget.rho == pytest.approx(sum(epsilon**2 / 8 for epsilon in each))
     else:
         assert budget.epsilon == pytest.approx(sum(each))
-    assert summary["epsilon"] == 2.0  # where it stands on the map
+    assert summary.epsilon == 2.0  # where it stands on the map
     [band] = bands_of([summary])
     assert band.guarantee == ("zCDP, ρ = Σ εₖ²/8" if counted == "rho" else "ε-DP")
