@@ -7,8 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from synth_core.analysis.records.summary import pairs_of
-from synth_core.analysis.result_summary import summary_of
 
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.policy import Policy, judge
@@ -20,7 +18,7 @@ from synth_core.analysis.regression import coefficient_intervals, interval_overl
 from synth_core.analysis.result_sentences import sentence
 from synth_core.analysis.settings import make_settings
 from synth_core.analysis.subgroups import Group, by_group
-from synth_core.analysis.summary import ecdf_points
+from synth_core.analysis.summary import ecdf_points, pairs_of, summary_of
 from synth_core.analysis.survey_estimates import linearised_error, mean_with_interval, weighted_statistics
 from synth_core.analysis.utility import category_distance, ecdf_distance
 from synth_core.data.survey_weights import Survey
@@ -61,11 +59,9 @@ def test_distances_are_those_of_the_table_in_which_records_stand_as_often_as_the
 
 def test_curves_are_those_of_the_table_in_which_records_stand_as_often_as_they_weigh():
     points = ecdf_points(X, 30, W)
-    expected = [(stands(X, W) <= at).mean() for at in points["at"]]
-    np.testing.assert_allclose(points["share"], expected)
-    np.testing.assert_allclose(
-        ecdf_points(X, 30)["share"], [(at >= X).mean() for at in ecdf_points(X, 30)["at"]]
-    )
+    expected = [(stands(X, W) <= at).mean() for at in points.at]
+    np.testing.assert_allclose(points.share, expected)
+    np.testing.assert_allclose(ecdf_points(X, 30).share, [(at >= X).mean() for at in ecdf_points(X, 30).at])
 
 
 def codes(seed):
@@ -236,8 +232,8 @@ def test_the_choice_moves_accuracy_and_nothing_that_is_drawn(chosen):
     assert numbers["q90"].synthetic == np.quantile(wide[1], 0.9, method="inverted_cdf")
     assert population.statistics == population.population.statistics  # what stands beside is the same
     summary = summary_of(one, population)
-    at = summary["ecdf"]["confidential"]
-    np.testing.assert_allclose(at["share"], [(wide[0] <= x).mean() for x in at["at"]])
+    at = summary.ecdf.confidential
+    np.testing.assert_allclose(at.share, [(wide[0] <= x).mean() for x in at.at])
 
 
 def test_the_choice_moves_what_is_said_of_several_variables(chosen):

@@ -9,7 +9,7 @@ def page():
     import streamlit as st
 
     from synth_core.jobs.job import Job
-    from synth_core.jobs.study_task import StudyRequest
+    from synth_core.jobs.study_task import StudyAnswer, StudyRequest
     from synth_core.jobs.tasks import StudyTask
     from synth_core.ui.compare.intervals import show_intervals
     from synth_core.ui.state import session
@@ -22,7 +22,8 @@ def page():
     if st.session_state.get("studied"):
         asked = StudyRequest("coverage", 50, 1, ("unweighted",), (5.0,), (60,))
         task = StudyTask.of(session.current().table, session.settings(), asked)
-        job = Job(task, Path("nowhere"), "done", {"words": ["Unweighted: of 100 intervals, 94 hold."]})
+        answer = StudyAnswer([], ["Unweighted: of 100 intervals, 94 hold."], [], [], {})
+        job = Job(task, Path("nowhere"), "done", answer)
         job.finished.set()
         session.current().runs["intervals"] = BackgroundRun([task], [job], asked)
         st.session_state["studied"] = False

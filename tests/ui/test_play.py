@@ -12,10 +12,14 @@ def page():
     from synth_core.ui.compare import play
     from synth_core.ui.shared.refits import Shown
     from synth_core.ui.state import session
+    from tests.plain_numbers import numbers
+    from tests.support.summaries import of_numbers
 
     for place, value in st.session_state["moves"]:
         session.put(place, value)
-    play.go_on(Shown([{"seconds": st.session_state["seconds"]}], current=st.session_state["whole"]))
+    play.go_on(
+        Shown([of_numbers(numbers(seconds=st.session_state["seconds"]))], current=st.session_state["whole"])
+    )
 
 
 class Manager:
