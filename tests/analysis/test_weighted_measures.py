@@ -90,8 +90,8 @@ def test_measures_of_several_columns_are_those_of_the_table_in_which_records_sta
     assert measures.propensity(t)[0] == pytest.approx(measures.propensity(wide)[0], rel=1e-3)
     pairs = zip(pairs_of(t, {"b", "c"}), pairs_of(wide, {"b", "c"}), strict=True)
     for mine, theirs in pairs:
-        assert mine["association"] == pytest.approx(theirs["association"])
-        np.testing.assert_allclose(mine["synthetic"], theirs["synthetic"])
+        assert mine.association == pytest.approx(theirs.association)
+        np.testing.assert_allclose(mine.synthetic, theirs.synthetic)
 
 
 def test_the_ratio_of_weighted_propensities_is_1_where_sensitive_columns_are_drawn_anew():

@@ -64,7 +64,9 @@ def stan_data(
     places, first = cell_places(model)
     counts, told = model.told(measured)
     scale = np.divide(1.0, np.sqrt(told), out=np.zeros_like(told), where=told > 0)
-    if laplace:  # without the variance of a whole number, which the program adds; that of a scale is twice its square
+    if (
+        laplace
+    ):  # without the variance of a whole number, which the program adds; that of a scale is twice its square
         scale = np.where(told > 0, np.sqrt(np.maximum(scale**2 - 1.0, 0.01) / 2), 0.0)
     smoothing, prior = model.smoothing(scales, None), model.deviations(scales)
     return {
