@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from synth_core.analysis.population import accuracy_words
 from synth_core.analysis.summary import Density, ResultSummary
 from synth_core.analysis.utility import statistic_words
 from synth_core.analysis.wording.headings import FIGURES
