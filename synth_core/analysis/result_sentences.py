@@ -56,6 +56,7 @@ def explained(numbers: ResultNumbers, settings: Settings) -> tuple[Guarantee, li
                 local_words(numbers.oscillation, numbers.oscillation_joint, _worth(numbers)),
                 OWN_TESTED if settings.model == OwnProgram.name and not numbers.several else "",
             ),
+            settings.unit_column,
         )
     if numbers.several:
         lines[1:1] = [f"{COVERS}."] if guarantee.strict and settings.unit_column is None else []

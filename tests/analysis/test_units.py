@@ -191,6 +191,8 @@ def test_the_promise_is_of_a_unit_and_said(tmp_path):
     settings = analysis(tmp_path).settings
     said = "ε covers everything sensitive about one 'house', of at most 4 records together."
     assert any(said in each for each in explained(result.plain_numbers, settings)[1])
+    lines = explained(result.plain_numbers, settings)[1]
+    assert any("is for all values of one 'house' withheld, its rows" in each for each in lines)
     assert said in sentence(result.plain_numbers, settings)
     assert "whether all values of one 'house' were withheld" in sentence(result.plain_numbers, settings)
     assert "house" not in result.synthetic[0]

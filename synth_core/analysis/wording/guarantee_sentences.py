@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from synth_core.analysis.wording.belief_sentences import rho_words
+from synth_core.data.units import values_words
 from synth_core.mechanisms.catalogue import Mechanism
 from synth_core.mechanisms.guarantees import DECLARED_SPAN, REPLACED, WITHHELD, Guarantee, belief_after
 from synth_core.system.number_text import percent
@@ -62,6 +63,10 @@ def about_weights(weighted: bool, reference: str, from_current: bool, anchored: 
 NEIGHBOURS = {  # what ε is for, in a sentence
     WITHHELD: "one record's value withheld, its row and its predictors kept",
     REPLACED: "one record's value replaced",
+}
+OF_UNITS = {  # the same of units of several records
+    WITHHELD: " withheld, its rows and their predictors kept",
+    REPLACED: " replaced",
 }
 
 
@@ -128,6 +133,7 @@ def explain(  # noqa: PLR0913 # each is another part of what is said
     from_current: bool = False,
     anchor: str = "",
     more: Sequence[str] = (),
+    unit: str | None = None,
 ) -> list[str]:
     """The badge's explanation in plain sentences, with numbers for the epsilon on screen.
 
@@ -137,14 +143,19 @@ def explain(  # noqa: PLR0913 # each is another part of what is said
         A sentence about what the likelihood is anchored at.
     more : sequence of str
         Sentences to follow the neighbours: of `local_words`, `OWN_TESTED`; empty ones are left out.
+    unit : str, optional
+        The column of units of several records that ε is for.
     """
     lines = [guarantee.promise, f"Not promised: {guarantee.limits}", *filter(None, [anchor])]
     if guarantee.secret_seed:
         lines.append(about_weights(weighted, reference, from_current, bool(anchor)))
     of_replacing = guarantee.neighbour == REPLACED
-    neighbour = (
-        f"ε = {epsilon:.2f} is for {NEIGHBOURS[guarantee.neighbour]}{' by any other' if of_replacing else ''}"
+    whom = (
+        NEIGHBOURS[guarantee.neighbour]
+        if unit is None
+        else f"{values_words(unit)}{OF_UNITS[guarantee.neighbour]}"
     )
+    neighbour = f"ε = {epsilon:.2f} is for {whom}{' by any other' if of_replacing else ''}"
     if epsilon_replace and not of_replacing:
         neighbour += f"; for one replaced {'' if guarantee.strict else 'by another value of the table '}"
         neighbour += f"it is {epsilon_replace:.2f}"

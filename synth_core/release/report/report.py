@@ -219,6 +219,7 @@ def public_report(
                 unit_words(plan.settings.unit_column, plan.settings.unit_size)
                 or (f"{COVERS}." if plan.blocks else "")
             ],
+            unit=plan.settings.unit_column,
         ),
         "total": epsilon * released.charged,
         "replaced": odds,
