@@ -1,4 +1,7 @@
-"""Tables that are counted together are named on Compare, and given to the settings as the command line writes them."""
+"""Tables that are counted together are named on Compare, and given to the settings as the command line writes them.
+
+So is what several data sets are drawn from.
+"""
 
 from streamlit.testing.v1 import AppTest
 
@@ -37,3 +40,27 @@ def test_tables_are_named_and_others_chosen_beside_them():
     assert at.markdown[-1].value == "('age * inc', 'age * marr * inc') True"
     at.multiselect[0].set_value([]).run(timeout=60)
     assert not at.exception and at.markdown[-1].value.startswith("()")
+
+
+def tuned():
+    import streamlit as st
+
+    from synth_core.ui.compare.controls import tuning
+    from synth_core.ui.state import session
+
+    session.take_over()
+    if "sets" not in st.session_state:
+        st.session_state["sets"] = 1
+    session.change(session.choices().with_settings(datasets=st.session_state["sets"]))
+    tuning(("measured",), frozenset({"guess", "count_together"}))
+    st.write(session.choices().settings.measured_posterior)
+
+
+def test_what_several_data_sets_are_drawn_from_is_asked_where_there_are_several():
+    at = AppTest.from_function(tuned).run(timeout=60)
+    asked = "Data sets are drawn from"
+    assert not at.exception and asked not in [box.label for box in at.selectbox]
+    at.session_state["sets"] = 2
+    at.run(timeout=60)
+    next(box for box in at.selectbox if box.label == asked).set_value("exact").run(timeout=60)
+    assert not at.exception and at.markdown[-1].value == "exact"

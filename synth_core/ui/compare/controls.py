@@ -13,7 +13,7 @@ from synth_core.mechanisms.standards import STANDARDS
 from synth_core.mechanisms.weights import RISK_MAPS
 from synth_core.models import family
 from synth_core.system import limits
-from synth_core.ui.compare.named_tables import choose_tables
+from synth_core.ui.compare.named_tables import choose_posterior, choose_tables
 from synth_core.ui.shared.guess_boxes import guess_boxes
 from synth_core.ui.shared.subject import shown_subject
 from synth_core.ui.shared.widgets import number, pick, slider_with_number
@@ -152,6 +152,8 @@ def tuning(chosen: tuple[str, ...], leave_out: frozenset[str] = frozenset()) -> 
         _missing_guess([key for key in chosen if "guess" in find_mechanism(key).tuning])
     if "count_together" in used:
         choose_tables()
+    if "measured_posterior" in used and settings.datasets > 1:  # one is of the most likely parameters
+        choose_posterior()
     if used & {"risk_map", "reweight_tolerance", "bins", "match_epsilon"}:
         with st.expander("More of the mechanisms"):
             more_tuning(used, chosen)

@@ -10,6 +10,7 @@ from synth_core.analysis.named_tables import MOST_COLUMNS, joined, named
 from synth_core.ui.shared.widgets import pick
 from synth_core.ui.state import session
 
+FROM = {"refits": "refits to perturbed tables", "exact": "the exact posterior (Stan, small models)"}
 BESIDE = {False: "count nothing else", True: "choose others by noisy distances"}
 
 
@@ -47,3 +48,17 @@ def choose_tables() -> None:
                 format_func=lambda more: BESIDE[more],
                 help="Choosing takes Gaussian noise and a part of ε.",
             )
+
+
+def choose_posterior() -> None:
+    """What several data sets are drawn from."""
+    pick(
+        "selectbox",
+        "Data sets are drawn from",
+        "settings.measured_posterior",
+        list(FROM),
+        format_func=lambda each: FROM[each],
+        help="Both follow from the same noisy tables, so neither changes the promise. Refits take seconds at any size. "
+        "The exact posterior takes up to minutes, and says by R-hat and effective sample size whether it was "
+        "reached.",
+    )
