@@ -92,7 +92,8 @@ class Settings(BaseModel):
     rules: RuleTexts = _setting(
         (),
         'a structural zero, which every synthetic record keeps, again for each: "AGE < 15 -> INCOME missing", '
-        '"AGE < 15 -> STATUS = 6 or 7", "AGE < 18 -> INCOME <= 50000"; with <-> it is missing in no other record',
+        '"AGE < 15 -> STATUS = 6 or 7", "AGE < 18 -> INCOME <= 50000", "WAGES <= INCOME"; with <-> it is missing in no '
+        "other record",
         metavar="RULE",
         each="--rule",
         max_length=limits.MAX_RULES,

@@ -77,6 +77,11 @@ def common_of(settings: Settings) -> dict[str, Any]:
     return settings.model_dump(exclude=set(OF_A_VARIABLE | OPTIONS - {"prior_scale"}))
 
 
+def settings_alone(block: Block) -> Settings:
+    """What is declared of a block alone, as settings: its options may still be texts; raises InputError."""
+    return make_settings(outcome=block.name, model=block.model, **block.options)
+
+
 def settings_of_first(blocks: Sequence[Block], common: dict[str, Any]) -> Settings:
     """What all blocks have, with all of epsilon, naming the first one; raises InputError as `parts_of` does."""
     parts_of(blocks, common)

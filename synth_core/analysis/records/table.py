@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from synth_core.analysis.presence import PRESENCE, missing_name
-from synth_core.analysis.records.blocks import Block
+from synth_core.analysis.records.blocks import Block, settings_alone
 from synth_core.data.agreement import check_agreement
 from synth_core.data.decided import Declared
 from synth_core.data.rules import Rule, check_conditions, check_table
@@ -17,7 +17,7 @@ from synth_core.data.survey_weights import read_weights
 from synth_core.data.table import Table, check_rows, outcome_column, outcome_values
 from synth_core.data.units import size_column, unit_sizes
 from synth_core.errors import InputError
-from synth_core.models import Options, family
+from synth_core.models import family
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ def _check_rules(
 def _check_range(rule: Rule, block: Block) -> None:
     """Refuse a rule of an amount that is no range, or one beyond the bounds that are declared of it."""
     low, high = rule.then.ends()
-    lower, upper = block.options.get("bounds") or (-np.inf, np.inf)
+    lower, upper = settings_alone(block).bounds or (-np.inf, np.inf)
     if not rule.one_value and (low > upper or high < lower):
         raise InputError(
             f"The rule {rule}: no value between the declared bounds of '{block.name}' is as it says."
@@ -151,18 +151,16 @@ def declared_of(block: Block, decimals: int | None = None) -> Declared:
     decimals : int, optional
         What its amounts are rounded to.
     """
-    options, model, may_miss = block.options, family(block.model), block.missing is not None
-    if "categories" in options:
-        return Declared(tuple(options["categories"]), may_miss)
-    edges = options.get("bracket_edges") or (-np.inf, np.inf)
-    lower, upper = options.get("bounds") or (edges[0], edges[-1])
+    s, model, may_miss = settings_alone(block), family(block.model), block.missing is not None
+    if s.outcome_categories is not None:
+        return Declared(s.outcome_categories, may_miss)
+    edges = s.bracket_edges or (-np.inf, np.inf)
+    lower, upper = s.bounds or (edges[0], edges[-1])
     if model.discrete:
         lower, decimals = max(lower, 0.0), min(decimals or 0, 0)
-    chosen = {name: value for name, value in options.items() if name in Options.__dataclass_fields__}
-    of_model = Options(**chosen)
-    if "offset" in model.uses and (of_model.transformation == "log" or "transformation" not in model.uses):
-        end = 0.0 - of_model.offset
-        lower = max(lower, end if model.has_zeros(of_model) else float(np.nextafter(end, np.inf)))
+    if "offset" in model.uses and ("transformation" not in model.uses or s.transformation == "log"):
+        end = 0.0 - s.offset
+        lower = max(lower, end if model.has_zeros(s.options) else float(np.nextafter(end, np.inf)))
     return Declared(None, may_miss, lower, upper, decimals)
 
 

@@ -105,6 +105,23 @@ def test_values_that_are_released_keep_comparisons_with_released_ones(measured):
     assert (by_name["wages"] <= by_name["income"]).all() and (by_name["wages"] % 10 == 0).all()
 
 
+def test_what_is_declared_is_read_where_it_is_still_text(tmp_path):
+    """As the command line gives it: bounds of a rule's column were compared as texts."""
+    blocks = (
+        Block("income", "two_part", {"bounds": ("0", "200"), "asinh_scale": "10", "transformation": "asinh"}),
+        Block(
+            "wages",
+            "two_part",
+            {"bounds": ("0", "100"), "asinh_scale": "10", "transformation": "asinh"},
+            ("?",),
+        ),
+    )
+    assert broken(analysis(tmp_path, RULES[:1], blocks).run("measured").synthetic[0].assign(first=0))[0] == 0
+    assert analysis(tmp_path, ("sex = f -> wages <= 500", "sex = f -> wages >= 0"), blocks).table.rows == N
+    with pytest.raises(InputError, match="no value between the declared bounds of 'wages'"):
+        analysis(tmp_path, ("sex = f -> wages >= 500",), blocks)
+
+
 @pytest.mark.parametrize(
     "rules, why",
     [
