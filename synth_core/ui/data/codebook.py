@@ -112,8 +112,8 @@ def entry_fields(name: str) -> None:
             "Rules",
             SEPARATOR.join(entry.rules),
             f"Structural zeros, which every synthetic record keeps, parted by {SEPARATOR}: AGE < 15 -> INCOME missing; "
-            "AGE < 15 -> STATUS = 6 or 7; AGE < 18 -> INCOME <= 50000; WAGES <= INCOME. With <-> it is missing in no other "
-            "record.",
+            "AGE < 15 -> STATUS = 6 or 7; AGE < 18 -> INCOME <= 50000; WAGES <= INCOME. With <-> it is missing in no "
+            "other record.",
         ),
     )
     for place, (field, label, value, about) in zip([*st.columns(2), *st.columns(2)], fields, strict=True):
