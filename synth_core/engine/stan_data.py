@@ -12,6 +12,8 @@ import numpy as np
 
 _BLOCK = 2**16  # elements whose text is held at once
 
+StanData = dict[str, Any]  # numbers and arrays by their names in the data block
+
 
 def write_data(data: Mapping[str, Any], path: Path) -> None:
     """Write numbers and arrays of numbers by name, for the owner alone; raises OSError where there is no room."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from synth_core.analysis.summary import ResultSummary
 from synth_core.analysis.utility import SHARE_OF, Statistic
@@ -14,6 +13,7 @@ from synth_core.figures.parts import (
     TEXT,
     Figure,
     Other,
+    Trace,
     axis,
     figure,
     known,
@@ -86,7 +86,7 @@ def _synthetic(each: Statistic) -> tuple[float, tuple[float, float]]:
     return each.synthetic, each.synthetic_interval
 
 
-def _bars(statistics: Sequence[Statistic], side: _Side, label: str, look: str) -> dict[str, Any]:
+def _bars(statistics: Sequence[Statistic], side: _Side, label: str, look: str) -> Trace:
     middle = [100 * side(each)[0] for each in statistics]
     ends = [side(each)[1] for each in statistics]
     return {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from synth_core.analysis.measures import at_zeros, is_relative, measure_label, value_text
 from synth_core.experiments.explore.point import PointSummary
@@ -20,7 +19,7 @@ from synth_core.experiments.explore.wording import (
 )
 from synth_core.experiments.rivals.bands import RivalBand
 from synth_core.figures.palette import color, transparent
-from synth_core.figures.parts import TEXT, Figure, axis, figure, scatter, table
+from synth_core.figures.parts import TEXT, Figure, Layout, Trace, axis, figure, scatter, table
 from synth_core.figures.rivals import READING, rival_rows, rival_traces, rivals_alt, shown_bands
 from synth_core.mechanisms.catalogue import find_mechanism, guarantees
 
@@ -53,7 +52,7 @@ def nice(value: float, up: bool) -> float:
     return next((s for s in reversed(steps) if s * power <= value * 1.001), 1.0) * power
 
 
-def _span(values: list[float], cap: float = math.inf) -> tuple[dict[str, Any], float]:
+def _span(values: list[float], cap: float = math.inf) -> tuple[Layout, float]:
     """An axis range that holds the values, and its upper end; logarithmic where they are wide."""
     positive = [v for v in values if v > 0]
     if not positive:
@@ -68,7 +67,7 @@ def _span(values: list[float], cap: float = math.inf) -> tuple[dict[str, Any], f
     return {"type": "linear", "range": [0, high]}, high
 
 
-def _ends(axis_range: dict[str, Any]) -> tuple[float, float]:
+def _ends(axis_range: Layout) -> tuple[float, float]:
     """The ends of an axis, in its unit."""
     low, high = axis_range["range"]
     return (10.0**low, 10.0**high) if axis_range.get("type") == "log" else (low, high)
@@ -86,9 +85,7 @@ def _hover(point: PointSummary, measure: str) -> str:
     return "<br>".join(lines)
 
 
-def _trace(
-    name: str, points: list[PointSummary], measure: str, top: float, picked: str | None
-) -> dict[str, Any]:
+def _trace(name: str, points: list[PointSummary], measure: str, top: float, picked: str | None) -> Trace:
     percent = 100.0 if is_relative(measure) else 1.0
     look = color(name)
     bands = [[percent * v for v in p.bands[measure]] for p in points]
@@ -123,7 +120,7 @@ def _trace(
     )
 
 
-def _legends(n_frontiers: int, n_mechanisms: int, n_rivals: int) -> dict[str, Any]:
+def _legends(n_frontiers: int, n_mechanisms: int, n_rivals: int) -> Layout:
     """Legends one over the other, with room for all: rivals, shapes by guarantee, colours by mechanism."""
     row, bottom, gap = 23, 50, 8
     lower, upper = math.ceil(n_mechanisms / 3), math.ceil(n_frontiers / 3)
@@ -175,7 +172,7 @@ def map_figure(
         + targets,
         cap=percent * (1.5 if is_relative(measure) else 1.0),
     )
-    traces: list[dict[str, Any]] = []
+    traces: list[Trace] = []
     best = frontier_points(drawn, measure)
     for i, (name, kept) in enumerate(sorted(best.items())):
         traces.append(
@@ -212,7 +209,7 @@ def map_figure(
     unit = " (%)" if is_relative(measure) else " (share)" if measure == "ecdf_max" else ""
     logs = [", log scale" if a.get("type") == "log" else "" for a in (x_axis, y_axis)]
     name = measure_label(measure).replace("the distribution functions", "distributions")
-    layout: dict[str, Any] = {
+    layout: Layout = {
         "xaxis": axis(f"Privacy loss ε of one data set{logs[0]} (smaller is more private)", **x_axis),
         "yaxis": axis(f"{name}{unit}{logs[1]}", **y_axis),
         **_legends(len(best), len(order) + bool(answers), len({band.who for band in others})),

@@ -18,7 +18,10 @@ from synth_core.analysis.wording.headings import FIGURES
 from synth_core.figures.palette import transparent
 from synth_core.system.characters import isolated, sentence
 
-Figure = dict[str, Any]
+Figure = dict[str, Any]  # with its title, reading and table
+Trace = dict[str, Any]  # of a plotly figure
+Layout = dict[str, Any]  # of a plotly figure, or a part of it
+Grid = dict[str, list[Any]]  # a table: "columns" and "rows"
 
 OF_PRIVACY = ("bounds", "weights")  # figures that compare no values
 MANY_MECHANISMS = 6  # beyond them, a legend instead of names on an axis
@@ -48,12 +51,12 @@ def opacity(summary: ResultSummary) -> float:
     return FAINT_TRACE if summary.numbers.problems or summary.old else 1.0
 
 
-def known(label: str, when: str, mechanism: str, legend: bool = True) -> dict[str, Any]:
+def known(label: str, when: str, mechanism: str, legend: bool = True) -> Trace:
     """What names a trace: in the legend, and for the browser that lifts a mechanism out (`meta`)."""
     return {"name": f"{label}, {when}" if when else label, "meta": mechanism, "showlegend": legend}
 
 
-def legend_layout(n_mechanisms: int, other: Other | None) -> dict[str, Any]:
+def legend_layout(n_mechanisms: int, other: Other | None) -> Layout:
     """A legend beside the panel where there are many mechanisms, or two choices of each."""
     if n_mechanisms <= MANY_MECHANISMS and other is None:
         return {}
@@ -61,11 +64,11 @@ def legend_layout(n_mechanisms: int, other: Other | None) -> dict[str, Any]:
     return {"showlegend": True, "legend": legend | {"font": {"size": 12}, "bgcolor": "rgba(0,0,0,0)"}}
 
 
-def beside_once(traces: list[dict[str, Any]], other: Other) -> list[dict[str, Any]]:
+def beside_once(traces: list[Trace], other: Other) -> list[Trace]:
     """Traces whose comparison has one line of the legend: a line for each mechanism twice had no room."""
     now = {t["meta"] for t in traces if t.get("showlegend") and t.get("name", "").endswith(f", {other.now}")}
 
-    def said(t: dict[str, Any]) -> bool:
+    def said(t: Trace) -> bool:
         return bool(t.get("showlegend")) and t["name"].endswith(f", {other.name}") and t.get("meta") in now
 
     if not any(map(said, traces)):
@@ -75,7 +78,7 @@ def beside_once(traces: list[dict[str, Any]], other: Other) -> list[dict[str, An
     return [t | {"showlegend": False} if said(t) else t for t in traces] + [entry | {"opacity": FAINT_OTHER}]
 
 
-def legend_above() -> dict[str, Any]:
+def legend_above() -> Layout:
     """A legend in one line above the panel."""
     legend = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "bgcolor": "rgba(0,0,0,0)"}
     return {"showlegend": True, "legend": legend}
@@ -96,13 +99,13 @@ def statistic_label(name: str) -> str:
     return sentence(words)
 
 
-def axis(title: str, **more: Any) -> dict[str, Any]:
+def axis(title: str, **more: Any) -> Layout:
     return {"title": {"text": title, "standoff": 6}, "zeroline": False, "automargin": True} | more
 
 
-def distribution_axes(at: list[float], outcome: str) -> dict[str, Any]:
+def distribution_axes(at: list[float], outcome: str) -> Layout:
     """The layout of distribution functions, evaluated at ascending values; a long right tail is logarithmic."""
-    layout: dict[str, Any] = {
+    layout: Layout = {
         "xaxis": axis(f"{shown(outcome)} (the table's unit)"),
         "yaxis": axis("Share of records at or below", range=[-0.02, 1.03]),
         "showlegend": True,
@@ -124,9 +127,9 @@ def figure(
     key: str,
     title: str,
     reading: str,
-    traces: list[dict[str, Any]],
-    layout: dict[str, Any],
-    table: dict[str, Any],
+    traces: list[Trace],
+    layout: Layout,
+    table: Grid,
     alt: str,
 ) -> Figure:
     base = {
@@ -170,16 +173,16 @@ def _whose(summary: ResultSummary) -> str:
 
 def scatter(
     x: list[Any], y: list[Any], mode: str = "lines", hover: str | list[str] | None = None, **more: Any
-) -> dict[str, Any]:
+) -> Trace:
     """A trace of lines or markers; `hover` is what the pointer shows, one for all or one a point."""
     end = "<extra></extra>"
-    shown: dict[str, Any] = {"hoverinfo": "skip"}
+    shown: Trace = {"hoverinfo": "skip"}
     if hover is not None:
         shown = {"hovertemplate": hover + end if isinstance(hover, str) else [each + end for each in hover]}
     return {"type": "scatter", "mode": mode, "x": x, "y": y} | shown | more
 
 
-def area(x: list[Any], y: list[Any], **more: Any) -> dict[str, Any]:
+def area(x: list[Any], y: list[Any], **more: Any) -> Trace:
     """A filled outline behind the data, without a line or a hover."""
     return scatter(x, y, fill="toself", fillcolor=FAINT, line={"width": 0, "color": FAINT}, **more)
 
@@ -191,14 +194,14 @@ def violin(
     hover: str,
     half_width: float = 0.38,
     **more: Any,
-) -> dict[str, Any]:
+) -> Trace:
     """An outline of a density; `more` is of the trace: axes, a name, an opacity."""
     at, height = density.at, density.height
     if len(at) == 1:  # one value only: a bar
         at, height = [at[0], at[0]], [1.0, 1.0]
     right = [position + half_width * h for h in height]
     left = [position - half_width * h for h in height]
-    look: dict[str, Any] = {
+    look: Trace = {
         "fillcolor": transparent(color, 0.35),
         "line": {"color": color, "width": 1.5},
         "hoveron": "fills",
@@ -208,11 +211,11 @@ def violin(
     return scatter(right + left[::-1], at + at[::-1], fill="toself", **look | more)
 
 
-def table(columns: list[str], rows: list[list[Any]]) -> dict[str, Any]:
+def table(columns: list[str], rows: list[list[Any]]) -> Grid:
     return {"columns": columns, "rows": rows}
 
 
-def names_axis(names: list[str], upright: int = 3) -> dict[str, Any]:
+def names_axis(names: list[str], upright: int = 3) -> Layout:
     """A horizontal axis with one mechanism a place; more names than `upright` are slanted, many are in a legend."""
     return {
         "tickvals": list(range(len(names))) if len(names) <= MANY_MECHANISMS else [],

@@ -10,7 +10,10 @@ from synth_core.figures.palette import color, transparent
 from synth_core.figures.parts import (
     FAINT_OTHER,
     Figure,
+    Grid,
+    Layout,
     Other,
+    Trace,
     axis,
     figure,
     known,
@@ -27,7 +30,7 @@ _EMPTY = "No posterior in this selection: noise on counts has neither bounds nor
 
 
 def _of_posteriors(
-    key: str, traces: list[Any], layout: dict[str, Any], rows: dict[str, Any], alt: str, more: str = ""
+    key: str, traces: list[Any], layout: Layout, rows: Grid, alt: str, more: str = ""
 ) -> Figure:
     """A figure of what posteriors have; where no mechanism samples one, it says so in the place of empty axes."""
     _, title, reading = worded(key)
@@ -48,7 +51,7 @@ class _Violin:
     density_before: Density | None
 
 
-def _violins(seen: list[_Violin], labels: dict[str, str], other: Other | None) -> list[dict[str, Any]]:
+def _violins(seen: list[_Violin], labels: dict[str, str], other: Other | None) -> list[Trace]:
     """A violin a mechanism; what is beside in outline, in the same place."""
     traces = []
     for i, each in enumerate(seen):

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from synth_core.figures.palette import color
-from synth_core.figures.parts import TEXT, Figure, area, axis, figure, scatter, shown, table
+from synth_core.figures.parts import TEXT, Figure, Layout, area, axis, figure, scatter, shown, table
 from synth_core.system.number_text import percent, significant
 
 Array = NDArray[np.float64]
 POINTS = 400
 
 
-def _value_axis(values: Array, outcome: str) -> dict[str, Any]:
+def _value_axis(values: Array, outcome: str) -> Layout:
     ordered = np.sort(values)
     skewed = ordered[0] > 0 and ordered[-1] > 20 * np.median(ordered)
     title = f"{shown(outcome)} (the table's unit)" + (", logarithmic" if skewed else "")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from synth_core.analysis.summary import ResultSummary
 from synth_core.analysis.wording.headings import RECORD_FIGURES
@@ -11,7 +10,9 @@ from synth_core.figures.palette import color
 from synth_core.figures.parts import (
     FAINT_OTHER,
     Figure,
+    Layout,
     Other,
+    Trace,
     axis,
     beside_once,
     figure,
@@ -67,7 +68,7 @@ class _Seen:
         return f"{self.label}, {self.when}" if self.when else self.label
 
     @property
-    def look(self) -> dict[str, Any]:
+    def look(self) -> Trace:
         """What a trace has of it."""
         name = self.summary.mechanism
         pale = FAINT_OTHER if self.faint else 1.0
@@ -198,7 +199,7 @@ def pair_figure(
     ]
     reach = max([abs(v) for one in off for line in one for v in line] + [0.1])
     down, across = ([shown(v) for v in each] for each in chosen.labels)
-    layout: dict[str, Any] = {"annotations": []}
+    layout: Layout = {"annotations": []}
     traces, rows = [], []
     width = 1 / len(maps)
     for i, ((each, _), z) in enumerate(zip(maps, off, strict=True)):

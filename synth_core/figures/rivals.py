@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from synth_core.analysis.measures import is_relative, measure_label, value_text
 from synth_core.analysis.wording.belief_sentences import epsilon_number
 from synth_core.experiments.rivals.bands import RivalBand, error_text
 from synth_core.experiments.rivals.budget import promise_words
 from synth_core.figures.palette import rival_look, transparent
-from synth_core.figures.parts import TEXT, scatter
+from synth_core.figures.parts import TEXT, Trace, scatter
 
 READING = (
     "Lines are other synthesizers, outside the choice: none can be released here. Their bands are the mean ± 2 "
@@ -45,7 +44,7 @@ def _hover(band: RivalBand, measure: str) -> str:
 
 def rival_traces(
     bands: Sequence[RivalBand], measure: str, x_range: tuple[float, float], y_range: tuple[float, float]
-) -> list[dict[str, Any]]:
+) -> list[Trace]:
     """A line with markers and a band behind it for each rival; one that spends nothing crosses the picture.
 
     Parameters
@@ -53,7 +52,7 @@ def rival_traces(
     x_range, y_range : pairs of float
         Ends of the axes, in their units; what lies beyond is drawn at the edge.
     """
-    traces: list[dict[str, Any]] = []
+    traces: list[Trace] = []
     for who in dict.fromkeys(band.who for band in bands):
         mine = [band for band in bands if band.who == who]
         traces += _line(mine, measure, x_range, y_range)
@@ -62,7 +61,7 @@ def rival_traces(
 
 def _line(
     mine: list[RivalBand], measure: str, x_range: tuple[float, float], y_range: tuple[float, float]
-) -> list[dict[str, Any]]:
+) -> list[Trace]:
     look, dash, symbol = rival_look(mine[0].who)
     percent = 100.0 if is_relative(measure) else 1.0
     free = mine[0].epsilon is None

@@ -18,6 +18,7 @@ from synth_core.figures.parts import (
     TEXT,
     Figure,
     Other,
+    Trace,
     area,
     axis,
     distribution_axes,
@@ -43,7 +44,7 @@ AXES = {
 OFF_SCALE = 150.0  # percent; larger errors are drawn at the edge, as triangles
 
 
-def _curve(s: ResultSummary, curve: EcdfPoints, label: str, when: str, **more: Any) -> dict[str, Any]:
+def _curve(s: ResultSummary, curve: EcdfPoints, label: str, when: str, **more: Any) -> Trace:
     """The distribution function of the synthetic values of a mechanism."""
     name = s.mechanism
     named = known(label, when, name)
@@ -63,7 +64,7 @@ def ecdf_figure(
     """Confidential and synthetic distribution functions, the largest differences marked."""
     curves = [(s, s.ecdf) for s in summaries if s.ecdf is not None]
     confidential = curves[0][1].confidential
-    traces: list[dict[str, Any]] = []
+    traces: list[Trace] = []
     rows = []
     if other is not None:  # behind all others
         for before in other.summaries.values():
@@ -209,7 +210,7 @@ def errors_figure(
     """Synthetic minus confidential, in percent or points, with 95 % intervals: a row a statistic."""
     units = {s.unit for s in shown_errors[0].statistics}
     names = [words.name(s) for s in shown_errors[0].statistics]
-    traces: list[dict[str, Any]] = []
+    traces: list[Trace] = []
     rows = []
     count = len(shown_errors)
 
@@ -311,7 +312,7 @@ def _largest(statistics: Sequence[Statistic]) -> str:
     return " and ".join(f"{error:.1f} {unit}" for unit, error in largest.items())
 
 
-def _before(before: ResultSummary, label: str, when: str, places: dict[str, float]) -> dict[str, Any]:
+def _before(before: ResultSummary, label: str, when: str, places: dict[str, float]) -> Trace:
     """The errors of a mechanism under the choices that are seen beside: hollow, without intervals."""
     name = before.mechanism
     errors = [
@@ -331,7 +332,7 @@ def _before(before: ResultSummary, label: str, when: str, places: dict[str, floa
     )
 
 
-def _reach(traces: list[dict[str, Any]]) -> tuple[float, float]:
+def _reach(traces: list[Trace]) -> tuple[float, float]:
     """The ends of the intervals of these traces."""
     ends = [
         (x - minus, x + plus)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from synth_core.engine.sampling import Sampler, Start
+from synth_core.engine.stan_data import StanData
 from synth_core.engine.toolchain import compile_program
 from synth_core.errors import InputError
 from synth_core.mechanisms.bounds import BLOCK_ELEMENTS, Rows
@@ -178,7 +179,7 @@ class Refit:
     seed: int
     previous: Draws | None = None
     censoring: Censoring | None = None
-    data: dict[str, Any] | None = None
+    data: StanData | None = None
 
 
 @dataclass(frozen=True)
@@ -292,7 +293,7 @@ class Model(ABC):
         """The scale on which the density is taken, in words: Delta and epsilon depend on it."""
 
     @abstractmethod
-    def stan_data(self, weights: Array, censoring: Censoring | None = None) -> dict[str, Any]:
+    def stan_data(self, weights: Array, censoring: Censoring | None = None) -> StanData:
         """Data of the Stan program for weights of shape (n_records,).
 
         `censoring` clamps the terms; None is the plain pseudo likelihood.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
 
 import numpy as np
 import scipy
 
+from synth_core.engine.stan_data import StanData
 from synth_core.errors import InputError
 from synth_core.mechanisms.bounds import Rows
 from synth_core.mechanisms.censoring import Censoring
@@ -135,7 +135,7 @@ class Beta(BetaFamily):
         # log_lik = features @ (a - 1, b - 1, -log B(a, b)): an exponential family
         self.features = np.column_stack([self.log_x, self.log1m_x, np.ones(records.n)])
 
-    def stan_data(self, weights: Array, censoring: Censoring | None = None) -> dict[str, Any]:
+    def stan_data(self, weights: Array, censoring: Censoring | None = None) -> StanData:
         kept = sum((alpha @ m.features for m, alpha in self.unclamped(weights, censoring)), np.zeros(3))
         alpha, offset = weights, np.zeros(self.records.n)
         first, count, bound = np.empty(0, dtype=np.int64), np.empty(0), 0.0

@@ -8,12 +8,12 @@ coefficients are in the box is asked in every gradient: nothing is approximated.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from synth_core.engine.stan_data import StanData
 from synth_core.models.coordinates import covariance_factor
 from synth_core.system.plain_paths import plain
 
@@ -123,7 +123,7 @@ class ClampedBeta:
         )
         return coefficients
 
-    def settled(self, center: Array, basis: Array) -> tuple[NDArray[np.bool_], dict[str, Any]]:
+    def settled(self, center: Array, basis: Array) -> tuple[NDArray[np.bool_], StanData]:
         """The terms that may change sides in a box of coefficients around the centre, and the sums of the others.
 
         The box has an edge along what each coordinate changes the coefficients by, and one across.

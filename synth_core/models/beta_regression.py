@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy
 
+from synth_core.engine.stan_data import StanData
 from synth_core.mechanisms.bounds import Rows
 from synth_core.mechanisms.censoring import Censoring
 from synth_core.mechanisms.fast_bounds import LinearFamily
@@ -37,7 +36,7 @@ class BetaRegression(BetaFamily):
         self.rows, self.row_of = records.distinct_design
         self.slope_scale = SLOPE_SCALE * options.prior_scale
 
-    def stan_data(self, weights: Array, censoring: Censoring | None = None) -> dict[str, Any]:
+    def stan_data(self, weights: Array, censoring: Censoring | None = None) -> StanData:
         n_rows = len(self.rows)
         unclamped = self.unclamped(weights, censoring)
         kept = sum((m._sums(alpha) for m, alpha in unclamped), np.zeros((5, n_rows)))
@@ -47,7 +46,7 @@ class BetaRegression(BetaFamily):
         residual = float((square - 2 * mean * mass + mean**2 * total).sum())
         precision = max(float(total @ variance) / max(residual, 1e-9), 1.1)  # 1 + lambda, by moments
         basis = whitening(self.rows, total * variance * precision, self.slope_scale)
-        data: dict[str, Any] = {
+        data: StanData = {
             "k": self.rows.shape[1],
             "center": center,
             "basis": basis,

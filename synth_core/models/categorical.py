@@ -9,6 +9,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from synth_core.engine.stan_data import StanData
 from synth_core.mechanisms.bounds import Rows
 from synth_core.mechanisms.censoring import Censoring
 from synth_core.models.base import Array, Draws
@@ -32,7 +33,7 @@ class Categorical(OfCategories):
     parameters = ("beta",)
     uses = frozenset({"categories"})
 
-    def stan_data(self, weights: Array, censoring: Censoring | None = None) -> dict[str, Any]:
+    def stan_data(self, weights: Array, censoring: Censoring | None = None) -> StanData:
         kept = self.kept(weights, censoring)
         scale = self.logit_scale(censoring)
         seen = kept if censoring is None else kept + self.counts(weights)

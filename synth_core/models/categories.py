@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from synth_core.engine.sampling import Sampler
+from synth_core.engine.stan_data import StanData
 from synth_core.errors import InputError
 from synth_core.mechanisms.bounds import BLOCK_ELEMENTS, Rows
 from synth_core.mechanisms.censoring import Censoring
@@ -136,7 +137,7 @@ class OfCategories(Model):
         none = np.zeros((len(self.rows), self.n_categories))
         return sum((m.counts(alpha) for m, alpha in self.unclamped(weights, censoring)), none)
 
-    def clamped(self, weights: Array, censoring: Censoring | None) -> dict[str, Any]:
+    def clamped(self, weights: Array, censoring: Censoring | None) -> StanData:
         """The clamped part of Stan's data: distinct records, and how many share all of it."""
         empty, none = np.empty(0), np.empty(0, dtype=int)
         if censoring is None:

@@ -8,12 +8,12 @@ records at the edge of the bound, are looked at in every gradient.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from synth_core.engine.stan_data import StanData
 from synth_core.system.plain_paths import plain
 
 Array = NDArray[np.float64]
@@ -67,7 +67,7 @@ def _cost(log_sigma: Array, residual: Array) -> Array:
     return log_sigma + 0.5 * (residual * np.exp(-log_sigma)) ** 2
 
 
-def settle(terms: Terms) -> tuple[NDArray[np.int64], dict[str, Any]]:
+def settle(terms: Terms) -> tuple[NDArray[np.int64], StanData]:
     """An order of the records, and sums over those that are settled at each radius.
 
     Returns

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
 
 import numpy as np
 import scipy
 
+from synth_core.engine.stan_data import StanData
 from synth_core.errors import InputError
 from synth_core.mechanisms.bounds import Rows
 from synth_core.mechanisms.censoring import Censoring
@@ -63,9 +63,9 @@ class CountModel(Model):
         beta, mean = penalised_estimate(self.rows, total, mass, "log", self.slope_scale)
         return beta, total * mean / (1 + dispersion * mean)
 
-    def _common(self, weights: Array, censoring: Censoring | None) -> dict[str, Any]:
+    def _common(self, weights: Array, censoring: Censoring | None) -> StanData:
         empty = np.empty(0)
-        data: dict[str, Any] = {
+        data: StanData = {
             "k": self.rows.shape[1],
             "n_rows": len(self.rows),
             "n_censored": 0,
@@ -136,7 +136,7 @@ class Poisson(CountModel):
     }
     parameters = ("beta",)
 
-    def stan_data(self, weights: Array, censoring: Censoring | None = None) -> dict[str, Any]:
+    def stan_data(self, weights: Array, censoring: Censoring | None = None) -> StanData:
         center, information = self._estimate(weights, censoring)
         basis = whitening(self.rows, information, self.slope_scale)
         rows = self.rows @ basis
@@ -199,7 +199,7 @@ class NegativeBinomial(CountModel):
     }
     parameters = ("beta", "phi")
 
-    def stan_data(self, weights: Array, censoring: Censoring | None = None) -> dict[str, Any]:
+    def stan_data(self, weights: Array, censoring: Censoring | None = None) -> StanData:
         x = self.records.outcome
         total = weights.sum()
         mean = float(weights @ x / total) if total > 0 else 1.0

@@ -6,10 +6,9 @@ for each combination (`DesignParts` in stan/functions/categories.hpp).
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from synth_core.engine.stan_data import StanData
 from synth_core.models.base import Array, distinct_columns
 from synth_core.system.plain_paths import plain
 
@@ -17,7 +16,7 @@ FEW_VALUES = 64  # of a column, for it to be kept by combination
 MOST_CELLS = 1024  # of a group of columns: what is computed of them stays in a core's nearest cache
 
 
-def design_parts(rows: Array) -> dict[str, Any]:
+def design_parts(rows: Array) -> StanData:
     """Distinct rows as `design_parts_data.stan` has them.
 
     Columns of few values join the group before them as long as it has few combinations, so that the columns of one

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
 from synth_core.engine.sampling import Start
+from synth_core.engine.stan_data import StanData
 from synth_core.errors import InputError
 from synth_core.mechanisms.bounds import Rows
 from synth_core.mechanisms.censoring import Censoring
@@ -96,14 +97,14 @@ class Lognormal(Model):
         per = f"density per {'the table’s unit' if unit == 1 else f'{declared(unit)} of the table’s unit'}"
         return ", ".join(filter(None, (per, self.transformation.words)))
 
-    def stan_data(self, weights: Array, censoring: Censoring | None = None) -> dict[str, Any]:
+    def stan_data(self, weights: Array, censoring: Censoring | None = None) -> StanData:
         unclamped = self.unclamped(weights, censoring)
         level, beta_scale = self._prior(censoring)
         center, basis, log_sigma, log_sigma_scale = self._coordinates(
             unclamped, level, beta_scale, weights, censoring
         )
         sums = _Sums.of(unclamped, center, level)
-        data: dict[str, Any] = {
+        data: StanData = {
             "k": len(center),
             "center": center,
             "basis": basis,
@@ -119,7 +120,7 @@ class Lognormal(Model):
         } | self._zero_data(weights, censoring)
         return data | self._clamped(weights, censoring, data)
 
-    def _zero_data(self, weights: Array, censoring: Censoring | None) -> dict[str, Any]:
+    def _zero_data(self, weights: Array, censoring: Censoring | None) -> StanData:
         """What the zero part needs."""
         return empty_zero_part()
 
@@ -253,7 +254,7 @@ class Lognormal(Model):
         constant = (self.log_slope - LOG_ROOT_2PI - censoring.offset(self.records.n))[self.normal]
         return constant if level == 0 else np.round(constant, _DECIMALS)
 
-    def _clamped(self, weights: Array, censoring: Censoring | None, data: dict[str, Any]) -> dict[str, Any]:
+    def _clamped(self, weights: Array, censoring: Censoring | None, data: StanData) -> StanData:
         """What the clamped terms need, by distinct record."""
         rows, row_of = self.records.distinct_design
         first, count = np.empty((2, 0), dtype=np.int64)

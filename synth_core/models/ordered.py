@@ -10,6 +10,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from synth_core.engine.stan_data import StanData
 from synth_core.mechanisms.bounds import BLOCK_ELEMENTS, Rows
 from synth_core.mechanisms.censoring import Censoring
 from synth_core.models.base import Array, Draws, Options, Records
@@ -66,7 +67,7 @@ class OrderedLogit(OfCategories):
             else np.insert(places[:-1], self.point_mass_category, -1)
         )
 
-    def stan_data(self, weights: Array, censoring: Censoring | None = None) -> dict[str, Any]:
+    def stan_data(self, weights: Array, censoring: Censoring | None = None) -> StanData:
         kept = self.kept(weights, censoring)
         prior, k = self.options.prior_scale, self.rows.shape[1]
         slope = self.slope_scale_of(LOCATION_SCALE * prior, censoring)

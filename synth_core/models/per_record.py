@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from synth_core.engine.stan_data import StanData
 from synth_core.errors import InputError
 from synth_core.mechanisms.bounds import Rows
 from synth_core.mechanisms.censoring import Censoring
@@ -58,7 +59,7 @@ class PerRecordModel(Model):
         """The unit of the density, in words."""
         return f"density per {self.options.unit:g} of the table’s unit"
 
-    def stan_data(self, weights: Array, censoring: Censoring | None = None) -> dict[str, Any]:
+    def stan_data(self, weights: Array, censoring: Censoring | None = None) -> StanData:
         """Data of `per_record_data.stan`: clamped terms first, each record with its weight and its anchor."""
         clamped = [] if censoring is None else [(self, weights, censoring.offset(self.records.n))]
         free = [(model, alpha, np.zeros(len(alpha))) for model, alpha in self.unclamped(weights, censoring)]

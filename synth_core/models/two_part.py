@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from synth_core.engine.stan_data import StanData
 from synth_core.mechanisms.bounds import Rows
 from synth_core.mechanisms.censoring import Censoring
 from synth_core.mechanisms.fast_bounds import LinearFamily
@@ -70,7 +69,7 @@ class TwoPart(Lognormal):
         zeros = "" if self.zero_part is None else "probability of a zero, otherwise "
         return zeros + super().density_scale
 
-    def _zero_data(self, weights: Array, censoring: Censoring | None) -> dict[str, Any]:
+    def _zero_data(self, weights: Array, censoring: Censoring | None) -> StanData:
         if self.zero_part is None:
             return super()._zero_data(weights, censoring)
         unclamped = [(m.zero_part, alpha) for m, alpha in self.unclamped(weights, censoring) if m.zero_part]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from synth_core.engine.stan_data import StanData
 from synth_core.mechanisms.bounds import Rows
 from synth_core.mechanisms.censoring import Censoring
 from synth_core.models.base import Array, Draws, Records, distinct_columns
@@ -46,7 +46,7 @@ class ZeroPart:
         weights: Array,
         censoring: Censoring | None,
         slope_scale: float,
-    ) -> dict[str, Any]:
+    ) -> StanData:
         """The data of `zero_part_data.stan`.
 
         Parameters
@@ -103,7 +103,7 @@ class ZeroPart:
         return scipy.special.expit([logit, -logit])
 
 
-def empty_zero_part() -> dict[str, Any]:
+def empty_zero_part() -> StanData:
     """The data of `zero_part_data.stan` for a model without a zero part."""
     empty = np.empty(0)
     none = np.empty((0, 0))
@@ -155,7 +155,7 @@ class _ByCell:
         other = np.flatnonzero(~few)
         return _ByCell(kept[first], cell, other, rows[:, other] if other.size else np.empty((0, 0)))
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> StanData:
         return {
             "n_zero_cells": len(self.cells),
             "zero_cells": self.cells,
@@ -163,7 +163,7 @@ class _ByCell:
             "zero_other": self.other + 1,
         }
 
-    def nodes(self, weight: Array, center: Array, basis: Array) -> dict[str, Any]:
+    def nodes(self, weight: Array, center: Array, basis: Array) -> StanData:
         """What stands for the rows in an unclamped sum: where one column is not in the cells, few that give the same.
 
         The same to rounding wherever the coefficient of that column is within `REACH` of its standard deviations.
@@ -180,7 +180,7 @@ class _ByCell:
         return _nodes(cell, place[:, None], total)
 
 
-def _nodes(cell: NDArray[np.int64], others: Array, weight: Array) -> dict[str, Any]:
+def _nodes(cell: NDArray[np.int64], others: Array, weight: Array) -> StanData:
     return {
         "n_zero_nodes": len(cell),
         "zero_node_cell": cell + 1,

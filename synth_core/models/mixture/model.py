@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
-from typing import Any
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
 from synth_core.engine.sampling import Start
+from synth_core.engine.stan_data import StanData
 from synth_core.mechanisms.bounds import BLOCK_ELEMENTS, Rows
 from synth_core.mechanisms.censoring import Censoring
 from synth_core.models.base import (
@@ -76,7 +76,7 @@ class Mixture(TwoPart):
         """Whether zeros were chosen to have a probability of their own."""
         return options.zero_part
 
-    def stan_data(self, weights: Array, censoring: Censoring | None = None) -> dict[str, Any]:
+    def stan_data(self, weights: Array, censoring: Censoring | None = None) -> StanData:
         unclamped = [(m, *m._summed(alpha)) for m, alpha in self.unclamped(weights, censoring)]
         group = self.records.distinct_design[1]
         y = [m.response[m.normal][first] for m, first, _ in unclamped]

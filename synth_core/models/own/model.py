@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from synth_core.engine.sampling import Start
+from synth_core.engine.stan_data import StanData
 from synth_core.errors import FitError, InputError
 from synth_core.mechanisms.bounds import Rows
 from synth_core.mechanisms.censoring import Censoring
@@ -89,7 +89,7 @@ class OwnProgram(Model):
         unit = "the table's unit" if self.unit == 1 else f"{self.unit:g} of the table's unit"
         return f"density per {unit}, by an own program"
 
-    def stan_data(self, weights: Array, censoring: Censoring | None = None) -> dict[str, Any]:
+    def stan_data(self, weights: Array, censoring: Censoring | None = None) -> StanData:
         if censoring is None:
             return self.data_of(slice(None), weights)
         if censoring.anchor is not None:
@@ -106,7 +106,7 @@ class OwnProgram(Model):
         cdf_at: Array | None = None,
         outcome: Array | None = None,
         anchor: Array | None = None,
-    ) -> dict[str, Any]:
+    ) -> StanData:
         """The data of some records, as the program declares them.
 
         Parameters
@@ -121,7 +121,7 @@ class OwnProgram(Model):
         x = (self.records.outcome[rows] if outcome is None else outcome) / self.unit
         design = self.records.design[rows]
         n = len(x)
-        given: dict[str, Any] = {
+        given: StanData = {
             "N": n,
             "K": design.shape[1],
             "x": x.astype(int) if self.discrete else x,
@@ -136,7 +136,7 @@ class OwnProgram(Model):
         return {name: value for name, value in given.items() if name in self.declared.inputs}
 
     def generate(
-        self, draws: Draws, data: dict[str, Any], wanted: tuple[str, ...], words: Words = words_of(1)
+        self, draws: Draws, data: StanData, wanted: tuple[str, ...], words: Words = words_of(1)
     ) -> dict[str, Array]:
         """Generated quantities at draws, each of shape (n_draws, n_rows)."""
         chosen = {name: draws[name] for name in self.parameters}
