@@ -11,15 +11,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from synth_core.analysis.engines import measured as engine
 from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.data.table import Table
+from synth_core.engine.sampling import Diagnostics, Posterior
 from synth_core.errors import FitError, InputError
 from synth_core.experiments.studies.released_coverage import ReleasedCoverage
 from synth_core.mechanisms.composition import Count
 from synth_core.release.ledger.ledger import Ledger
 from synth_core.release.making.coverage import OWN_MAPS, coverage_of
 from synth_core.release.making.drawing import Request
+from synth_core.release.making.outcome import REFUSED
 from synth_core.release.making.releasing import CHECKED, RELEASED, REPEATED, release
 from synth_core.release.plan.planning import make_plan
 from synth_core.release.report.coverage_summary import Coverage
@@ -291,3 +294,25 @@ def test_coverage_says_that_a_frozen_risk_map_is_not_that_of_the_study(state, tm
     assert coverage_of(plan, released, study, cache, tell) == found
     weighted = plan.model_copy(update={"frozen": "a map"})
     assert coverage_of(weighted, released, study, cache, tell).words == ("Half of them.", OWN_MAPS)
+
+
+@pytest.mark.parametrize(("rhat", "state_then"), [(1.003, RELEASED), (1.2, REFUSED)])
+def test_chains_of_the_posterior_are_checked_as_those_of_any_fit(
+    state, tmp_path, monkeypatch, rhat, state_then
+):
+    def sampled(model, tables, scales, mode, laplace, sampler, progress):
+        theta = mode + np.random.default_rng(1).normal(0, 0.1, (20, len(mode)))
+        return Posterior({"theta": theta}, Diagnostics(rhat, 900.0, 900.0, 0, 2, 2000), 1.0)
+
+    monkeypatch.setattr(engine, "sampled", sampled)
+    monkeypatch.setattr(engine, "require_small", lambda *_: None)
+    common = COMMON | {"epsilon": EPSILON, "datasets": 2, "measured_posterior": "exact"}
+    analysis = RecordsAnalysis(people(1), BLOCKS, common, Cache(tmp_path / "cache"))
+    decided = replace(DECISION, limit=20.0)
+    plan = make_plan(analysis, analysis.run("measured_laplace"), decided)[0]
+    outcome = release(Request(plan, None, people(2)))
+    assert outcome.state == state_then
+    assert (
+        f"R-hat {'' if rhat < 1.1 else 'is '}{rhat:.3f}"
+        in {c.key: c.finding for c in outcome.checks}["convergence"]
+    )

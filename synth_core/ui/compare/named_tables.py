@@ -10,7 +10,7 @@ from synth_core.analysis.named_tables import MOST_COLUMNS, joined, named
 from synth_core.ui.shared.widgets import pick
 from synth_core.ui.state import session
 
-FROM = {"refits": "refits to perturbed tables", "exact": "the exact posterior (Stan, small models)"}
+FROM = {"refits": "perturbed refits", "exact": "exact posterior (Stan)"}
 BESIDE = {False: "count nothing else", True: "choose others by noisy distances"}
 
 
