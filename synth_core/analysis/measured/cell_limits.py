@@ -169,6 +169,38 @@ def left_by_limits(
     return possible
 
 
+def dealt_within(left: Possible, codes: Codes, values: Array, rng: np.random.Generator) -> Array:
+    """The numbers of each bracket, dealt anew to its records so that as many as can be are as rules leave them.
+
+    A number lies in its bracket independently of all else that is drawn, so this moves none, and their distribution
+    stays: smallest ends first, each record takes one at random of those that it may have. Of brackets where both ends
+    bind nothing is dealt.
+    """
+    dealt = values.copy()
+    outside = ~left.holds(values)
+    for code in np.unique(codes[outside]):
+        rows = rng.permutation(np.flatnonzero(codes == code))
+        numbers, sign, ends = values[rows], 1.0, left.upper[rows]
+        if (left.lower[rows] > numbers.min()).any():
+            if (ends < numbers.max()).any():
+                continue
+            sign, ends = -1.0, -left.lower[rows]
+        numbers, order = np.sort(sign * numbers), np.argsort(ends, kind="stable")
+        waiting, without, taken = [], [], 0
+        for row, end in zip(rows[order], ends[order], strict=True):
+            while taken < len(numbers) and numbers[taken] <= end:
+                waiting.append(numbers[taken])
+                taken += 1
+            if not waiting:
+                without.append(row)
+                continue
+            which = int(rng.integers(len(waiting)))
+            waiting[which], waiting[-1] = waiting[-1], waiting[which]
+            dealt[row] = sign * waiting.pop()
+        dealt[without] = sign * np.array([*waiting, *numbers[taken:]])
+    return dealt
+
+
 def within_limits(left: Possible, variable: Variable, codes: Codes, values: Array) -> Array:
     """Numbers that rules exclude moved into what is left of their brackets, others as they are.
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from synth_core.analysis.drawing import even_uniforms
 from synth_core.analysis.fits import Progress, tells_nothing
 from synth_core.analysis.measured.balanced import balanced_cells, spread_cells
-from synth_core.analysis.measured.cell_limits import left_by_limits, within_limits
+from synth_core.analysis.measured.cell_limits import dealt_within, left_by_limits, within_limits
 from synth_core.analysis.measured.cells import PRESENT, PublicSide
 from synth_core.analysis.measured.log_linear import Columns, Domain, LogLinear, NoisyTable, PriorScales
 from synth_core.analysis.measured.measuring import Measurements
@@ -292,7 +292,8 @@ def values_at(
         shares = fine_shares(variable, fine[k], records, rng if perturbed else None)
         drawn = values_of(variable, mine, shares, even_uniforms(mine, rng))
         if limits := model.public.limits_of(k):
-            drawn = within_limits(possible(limits, sensitive, every, None), variable, mine, drawn)
+            left = possible(limits, sensitive, every, None)
+            drawn = within_limits(left, variable, mine, dealt_within(left, mine, drawn, rng))
         values.append(drawn)
         if model.public.fixed is not None:  # a number that a rule says, and not one of its bracket
             said = model.public.fixed[:, k]

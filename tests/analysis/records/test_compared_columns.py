@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synth_core.analysis.measured.cell_limits import cell_limits, left_by_limits
+from synth_core.analysis.measured.cell_limits import cell_limits, dealt_within, left_by_limits
 from synth_core.analysis.measured.cells import cells_of
 from synth_core.analysis.measured.variable import Variable
 from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.records.records import RecordsAnalysis
-from synth_core.data.decided import limits_of
+from synth_core.data.decided import Possible, limits_of
 from synth_core.data.rules import read_rules
 from synth_core.data.table import Table
 from synth_core.errors import InputError
@@ -194,3 +194,22 @@ def test_a_range_that_ends_at_the_edge_of_a_bracket_leaves_the_next_one_out(tmp_
     assert set(codes[~woman & (frame.income >= 20).to_numpy()].ravel()) <= {3, 4}
     made = whole.run("measured").synthetic[0]
     assert made.income[woman].max() <= 20 and (made.income[woman] == 20).mean() < 0.02
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_numbers_of_a_bracket_are_dealt_so_that_their_distribution_stays(sign):
+    """Wages were a fourth too small where they lie in the bracket of the income: they were squeezed below it."""
+    rng, n = np.random.default_rng(3), 400
+    income, codes = np.sort(rng.uniform(0, 10, n)), np.zeros(n, dtype=np.int64)
+    wages = rng.permutation(income * rng.random(n))
+    end, none = sign * income, np.full(n, np.inf)
+    left = Possible(-none, end, None) if sign > 0 else Possible(end, none, None)
+    dealt = dealt_within(left, codes, sign * wages, rng)
+    assert (wages > income).sum() > 50
+    assert left.holds(dealt).all()
+    np.testing.assert_array_equal(np.sort(dealt), np.sort(sign * wages))
+    few = Possible(np.full(4, -np.inf), np.array([1.0, 1.0, 9.0, 9.0]), None)
+    found = dealt_within(few, np.zeros(4, dtype=np.int64), np.array([0.5, 5.0, 6.0, 7.0]), rng)
+    assert sorted(found) == [0.5, 5.0, 6.0, 7.0] and few.holds(found).sum() == 3
+    both = Possible(np.full(2, 4.0), np.full(2, 6.0), None)
+    np.testing.assert_array_equal(dealt_within(both, np.zeros(2, int), np.array([1.0, 9.0]), rng), [1.0, 9.0])
