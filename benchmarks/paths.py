@@ -152,7 +152,8 @@ def twelve() -> list[Line]:
     import os
 
     from synth_core.jobs.manager import JobManager
-    from synth_core.jobs.tasks import MechanismTask, TaskInput
+    from synth_core.jobs.task import TaskInput
+    from synth_core.jobs.tasks import MechanismTask
     from synth_core.mechanisms.catalogue import MECHANISMS
 
     os.environ["SYNTH_RESULTS_DIR"] = tempfile.mkdtemp(prefix="synth-bench-")

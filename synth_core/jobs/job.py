@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from synth_core.analysis.summary import ResultSummary
-from synth_core.jobs.tasks import Task
+from synth_core.jobs.task import Task
 from synth_core.system.attempts import Attempts
 from synth_core.system.cache import Entry
 from synth_core.system.entries import from_entry

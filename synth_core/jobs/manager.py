@@ -21,7 +21,7 @@ from typing import Any
 from synth_core.analysis.summary import ResultSummary
 from synth_core.jobs.job import Job, cancelled_job, refused_job
 from synth_core.jobs.stored_summaries import stored_summary
-from synth_core.jobs.tasks import Task
+from synth_core.jobs.task import Task
 from synth_core.jobs.worker import WorkerReply
 from synth_core.jobs.worker_thread import WorkerThread
 from synth_core.system import files

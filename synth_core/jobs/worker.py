@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from synth_core.analysis.any_analysis import AnyAnalysis
     from synth_core.analysis.fits import Fits
     from synth_core.analysis.result import Result
-    from synth_core.jobs.tasks import Task, TaskInput
+    from synth_core.jobs.task import Task, TaskInput
     from synth_core.system.cache import Cache
 
 _TABLES_KEPT = 4

@@ -18,7 +18,8 @@ from synth_core.cli import main
 from synth_core.errors import FitError
 from synth_core.jobs.job import Job
 from synth_core.jobs.manager import JobManager
-from synth_core.jobs.tasks import MechanismTask, TaskInput
+from synth_core.jobs.task import TaskInput
+from synth_core.jobs.tasks import MechanismTask
 from synth_core.release.ledger.ledger import Ledger
 from synth_core.release.making.releasing import release
 from synth_core.release.run_store import RunStore

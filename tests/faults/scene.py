@@ -27,7 +27,8 @@ from synth_core.experiments.explore.knobs import settings_at
 from synth_core.jobs.job import Job
 from synth_core.jobs.manager import JobManager
 from synth_core.jobs.study_task import StudyRequest
-from synth_core.jobs.tasks import MechanismTask, PointTask, ReleaseTask, StudyTask, Task, TaskInput
+from synth_core.jobs.task import Task, TaskInput
+from synth_core.jobs.tasks import MechanismTask, PointTask, ReleaseTask, StudyTask
 from synth_core.release.ledger.ledger import Ledger
 from synth_core.release.making.drawing import Request
 from synth_core.release.plan.plan import read_plan

@@ -8,7 +8,8 @@ from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.settings import make_settings
 from synth_core.data.table import Table
 from synth_core.experiments.audit.audit import AuditRequest
-from synth_core.jobs.tasks import AuditTask, TaskInput
+from synth_core.jobs.task import TaskInput
+from synth_core.jobs.tasks import AuditTask
 from synth_core.jobs.worker import run_job
 
 BLOCKS = (

@@ -16,7 +16,8 @@ from synth_core.experiments.explore.tuning import NEAR
 from synth_core.jobs.job import Job
 from synth_core.jobs.manager import JobManager
 from synth_core.jobs.study_task import StudyRequest
-from synth_core.jobs.tasks import MechanismTask, PointTask, StudyTask, TaskInput, TuneTask
+from synth_core.jobs.task import TaskInput
+from synth_core.jobs.tasks import MechanismTask, PointTask, StudyTask, TuneTask
 from tests.support.tasks import NamedTask
 
 pytestmark = pytest.mark.stan

@@ -17,7 +17,8 @@ from synth_core.experiments.explore.measures import Target
 from synth_core.experiments.explore.point import run_point
 from synth_core.experiments.explore.tuning import tune
 from synth_core.jobs import worker
-from synth_core.jobs.tasks import CheckTask, MechanismTask, PointTask, TaskInput, TuneTask
+from synth_core.jobs.task import TaskInput
+from synth_core.jobs.tasks import CheckTask, MechanismTask, PointTask, TuneTask
 from synth_core.system.cache import Cache, results_cache
 from synth_core.system.entries import read
 

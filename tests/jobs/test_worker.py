@@ -4,7 +4,8 @@ from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.settings import make_settings
 from synth_core.data.examples import load_example
 from synth_core.jobs import worker
-from synth_core.jobs.tasks import MechanismTask, TaskInput
+from synth_core.jobs.task import TaskInput
+from synth_core.jobs.tasks import MechanismTask
 from synth_core.system.cache import Cache
 
 

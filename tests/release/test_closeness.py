@@ -15,7 +15,8 @@ from synth_core.analysis.settings import make_settings
 from synth_core.data.codebook import Codebook, Entry
 from synth_core.data.table import Table
 from synth_core.errors import FitError, InputError
-from synth_core.jobs.tasks import MechanismTask, TaskInput
+from synth_core.jobs.task import TaskInput
+from synth_core.jobs.tasks import MechanismTask
 from synth_core.release.making import drawing
 from synth_core.release.making.drawing import Request, purge_pending, working_directory
 from synth_core.release.making.releasing import RELEASED, release

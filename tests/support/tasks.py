@@ -7,7 +7,7 @@ import pandas as pd
 
 from synth_core.analysis.settings import make_settings
 from synth_core.data.table import Table
-from synth_core.jobs.tasks import Task, TaskInput
+from synth_core.jobs.task import Task, TaskInput
 
 SETTINGS = make_settings(outcome="pay", model="lognormal")
 INPUT = TaskInput.of(Table("nothing", pd.DataFrame({"pay": [1.0, 2.0]})), SETTINGS)

@@ -10,7 +10,8 @@ import streamlit as st
 
 from synth_core.experiments.explore.division import WHY_NOT, Division, check_division
 from synth_core.experiments.explore.wording import DATA_DEPENDENT
-from synth_core.jobs.tasks import DivisionTask, TaskInput
+from synth_core.jobs.task import TaskInput
+from synth_core.jobs.tasks import DivisionTask
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system.number_text import percent
 from synth_core.ui.shared import background

@@ -11,7 +11,7 @@ import numpy as np
 import streamlit as st
 
 from synth_core.errors import InputError
-from synth_core.jobs.tasks import Task
+from synth_core.jobs.task import Task
 from synth_core.system import limits
 from synth_core.ui.compare.controls import SLIDERS, movers
 from synth_core.ui.server.manager import manager

@@ -17,7 +17,8 @@ from synth_core.experiments.explore.sweep import seconds_per_point
 from synth_core.figures.check import check_figures
 from synth_core.figures.parts import statistic_label
 from synth_core.jobs.job import Job
-from synth_core.jobs.tasks import CheckTask, SensitivityTask, TaskInput
+from synth_core.jobs.task import TaskInput
+from synth_core.jobs.tasks import CheckTask, SensitivityTask
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system.cache import content_key
 from synth_core.ui.server.manager import manager

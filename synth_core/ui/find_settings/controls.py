@@ -17,7 +17,8 @@ from synth_core.experiments.explore.records_point import check_measure
 from synth_core.experiments.explore.refine import refined
 from synth_core.experiments.explore.sweep import Planned, Sweep, count_points, duration, estimate, plan
 from synth_core.experiments.explore.wording import frontier_points
-from synth_core.jobs.tasks import PointTask, Task, TaskInput
+from synth_core.jobs.task import Task, TaskInput
+from synth_core.jobs.tasks import PointTask
 from synth_core.mechanisms.catalogue import MECHANISMS, find_mechanism
 from synth_core.system import limits
 from synth_core.ui.server.manager import manager

@@ -11,7 +11,8 @@ from synth_core.errors import InputError
 from synth_core.experiments.explore.measures import Target
 from synth_core.experiments.explore.targets import EpsilonTarget
 from synth_core.experiments.explore.tuning import expected_fits, variants_for
-from synth_core.jobs.tasks import Task, TaskInput, TuneTask
+from synth_core.jobs.task import Task, TaskInput
+from synth_core.jobs.tasks import TuneTask
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system import limits
 from synth_core.ui.find_settings.controls import PERCENTILE, TUNING_RUN, MapRequest

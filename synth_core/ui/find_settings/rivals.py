@@ -14,7 +14,8 @@ from synth_core.experiments.rivals.declared_cells import all_cells_words, cells_
 from synth_core.experiments.rivals.graphical import INSTALL
 from synth_core.experiments.rivals.map_runs import MapRun, installed, offered, planned
 from synth_core.experiments.rivals.registry import RIVALS
-from synth_core.jobs.tasks import RivalTask, Task
+from synth_core.jobs.task import Task
+from synth_core.jobs.tasks import RivalTask
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.mechanisms.ranges import read_edges
 from synth_core.models import family

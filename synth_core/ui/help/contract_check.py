@@ -9,7 +9,8 @@ import streamlit as st
 
 from synth_core.errors import InputError
 from synth_core.jobs.job import Job
-from synth_core.jobs.tasks import ContractTask, TaskInput
+from synth_core.jobs.task import TaskInput
+from synth_core.jobs.tasks import ContractTask
 from synth_core.models import OwnProgram
 from synth_core.models.own import sandbox
 from synth_core.models.own.contract import ContractCheck, ContractReport

@@ -10,7 +10,8 @@ import streamlit as st
 
 from synth_core.data.examples import EXAMPLES
 from synth_core.errors import InputError
-from synth_core.jobs.tasks import PlanTask, TaskInput
+from synth_core.jobs.task import TaskInput
+from synth_core.jobs.tasks import PlanTask
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.release.bounded_text import slug, words
 from synth_core.release.plan.alternatives import Alternative, alternatives_of

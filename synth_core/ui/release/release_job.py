@@ -8,7 +8,8 @@ from typing import Any, Literal
 import streamlit as st
 
 from synth_core.jobs.job import Job
-from synth_core.jobs.tasks import PlanMade, Task
+from synth_core.jobs.task import Task
+from synth_core.jobs.tasks import PlanMade
 from synth_core.release.making.outcome import MORE, ReleaseOutcome
 from synth_core.ui.server.manager import manager
 from synth_core.ui.shared.waiting import progress_row

@@ -13,7 +13,8 @@ from synth_core.experiments.audit.power import n_lines, power
 from synth_core.experiments.audit.report import MEANING, AuditRow
 from synth_core.experiments.audit.verdict import BEYOND, CONSISTENT, EXCEEDED, NOT_JUDGED, VIOLATED
 from synth_core.jobs.audit_task import AuditAnswer
-from synth_core.jobs.tasks import AuditTask, TaskInput
+from synth_core.jobs.task import TaskInput
+from synth_core.jobs.tasks import AuditTask
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.release.plan.plan import Plan
 from synth_core.release.report.audit_summary import parse_audit

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from synth_core.jobs.tasks import Task
+from synth_core.jobs.task import Task
 from synth_core.ui.server.manager import manager
 from synth_core.ui.state import session
 from synth_core.ui.state.browser import BackgroundRun

@@ -16,7 +16,7 @@ from synth_core.analysis.summary import ResultSummary
 from synth_core.errors import InputError
 from synth_core.figures.parts import Other
 from synth_core.jobs.job import Job
-from synth_core.jobs.tasks import Task
+from synth_core.jobs.task import Task
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system.cache import content_key
 from synth_core.ui.server.manager import manager

@@ -16,7 +16,8 @@ from synth_core.analysis.summary import ResultSummary
 from synth_core.analysis.wording.headings import COLUMNS, RECORD_COLUMNS, Word
 from synth_core.errors import InputError
 from synth_core.figures.compare import promises, results
-from synth_core.jobs.tasks import MechanismTask, Task, TaskInput
+from synth_core.jobs.task import Task, TaskInput
+from synth_core.jobs.tasks import MechanismTask
 from synth_core.mechanisms.catalogue import find_mechanism, require_several
 from synth_core.ui.state import session
 from synth_core.ui.state.browser import Browser

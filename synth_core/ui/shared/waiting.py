@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from synth_core.jobs.job import Job
-from synth_core.jobs.tasks import Task
+from synth_core.jobs.task import Task
 from synth_core.ui.server.manager import manager
 from synth_core.ui.shared import background
 from synth_core.ui.state import session

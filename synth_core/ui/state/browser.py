@@ -13,7 +13,7 @@ from synth_core.analysis.settings import Settings
 from synth_core.data.declared import declared_rules
 from synth_core.data.table import Table
 from synth_core.jobs.job import Job
-from synth_core.jobs.tasks import Task
+from synth_core.jobs.task import Task
 from synth_core.mechanisms.guarantees import WeightsFrom
 from synth_core.release.making.outcome import ReleaseOutcome
 from synth_core.release.plan.plan import Plan

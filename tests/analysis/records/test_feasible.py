@@ -11,7 +11,8 @@ from synth_core.analysis.settings import make_settings
 from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.experiments.explore.measures import Target
-from synth_core.jobs.tasks import MechanismTask, TaskInput, TuneTask
+from synth_core.jobs.task import TaskInput
+from synth_core.jobs.tasks import MechanismTask, TuneTask
 from synth_core.mechanisms.catalogue import find_mechanism
 
 SEX = Block("sex", "categorical", {"categories": ("f", "m")})

@@ -16,7 +16,8 @@ from synth_core.data.table import Table
 from synth_core.figures.compare import promises
 from synth_core.figures.compare import results as result_rows
 from synth_core.figures.records import record_figures
-from synth_core.jobs.tasks import MechanismTask, TaskInput
+from synth_core.jobs.task import TaskInput
+from synth_core.jobs.tasks import MechanismTask
 from synth_core.system.entries import from_entry, to_entry
 
 pytestmark = pytest.mark.stan
