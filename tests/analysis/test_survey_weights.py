@@ -133,7 +133,7 @@ def test_measured_synthesis_counts_by_class_of_weight(tmp_path):
         assert (
             weighted_quantiles(loose, one.table.frame.w.to_numpy(), np.array([0.5]))[0] > high
         )  # values do not follow the weight
-        assert result.epsilon == 5.0 and "tables 2 of two columns" in result.anchor
+        assert result.epsilon == 5.0 and "2 of two columns" in result.anchor
 
 
 @pytest.mark.stan
