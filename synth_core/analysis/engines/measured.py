@@ -77,7 +77,9 @@ class MeasuredEngine(Engine):
 
     def without_rules(self, inputs: Inputs, label: str) -> tuple[Array, ...]:
         public, measured = self.measured(inputs, label, _epsilon(inputs.parts))
-        model = MeasuredModel(public.without_rules(), measured.tables, _streams(9), inputs.progress)
+        model = MeasuredModel(
+            public.without_rules(), tables_told(public, measured), _streams(9), inputs.progress
+        )
         drawn = values_at(model, measured, model.rough_codes(), 0, perturbed=False)
         by_name = {each.name: values for each, values in zip(public.variables, drawn, strict=True)}
         return tuple(_of_part(fits, by_name) for fits in inputs.parts)
