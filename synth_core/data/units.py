@@ -101,7 +101,7 @@ def whole_unit_rows(units: pd.Series, share: float, seed: int) -> NDArray[np.boo
     Examples
     --------
     >>> whole_unit_rows(pd.Series(list("aabbbcdd")), 0.5, 1).tolist()
-    [True, True, False, False, False, False, True, True]
+    [True, True, True, True, True, False, False, False]
     """
     place = pd.factorize(units)[0]
     sizes = np.bincount(place)

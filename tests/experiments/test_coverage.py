@@ -1,6 +1,5 @@
 """Whether intervals hold: estimates against simulation, rules by hand, a study whose answer is known."""
 
-from dataclasses import asdict
 
 import numpy as np
 import pandas as pd
@@ -178,7 +177,7 @@ def test_coverage_in_words_and_as_a_figure():
     )
     assert "80 of means" in second and "no rule is known" in second and "3.2 times" in second
     assert last == "From 40 simulated databases: the Monte Carlo error of each number is at most 3."
-    figure = coverage_figure([asdict(each) for each in both])
+    figure = coverage_figure(both)
     rows = figure["table"]["rows"]
     assert rows[0][:5] == ["Mean", "Measured", "80", "96", "u + b"]
     assert rows[2][3:5] == ["–", "none known"]

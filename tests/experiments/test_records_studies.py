@@ -87,7 +87,7 @@ def test_a_replicate_is_the_records_analysis_of_its_database(whole, cache):
     )
     for found, key in zip(points, ("weighted", "censored"), strict=True):
         result = alone.run(key)
-        assert (found.lipschitz_bound, found.epsilon) == (result.lipschitz_bound, result.epsilon)
+        assert (found["lipschitz_bound"], found["epsilon"]) == (result.lipschitz_bound, result.epsilon)
         assert found["ecdf_max"] == max(part.distance for part in result.parts)
         assert found["ecdf_max of pay"] == result.parts[2].distance
         assert found["association"] == result.measures.association
