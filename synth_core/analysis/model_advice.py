@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from synth_core.analysis.outcome_features import OutcomeFeatures, outcome_features
+from synth_core.data.column import Column
 from synth_core.data.declared import declared_model, declared_settings
-from synth_core.data.table import Column, Table, numeric_outcome
+from synth_core.data.outcome import numeric_outcome
+from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.models import BY_BRACKETS, OF_CATEGORIES, family, proposed
 from synth_core.system.number_text import declared

@@ -11,7 +11,8 @@ from synth_core.analysis.model_advice import kind_settings, seems_coded
 from synth_core.analysis.records.blocks import Block
 from synth_core.data.codebook import Entry
 from synth_core.data.declared import OF_KINDS, declared_model, declared_settings
-from synth_core.data.table import Table, numeric_outcome
+from synth_core.data.outcome import numeric_outcome
+from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.models import OF_CATEGORIES, USUAL
 

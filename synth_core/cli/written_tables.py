@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from synth_core.cli.output import check_directory
-from synth_core.data.table import outcome_column
+from synth_core.data.outcome import outcome_column
 
 if TYPE_CHECKING:
     from synth_core.analysis.any_analysis import AnyAnalysis, R

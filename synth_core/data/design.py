@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from synth_core.data.column import FEW_CODES
 from synth_core.data.decided import Decided
 from synth_core.data.earlier_variable import EarlierVariable
-from synth_core.data.table import FEW_CODES, Table, check_exact, check_rows, outcome_values
+from synth_core.data.outcome import check_exact, check_rows, outcome_values
+from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.models.base import Records
 from synth_core.system import limits

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from synth_core.data.table import Table, category_codes
+from synth_core.data.outcome import category_codes
+from synth_core.data.table import Table
 
 Array = NDArray[np.float64]
 

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from synth_core.data.table import Table, check_exact
+from synth_core.data.outcome import check_exact
+from synth_core.data.table import Table
 from synth_core.errors import InputError
 
 Array = NDArray[np.float64]

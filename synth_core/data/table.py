@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,8 @@ import pandas as pd
 import pyarrow
 
 from synth_core.data.codebook import Codebook, Entry, declared_categories
-from synth_core.data.missing import by_column, checked_markers, lone_text, without_markers
+from synth_core.data.column import Column, describe, undeclared
+from synth_core.data.missing import by_column, checked_markers, without_markers
 from synth_core.data.readers import (
     ReadOptions,
     cell_text,
@@ -24,40 +25,10 @@ from synth_core.data.readers import (
     without_marks,
 )
 from synth_core.errors import InputError
-from synth_core.system import limits
 from synth_core.system.characters import one_line, visible
 from synth_core.system.number_text import declared
 
-NO_CATEGORY = -1.0  # the code of a value that is no declared category
-SMALLEST, LARGEST = 1e-50, 1e50  # of a sensitive number: beyond, it is an error of its file
-FEW_CODES = 10  # an integer column with at most so many distinct values may be a category
-_ID_NAME = re.compile(
-    r"(^|[\W_])(id|key|serial(no)?|number|nr|no)$|^(new|c|cu|hh|case|person|record|row)id$", re.I
-)
 _WEIGHT_NAME = re.compile(r"wgt|wt(\d|$)|weight", re.I)
-
-
-@dataclass(frozen=True)
-class Column:
-    """What is known of one column, without quoting its values.
-
-    `kind` is "number", "code" (whole numbers that may be a category), "text", "date" or "empty"; `whole` is whether
-    a column of numbers has whole ones only, `identifier` whether it seems to name records instead of measuring them.
-    `narrow` is whether these differ by less than a factor of two, as years do and codes such as 101 to 130.
-    `lone_text` is the only text in a column that otherwise holds numbers, and stands in `lone_rows` rows: it may mean
-    missing.
-    """
-
-    name: str
-    kind: str
-    missing: int
-    distinct: int
-    note: str = ""
-    whole: bool = False
-    identifier: bool = False
-    lone_text: str = ""
-    lone_rows: int = 0
-    narrow: bool = False
 
 
 @dataclass(frozen=True)
@@ -137,9 +108,7 @@ class Table:
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
-        return tuple(
-            _describe(self.frame[name], name, self.codebook.get(name)) for name in self.frame.columns
-        )
+        return tuple(describe(self.frame[name], name, self.codebook.get(name)) for name in self.frame.columns)
 
     def as_written(self, columns: Iterable[str], rows: np.ndarray) -> pd.DataFrame:
         """Columns as the file writes them, cell by cell, for a file that leaves.
@@ -229,7 +198,7 @@ class Table:
         series, categories = self.frame[name], declared_categories(entry)
         if entry.kind in ("category", "ordered") and categories:
             found, rule = (
-                undeclared(self, name, categories),
+                undeclared(series, categories),
                 f"none of its {len(categories)} declared categories",
             )
         elif entry.kind == "number" and entry.bounds is not None and pd.api.types.is_numeric_dtype(series):
@@ -388,204 +357,3 @@ def open_table(path: str, options: ReadOptions = ReadOptions()) -> Table:
     except OSError as error:
         raise InputError(f"The file {path} cannot be read: {error.strerror}.") from None
     return read_table(content, file.name, options)
-
-
-def _describe(series: pd.Series, name: str, entry: Entry | None = None) -> Column:
-    missing = int(series.isna().sum())
-    present = series.dropna()
-    plain = series.dtype != object or all(map(np.isscalar, present))
-    distinct = int(present.nunique()) if plain else len(present)
-    if present.empty:
-        return Column(name, "empty", missing, 0, "no values")
-    note = "constant" if distinct == 1 else ""
-    if pd.api.types.is_bool_dtype(series):
-        return Column(name, "code", missing, distinct, note)
-    if pd.api.types.is_numeric_dtype(series):
-        infinite = int(np.isinf(present.to_numpy(dtype=float)).sum())
-        if infinite:
-            note = f"{infinite:,} infinite"
-        whole = bool((present.to_numpy(dtype=float) % 1 == 0).all()) if not infinite else False
-        kind = "code" if whole and distinct <= FEW_CODES else "number"
-        identifier = whole and kind == "number" and _names_records(series, name, distinct)
-        if identifier:
-            note = "seems to be an ID"
-        ends = (float(present.min()), float(present.max())) if whole else (0.0, 0.0)
-        return Column(name, kind, missing, distinct, note, whole, identifier, narrow=ends[1] < 2 * ends[0])
-    if pd.api.types.is_datetime64_any_dtype(series) or (entry is not None and entry.kind == "date"):
-        return Column(name, "date", missing, distinct, note)
-    counts = present.astype(str).value_counts(sort=False)  # each text is read once, however often it stands
-    token, rows = lone_text(counts.index, counts.to_numpy())
-    bad = int(counts[pd.to_numeric(counts.index.to_series(), errors="coerce").isna().to_numpy()].sum())
-    if 0 < bad < 0.5 * len(present) or token:
-        note = f"{bad:,} cells are not numbers"
-    return Column(name, "text", missing, distinct, note, lone_text=token, lone_rows=rows)
-
-
-def _names_records(series: pd.Series, name: str, distinct: int) -> bool:
-    """Whether whole numbers number the records: by their name, or one for each record and in the table's order."""
-    counted = distinct == len(series) and (series.is_monotonic_increasing or series.is_monotonic_decreasing)
-    return bool(_ID_NAME.search(name)) or counted
-
-
-def check_exact(series: pd.Series, name: str) -> None:
-    """Refuse whole numbers that a floating-point number would round; raises InputError naming the row."""
-    if pd.api.types.is_float_dtype(series) or pd.api.types.is_bool_dtype(series):
-        return
-    if pd.api.types.is_integer_dtype(series):
-        beyond = ((series > 2**53) | (series < -(2**53))).to_numpy(dtype=bool, na_value=False)
-    else:
-        values = pd.to_numeric(series.astype("object"), errors="coerce").to_numpy(
-            dtype=float, na_value=np.nan
-        )
-        beyond = np.abs(values) >= 2.0**53  # one more may have been rounded to it
-    if beyond.any():
-        raise InputError(
-            f"Column '{name}' holds whole numbers beyond {2**53:,} (first in row {int(np.argmax(beyond)) + 1}), which "
-            "would be rounded. Give it another unit, or read it as a category if it is a code."
-        )
-
-
-def numeric_outcome(table: Table, name: str) -> np.ndarray:
-    """The sensitive column as floats, missing as NaN, of shape (n_rows,).
-
-    Raises
-    ------
-    InputError
-        If the column is empty, is not a number in every present cell, is infinite somewhere or
-        is constant, or holds whole numbers that would be rounded. The row is named, the value is not.
-    """
-    column = table.column(name)
-    table.check_use(name)
-    table.checked_number(name)
-    series = table.frame[name]
-    if column.kind == "empty":
-        raise InputError(f"Column '{name}' has no values.")
-    if column.kind == "date":
-        raise InputError(f"Column '{name}' holds dates; the sensitive variable must be a number.")
-    check_exact(series, name)
-    if pd.api.types.is_numeric_dtype(series):
-        values = series.to_numpy(dtype=float, na_value=np.nan)
-    else:
-        values = pd.to_numeric(series.astype("object"), errors="coerce").to_numpy(dtype=float)
-        bad = np.isnan(values) & series.notna().to_numpy()
-        if np.isnan(values).all():
-            plain = " Choose another."
-            if series.astype("str").str.contains(r"\d").any():
-                plain = (
-                    " Choose another, or write its numbers without signs of a currency, percent or letters, and with "
-                    "one minus sign before them."
-                )
-            raise InputError(
-                f"Column '{name}' must be a number to be synthesized, and holds text only.{plain}"
-            )
-        if bad.any():
-            raise InputError(
-                f"Column '{name}' must be a number, and {bad.sum():,} of its {table.rows:,} cells "
-                f"are not (first in row {int(np.argmax(bad)) + 1}). If these mark missing values, name them "
-                "among the values that mean missing (page Data, or --missing N); if numbers use a decimal comma, "
-                "say so when loading; if they have signs of a currency or the like, write them without."
-            )
-    infinite = np.isinf(values)
-    if infinite.any():
-        raise InputError(
-            f"Column '{name}' has {infinite.sum():,} infinite values "
-            f"(first in row {int(np.argmax(infinite)) + 1})."
-        )
-    size = np.abs(values)
-    absurd = ((size > 0) & (size < SMALLEST)) | (size > LARGEST)
-    if absurd.any():
-        raise InputError(
-            f"Column '{name}' has {absurd.sum():,} values nearer to 0 than {SMALLEST:g} or beyond {LARGEST:g} "
-            f"(first in row {int(np.argmax(absurd)) + 1}). Readers of SAS transport files leave 5.4e-79 where a zero "
-            "stood: write 0 there, or give the column another unit."
-        )
-    if column.distinct == 1:
-        raise InputError(f"Column '{name}' is constant: there is nothing to synthesize.")
-    return values
-
-
-def category_codes(table: Table, name: str, categories: tuple[str, ...]) -> np.ndarray:
-    """The places of a column's values among its declared categories, missing as NaN, of shape (n_rows,).
-
-    Raises
-    ------
-    InputError
-        If none are declared, or a value is no declared category: the row is named, the value is not.
-    """
-    table.check_use(name)
-    if len(categories) < 2:
-        raise InputError(
-            f"Declare the categories of '{name}', two or more (--categories). Take them from the questionnaire and "
-            f"not from the table: which of them occur is confidential."
-        )
-    if table.column(name).kind == "empty":
-        raise InputError(f"Column '{name}' has no values.")
-    codes = _codes(table, name, categories)
-    other = codes == NO_CATEGORY
-    if other.any():
-        raise InputError(
-            f"Column '{name}' has {other.sum():,} values that are none of its {len(categories)} declared categories "
-            f"(first in row {int(np.argmax(other)) + 1}). Declare the category too, or correct the table."
-        )
-    return codes
-
-
-def undeclared(table: Table, name: str, categories: tuple[str, ...]) -> np.ndarray:
-    """Whether each row holds something else than a declared category, of shape (n_rows,)."""
-    return _codes(table, name, categories) == NO_CATEGORY
-
-
-def _codes(table: Table, name: str, categories: tuple[str, ...]) -> np.ndarray:
-    """Places among the categories, `NO_CATEGORY` of other values, missing as NaN."""
-    series = table.frame[name]
-    present = series.notna().to_numpy()
-    values = series[present]
-    # Among objects 1 and True are one to pandas, and two to a reader.
-    index, kinds = (np.arange(len(values)), values) if values.dtype == object else pd.factorize(values)
-    place = {category: float(i) for i, category in enumerate(categories)}
-    codes = np.full(len(series), np.nan)
-    codes[present] = np.array([place.get(_plain(kind), NO_CATEGORY) for kind in kinds], dtype=float)[index]
-    return codes
-
-
-def _plain(value: object) -> str:
-    """A category as a file writes it: 1 and 1.0 are "1"."""
-    if isinstance(value, float | np.floating) and value % 1 == 0:
-        return str(int(value))
-    return str(value).strip()
-
-
-def outcome_values(table: Table, name: str, categories: tuple[str, ...] | None) -> np.ndarray:
-    """The sensitive column as numbers, or as codes of declared categories, missing as NaN; raises InputError."""
-    return numeric_outcome(table, name) if categories is None else category_codes(table, name, categories)
-
-
-def outcome_column(values: np.ndarray, categories: tuple[str, ...] | None) -> np.ndarray:
-    """Numbers as they are; codes as their categories; of shape (n_rows,), missing codes as None."""
-    if categories is None:
-        return values
-    present = np.isfinite(values)
-    found = np.full(len(values), None, dtype=object)
-    found[present] = np.array(categories, dtype=object)[values[present].astype(int)]
-    return found
-
-
-def check_rows(
-    n: int, dropped: int, dropped_by: Mapping[str, int] | None = None, decided: bool = False
-) -> None:
-    """Refuse a table that is too short once incomplete rows are left out.
-
-    Parameters
-    ----------
-    decided : bool
-        Whether rows were left out because rules decide them.
-    dropped_by : mapping, optional
-        How many rows each column alone leaves out: those that lose most are named.
-    """
-    if n < limits.MIN_ROWS:
-        why = "are decided by rules or have missing values" if decided else "have missing values"
-        lost = f" ({dropped:,} more {why})" if dropped else ""
-        worst = sorted(((count, name) for name, count in (dropped_by or {}).items() if count), reverse=True)
-        named = ", ".join(f"{name} in {count:,}" for count, name in worst[:3])
-        most = f" Most are missing of: {named}." if named else ""
-        raise InputError(f"Only {n:,} complete rows{lost}; at least {limits.MIN_ROWS} are needed.{most}")

@@ -7,7 +7,8 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from synth_core.data.table import Table, numeric_outcome
+from synth_core.data.outcome import numeric_outcome
+from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.experiments.studies.probability import contraction, exceedance, safety
 from synth_core.experiments.studies.run_study import StudyOutcome

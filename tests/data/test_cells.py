@@ -6,8 +6,9 @@ import pytest
 from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.records.table import whole_records
 from synth_core.data.design import select
+from synth_core.data.outcome import numeric_outcome
 from synth_core.data.readers import ReadOptions
-from synth_core.data.table import numeric_outcome, read_table
+from synth_core.data.table import read_table
 from synth_core.errors import InputError
 
 

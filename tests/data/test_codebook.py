@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synth_core.data.codebook import Codebook, Entry, parse_codebook
+from synth_core.data.outcome import numeric_outcome
 from synth_core.data.readers import ReadOptions
-from synth_core.data.table import declared_again, numeric_outcome, read_table
+from synth_core.data.table import declared_again, read_table
 from synth_core.errors import InputError
 
 

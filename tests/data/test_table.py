@@ -10,8 +10,9 @@ import pyreadstat
 import pytest
 
 from synth_core.data.design import select
+from synth_core.data.outcome import category_codes, outcome_column
 from synth_core.data.readers import ReadOptions
-from synth_core.data.table import Table, category_codes, open_table, outcome_column, read_table
+from synth_core.data.table import Table, open_table, read_table
 from synth_core.errors import InputError
 from synth_core.system import limits
 from tests.conftest import ROOT

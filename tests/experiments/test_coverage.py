@@ -1,6 +1,5 @@
 """Whether intervals hold: estimates against simulation, rules by hand, a study whose answer is known."""
 
-
 import numpy as np
 import pandas as pd
 import pytest

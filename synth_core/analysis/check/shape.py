@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from synth_core.analysis.any_analysis import AnyAnalysis, AnyResult
 from synth_core.analysis.check.table_check import meanings
 from synth_core.analysis.summary import FirstRows, ShapeLine
-from synth_core.data.table import outcome_column
+from synth_core.data.outcome import outcome_column
 from synth_core.system.number_text import measured, percent
 
 Array = NDArray[np.float64]

@@ -21,7 +21,7 @@ from synth_core.analysis.fit_verdict import FITS_WITHIN, ROUGHLY_WITHIN
 from synth_core.analysis.records.discretise import Codes, DiscretisedTables, code_columns
 from synth_core.analysis.utility import distance_of
 from synth_core.data.codebook import Codebook
-from synth_core.data.table import outcome_column
+from synth_core.data.outcome import outcome_column
 
 Array = NDArray[np.float64]
 SHARES_WITHIN = 0.01  # a smaller difference is told, and is no warning

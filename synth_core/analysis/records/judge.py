@@ -17,9 +17,9 @@ from synth_core.analysis.records.numbers import number_measures
 from synth_core.analysis.records.result import Judged
 from synth_core.analysis.records.table import WholeRecords
 from synth_core.analysis.utility import distance_of
+from synth_core.data.outcome import outcome_values
 from synth_core.data.rules import Rule, breaking
 from synth_core.data.survey_weights import Survey
-from synth_core.data.table import outcome_values
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]

@@ -46,9 +46,10 @@ from synth_core.analysis.result import Result
 from synth_core.analysis.risk_map import RiskMap
 from synth_core.analysis.settings import Settings
 from synth_core.data.design import DesignTransform
+from synth_core.data.outcome import outcome_column, outcome_values
 from synth_core.data.rules import Rule, read_rules
 from synth_core.data.survey_weights import Survey, check_total, read_survey
-from synth_core.data.table import Table, outcome_column, outcome_values
+from synth_core.data.table import Table
 from synth_core.data.units import check_units
 from synth_core.errors import FitError, InputError
 from synth_core.mechanisms.bounds import Bounds, joint_lipschitz_bounds

@@ -12,9 +12,10 @@ from synth_core.analysis.presence import PRESENCE, missing_name
 from synth_core.analysis.records.blocks import Block, settings_alone
 from synth_core.data.agreement import check_agreement
 from synth_core.data.decided import Declared
+from synth_core.data.outcome import check_rows, outcome_column, outcome_values
 from synth_core.data.rules import Rule, check_conditions, check_table
 from synth_core.data.survey_weights import read_weights
-from synth_core.data.table import Table, check_rows, outcome_column, outcome_values
+from synth_core.data.table import Table
 from synth_core.data.units import size_column, unit_sizes
 from synth_core.errors import InputError
 from synth_core.models import family

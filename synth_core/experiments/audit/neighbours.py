@@ -12,7 +12,8 @@ from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.mechanism_weights import weights_of
 from synth_core.analysis.result import Result
 from synth_core.analysis.weighted import Weighted
-from synth_core.data.table import Table, outcome_column, outcome_values
+from synth_core.data.outcome import outcome_column, outcome_values
+from synth_core.data.table import Table
 from synth_core.mechanisms.catalogue import Mechanism
 from synth_core.mechanisms.censoring import weighted_terms
 from synth_core.mechanisms.weights import range_averaged_weights

@@ -17,7 +17,8 @@ from synth_core.analysis.records.blocks import Part
 from synth_core.analysis.records.records import RecordsAnalysis, of_all
 from synth_core.analysis.records.result import RecordsResult
 from synth_core.analysis.records.synthetic_records import draw_records
-from synth_core.data.table import Table, outcome_values
+from synth_core.data.outcome import outcome_values
+from synth_core.data.table import Table
 from synth_core.engine.sampling import Posterior
 from synth_core.errors import InputError
 from synth_core.experiments.audit.neighbour_runs import Pair, Side, Values, posterior_pair, withheld

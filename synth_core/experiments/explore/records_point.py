@@ -12,7 +12,8 @@ from synth_core.analysis.any_analysis import AnyAnalysis
 from synth_core.analysis.measures import ECDF_AVG, ECDF_MAX
 from synth_core.analysis.settings import Settings
 from synth_core.analysis.utility import distance_of
-from synth_core.data.table import Table, outcome_values
+from synth_core.data.outcome import outcome_values
+from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.experiments.explore.measures import Ruler
 

@@ -20,7 +20,7 @@ from synth_core.analysis.any_analysis import AnyAnalysis
 from synth_core.analysis.presence import missing_name
 from synth_core.analysis.records.blocks import Block, common_of, parts_of
 from synth_core.analysis.settings import Settings
-from synth_core.data.table import outcome_column
+from synth_core.data.outcome import outcome_column
 from synth_core.errors import InputError
 from synth_core.experiments.explore.point import percentiles_for
 from synth_core.experiments.explore.records_point import ruler_of

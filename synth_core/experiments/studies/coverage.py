@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from synth_core.analysis.any_analysis import AnyAnalysis, AnyResult
 from synth_core.analysis.combining import RULES, interval, pseudo_factor
-from synth_core.data.table import outcome_column
+from synth_core.data.outcome import outcome_column
 from synth_core.errors import InputError
 from synth_core.experiments.studies.databases_like_mine import (
     population_design,

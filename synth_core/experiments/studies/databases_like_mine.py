@@ -16,7 +16,8 @@ from synth_core.analysis.any_analysis import AnyAnalysis
 from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.analysis.records.synthetic_records import draw_records
 from synth_core.analysis.settings import Settings
-from synth_core.data.table import Table, outcome_column
+from synth_core.data.outcome import outcome_column
+from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.experiments.studies.probability import exceedance, safety
 from synth_core.experiments.studies.run_study import StudyOutcome

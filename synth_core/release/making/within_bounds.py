@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from synth_core.analysis.selection import decided_in
 from synth_core.analysis.settings import Settings
-from synth_core.data.table import Table, numeric_outcome
+from synth_core.data.outcome import numeric_outcome
+from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.models import family
 from synth_core.models.base import FAR

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from synth_core.analysis.selection import decided_in
 from synth_core.analysis.settings import Settings
 from synth_core.data.decided import Decided, multiples_within, possible
-from synth_core.data.table import outcome_column
+from synth_core.data.outcome import outcome_column
 from synth_core.mechanisms.randomness import stream_of
 from synth_core.models import family
 from synth_core.release.plan.plan import Plan

@@ -12,8 +12,9 @@ import streamlit as st
 
 from synth_core.analysis.records.blocks import Block, shares_of
 from synth_core.data.codebook import BETWEEN, KINDS, Entry
+from synth_core.data.column import Column
 from synth_core.data.readers import DELIMITERS, SIGNS
-from synth_core.data.table import Column, Table
+from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.models import family
 from synth_core.system.characters import visible

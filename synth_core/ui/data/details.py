@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
+from synth_core.data.column import Column
 from synth_core.data.declared import declared_rules
-from synth_core.data.table import Column
 from synth_core.system import limits
 from synth_core.ui.data import advice, fit, model, roles
 from synth_core.ui.data.codebook import PLACE, entry_fields

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from synth_core.data.table import Column
+from synth_core.data.column import Column
 from synth_core.ui.state import session
 
 PLACE = "missing"

@@ -1,0 +1,103 @@
+"""One column of a table: what is known of it, and its values as places among declared categories."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from synth_core.data.codebook import Entry
+from synth_core.data.missing import lone_text
+
+NO_CATEGORY = -1.0  # the code of a value that is no declared category
+FEW_CODES = 10  # an integer column with at most so many distinct values may be a category
+_ID_NAME = re.compile(
+    r"(^|[\W_])(id|key|serial(no)?|number|nr|no)$|^(new|c|cu|hh|case|person|record|row)id$", re.I
+)
+
+
+@dataclass(frozen=True)
+class Column:
+    """What is known of one column, without quoting its values.
+
+    `kind` is "number", "code" (whole numbers that may be a category), "text", "date" or "empty"; `whole` is whether
+    a column of numbers has whole ones only, `identifier` whether it seems to name records instead of measuring them.
+    `narrow` is whether these differ by less than a factor of two, as years do and codes such as 101 to 130.
+    `lone_text` is the only text in a column that otherwise holds numbers, and stands in `lone_rows` rows: it may mean
+    missing.
+    """
+
+    name: str
+    kind: str
+    missing: int
+    distinct: int
+    note: str = ""
+    whole: bool = False
+    identifier: bool = False
+    lone_text: str = ""
+    lone_rows: int = 0
+    narrow: bool = False
+
+
+def describe(series: pd.Series, name: str, entry: Entry | None = None) -> Column:
+    """What is known of a column, as its codebook declares it and its values show."""
+    missing = int(series.isna().sum())
+    present = series.dropna()
+    plain = series.dtype != object or all(map(np.isscalar, present))
+    distinct = int(present.nunique()) if plain else len(present)
+    if present.empty:
+        return Column(name, "empty", missing, 0, "no values")
+    note = "constant" if distinct == 1 else ""
+    if pd.api.types.is_bool_dtype(series):
+        return Column(name, "code", missing, distinct, note)
+    if pd.api.types.is_numeric_dtype(series):
+        infinite = int(np.isinf(present.to_numpy(dtype=float)).sum())
+        if infinite:
+            note = f"{infinite:,} infinite"
+        whole = bool((present.to_numpy(dtype=float) % 1 == 0).all()) if not infinite else False
+        kind = "code" if whole and distinct <= FEW_CODES else "number"
+        identifier = whole and kind == "number" and _names_records(series, name, distinct)
+        if identifier:
+            note = "seems to be an ID"
+        ends = (float(present.min()), float(present.max())) if whole else (0.0, 0.0)
+        return Column(name, kind, missing, distinct, note, whole, identifier, narrow=ends[1] < 2 * ends[0])
+    if pd.api.types.is_datetime64_any_dtype(series) or (entry is not None and entry.kind == "date"):
+        return Column(name, "date", missing, distinct, note)
+    counts = present.astype(str).value_counts(sort=False)  # each text is read once, however often it stands
+    token, rows = lone_text(counts.index, counts.to_numpy())
+    bad = int(counts[pd.to_numeric(counts.index.to_series(), errors="coerce").isna().to_numpy()].sum())
+    if 0 < bad < 0.5 * len(present) or token:
+        note = f"{bad:,} cells are not numbers"
+    return Column(name, "text", missing, distinct, note, lone_text=token, lone_rows=rows)
+
+
+def _names_records(series: pd.Series, name: str, distinct: int) -> bool:
+    """Whether whole numbers number the records: by their name, or one for each record and in the table's order."""
+    counted = distinct == len(series) and (series.is_monotonic_increasing or series.is_monotonic_decreasing)
+    return bool(_ID_NAME.search(name)) or counted
+
+
+def undeclared(series: pd.Series, categories: tuple[str, ...]) -> np.ndarray:
+    """Whether each row holds something else than a declared category, of shape (n_rows,)."""
+    return category_places(series, categories) == NO_CATEGORY
+
+
+def category_places(series: pd.Series, categories: tuple[str, ...]) -> np.ndarray:
+    """Places among the categories, `NO_CATEGORY` of other values, missing as NaN."""
+    present = series.notna().to_numpy()
+    values = series[present]
+    # Among objects 1 and True are one to pandas, and two to a reader.
+    index, kinds = (np.arange(len(values)), values) if values.dtype == object else pd.factorize(values)
+    place = {category: float(i) for i, category in enumerate(categories)}
+    codes = np.full(len(series), np.nan)
+    codes[present] = np.array([place.get(_plain(kind), NO_CATEGORY) for kind in kinds], dtype=float)[index]
+    return codes
+
+
+def _plain(value: object) -> str:
+    """A category as a file writes it: 1 and 1.0 are "1"."""
+    if isinstance(value, float | np.floating) and value % 1 == 0:
+        return str(int(value))
+    return str(value).strip()
