@@ -70,8 +70,9 @@ def bins_of_the_table(monkeypatch):
     """Fine bins at places that are taken from the values: a record moves them all."""
     usual = measuring.fine_table
 
-    def table(variable, values, parts):
-        return usual(variable, values * (1 + np.nansum(values) % 1.0), parts)
+    def table(variable, values, codes, parts):
+        moved = values * (1 + np.nansum(values) % 1.0)
+        return usual(variable, moved, variable.codes(moved), parts)
 
     monkeypatch.setattr(measuring, "fine_table", table)
 

@@ -33,6 +33,9 @@ class CellLimit:
         Earlier variables, and the cells of each of which its condition is true.
     allowed, otherwise : arrays of bool of shape (n_cells,)
         Which cells are left where its conditions hold, and where they do not.
+    inside : array of bool of shape (n_cells,)
+        Those of `allowed` but for a bracket of which its range has the beginning alone: its records would all be drawn
+        onto one number, so it is left where other rules leave nothing else.
     limit : Limit
         The rule: one that compares with another column is a `CellLimit` for each cell of that one.
     """
@@ -42,6 +45,7 @@ class CellLimit:
     reads: tuple[tuple[int, Rows], ...]
     allowed: Rows
     otherwise: Rows
+    inside: Rows
     limit: Limit
 
     def holds(self, codes: Codes) -> Rows:
@@ -62,31 +66,34 @@ def cell_limits(limit: Limit, variables: Sequence[Variable], categories: Categor
         for each in limit.reads
     )
 
-    def one(allowed: Rows, rows: Rows, more: tuple[tuple[int, Rows], ...] = ()) -> CellLimit:
+    def one(allowed: Rows, inside: Rows, rows: Rows, more: tuple[tuple[int, Rows], ...] = ()) -> CellLimit:
         otherwise = np.ones(variable.n, dtype=bool)
         if variable.missing and not rule.one_value and not then.of_missing:
-            allowed[-1] = True  # a missing value breaks no range
+            allowed[-1] = inside[-1] = True  # a missing value breaks no range
         if rule.exactly:
             otherwise[-1] = False
-        return CellLimit(place, rows, (*reads, *more), allowed, otherwise, limit)
+        return CellLimit(place, rows, (*reads, *more), allowed, otherwise, inside, limit)
 
     other = rule.beside(categories[rule.column])
     if other is None:
-        return [one(_cells(then, variable, categories), limit.rows)]
+        if then.of_missing or categories[rule.column] is not None:
+            cells = _cells(then, variable, categories)
+            return [one(cells, cells.copy(), limit.rows)]
+        return [one(*_brackets(variable, *_ends(variable, *then.ends())), limit.rows)]
     if limit.beside is not None:
-        within = np.column_stack([_first_and_last(variable, *then.ends(limit.beside))])
+        within = np.stack(_ends(variable, *then.ends(limit.beside)))
         kinds, kind_of = np.unique(within, axis=1, return_inverse=True)
         return [
-            one(_from_to(variable, *kind), limit.rows & (kind_of.ravel() == k))
+            one(*_brackets(variable, *kind), limit.rows & (kind_of.ravel() == k))
             for k, kind in enumerate(kinds.T)
         ]
     theirs = variables[places[other]]
     found = []
     for cell, ends in enumerate(_ends_of_cells(theirs)):  # whatever number of its cell the other has
         low, high = then.ends(np.array(ends))
-        allowed = _from_to(variable, *_first_and_last(variable, low[0], high[1]))
         here = np.arange(theirs.n) == cell
-        found.append(one(allowed, limit.rows, ((places[other], here),)))
+        both = _brackets(variable, *_ends(variable, low[0], high[1]))
+        found.append(one(*both, limit.rows, ((places[other], here),)))
     return found
 
 
@@ -103,7 +110,7 @@ def _ends_of_cells(variable: Variable) -> list[tuple[float, float]]:
 
 
 def _cells(clause: Clause, variable: Variable, categories: Categories) -> Rows:
-    """Of which cells a clause is or may be true, of shape (n_cells,)."""
+    """Of which cells a clause of categories or of missing values is true, of shape (n_cells,)."""
     found = np.zeros(variable.n, dtype=bool)
     names = categories[variable.name]
     if clause.of_missing:
@@ -111,23 +118,20 @@ def _cells(clause: Clause, variable: Variable, categories: Categories) -> Rows:
         found[variable.n_values :] = clause.comparison != PRESENT
     elif names is not None:
         found[: variable.n_values] = clause.of_categories(names)
-    else:
-        found = _from_to(variable, *_first_and_last(variable, *clause.ends()))
     return found
 
 
-def _from_to(variable: Variable, first: Codes, last: Codes) -> Rows:
-    cells = np.arange(variable.n)
-    return np.asarray((cells >= first) & (cells <= last) & (cells < variable.n_values))
-
-
-def _first_and_last(variable: Variable, low: Array, high: Array) -> tuple[Codes, Codes]:
-    """The first and the last bracket in which numbers of a range lie.
-
-    A bracket of which the range has the beginning alone is left out: its records would all be drawn onto one number.
-    """
+def _ends(variable: Variable, low: Array, high: Array) -> tuple[Codes, Codes, Codes]:
+    """The first and the last bracket in which numbers of a range lie, and the last of which it has more than an end."""
     first, last = variable.codes(np.asarray(low)), variable.codes(np.asarray(high))
-    return first, np.asarray(last - (at_beginning(variable, last, high) & (first < last)))
+    return first, last, np.asarray(last - (at_beginning(variable, last, high) & (first < last)))
+
+
+def _brackets(variable: Variable, first: Codes, last: Codes, inner: Codes) -> tuple[Rows, Rows]:
+    """Those of `_ends` as cells: all of them, and those of which a range has more than the beginning."""
+    cells = np.arange(variable.n)
+    begun = (cells >= first) & (cells < variable.n_values)
+    return np.asarray(begun & (cells <= last)), np.asarray(begun & (cells <= inner))
 
 
 def at_beginning(variable: Variable, codes: Codes, values: Array) -> Rows:
@@ -139,7 +143,12 @@ def at_beginning(variable: Variable, codes: Codes, values: Array) -> Rows:
 
 
 def left_by_limits(
-    limits: Sequence[CellLimit], flags: Codes, earlier: Codes, begin: int, shape: tuple[int, ...]
+    limits: Sequence[CellLimit],
+    flags: Codes,
+    earlier: Codes,
+    begin: int,
+    variables: Sequence[Variable],
+    decided: Codes | None = None,
 ) -> NDArray[np.bool_]:
     """Which cells limits leave of each combination, of shape (n_combinations, *shape).
 
@@ -147,12 +156,18 @@ def left_by_limits(
     ----------
     limits : sequence of CellLimit
         Of the variables that are modelled together, the first of them `begin`.
+    variables : sequence of Variable
+        These.
+    decided : array of int of shape (n_combinations, n_variables), optional
+        The cell of a variable that rules have put it in, below 0 where there is none: limits agree with it.
     flags : array of shape (n_combinations, n_limits)
         Whether the public conditions of each hold.
     earlier : array of int of shape (n_combinations, begin)
         Cells of the variables before them.
     """
-    possible = np.ones((len(flags), *shape), dtype=bool)
+    shape = tuple(each.n for each in variables)
+    # Of each variable what all of its limits allow, and what lies inside of all of their ranges.
+    found: dict[int, tuple[NDArray[np.bool_], NDArray[np.bool_]]] = {}
 
     def along(mask: Rows, place: int) -> Rows:
         return mask.reshape(1, *(len(mask) if j == place else 1 for j in range(len(shape))))
@@ -165,7 +180,20 @@ def left_by_limits(
                 mask[earlier[:, place]].reshape(flag.shape) if drawn else along(mask, place - begin)
             )
         own = limit.variable - begin
-        possible &= np.where(holds, along(limit.allowed, own), along(limit.otherwise, own))
+        allowed, inside = found.get(own, (np.True_, np.True_))
+        otherwise = along(limit.otherwise, own)
+        found[own] = (
+            allowed & np.where(holds, along(limit.allowed, own), otherwise),
+            inside & np.where(holds, along(limit.inside, own), otherwise),
+        )
+    possible = np.ones((len(flags), *shape), dtype=bool)
+    for own, (allowed, inside) in found.items():
+        present = np.arange(variables[own].n_values)
+        some = inside.take(present, own + 1).any(axis=own + 1, keepdims=True)
+        left = np.where(some, inside, allowed)
+        if decided is not None:
+            left |= (decided[:, own] >= 0).reshape(-1, *(1 for _ in shape))
+        possible &= left
     return possible
 
 

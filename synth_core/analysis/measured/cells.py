@@ -176,7 +176,7 @@ def cells_of(parts: tuple[Fits, ...], label: str) -> tuple[PublicSide, Codes, tu
             public.append((classes.astype(np.int64), len(levels), True))
     n = int(rows.sum())
     categories = {each.settings.outcome: each.settings.outcome_categories for each in parts}
-    _count_below(codes, variables, outcomes, limits, categories)
+    _count_below(codes, variables, outcomes, cells, limits, categories)
     shape = tuple(size for _, size, _ in public)
     side = PublicSide(
         names,
@@ -206,12 +206,14 @@ def _count_below(
     codes: list[Codes],
     variables: Sequence[Variable],
     outcomes: Sequence[Array],
+    decided: Sequence[Codes],
     limits: Sequence[Limit],
     categories: Categories,
 ) -> None:
     """Count a number that is the end of what rules leave of it, and the beginning of a bracket, in the one below.
 
-    Rules leave nothing else of that bracket, so no record is drawn in it. This reads the record's own values alone.
+    Rules leave nothing else of that bracket, so no record is drawn in it but one that rules put there. This reads the
+    record's own values alone.
     """
     rows = np.arange(len(codes[0]))
     drawn = {
@@ -225,9 +227,12 @@ def _count_below(
             and variable.edges
             and (each.beside is not None or each.rule.then.word is None)
         ]
+        if not mine:
+            continue
         left = possible(mine, drawn, rows, None)
         end = (values == left.upper) & (left.lower < left.upper) & ~np.isnan(values)
-        codes[k] = codes[k] - (end & at_beginning(variable, codes[k], values)) if mine else codes[k]
+        end &= (decided[k] < 0) & (codes[k] > 0) & at_beginning(variable, codes[k], values)
+        codes[k] = codes[k] - end
 
 
 def _variable(fits: Fits, missing: bool, label: str) -> Variable:

@@ -147,7 +147,7 @@ def measure(
         FineCounts(
             k,
             budget.noisy(
-                fine_table(public.variables[k], values[k], public.parts[there]),
+                fine_table(public.variables[k], values[k], codes[there, k], public.parts[there]),
                 fine_share,
                 len(numbers),
                 noise,
@@ -308,10 +308,16 @@ def fine_edges(variable: Variable) -> Array:
     return np.where(low > 0, logarithmic, low + part * (high - low))
 
 
-def fine_table(variable: Variable, values: Array, parts: Codes) -> Codes:
-    """Counts of the fine bins of a number, in parts of a record, of shape (n_brackets, FINE_BINS). Confidential."""
-    there, parts = values[~np.isnan(values)], parts[~np.isnan(values)]
-    codes = variable.codes(there)
+def fine_table(variable: Variable, values: Array, codes: Codes, parts: Codes) -> Codes:
+    """Counts of the fine bins of a number, in parts of a record, of shape (n_brackets, FINE_BINS). Confidential.
+
+    Parameters
+    ----------
+    codes : array of int of shape (n_records,)
+        The bracket that each is counted in, as in all other tables: at the end of what rules leave that below.
+    """
+    present = ~np.isnan(values)
+    there, codes, parts = values[present], codes[present], parts[present]
     edges = fine_edges(variable)[codes]
     inside = np.clip(there, variable.edges[0], variable.edges[-1])
     bins = np.clip((inside[:, None] >= edges[:, 1:-1]).sum(axis=1), 0, FINE_BINS - 1)

@@ -27,6 +27,7 @@ from synth_core.analysis.measured.variable import Array, Codes, Variable
 from synth_core.analysis.measured.within import fine_shares, values_of
 from synth_core.data.decided import possible
 from synth_core.engine.sampling import Diagnostics, Posterior
+from synth_core.errors import InputError
 
 MAX_CELLS = 1_000_000  # public combinations times sensitive cells of one group
 ITERATIONS, ROUGH = 200, 60
@@ -107,10 +108,16 @@ class MeasuredModel:
         shape, possible = tuple(each.n for each in variables[begin:end]), None
         if public.decided is not None:
             flags = width + end - begin
-            possible = possible_cells(cells[:, width:flags], variables[begin:end])
+            decided, here = cells[:, width:flags], variables[begin:end]
+            possible = possible_cells(decided, here)
             possible &= left_by_limits(
-                limits, cells[:, flags:], cells[:, self.n_public : width], begin, shape
+                limits, cells[:, flags:], cells[:, self.n_public : width], begin, here, decided
             )
+            if not possible.reshape(len(cells), -1).any(axis=1).all():
+                raise InputError(
+                    f"Together the rules leave some record no cell of {', '.join(each.name for each in here)}: declare "
+                    "edges of brackets where ranges of rules end."
+                )
         domain = Domain(
             cells[:, :width],
             np.array([float(public.shares[rows].sum()) for rows in records_of]),

@@ -160,8 +160,11 @@ def replaced(
         left = np.ones(variable.n, dtype=bool)
         for limit in public.limits:
             if limit.variable == k:
-                left &= limit.allowed if limit.holds(codes)[row] else limit.otherwise
+                left &= limit.inside if limit.holds(codes)[row] else limit.otherwise
         open_cells = np.flatnonzero(left[:n_cells])
+        if not open_cells.size:  # rules leave it the number that it has
+            changed.append(own)
+            continue
         farther = np.searchsorted(open_cells, codes[row, k]) + max(len(open_cells) // 2, 1)
         cell = int(open_cells[farther % len(open_cells)])
         codes[row, k] = cell

@@ -174,8 +174,9 @@ def cells_of_the_table(monkeypatch):
     """Bins that end where the largest value does: one record moves those of all."""
     usual = measuring.fine_table
 
-    def table(variable, values, *rest):
-        return usual(variable, 4 * values / np.nansum([*values, 0.01]), *rest)
+    def table(variable, values, codes, parts):
+        moved = 4 * values / np.nansum([*values, 0.01])
+        return usual(variable, moved, variable.codes(moved), parts)
 
     monkeypatch.setattr(measuring, "fine_table", table)
 

@@ -8,6 +8,7 @@ import pytest
 
 from synth_core.analysis.measured.cell_limits import cell_limits, dealt_within, left_by_limits
 from synth_core.analysis.measured.cells import cells_of
+from synth_core.analysis.measured.model import MeasuredModel
 from synth_core.analysis.measured.variable import Variable
 from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.records.records import RecordsAnalysis
@@ -166,10 +167,10 @@ def test_which_cells_a_comparison_leaves_is_what_trying_numbers_finds():
         (limit,) = limits_of(frame, read_rules([f"x {sign} y"]), ("z",), kinds)
         cells = cell_limits(limit, (y, x), kinds)
         flags = np.array([each.rows for each in cells]).T[:1]
-        left = left_by_limits(cells, flags, public[:1], 0, (4, 4))[0]
+        left = left_by_limits(cells, flags, public[:1], 0, (y, x))[0]
         (limit,) = limits_of(frame, read_rules([f"x {sign} z"]), ("z",), kinds)
         cells = cell_limits(limit, (x,), kinds)
-        by_row = left_by_limits(cells, np.array([each.rows for each in cells]).T, public, 0, (4,))
+        by_row = left_by_limits(cells, np.array([each.rows for each in cells]).T, public, 0, (x,))
         for b in range(3):
             numbers = inside(x, b)[b > 0 and sign == "<=" :]  # of `x <= 10` 10 alone is not drawn
             for a in range(4):
@@ -194,6 +195,58 @@ def test_a_range_that_ends_at_the_edge_of_a_bracket_leaves_the_next_one_out(tmp_
     assert set(codes[~woman & (frame.income >= 20).to_numpy()].ravel()) <= {3, 4}
     made = whole.run("measured").synthetic[0]
     assert made.income[woman].max() <= 20 and (made.income[woman] == 20).mean() < 0.02
+
+
+HOURS = Block("hours", "bracketed", {"bracket_edges": (0.0, 20.0, 40.0, 60.0, 80.0)})
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        ("kind = a -> hours <= 40",),
+        ("kind = a -> hours <= 40", "full = y -> hours >= 40"),
+        ("kind = a -> hours = 40", "full = y -> hours <= 40"),
+        ("kind = a -> hours <= 0",),
+    ],
+)
+@pytest.mark.parametrize("known", [("kind", "full"), ("kind",)])
+def test_ranges_that_end_at_an_edge_leave_every_bracket_its_records(tmp_path, rules, known):
+    """Fine counts told of 40 hours in a bracket that its records are not drawn in, so others were; where rules leave 40
+    alone nothing was left, and all stood in the first bracket; at the first edge there is no bracket below."""
+    rng, n = np.random.default_rng(1), 400
+    kind, full = rng.choice(["a", "b"], n), rng.choice(["y", "n"], n)
+    hours = np.where(rng.random(n) < 0.3, 40.0, rng.uniform(1, 79, n).round(1))
+    for rule in rules:
+        here, (sign, end) = (kind if rule[0] == "k" else full) == rule[7], rule.split()[-2:]
+        at_end = {"<=": np.minimum, ">=": np.maximum, "=": lambda _, end: end}[sign]
+        hours = np.where(here, at_end(hours, float(end)), hours)
+    frame = pd.DataFrame({"hours": hours, "kind": kind, "full": full})
+    blocks = [HOURS] if "full" in known else [Block("full", "categorical", {"categories": ("y", "n")}), HOURS]
+    whole = analysis(tmp_path, rules, tuple(blocks), frame, predictors=known, epsilon=40.0)
+    made = whole.run("measured").synthetic[0].assign(**{name: frame[name] for name in known})
+    for one in "ab":
+        for other in "yn":
+            bound = [r for r in rules if r.startswith((f"kind = {one}", f"full = {other}")) and "<=" in r]
+            forced = [
+                r for r in rules if r.startswith((f"kind = {one}", f"full = {other}")) and "<=" not in r
+            ]
+            mine, theirs = (f.hours[(f.kind == one) & (f.full == other)] for f in (frame, made))
+            if bound and not forced:  # counted below, as they are drawn
+                mine = mine.where(mine != 40, 39.9)
+            edges = HOURS.options["bracket_edges"]
+            # Noise of deviation 0.5 at most, and whole records.
+            np.testing.assert_allclose(*(np.histogram(each, edges)[0] for each in (theirs, mine)), atol=5)
+
+
+def test_rules_that_leave_no_cell_give_no_table(tmp_path):
+    frame = people()
+    frame["income"] = frame.income.clip(upper=20.0)
+    whole = analysis(tmp_path, ("sex = f -> income <= 20",), (INCOME,), frame)
+    public, _, _ = cells_of(whole.inputs.parts, "")
+    none = np.zeros(public.variables[0].n, dtype=bool)
+    limits = tuple(replace(each, allowed=none, inside=none) for each in public.limits)
+    with pytest.raises(InputError, match="no cell of income"):
+        _ = MeasuredModel(replace(public, limits=limits), [], np.random.default_rng).only
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])

@@ -226,20 +226,31 @@ def test_what_is_drawn_again_has_the_law_of_the_model_given_what_is_possible():
 def test_which_cells_limits_leave_is_what_enumeration_says():
     rng = np.random.default_rng(2)
     sizes = (3, 4, 2)
+    variables = [Variable(f"v{n}", n) for n in sizes]
     every, mask = np.ones(5, dtype=bool), lambda *cells: np.array(cells, dtype=bool)
     limits = [
-        CellLimit(1, every, ((0, mask(1, 0, 1)),), mask(1, 0, 0, 1), np.ones(4, dtype=bool), None),
-        CellLimit(2, every, ((0, mask(0, 1, 1)), (1, mask(0, 0, 1, 1))), mask(0, 1), mask(1, 0), None),
+        CellLimit(
+            1, every, ((0, mask(1, 0, 1)),), mask(1, 0, 0, 1), mask(1, 1, 1, 1), mask(1, 0, 0, 1), None
+        ),
+        CellLimit(
+            2,
+            every,
+            ((0, mask(0, 1, 1)), (1, mask(0, 0, 1, 1))),
+            mask(0, 1),
+            mask(1, 0),
+            mask(0, 1),
+            None,
+        ),
     ]
     flags = rng.integers(0, 2, (5, 2))
     earlier = np.zeros((5, 0), dtype=np.int64)
-    found = left_by_limits(limits, flags, earlier, 0, sizes)
+    found = left_by_limits(limits, flags, earlier, 0, variables)
     for c, (i, j, k) in ((c, cell) for c in range(5) for cell in np.ndindex(*sizes)):
         one = limits[0].allowed[j] if flags[c, 0] and i != 1 else True
         two = flags[c, 1] and i > 0 and j > 1
         assert found[c, i, j, k] == (one and (k == 1 if two else k == 0))
     given = np.array([[0], [1], [2], [0], [1]])  # the first variable drawn before, in a group of its own
-    chained = left_by_limits(limits, flags, given, 1, sizes[1:])
+    chained = left_by_limits(limits, flags, given, 1, variables[1:])
     np.testing.assert_array_equal(chained, found[np.arange(5), given[:, 0]])
 
 
