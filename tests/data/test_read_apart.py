@@ -75,10 +75,10 @@ def test_a_binary_column_is_named():
 
 
 def test_whatever_goes_wrong_while_columns_are_described_is_said(monkeypatch):
-    def fails(series, name):
+    def fails(series, name, entry):
         raise UnicodeDecodeError("utf-8", b"secret", 0, 1, "secret")
 
-    monkeypatch.setattr("synth_core.data.table._describe", fails)
+    monkeypatch.setattr("synth_core.data.table.describe", fails)
     with pytest.raises(InputError, match="could not be read as csv") as caught:
         read_table(SMALL, "t.csv")
     assert "secret" not in str(caught.value)
