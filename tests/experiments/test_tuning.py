@@ -62,7 +62,7 @@ def test_least_epsilon_against_a_naive_fine_grid(cache):
     assert low <= answer.point.epsilon <= high
     assert "fresh data sets" in sure_text(answer)
     again = tune(analysis, "weighted", target)  # one seed, one answer
-    assert again.point | {"cached": False} == answer.point | {"cached": False}
+    assert replace(again.point, cached=False) == replace(answer.point, cached=False)
     assert (again.share, again.epsilon_seeds, again.below) == (
         answer.share,
         answer.epsilon_seeds,

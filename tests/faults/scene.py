@@ -73,7 +73,15 @@ def plain(value: Any) -> str:
             return {k: cut(v) for k, v in sorted(part.items()) if k not in NOT_RESULTS}
         return [cut(v) for v in part] if isinstance(part, list | tuple) else part
 
-    return json.dumps(cut(value), default=lambda array: np.asarray(array).tolist())
+    def other(part: Any) -> Any:
+        return part.tolist() if isinstance(part, np.ndarray | np.generic) else str(part)
+
+    return json.dumps(cut(value), default=other)
+
+
+def was_stored(answer: Any) -> bool:
+    """Whether an answer came from the cache, of a kind that says so."""
+    return bool(getattr(getattr(answer, "numbers", answer), "cached", False))
 
 
 @contextlib.contextmanager
