@@ -139,7 +139,8 @@ def _corners(compared: Sequence[str], limits: Sequence[Limit], states: States, n
 def _next(values: Array, decimals: int | None, sign: float) -> Array:
     """The next number, or the next multiple of what amounts are rounded to."""
     if decimals is None:
-        return np.nextafter(values, sign * np.inf)
+        with np.errstate(over="ignore"):
+            return np.nextafter(values, sign * np.inf)
     return np.round(values + sign * 10.0**-decimals, decimals)
 
 

@@ -139,8 +139,10 @@ class Clause:
                 f"The rule's {self}: an amount has one range. Write <, <=, >, >=, or = with one number."
             )
         number = np.asarray(self._as_number(self.values[0]) if beside is None else beside, dtype=float)
-        low = {">=": number, "=": number, ">": np.nextafter(number, np.inf)}.get(self.comparison, -np.inf)
-        high = {"<=": number, "=": number, "<": np.nextafter(number, -np.inf)}.get(self.comparison, np.inf)
+        with np.errstate(over="ignore"):  # beyond the largest number is infinity, and no fault
+            above, below = (np.nextafter(number, end) for end in (np.inf, -np.inf))
+        low = {">=": number, "=": number, ">": above}.get(self.comparison, -np.inf)
+        high = {"<=": number, "=": number, "<": below}.get(self.comparison, np.inf)
         said = ~np.isnan(number)
         return np.where(said, low, -np.inf), np.where(said, high, np.inf)
 

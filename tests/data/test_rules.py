@@ -133,3 +133,9 @@ def test_a_codebook_holds_rules_in_every_format():
 def test_without_rules_the_digest_of_a_codebook_is_as_it_was():
     """A plan carries it: a release made before has the same id."""
     assert Codebook(columns=(Entry(column="PAY", kind="number"),)).digest == "85d1bd6118bb4c71"
+
+
+def test_what_is_above_the_largest_number_is_told_without_a_warning():
+    with np.errstate(over="raise"):
+        low, _ = read_rule("wages > income").then.ends(np.array([np.finfo(float).max, 1.0]))
+    assert low.tolist() == [np.inf, np.nextafter(1.0, 2.0)]

@@ -246,7 +246,9 @@ def within_limits(left: Possible, variable: Variable, codes: Codes, values: Arra
     least, most = np.maximum(lower, begin), np.minimum(upper, end)
     if variable.discrete:
         moved = whole_between(least, np.nextafter(most, np.inf), np.clip(part, 0.0, 1.0))
+        lower, upper = np.ceil(lower), np.floor(upper)
     else:
-        moved = np.clip(least + part * (most - least), lower, upper)
+        moved = least + part * (most - least)
     outside = (values < lower) | (values > upper)
-    return np.where(outside, moved, values)
+    # Beside another amount a bracket may lie beyond what is left: cells tell of that one its own bracket alone.
+    return np.where(outside, np.clip(moved, lower, upper), values)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synth_core.analysis.measured.cell_limits import cell_limits, dealt_within, left_by_limits
+from synth_core.analysis.measured.cell_limits import cell_limits, dealt_within, left_by_limits, within_limits
 from synth_core.analysis.measured.cells import cells_of
 from synth_core.analysis.measured.model import MeasuredModel
 from synth_core.analysis.measured.variable import Variable
@@ -236,6 +236,19 @@ def test_ranges_that_end_at_an_edge_leave_every_bracket_its_records(tmp_path, ru
             edges = HOURS.options["bracket_edges"]
             # Noise of deviation 0.5 at most, and whole records.
             np.testing.assert_allclose(*(np.histogram(each, edges)[0] for each in (theirs, mine)), atol=5)
+
+
+@pytest.mark.parametrize("discrete", [True, False])
+def test_a_bracket_beyond_what_another_amount_leaves_is_no_reason_to_break_the_rule(discrete):
+    """Wages in 10 to 30 allow hours in 20 to 40, as cells; beside wages of 15.5 counts were drawn as 18."""
+    hours = Variable("hours", 3, (0.0, 10.0, 20.0, 40.0), discrete=discrete)
+    none, ends = np.full(4, -np.inf), np.array([15.5, 15.5, 21.5, 99.0])
+    codes, values = np.array([2, 1, 2, 2]), np.array([33.0, 18.0, 33.0, 33.0])
+    found = within_limits(Possible(none, ends, None), hours, codes, values)
+    assert (found <= ends).all() and found[3] == 33.0 and found[2] >= 20 and found[1] >= 10
+    assert not discrete or (found % 1 == 0).all()
+    found = within_limits(Possible(ends, -none, None), hours, np.zeros(4, dtype=int), np.full(4, 3.0))
+    assert (found >= ends).all() and (not discrete or (found % 1 == 0).all())
 
 
 def test_rules_that_leave_no_cell_give_no_table(tmp_path):
