@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.analysis.settings import make_settings
+from synth_core.analysis.summary import ShapeLine
 from synth_core.data.codebook import Codebook, Entry
 from synth_core.data.table import Table
 from synth_core.errors import FitError, InputError
@@ -29,6 +30,7 @@ from synth_core.release.state import private_directory
 from synth_core.system.cache import Cache
 from synth_core.system.locks import file_lock
 from tests.release.test_whole_records import DECISION, read
+from tests.support.summaries import with_numbers
 from tests.ui.conftest import main_module  # noqa: F401 (AppTest would stay the module of processes that start later)
 
 pytestmark = pytest.mark.usefixtures("state")
@@ -220,6 +222,10 @@ def _shows_what_tables_look_like(analysis, summary):
     shown = AppTest.from_function(page, args=([summary],)).run(timeout=30)
     assert not shown.exception and list(shown.dataframe[0].value.columns) == look.columns
     assert list(shown.table[0].value.columns) == ["Confidential", "Measured, pure ε"]
+    below = ShapeLine("pay", "below zero", "0.0 %", "2.0 %")  # of one table alone it is told of all
+    other = with_numbers(replace(summary, shape=(*summary.shape, below)), mechanism="measured")
+    told = AppTest.from_function(page, args=([summary, other],)).run(timeout=30).table[0].value
+    assert list(told.loc[("pay", "below zero")]) == ["0.0 %", "0.0 %", "2.0 %"]
     assert (
         not AppTest.from_function(page, args=([replace(summary, first_rows=None)],)).run(timeout=30).expander
     )

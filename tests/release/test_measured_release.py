@@ -11,9 +11,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.engines import measured as engine
 from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.records.records import RecordsAnalysis
+from synth_core.analysis.settings import make_settings
 from synth_core.data.table import Table
 from synth_core.engine.sampling import Diagnostics, Posterior
 from synth_core.errors import FitError, InputError
@@ -180,6 +182,29 @@ def test_survey_weights_leave_as_they_were_written(state, tmp_path):
     assert internal.count("Accuracy is of the population, by w.") >= 3  # sentence and tables
     book = json.loads(next(content for name, content in files.items() if name.endswith("codebook.json")))
     assert next(e for e in book["columns"] if e["column"] == "w")["role"] == "weight"
+
+
+def test_intervals_of_the_population_are_no_bootstrap(state, tmp_path):
+    """The internal report of one variable called design-based intervals bootstrap ones, and said not of whom."""
+
+    def weighted(seed):
+        frame = people(seed).frame.dropna(subset="pay").reset_index(drop=True)
+        return Table(f"w {seed}", frame.assign(w=np.random.default_rng(5).integers(50, 800, len(frame))))
+
+    settings = make_settings(
+        outcome="pay",
+        model="lognormal",
+        guess=(20.0, 0.5),
+        predictors=("area",),
+        weight="w",
+        accuracy_of="population",
+        epsilon=EPSILON,
+    )
+    analysis = Analysis(weighted(1), settings, Cache(tmp_path / "cache"))
+    plan = make_plan(analysis, analysis.run("measured_laplace"), replace(DECISION, limit=20.0))[0]
+    internal = read(release(Request(plan, None, weighted(2))), "INTERNAL")["report-INTERNAL.html"].decode()
+    said = "95 % design-based intervals. Accuracy is of the population, by w."
+    assert said in internal and "bootstrap" not in internal
 
 
 def test_a_column_that_was_charged_is_no_survey_weight_and_no_public_column(state, tmp_path):

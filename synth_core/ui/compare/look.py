@@ -7,6 +7,7 @@ import streamlit as st
 
 from synth_core.analysis.summary import ResultSummary
 from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.system.number_text import percent
 from synth_core.ui.state.session import plain
 
 
@@ -36,7 +37,8 @@ def show_look(summaries: list[ResultSummary]) -> None:
 
 def _shapes(known: dict[str, ResultSummary]) -> pd.DataFrame:
     """A line for each share and quartile, a column for each table."""
-    first = next(iter(known.values())).shape
+    every = {(line.variable, line.what): line for look in known.values() for line in look.shape}
+    order = list(dict.fromkeys(variable for variable, _ in every))
     texts = {
         find_mechanism(key).label: {(line.variable, line.what): line.synthetic for line in look.shape}
         for key, look in known.items()
@@ -47,7 +49,8 @@ def _shapes(known: dict[str, ResultSummary]) -> pd.DataFrame:
             "Of its records": plain(line.what),
             "Confidential": line.confidential,
         }
-        | {label: found.get((line.variable, line.what), "–") for label, found in texts.items()}
-        for line in first
+        # A share that is left out is 0 in both tables.
+        | {label: found.get(place, percent(0.0)) for label, found in texts.items()}
+        for place, line in sorted(every.items(), key=lambda item: order.index(item[0][0]))
     ]
     return pd.DataFrame(rows).set_index(["Variable", "Of its records"])
