@@ -57,7 +57,11 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("Say where the totals are published (--published): only public totals cost no ε.")
     table = load_data(args.data, options=options_of(args), missing=args.missing)
     rows = np.ones(table.rows, dtype=bool)
-    weights = read_weights(table, args.weight, rows)
+    weights, added = read_weights(table, args.weight, rows), f"{args.weight}{ADDED}"
+    if added in table.frame.columns:
+        raise InputError(
+            f"The file has a column '{added}' already, the name of the one that is added: rename it."
+        )
     margins = read_margins(table, args.totals)
     found = calibrated(weights, margins)
     print(f"{len(margins)} totals, published in: {args.published}")
@@ -72,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     print(PROMISE)
     if path is not None:
         written = table.as_written(list(table.frame.columns), rows)
-        written[f"{args.weight}{ADDED}"] = [f"{each:.10g}" for each in found.weights]
+        written[added] = [f"{each:.10g}" for each in found.weights]
         show_or_write(written.to_csv(index=False).rstrip("\n"), path)
     return 0
 

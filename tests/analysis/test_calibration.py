@@ -106,6 +106,8 @@ def test_a_released_file_is_calibrated_from_the_command_line(tmp_path, capsys):
     assert list(found) == ["sex", "pay", "w", "w_calibrated"]
     assert found.groupby("sex")["w_calibrated"].sum().tolist() == pytest.approx([140, 190])
     assert (found["w_calibrated"] * found["pay"]).sum() == pytest.approx(9000)
+    assert main([given[0], str(out), *given[2:], "table B1"]) == 2  # nothing is written over
+    assert "has a column 'w_calibrated' already" in capsys.readouterr().err
     for content, why in (
         ("column,total\nsex,140\n", "has the columns column, value, total"),
         ("column,value,total\nsex,0,many\nsex,1,190\n", "Line 2 of the totals needs a column and a number"),

@@ -70,6 +70,12 @@ class MeasuredEngine(Engine):
         return Synthesis(synthetic, epsilon, sentence=words, counted=counted, diagnostics=model.diagnostics)
 
     def later(self, inputs: Inputs, label: str, which: range) -> tuple[Array, ...]:
+        sampler = inputs.parts[0].settings.sampler
+        n_draws = sampler.chains * sampler.draws
+        if inputs.parts[0].settings.measured_posterior == "exact" and which.stop > n_draws:
+            raise InputError(
+                f"{label}: the exact posterior of this plan has {n_draws:,} draws, and each data set is of another one."
+            )
         public, measured = self.measured(inputs, label, _epsilon(inputs.parts))
         streams = partial(inputs.rng, 41)
         model = self._model(inputs.parts[0], public, measured, streams, inputs.progress)

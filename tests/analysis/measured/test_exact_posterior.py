@@ -49,6 +49,8 @@ def test_several_data_sets_are_of_draws_whose_diagnostics_are_told_once(tmp_path
     later = engine.MeasuredEngine(True).later(whole.inputs, "Measured", range(3, 5))
     assert not np.array_equal(later[0][0], later[0][1])
     assert len(chains) == 1  # the draws are kept
+    with pytest.raises(InputError, match="has 2,000 draws, and each data set is of another one"):
+        engine.MeasuredEngine(True).later(whole.inputs, "Measured", range(1999, 2001))
 
 
 def test_one_data_set_is_of_the_most_likely_parameters(tmp_path, chains):
