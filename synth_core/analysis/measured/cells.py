@@ -9,6 +9,7 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from synth_core.analysis.fits import Fits
 from synth_core.analysis.measured.cell_limits import Categories, CellLimit, at_beginning, cell_limits
@@ -101,6 +102,12 @@ class PublicSide:
     def whole(self) -> int:
         """How many parts one record alone counts."""
         return 1 if self.records is None else WHOLE
+
+    def undecided(self, variable: int) -> NDArray[np.bool_]:
+        """The records whose value of a variable no rule has decided, of shape (n_records,)."""
+        if self.decided is None:
+            return np.ones(self.n_records, dtype=bool)
+        return np.asarray(self.decided[:, variable] < 0)
 
     @property
     def shares(self) -> Array:

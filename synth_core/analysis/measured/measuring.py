@@ -99,12 +99,21 @@ class Measurements:
 def tables_told(public: PublicSide, measured: Measurements) -> list[NoisyTable]:
     """What is known of tables: those that were counted, and how many records brackets have by their fine counts.
 
-    Not of a number that may be missing: its fine counts do not say how many are.
+    Not of a number that may be missing: its fine counts do not say how many are. Records whose number rules decide are
+    in none, and known.
     """
+
+    def known(k: int) -> Array:
+        if public.decided is None:
+            return np.zeros(public.variables[k].n)
+        there = ~public.undecided(k)
+        counted = np.bincount(public.decided[there, k], public.shares[there], public.variables[k].n)
+        return counted.astype(np.float64)
+
     brackets = [
         NoisyTable(
             (len(public.shape) + fine.variable,),
-            fine.counts.sum(axis=1)[None, :],
+            (fine.counts.sum(axis=1) + known(fine.variable))[None, :],
             fine.deviation * math.sqrt(FINE_BINS),
         )
         for fine in measured.fine
@@ -146,8 +155,13 @@ def measure(
     fine = tuple(
         FineCounts(
             k,
-            budget.noisy(
-                fine_table(public.variables[k], values[k], codes[there, k], public.parts[there]),
+            budget.noisy(  # what rules decide is known, and lies where it does by no law
+                fine_table(
+                    public.variables[k],
+                    values[k],
+                    codes[there, k],
+                    (public.parts * public.undecided(k))[there],
+                ),
                 fine_share,
                 len(numbers),
                 noise,

@@ -295,7 +295,8 @@ def values_at(
             values.append(np.where(mine == variable.n_values, np.nan, mine.astype(float)))
             sensitive[variable.name] = values[-1], categories.get(variable.name)
             continue
-        records = np.bincount(mine, model.public.shares, variable.n)[: variable.n_values].astype(float)
+        counted = model.public.shares * model.public.undecided(k)
+        records = np.bincount(mine, counted, variable.n)[: variable.n_values].astype(float)
         shares = fine_shares(variable, fine[k], records, rng if perturbed else None)
         drawn = values_of(variable, mine, shares, even_uniforms(mine, rng))
         if limits := model.public.limits_of(k):
