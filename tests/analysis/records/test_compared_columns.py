@@ -267,7 +267,7 @@ def test_numbers_that_rules_decide_do_not_draw_those_of_others_to_them(tmp_path)
     np.testing.assert_allclose(
         np.histogram(made[adults], low)[0], np.histogram(hours[adults], low)[0], atol=5
     )
-    # 20 in truth, give or take how a fine bin of 1.25 is drawn from and its noise; there were 80.
+    # 14 in truth, give or take how a fine bin of 1.25 is drawn from and its noise; there were 78.
     assert abs((made[adults] <= 1).sum() - (hours[adults] <= 1).sum()) < 12
 
 
