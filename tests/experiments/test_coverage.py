@@ -73,6 +73,18 @@ def test_the_pseudo_factor_against_a_normal_mean():
     assert combining.pseudo_factor(np.zeros(3), 1) == np.inf
 
 
+def test_the_pseudo_factor_with_a_prior_of_the_same_table():
+    """Noisy counts as good as the table: the posterior is about its mean, with the variance of c n + k records."""
+    rng, n, c, k, m = np.random.default_rng(9), 50, 0.1, 20.0, 2
+    errors = []
+    for _ in range(20_000):
+        table = rng.normal(size=n).mean()
+        theta = rng.normal(table, 1 / math.sqrt(c * n + k), m)
+        errors.append(np.mean(rng.normal(theta, 1 / math.sqrt(n))))
+    ratio = np.var(errors) / (combining.pseudo_factor(np.full(n, c), m, prior_records=k) / n)
+    assert ratio == pytest.approx(1, abs=4 * math.sqrt(2 / 20_000))
+
+
 def test_columns_of_a_regression():
     frame = pd.DataFrame({"age": [1.0, 2.0, 3.0], "sex": ["f", "m", "f"], "code": [1, 2, 3]})
     names, columns = columns_of(frame, ("code",))
