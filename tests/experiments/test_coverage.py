@@ -1,5 +1,7 @@
 """Whether intervals hold: estimates against simulation, rules by hand, a study whose answer is known."""
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
