@@ -32,6 +32,9 @@ class TaskInput:
 
     Attributes
     ----------
+    identity, reference : str
+        Of the table and of the reference: which tables a worker holds. A table that was read by a codebook has
+        another identity than its fingerprint.
     settings : Settings
         Of several variables what all have, naming the first: the same, whichever variable is described now.
     blocks : tuple of Block
@@ -40,7 +43,7 @@ class TaskInput:
         Those that are named; none in what is sent to a process that has them.
     """
 
-    fingerprint: str
+    identity: str
     reference: str | None
     settings: Settings
     blocks: tuple[Block, ...]

@@ -134,7 +134,7 @@ def run_job(task: Task[Any], directory: str, tables: list[Table]) -> WorkerReply
     for table in tables:
         _tables[table.identity] = table
     given = task.given
-    needed = [f for f in (given.fingerprint, given.reference) if f is not None]
+    needed = [f for f in (given.identity, given.reference) if f is not None]
     if not all(fingerprint in _tables for fingerprint in needed):
         return WorkerReply(needs_tables=True)
     for fingerprint in needed:
@@ -159,11 +159,11 @@ def _analysis(given: TaskInput, cache: Cache, place: Path) -> AnyAnalysis[Any]:
     from synth_core.analysis.summary import summary_of
     from synth_core.system.entries import to_entry
 
-    table, settings, progress = _tables[given.fingerprint], given.settings, _Reporter(place)
+    table, settings, progress = _tables[given.identity], given.settings, _Reporter(place)
     reference = None if given.reference is None else _tables[given.reference]
     if given.blocks:
         return analysis_of(table, settings, given.blocks, cache, reference, progress=progress)
-    columns = (given.fingerprint, settings.outcome, settings.predictors, settings.categorical)
+    columns = (given.identity, settings.outcome, settings.predictors, settings.categorical)
     [analysis] = analysis_of(
         table, settings, (), cache, reference, progress=progress, prepared=_prepared.get(columns)
     ).analyses(False)

@@ -5,11 +5,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from synth_core.analysis.records.blocks import Block
+from synth_core.analysis.settings import make_settings
 from synth_core.data.codebook import Codebook, Entry
 from synth_core.data.readers import ReadOptions
 from synth_core.data.table import read_table
 from synth_core.errors import InputError
 from synth_core.release.plan.settings_file import from_bytes
+from synth_core.ui.state.choices import Choices
 
 BOOK = Codebook(
     columns=(
@@ -90,6 +92,45 @@ def test_declared_bounds_and_categories_are_there_when_the_model_asks():
         next(each for each in app.text_input if each.label.startswith("Declared categories")).value
         == "low, high"
     )
+
+
+def test_bounds_of_the_codebook_are_those_of_every_sensitive_variable():
+    """A file had amounts beyond 5,000 although that was declared: another variable was open."""
+    app = opened()
+    change(app, "work", "role", "sensitive")
+    blocks = {block.name: block for block in app.session_state["now"].choices.whole}
+    assert blocks["wealth"].options["bounds"] == (0.0, 9.0) and "bounds" not in blocks["work"].options
+
+
+def test_bounds_that_were_typed_stay_when_another_variable_is_opened():
+    wealth, work = Block("wealth", "two_part"), Block("work", "ordered", {"categories": ("low", "high")})
+    choices = Choices(settings=make_settings(outcome="wealth", model="two_part"), blocks=(wealth, work))
+    typed = choices.model_copy(update={"lower_bound": 0.0, "upper_bound": 500.0})
+    assert typed.describing("work").describing("wealth").bounds == (0.0, 500.0)
+    assert typed.describing("work").bounds is None
+
+
+def background_page():
+    import streamlit as st
+
+    from synth_core.jobs.task import TaskInput
+    from synth_core.jobs.tasks import PointTask
+    from synth_core.ui.shared import background
+    from synth_core.ui.state import session
+    from tests.ui.test_declared import table
+
+    session.take_over()
+    session.use_file(table())
+    given = TaskInput.of(session.current().table, session.settings())
+    background.start("map", [PointTask(given, "measured")])
+    st.write("kept" if background.current("map") is not None else "gone")
+    background.stop("map")
+
+
+def test_work_in_the_background_on_a_table_with_a_codebook_is_not_dropped():
+    """No map, search or study of an uploaded file ever began: it was taken for one of another table."""
+    app = AppTest.from_function(background_page, default_timeout=30).run()
+    assert not app.exception and app.markdown[-1].value == "kept"
 
 
 def test_saved_settings_carry_the_codebook_and_bring_it_back():

@@ -52,6 +52,19 @@ def test_the_boxes_show_the_guess_that_is_there():
     assert (box(at, LOW).value, box(at, HIGH).value) == pytest.approx((20000.0, 80000.0), rel=1e-5)
 
 
+def test_a_zero_is_shown_as_it_was_typed():
+    """0 came back from the scale of the model as -1.55e-10."""
+    from synth_core.analysis.settings import make_settings
+    from synth_core.models import family
+    from synth_core.ui.shared.guess_boxes import _as_typed
+
+    chosen = {"transformation": "asinh", "asinh_scale": 5.0}
+    model, options = family("two_part"), make_settings(outcome="x", model="two_part", **chosen).options
+    ends = model.half_of_guess(options, *model.guess_of_half(options, 0.0, 120.0))
+    assert [_as_typed(end, max(ends)) for end in ends] == [0.0, pytest.approx(120.0, rel=1e-7)]
+    assert _as_typed(-0.25, 7.0) == -0.25
+
+
 def test_clearing_one_end_leaves_the_other():
     at = AppTest.from_function(guess_page).run(timeout=30)
     at.session_state["cleared"] = True  # AppTest cannot empty a box

@@ -31,6 +31,9 @@ class Manager:
     def submit(self, owner, tasks):
         self.asked += tasks
 
+    def drop(self, owner):
+        """Nothing is kept here."""
+
 
 @pytest.fixture
 def asked(monkeypatch):
@@ -76,3 +79,29 @@ def test_none_beyond_the_slider_s_ends(asked):
 def test_otherwise_nothing(asked, how):
     run(**how)
     assert asked == []
+
+
+def played():
+    import streamlit as st
+
+    from synth_core.analysis.records.blocks import Block
+    from synth_core.ui.compare import play
+    from synth_core.ui.state import session
+
+    session.take_over()
+    session.use_example("401ksubs", None, 1)
+    blocks = (Block("inc", "two_part", missing=()), Block("marr", "categorical", {"categories": ("0", "1")}))
+    chosen = session.choices().with_settings(predictors=("age",)).with_mechanisms("censored")
+    session.change(chosen.model_copy(update={"blocks": blocks}))
+    st.session_state["play_place"] = "settings.epsilon"
+    play.start()
+    st.write(str(session.current().playing.values))
+    play.stop()
+
+
+def test_a_value_that_no_fit_can_have_is_not_played(asked):
+    """A share of ε = 0.05 is less than a fit may be asked for: the play stood still at an error."""
+    at = AppTest.from_function(played).run(timeout=30)
+    assert not at.exception
+    values = eval(at.markdown[-1].value)
+    assert len(values) > 2 and min(values) > 0.05

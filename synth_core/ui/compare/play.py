@@ -73,6 +73,10 @@ def start() -> None:
     values = tuple(np.linspace(first, last, int(chosen.get("play_steps") or STEPS)).round(4).tolist())
     stop()
     browser = session.current()
+    # A share of a small ε may be less than a fit can be asked for: its picture would be an error, and hold the play.
+    values = tuple(v for v in values if _tasks(replaced(browser.choices, place, v)))
+    if not values:
+        return
     browser.playing = Play(place, label, values, value_at(browser.choices, place))
     _show(browser.playing)
     chosen[FETCHED] = True
@@ -138,15 +142,19 @@ def _owner() -> str:
 
 def _begin(variants: Iterator[Choices] | Sequence[Choices]) -> None:
     """Fit in the background what other choices would ask for; what cannot be fitted is left to be said when asked."""
-    browser, tasks = session.current(), []
-    for choices in variants:
-        try:
-            settings, subject = browser.settings_under(choices), shown_subject()
-            tasks += [subject.task(browser, settings, name) for name in choices.mechanisms]
-        except InputError:
-            continue
+    tasks = [task for choices in variants for task in _tasks(choices)]
     unlike: dict[str, Task[Any]] = {task.key: replace(task, background=True) for task in tasks}
     manager().submit(_owner(), list(unlike.values()))
+
+
+def _tasks(choices: Choices) -> list[Task[Any]]:
+    """What a picture of these choices asks for; nothing where they are refused."""
+    browser = session.current()
+    try:
+        settings, subject = browser.settings_under(choices), shown_subject()
+        return [subject.task(browser, settings, name) for name in choices.mechanisms]
+    except InputError:
+        return []
 
 
 def _fetch_neighbours(shown: Shown) -> None:

@@ -24,7 +24,7 @@ def current(kind: str) -> BackgroundRun | None:
     run = browser.runs.get(kind)
     if run is None:
         return None
-    if run.tasks[0].given.fingerprint != browser.table.fingerprint:
+    if run.tasks[0].given.identity != browser.table.identity:
         manager().drop(_owner(kind))
         browser.runs.pop(kind, None)  # another tab may have come first
         return None

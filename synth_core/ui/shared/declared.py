@@ -2,29 +2,47 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
-from synth_core.data.codebook import declared_categories
+import streamlit as st
+
+from synth_core.analysis.records.blocks import Block
+from synth_core.data.codebook import Codebook, declared_categories
 from synth_core.data.declared import declared_settings
 from synth_core.ui.state import session
 
+FOLLOWED = "declared_bounds"  # of the codebook, when choices followed it last
+
 
 def take_declared() -> None:
-    """Declared categories, or bounds, where none were chosen.
+    """Declared categories, or bounds, of every sensitive variable where none were chosen. Before the page's widgets.
 
-    Those of another variable, which was described before, count as none. Called before the page's widgets.
+    Those of another variable, which was described before, count as none, and so do bounds that were the codebook's
+    before it was changed.
     """
     choices, codebook = session.choices(), session.current().table.codebook
     s = choices.settings
     given = declared_settings(codebook, s.outcome, s.model)
     others = [entry for entry in codebook.columns if entry.column != s.outcome]
+    followed = st.session_state.get(FOLLOWED, {})
     changed = choices
     if "categories" in given and s.categories in ((), *map(declared_categories, others)):
         changed = changed.with_settings(categories=given["categories"])
     chosen = (choices.lower_bound, choices.upper_bound)
-    if "bounds" in given and chosen in ((None, None), *(entry.bounds for entry in others)):
+    known = ((None, None), followed.get(s.outcome), *(entry.bounds for entry in others))
+    if "bounds" in given and chosen in known:
         low, high = given["bounds"]
-        update: dict[str, Any] = {"lower_bound": low, "upper_bound": high}
-        changed = changed.model_copy(update=update)
+        changed = changed.model_copy(update={"lower_bound": low, "upper_bound": high})
+    blocks = tuple(_following(block, codebook, followed.get(block.name)) for block in choices.blocks)
+    changed = changed.model_copy(update={"blocks": blocks})
+    st.session_state[FOLLOWED] = {entry.column: entry.bounds for entry in codebook.columns}
     if changed != choices:
         session.change(changed, undoable=False)
+
+
+def _following(block: Block, codebook: Codebook, before: tuple[float, float] | None) -> Block:
+    """A variable with the bounds that the codebook declares, where it has none or those that it declared before."""
+    given = declared_settings(codebook, block.name, block.model)
+    if "bounds" not in given or block.options.get("bounds") not in (None, before):
+        return block
+    return replace(block, options=block.options | given)

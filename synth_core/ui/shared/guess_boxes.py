@@ -21,6 +21,7 @@ def guess_boxes() -> None:
     chosen = choices.settings
     model = family(chosen.model)
     shown = (None, None) if choices.guess is None else model.half_of_guess(chosen.options, *choices.guess)
+    size = max((abs(end) for end in shown if end is not None), default=0.0)
     low, high = (_key(end) for end in ("low", "high"))
     zeros = model.has_zeros(chosen.options)
     said = choices.guess_typical
@@ -32,7 +33,7 @@ def guess_boxes() -> None:
             label,
             None,
             None,
-            None if value is None else float(f"{value:.8g}"),
+            None if value is None else _as_typed(value, size),
             key=key,
             format="%.12g",
             help=about + (" Zeros do not count here." if zeros else ""),
@@ -43,6 +44,11 @@ def guess_boxes() -> None:
     session.show_message(PLACE)
     if zeros:
         number("A typical share of zeros", "settings.guess_zeros", limits.GUESS_ZEROS)
+
+
+def _as_typed(value: float, size: float) -> float:
+    """An end as it was typed: of its way through the model's scale eight digits are left, and of a zero none."""
+    return 0.0 if abs(value) < 1e-8 * size else float(f"{value:.8g}")
 
 
 def _key(end: str) -> str:

@@ -183,6 +183,7 @@ class Choices(BaseModel):
         kept = self.settings.model_copy(update={"bounds": self.bounds, "guess": self.guess})
         uses = family(kept.model).uses | OF_A_PILOT
         uses |= {"bracket_edges"} if kept.reads_counts else set()  # what a number is counted by
+        uses |= set() if "categories" in uses else {"bounds"}  # of any number: none is released beyond them
         options = {name: getattr(kept, name) for name in uses & OPTIONS}
         usual = {name: Settings.model_fields[name].default for name in options}
         return replace(block, model=kept.model, options={k: v for k, v in options.items() if v != usual[k]})
