@@ -15,7 +15,7 @@ from synth_core.data.codebook import Codebook, Entry, parse_codebook
 from synth_core.data.readers import ReadOptions
 from synth_core.data.table import read_table
 from synth_core.errors import InputError
-from synth_core.release.output.dataset import ends_of, rounded
+from synth_core.release.output.dataset import Variable, cells_of, ends_of, rounded
 from synth_core.release.plan.plan import parse_plan
 from synth_core.release.plan.schema import decimals_among, differences, schema_of
 
@@ -185,3 +185,13 @@ def test_rounding_never_leaves_the_values_that_a_model_has():
     assert rounded(np.array([[0.004, 0.5, 0.998]]), 2, ends_of(shares)).tolist() == [[0.01, 0.5, 0.99]]
     odd = make_settings(outcome="x", model="lognormal", bounds=(0.5, 9.5))
     assert rounded(np.array([[0.6, 9.4]]), 0, ends_of(odd)).tolist() == [[1.0, 9.0]]
+
+
+def test_synthetic_numbers_have_the_decimal_sign_of_their_column():
+    """A file of decimal commas came with "2587,21" in a kept column and 14096.02 beside it."""
+    comma = Entry(column="pay", kind="number", decimal=",")
+    pay = Variable("pay", np.empty((0, 0)), None, False, None, 2)
+    assert list(cells_of(np.array([14096.02, np.nan]), pay, ("N",), comma)) == ["14096,02", "N"]
+    assert list(cells_of(np.array([14096.02]), pay, (), None)) == ["14096.02"]
+    whole = Variable("visits", np.empty((0, 0)), None, True, None, 0)
+    assert list(cells_of(np.array([3.0]), whole, (), comma)) == ["3"]

@@ -45,8 +45,8 @@ def _entry(plan: Plan, column: ColumnSchema, marks: tuple[str, ...]) -> Entry:
     if column.role == "unit":
         return Entry(column=column.name, kind="number", role="unit", note=NEW_IDENTIFIERS)
     settings = plan.outcomes.get(column.name)
-    declared = plan.codebook.get(column.name) if plan.codebook is not None else None
-    kept = declared if settings is None else None  # synthetic numbers are written with a point
+    declared = plan.entry(column.name)
+    kept = declared if settings is None else None
     kind: Kind = "number" if column.kind == "number" else "category"
     categories = tuple(
         text for text in map(cell_text, column.levels) if text not in marks
@@ -61,7 +61,7 @@ def _entry(plan: Plan, column: ColumnSchema, marks: tuple[str, ...]) -> Entry:
     return Entry(
         column=column.name,
         kind=kind,
-        decimal="." if kept is None else kept.decimal,
+        decimal=declared.decimal if declared is not None and declared.kind == "number" else ".",
         thousands="" if kept is None else kept.thousands,
         categories=categories if kind != "number" else (),
         labels=_labels(declared, categories) if kind != "number" else (),

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from synth_core.analysis.selection import decided_in
 from synth_core.analysis.settings import Settings
+from synth_core.data.codebook import Entry
 from synth_core.data.decided import Decided, multiples_within, possible
 from synth_core.data.outcome import outcome_column
 from synth_core.mechanisms.randomness import stream_of
@@ -140,7 +141,10 @@ def synthetic_data(
         frame = source.kept.iloc[order].reset_index(drop=True)
         as_written = source.written.iloc[order].reset_index(drop=True)
         columns = {each.name: column_of(each, dataset, order) for each in variables}
-        texts = {each.name: cells_of(columns[each.name], each, plan.marks[each.name]) for each in variables}
+        texts = {
+            each.name: cells_of(columns[each.name], each, plan.marks[each.name], plan.entry(each.name))
+            for each in variables
+        }
         if plan.unit is not None and source.units is not None:  # new identifiers: by their order in the file
             columns[plan.unit] = 1 + pd.factorize(source.units[order])[0]
             texts[plan.unit] = pd.Series(columns[plan.unit].astype(str), dtype=object)
@@ -203,14 +207,18 @@ def rounded(values: Array, decimals: int, ends: tuple[float, ...]) -> Array:
     return near
 
 
-def cells_of(column: Any, variable: Variable, marks: tuple[str, ...]) -> pd.Series:
-    """A synthetic variable as text: whole where it was rounded so, its first declared mark where it is missing."""
+def cells_of(column: Any, variable: Variable, marks: tuple[str, ...], entry: Entry | None) -> pd.Series:
+    """A synthetic variable as text: whole where it was rounded so, its first declared mark where it is missing.
+
+    Its decimal sign is that of the column's entry: a file has one, and kept columns leave as they were written.
+    """
     series = pd.Series(column)
     if variable.categories is None:
         whole = variable.whole or (variable.decimals is not None and variable.decimals <= 0)
-        series = series.map(lambda x: f"{x:.0f}" if whole else repr(float(x)), na_action="ignore").astype(
-            object
-        )
+        sign = "." if entry is None or entry.kind != "number" else entry.decimal
+        series = series.map(
+            lambda x: f"{x:.0f}" if whole else repr(float(x)).replace(".", sign), na_action="ignore"
+        ).astype(object)
     return series.where(series.notna(), marks[0] if marks else None)
 
 

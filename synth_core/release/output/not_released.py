@@ -62,7 +62,7 @@ def synthetic_table(
             values = column.to_numpy(dtype=float, na_value=np.nan)
             column = pd.Series(values if decimals is None else rounded(values, decimals, ends_of(each)))
             variable = Variable(name, np.empty((0, 0)), None, variable.whole, None, decimals)
-        frame[name], written[name] = column, cells_of(column, variable, missing)
+        frame[name], written[name] = column, cells_of(column, variable, missing, entry)
     names = [str(name) for name in table.frame.columns if name in frame.columns]
     marked = {MARK: why}
     return csv_bytes(frame[names].assign(**marked), written[names].assign(**marked))

@@ -17,7 +17,7 @@ from pydantic import Field, field_serializer, field_validator, model_validator
 
 from synth_core.analysis.records.blocks import Part, common_of, parts_of
 from synth_core.analysis.settings import Settings, omitted_defaults
-from synth_core.data.codebook import Codebook
+from synth_core.data.codebook import Codebook, Entry
 from synth_core.data.missing import by_column
 from synth_core.data.rules import read_rules
 from synth_core.data.table import Table
@@ -294,6 +294,10 @@ class Plan(Closed):
     def unit(self) -> str | None:
         """The column of units that leave together under new identifiers; None where none does."""
         return next((column.name for column in self.columns if column.role == "unit"), None)
+
+    def entry(self, name: str) -> Entry | None:
+        """What the codebook says of a column, if there is one."""
+        return None if self.codebook is None else self.codebook.get(name)
 
     @cached_property
     def marks(self) -> dict[str, tuple[str, ...]]:
