@@ -32,6 +32,7 @@ from synth_core.errors import InputError
 
 # Of sensitive columns: values or codes, missing as NaN, and declared categories.
 Sensitive = Mapping[str, tuple[Array, tuple[str, ...] | None]]
+SIGNS = {"↔": "<->", "→": "->", "≤": "<=", "≥": ">=", "≠": "!="}  # as a text processor writes them
 FORM = (
     "A rule is written CONDITION -> COLUMN = VALUE (or COLUMN = A or B, COLUMN <= VALUE, COLUMN <= OTHER COLUMN, "
     "COLUMN missing, COLUMN not missing) or, where the column is missing in no other record, CONDITION <-> COLUMN "
@@ -140,9 +141,11 @@ def read_rule(text: str) -> Rule:
     AGEP < 15 and "age group" != "15 to 17" <-> PINCP missing
     >>> print(read_rule("AGEP<15 and MSP missing -> EDU=1 or 2"))
     AGEP < 15 and MSP missing -> EDU = 1 or 2
-    >>> print(read_rule("WAGES<=INCOME"))
-    WAGES <= INCOME
+    >>> print(read_rule("WAGES<=INCOME"), read_rule("AGE<15 → PAY≤0"), sep=", ")
+    WAGES <= INCOME, AGE < 15 -> PAY <= 0
     """
+    for sign, typed in SIGNS.items():
+        text = text.replace(sign, typed)
     tokens = TOKEN.findall(text)
     wrong = InputError(f"{FORM} (given: {text}).")
     arrows = [i for i, token in enumerate(tokens) if token in ("->", "<->")]

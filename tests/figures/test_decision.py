@@ -1,6 +1,7 @@
 """The record of a decision says what the plan says, with its alternatives, as a web page and as slides."""
 
 import io
+import re
 from dataclasses import replace
 
 import pytest
@@ -129,8 +130,23 @@ def test_what_is_promised_is_what_a_release_promises(plan):
     assert any("one record withheld" in line for line in lines_of(decision_record(plan)))
     units = plan.settings.model_copy(update={"unit_column": "home", "unit_size": 2})
     said = lines_of(decision_record(plan.model_copy(update={"settings": units})))
+    assert any("all values of one 'home'" in line for line in said)
     assert any("about one 'home', of at most 2 records" in line for line in said)
     assert not any("sensitive about one record withheld" in line for line in said)
+
+
+def test_shares_of_epsilon_are_of_whole_variables(plan):
+    """Of one that may be missing, whether it is and its value share: 95 % in all were told."""
+    blocks = tuple(replace_missing(each) for each in plan.blocks)
+    rows = [row for page in decision_record(plan.model_copy(update={"blocks": blocks})) for row in page.rows]
+    said = [cells[1] for cells in rows if cells[0].startswith("Synthetic: ")]
+    assert sum(float(re.search(r", ([0-9.]+) % of ε", words)[1]) for words in said) == pytest.approx(
+        100.0, abs=0.11
+    )
+
+
+def replace_missing(block):
+    return block.model_copy(update={"may_be_missing": True})
 
 
 def test_settings_are_marked_where_the_public_report_keeps_them(plan):

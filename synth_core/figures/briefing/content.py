@@ -15,6 +15,7 @@ from synth_core.analysis.settings import Settings
 from synth_core.analysis.summary import ResultSummary
 from synth_core.analysis.wording.belief_sentences import epsilon_number, suspicion
 from synth_core.analysis.wording.headings import COLUMNS, RECORD_COLUMNS, in_plain_words
+from synth_core.data.units import values_words
 from synth_core.figures.briefing.charts import (
     Chart,
     associations_chart,
@@ -243,7 +244,13 @@ def _promises(name: str, chapter: Chapter) -> list[Page]:
     for each in chapter.numbers:
         if each.guarantee.strict:
             epsilon = epsilon_number(each.epsilon)
-            words = suspicion(each.guarantee, each.epsilon, each.epsilon_replace, each.n_datasets)
+            words = suspicion(
+                each.guarantee,
+                each.epsilon,
+                each.epsilon_replace,
+                each.n_datasets,
+                values=values_words(chapter.settings.unit_column),
+            )
         else:
             epsilon, words = "–", f"Its ε is {MEASURED}."
         rows.append((_named(each.mechanism), epsilon, each.guarantee.label, words))

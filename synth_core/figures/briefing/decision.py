@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from synth_core.analysis.records.blocks import shares_of
 from synth_core.analysis.setting_words import acting_settings, setting_name, setting_value
 from synth_core.analysis.wording.belief_sentences import epsilon_number, suspicion
 from synth_core.analysis.wording.headings import in_plain_words
-from synth_core.data.units import unit_words
+from synth_core.data.units import unit_words, values_words
 from synth_core.figures.briefing.charts import Chart, Series
 from synth_core.figures.briefing.content import Page, paged
 from synth_core.figures.palette import color
 from synth_core.figures.parts import Figure, axis, figure, table
 from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.mechanisms.guarantees import Guarantee
 from synth_core.models import family
 from synth_core.release.bounded_text import printable
 from synth_core.release.plan.alternatives import NOT_CONVERGED, Alternative
@@ -57,7 +59,8 @@ def _decision(plan: Plan, internal: bool) -> Page:
 
 def _settings(plan: Plan, internal: bool) -> list[Page]:
     """The settings that the mechanism reads, as the plan fixes them."""
-    shares = {part.name: part.share for part in plan.parts if not part.of_missing}
+    blocks = tuple(each.block for each in plan.blocks)
+    shares = dict(zip((block.name for block in blocks), shares_of(blocks), strict=True)) if blocks else {}
     rows = [
         (
             f"Synthetic: {printable(name)}",
@@ -177,9 +180,13 @@ def _promise(plan: Plan) -> Page:
     guarantee, settings = plan.terms.guarantee, plan.settings
     lines = [guarantee.promise, f"Not promised: {guarantee.limits}"]
     if plan.strict:
-        replaced = guarantee.replaced(plan.target_epsilon)
-        lines.insert(0, suspicion(guarantee, plan.target_epsilon, replaced, plan.datasets))
+        lines.insert(0, _suspicion(plan, guarantee))
     unit = unit_words(settings.unit_column, settings.unit_size)
     lines.append(unit or f"ε is for all that is sensitive about one record {guarantee.neighbour}.")
     lines.append("Who is in the table, and what is kept of them, is public.")
     return Page("What is promised", False, tuple(lines))
+
+
+def _suspicion(plan: Plan, guarantee: Guarantee) -> str:
+    replaced, values = guarantee.replaced(plan.target_epsilon), values_words(plan.settings.unit_column)
+    return suspicion(guarantee, plan.target_epsilon, replaced, plan.datasets, values=values)

@@ -92,8 +92,8 @@ def _release(
     if not guarantee.pure and (counted is None or counted.delta is None):
         raise InputError(
             f"{plan.point.label} promises ρ (zCDP) and no pure ε, and the limit of the series {series} counts the sum "
-            "of ε. Release it under a series whose limit counts by zCDP (--count zcdp with its first limit), or take "
-            "Laplace noise (measured_laplace)."
+            "of ε. Release it under another series, and let its first limit count by zCDP (--count zcdp), or take "
+            "Laplace noise: Measured, pure ε (measured_laplace)."
         )
     details = {
         "data": request.table.fingerprint_of(plan.outcomes),
