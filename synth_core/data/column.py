@@ -12,6 +12,7 @@ from synth_core.data.codebook import Entry
 from synth_core.data.missing import lone_text
 
 NO_CATEGORY = -1.0  # the code of a value that is no declared category
+OF_A_CODE = 5  # records, at least, that have the same code: amounts of one size hardly repeat
 FEW_CODES = 10  # an integer column with at most so many distinct values may be a category
 _ID_NAME = re.compile(
     r"(^|[\W_])(id|key|serial(no)?|number|nr|no)$|^(new|c|cu|hh|case|person|record|row)id$", re.I
@@ -24,7 +25,7 @@ class Column:
 
     `kind` is "number", "code" (whole numbers that may be a category), "text", "date" or "empty"; `whole` is whether
     a column of numbers has whole ones only, `identifier` whether it seems to name records instead of measuring them.
-    `narrow` is whether these differ by less than a factor of two, as years do and codes such as 101 to 130.
+    `narrow` is whether these differ by less than a factor of two and repeat, as years do and codes such as 101 to 130.
     `lone_text` is the only text in a column that otherwise holds numbers, and stands in `lone_rows` rows: it may mean
     missing.
     """
@@ -62,7 +63,8 @@ def describe(series: pd.Series, name: str, entry: Entry | None = None) -> Column
         if identifier:
             note = "seems to be an ID"
         ends = (float(present.min()), float(present.max())) if whole else (0.0, 0.0)
-        return Column(name, kind, missing, distinct, note, whole, identifier, narrow=ends[1] < 2 * ends[0])
+        narrow = ends[1] < 2 * ends[0] and OF_A_CODE * distinct <= len(present)
+        return Column(name, kind, missing, distinct, note, whole, identifier, narrow=narrow)
     if pd.api.types.is_datetime64_any_dtype(series) or (entry is not None and entry.kind == "date"):
         return Column(name, "date", missing, distinct, note)
     counts = present.astype(str).value_counts(sort=False)  # each text is read once, however often it stands

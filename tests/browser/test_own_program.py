@@ -64,7 +64,7 @@ def test_a_worked_example_becomes_the_model(new_page, pay):
     page.get_by_text("doubles the data part of the log target").wait_for()
     settled(page)
     follow(page, "Data")
-    page.get_by_text("by an own program").wait_for()
+    page.get_by_text("Ready: ").wait_for()
     settled(page)
     follow(page, "Compare")
     painted(page)

@@ -426,3 +426,12 @@ def test_a_column_of_text_is_told_apart_from_numbers_with_a_marker():
     for name in "xy":
         with pytest.raises(InputError, match=r"holds text only\. .* without signs of a currency, percent"):
             select(table, name)
+
+
+def test_codes_of_one_size_repeat_and_amounts_hardly_do():
+    """Pays of 40 people, all between 900 and 1,300, were taken for the codes of 40 categories."""
+    frame = pd.DataFrame({"pay": np.arange(900, 1300, 10), "job": np.tile(np.arange(101, 109), 5)})
+    found = {column.name: column.narrow for column in Table("t", frame, False).columns}
+    assert found["pay"] is False
+    jobs = Table("t", pd.DataFrame({"job": np.tile(np.arange(101, 131), 10)}), False)
+    assert jobs.columns[0].narrow is True
