@@ -182,7 +182,7 @@ def test_where_the_model_is_linear_the_posterior_is_normal(rng):
     assert abs(level.std() / np.sqrt(2) - 1) < 4 / np.sqrt(4000)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.stan
 def test_refits_to_noise_alone_are_about_draws_and_refits_to_another_sample_are_wider(rng):
     """Expected tables of 317 records: 200 refits beside 1,000 draws, so a mean is known to 1 / 14 of a deviation.
