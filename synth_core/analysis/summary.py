@@ -71,12 +71,12 @@ class WeightsSummary:
 
 @dataclass(frozen=True)
 class WeightsAndBounds:
-    """Weights and bounds of some records, which count from 1; `outside` of a sensitive range, empty without one."""
+    """Weights and bounds of some records, which count from 1; `outside` is λ of a sensitive range, or empty."""
 
     record: list[int]
     weight: list[float]
     bound: list[float]
-    outside: list[bool]
+    outside: list[float]
 
 
 @dataclass(frozen=True)

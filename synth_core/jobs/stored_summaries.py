@@ -15,7 +15,10 @@ def keep_summary(cache: Cache, key: str, summary: ResultSummary) -> None:
 def stored_summary(cache: Cache, key: str) -> ResultSummary | None:
     """The summary of the result `key`, if both are stored."""
     entry = cache.get(_key(key)) if cache.touch(key) else None
-    return None if entry is None else from_entry(ResultSummary, entry["summary"]).from_cache()
+    try:
+        return None if entry is None else from_entry(ResultSummary, entry["summary"]).from_cache()
+    except ValueError:  # an entry of another kind counts as absent
+        return None
 
 
 def has_summary(cache: Cache, key: str) -> bool:

@@ -2,7 +2,7 @@
 
 import json
 import math
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -93,6 +93,13 @@ def test_a_summary_is_read_again_as_it_was_after_a_way_through_text(which):
     made = summary(which(), OUTCOME)
     assert from_entry(ResultSummary, json.loads(json.dumps(to_entry(made)))) == made
     assert (made.privacy is None) == (which is histogram)
+
+
+def test_a_summary_of_a_sensitive_range_is_read_again_too():
+    """λ is a share and no yes or no: its type was wrong, and what was stored of these mechanisms could not be read."""
+    made = summary(replace(result(), outside=np.array([0.5, 0.25, 0.125, 1.0])), OUTCOME)
+    again = from_entry(ResultSummary, json.loads(json.dumps(to_entry(made))))
+    assert again == made and again.privacy.scatter.outside == [0.5, 0.25, 0.125, 1.0]
 
 
 def test_what_the_run_store_keeps():
