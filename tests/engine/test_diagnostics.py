@@ -59,3 +59,9 @@ def test_the_power_against_one_chain_that_is_shifted(n_chains, apart, least, mos
     """
     marked = [bool(chains_of(1, 100 + seed, apart, n_chains).problems) for seed in range(40)]
     assert least <= np.mean(marked) <= most
+
+
+def test_more_than_one_divergence_in_a_thousand_draws_is_a_problem():
+    assert Diagnostics(1.0, 900.0, 900.0, 2, 2, 2000).problems == ()
+    [words] = Diagnostics(1.0, 900.0, 900.0, 3, 2, 2000).problems
+    assert "diverge" in words

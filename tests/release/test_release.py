@@ -13,6 +13,7 @@ import subprocess
 import zipfile
 from dataclasses import replace
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -295,6 +296,14 @@ def test_a_fit_that_did_not_converge_is_refused(store, state):
     assert Ledger().balance("series").spent == 8.0
     with pytest.raises(InputError, match="promised of an exact draw"):
         release(replace(bad, overrides={"convergence": "it will do"}))
+
+
+@pytest.mark.parametrize(("bound", "status"), [(1.0, "passed"), (1.001, "failed")])
+def test_a_measured_bound_beyond_half_of_a_promise_fails(bound, status):
+    """It cannot be: so it is said before anything is written."""
+    plan = SimpleNamespace(target_epsilon=2.0, strict=True)
+    result = SimpleNamespace(epsilon=2.0, epsilon_promised=2.0, lipschitz_bound=bound)
+    assert gate._target(plan, result).status == status
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
