@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from synth_core.analysis.summary import ResultSummary
 from synth_core.system.cache import Cache, content_key
-from synth_core.system.entries import from_entry, to_entry
+from synth_core.system.entries import read, to_entry
 
 
 def keep_summary(cache: Cache, key: str, summary: ResultSummary) -> None:
     """Store what a screen shows of the result `key`."""
-    cache.put(_key(key), {"summary": to_entry(summary)})
+    cache.put(_key(key), to_entry(summary))
 
 
 def stored_summary(cache: Cache, key: str) -> ResultSummary | None:
     """The summary of the result `key`, if both are stored."""
-    entry = cache.get(_key(key)) if cache.touch(key) else None
-    try:
-        return None if entry is None else from_entry(ResultSummary, entry["summary"]).from_cache()
-    except ValueError:  # an entry of another kind counts as absent
-        return None
+    summary = read(cache, ResultSummary, _key(key)) if cache.touch(key) else None
+    return None if summary is None else summary.from_cache()
 
 
 def has_summary(cache: Cache, key: str) -> bool:
