@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -70,17 +70,18 @@ def start() -> None:
     place: str = chosen.get("play_place") or "settings.scale"
     label, (lower, upper), _ = sliders[place]
     first, last = (float(chosen.get(f"play_{end}_{place}", v)) for end, v in (("from", lower), ("to", upper)))
-    values = tuple(np.linspace(first, last, int(chosen.get("play_steps") or STEPS)).round(4).tolist())
+    steps = np.linspace(first, last, int(chosen.get("play_steps") or STEPS)).round(4).tolist()
     stop()
     browser = session.current()
     # A share of a small ε may be less than a fit can be asked for: its picture would be an error, and hold the play.
-    values = tuple(v for v in values if _tasks(replaced(browser.choices, place, v)))
+    fits = [(v, tasks) for v in steps if (tasks := _tasks(replaced(browser.choices, place, v)))]
+    values = tuple(v for v, _ in fits)
     if not values:
         return
     browser.playing = Play(place, label, values, value_at(browser.choices, place))
     _show(browser.playing)
     chosen[FETCHED] = True
-    _begin(replaced(browser.choices, place, value) for value in values)
+    _begin(task for _, tasks in fits for task in tasks)
 
 
 def stop() -> None:
@@ -140,15 +141,14 @@ def _owner() -> str:
     return f"{session.owner()}-ahead"
 
 
-def _begin(variants: Iterator[Choices] | Sequence[Choices]) -> None:
-    """Fit in the background what other choices would ask for; what cannot be fitted is left to be said when asked."""
-    tasks = [task for choices in variants for task in _tasks(choices)]
+def _begin(tasks: Iterable[Task[Any]]) -> None:
+    """Fit in the background what other choices would ask for, each once."""
     unlike: dict[str, Task[Any]] = {task.key: replace(task, background=True) for task in tasks}
     manager().submit(_owner(), list(unlike.values()))
 
 
 def _tasks(choices: Choices) -> list[Task[Any]]:
-    """What a picture of these choices asks for; nothing where they are refused."""
+    """What a picture of these choices asks for; nothing where they are refused: that is said when asked."""
     browser = session.current()
     try:
         settings, subject = browser.settings_under(choices), shown_subject()
@@ -170,7 +170,8 @@ def _fetch_neighbours(shown: Shown) -> None:
     _, (lower, upper), step = _sliders()[moved]
     value = value_at(browser.choices, moved)
     near = [round(value + by * step, 4) for by in AHEAD_STEPS]
-    _begin([replaced(browser.choices, moved, each) for each in near if lower <= each <= upper])
+    variants = [replaced(browser.choices, moved, each) for each in near if lower <= each <= upper]
+    _begin(task for choices in variants for task in _tasks(choices))
 
 
 def _moved_last(now: Choices, before: Choices) -> str | None:
