@@ -23,6 +23,7 @@ Array = NDArray[np.float64]
 
 CURVE_POINTS = 256
 SCATTER_POINTS = 240
+ROWS_SHOWN = 20  # of a synthetic table
 MAX_CELLS = 144  # of a pair's table: more are not read on a screen
 _DENSITY_BINS = 512
 

@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 
 from synth_core.analysis.any_analysis import AnyAnalysis, AnyResult
 from synth_core.analysis.check.table_check import meanings
-from synth_core.analysis.summary import FirstRows, ShapeLine
+from synth_core.analysis.summary import ROWS_SHOWN, FirstRows, ShapeLine
 from synth_core.data.outcome import outcome_column
 from synth_core.system.number_text import measured, percent
 
 Array = NDArray[np.float64]
-ROWS = 20
 COMMON = 3  # categories that are told, the most frequent ones
 QUARTILES = {"a quarter is below": 0.25, "half is below": 0.5, "three quarters are below": 0.75}
 
@@ -30,9 +29,11 @@ def first_rows(analysis: AnyAnalysis[Any], result: AnyResult) -> FirstRows:
         for name in dict.fromkeys((*analysis.settings.predictors, *analysis.loaded.public_columns))
         if name not in analysis.outcomes
     ]
-    kept = analysis.loaded.frame.loc[analysis.used_rows.complete, names].head(ROWS).reset_index(drop=True)
+    kept = (
+        analysis.loaded.frame.loc[analysis.used_rows.complete, names].head(ROWS_SHOWN).reset_index(drop=True)
+    )
     made = {
-        name: outcome_column(values[0][:ROWS], analysis.outcomes[name].outcome_categories)
+        name: outcome_column(values[0][:ROWS_SHOWN], analysis.outcomes[name].outcome_categories)
         for name, values in analysis.synthetic(result).items()
     }
     frame = pd.concat([pd.DataFrame(made), kept], axis=1)  # what is synthetic is seen first

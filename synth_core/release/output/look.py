@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from synth_core.analysis.check.table_check import TableCheck
 from synth_core.analysis.check.unlikely import UnlikelyCombination
 from synth_core.analysis.records.discretise import DiscretisedTables
-from synth_core.analysis.summary import PairSummary, pairs_of
+from synth_core.analysis.summary import ROWS_SHOWN, PairSummary, pairs_of
 from synth_core.release.output.bundle import dictionary_rows
 from synth_core.release.output.dataset import Synthetic
 from synth_core.release.plan.plan import Plan
 
-ROWS = 20
 COMBINATIONS = 20
 MAPS = 3
 CELLS = 300  # of a map
@@ -51,7 +50,7 @@ def look_at(plan: Plan, synthetic: Synthetic, tables: DiscretisedTables, check: 
     check : TableCheck
         Of these tables.
     """
-    written = synthetic.written[0].head(ROWS)
+    written = synthetic.written[0].head(ROWS_SHOWN)
     pairs = [pair for pair in pairs_of(tables, set(plan.outcomes), CELLS) if pair.confidential]
     worst = {
         frozenset((each.given, each.column)): each.of_all for each in reversed(check.unlikely.combinations)
