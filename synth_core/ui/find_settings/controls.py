@@ -274,8 +274,7 @@ def load_point(point: PointSummary, shares: dict[str, float] | None = None) -> N
     shares : dict of float, optional
         The share of ε of each variable of whole records, where they were divided for it.
     """
-    knobs = {name: tuple(v) if isinstance(v, list) else v for name, v in point.knobs.items()}
-    chosen = session.choices().with_settings(**knobs | {"match_epsilon": None})
+    chosen = session.choices().with_settings(**point.knobs | {"match_epsilon": None})
     if shares and shares.keys() == {block.name for block in chosen.whole}:
         blocks = tuple(replace(block, share=shares[block.name]) for block in chosen.whole)
         chosen = chosen.model_copy(update={"blocks": blocks})

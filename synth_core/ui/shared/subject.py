@@ -8,7 +8,6 @@ from typing import Any
 
 import streamlit as st
 
-from synth_core.analysis.population import accuracy_words
 from synth_core.analysis.records.blocks import Block, common_of, settings_of_first, shares_of
 from synth_core.analysis.records.feasible import refusal
 from synth_core.analysis.settings import Settings
@@ -63,7 +62,7 @@ class Subject:
             of = f"one record's value withheld, on the {s.density_scale}"
         else:
             of = f"all that is sensitive about one record withheld: {session.plain(self.names)}"
-        whose = accuracy_words(session.plain(s.numbers.accuracy_by), bool(s.numbers.population))
+        whose = session.plain(s.numbers.whose_accuracy)
         return f"{s.numbers.n_records:,} records{dropped} · ε for {of}" + (f" · {whose}" if whose else "")
 
     def settings(self, given: Settings) -> Settings:
