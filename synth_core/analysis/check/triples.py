@@ -52,6 +52,7 @@ def sampled(side: Codes) -> Codes:
 
 def count_triples(
     tables: DiscretisedTables,
+    looked_at: tuple[Codes, Codes],
     ratios: dict[tuple[int, int], Array],
     told: dict[tuple[int, int], NDArray[np.bool_]],
 ) -> list[CountedTriples]:
@@ -59,13 +60,15 @@ def count_triples(
 
     Parameters
     ----------
+    looked_at : pair of arrays of int
+        The records of either table that are counted, see `sampled`.
     ratios : dict
         Of each pair of columns with a sensitive second one, how often each of its cells is in the synthetic table for
         one time in the confidential one, at least 1.
     told : dict
         Of each such pair the cells that are told already.
     """
-    mine, theirs = sampled(tables.confidential), sampled(tables.synthetic)
+    mine, theirs = looked_at
     found = []
     for columns in triples_of(len(tables.names), tables.n_public):
         sizes = tuple(tables.n_codes[column] for column in columns)

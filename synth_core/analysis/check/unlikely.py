@@ -116,10 +116,8 @@ def is_unlikely(
 
 def unlikely(tables: DiscretisedTables) -> Unlikely:
     """Unlikely values of sensitive columns, and unlikely pairs and triples of them with any columns."""
-    sides, sizes = (
-        (tables.confidential, tables.synthetic),
-        (len(tables.confidential), len(tables.synthetic)),
-    )
+    sides = tables.confidential, tables.synthetic
+    sizes = len(sides[0]), len(sides[1])
     n_columns, n_codes = len(tables.names), tables.n_codes
     alone = {
         j: tuple(np.bincount(side[:, j], minlength=n_codes[j]) for side in sides)
@@ -132,38 +130,29 @@ def unlikely(tables: DiscretisedTables) -> Unlikely:
     }
     n_tests = sum(int((theirs > 0).sum()) for _, theirs in (*alone.values(), *pairs.values()))
     odd = {j: is_unlikely(mine, theirs, sizes, n_tests) for j, (mine, theirs) in alone.items()}
-    excess = {
-        j: np.maximum(theirs / sizes[1] / (np.maximum(mine, 1) / sizes[0]), 1.0)
-        for j, (mine, theirs) in alone.items()
-    }
+    excess = {j: _excess(counts, sizes) for j, counts in alone.items()}
     hit = [np.zeros(size, dtype=bool) for size in sizes]
     found: list[UnlikelyCombination] = []
     told: dict[tuple[int, int], NDArray[np.bool_]] = {}
     for (i, j), (mine, theirs) in pairs.items():
         of_first = excess[i][:, None] if i in excess else 1.0
-        cells = is_unlikely(mine, theirs, sizes, n_tests, np.maximum(of_first, excess[j][None, :]))
-        for axis, column in enumerate((i, j)):
-            if column in odd:
-                cells &= ~np.expand_dims(odd[column], 1 - axis)
-        told[i, j] = cells
+        by_value = _either(odd, (i, j), mine.shape)
+        expected = np.maximum(of_first, excess[j][None, :])
+        cells = is_unlikely(mine, theirs, sizes, n_tests, expected) & ~by_value
+        told[i, j] = cells | by_value
         if cells.any():
             found += _combinations(tables, (i, j), (mine, theirs), cells)
             for mask, side in zip(hit, sides, strict=True):
                 mask |= cells[side[:, i], side[:, j]]
-    ratios = {
-        pair: np.maximum(theirs / sizes[1] / (np.maximum(mine, 1) / sizes[0]), 1.0)
-        for pair, (mine, theirs) in pairs.items()
-    }
-    alone_told = {(i, j): cells | _either(odd, (i, j), cells.shape) for (i, j), cells in told.items()}
-    triples = count_triples(tables, ratios, alone_told)
+    looked_at = sampled(sides[0]), sampled(sides[1])
+    n_looked_at = len(looked_at[0]), len(looked_at[1])
+    ratios = {pair: _excess(counts, sizes) for pair, counts in pairs.items()}
+    triples = count_triples(tables, looked_at, ratios, told)
     n_cells = sum(len(each.codes) for each in triples)
-    looked_at = tuple(len(sampled(side)) for side in sides)
     for each in triples:
-        cells = ~each.told & is_unlikely(
-            each.confidential, each.synthetic, (looked_at[0], looked_at[1]), n_cells, each.excess
-        )
+        cells = ~each.told & is_unlikely(each.confidential, each.synthetic, n_looked_at, n_cells, each.excess)
         if cells.any():
-            found += _triples(tables, each, cells)
+            found += _triples(tables, looked_at, each, cells)
             for mask, side in zip(hit, sides, strict=True):
                 mask |= in_cells(side, each.columns, n_codes, each.codes[cells])
     return Unlikely(
@@ -174,6 +163,12 @@ def unlikely(tables: DiscretisedTables) -> Unlikely:
         len(pairs),
         len(triples),
     )
+
+
+def _excess(counts: tuple[Codes, ...], sizes: tuple[int, int]) -> Array:
+    """How often each cell is in the synthetic table for one time in the confidential one, at least 1."""
+    mine, theirs = counts
+    return np.asarray(np.maximum(theirs / sizes[1] / (np.maximum(mine, 1) / sizes[0]), 1.0))
 
 
 def _either(
@@ -188,17 +183,19 @@ def _either(
 
 
 def _triples(
-    tables: DiscretisedTables, counted: CountedTriples, cells: NDArray[np.bool_]
+    tables: DiscretisedTables,
+    looked_at: tuple[Codes, Codes],
+    counted: CountedTriples,
+    cells: NDArray[np.bool_],
 ) -> list[UnlikelyCombination]:
     """The unlikely cells of three columns, by the values of the first two."""
     (i, j, k), codes, combinations = counted.columns, counted.codes, []
-    n, n_synthetic = len(sampled(tables.confidential)), len(sampled(tables.synthetic))
+    mine, n, n_synthetic = looked_at[0], len(looked_at[0]), len(looked_at[1])
     for a, b in dict.fromkeys(map(tuple, codes[cells][:, :2].tolist())):
         given = (codes[:, 0] == a) & (codes[:, 1] == b)
         here = np.flatnonzero(given & cells)
         here = here[np.argsort(-counted.synthetic[here], kind="stable")]
         count, made = int(counted.confidential[here].sum()), int(counted.synthetic[here].sum())
-        mine = sampled(tables.confidential)
         n_given = int(((mine[:, i] == a) & (mine[:, j] == b)).sum())
         combinations.append(
             UnlikelyCombination(
