@@ -54,14 +54,15 @@ def ecdf_distance(confidential: Array, synthetic: Array, weights: Sides | None =
     order = np.argsort(merged, kind="stable")
     values = merged[order]
     from_confidential = order < len(confidential)
-    weight = np.ones(len(merged)) if weights is None else np.concatenate(weights)[order]
-    mine, theirs = (
-        np.cumsum(np.where(side, weight, 0.0)) for side in (from_confidential, ~from_confidential)
-    )
+    of_sides = [from_confidential, ~from_confidential]  # counts of booleans: faster than sums of ones
+    if weights is not None:
+        weight = np.concatenate(weights)[order]
+        of_sides = [np.where(side, weight, 0.0) for side in of_sides]
     # Tied points share the value reached at the last of them.
     last = np.append(np.flatnonzero(np.diff(values)), len(values) - 1)
-    steps = (mine / mine[-1] - theirs / theirs[-1])[last]
-    count = np.diff((mine + theirs)[last], prepend=0.0)
+    mine, theirs = (np.cumsum(side)[last] for side in of_sides)
+    steps = mine / mine[-1] - theirs / theirs[-1]
+    count = np.diff(mine + theirs, prepend=0)
     largest = int(np.argmax(np.abs(steps)))
     return EcdfDistance(
         ecdf_max=float(np.abs(steps[largest])),
