@@ -18,6 +18,7 @@ from synth_core.analysis.records.discretise import DiscretisedTables
 from synth_core.analysis.records.measures import cramers_v
 from synth_core.analysis.result import Result
 from synth_core.analysis.result_numbers import ResultNumbers
+from synth_core.analysis.utility import category_shares
 
 Array = NDArray[np.float64]
 
@@ -358,6 +359,6 @@ def pairs_of(
 
 def _shares(codes: NDArray[np.int64], n_codes: tuple[int, int], weights: Array) -> list[list[float]]:
     """Shares of the records by cell."""
-    cells = np.bincount(codes[:, 0] * n_codes[1] + codes[:, 1], weights, n_codes[0] * n_codes[1])
-    shares: list[list[float]] = (cells.reshape(n_codes) / weights.sum()).tolist()
+    cells = category_shares(codes[:, 0] * n_codes[1] + codes[:, 1], n_codes[0] * n_codes[1], weights)
+    shares: list[list[float]] = cells.reshape(n_codes).tolist()
     return shares

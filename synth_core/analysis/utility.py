@@ -103,7 +103,9 @@ def category_distance(
     return replace(distance, location=float(np.flatnonzero(place == distance.location)[0]))
 
 
-def category_shares(codes: Array, n_categories: int, weights: Array | None = None) -> Array:
+def category_shares(
+    codes: Array | NDArray[np.int64], n_categories: int, weights: Array | None = None
+) -> Array:
     """Share of each category, of shape (n_categories,)."""
     counted = np.bincount(codes.astype(int), weights, n_categories)
     return np.asarray(counted / counted.sum())

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from synth_core.analysis.joint_measures import Measures
 from synth_core.analysis.records.discretise import Codes, DiscretisedTables
+from synth_core.analysis.utility import category_shares
 from synth_core.models.coordinates import penalised_estimate
 
 Array = NDArray[np.float64]
@@ -40,7 +41,7 @@ def measure(tables: DiscretisedTables, seed: int) -> Measures:
     """All measures of a pair of tables; `seed` draws marginals and samples where there are too many."""
     sets = marginals(len(tables.names), seed, n_public=tables.n_public)
     score = k_marginal_score(
-        tables.confidential, tables.synthetic, tables.n_codes, sets, weights=tables.counted
+        tables.confidential, tables.synthetic, tables.n_codes, sets, weights=tables.weights
     )
     pmse, ratio = propensity(tables)
     worst, mean, pair = association_difference(tables)
@@ -109,7 +110,7 @@ def k_marginal_score(
     750.0
     """
     both, n = np.concatenate([confidential, synthetic]), len(confidential)
-    mine, theirs = weights or (np.ones(n), np.ones(len(synthetic)))
+    mine, theirs = weights or (None, None)
     distances = []
     for columns in sets:
         cell = cells_of(both, columns, n_codes)
@@ -126,10 +127,10 @@ def cells_of(codes: Codes, columns: tuple[int, ...], n_codes: tuple[int, ...]) -
     return cells
 
 
-def _distances(table: tuple[Codes, Array], parts: Sequence[tuple[Codes, Array]]) -> list[float]:
+def _distances(table: tuple[Codes, Array | None], parts: Sequence[tuple[Codes, Array | None]]) -> list[float]:
     """Total variation between the shares of cells of a table and of each of others, each of cells and weights."""
     size = 1 + max(int(cells.max(initial=0)) for cells, _ in (table, *parts))
-    mine, *others = (np.bincount(cells, own, size) / own.sum() for cells, own in (table, *parts))
+    mine, *others = (category_shares(cells, size, own) for cells, own in (table, *parts))
     return [float(0.5 * np.abs(mine - each).sum()) for each in others]
 
 
@@ -144,10 +145,13 @@ def equal_sample(tables: DiscretisedTables, sets: list[tuple[int, ...]], score: 
     samples = [
         rng.choice(n, max(1, round(share * n)), replace=False) for share in SHARES for _ in range(SAMPLES)
     ]
-    distances, weights = np.zeros(len(samples)), tables.counted[0]
+    weights = None if tables.weights is None else tables.weights[0]
+    of_samples = [None if weights is None else weights[rows] for rows in samples]
+    distances = np.zeros(len(samples))
     for columns in sets:  # the cells of a table's samples are cells of the table
         cell = cells_of(tables.confidential, columns, tables.n_codes)
-        distances += _distances((cell, weights), [(cell[rows], weights[rows]) for rows in samples])
+        parts = [(cell[rows], own) for rows, own in zip(samples, of_samples, strict=True)]
+        distances += _distances((cell, weights), parts)
     by_share = 1000 * distances.reshape(len(SHARES), SAMPLES).mean(axis=1) / len(sets)
     lacking = np.maximum(by_share, 1e-9)
     log_odds = scipy.special.logit(SHARES)
