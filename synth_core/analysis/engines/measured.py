@@ -60,10 +60,9 @@ class MeasuredEngine(Engine):
         return bounded_range_rho(epsilon) if self.gaussian else epsilon
 
     def synthesize(self, inputs: Inputs, label: str) -> Synthesis:
-        first = inputs.parts[0]
-        epsilon, datasets = _epsilon(inputs.parts), first.settings.datasets
+        epsilon, datasets = _epsilon(inputs.parts), inputs.parts[0].settings.datasets
         public, measured = self.measured(inputs, label, epsilon)
-        model = self._model(first, public, measured, partial(inputs.rng, 41), inputs.progress)
+        model = self._model(inputs, public, measured, partial(inputs.rng, 41))
         synthetic = _data_sets(inputs, model, measured, range(datasets), perturbed=datasets > 1)
         words = spent_words(measured, self.budget(epsilon), public)
         counted = counted_tables(public, measured)
@@ -77,8 +76,7 @@ class MeasuredEngine(Engine):
                 f"{label}: the exact posterior of this plan has {n_draws:,} draws, and each data set is of another one."
             )
         public, measured = self.measured(inputs, label, _epsilon(inputs.parts))
-        streams = partial(inputs.rng, 41)
-        model = self._model(inputs.parts[0], public, measured, streams, inputs.progress)
+        model = self._model(inputs, public, measured, partial(inputs.rng, 41))
         return _data_sets(inputs, model, measured, which, perturbed=True)
 
     def without_rules(self, inputs: Inputs, label: str) -> tuple[Array, ...]:
@@ -87,15 +85,13 @@ class MeasuredEngine(Engine):
             public.without_rules(), tables_told(public, measured), _streams(9), inputs.progress
         )
         drawn = values_at(model, measured, model.rough_codes(), 0, perturbed=False)
-        by_name = {each.name: values for each, values in zip(public.variables, drawn, strict=True)}
-        return tuple(_of_part(fits, by_name) for fits in inputs.parts)
+        return _of_parts(inputs.parts, public, drawn)
 
     def published(self, inputs: Inputs, label: str) -> dict[str, Any]:
         epsilon, settings = _epsilon(inputs.parts), inputs.parts[0].settings
         public, measured = self.measured(inputs, label, epsilon)
-        categories = {fits.settings.outcome: fits.settings.outcome_categories for fits in inputs.parts}
         return {
-            **published(public, measured, self._promised(epsilon), self.gaussian, categories),
+            **published(public, measured, self._promised(epsilon), self.gaussian),
             "covers": unit_words(settings.unit_column, settings.unit_size) or "one record's sensitive values",
             "rules": list(settings.rules),
         }
@@ -139,13 +135,13 @@ class MeasuredEngine(Engine):
 
     def _model(
         self,
-        fits: Fits,
+        inputs: Inputs,
         public: PublicSide,
         measured: Measurements,
         streams: Callable[..., np.random.Generator],
-        progress: Progress,
     ) -> MeasuredModel:
         """The model of the measurements; several data sets are drawn from its posterior, exact where that is asked."""
+        fits, progress = inputs.parts[0], inputs.progress
 
         def sampling(
             model: LogLinear, tables: Sequence[NoisyTable], scales: PriorScales, mode: Array, seed: int
@@ -179,11 +175,10 @@ class MeasuredEngine(Engine):
         for place in range(min(count, SEVERAL)):
             noise = SeededNoise(int(rng.integers(2**62)))
             measured = measure(public, codes, values, self.budget(epsilon), noise, Expected(public))
-            model = self._model(inputs.parts[0], public, measured, _streams(8), inputs.progress)
+            model = self._model(inputs, public, measured, _streams(8))
             for j in range(place, count, SEVERAL):
                 drawn = synthetic_values(model, measured, j, perturbed=several)
-                by_name = {each.name: v for each, v in zip(public.variables, drawn, strict=True)}
-                yield tuple(_of_part(fits, by_name) for fits in inputs.parts)
+                yield _of_parts(inputs.parts, public, drawn)
 
 
 def counted_tables(public: PublicSide, measured: Measurements) -> tuple[CountedTable, ...]:
@@ -231,8 +226,7 @@ def _data_sets(
     for place, j in enumerate(which, start=1):
         sets.append(synthetic_values(model, measured, j, perturbed))
         progress("drawing synthetic records", place / len(which))
-    values = {each.name: np.stack([of[k] for of in sets]) for k, each in enumerate(model.public.variables)}
-    return tuple(_of_part(fits, values) for fits in inputs.parts)
+    return _of_parts(inputs.parts, model.public, [np.stack(each) for each in zip(*sets, strict=True)])
 
 
 def _streams(first: int) -> Callable[..., np.random.Generator]:
@@ -242,6 +236,12 @@ def _streams(first: int) -> Callable[..., np.random.Generator]:
 def _epsilon(parts: tuple[Fits, ...]) -> float:
     """Of a record: the parts have shares of it."""
     return float(sum(fits.settings.epsilon for fits in parts))
+
+
+def _of_parts(parts: tuple[Fits, ...], public: PublicSide, drawn: Sequence[Array]) -> tuple[Array, ...]:
+    """The values of each part, from those of each variable."""
+    by_name = {each.name: values for each, values in zip(public.variables, drawn, strict=True)}
+    return tuple(_of_part(fits, by_name) for fits in parts)
 
 
 def _of_part(fits: Fits, values: dict[str, Array]) -> Array:

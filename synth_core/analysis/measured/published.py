@@ -26,7 +26,6 @@ def published(
     measured: Measurements,
     promised: float,
     gaussian: bool,
-    categories: dict[str, tuple[str, ...] | None],
 ) -> dict[str, Any]:
     """Noisy tables with what their cells are.
 
@@ -34,8 +33,6 @@ def published(
     ----------
     promised : float
         Rho with Gaussian noise, else epsilon, of whom the release covers.
-    categories : dict
-        Of each sensitive variable; None of a number.
     """
     names, shape = public.column_names, (*public.shape, *(each.n for each in public.variables))
     return {
@@ -46,7 +43,7 @@ def published(
         "public columns": [
             {"column": n, "cells": c} for n, c in zip(public.names, public.shape, strict=True)
         ],
-        "sensitive columns": [_cells(each, categories[each.name]) for each in public.variables],
+        "sensitive columns": [_cells(each, public.categories[each.name]) for each in public.variables],
         "tables": [
             {
                 "columns": [names[c] for c in table.columns],

@@ -15,6 +15,7 @@ import numpy as np
 import scipy
 
 from synth_core.analysis.measured.log_linear import Array, Codes, LogLinear, NoisyTable, PriorScales
+from synth_core.analysis.measured.smoothing import Smoothing
 from synth_core.engine.sampling import Posterior, Sampler, sample
 from synth_core.engine.toolchain import compile_program
 
@@ -73,7 +74,7 @@ def stan_data(
         "n_parameters": model.n_parameters,
         "n_table_cells": model.n_cells,
         "center": mode,
-        "basis": _basis(model, places, first, told, prior, scales, mode),
+        "basis": _basis(model, places, first, told, prior, smoothing, mode),
         "n_scores": model.scores.nnz,
         "score": model.scores.data,
         "score_slope": model.scores.indices + 1,
@@ -131,7 +132,7 @@ def _basis(
     first: Codes,
     told: Array,
     prior: Array,
-    scales: PriorScales,
+    smoothing: Smoothing,
     mode: Array,
 ) -> Array:
     """A matrix whose product with its transpose is about the posterior's covariance: of the model as it is linear."""
@@ -153,7 +154,6 @@ def _basis(
     slope = (of_terms.T @ weighted).toarray()
     slope -= held[:, : model.n_cells].T @ (held / model.domain.records[:, None])
     information = slope.T @ (told[:, None] * slope) + np.diag(prior**-2)
-    smoothing = model.smoothing(scales, None)
     steps = scipy.sparse.csr_array(
         (
             np.concatenate([np.ones(len(smoothing.upper)), -np.ones(len(smoothing.lower))]),
