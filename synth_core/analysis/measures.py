@@ -162,7 +162,7 @@ def error_reach(found: VariableError) -> tuple[float, float] | None:
     statistic = found.statistic
     if statistic is None or not (statistic.confidential or statistic.instead):
         return None
-    ends = [statistic.error_at(float(end)) for end in (statistic.instead or statistic).synthetic_interval]
+    ends = [statistic.error_at(float(end)) for end in statistic.compared.synthetic_interval]
     least = 0.0 if min(ends) <= 0 <= max(ends) else min(map(abs, ends))
     return least, max(map(abs, ends))
 

@@ -35,7 +35,7 @@ class Population:
     @property
     def within(self) -> int:
         """How many of the synthetic estimates lie within the 95 % interval of the confidential one."""
-        return sum(_inside(each.instead or each) for each in self.statistics)
+        return sum(_inside(each.compared) for each in self.statistics)
 
 
 def _inside(statistic: Statistic) -> bool:

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from synth_core.analysis.survey_estimates import linearised_error
+from synth_core.analysis.utility import Z95
 from synth_core.data.survey_weights import Survey
 
 Array = NDArray[np.float64]
-_Z95 = 1.959963984540054
 
 
 def interval_overlap(
@@ -99,5 +99,5 @@ def coefficient_intervals(
     else:
         influence = (scaled - q @ projected)[:, None] * (q @ inverse.T)  # (X'WX)^-1 u of each record
         error = linearised_error(influence, survey.units)
-    low[columns], high[columns] = estimate - _Z95 * error, estimate + _Z95 * error
+    low[columns], high[columns] = estimate - Z95 * error, estimate + Z95 * error
     return low, high

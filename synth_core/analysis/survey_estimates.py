@@ -12,13 +12,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from synth_core.analysis.utility import AT_ZERO, SHARE_OF, Statistic, near_zeros, statistic_name
+from synth_core.analysis.utility import AT_ZERO, SHARE_OF, Z95, Statistic, near_zeros, statistic_name
 from synth_core.data.survey_weights import Survey
 
 Array = NDArray[np.float64]
 Sample = tuple[Array, Survey]  # values or codes that are there, and how their records were sampled
 Estimate = tuple[float, tuple[float, float]]  # with its 95 % interval
-_Z95 = 1.959963984540054
 
 
 def weighted_quantiles(values: Array, weights: Array, shares: Array) -> Array:
@@ -69,14 +68,14 @@ def standard_error(values: Array, survey: Survey) -> float:
 
 def mean_with_interval(values: Array, survey: Survey) -> Estimate:
     """A weighted mean, or share, and its 95 % interval."""
-    mean, half = float(np.average(values, weights=survey.weights)), _Z95 * standard_error(values, survey)
+    mean, half = float(np.average(values, weights=survey.weights)), Z95 * standard_error(values, survey)
     return mean, (mean - half, mean + half)
 
 
 def quantile_with_interval(values: Array, survey: Survey, share: float) -> Estimate:
     """A weighted quantile and its 95 % interval (Woodruff 1952): quantiles at the ends of the interval of the share."""
     middle = float(weighted_quantiles(values, survey.weights, np.array([share]))[0])
-    half = _Z95 * standard_error((values <= middle).astype(float), survey)
+    half = Z95 * standard_error((values <= middle).astype(float), survey)
     ends = np.clip([share - half, share + half], 0.0, 1.0)
     low, high = weighted_quantiles(values, survey.weights, ends)
     return middle, (float(low), float(high))

@@ -18,7 +18,7 @@ SHARE_OF = "share of "  # before a category, the key of a statistic
 AT_ZERO = "share at or below 0"
 NEAR_ZEROS = 0.05  # a share of zeros that is so far off moves a percentile to 0 or away from it
 _RESAMPLE_MEANS_UP_TO = 1_000
-_Z95 = 1.959963984540054
+Z95 = 1.959963984540054  # half of a 95 % interval in standard errors
 _INTERVAL = (0.025, 0.975)
 
 
@@ -226,7 +226,7 @@ class Statistic:
     def confidential_error(self) -> float:
         """The standard error of the confidential value, of which its interval is 1.96 to either side on average."""
         low, high = self.confidential_interval
-        return (high - low) / (2 * _Z95)
+        return (high - low) / (2 * Z95)
 
     @property
     def words(self) -> str:

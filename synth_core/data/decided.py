@@ -218,11 +218,9 @@ def possible(
             codes[here] &= limit.rule.then.of_categories(categories)
             continue
         ends = limit.rule.then.ends(limit.other(sensitive, categories))
-        low, high = (np.broadcast_to(end, here.shape if end.ndim == 0 else end.shape) for end in ends)
-        if ends[0].ndim:
-            low, high = low[rows], high[rows]
-        lower[here] = np.maximum(lower[here], low[here])
-        upper[here] = np.minimum(upper[here], high[here])
+        low, high = (end[rows[here]] if end.ndim else end for end in ends)
+        lower[here] = np.maximum(lower[here], low)
+        upper[here] = np.minimum(upper[here], high)
     if kept_to is not None:
         lower, upper = np.maximum(lower, kept_to.lower), np.minimum(upper, kept_to.upper)
         if kept_to.decimals is not None:

@@ -119,9 +119,8 @@ def tune(
         return TuningAnswer(key, None, wanted=wanted, refits=steps.done, why=closest.why)
 
     def merit(a: TuningAnswer) -> tuple[float, float]:
-        assert a.point is not None
-        error = a.point.bands[target.measure][1]
-        return (0.0, error) if isinstance(target, EpsilonTarget) else (a.point.epsilon, error)
+        error = a.reached.bands[target.measure][1]
+        return (0.0, error) if isinstance(target, EpsilonTarget) else (a.reached.epsilon, error)
 
     best = min(reached, key=merit)
     return replace(best, wanted=wanted, refits=steps.done)
