@@ -10,12 +10,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from synth_core.analysis.regression import coefficient_overlaps
-from synth_core.analysis.survey_estimates import weighted_statistics
+from synth_core.analysis.survey_estimates import weighted_quantiles, weighted_statistics
 from synth_core.analysis.utility import Statistic, statistics
 from synth_core.data.earlier_variable import EarlierVariable
 from synth_core.data.survey_weights import Survey
 
 Array = NDArray[np.float64]
+QUARTILES = np.array([0.25, 0.75])
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ def number_measures(
         mine, theirs = confidential_fit[0], synthetic_fit[0]
         found: tuple[Statistic, ...] = ()
         if surveys is None:
-            overlaps = coefficient_overlaps(confidential_fit, synthetic_fit)
+            overlaps, spread = coefficient_overlaps(confidential_fit, synthetic_fit), _spread(mine)
             if len(theirs):
                 found = statistics(mine, theirs[None, :], percentiles, seed)
         else:
@@ -103,6 +104,7 @@ def number_measures(
                 survey.of(~np.isnan(values[each.name])) for survey, values in zip(surveys, sides, strict=True)
             )
             overlaps = coefficient_overlaps(confidential_fit, synthetic_fit, (ours, other))
+            spread = _spread(mine, ours.weights)
             if len(theirs):
                 found = weighted_statistics((mine, ours), [(theirs, other)], percentiles)
         measures.append(
@@ -112,10 +114,20 @@ def number_measures(
                 float(overlaps.mean()) if overlaps.size else None,
                 float((overlaps > 0).mean()) if overlaps.size else None,
                 overlaps.size,
-                float(np.subtract(*np.quantile(mine, [0.75, 0.25]))) if len(mine) else float("nan"),
+                spread,
             )
         )
     return tuple(measures)
+
+
+def _spread(values: Array, weights: Array | None = None) -> float:
+    """Between the quartiles; NaN without values."""
+    if not len(values):
+        return float("nan")
+    low, high = (
+        np.quantile(values, QUARTILES) if weights is None else weighted_quantiles(values, weights, QUARTILES)
+    )
+    return float(high - low)
 
 
 def _values(column: pd.Series, each: EarlierVariable) -> Array:

@@ -12,6 +12,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from synth_core.analysis.survey_estimates import weighted_quantiles
+from synth_core.analysis.utility import Sides
 from synth_core.data.earlier_variable import EarlierVariable
 
 Array = NDArray[np.float64]
@@ -21,14 +23,25 @@ Slopes = dict[
 ]  # by "number by variable": of the confidential and of the synthetic table
 
 
-def slopes(confidential: pd.DataFrame, synthetic: pd.DataFrame, columns: Sequence[EarlierVariable]) -> Slopes:
+def slopes(
+    confidential: pd.DataFrame,
+    synthetic: pd.DataFrame,
+    columns: Sequence[EarlierVariable],
+    weights: Sides | None = None,
+) -> Slopes:
     """Slopes of each number on each other variable, in tenths of the confidential table on both sides.
 
     A category stands for its place among those declared, a number for its own tenth. Steepest first, as correlations
     of the confidential table; a record where one of the two is missing is left out.
+
+    Parameters
+    ----------
+    weights : pair of arrays of shapes (n_records,) and (n_synthetic,), optional
+        How much each record counts, by default once.
     """
+    own = weights or (np.ones(len(confidential)), np.ones(len(synthetic)))
     cuts = {
-        each.name: np.nanquantile(confidential[each.name].to_numpy(dtype=float), TENTHS)
+        each.name: _tenths(confidential[each.name].to_numpy(dtype=float), None if weights is None else own[0])
         for each in columns
         if not each.categories and confidential[each.name].notna().any()
     }
@@ -43,10 +56,20 @@ def slopes(confidential: pd.DataFrame, synthetic: pd.DataFrame, columns: Sequenc
     found: list[tuple[float, str, tuple[float, float]]] = []
     for number in cuts:
         for other in (name for name in sides[0] if name != number):
-            (mine, strength), (theirs, _) = (_slope(side[other], side[number]) for side in sides)
+            (mine, strength), (theirs, _) = (
+                _slope(side[other], side[number], w) for side, w in zip(sides, own, strict=True)
+            )
             if math.isfinite(mine):
                 found.append((-abs(strength), f"{number} by {other}", (mine, theirs)))
     return {name: pair for _, name, pair in sorted(found)}
+
+
+def _tenths(values: Array, weights: Array | None) -> Array:
+    """Where tenths of the values that are there begin."""
+    there = ~np.isnan(values)
+    if weights is None:
+        return np.asarray(np.quantile(values[there], TENTHS))
+    return weighted_quantiles(values[there], weights[there], TENTHS)
 
 
 def _places(column: pd.Series, each: EarlierVariable, cuts: dict[str, Array]) -> Array:
@@ -60,11 +83,11 @@ def _places(column: pd.Series, each: EarlierVariable, cuts: dict[str, Array]) ->
     return np.where(np.isnan(values), np.nan, tenths)
 
 
-def _slope(x: Array, y: Array) -> tuple[float, float]:
+def _slope(x: Array, y: Array, weights: Array) -> tuple[float, float]:
     """Of the regression of y on x, and the correlation; NaN where one of them does not vary."""
-    there = ~(np.isnan(x) | np.isnan(y))
-    x, y = x[there], y[there]
-    if len(x) < 2 or x.std() == 0 or y.std() == 0:
+    there = ~(np.isnan(x) | np.isnan(y)) & (weights > 0)
+    x, y, w = x[there], y[there], weights[there]
+    if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return math.nan, math.nan
-    slope = float(((x - x.mean()) * (y - y.mean())).mean() / x.var())
-    return slope, slope * float(x.std() / y.std())
+    (of_x, both), (_, of_y) = np.cov(x, y, aweights=w, ddof=0)
+    return float(both / of_x), float(both / math.sqrt(of_x * of_y))

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from synth_core.analysis.records.blocks import Block, as_predictors
+from synth_core.analysis.records.discretise import DiscretisedTables
 from synth_core.analysis.records.measures import k_marginal_score
 from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.analysis.result_numbers import error_name
@@ -273,7 +274,8 @@ class _Runner:
         judged = self.whole.judge(made.frame, made.rows)
         measures, numbers = judged.measures, judged.numbers
         nan = float("nan")
-        steepest = slopes(self.whole.table.frame, made.frame, as_predictors(self.whole.parts))
+        tables = self.whole.judge.discretised(made.frame, made.rows)
+        steepest = slopes(self.whole.table.frame, made.frame, as_predictors(self.whole.parts), tables.weights)
         mine, theirs = next(iter(steepest.values()), (nan, nan))
         scores = {
             "k_marginal": measures.k_marginal,
@@ -290,14 +292,13 @@ class _Runner:
         details = {
             "error": {each.name: {error_name(s): s.error for s in each.statistics} for each in numbers},
             "slope": {name: {"confidential": a, "synthetic": b} for name, (a, b) in steepest.items()},
-            "distance": self._distances(made),
+            "distance": self._distances(tables),
             "disclosure": [asdict(each) for each in judged.disclosure],
         }
         return scores, details
 
-    def _distances(self, made: RivalSynthetic) -> dict[str, float]:
+    def _distances(self, tables: DiscretisedTables) -> dict[str, float]:
         """Total variation of the shares of each column and each pair that has a sensitive one."""
-        tables = self.whole.judge.discretised(made.frame, made.rows)
         n_public = len(self.whole.predictors)
         sets = [
             columns
@@ -307,7 +308,10 @@ class _Runner:
         ]
         return {
             " × ".join(tables.names[i] for i in columns): 1
-            - k_marginal_score(tables.confidential, tables.synthetic, tables.n_codes, [columns]) / 1000
+            - k_marginal_score(
+                tables.confidential, tables.synthetic, tables.n_codes, [columns], tables.weights
+            )
+            / 1000
             for columns in sets
         }
 

@@ -8,6 +8,7 @@ from scipy import stats
 from synth_core.analysis.records.numbers import average_numbers, number_measures, regression_of
 from synth_core.analysis.regression import coefficient_overlaps, interval_overlap
 from synth_core.data.earlier_variable import EarlierVariable
+from synth_core.data.survey_weights import Survey
 
 PERCENTILES = (5.0, 25.0, 50.0, 90.0)  # the first is 0
 SEX, PAY, RENT = (
@@ -136,3 +137,15 @@ def test_percentiles_lie_off_by_a_share_of_the_distance_between_the_quartiles(rn
     q1, q3 = np.quantile(mine["pay"], [0.25, 0.75])
     away = [abs(np.quantile(theirs["pay"], p / 100) - np.quantile(mine["pay"], p / 100)) for p in PERCENTILES]
     assert pay.percentile_distance == pytest.approx(np.mean(away) / (q3 - q1))
+
+
+def test_by_weights_that_distance_is_of_the_population(rng):
+    """As in the table in which each record stands as often as it weighs, but for ties of its percentiles."""
+    mine, theirs, design = records(rng), records(rng, shift=6.0), design_of(rng, 400)
+    weights = np.where(mine["pay"] > 40, 9.0, 1.0)
+    of = (design, design), (SEX, PAY, RENT), PERCENTILES, 1
+    (pay, _) = number_measures(mine, theirs, *of, (Survey(weights), Survey(np.ones(400))))
+    wide = np.repeat(mine["pay"].to_numpy(), weights.astype(int))
+    spread = np.subtract(*np.quantile(wide, [0.75, 0.25], method="inverted_cdf"))
+    assert pay.spread == pytest.approx(spread)
+    assert pay.spread != pytest.approx(number_measures(mine, theirs, *of)[0].spread, rel=0.1)

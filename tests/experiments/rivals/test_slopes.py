@@ -44,3 +44,21 @@ def test_a_table_whose_columns_were_mixed_is_flat_by_the_tenths_of_the_confident
 
 def test_a_number_that_nobody_has_has_no_slope(frame):
     assert not slopes(frame.assign(pay=np.nan), frame, COLUMNS)
+
+
+def test_with_weights_slopes_are_those_of_weighted_least_squares_on_tenths_of_the_population(frame, rng):
+    own = rng.integers(1, 9, 600).astype(float), rng.integers(1, 9, 600).astype(float)
+    mixed = frame.assign(pay=rng.permutation(frame["pay"]))
+    pay = frame["pay"].dropna()
+    upto = [own[0][pay.index[pay <= value]].sum() / own[0][pay.index].sum() for value in pay]
+    cuts = [min(v for v, share in zip(pay, upto, strict=True) if share >= at / 10) for at in range(1, 10)]
+
+    def naive(side, weights):
+        there = side[["level", "pay"]].notna().all(axis=1)
+        tenth = np.array([sum(value >= cut for cut in cuts) for value in side["pay"][there]])
+        place = side["level"][there].map({"c": 0, "a": 1, "b": 2}).astype(float)
+        return np.polyfit(place, tenth, 1, w=np.sqrt(weights[there]))[0]
+
+    found = slopes(frame, mixed, COLUMNS, own)["pay by level"]
+    assert found == pytest.approx([naive(frame, own[0]), naive(mixed, own[1])])
+    assert found != pytest.approx(slopes(frame, mixed, COLUMNS)["pay by level"], rel=1e-3)
