@@ -8,11 +8,12 @@ from synth_core.ui.server import http, lifespan
 from synth_core.ui.shared import tour
 
 if __name__ == "__main__":  # a browser session runs this file as a script
+    asked = frame.asked_page()
     st.set_page_config(page_title="Private synthesis", page_icon=frame.ICON, layout="wide")
     st.html(frame.STYLE)
     frame.require_login()
     frame.prepare_session()
-    page = st.navigation(  # in the order of the work; a newcomer starts with a picture
+    page = frame.navigate(  # in the order of the work; a newcomer starts with a picture
         [
             st.Page("pages/data.py", title="Data", icon=":material/table:", url_path="data"),
             st.Page(
@@ -34,7 +35,7 @@ if __name__ == "__main__":  # a browser session runs this file as a script
             st.Page("pages/release.py", title="Release", icon=":material/outbox:", url_path="release"),
             st.Page("pages/help.py", title="Help", icon=":material/help:", url_path="help"),
         ],
-        position="top",
+        asked,
     )
     tour.show(page)
     if page.url_path:  # Compare, the default page, has none

@@ -449,7 +449,8 @@ class Analysis:
             evaluate, target, f"of {other.label}", mechanism, upper, self.settings.reweight_tolerance
         )
         name = "scalar" if mechanism.single_weight else "scale"
-        return replace(result, tuned=result.tuned | solved(name, solution))
+        # Solved for on the table: how it would move when a record leaves is not followed.
+        return replace(result, tuned=result.tuned | solved(name, solution), oscillation_joint=None)
 
     def _rng(self, *stream: int) -> np.random.Generator:
         return stream_of(self.settings.seed, self.entropy, *stream)

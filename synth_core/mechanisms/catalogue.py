@@ -134,7 +134,8 @@ class Mechanism:
     @property
     def tunable(self) -> bool:
         """Whether some setting can move its epsilon (so that it can match another's)."""
-        return self.weighted or self.keeps_epsilon
+        scheme = SCHEMES[self.scheme]
+        return scheme.single or "scale" in scheme.settings or self.keeps_epsilon
 
     @property
     def clamps(self) -> bool:

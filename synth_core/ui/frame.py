@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from synth_core.ui.server import access
 from synth_core.ui.server.lifespan import preparation
@@ -47,6 +48,25 @@ def show_header() -> None:
     """What is in use, above every page and before it computes anything; settings that came from another table."""
     header.show()
     inherited_settings.show()
+
+
+def asked_page() -> str:
+    """Streamlit's name of the page that this run was begun for; to be read at its very start."""
+    this_run = get_script_run_ctx()
+    return this_run.page_script_hash if this_run else ""
+
+
+def navigate(pages: list[Any], asked: str) -> Any:
+    """Show the menu of the pages; the page that was asked for.
+
+    A poll of the page that one leaves may begin a run in the same moment as a click on a link: Streamlit then holds
+    the poll's page for the one that is meant, by both runs, and the click leads nowhere.
+    """
+    page = st.navigation(pages, position="top")
+    for each in pages:
+        if each._script_hash == asked and page != each:
+            st.switch_page(each)
+    return page
 
 
 def run(page: Any) -> None:

@@ -119,6 +119,19 @@ def test_a_declared_span_leaves_the_others_where_they_are(rng, cache):
     assert held.run("censored_weighted").guarantee.key == "weights_seen"
 
 
+@pytest.mark.stan
+def test_a_scale_solved_for_on_the_table_moves_with_each_record(rng, cache):
+    """Neither is the span all that a weight reads of others then, nor is it followed what a record's leaving does."""
+    analysis = analysis_of(
+        regression(rng, 80), cache, risk_span=(0.0, 9.0), match_epsilon="exponential", reweight_tolerance=0.1
+    )
+    result = analysis.run("weighted")
+    assert "scale" in result.tuned and result.oscillation_joint is None
+    lines = " ".join(explained(result.plain_numbers, analysis.settings)[1])
+    assert "a record's weight still depends on others" in lines
+    assert "draws of its unweighted fit alone" not in lines
+
+
 @pytest.mark.parametrize("span", [(1.0, 1.0), (-1.0, 2.0), (2.0, 1.0), (0.0, float("inf"))])
 def test_a_span_that_is_none_is_refused(span):
     with pytest.raises(InputError, match="span of the risk"):

@@ -9,6 +9,7 @@ import tempfile
 import time
 import urllib.request
 from pathlib import Path
+from urllib.parse import urlparse
 
 import pytest
 from playwright.sync_api import TimeoutError
@@ -144,21 +145,13 @@ def settled(page):
 
 
 def follow(page, name):
-    """Go to another page by its link, and wait until the one before has left the document; as a person, click again."""
+    """Go to another page by its link, and wait until the one before has left the document."""
     link = page.get_by_role("link", name=name, exact=True).first
-    address = page.url
-    same = link.evaluate("(a, here) => new URL(a.href).pathname === new URL(here).pathname", address)
-    for _ in range(3):
-        link.click()
-        if same:
-            break
-        try:
-            page.wait_for_url(lambda url: url != address, timeout=10_000)
-            break
-        except TimeoutError:  # a run of the page that ended just then can overtake the click
-            continue
-    assert same or page.url != address, f"the link {name} leads nowhere"
+    wanted = link.evaluate("a => new URL(a.href).pathname")
+    link.click()
+    page.wait_for_url(lambda url: urlparse(url).path == wanted)
     settled(page)
+    assert urlparse(page.url).path == wanted, f"the link {name} led to {page.url}"
 
 
 def pick(page, label, option):
@@ -261,14 +254,25 @@ def painted(page, old=None, timeout=120_000):
 
     Streamlit may keep a page's elements for a moment beside those of the next.
     """
-    handle = page.wait_for_function(
-        """old => { const boards = document.querySelectorAll('.board'), b = boards[0];
-        return boards.length === 1 && b.dataset.painted !== old && !b.classList.contains('stale')
-            && b.dataset.painted; }""",
-        arg=old,
-        timeout=timeout,
-    )
+    try:
+        handle = page.wait_for_function(
+            """old => { const boards = document.querySelectorAll('.board'), b = boards[0];
+            return boards.length === 1 && b.dataset.painted !== old && !b.classList.contains('stale')
+                && b.dataset.painted; }""",
+            arg=old,
+            timeout=timeout,
+        )
+    except TimeoutError:
+        raise AssertionError(f"no picture at {page.url}: {page.evaluate(BOARDS)}") from None
     return handle.json_value()
+
+
+# What is told of a page whose picture does not come.
+BOARDS = """() => JSON.stringify({
+    script: document.querySelector('[data-testid=stApp]')?.dataset.testScriptState,
+    boards: [...document.querySelectorAll('.board')].map(b => ({ classes: b.className, painted: b.dataset.painted,
+        version: b.synthState?.version, lacks: b.synthState?.lacks })),
+    text: document.querySelector('[data-testid=stMain]')?.innerText.slice(0, 600) })"""
 
 
 def fixture_file(name: str, content: bytes, directory: Path) -> Path:

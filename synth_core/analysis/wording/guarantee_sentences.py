@@ -33,12 +33,22 @@ def about_weights(weighted: bool, reference: str, from_current: bool, anchored: 
     """A sentence on the source of the weights, and what it means for the promise.
 
     `from_current` says that re-weighting, range averaging or matching reads the current table
-    even where the risk map is frozen.
+    even where the risk map is frozen, or the span of the risk declared.
     """
     if not weighted:
         if anchored:
             return "All records of the fit have one weight c, so no record moves the weight of another."
         return "It uses no weights, so nothing else of the table enters."
+    if from_current and reference != "current":
+        fixed = (
+            "The span of the risk is declared"
+            if reference == DECLARED_SPAN
+            else f"The risk map is frozen on {reference}"
+        )
+        return (
+            f"{fixed}, but re-weighting, range averaging or matching is computed from the current table, so a record's "
+            "weight still depends on others."
+        )
     if reference == DECLARED_SPAN:
         return (
             "The span of the risk is declared, so no record that leaves rescales the weights of the others; they read "
@@ -48,11 +58,6 @@ def about_weights(weighted: bool, reference: str, from_current: bool, anchored: 
         return (
             "The weights come from the current table: a record's weight depends on all records. Only a frozen risk map "
             "(a risk reference) makes it depend on its own."
-        )
-    if from_current:
-        return (
-            f"The risk map is frozen on {reference}, but re-weighting, range averaging or matching is computed from "
-            "the current table, so a record's weight still depends on others."
         )
     return (
         f"The weights come from a risk map frozen on {reference}: a record's weight depends on that record alone. The "

@@ -8,7 +8,10 @@ function plotly(url) {
       const script = document.createElement('script');
       script.src = url;
       script.onload = () => resolve(window.Plotly);
-      script.onerror = () => reject(new Error('plotly.js did not load'));
+      script.onerror = () => {
+        window.synthPlotly = undefined;  // the next picture tries again
+        reject(new Error('plotly.js did not load'));
+      };
       document.head.appendChild(script);
     });
   }
@@ -238,6 +241,15 @@ function draw(state) {
   state.root.dataset.painted = state.version;
 }
 
+// A picture that did not arrive is asked for; the question or its answer can be lost too, overtaken by another run.
+const PATIENCE = 5000;
+
+function ask(state, version) {
+  state.lacks = version;
+  state.asked = Date.now();
+  state.lacking(version);
+}
+
 export default function (component) {
   const { data, parentElement, setTriggerValue } = component;
   const root = parentElement.querySelector('.board');
@@ -252,20 +264,21 @@ export default function (component) {
       const now = (css.getPropertyValue('--st-text-color').trim() || '#1b2430')
         + (css.getPropertyValue('--st-border-color').trim() || '#cccccc');
       if (window.Plotly && state.theme && now !== state.theme) draw(state);
+      if (state.lacks && Date.now() - state.asked > PATIENCE) ask(state, state.lacks);
     }, 700);
   }
+  state.lacking = (version) => setTriggerValue('lacks', version);
   state.clicked = (what) => setTriggerValue('clicked', what);
   state.stepped = (by) => setTriggerValue('stepped', by);
   tellStage(state, data.stage, data.stale);
   root.classList.toggle('stale', data.stale);
   root.classList.toggle('dim', data.dim);
   root.setAttribute('aria-busy', String(data.stale));
-  if (state.version !== data.version && !data.figures) {
-    if (state.lacks !== data.version) {
-      state.lacks = data.version;
-      setTriggerValue('lacks', data.version);
-    }
-  } else if (state.version !== data.version) {
+  if (state.version === data.version) {
+    state.lacks = undefined;
+  } else if (!data.figures) {
+    if (state.lacks !== data.version) ask(state, data.version);
+  } else {
     state.lacks = undefined;
     state.version = data.version;
     state.figures = data.figures;
