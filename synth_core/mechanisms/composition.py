@@ -36,8 +36,39 @@ class Count:
         """What is counted."""
         return "the sum of ε" if self.delta is None else f"ε at δ = {self.delta:g}, by zCDP"
 
+    def taken(self, guarantee: Guarantee, epsilon: float, datasets: int) -> float | None:
+        """What one release alone takes of a limit that counts so; None where it cannot be counted so.
+
+        Examples
+        --------
+        >>> from synth_core.mechanisms.catalogue import guarantees
+        >>> measured, anchored = guarantees()["measured"], guarantees()["anchored"]
+        >>> Count().taken(anchored, 0.5, 3), Count().taken(measured, 2.0, 3)
+        (1.5, None)
+        >>> round(Count(1e-6).taken(measured, 2.0, 3), 2)
+        5.22
+        """
+        if self.delta is None:
+            return epsilon * guarantee.charged(datasets) if guarantee.pure else None
+        rho = rho_of(guarantee, epsilon, datasets)
+        return None if rho is None else epsilon_at(rho, self.delta)
+
 
 SUM = Count()
+
+
+def not_counted(label: str, guarantee: Guarantee, count: Count) -> str:
+    """Why a limit cannot count the releases of a mechanism (see `Count.taken`), and what can be done."""
+    if guarantee.rho is None or not guarantee.strict:
+        why = f"no theorem gives the ρ of its releases ({guarantee.label})"
+        remedy = "Take a strict mechanism that was not tuned on this very table"
+        if not guarantee.pure:
+            return f"{label}: {why}, and it promises no pure ε either. {remedy}, or Laplace noise: Measured, pure ε."
+        return f"{label}: the limit counts {count.words}, and {why}. {remedy}, or a limit of the sum of ε."
+    return (
+        f"{label} promises ρ (zCDP) and no pure ε, and the limit counts {count.words}. Let the limit of a series count "
+        "by zCDP, which is fixed with its first limit, or take Laplace noise: Measured, pure ε (measured_laplace)."
+    )
 
 
 def rho_of(guarantee: Guarantee, epsilon: float, datasets: int) -> float | None:

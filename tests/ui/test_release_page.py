@@ -99,3 +99,42 @@ def test_the_form_asks_whether_units_stay_together_where_there_are_some():
     (box,) = [each for each in at.checkbox if each.label == "Keep records of the same house together"]
     box.uncheck().run(timeout=60)
     assert not at.session_state["form"]["units"] and not at.exception
+
+
+def taken_page(mechanism, kind, count):
+    import streamlit as st
+
+    from synth_core.ui.release.plan import plan_form
+    from synth_core.ui.release.plan_actions import tuned_on_key
+    from synth_core.ui.state import session
+
+    session.take_over()
+    if "started" not in st.session_state:
+        st.session_state["started"] = True
+        session.use_example("beta", 60, 1)
+        session.change(session.choices().with_settings(epsilon=2.0, datasets=3).with_mechanisms(mechanism))
+        st.session_state[tuned_on_key()], st.session_state["plan_count"] = kind, count
+    plan_form()
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "kind", "count", "said"),
+    [
+        ("censored", "simulated", "sum", "One release takes **ε = 6** of the limit of 50"),
+        (
+            "measured",
+            "simulated",
+            "zcdp",
+            "**ε = 5.222 at δ = 1e-06** (ε = 2 names its ρ) of the limit of 50",
+        ),
+        ("measured", "confidential", "sum", "it promises no pure ε either"),
+        ("weighted", "simulated", "sum", ""),  # its ε is measured when the plan is made
+    ],
+)
+def test_the_form_says_what_a_release_takes_of_the_limit(mechanism, kind, count, said):
+    """The screen said 2 and the limit counted 5.2, which was met at the charge only; a refusal came after the plan."""
+    at = AppTest.from_function(taken_page, args=(mechanism, kind, count)).run(timeout=60)
+    assert not at.exception
+    shown = [each.value for each in (*at.caption, *at.warning, *at.error) if "One release" in each.value]
+    refused = [each.value for each in at.error]
+    assert any(said in each for each in shown + refused) if said else not shown + refused

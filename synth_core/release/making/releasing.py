@@ -22,7 +22,7 @@ from typing import Any
 from synth_core.analysis.fits import Progress
 from synth_core.data.units import unit_words
 from synth_core.errors import Cancelled, FitError, InputError
-from synth_core.mechanisms.composition import rho_of
+from synth_core.mechanisms.composition import SUM, not_counted, rho_of
 from synth_core.release.bounded_text import printable, slug
 from synth_core.release.ledger.balances import NewLimit, Reservation
 from synth_core.release.ledger.elsewhere import Columns
@@ -88,13 +88,9 @@ def _release(
         return _repeat(request, frozen, ledger, known, progress, study)
     limit = _agreed_limit(request, ledger)
     guarantee = plan.standing(request.table).guarantee
-    counted = limit.count if limit is not None else ledger.balance(series).count
-    if not guarantee.pure and (counted is None or counted.delta is None):
-        raise InputError(
-            f"{plan.point.label} promises ρ (zCDP) and no pure ε, and the limit of the series {series} counts the sum "
-            "of ε. Release it under another series, and let its first limit count by zCDP (--count zcdp), or take "
-            "Laplace noise: Measured, pure ε (measured_laplace)."
-        )
+    counted = (limit.count if limit is not None else ledger.balance(series).count) or SUM
+    if not guarantee.pure and counted.delta is None:
+        raise InputError(f"The series {series}: {not_counted(plan.point.label, guarantee, counted)}")
     details = {
         "data": request.table.fingerprint_of(plan.outcomes),
         "records": request.table.fingerprint_of_records(plan.outcomes),

@@ -22,7 +22,7 @@ from synth_core.data.missing import by_column
 from synth_core.data.rules import read_rules
 from synth_core.data.table import Table
 from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
-from synth_core.mechanisms.composition import Count
+from synth_core.mechanisms.composition import Count, not_counted
 from synth_core.mechanisms.guarantees import SETTINGS_SEEN, Guarantee
 from synth_core.mechanisms.likelihoods import SELF_CONTAINED_ANCHORS
 from synth_core.release.bounded_text import (
@@ -350,12 +350,18 @@ class Plan(Closed):
     @property
     def beyond_limit(self) -> str:
         """That the limit which it sets has no room for one release, in words; empty where it has."""
-        cost = self.target_epsilon * self.guarantee.charged(self.datasets)
-        if self.limit is None or self.limit_delta is not None or cost <= self.limit * (1 + 1e-9):
+        if self.count is None or self.limit is None:
             return ""
+        guarantee = self.terms.guarantee
+        cost = self.count.taken(guarantee, self.target_epsilon, self.datasets)
+        if cost is None:
+            return not_counted(self.point.label, guarantee, self.count)
+        if cost <= self.limit * (1 + 1e-9):
+            return ""
+        at = "" if self.limit_delta is None else f" at δ = {self.limit_delta:g}"
         return (
-            f"One release costs ε = {cost:g}, and the limit of the series is {self.limit:g}: it would be refused. "
-            "Raise the limit with a reason, or plan a smaller ε."
+            f"One release costs ε = {cost:.4g}{at}, and the limit of the series is {self.limit:g}: it would be "
+            "refused. Raise the limit with a reason, or plan a smaller ε."
         )
 
     def standing(self, table: Table) -> ReleaseTerms:
@@ -373,16 +379,12 @@ class Plan(Closed):
         kind: TuningKind = (
             "confidential" if own & seen_before or self._shares_records(table) else self.tuned_on.kind
         )
-        return self._terms(kind)
+        return terms_of(self.point, kind)
 
     @property
     def terms(self) -> ReleaseTerms:
         """What releases of other tables than the tuning table promise."""
-        return self._terms(self.tuned_on.kind)
-
-    def _terms(self, kind: TuningKind) -> ReleaseTerms:
-        seen = kind == "confidential" and self.strict
-        return ReleaseTerms(kind, self.guarantee.given_less(SETTINGS_SEEN) if seen else self.guarantee)
+        return terms_of(self.point, self.tuned_on.kind)
 
     def _shares_records(self, table: Table) -> bool:
         """Whether a table holds records of the tuning table, which was called public or simulated."""
@@ -420,6 +422,13 @@ NO_RHO = (
     "a limit at a δ counts ρ (zCDP), and only releases with a strict guarantee have one: take a strict mechanism "
     "that was not tuned on the confidential data themselves, or let the limit count the sum of ε"
 )
+
+
+def terms_of(point: Mechanism, tuned_on: TuningKind) -> ReleaseTerms:
+    """What releases of a mechanism promise that was tuned on such a table."""
+    guarantee = point.guarantee("closed")
+    seen = tuned_on == "confidential" and point.keeps_epsilon
+    return ReleaseTerms(tuned_on, guarantee.given_less(SETTINGS_SEEN) if seen else guarantee)
 
 
 def has_rho(point: Mechanism, tuned_on: str) -> bool:

@@ -9,12 +9,13 @@ from synth_core.errors import InputError
 from synth_core.figures.briefing.decision import decision_record, is_internal
 from synth_core.figures.briefing.web_page import web_page
 from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
-from synth_core.mechanisms.composition import DELTA
-from synth_core.release.plan.plan import OF_BLOCKS, TUNED_ON, WARNINGS, Plan, has_rho
+from synth_core.mechanisms.composition import DELTA, Count, not_counted
+from synth_core.release.ledger.limit_room import spent_words
+from synth_core.release.plan.plan import OF_BLOCKS, TUNED_ON, WARNINGS, Plan, TuningKind, has_rho, terms_of
 from synth_core.system import limits
 from synth_core.ui.compare.briefing import POWERPOINT
 from synth_core.ui.compare.scenarios import proposed_reason
-from synth_core.ui.release import plan_actions, release_job
+from synth_core.ui.release import plan_actions, release_actions, release_job
 from synth_core.ui.shared.finished_runs import runs_panel
 from synth_core.ui.shared.widgets import own_number
 from synth_core.ui.state import session
@@ -94,6 +95,7 @@ def plan_form() -> None:
     )
     point = find_mechanism(mechanism)
     limit_row(_counts(point, tuned_on))
+    counted = tuned_on is None or _taken_line(point, tuned_on)
     st.session_state.setdefault("plan_reason", proposed_reason())
     st.text_area("Why these settings", key="plan_reason", max_chars=limits.REASON_LENGTH, height=80)
     a, b = st.columns(2)
@@ -134,7 +136,7 @@ def plan_form() -> None:
         type="primary",
         on_click=session.attempt,
         args=("plan", plan_actions.make_plan, table.fingerprint),
-        disabled=release_job.state().task is not None,
+        disabled=release_job.state().task is not None or not counted,
     )
 
 
@@ -144,6 +146,32 @@ def _counts(point: Mechanism, tuned_on: str | None) -> list[str]:
     if not by_zcdp:
         return ["sum"]
     return [count for count in COUNTS if count == "zcdp" or point.guarantee("closed").pure]
+
+
+def _taken_line(point: Mechanism, tuned_on: TuningKind) -> bool:
+    """Say what one release takes of the limit, as the limit counts it; whether it can be counted so."""
+    form, settings = plan_actions.current_form(), session.settings()
+    epsilon = settings.epsilon if point.keeps_epsilon else form.get("target")
+    if epsilon is None:  # measured when the plan is made
+        return True
+    balance = release_actions.balance_of(form["series"])
+    limit, count = form["limit"], Count(form.get("delta") if form["count"] == "zcdp" else None)
+    if balance is not None and balance.limit is not None:  # what it counts was fixed with its first limit
+        limit, count = balance.limit, balance.count
+    guarantee = terms_of(point, tuned_on).guarantee
+    taken = count.taken(guarantee, epsilon, settings.datasets)
+    if taken is None:
+        st.error(plain(not_counted(point.label, guarantee, count)), icon=":material/error:")
+        return False
+    named = "" if count.delta is None else f" (ε = {epsilon:g} names its ρ)"
+    at = "" if count.delta is None else f" at δ = {count.delta:g}"
+    spent = "" if balance is None or balance.limit is None else f"; {spent_words(balance)} is spent"
+    words = f"One release takes **ε = {taken:.4g}{at}**{named} of the limit of {limit:g}{spent}."
+    if taken > limit:
+        st.warning(f"{words} It would be refused.", icon=":material/warning:")
+    else:
+        st.caption(words)
+    return True
 
 
 def limit_row(counts: list[str]) -> None:

@@ -17,7 +17,7 @@ from synth_core.release.bounded_text import slug, words
 from synth_core.release.plan.alternatives import Alternative, alternatives_of
 from synth_core.release.plan.frozen_map import SUFFIX, find_map, store_map
 from synth_core.release.plan.map_apart import require_sound_map
-from synth_core.release.plan.plan import OF_BLOCKS, Plan, of_blocks, parse_plan
+from synth_core.release.plan.plan import OF_BLOCKS, Plan, TuningKind, of_blocks, parse_plan
 from synth_core.release.plan.planning import Decision
 from synth_core.release.state import plans_directory
 from synth_core.system import limits
@@ -31,14 +31,15 @@ from synth_core.ui.state.browser import Desk
 UNSAFE = re.compile(r"[^A-Za-z0-9]+")
 
 
-def kinds() -> list[str]:
+def kinds() -> list[TuningKind]:
     """What the table in use may be called as a tuning table; a confidential one is never public."""
     table = session.current().table
     if table.confidential:
         return ["historical", "confidential"]
     example = EXAMPLES.get(table.name.removeprefix("example:").partition(",")[0])
-    first = "simulated" if example is not None and example.simulate else "public"
-    return [first, "simulated" if first == "public" else "public", "historical", "confidential"]
+    simulated = example is not None and example.simulate is not None
+    first: list[TuningKind] = ["simulated", "public"] if simulated else ["public", "simulated"]
+    return [*first, "historical", "confidential"]
 
 
 def tuned_on_key() -> str:

@@ -13,7 +13,7 @@ from synth_core.data.table import Table
 from synth_core.errors import FitError, InputError
 from synth_core.jobs.tasks import ReleaseTask
 from synth_core.release.bounded_text import slug, words
-from synth_core.release.ledger.balances import Reservation
+from synth_core.release.ledger.balances import Balance, Reservation
 from synth_core.release.ledger.by_release import by_release
 from synth_core.release.ledger.ledger import Ledger
 from synth_core.release.making.drawing import Request
@@ -101,7 +101,17 @@ def archives(outcome: ReleaseOutcome) -> list[tuple[str, bytes]]:
     return [(name, Path(path).read_bytes()) for name, path in outcome.archives.items()]
 
 
-def ledger_view(series: str) -> tuple[Any, list[dict[str, Any]], list[dict[str, str]]]:
+def balance_of(series: str) -> Balance | None:
+    """What a series has spent and its limit; None where none is named or its ledger cannot be read."""
+    if not series.strip():
+        return None
+    try:
+        return ledger_view(series.strip())[0]
+    except FitError:
+        return None
+
+
+def ledger_view(series: str) -> tuple[Balance, list[dict[str, Any]], list[dict[str, str]]]:
     """Balance and entries of one series, and the accuracy of its releases."""
     ledger = Ledger()
     try:

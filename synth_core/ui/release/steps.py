@@ -7,7 +7,6 @@ from typing import Any
 
 import streamlit as st
 
-from synth_core.errors import FitError
 from synth_core.models import family
 from synth_core.release.ledger.balances import Balance
 from synth_core.release.ledger.limit_room import left_words
@@ -68,9 +67,8 @@ def _budget(now: Desk) -> str:
     series = now.plan.series if now.plan is not None else str(plan_actions.current_form()["series"]).strip()
     if not series:
         return "no series named yet"
-    try:
-        balance, *_ = release_actions.ledger_view(series)
-    except FitError:
+    balance = release_actions.balance_of(series)
+    if balance is None:
         return f"the ledger of {plain(series)} cannot be read"
     return f"series {plain(series)}: {plain(left_of(balance, now))}"
 
