@@ -67,7 +67,7 @@ def not_counted(label: str, guarantee: Guarantee, count: Count) -> str:
         return f"{label}: the limit counts {count.words}, and {why}. {remedy}, or a limit of the sum of ε."
     return (
         f"{label} promises ρ (zCDP) and no pure ε, and the limit counts {count.words}. Let the limit of a series count "
-        "by zCDP, which is fixed with its first limit, or take Laplace noise: Measured, pure ε (measured_laplace)."
+        "by zCDP, which is fixed with its first limit, or take Laplace noise: Measured, pure ε."
     )
 
 

@@ -78,7 +78,7 @@ def test_two_data_sets_cost_what_one_costs(state, tmp_path, key, decided, label,
 
 def test_a_series_that_sums_epsilon_takes_no_zcdp(state, tmp_path):
     plan = planned(Cache(tmp_path / "cache"), "measured", limit=20.0)
-    with pytest.raises(InputError, match=r"promises ρ \(zCDP\) and no pure ε.*--count zcdp"):
+    with pytest.raises(InputError, match=r"promises ρ \(zCDP\) and no pure ε.*count by zCDP"):
         release(Request(plan, None, people(2)))
     assert Ledger().balance("people").releases == 0
     assert release(Request(plan, None, people(2), count=Count(1e-6))).state == RELEASED
