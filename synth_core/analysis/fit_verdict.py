@@ -33,7 +33,11 @@ class FitVerdict:
 
 
 def fit_verdict(
-    difference: float, n_records: int, problems: Sequence[str] = (), model: str = ""
+    difference: float,
+    n_records: int,
+    problems: Sequence[str] = (),
+    model: str = "",
+    given_predictors: float = 0.0,
 ) -> FitVerdict:
     """The verdict on an unweighted fit.
 
@@ -49,11 +53,16 @@ def fit_verdict(
         Why the fit should not be used.
     model : str
         The one that was fitted: it is not advised again.
+    given_predictors : float
+        Largest difference between the distribution function of Pr(X <= x_i) and that of even values: a model can
+        have the right values of all records together, and too wide or too narrow a spread given the predictors.
 
     Examples
     --------
     >>> fit_verdict(0.08, 9000).level, fit_verdict(0.08, 90).level
     ('misfit', 'fits')
+    >>> fit_verdict(0.01, 9000, given_predictors=0.03).level
+    'roughly'
     """
     if problems:
         return FitVerdict(
@@ -66,9 +75,20 @@ def fit_verdict(
     about = (
         f"its distribution function is up to {100 * difference:.1f} percentage points from that of the data"
     )
-    if difference <= max(FITS_WITHIN, chance):
+    if given_predictors > difference:
+        about += f", and up to {100 * given_predictors:.1f} as it should be given the predictors"
+    furthest = max(difference, given_predictors)
+    if furthest <= max(FITS_WITHIN, chance):
         return FitVerdict("fits", difference, f"The model fits: {about}.", "Go on to Compare.")
-    if difference <= max(ROUGHLY_WITHIN, chance):
+    if furthest <= max(ROUGHLY_WITHIN, chance):
+        if difference <= max(FITS_WITHIN, chance):
+            return FitVerdict(
+                "roughly",
+                difference,
+                f"The model fits roughly: {about}.",
+                "The values of all records together are right, those of some kinds of record less so. Look where the "
+                "bars of the residuals leave their band; another predictor or model may do better.",
+            )
         return FitVerdict(
             "roughly",
             difference,

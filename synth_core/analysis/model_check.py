@@ -78,6 +78,12 @@ class ModelCheck:
         pairs = zip(self.distribution.predicted, self.distribution.observed, strict=True)
         return max((abs(p - o) for p, o in pairs), default=0.0)
 
+    @property
+    def difference_given_predictors(self) -> float:
+        """Largest difference between the distribution function of Pr(X <= x_i) and the even one, at the bins' ends."""
+        reached = np.cumsum(self.residuals)
+        return float(np.abs(reached - np.arange(1, len(reached) + 1) / len(reached)).max())
+
 
 @dataclass(frozen=True)
 class FitCheck:
@@ -90,7 +96,14 @@ class FitCheck:
 
     def verdict(self, model: str) -> FitVerdict:
         """Whether the model fits."""
-        return fit_verdict(self.check.difference, self.check.n_records, self.diagnostics.problems, model)
+        check = self.check
+        return fit_verdict(
+            check.difference,
+            check.n_records,
+            self.diagnostics.problems,
+            model,
+            check.difference_given_predictors,
+        )
 
 
 @dataclass(frozen=True)

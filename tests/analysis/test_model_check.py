@@ -8,6 +8,9 @@ from scipy import stats
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.model_check import (
     DRAWS_USED,
+    Curve,
+    FitCheck,
+    ModelCheck,
     check_model,
     residual_positions,
     run_check,
@@ -22,6 +25,7 @@ from synth_core.models import build_model
 from tests.conftest import records_of
 
 N, S = 900, 150
+NO_CURVE = Curve([], [], [], [], [])
 
 
 def posterior(**draws) -> Posterior:
@@ -131,3 +135,19 @@ def test_a_model_of_categories_is_checked_category_by_category():
         shares["traces"]
     )
     assert (shares["table"]["columns"][0], residuals["key"]) == ("Category", "residuals")
+
+
+def test_a_spread_given_the_predictors_that_is_wrong_is_no_fit_whatever_the_values_of_all_together():
+    """The residuals tell what the distribution function of all records cannot; of 4,000 positions, counted exactly."""
+    rng = np.random.default_rng(4)
+    values = rng.normal(0, np.repeat([0.3, 3.0], 2000))
+    both = (stats.norm.cdf(values, scale=0.3) + stats.norm.cdf(values, scale=3.0)) / 2
+    narrow = stats.norm.cdf(values, scale=0.3)
+    for positions, level in ((both, "fits"), (narrow, "misfit")):
+        shares = np.histogram(positions, np.linspace(0, 1, 21))[0] / len(positions)
+        check = ModelCheck(4000, [], NO_CURVE, NO_CURVE, shares.tolist(), (0.0, 1.0), [], [])
+        fitted = FitCheck(check, [], Diagnostics(1.0, 1000.0, 1000.0, 0, 2, S), "")
+        assert check.difference == 0.0 and fitted.verdict("lognormal").level == level
+    ends = np.linspace(0.05, 1, 20)
+    exact = np.abs(np.searchsorted(np.sort(narrow), ends) / 4000 - ends).max()
+    assert check.difference_given_predictors == pytest.approx(exact, abs=1e-9)

@@ -9,6 +9,7 @@ from pptx import Presentation
 
 from synth_core.analysis.policy import Policy
 from synth_core.analysis.records.records import RecordsAnalysis
+from synth_core.analysis.utility import Statistic
 from synth_core.cli import main
 from synth_core.errors import InputError
 from synth_core.figures.briefing.decision import decision_record, is_internal
@@ -18,6 +19,8 @@ from synth_core.release.plan.alternatives import alternatives_of
 from synth_core.release.plan.plan import parse_plan
 from synth_core.release.plan.planning import make_plan
 from synth_core.system.cache import Cache
+from tests import plain_numbers
+from tests.plain_numbers import variable
 from tests.release.test_closeness import BLOCKS, pupils
 from tests.release.test_whole_records import DECISION
 
@@ -51,6 +54,20 @@ def test_a_plan_keeps_what_it_was_chosen_against(plan):
     text = plan.canonical().replace('"mechanism": "measured"', '"mechanism": "unknown"', 1)
     with pytest.raises(InputError, match="unknown"):
         parse_plan(text.encode())
+
+
+def test_an_alternative_says_what_the_rule_limits_and_which_statistic_is_furthest_off(plan):
+    """Compare said 8.5 %, of the rule's percentile, and the record of the decision 22 %, without saying of what."""
+    statistics = (
+        Statistic("q90", 100.0, (90.0, 110.0), 108.5, (100.0, 120.0)),
+        Statistic("q15", 100.0, (90.0, 110.0), 78.0, (70.0, 90.0)),
+    )
+    results = [plain_numbers.numbers([variable("pay", statistics=statistics)], mechanism="anchored")]
+    ruled = Policy(percent=10.0, measure="q90")
+    assert alternatives_of(results, "pay", ruled)[0].worst == (
+        "90th percentile: 8.5 % high (pay); furthest off the 15th percentile of pay: 22 % low"
+    )
+    assert alternatives_of(results, "pay", Policy())[0].worst == "the 15th percentile of pay: 22 % low"
 
 
 def test_plans_without_alternatives_are_what_they_were(plan):

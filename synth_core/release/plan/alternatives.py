@@ -8,8 +8,8 @@ from typing import Annotated
 
 from pydantic import Field, field_validator
 
-from synth_core.analysis.measures import WORST, error_words
-from synth_core.analysis.policy import Policy, judge
+from synth_core.analysis.measures import WORST, error_sentence, error_words
+from synth_core.analysis.policy import Policy, judge, measured
 from synth_core.analysis.result_numbers import ResultNumbers
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.release.bounded_text import ShortWords, Words, printable
@@ -33,7 +33,8 @@ class Alternative(Closed):
     off : dict
         Of each sensitive variable how far its distribution is off, from 0 to 1.
     worst : str
-        What is furthest off of mean and percentiles, in words; empty where nothing is compared so.
+        What is furthest off of mean and percentiles, in words, after what the rule limits; empty where nothing is
+        compared so.
     verdict : str
         What the rule says of it; empty without a rule.
     chosen : bool
@@ -76,13 +77,21 @@ def alternatives_of(
             epsilon=each.epsilon,
             guarantee=each.guarantee.label,
             off={variable.name or outcome: min(variable.ecdf_max, 1.0) for variable in each.variables},
-            worst=printable(error_words(each, WORST), limits.REASON_LENGTH),
+            worst=printable(_worst(each, policy), limits.REASON_LENGTH),
             verdict=_verdict(policy, each),
             chosen=each.mechanism == chosen,
         )
         for each in results
         if math.isfinite(each.epsilon)
     ]
+
+
+def _worst(numbers: ResultNumbers, policy: Policy) -> str:
+    """Which statistic is furthest off, and by how much; before it what the rule limits, which Compare's row says."""
+    furthest = error_sentence(numbers, WORST).removeprefix("Furthest off is ").removesuffix(".")
+    if policy.percent is None or policy.measure == WORST or not furthest:
+        return furthest
+    return f"{measured(policy.measure)}: {error_words(numbers, policy.measure)}; furthest off {furthest}"
 
 
 def _verdict(policy: Policy, numbers: ResultNumbers) -> str:
