@@ -6,6 +6,7 @@ from synth_core.analysis.settings import Settings
 from synth_core.data.table import Table
 from synth_core.data.units import check_apart
 from synth_core.errors import InputError
+from synth_core.mechanisms.catalogue import Mechanism
 from synth_core.mechanisms.likelihoods import SERIES_ANCHORS
 from synth_core.models import Model
 
@@ -62,3 +63,26 @@ def require_units_apart(
     for other, what in ((reference, "reference"), (None if paid else anchor, "anchor")):
         if isinstance(other, Table) and settings.unit_column is not None:
             check_apart(table, other, settings.unit_column, what)
+
+
+def require_survey_weights(mechanism: Mechanism) -> None:
+    """Refuse what is not known to compose with survey weights in the likelihood; raises InputError with the reason."""
+    if mechanism.adjustments:
+        raise InputError(
+            f"{mechanism.label}: truncation and re-weighting are solved on the fit without survey weights, and say "
+            "nothing of the product with them. Take a mechanism without them, or declare no total (--weight-total)."
+        )
+    if mechanism.standard.of_range:
+        raise InputError(
+            f"{mechanism.label}: no proof covers a sensitive range with survey weights in the likelihood. Take a "
+            "mechanism of the whole range, or declare no total (--weight-total)."
+        )
+
+
+def require_units(mechanism: Mechanism, settings: Settings) -> None:
+    """Refuse a mechanism whose epsilon is of a record where units of several are declared; raises InputError."""
+    if settings.unit_column is not None and not mechanism.likelihood.clamps:
+        raise InputError(
+            f"{mechanism.label}: its ε is measured for one record, and says nothing of a unit of several. Take a "
+            "mechanism that keeps ε by construction: measured, anchored or censored; or name no units (--unit-column)."
+        )

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from synth_core.analysis.anchored import Anchored
 from synth_core.analysis.fits import Fits
 from synth_core.analysis.mechanism_weights import MechanismWeights, weights_of
+from synth_core.analysis.requirements import require_survey_weights, require_units
 from synth_core.analysis.risk_map import RiskMap
-from synth_core.analysis.settings import Settings
-from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import Mechanism
 from synth_core.mechanisms.censoring import Censoring
 from synth_core.mechanisms.weights import range_averaged_weights
@@ -82,29 +81,6 @@ def weigh(
         weights = range_averaged_weights(weights, outside)
     censoring = censoring_under(mechanism, fits, anchored)
     return Weighted(mechanism, chosen, weights, multiplier, outside, censoring, anchored)
-
-
-def require_survey_weights(mechanism: Mechanism) -> None:
-    """Refuse what is not known to compose with survey weights in the likelihood; raises InputError with the reason."""
-    if mechanism.adjustments:
-        raise InputError(
-            f"{mechanism.label}: truncation and re-weighting are solved on the fit without survey weights, and say "
-            "nothing of the product with them. Take a mechanism without them, or declare no total (--weight-total)."
-        )
-    if mechanism.standard.of_range:
-        raise InputError(
-            f"{mechanism.label}: no proof covers a sensitive range with survey weights in the likelihood. Take a "
-            "mechanism of the whole range, or declare no total (--weight-total)."
-        )
-
-
-def require_units(mechanism: Mechanism, settings: Settings) -> None:
-    """Refuse a mechanism whose epsilon is of a record where units of several are declared; raises InputError."""
-    if settings.unit_column is not None and not mechanism.likelihood.clamps:
-        raise InputError(
-            f"{mechanism.label}: its ε is measured for one record, and says nothing of a unit of several. Take a "
-            "mechanism that keeps ε by construction: measured, anchored or censored; or name no units (--unit-column)."
-        )
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from synth_core.analysis.counted_table import CountedTable
 from synth_core.analysis.fits import Fits, Progress, tells_nothing
+from synth_core.analysis.settings import Settings
 from synth_core.engine.sampling import Diagnostics
 from synth_core.errors import InputError
 from synth_core.mechanisms.noise import Noise
@@ -84,6 +85,10 @@ class Engine(Protocol):
         InputError
             If the variables or settings cannot be used; `label` names the mechanism.
         """
+
+    def require(self, settings: Settings, label: str) -> None:
+        """Refuse settings of a variable under which its ε says nothing; raises InputError."""
+        return None
 
     def later(self, inputs: Inputs, label: str, which: range) -> tuple[Array, ...]:
         """Data sets of a release beyond its own, by their numbers, of the same measurements.

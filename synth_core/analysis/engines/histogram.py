@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from synth_core.analysis.engines.base import Array, Engine, Inputs, Synthesis
+from synth_core.analysis.settings import Settings
 from synth_core.errors import InputError
 from synth_core.mechanisms import histogram
 from synth_core.system.cache import content_key
@@ -15,6 +16,18 @@ from synth_core.system.cache import content_key
 
 class HistogramEngine(Engine):
     """Draws noise for each data set, and values uniform within the noisy bins."""
+
+    def require(self, settings: Settings, label: str) -> None:
+        if settings.unit_column is not None:
+            raise InputError(
+                f"{label}: its ε is of one record replaced, and says nothing of a unit of several. Take measured "
+                "synthesis."
+            )
+        if settings.weighs_likelihood:
+            raise InputError(
+                f"{label}: it adds noise to counts of the sample, and survey weights do not enter them. Take measured "
+                "synthesis, which counts by class of weight."
+            )
 
     def synthesize(self, inputs: Inputs, label: str) -> Synthesis:
         (fits,) = inputs.parts
@@ -24,16 +37,7 @@ class HistogramEngine(Engine):
                 f"{label}: its bins divide amounts, and '{s.outcome}' has categories. Take another mechanism."
             )
         outcome = fits.model.records.outcome
-        if s.unit_column is not None:
-            raise InputError(
-                f"{label}: its ε is of one record replaced, and says nothing of a unit of several. Take measured "
-                "synthesis."
-            )
-        if s.weighs_likelihood:
-            raise InputError(
-                f"{label}: it adds noise to counts of the sample, and survey weights do not enter them. Take measured "
-                "synthesis, which counts by class of weight."
-            )
+        self.require(s, label)
         # The noise has no seed: cached by what it is added to, it is not drawn anew (and ε not
         # spent again) because a percentile or a sampler setting moved.
         key = content_key(

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from synth_core.analysis.engines import ENGINES
 from synth_core.analysis.records.blocks import Block, common_of, parts_of
-from synth_core.analysis.requirements import require_counting, require_pilot
+from synth_core.analysis.requirements import (
+    require_counting,
+    require_pilot,
+    require_survey_weights,
+    require_units,
+)
 from synth_core.analysis.settings import Settings
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import Mechanism, require_several
@@ -38,6 +44,12 @@ def refusal(
 
 
 def _require(mechanism: Mechanism, s: Settings, reference: bool) -> None:
+    if mechanism.likelihood.samples:
+        require_units(mechanism, s)
+        if s.weighs_likelihood:
+            require_survey_weights(mechanism)
+    else:
+        ENGINES[mechanism.likelihood.key].require(s, mechanism.label)
     if not mechanism.likelihood.anchors:
         return
     model = family(s.model)

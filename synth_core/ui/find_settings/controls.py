@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -79,12 +80,31 @@ def choose_map() -> MapRequest | None:
     mapped = [m for m in taken if m not in unbounded]
     if not mapped:
         st.info("Choose at least one mechanism.")
+        _offer_compared(subject, settings, chosen)
         return None
     explore = session.choices().explore
     sweeps = [Sweep(name, *getattr(explore.sweeps, name)) for name in possible if name in explore.swept]
     if subject.blocks:
         check_measure([part.settings for part in parts_of(subject.blocks, common_of(settings))], measure())
     return MapRequest(mapped, measure(), settings, sweeps, subject)
+
+
+def _offer_compared(subject: Subject, settings: Settings, chosen: Sequence[str]) -> None:
+    """One press takes the mechanisms of Compare that can be mapped, where none of those chosen here can be."""
+    compared = session.choices().mechanisms
+    refused = subject.left_out(compared)
+    refused |= subject.impossible([key for key in compared if key not in refused], settings)
+    offered = tuple(key for key in compared if key not in refused)
+    if offered and set(offered) != set(chosen):
+        names = ", ".join(find_mechanism(key).label for key in offered)
+        st.button(
+            f"Take those of Compare: {names}", on_click=_take_compared, args=(offered,), width="stretch"
+        )
+
+
+def _take_compared(mechanisms: tuple[str, ...]) -> None:
+    st.session_state[key_of("explore.mechanisms")] = list(mechanisms)
+    session.put("explore.mechanisms", mechanisms)
 
 
 def _needs_bounds(mechanism: str) -> bool:
