@@ -22,8 +22,8 @@ PICTURES = os.environ.get("MEETING_PICTURES")
 SIZES = {"laptop": (1440, 900), "projector": (1920, 1080), "small": (1280, 720), "phone": (390, 844)}
 N = 2_000
 ROLES = {  # in the order in which they are given
-    "AGEP": "predictor",
-    "SEX": "predictor",
+    "AGEP": "public, predictor",
+    "SEX": "public, predictor",
     "PWGTP": "weight",
     "MSP": "sensitive",
     "EDU": "sensitive",

@@ -74,7 +74,7 @@ def use_nasty_table(page, directory):
     page.get_by_text("Ready:").wait_for()
     for name in (NUMBER, GROUP):
         row = page.locator(".columns tr").filter(has_text=name)
-        row.get_by_role("combobox", name="Role of").select_option("predictor")
+        row.get_by_role("combobox", name="Role of").select_option("public, predictor")
         settled(page)
     page.get_by_text("Ready: 120").wait_for()
     return file

@@ -217,7 +217,7 @@ def test_a_single_variable_keeps_its_rules_as_whole_records(monkeypatch):
     rule = "age < 18 -> income missing"
     pay = Entry(column="income", kind="number", role="sensitive", rules=(rule,))
     book = Codebook(columns=(pay, Entry(column="age", kind="number", role="public")))
-    app = opened(book, changes=[("age", "role", "predictor")], monkeypatch=monkeypatch)
+    app = opened(book, changes=[("age", "role", "public, predictor")], monkeypatch=monkeypatch)
     now = app.session_state["now"]
     assert [(b.name, b.missing, b.share) for b in now.choices.whole] == [("income", (), None)]
     assert now.settings().rules == (rule,)
@@ -227,17 +227,17 @@ def test_a_single_variable_keeps_its_rules_as_whole_records(monkeypatch):
     assert f"Kept by every synthetic record: {rule}." in said
     app = opened(
         book,
-        changes=[("age", "role", "predictor"), ("income", "may_be_missing", False)],
+        changes=[("age", "role", "public, predictor"), ("income", "may_be_missing", False)],
         monkeypatch=monkeypatch,
     )
     assert "A rule says in which records income is missing" in app.error[0].value
-    now = opened(changes=[("age", "role", "predictor")], monkeypatch=monkeypatch).session_state["now"]
+    now = opened(changes=[("age", "role", "public, predictor")], monkeypatch=monkeypatch).session_state["now"]
     assert now.choices.whole == () and now.choices.blocks == ()
 
 
 def test_a_predictor_that_is_taken_as_a_category_is_said_to_be_one(monkeypatch):
     """ "It is a category" was pressed, and the table went on to say number: a proposal of the reader stood first."""
-    changes = [("sex", "role", "predictor")]
+    changes = [("sex", "role", "public, predictor")]
     app = opened(changes=changes, monkeypatch=monkeypatch)
     next(each for each in app.button if each.label == "It is a category").click().run()
     kinds = {row["name"]: row["kind"] for row in app.session_state["rows"]}
@@ -339,7 +339,7 @@ def test_a_model_that_refuses_the_values_offers_those_that_take_them(monkeypatch
 
 
 def test_predictors_that_look_like_codes_become_categories_on_a_press(monkeypatch):
-    changes = [("hh", "role", "not used"), ("sex", "role", "predictor"), ("age", "role", "predictor")]
+    changes = [("hh", "role", "not used"), ("sex", "role", "public, predictor"), ("age", "role", "public, predictor")]
     app = opened(BOOK, changes=changes, monkeypatch=monkeypatch)
     assert any(each.value.startswith("Few whole numbers, as codes have: sex.") for each in app.caption)
     next(each for each in app.button if each.label == "It is a category").click().run()
@@ -486,7 +486,7 @@ def test_a_rule_that_the_table_breaks_is_said_at_its_variable_by_row_and_no_valu
     school = Entry(column="degree", kind="ordered", role="sensitive", categories=("low", "mid", "high"))
     ruled = school.model_copy(update={"rules": ("region = N -> degree = low",)})
     book = BOOK.updated([ruled, Entry(column="hh", kind="number")])
-    app = opened(book, changes=[("region", "role", "predictor")], monkeypatch=monkeypatch)
+    app = opened(book, changes=[("region", "role", "public, predictor")], monkeypatch=monkeypatch)
     said = next(each.value for each in app.markdown if "breaks the rule" in each.value).replace("\\", "")
     assert "**degree**" in said and "(row " in said
 

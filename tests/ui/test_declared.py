@@ -68,8 +68,8 @@ def test_what_is_ruled_out_is_not_offered_and_says_why():
     assert not app.exception
     rows = app.session_state["rows"]
     assert rows["person"]["roles"] == rows["remark"]["roles"] == ["not used", "unit"]
-    assert "sensitive" in rows["age"]["roles"] and "predictor" in rows["age"]["roles"]
-    assert rows["wealth"]["role"] == "sensitive" and "predictor" not in rows["wealth"]["roles"]
+    assert "sensitive" in rows["age"]["roles"] and "public, predictor" in rows["age"]["roles"]
+    assert rows["wealth"]["role"] == "sensitive" and "public, predictor" not in rows["wealth"]["roles"]
     for name, why in (("person", "an identifier"), ("remark", "free text")):
         change(app, name, "open", True)
         assert any(

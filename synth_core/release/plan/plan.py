@@ -437,8 +437,8 @@ def has_rho(point: Mechanism, tuned_on: str) -> bool:
 
 
 OF_BLOCKS = (
-    "a plan takes a strict mechanism (measured, censored, anchored) or weights that a frozen risk map of each variable "
-    "gives (weighted, censored_weighted), of the whole range; nothing that is solved for, such as a scalar weight or "
+    "a plan takes a strict mechanism (Measured, Censored, Anchored) or weights that a frozen risk map of each variable "
+    "gives (Weighted, Censored weighted), of the whole range; nothing that is solved for, such as a scalar weight or "
     "re-weighting"
 )
 

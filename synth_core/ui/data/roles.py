@@ -12,10 +12,10 @@ from synth_core.errors import InputError
 from synth_core.ui.state.choices import Choices
 
 SENSITIVE = "sensitive"
-PREDICTOR = "predictor"
+PREDICTOR = "public, predictor"
 PUBLIC = "public, kept"
 WEIGHT = "weight"
-WEIGHT_TOO = "weight, predictor"
+WEIGHT_TOO = "public weight, predictor"
 UNIT = "unit"
 UNUSED = "not used"
 ROLES = (UNUSED, SENSITIVE, PREDICTOR, PUBLIC, WEIGHT, WEIGHT_TOO, UNIT)
