@@ -140,3 +140,21 @@ def test_an_old_address_is_sent_on_with_what_it_carried(old):
     assert where == f"/{path}?" + (f"{query}&" if query else "") + "settings=abc" + (
         f"#{fragment}" if fragment else ""
     )
+
+
+def example_page():
+    import streamlit as st
+
+    from synth_core.ui.data.table import choose_example
+    from synth_core.ui.state import session
+
+    session.take_over()
+    if "started" not in st.session_state:
+        st.session_state["started"] = True
+        session.use_example("beta", 60, 1)
+    choose_example()
+
+
+def test_the_box_of_examples_names_the_one_in_use():
+    at = AppTest.from_function(example_page).run(timeout=60)
+    assert not at.exception and at.selectbox(key="example").value == "beta"

@@ -48,7 +48,9 @@ def choose_table() -> None:
 
 def choose_example() -> None:
     """Controls of the examples that come with the app."""
-    key = st.selectbox("Example", list(EXAMPLES), format_func=lambda k: EXAMPLES[k].title, key="example")
+    names, used = list(EXAMPLES), session.current().example
+    at = 0 if used is None else names.index(used.key)
+    key = st.selectbox("Example", names, at, format_func=lambda k: EXAMPLES[k].title, key="example")
     example = EXAMPLES[key]
     st.caption(example.source)
     if not example.simulate:
