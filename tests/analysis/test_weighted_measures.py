@@ -19,7 +19,12 @@ from synth_core.analysis.result_sentences import sentence
 from synth_core.analysis.settings import make_settings
 from synth_core.analysis.subgroups import Group, by_group
 from synth_core.analysis.summary import ecdf_points, pairs_of, summary_of
-from synth_core.analysis.survey_estimates import linearised_error, mean_with_interval, weighted_statistics
+from synth_core.analysis.survey_estimates import (
+    linearised_error,
+    mean_with_interval,
+    standard_error,
+    weighted_statistics,
+)
 from synth_core.analysis.utility import category_distance, ecdf_distance
 from synth_core.data.survey_weights import Survey
 from synth_core.data.table import Table
@@ -332,3 +337,15 @@ def test_a_population_needs_weights():
         InputError, match=r"told by survey weights, and no column of them is named \(--weight\)"
     ):
         make_settings(outcome="pay", model="lognormal", accuracy_of="population")
+
+
+def test_standard_errors_are_those_of_samplics():
+    """Estimates and Taylor standard errors of `samplics` 0.6.1 for these values, with and without primary units."""
+    rng = np.random.default_rng(11)
+    units = np.repeat(np.arange(40), 3)
+    weights = np.round(np.exp(rng.normal(3, 0.6, 120)), 2)
+    values = np.round(np.exp(rng.normal(2, 0.7, 120) + 0.2 * np.log(weights)), 2)
+    assert np.average(values, weights=weights) == pytest.approx(17.385211206315983, rel=1e-12)
+    expected = [(values, None, 1.125223133044042), (values, units, 1.299060955594034)]
+    for of, together, error in [*expected, (values <= 10, units, 0.04721524825640139)]:
+        assert standard_error(of.astype(float), Survey(weights, together)) == pytest.approx(error, rel=1e-12)

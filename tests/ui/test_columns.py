@@ -339,7 +339,11 @@ def test_a_model_that_refuses_the_values_offers_those_that_take_them(monkeypatch
 
 
 def test_predictors_that_look_like_codes_become_categories_on_a_press(monkeypatch):
-    changes = [("hh", "role", "not used"), ("sex", "role", "public, predictor"), ("age", "role", "public, predictor")]
+    changes = [
+        ("hh", "role", "not used"),
+        ("sex", "role", "public, predictor"),
+        ("age", "role", "public, predictor"),
+    ]
     app = opened(BOOK, changes=changes, monkeypatch=monkeypatch)
     assert any(each.value.startswith("Few whole numbers, as codes have: sex.") for each in app.caption)
     next(each for each in app.button if each.label == "It is a category").click().run()

@@ -142,7 +142,7 @@ def test_an_old_address_is_sent_on_with_what_it_carried(old):
     )
 
 
-def example_page():
+def example_box_page():
     import streamlit as st
 
     from synth_core.ui.data.table import choose_example
@@ -156,5 +156,5 @@ def example_page():
 
 
 def test_the_box_of_examples_names_the_one_in_use():
-    at = AppTest.from_function(example_page).run(timeout=60)
+    at = AppTest.from_function(example_box_page).run(timeout=60)
     assert not at.exception and at.selectbox(key="example").value == "beta"
