@@ -26,11 +26,11 @@ with left:
         table.choose_table()
     with st.container(key="more_of_the_file"):  # on a small screen below the columns
         missing.choose_missing()
-        with st.expander("Codebook: save it, or take one from a file"):
+        with st.expander("Codebook: save it, or take one from a file", key="codebook_panel"):
             codebook.save_or_take()
-        with st.expander("Reference table: a risk map frozen on another table"):
+        with st.expander("Reference table: a risk map frozen on another table", key="reference_panel"):
             reference_and_cache.choose_reference()
-        with st.expander("What is kept of your tables, and how to delete it"):
+        with st.expander("What is kept of your tables, and how to delete it", key="kept_panel"):
             reference_and_cache.what_is_kept()
 with right:
     columns.in_use()

@@ -122,3 +122,17 @@ def test_what_can_be_read_in_two_ways_is_asked(new_page):
     pick(page, "Sign of thousands", "comma")
     page.get_by_text("sensitive variable amount").wait_for()
     expect(page.get_by_text("can be read in two ways")).to_have_count(0)
+
+
+def test_a_panel_stays_open_when_a_refusal_appears_above_it(new_page, tmp_path):
+    page = new_page("/data")
+    content = b"age,pay\n" + b"".join(b"%d,%d\n" % (20 + i % 40, 900 + 37 * i % 1000) for i in range(60))
+    upload(page, fixture_file("own.csv", content, tmp_path))
+    panel = page.locator("details", has_text="What the codebook declares of this column")
+    panel.locator("summary").click()
+    rules = page.get_by_label("Rules", exact=True)
+    rules.fill("age < 20 or so")
+    rules.press("Enter")
+    settled(page)
+    expect(rules).to_be_visible()
+    assert panel.get_attribute("open") is not None

@@ -17,7 +17,8 @@ def show_closeness(summaries: list[ResultSummary]) -> None:
         return
     n_warned = sum(any(line.warns for line in s.closeness) for s in known)
     said = f"in {n_warned} of {len(known)} something does" if n_warned else "in none anything does"
-    with st.expander(f"What stands out in the synthetic tables, as the gate will say it: {said} (internal)"):
+    title = f"What stands out in the synthetic tables, as the gate will say it: {said} (internal)"
+    with st.expander(title, key="closeness_panel"):
         rows = [
             {"Mechanism": find_mechanism(s.mechanism).label}
             | {line.title: f"{'⚠ ' if line.warns else ''}{plain(line.finding)}" for line in s.closeness}

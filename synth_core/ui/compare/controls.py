@@ -155,7 +155,7 @@ def tuning(chosen: tuple[str, ...], leave_out: frozenset[str] = frozenset()) -> 
     if "measured_posterior" in used and settings.datasets > 1:  # one is of the most likely parameters
         choose_posterior()
     if used & {"risk_map", "reweight_tolerance", "bins", "match_epsilon"}:
-        with st.expander("More of the mechanisms"):
+        with st.expander("More of the mechanisms", key="more_of_mechanisms"):
             more_tuning(used, chosen)
 
 
@@ -251,7 +251,7 @@ def more_tuning(used: set[str], chosen: tuple[str, ...]) -> None:
 
 def sampling() -> None:
     """Settings of the sampler."""
-    with st.expander("Sampling"):
+    with st.expander("Sampling", key="sampling_panel"):
         number("Draws per chain", "settings.draws", limits.DRAWS, 500)
         number("Warm-up per chain", "settings.warmup", limits.WARMUP, 500)
         number("Chains", "settings.chains", limits.CHAINS, 1)

@@ -30,7 +30,9 @@ def show_division(chosen: tuple[str, ...]) -> None:
         return
     run = background.current(RUN)
     active = run is not None and run.running
-    with st.expander("Divide ε by the accuracy asked of each variable", expanded=run is not None):
+    with st.expander(
+        "Divide ε by the accuracy asked of each variable", expanded=run is not None, key="division_panel"
+    ):
         st.fragment(_panel, run_every=POLL_SECONDS if active else None)(chosen, active)
 
 

@@ -16,7 +16,9 @@ def show_look(summaries: list[ResultSummary]) -> None:
     known = {s.mechanism: s for s in summaries if s.first_rows is not None}
     if not known:
         return
-    with st.expander("What the synthetic tables look like: twenty rows, and their shape (internal)"):
+    with st.expander(
+        "What the synthetic tables look like: twenty rows, and their shape (internal)", key="look_panel"
+    ):
         st.caption(
             "The shape of each sensitive variable in the confidential table, and in the synthetic table of each "
             "mechanism."

@@ -27,7 +27,7 @@ def choose_tables() -> None:
     ]
     chosen = choices.settings.count_together
     options += [text for text in chosen if text not in options and set(named(text)) <= set(columns)]
-    with st.expander("Tables that are counted", expanded=bool(chosen)):
+    with st.expander("Tables that are counted", expanded=bool(chosen), key="counted_panel"):
         pick(
             "multiselect",
             "Columns counted together",

@@ -40,7 +40,12 @@ def show(ready: Readiness, fits: dict[str, Fit]) -> None:
         if role == roles.UNUSED:
             st.caption(_why_unused(column))
     session.show_message(PLACE)
-    with st.expander("What the codebook declares of this column", expanded=role == roles.UNUSED):
+    # With a key a panel stays as it was left, whatever appears above it.
+    with st.expander(
+        "What the codebook declares of this column",
+        expanded=role == roles.UNUSED,
+        key=f"declared_of {column.name} {role == roles.UNUSED}",
+    ):
         entry_fields(column.name)
 
 
@@ -76,7 +81,9 @@ def _sensitive(column: Column, ready: Readiness, fits: dict[str, Fit]) -> None:
             icon=":material/badge:",
         )
     with st.expander(
-        "Which model? A proposal, with its reasons", expanded=name in ready.problems or name in ready.seen
+        "Which model? A proposal, with its reasons",
+        expanded=name in ready.problems or name in ready.seen,
+        key=f"which_model {name}",
     ):
         advice.propose()
     if rules := declared_rules(
@@ -85,7 +92,7 @@ def _sensitive(column: Column, ready: Readiness, fits: dict[str, Fit]) -> None:
         st.caption(session.plain(f"Kept by every synthetic record: {'; '.join(rules)}."))
     if name in fits:
         fit.show(fits[name])
-    with st.expander("Anchor of anchored censoring: for a strict ε below 1"):
+    with st.expander("Anchor of anchored censoring: for a strict ε below 1", key=f"anchor_of {name}"):
         model.choose_anchor()
 
 

@@ -104,7 +104,7 @@ def choose_file() -> None:
     if st.session_state.get("table_file") is not None and used.name == st.session_state["table_file"].name:
         choose_sheet("file", session.use_file, st.session_state["table_file"], used)
         st.caption(f":material/table: {session.plain(used.name)} is loaded and in use.")
-    with st.expander("How to read a text file"):
+    with st.expander("How to read a text file", key="how_to_read"):
         places = [*st.columns(2), *st.columns(2)]
         for place, (name, (label, known)) in zip(places, HOW.items(), strict=True):
             shown = {DETECT: DETECT} | known

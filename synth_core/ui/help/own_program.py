@@ -50,7 +50,7 @@ def choose_source(off: bool) -> str:
     b.button("Load into the editor", on_click=load, args=(read(name),), width="stretch", disabled=off)
     c.download_button("Download", read(name), name, "text/plain", on_click="ignore", width="stretch")
     if not off:
-        with st.expander("Or load a file of yours"):
+        with st.expander("Or load a file of yours", key="load_program"):
             upload = st.file_uploader("File with a Stan program", ["stan"], max_upload_size=1)
             if upload is not None:
                 st.button("Load this file", on_click=session.attempt, args=("own_file", take_upload, upload))
@@ -86,7 +86,7 @@ def show() -> None:
             st.subheader("2 · Does it keep the contract?", anchor=False)
             check.show_table()
             check.show()
-            with st.expander("The contract: what a program must declare and keep"):
+            with st.expander("The contract: what a program must declare and keep", key="contract_panel"):
                 contract()
         else:
             st.subheader("The contract", anchor=False)

@@ -255,7 +255,7 @@ def show_ledger(series: str) -> None:
     if accuracy:
         st.caption(ABOUT)
         st.dataframe(pd.DataFrame(accuracy), hide_index=True)
-    with st.expander("Entries, and another limit"):
+    with st.expander("Entries, and another limit", key="ledger_entries"):
         st.dataframe(pd.DataFrame(rows), hide_index=True)
         a, b, c = st.columns(3)
         own_number("Limit", limits.TOTAL_EPSILON, balance.limit or 50.0, 1.0, "new_limit", a)

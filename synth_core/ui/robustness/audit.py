@@ -154,7 +154,7 @@ def _show(run: BackgroundRun, plan: Plan | None) -> None:
     _verdict(audit.rows)
     st.dataframe(_frame(audit.rows), hide_index=True, width="stretch")
     st.caption(MEANING)
-    with st.expander("How it was done, and why each verdict"):
+    with st.expander("How it was done, and why each verdict", key="audit_panel"):
         for line in [*audit.heading, *audit.notes]:
             st.markdown(plain(line))
         st.markdown(

@@ -112,7 +112,7 @@ def runs_panel() -> None:
         f"{run.settings['seed']}" + (f". {session.plain(run.note)}" if run.note else "")
     )
     st.button("Use these settings again", on_click=session.attempt, args=("runs", _use, run))
-    with st.expander("Name, note, compare, delete"):
+    with st.expander("Name, note, compare, delete", key="finished_run_panel"):
         if st.session_state.get("described_run") != run.id:
             for key, text in (("described_run", run.id), ("run_name", run.name), ("run_note", run.note)):
                 st.session_state[key] = text
