@@ -59,16 +59,17 @@ SUM = Count()
 
 def not_counted(label: str, guarantee: Guarantee, count: Count) -> str:
     """Why a limit cannot count the releases of a mechanism (see `Count.taken`), and what can be done."""
-    if guarantee.rho is None or not guarantee.strict:
-        why = f"no theorem gives the ρ of its releases ({guarantee.label})"
-        remedy = "Take a strict mechanism that was not tuned on this very table"
-        if not guarantee.pure:
-            return f"{label}: {why}, and it promises no pure ε either. {remedy}, or Laplace noise: Measured, pure ε."
-        return f"{label}: the limit counts {count.words}, and {why}. {remedy}, or a limit of the sum of ε."
-    return (
-        f"{label} promises ρ (zCDP) and no pure ε, and the limit counts {count.words}. Let the limit of a series count "
-        "by zCDP, which is fixed with its first limit, or take Laplace noise: Measured, pure ε."
-    )
+    laplace = "or take Laplace noise, whose ε can be summed: Measured, pure ε (page Compare)."
+    if guarantee.strict and guarantee.rho is not None:
+        return (
+            f"{label} promises ρ (zCDP) and no pure ε, and the limit counts {count.words}. Let the limit of a series "
+            f"count by zCDP, which is fixed with its first limit, {laplace}"
+        )
+    why = f"no theorem gives the ρ of its releases ({guarantee.label})"
+    other = "tune on a public, simulated or historical table"
+    if guarantee.pure:
+        return f"{label}: the limit counts {count.words}, and {why}: {other}, or let the limit count the sum of ε."
+    return f"{label}: {why}, and it has no pure ε, so no limit could count one: {other}, {laplace}"
 
 
 def rho_of(guarantee: Guarantee, epsilon: float, datasets: int) -> float | None:

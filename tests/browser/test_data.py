@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import pick, settled, upload
+from tests.browser.conftest import fixture_file, pick, settled, upload
 
 pytestmark = [pytest.mark.browser, pytest.mark.stan]
 

@@ -254,7 +254,7 @@ def plan_it(keys, directory):
     """The plan's file, and the record of the decision."""
     page = keys.page
     keys.go("Release")
-    keys.choose("The table named above is", "the confidential data to be released")
+    keys.choose("The table named above is", "a historical table, another one than those to be released")
     keys.fill("textbox", "Why these settings", "ε below 6, and shares within what we need")
     keys.fill("textbox", "Who decided", "The board")
     keys.look("plan-form")

@@ -127,7 +127,7 @@ def taken_page(mechanism, kind, count):
             "zcdp",
             "**ε = 5.222 at δ = 1e-06** (ε = 2 names its ρ) of the limit of 50",
         ),
-        ("measured", "confidential", "sum", "it promises no pure ε either"),
+        ("measured", "confidential", "sum", "it has no pure ε, so no limit could count one"),
         ("weighted", "simulated", "sum", ""),  # its ε is measured when the plan is made
     ],
 )
