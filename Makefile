@@ -10,6 +10,9 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 
 TESTS := -n auto --maxprocesses 4
 
+# Else every process, of tests and of the app, compiles the whole program again: 5 seconds each.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: app test test-full test-long setup bench lint docs screenshot clean check
 .DEFAULT_GOAL := help
 .PHONY: help
