@@ -145,7 +145,8 @@ def test_a_guess_is_enough_for_counts_of_an_amount(cache):
     for unit in (1.0, 1000.0):
         frame = people(n=3000).assign(pay=lambda d, unit=unit: d["pay"] * unit)
         own = {"outcome": "pay", "model": "two_part", "categories": (), "guess": (12.0 * unit, 0.8)}
-        result = analysis_of(frame, cache, **own | {"epsilon": 1.0}).run("anchored")
+        short = {"epsilon": 1.0, "chains": 1, "draws": 300, "warmup": 300}  # of which one draw is used
+        result = analysis_of(frame, cache, **own | short).run("anchored")
         found.append(result)
         assert result.guarantee.label == "ε-DP"
         assert "brackets of pay that a guess makes" in result.anchor
@@ -232,17 +233,17 @@ def simulated_slopes(cache, epsilon, n_tables):
 def test_noise_of_counts_does_not_flatten_slopes(cache):
     """At epsilon 1 they were too flat by five standard errors of the confidential slope: terms by level are shrunk.
 
-    The prior of a trend leaves a mean within 1.5 of them, beside the Monte Carlo error.
+    The prior of a trend leaves a mean within 1.5 of them, beside the Monte Carlo error: 0.054 in all, and 0.11 was off.
     """
-    slopes, error = simulated_slopes(cache, 1.0, 16)
+    slopes, error = simulated_slopes(cache, 1.0, 8)
     apart = slopes.mean() - SLOPE
-    assert abs(apart) < 1.5 * error + 3 * slopes.std() / np.sqrt(16)
+    assert abs(apart) < 1.5 * error + 3 * slopes.std() / np.sqrt(8)
 
 
 def test_brackets_do_not_flatten_slopes(cache):
     """Without noise what is left is the cut of both variables: values within brackets follow the trend too."""
-    slopes, error = simulated_slopes(cache, 200.0, 8)
-    assert abs(slopes.mean() - SLOPE) < 0.04 * SLOPE + 3 * error / np.sqrt(8)
+    slopes, error = simulated_slopes(cache, 200.0, 4)
+    assert abs(slopes.mean() - SLOPE) < 0.04 * SLOPE + 3 * error / np.sqrt(4)
 
 
 def test_values_within_a_bracket_follow_the_slope_of_its_neighbours():

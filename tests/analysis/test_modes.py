@@ -51,6 +51,11 @@ def exact_share(analysis, weight):
     kinds, first, count = np.unique(
         np.column_stack([logs.round(6), group]), axis=0, return_index=True, return_counts=True
     )
+    # Of the prior's records at every mean: the sum of squares says all that a normal density asks.
+    drawn = [prior[group == g] for g in (0, 1)]
+    squares = [
+        ((of - of.mean()) ** 2).sum() + len(of) * (mean[:, g] - of.mean()) ** 2 for g, of in enumerate(drawn)
+    ]
     heights = []
     for sigma in sigmas:
         total = stats.t(3, scale=data["sigma_scale"]).logpdf(sigma) + np.log(sigma)  # a measure on log sigma
@@ -58,9 +63,9 @@ def exact_share(analysis, weight):
         for (y, g), place, times in zip(kinds, first, count, strict=True):
             term = stats.norm.logpdf(y, mean[:, int(g)], sigma) - y - censoring.anchor[place]
             total += times * np.clip(weight * term, -censoring.bound, censoring.bound)
-        for g in (0, 1):
-            of = prior[group == g][:, None]
-            total += censoring.prior_weight * stats.norm.logpdf(of, mean[:, g], sigma).sum(axis=0)
+        for of, square in zip(drawn, squares, strict=True):
+            level = len(of) * np.log(sigma * np.sqrt(2 * np.pi))
+            total -= censoring.prior_weight * (level + square / (2 * sigma**2))
         heights.append(total)
     shares = np.exp(np.array(heights) - np.max(heights)).sum(axis=1)
     return shares[sigmas < APART].sum() / shares.sum()
