@@ -42,6 +42,12 @@ def cache(tmp_path) -> Cache:
     return Cache(tmp_path / "cache")
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory) -> Cache:
+    """A cache of all tests of a file, so that a fit of the same inputs is made once. Not where calls are counted."""
+    return Cache(tmp_path_factory.mktemp("kept"))
+
+
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(20261120)

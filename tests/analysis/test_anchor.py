@@ -136,8 +136,8 @@ def lognormal(cache, frame, **more):
 
 
 @pytest.mark.stan
-def test_terms_are_clamped_by_definition_and_the_pilot_is_another_part(cache):
-    analysis = lognormal(cache, income())
+def test_terms_are_clamped_by_definition_and_the_pilot_is_another_part(kept):
+    analysis = lognormal(kept, income())
     result, anchored = analysis.run("anchored"), analysis.anchored
     assert result.epsilon == 2.0 and result.epsilon_replace == 4.0
     assert result.guarantee.label == "ε-DP" and result.guarantee.strict
@@ -153,28 +153,28 @@ def test_terms_are_clamped_by_definition_and_the_pilot_is_another_part(cache):
 
 
 @pytest.mark.stan
-def test_nothing_of_the_records_decides_who_is_in_the_pilot_nor_the_weight(cache):
+def test_nothing_of_the_records_decides_who_is_in_the_pilot_nor_the_weight(kept):
     frame = income()
     other = frame.assign(x=frame["x"].sample(frac=1.0, random_state=4).to_numpy())
-    here, there = (lognormal(cache, each).anchored for each in (frame, other))
+    here, there = (lognormal(kept, each).anchored for each in (frame, other))
     np.testing.assert_array_equal(here.part, there.part)
     # Given an anchor, c and the prior are the same whatever the outcome.
     fixed = {"anchor": "values", "anchor_values": {"beta": (3.4, 0.2), "sigma": 0.7}}
-    here, there = (lognormal(cache, each, **fixed).anchored for each in (frame, other))
+    here, there = (lognormal(kept, each, **fixed).anchored for each in (frame, other))
     assert here.weight == there.weight
     np.testing.assert_array_equal(here.prior_outcome, there.prior_outcome)
     # The released part reads the pilot's part through its draw only.
     held = {**fixed, "anchor_weight": 0.2}
     moved = frame.assign(x=np.where(here.part, frame["x"], 2 * frame["x"]))
-    weights = [lognormal(cache, each, **held).run("anchored").weights for each in (frame, moved)]
+    weights = [lognormal(kept, each, **held).run("anchored").weights for each in (frame, moved)]
     np.testing.assert_array_equal(*weights)
 
 
 @pytest.mark.stan
 @pytest.mark.parametrize("seed", [1, 2])
-def test_dollars_and_thousands_give_the_same(cache, seed):
-    here = lognormal(cache, income(seed=seed), seed=seed)
-    there = lognormal(cache, income(seed=seed, unit=1000.0), guess=(40_000.0, 0.8), seed=seed)
+def test_dollars_and_thousands_give_the_same(kept, seed):
+    here = lognormal(kept, income(seed=seed), seed=seed)
+    there = lognormal(kept, income(seed=seed, unit=1000.0), guess=(40_000.0, 0.8), seed=seed)
     first, second = (each.run("anchored") for each in (here, there))
     assert first.tuned == pytest.approx(second.tuned, rel=1e-9)
     np.testing.assert_allclose(second.synthetic, 1000 * first.synthetic, rtol=1e-6)
@@ -182,8 +182,8 @@ def test_dollars_and_thousands_give_the_same(cache, seed):
 
 
 @pytest.mark.stan
-def test_two_halves_of_epsilon_where_all_are_in_both(cache):
-    analysis = lognormal(cache, income(), pilot_share=1.0, epsilon=4.0)
+def test_two_halves_of_epsilon_where_all_are_in_both(kept):
+    analysis = lognormal(kept, income(), pilot_share=1.0, epsilon=4.0)
     result, anchored = analysis.run("anchored"), analysis.anchored
     assert anchored.bound == 1.0 and anchored.part.all()
     assert result.lipschitz_bound <= 1.0 and result.epsilon == 4.0
@@ -191,18 +191,18 @@ def test_two_halves_of_epsilon_where_all_are_in_both(cache):
 
 
 @pytest.mark.stan
-def test_an_earlier_table_covers_its_people_only_if_it_is_public(cache):
+def test_an_earlier_table_covers_its_people_only_if_it_is_public(kept):
     settings = make_settings(outcome="x", predictors=("z",), model="lognormal", anchor="last.csv", **QUICK)
     table = Table("now", income(), False)
     for confidential in (True, False):
         last = Table("last.csv", income(seed=2), confidential)
-        found = Analysis(table, settings, cache, anchor=last).run("anchored")
+        found = Analysis(table, settings, kept, anchor=last).run("anchored")
         assert ("not covered" in found.anchor) == confidential
     again = (
         income().sample(frac=1.0, random_state=1).assign(more=1.0)
     )  # in another order, with another column
     with pytest.raises(InputError, match="the table itself"):
-        Analysis(table, settings, cache, anchor=Table("again", again, False))
+        Analysis(table, settings, kept, anchor=Table("again", again, False))
 
 
 @pytest.mark.stan
@@ -215,39 +215,39 @@ def test_an_earlier_table_covers_its_people_only_if_it_is_public(cache):
         ("series", False, "They were paid for when they were released."),
     ],
 )
-def test_what_is_only_declared_of_an_anchor_is_not_said_to_be_so(cache, named, confidential, said):
+def test_what_is_only_declared_of_an_anchor_is_not_said_to_be_so(kept, named, confidential, said):
     settings = make_settings(outcome="x", predictors=("z",), model="lognormal", anchor=named, **QUICK)
     last = Table("last.csv", income(seed=2), confidential)
-    found = Analysis(Table("now", income(), False), settings, cache, anchor=last).anchored.anchor
+    found = Analysis(Table("now", income(), False), settings, kept, anchor=last).anchored.anchor
     assert said in found.after and bool(said) == bool(found.after)
 
 
 @pytest.mark.stan
 @pytest.mark.parametrize("name", ["beta", "poisson", "negative_binomial_mixture"])
-def test_other_families_take_a_guess(cache, name):
+def test_other_families_take_a_guess(kept, name):
     table = load_example(name, 400, 1)
     guess = {"beta": (0.2, 0.2), "poisson": (80.0, 10.0), "negative_binomial_mixture": (80.0, 30.0)}[name]
     family = {"beta": "beta", "poisson": "poisson"}.get(name, "negative_binomial")
     bounds = {"bounds": (0.0, 1.0)} if name == "beta" else {}
     settings = make_settings(outcome="x", model=family, guess=guess, epsilon=3.0, **bounds, **QUICK)
-    result = Analysis(table, settings, cache).run("anchored")
+    result = Analysis(table, settings, kept).run("anchored")
     assert result.lipschitz_bound <= 1.5
     assert result.ecdf_max < 0.2
 
 
-def test_what_is_missing_is_said_in_words(cache):
+def test_what_is_missing_is_said_in_words(kept):
     with pytest.raises(InputError, match="A pilot starts from a guess"):
-        lognormal(cache, income(), guess=None).run("anchored")
+        lognormal(kept, income(), guess=None).run("anchored")
     with pytest.raises(InputError, match="A spread of 12,000 is too wide for Lognormal regression"):
-        lognormal(cache, income(), guess=(40.0, 12000.0)).run("anchored")
+        lognormal(kept, income(), guess=(40.0, 12000.0)).run("anchored")
     with pytest.raises(InputError, match="lack sigma"):
-        lognormal(cache, income(), anchor="values", anchor_values={"beta": (3.0, 0.0)}).run("anchored")
+        lognormal(kept, income(), anchor="values", anchor_values={"beta": (3.0, 0.0)}).run("anchored")
     for beta, sigma in (((3.0,), 0.5), ((3.0, 0.0, 1.0), 0.5), (4.0, 0.5), ((3.0, 0.0), (0.5, 0.6))):
         with pytest.raises(InputError, match="no parameters of Lognormal regression for these 2 columns"):
             given = {"anchor": "values", "anchor_values": {"beta": beta, "sigma": sigma}}
-            lognormal(cache, income(), **given).run("anchored")
+            lognormal(kept, income(), **given).run("anchored")
     with pytest.raises(InputError, match="reference table, and there is none"):
-        lognormal(cache, income(), anchor="reference").run("anchored")
+        lognormal(kept, income(), anchor="reference").run("anchored")
 
 
 @pytest.mark.parametrize(
@@ -272,9 +272,9 @@ def test_a_file_of_values_is_read_or_refused_in_words(tmp_path, text):
 
 
 @pytest.mark.stan
-def test_a_table_that_is_too_small_is_refused_before_the_fit(cache):
+def test_a_table_that_is_too_small_is_refused_before_the_fit(kept):
     with pytest.raises(InputError, match=r"too little to learn from.*About ε = "):
-        lognormal(cache, income(19), epsilon=0.5).run("anchored")
+        lognormal(kept, income(19), epsilon=0.5).run("anchored")
 
 
 @pytest.mark.parametrize("told", [20.0, 60.0, 500.0])
@@ -293,7 +293,7 @@ def test_what_a_draw_around_counts_is_worth_by_simulation(told):
 @pytest.mark.parametrize(
     "how", [{}, {"pilot_share": 0.0}, {"anchor": "counts", "bracket_edges": (0.0, 3e3, 3e4, 1e6)}]
 )
-def test_fatigue_has_too_few_rows_for_any_anchor(cache, how):
+def test_fatigue_has_too_few_rows_for_any_anchor(kept, how):
     """22 specimens of the papers' fatigue data at epsilon 1: a sentence and never a result of the guess alone."""
     table = open_table(str(shared_file("fatigue.csv")))
     given = {
@@ -303,6 +303,6 @@ def test_fatigue_has_too_few_rows_for_any_anchor(cache, how):
         "guess": (1e4, 1.0),
         "epsilon": 1.0,
     }
-    analysis = Analysis(table, make_settings(**given | QUICK | how), cache)
+    analysis = Analysis(table, make_settings(**given | QUICK | how), kept)
     with pytest.raises(InputError, match="there is too little to learn from"):
         analysis.run("anchored")

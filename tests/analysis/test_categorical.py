@@ -101,7 +101,7 @@ def test_a_release_has_categories_and_its_plan_knows_them(table, cache, tmp_path
     monkeypatch.setenv("SYNTH_STATE_DIR", str(tmp_path / "state"))
     # A fit in a hundred has an R-hat beyond its limit by chance, and is refused.
     monkeypatch.setattr("synth_core.release.ledger.ledger.new_secret", lambda: "1".zfill(64))
-    analysis = Analysis(table, settings(draws=1500), cache)
+    analysis = Analysis(table, settings(draws=1500, chains=1), cache)
     decision = Decision("status", "because", "A. Nalyst", "historical", limit=10.0)
     plan, content = make_plan(analysis, analysis.run("censored"), decision)
     assert plan.columns[0].levels == CATEGORIES

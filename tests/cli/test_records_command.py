@@ -105,7 +105,8 @@ def test_what_cannot_be_is_said_in_one_line(arguments, match, file, capsys):
 
 @pytest.mark.stan
 def test_tuning_of_blocks_divides_epsilon_and_reaches_every_variable(file, capsys):
-    asked = ["tune", file, *blocks(SEX, PAY), "--mechanism", "censored", "--target", "ecdf_max<=0.2", *QUICK]
+    short = ["--chains", "1", "--draws", "1000", "--warmup", "300"]  # of each of the forty fits of a search
+    asked = ["tune", file, *blocks(SEX, PAY), "--mechanism", "censored", "--target", "ecdf_max<=0.2", *short]
     answers = []
     for more in ([], ["--divide"]):
         assert main([*asked, *more, "--format", "json"]) == 0

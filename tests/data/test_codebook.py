@@ -156,7 +156,7 @@ def test_blank_text_is_missing_in_every_format(tmp_path):
 WORDS = st.text(st.characters(codec="utf-8", categories=("L", "N", "P")), min_size=1, max_size=8)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     texts=st.lists(WORDS, min_size=3, max_size=3),
     numbers=st.lists(st.integers(-(10**9), 10**9), min_size=3, max_size=3),
