@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from synth_core.cli import main
+from synth_core.experiments.explore import search, tuning
 
 QUICK = ["--draws", "1000", "--warmup", "300"]
 SEX, WORK = "sex=categorical:categories=f,m", "work=categorical:categories=no,yes:missing=?"
@@ -104,8 +105,12 @@ def test_what_cannot_be_is_said_in_one_line(arguments, match, file, capsys):
 
 
 @pytest.mark.stan
-def test_tuning_of_blocks_divides_epsilon_and_reaches_every_variable(file, capsys):
-    short = ["--chains", "1", "--draws", "1000", "--warmup", "300"]  # of each of the forty fits of a search
+def test_tuning_of_blocks_divides_epsilon_and_reaches_every_variable(file, capsys, monkeypatch):
+    """Few settings and coarse ones are tried: tests/experiments/test_tuning.py searches finely, for one variable."""
+    monkeypatch.setattr(tuning, "GRID_STEPS", 4)
+    monkeypatch.setattr(tuning, "EPSILON_FROM", 4.0)  # below it chains are long, and nothing meets the target
+    monkeypatch.setattr(search, "TOLERANCE", 0.3)
+    short = ["--chains", "1", "--draws", "1000", "--warmup", "300"]
     asked = ["tune", file, *blocks(SEX, PAY), "--mechanism", "censored", "--target", "ecdf_max<=0.2", *short]
     answers = []
     for more in ([], ["--divide"]):

@@ -1,6 +1,7 @@
 """The layers of pyproject.toml hold, and each outside library has one door."""
 
 import ast
+import functools
 import subprocess
 from pathlib import Path
 
@@ -36,10 +37,15 @@ FORMULAS = (
 FORMULAS_IMPORT = {"__future__", "numpy", "scipy", "collections", "dataclasses"}
 
 
+@functools.cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
 def imported(path: Path) -> set[str]:
     """The outer packages that a file imports, anywhere in it."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
             found |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -69,7 +75,7 @@ def test_formulas_need_numpy_only():
 
 
 def test_every_file_says_what_it_is_for_and_none_reads_pickles():
-    silent = [str(path) for path in FILES if not ast.get_docstring(ast.parse(path.read_text()))]
+    silent = [str(path) for path in FILES if not ast.get_docstring(tree_of(path))]
     assert silent == []
     assert [str(path) for path in FILES if "pickle" in imported(path)] == []
 

@@ -82,7 +82,7 @@ def test_blocks_that_do_not_share_epsilon_are_caught(monkeypatch):
     assert line.row == 1 and "do not release" in line.why
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def analysis():
     return RecordsAnalysis(few(), SOME, COMMON, MemoryCache())
 
