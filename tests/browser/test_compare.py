@@ -25,7 +25,8 @@ def slider(page, index=0):
 
 
 def test_a_newcomer_sees_the_example_fitted_without_a_click(new_page):
-    page = new_page()
+    """And each figure has its table; a press on a name lifts it out of every figure."""
+    page = new_page(theme="dark")
     painted(page)
     expect(page.get_by_text("example:401ksubs")).to_be_visible()
     unweighted, weighted = epsilons(page)
@@ -40,6 +41,24 @@ def test_a_newcomer_sees_the_example_fitted_without_a_click(new_page):
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     labels = [p.get_attribute("aria-label") for p in page.locator(".board .plot").all()]
     assert all(len(label) > 40 for label in labels)
+
+    card = page.locator('[data-figure="quantiles"]')
+    card.locator("button.show").click()
+    cells = card.locator("td").all_inner_texts()
+    assert "90th percentile" in cells
+    card.locator("button.show").click()
+    expect(card.locator(".plot")).to_be_visible()
+    buttons = card.locator(".modebar-btn").evaluate_all("all => all.map(b => b.dataset.title)")
+    assert 0 < len(buttons) <= 4
+    assert not [b for b in buttons if "hare" in b or "loud" in b]  # nothing that sends data away
+
+    faint = """() => [...document.querySelectorAll('.board .plot')].map(p =>
+      p.data.filter(t => (t.opacity ?? 1) < 0.5).map(t => t.meta))"""
+    assert page.evaluate(faint) == [[], [], [], []]
+    page.get_by_role("button", name="Weighted", exact=True).click()
+    assert all(set(each) == {"unweighted"} for each in page.evaluate(faint))
+    page.get_by_role("button", name="Weighted", exact=True).click()
+    assert page.evaluate(faint) == [[], [], [], []]
 
 
 @pytest.mark.journey
@@ -61,7 +80,7 @@ def test_dragging_c_changes_delta_and_all_four_figures_in_place(new_page):
     assert marks == [0, 1, 2, 3]  # the same nodes: nothing was remounted, nothing flashed
 
 
-def test_zoom_is_kept_while_values_change(new_page):
+def test_zoom_is_kept_while_values_change_and_the_slider_follows_a_typed_number(new_page):
     page = new_page()
     version = painted(page)
     plot = page.locator('[data-figure="ecdf"] .plot')
@@ -75,13 +94,9 @@ def test_zoom_is_kept_while_values_change(new_page):
     zoomed = page.evaluate(read)
     slider(page).focus()
     slider(page).press("ArrowLeft")
-    painted(page, version)
+    version = painted(page, version)
     assert page.evaluate(read) == zoomed
-
-
-def test_a_number_can_be_typed_and_the_slider_follows(new_page):
-    page = new_page()
-    version = painted(page)
+    settled(page)
     box = page.get_by_label("Scale c, as a number")
     box.fill("0.5")
     box.press("Enter")
@@ -179,20 +194,6 @@ def test_a_long_refit_shows_progress_and_can_be_cancelled(new_page):
     page.wait_for_function("() => !document.querySelector('.board').classList.contains('stale')")
 
 
-def test_each_figure_has_its_table(new_page):
-    page = new_page(theme="dark")
-    painted(page)
-    card = page.locator('[data-figure="quantiles"]')
-    card.locator("button.show").click()
-    cells = card.locator("td").all_inner_texts()
-    assert "90th percentile" in cells
-    card.locator("button.show").click()
-    expect(card.locator(".plot")).to_be_visible()
-    buttons = card.locator(".modebar-btn").evaluate_all("all => all.map(b => b.dataset.title)")
-    assert 0 < len(buttons) <= 4
-    assert not [b for b in buttons if "hare" in b or "loud" in b]  # nothing that sends data away
-
-
 def test_bad_files_are_refused_in_words_and_the_app_goes_on(new_page, tmp_path):
     page = new_page("/data")
     for name, content, message in (
@@ -205,12 +206,15 @@ def test_bad_files_are_refused_in_words_and_the_app_goes_on(new_page, tmp_path):
         file.write_bytes(content)
         upload(page, file)
         page.get_by_text(message).first.wait_for()
+    file = tmp_path / "huge.csv"
+    with file.open("wb") as stream:
+        stream.truncate(300 * 1024**2)
+    page.get_by_test_id("stTabs").locator("input[type=file]").set_input_files(file)
+    page.get_by_text("200MB or smaller").or_(page.get_by_text("must be 200")).first.wait_for()
     follow(page, "Compare")
     painted(page)
 
-
-def test_zeros_under_the_logarithm_are_explained(new_page, tmp_path):
-    page = new_page("/data")
+    follow(page, "Data")  # zeros under the logarithm are explained
     file = tmp_path / "zeros.csv"
     file.write_text("pay\n" + "\n".join(str(i + 0.5) for i in range(50)) + "\n0\n-3\n")
     upload(page, file)
@@ -221,17 +225,6 @@ def test_zeros_under_the_logarithm_are_explained(new_page, tmp_path):
     settled(page)
     follow(page, "Compare")
     page.get_by_text("2 of 52 values are zero or negative").wait_for()
-
-
-def test_an_upload_beyond_the_limit_is_refused(new_page, tmp_path):
-    page = new_page("/data")
-    file = tmp_path / "huge.csv"
-    with file.open("wb") as stream:
-        stream.truncate(300 * 1024**2)
-    settled(page)
-    page.get_by_role("tab", name="Your file").click()
-    page.get_by_test_id("stTabs").locator("input[type=file]").set_input_files(file)
-    page.get_by_text("200MB or smaller").or_(page.get_by_text("must be 200")).first.wait_for()
 
 
 def test_first_visit_of_a_new_server_may_be_any_page_and_it_stops_at_once(chromium, tmp_path):

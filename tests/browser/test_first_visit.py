@@ -18,10 +18,19 @@ def outlined(page):
         && e.getClientRects().length).map(e => e.getBoundingClientRect().toJSON())""")
 
 
-@pytest.mark.parametrize("width", [1280, 1440])
-def test_the_tour_opens_each_page_points_at_its_part_and_covers_nothing(new_page, width):
+def covers_nothing(page, name):
+    (part,) = outlined(page)
+    strip = page.locator(".st-key-tour_strip").bounding_box()
+    assert part["top"] >= strip["y"] + strip["height"] > 0, (name, part, strip)
+    assert part["top"] < 800, (name, part)
+    others = page.locator(".stMainBlockContainer :is(.board, .stForm, .stDataFrame, .st-key-header)").all()
+    for box in filter(None, (other.bounding_box() for other in others)):
+        assert box["y"] >= strip["y"] + strip["height"] or box["y"] + box["height"] <= strip["y"], name
+
+
+def test_the_tour_opens_each_page_points_at_its_part_and_covers_nothing(new_page):
     page = new_page()
-    page.set_viewport_size({"width": width, "height": 800})
+    page.set_viewport_size({"width": 1280, "height": 800})
     painted(page)
     settled(page)
     place = page.locator(".board").bounding_box()
@@ -31,16 +40,10 @@ def test_the_tour_opens_each_page_points_at_its_part_and_covers_nothing(new_page
         page.wait_for_url("**/" + ("" if name == "Compare" else name.lower().replace(" ", "_")) + "*")
         if name == "Compare":
             painted(page)
-        settled(page)
-        (part,) = outlined(page)
-        strip = page.locator(".st-key-tour_strip").bounding_box()
-        assert part["top"] >= strip["y"] + strip["height"] > 0, (name, part, strip)
-        assert part["top"] < 800, (name, part)
-        others = page.locator(
-            ".stMainBlockContainer :is(.board, .stForm, .stDataFrame, .st-key-header)"
-        ).all()
-        for box in filter(None, (other.bounding_box() for other in others)):
-            assert box["y"] >= strip["y"] + strip["height"] or box["y"] + box["height"] <= strip["y"], name
+        for width in (1440, 1280):
+            page.set_viewport_size({"width": width, "height": 800})
+            settled(page)
+            covers_nothing(page, name)
         page.get_by_role("button", name="Next" if number < 6 else "Finish").press("Enter")
     page.get_by_role("button", name="Tour", exact=True).wait_for()
     painted(page)  # it ends where it began

@@ -70,7 +70,7 @@ def test_mechanisms_are_added_sorted_explained_and_inspected(new_page):
     assert float(found[3]["epsilon"]) == 5.0
 
 
-def test_a_click_on_a_diamond_opens_the_record(new_page):
+def test_a_diamond_opens_its_record_and_a_range_or_a_point_that_no_paper_names_can_be_chosen(new_page):
     page = new_page("/data")
     compare_beta(page)
     plot = page.locator('[data-figure="bounds"] .plot')
@@ -83,26 +83,6 @@ def test_a_click_on_a_diamond_opens_the_record(new_page):
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     page.get_by_text("of the records are at or below it").wait_for()
     assert int(page.get_by_label("Record inspector").input_value()) >= 1
-
-
-def test_a_point_that_no_paper_names_can_be_composed(new_page):
-    page = new_page("/data")
-    compare_beta(page)
-    page.get_by_role("button", name="Compose another").click()
-    page.get_by_text("CW, censored").wait_for()  # the proposal: count weights inside censoring
-    page.get_by_role("button", name="Add", exact=True).click()
-    page.wait_for_function(
-        "() => document.querySelectorAll('.board td.epsilon').length === 3", timeout=60_000
-    )
-    expect(rows(page).last).to_have_text("CW, censored")
-    page.reload()
-    painted(page)
-    expect(rows(page).last).to_have_text("CW, censored")
-
-
-def test_a_sensitive_range(new_page):
-    page = new_page("/data")
-    compare_beta(page)
     settled(page)
     page.get_by_role("radio", name="Sensitive range").click()
     page.locator('[data-figure="outside"]').wait_for()
@@ -122,6 +102,21 @@ def test_a_sensitive_range(new_page):
     record.fill("5")
     record.press("Enter")
     page.get_by_text("Sensitive range of record 5").wait_for()
+    settled(page)
+    page.get_by_role("radio", name="Whole range").click()
+    expect(rows(page)).to_have_text(["Unweighted", "Weighted"])
+    painted(page)
+    settled(page)
+    page.get_by_role("button", name="Compose another").click()
+    page.get_by_text("CW, censored").wait_for()  # the proposal: count weights inside censoring
+    page.get_by_role("button", name="Add", exact=True).click()
+    page.wait_for_function(
+        "() => document.querySelectorAll('.board td.epsilon').length === 3", timeout=60_000
+    )
+    expect(rows(page).last).to_have_text("CW, censored")
+    page.reload()
+    painted(page)
+    expect(rows(page).last).to_have_text("CW, censored")
 
 
 def test_a_histogram_without_bounds_says_so_and_the_others_stay(new_page):

@@ -23,7 +23,7 @@ def epsilon(page):
     return page.locator(".board td.epsilon").nth(1)
 
 
-def test_a_setting_is_played_and_comes_back(new_page):
+def test_a_setting_is_played_and_comes_back_also_where_the_page_is_left(new_page):
     page = new_page()
     painted(page)
     settled(page)
@@ -40,11 +40,6 @@ def test_a_setting_is_played_and_comes_back(new_page):
     expect(epsilon(page)).to_have_text(before)
     expect(page.get_by_role("button", name="Undo", exact=True)).to_be_disabled()  # it was no step
 
-
-def test_leaving_the_page_brings_the_value_back(new_page):
-    page = new_page()
-    painted(page)
-    settled(page)
     play(page, "0.3", "0.4")
     page.get_by_role("button", name=re.compile("Stop: Scale c = 0.3")).wait_for()
     follow(page, "Release")

@@ -109,15 +109,3 @@ def test_a_switch_sets_the_controls_back_and_a_note_becomes_the_reason(new_page)
     close_panel(page)
     follow(page, "Release")
     expect(page.get_by_label("Why these settings")).to_have_value("The room chose c = 1.")
-
-
-def test_a_press_on_a_name_lifts_it_out_of_every_figure(new_page):
-    page = new_page()
-    painted(page)
-    faint = """() => [...document.querySelectorAll('.board .plot')].map(p =>
-      p.data.filter(t => (t.opacity ?? 1) < 0.5).map(t => t.meta))"""
-    assert page.evaluate(faint) == [[], [], [], []]
-    page.get_by_role("button", name="Weighted", exact=True).click()
-    assert all(set(each) == {"unweighted"} for each in page.evaluate(faint))
-    page.get_by_role("button", name="Weighted", exact=True).click()
-    assert page.evaluate(faint) == [[], [], [], []]

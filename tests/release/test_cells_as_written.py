@@ -35,7 +35,7 @@ def released(tmp_path_factory):
                 "--tuned-on", "historical",
                 "--block", "work=categorical:categories=yes,no:missing=N",
                 "--block", "pay=lognormal:unit=20000", "--predictors", "fips", "emp", "reg", "rate",
-                "--categorical", "reg", "--draws", "2000", "--warmup", "800", "--decimals", "-2",
+                "--categorical", "reg", "--chains", "1", "--draws", "1500", "--warmup", "500", "--decimals", "-2",
                 "--series", "s", "--limit", "1000",
                 "--reason", "r", "--decided-by", "d", "--out", str(folder / "plan.json")]  # fmt: skip
         assert main(plan) == 0

@@ -73,7 +73,7 @@ def gate_rows(outcome):
     return {html.unescape(title): (status, html.unescape(words).strip()) for title, status, words in rows}
 
 
-def test_a_poor_release_is_told_in_plain_words_and_passes(poor, tmp_path):
+def test_a_poor_release_is_told_in_plain_words_and_passes(poor, kept):
     outcome = release(Request(poor, None, pupils(2)))
     assert outcome.state == RELEASED, [c for c in outcome.checks if c.status == "failed"]
     checks = {check.key: check for check in outcome.checks}
@@ -90,7 +90,7 @@ def test_a_poor_release_is_told_in_plain_words_and_passes(poor, tmp_path):
     assert outcome.look.combinations and len(outcome.look.rows) == 20
     assert ("age", "degree") in [pair.names for pair in outcome.look.pairs]
     # a good release of the same table has the same public lines, whatever was found
-    good = release(Request(planned(Cache(tmp_path), ("area", "age")), None, pupils(2)))
+    good = release(Request(planned(kept, ("area", "age")), None, pupils(2)))
     statuses = {check.key: check.status for check in good.checks}
     assert statuses["groups"] == "passed"
     titles = [checks[key].title for key in CLOSENESS]
@@ -160,15 +160,15 @@ def test_a_rule_of_the_codebook_that_a_plan_does_not_keep_is_said(poor):
     assert said.status == "warning" and rule in said.finding and rule in said.public
 
 
-def test_a_plan_says_what_stands_out_on_the_table_it_was_tuned_on(tmp_path):
+def test_a_plan_says_what_stands_out_on_the_table_it_was_tuned_on(kept):
     common = {"predictors": ("area",), "epsilon": 100.0}
-    analysis = RecordsAnalysis(pupils(1), BLOCKS, common, Cache(tmp_path))
+    analysis = RecordsAnalysis(pupils(1), BLOCKS, common, kept)
     [combinations, groups] = closeness_warnings(analysis, analysis.run("measured_laplace"))
     assert "Unlikely combinations: " in combinations and "of those with age" in combinations
     assert "Accuracy of groups: " in groups
 
 
-def test_compare_says_what_the_gate_will_say(tmp_path):
+def test_compare_says_what_the_gate_will_say(kept):
     task = MechanismTask(
         TaskInput.of(
             pupils(1),
@@ -177,9 +177,7 @@ def test_compare_says_what_the_gate_will_say(tmp_path):
         ),
         "measured_laplace",
     )
-    analysis = RecordsAnalysis(
-        pupils(1), BLOCKS, {"predictors": ("area",), "epsilon": 100.0}, Cache(tmp_path)
-    )
+    analysis = RecordsAnalysis(pupils(1), BLOCKS, {"predictors": ("area",), "epsilon": 100.0}, kept)
     summary = task.answer(analysis)
     lines = {line.title: line for line in summary.closeness}
     assert not lines["Fit of each variable"].warns and lines["Unlikely combinations"].warns

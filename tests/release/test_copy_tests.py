@@ -73,15 +73,15 @@ def own_values(variable, seed, handed_over=0.0):
 
 @pytest.mark.parametrize("variable", VARIABLES)
 def test_independent_draws_pass_whatever_the_predictors_say(variable):
-    """Ten tables: the smallest p is below 1e-3 once in a hundred of such tens, with a p that is uniform."""
-    found = [own_values(variable, seed) for seed in range(10)]
+    """Four tables: the smallest p is below 1e-3 once in 250 of such fours, with a p that is uniform."""
+    found = [own_values(variable, seed) for seed in range(4)]
     assert min(test.p for test in found) > 1e-3, found
     assert not any(test.refused for test in found)
 
 
 @pytest.mark.parametrize("variable", VARIABLES)
 def test_values_of_one_record_in_ten_are_found(variable):
-    assert all(own_values(variable, seed, handed_over=0.1).refused for seed in range(3))
+    assert all(own_values(variable, seed, handed_over=0.1).refused for seed in range(2))
 
 
 @pytest.mark.parametrize(

@@ -46,8 +46,8 @@ def planned(cache, key, **decided):
         ("measured_laplace", {"limit": 20.0}, "ε-DP", EPSILON**2 / 2),
     ],
 )
-def test_two_data_sets_cost_what_one_costs(state, tmp_path, key, decided, label, rho):
-    plan = planned(Cache(tmp_path / "cache"), key, **decided)
+def test_two_data_sets_cost_what_one_costs(state, kept, key, decided, label, rho):
+    plan = planned(kept, key, **decided)
     outcome = release(Request(plan, None, people(2)))
     assert outcome.state == RELEASED, [c for c in outcome.checks if c.status == "failed"]
     assert outcome.epsilon == pytest.approx(EPSILON)
@@ -76,20 +76,20 @@ def test_two_data_sets_cost_what_one_costs(state, tmp_path, key, decided, label,
     assert again.state == REPEATED and again.archives == outcome.archives
 
 
-def test_a_series_that_sums_epsilon_takes_no_zcdp(state, tmp_path):
-    plan = planned(Cache(tmp_path / "cache"), "measured", limit=20.0)
+def test_a_series_that_sums_epsilon_takes_no_zcdp(state, kept):
+    plan = planned(kept, "measured", limit=20.0)
     with pytest.raises(InputError, match=r"promises ρ \(zCDP\) and no pure ε.*count by zCDP"):
         release(Request(plan, None, people(2)))
     assert Ledger().balance("people").releases == 0
     assert release(Request(plan, None, people(2), count=Count(1e-6))).state == RELEASED
 
 
-def test_noise_that_was_looked_at_is_not_drawn_again(state, tmp_path):
+def test_noise_that_was_looked_at_is_not_drawn_again(state, kept):
     """Where what was kept of it is lost: new noise would be a second look for one charge."""
     from synth_core.release.making.drawing import purge_pending
     from synth_core.release.state import private_directory
 
-    plan = planned(Cache(tmp_path / "cache"), "measured_laplace", limit=20.0)
+    plan = planned(kept, "measured_laplace", limit=20.0)
     looked = release(Request(plan, None, people(2), dry_run=True))
     assert looked.state == CHECKED
     purge_pending()
@@ -98,16 +98,16 @@ def test_noise_that_was_looked_at_is_not_drawn_again(state, tmp_path):
         release(Request(plan, None, people(2)))
 
 
-def test_settings_that_were_seen_leave_no_way_into_a_sum_of_epsilon(state, tmp_path):
+def test_settings_that_were_seen_leave_no_way_into_a_sum_of_epsilon(state, kept):
     """Tuned on the confidential table: neither ρ nor a pure ε is promised, so no series takes it."""
-    plan = planned(Cache(tmp_path / "cache"), "measured", limit=20.0, tuned_on="confidential")
+    plan = planned(kept, "measured", limit=20.0, tuned_on="confidential")
     assert plan.standing(people(2)).guarantee.label == "zCDP for given settings"
     for count in (None, Count(1e-6)):
         with pytest.raises(InputError, match=r"no pure ε|no theorem gives the ρ"):
             release(Request(plan, None, people(2), count=count))
 
 
-def test_a_release_keeps_rules_after_rounding_and_a_table_that_breaks_one_is_refused(state, tmp_path):
+def test_a_release_keeps_rules_after_rounding_and_a_table_that_breaks_one_is_refused(state, kept):
     """Rounding that would change what a rule says is not planned; a refused table is charged nothing."""
     rules = ("area = north and kind = child <-> pay missing", "area = south and kind = child -> pay = 7.5")
     common = COMMON | {"epsilon": EPSILON, "rules": rules, "predictors": ("area", "kind")}
@@ -119,7 +119,7 @@ def test_a_release_keeps_rules_after_rounding_and_a_table_that_breaks_one_is_ref
         pay = frame.pay.fillna(3.0).mask(child & ~north, 7.5).mask(child & north)
         return Table(f"people {seed}", frame.assign(pay=pay, kind=kind))
 
-    analysis = RecordsAnalysis(keeping(1), BLOCKS, common, Cache(tmp_path / "cache"))
+    analysis = RecordsAnalysis(keeping(1), BLOCKS, common, kept)
     decision = replace(DECISION, limit=20.0, limit_delta=1e-6, decimals=1)
     result = analysis.run("measured")
     with pytest.raises(
@@ -146,7 +146,7 @@ def test_a_release_keeps_rules_after_rounding_and_a_table_that_breaks_one_is_ref
     assert ((child & north) == (frame.pay == "")).all() and (frame.pay[child & ~north] == "7.5").all()
 
 
-def test_survey_weights_leave_as_they_were_written(state, tmp_path):
+def test_survey_weights_leave_as_they_were_written(state, kept):
     """They are public design: kept beside the synthetic values of the same record, and said to be weights."""
     common = COMMON | {
         "epsilon": EPSILON,
@@ -161,7 +161,7 @@ def test_survey_weights_leave_as_they_were_written(state, tmp_path):
             people(seed), frame=frame.assign(w=np.random.default_rng(5).integers(50, 800, len(frame)))
         )
 
-    analysis = RecordsAnalysis(weighted(1), BLOCKS, common, Cache(tmp_path / "cache"))
+    analysis = RecordsAnalysis(weighted(1), BLOCKS, common, kept)
     decision = replace(DECISION, limit=20.0, limit_delta=1e-6)
     result = analysis.run("measured")
     assert [each.name for each in result.population] == ["sex", "work", "pay"]
@@ -184,7 +184,7 @@ def test_survey_weights_leave_as_they_were_written(state, tmp_path):
     assert next(e for e in book["columns"] if e["column"] == "w")["role"] == "weight"
 
 
-def test_intervals_of_the_population_are_no_bootstrap(state, tmp_path):
+def test_intervals_of_the_population_are_no_bootstrap(state, kept):
     """The internal report of one variable called design-based intervals bootstrap ones, and said not of whom."""
 
     def weighted(seed):
@@ -200,30 +200,30 @@ def test_intervals_of_the_population_are_no_bootstrap(state, tmp_path):
         accuracy_of="population",
         epsilon=EPSILON,
     )
-    analysis = Analysis(weighted(1), settings, Cache(tmp_path / "cache"))
+    analysis = Analysis(weighted(1), settings, kept)
     plan = make_plan(analysis, analysis.run("measured_laplace"), replace(DECISION, limit=20.0))[0]
     internal = read(release(Request(plan, None, weighted(2))), "INTERNAL")["report-INTERNAL.html"].decode()
     said = "95 % design-based intervals. Accuracy is of the population, by w."
     assert said in internal and "bootstrap" not in internal
 
 
-def test_a_column_that_was_charged_is_no_survey_weight_and_no_public_column(state, tmp_path):
+def test_a_column_that_was_charged_is_no_survey_weight_and_no_public_column(state, kept):
     """Both leave verbatim, as predictors do; only the columns of predictors were looked at."""
-    plan = planned(Cache(tmp_path / "cache"), "measured", limit=20.0, limit_delta=1e-6)
+    plan = planned(kept, "measured", limit=20.0, limit_delta=1e-6)
     table = Table("people 2", people(2).frame.assign(pay=people(2).frame.pay.fillna(9.0)))
     assert release(Request(plan, None, table)).state == RELEASED
     frame = table.frame.rename(columns={"pay": "w"}).sample(frac=1, random_state=1).reset_index(drop=True)
     common = {"predictors": ("area",), "epsilon": EPSILON, "weight": "w"}
     frame = frame.assign(bonus=np.random.default_rng(9).lognormal(1, 0.5, len(frame)))[["bonus", "area", "w"]]
     bonus = Block("bonus", "lognormal", {"guess": (2.0, 1.0)})
-    analysis = RecordsAnalysis(Table("other", frame), (bonus,), common, Cache(tmp_path / "cache"))
+    analysis = RecordsAnalysis(Table("other", frame), (bonus,), common, kept)
     decision = replace(DECISION, series="other", limit=20.0, limit_delta=1e-6)
     other = make_plan(analysis, analysis.run("measured"), decision)[0]
     with pytest.raises(InputError, match="column 'w', which is kept, has the values of 'pay'"):
         release(Request(other, None, Table("other 2", frame)))
 
 
-def test_a_series_counts_for_one_kind_of_unit(state, tmp_path):
+def test_a_series_counts_for_one_kind_of_unit(state, kept):
     """A record's ε and a household's do not add up; the gate and the report say whom ε is for."""
 
     def houses(seed, size):
@@ -232,7 +232,7 @@ def test_a_series_counts_for_one_kind_of_unit(state, tmp_path):
 
     def plan_of(**unit):
         common = COMMON | {"epsilon": EPSILON} | unit
-        analysis = RecordsAnalysis(houses(1, 3), BLOCKS, common, Cache(tmp_path / "cache"))
+        analysis = RecordsAnalysis(houses(1, 3), BLOCKS, common, kept)
         decision = replace(DECISION, limit=20.0, limit_delta=1e-6)
         return make_plan(analysis, analysis.run("measured"), decision)[0]
 
@@ -285,8 +285,8 @@ def test_coverage_in_a_public_report_is_of_the_released_data_alone(state, tmp_pa
         release(Request(plan, None, people(2), label="second"), study=ReleasedCoverage(2))
 
 
-def test_coverage_that_cannot_be_studied_is_refused_before_a_charge(state, tmp_path):
-    plan = planned(Cache(tmp_path / "cache"), "measured_laplace", limit=20.0)
+def test_coverage_that_cannot_be_studied_is_refused_before_a_charge(state, kept):
+    plan = planned(kept, "measured_laplace", limit=20.0)
     of_units = plan.model_copy(update={"settings": plan.settings.model_copy(update={"unit_column": "area"})})
     with pytest.raises(InputError, match="units of several"):
         ReleasedCoverage(2).check(of_units)
@@ -311,8 +311,8 @@ def test_a_release_whose_coverage_cannot_be_studied_is_to_be_had_without(state, 
     assert Ledger().balance("people").spent == pytest.approx(EPSILON)  # once
 
 
-def test_coverage_says_that_a_frozen_risk_map_is_not_that_of_the_study(state, tmp_path):
-    plan, cache = planned(Cache(tmp_path / "cache"), "measured_laplace", limit=20.0), Cache(tmp_path / "c")
+def test_coverage_says_that_a_frozen_risk_map_is_not_that_of_the_study(state, tmp_path, kept):
+    plan, cache = planned(kept, "measured_laplace", limit=20.0), Cache(tmp_path / "c")
     found = Coverage(replicates=2, words=("Half of them.",), lines=())
     study = SimpleNamespace(run=lambda *given: found)
     released, tell = people(2).frame, lambda *given: None

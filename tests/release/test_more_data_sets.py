@@ -286,13 +286,13 @@ def test_the_ledger_on_the_command_line_says_how_many_were_drawn_later(plan, cap
     assert "m = 3" in line and "+0" in line
 
 
-def test_a_worker_releases_a_plan_whose_first_variable_has_a_rule(tmp_path):
+def test_a_worker_releases_a_plan_whose_first_variable_has_a_rule(tmp_path, kept):
     def ruled(seed):
         frame = people(seed).frame
         return replace(people(seed), frame=frame.assign(sex=frame.sex.where(frame.area != "north", "f")))
 
     common = COMMON | {"epsilon": 4.0, "rules": ("area = north -> sex = f",)}
-    analysis = RecordsAnalysis(ruled(1), BLOCKS, common, Cache(tmp_path / "cache"))
+    analysis = RecordsAnalysis(ruled(1), BLOCKS, common, kept)
     made = make_plan(analysis, analysis.run("measured_laplace"), replace(DECISION, limit=20.0))[0]
     task = ReleaseTask.of(Request(made, None, ruled(2)), "click")
     answer = run_job(task.sent, str(tmp_path), list(task.given.tables))

@@ -58,10 +58,10 @@ def plan(tmp_path_factory):
     return make_plan(analysis, analysis.run("anchored"), DECISION)[0]
 
 
-def test_a_single_variable_may_be_missing_as_one_block(tmp_path, state):
+def test_a_single_variable_may_be_missing_as_one_block(kept, state):
     """Every row stays, and which cells are empty is drawn; without the block the rows leave, and the gate says so."""
     alone = Block("pay", "lognormal", {"unit": 10.0, "guess": (20.0, 0.5)}, missing=())
-    cache, common = Cache(tmp_path / "cache"), COMMON | {"epsilon": 8.0, "anchor": "pilot", "draws": 3000}
+    cache, common = kept, COMMON | {"epsilon": 8.0, "anchor": "pilot", "draws": 3000}
     analysis = RecordsAnalysis(people(1), (alone,), common, cache)
     one, _ = make_plan(analysis, analysis.run("anchored"), DECISION)
     outcome = release(Request(one, None, people(2)))
@@ -195,8 +195,8 @@ def test_an_edited_plan_is_refused(plan, change, words):
         parse_plan(json.dumps(values).encode())
 
 
-def test_what_is_solved_for_is_refused_when_the_plan_is_made(tmp_path):
-    analysis = RecordsAnalysis(people(1), BLOCKS, COMMON, Cache(tmp_path / "cache"))
+def test_what_is_solved_for_is_refused_when_the_plan_is_made(kept):
+    analysis = RecordsAnalysis(people(1), BLOCKS, COMMON, kept)
     result = replace(analysis.run("anchored"), mechanism="exponential")
     with pytest.raises(InputError, match="with several sensitive variables a plan takes a strict mechanism"):
         make_plan(analysis, result, DECISION)
