@@ -1,14 +1,13 @@
 """The main job in a real browser: load, drag, see exact refits; survive reloads; keep apart."""
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Server, follow, painted, pick, set_role, settled, upload
-from tests.conftest import PYTHON, ROOT
+from tests.cli.test_cli import cli
 
 pytestmark = [pytest.mark.browser, pytest.mark.stan]
 
@@ -62,9 +61,13 @@ def test_a_newcomer_sees_the_example_fitted_without_a_click(new_page):
 
 
 @pytest.mark.journey
-def test_dragging_c_changes_delta_and_all_four_figures_in_place(new_page):
+def test_numbers_of_the_command_line_a_dragged_c_and_a_long_refit_that_is_cancelled(new_page):
+    """Dragging c changes Δ and all four figures in place."""
     page = new_page()
     version = painted(page)
+    done = cli("compare", "example:401ksubs", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    assert epsilons(page) == [round(r["epsilon"], 2) for r in json.loads(done.stdout)["results"]]
     page.evaluate("document.querySelectorAll('.board .plot').forEach((p, i) => p.mark = i)")
     before, epsilon = page.evaluate(SHAPES), epsilons(page)
     slider(page).focus()
@@ -78,6 +81,21 @@ def test_dragging_c_changes_delta_and_all_four_figures_in_place(new_page):
     expect(page.get_by_label("Scale c, as a number")).to_have_value("0.95")
     marks = page.evaluate("[...document.querySelectorAll('.board .plot')].map(p => p.mark)")
     assert marks == [0, 1, 2, 3]  # the same nodes: nothing was remounted, nothing flashed
+
+    settled(page)
+    page.get_by_text("Sampling", exact=True).click()
+    draws = page.get_by_label("Draws per chain")
+    draws.fill("20000")
+    draws.press("Enter")
+    page.get_by_text("Refitting:").wait_for()
+    expect(page.locator(".board")).to_contain_class("stale")
+    expect(page.locator(".board .card")).to_have_count(4)  # the last finished picture stays
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_text("Cancelled.").wait_for()
+    draws = page.get_by_label("Draws per chain")
+    draws.fill("1000")
+    draws.press("Enter")
+    page.wait_for_function("() => !document.querySelector('.board').classList.contains('stale')")
 
 
 def test_zoom_is_kept_while_values_change_and_the_slider_follows_a_typed_number(new_page):
@@ -158,40 +176,6 @@ def test_browsers_do_not_see_each_others_tables(new_page, tmp_path):
     first.reload()
     painted(first)
     expect(first.get_by_text("mine.csv (CONFIDENTIAL)")).to_be_visible()
-
-
-@pytest.mark.journey
-def test_the_same_numbers_as_the_command_line(new_page):
-    page = new_page()
-    painted(page)
-    done = subprocess.run(
-        [PYTHON, "-m", "synth_core", "compare", "example:401ksubs", "--format", "json"],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=ROOT,
-    )
-    expected = [round(r["epsilon"], 2) for r in json.loads(done.stdout)["results"]]
-    assert epsilons(page) == expected
-
-
-@pytest.mark.journey
-def test_a_long_refit_shows_progress_and_can_be_cancelled(new_page):
-    page = new_page()
-    painted(page)
-    page.get_by_text("Sampling", exact=True).click()
-    draws = page.get_by_label("Draws per chain")
-    draws.fill("20000")
-    draws.press("Enter")
-    page.get_by_text("Refitting:").wait_for()
-    expect(page.locator(".board")).to_contain_class("stale")
-    expect(page.locator(".board .card")).to_have_count(4)  # the last finished picture stays
-    page.get_by_role("button", name="Cancel").click()
-    page.get_by_text("Cancelled.").wait_for()
-    draws = page.get_by_label("Draws per chain")
-    draws.fill("1000")
-    draws.press("Enter")
-    page.wait_for_function("() => !document.querySelector('.board').classList.contains('stale')")
 
 
 def test_bad_files_are_refused_in_words_and_the_app_goes_on(new_page, tmp_path):

@@ -10,6 +10,21 @@ from tests.browser.conftest import follow, painted, pick, settled, upload
 pytestmark = [pytest.mark.browser, pytest.mark.stan]
 
 
+def test_a_cleared_box_gets_its_value_back(new_page):
+    page = new_page()
+    version = painted(page)
+    box = page.get_by_label("Scale c, as a number")
+    box.fill("0.7")
+    box.press("Enter")
+    painted(page, version)
+    box.fill("")
+    box.press("Enter")
+    page.wait_for_function(
+        "() => document.querySelector('[aria-label=\"Scale c, as a number\"]').value === '0.70'"
+    )
+    expect(page.locator("input[type=range]").first).to_have_value("0.7")
+
+
 @pytest.mark.journey
 def test_names_from_a_file_are_only_names(new_page, tmp_path):
     """new_page fails on any request that leaves the server."""
@@ -109,8 +124,34 @@ def test_an_infinite_error_does_not_blank_the_board(new_page, tmp_path):
     expect(page.locator(".board .card")).to_have_count(4)
 
 
-def figures_are_taken_away_while_they_are_drawn(page):
+def test_a_page_that_was_taken_down_is_loaded_anew(new_page):
+    page = new_page()
+    painted(page)
+    box = page.get_by_label("Scale c, as a number")
+    version = painted(page)
+    box.fill("0.6")
+    box.press("Enter")
+    painted(page, version)
+    with page.expect_navigation(wait_until="commit", timeout=60_000):
+        page.evaluate(
+            """() => { document.getElementById('root').replaceChildren();
+            window.dispatchEvent(new ErrorEvent('error', { message: 'as React reports it' })); }"""
+        )
+    painted(page)
+    expect(page.get_by_label("Scale c, as a number")).to_have_value("0.60")  # what was chosen is still there
+    page.evaluate(
+        """() => { document.getElementById('root').replaceChildren();
+        window.dispatchEvent(new ErrorEvent('error', { message: 'again' })); }"""
+    )
+    page.wait_for_timeout(1_500)
+    expect(page.get_by_label("Scale c, as a number")).to_have_count(0)  # not for ever
+
+
+def test_a_figure_may_be_taken_away_while_it_is_drawn(new_page):
     """new_page fails on an error of a script: plotly.js works on after its calls return."""
+    page = new_page()
+    painted(page)
+    settled(page)
     for name in ("Sensitive range", "Whole range", "Sensitive range", "Whole range"):
         page.evaluate(
             """async () => {
@@ -128,34 +169,3 @@ def figures_are_taken_away_while_they_are_drawn(page):
         settled(page)
         page.locator(".board").wait_for()
         painted(page)
-
-
-def test_a_page_that_was_taken_down_is_loaded_anew(new_page):
-    page = new_page()
-    painted(page)
-    box = page.get_by_label("Scale c, as a number")
-    version = painted(page)
-    box.fill("0.6")
-    box.press("Enter")
-    painted(page, version)
-    box.fill("")  # a cleared box gets its value back
-    box.press("Enter")
-    page.wait_for_function(
-        "() => document.querySelector('[aria-label=\"Scale c, as a number\"]').value === '0.60'"
-    )
-    expect(page.locator("input[type=range]").first).to_have_value("0.6")
-    settled(page)
-    figures_are_taken_away_while_they_are_drawn(page)
-    with page.expect_navigation(wait_until="commit", timeout=60_000):
-        page.evaluate(
-            """() => { document.getElementById('root').replaceChildren();
-            window.dispatchEvent(new ErrorEvent('error', { message: 'as React reports it' })); }"""
-        )
-    painted(page)
-    expect(page.get_by_label("Scale c, as a number")).to_have_value("0.60")  # what was chosen is still there
-    page.evaluate(
-        """() => { document.getElementById('root').replaceChildren();
-        window.dispatchEvent(new ErrorEvent('error', { message: 'again' })); }"""
-    )
-    page.wait_for_timeout(1_500)
-    expect(page.get_by_label("Scale c, as a number")).to_have_count(0)  # not for ever

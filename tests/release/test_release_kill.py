@@ -199,7 +199,7 @@ def kill_at_random(plan_file, out, start, kills, seed):
 def test_killed_at_random_moments(plan_file, tmp_path):
     out = tmp_path / "out"
     kill_at_random(
-        plan_file, out, lambda month: fork(lambda: main(arguments(plan_file, month, out))), 5, 20261121
+        plan_file, out, lambda month: fork(lambda: main(arguments(plan_file, month, out))), 3, 20261121
     )
 
 

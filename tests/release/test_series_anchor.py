@@ -31,7 +31,7 @@ def series(tmp_path, monkeypatch, request):
         )
     assert main(["plan", str(tmp_path / "0.csv"), "--outcome", "x", "--predictors", "z", "--guess", "40", "0.8",
                  "--mechanism", "anchored", *getattr(request, "param", ["--anchor", "series"]),
-                 "--epsilon", str(EPSILON), "--draws", "3000",
+                 "--epsilon", str(EPSILON), "--draws", "1500", "--warmup", "500",
                  "--tuned-on", "historical", "--series", "monthly", "--reason", "test", "--decided-by", "me",
                  "--limit", "10", "--out", str(tmp_path / "plan.json")]) == 0  # fmt: skip
     return tmp_path
