@@ -730,23 +730,20 @@ def test_four_months_and_the_fifth_is_refused(plan_file, tmp_path, capsys):
     assert all(f"{number} · 20" in page for number in (1, 2, 3))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_bad_arguments_are_status_two(plan_file, tmp_path, capsys):
+    assert apply(plan_file, 1, tmp_path / "out") == 0
+    for arguments, message in (
         (["--limit", "99"], "is a decision of its own"),
         (["--override", "budget", "x"], "no check 'budget'"),
         (["--override", "copies", "x"], "cannot be overridden"),
         (["--series", "../x"], "letters, digits"),
         (["--release", "a b"], "letters, digits"),
         (["--limit", "nan"], "--limit must lie"),
-    ],
-)
-def test_bad_arguments_are_status_two(plan_file, tmp_path, capsys, arguments, message):
-    assert apply(plan_file, 1, tmp_path / "out") == 0
-    capsys.readouterr()
-    assert apply(plan_file, 2, tmp_path / "out", *arguments) == 2
-    assert message in capsys.readouterr().err
-    assert len(list((tmp_path / "out").iterdir())) == 2
+    ):
+        capsys.readouterr()
+        assert apply(plan_file, 2, tmp_path / "out", *arguments) == 2
+        assert message in capsys.readouterr().err
+        assert len(list((tmp_path / "out").iterdir())) == 2
 
 
 def test_a_plan_as_risk_reference_of_a_comparison(state, tmp_path, capsys):
