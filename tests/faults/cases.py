@@ -48,12 +48,16 @@ DAMAGES = ("flip", "truncate", "empty", "garbage", "zeros")
 
 @dataclass(frozen=True)
 class Case:
-    """A fault during an activity. `quick` ones run with the default tests."""
+    """A fault during an activity. `quick` ones run with the default tests, those `by_hand` with `make test-long`.
+
+    What is by hand differs from a case beside it in the work that is disturbed alone.
+    """
 
     fault: str
     activity: str
     run: Callable[[Scene], None]
     quick: bool = False
+    by_hand: bool = False
 
     @property
     def name(self) -> str:
@@ -474,19 +478,22 @@ CASES = [
     Case(
         "workers and samplers killed", "comparison", kills("comparison", workers_and_samplers, 4), quick=True
     ),
-    *(Case("workers killed", a, kills(a, workers, 5)) for a in ACTIVITIES),
-    *(Case("samplers killed", a, kills(a, samplers_of, 5)) for a in ACTIVITIES),
+    *(Case("workers killed", a, kills(a, workers, 5), by_hand=a in ("map", "study")) for a in ACTIVITIES),
+    *(
+        Case("samplers killed", a, kills(a, samplers_of, 5), by_hand=a in ("map", "study"))
+        for a in ACTIVITIES
+    ),
     Case("command killed", "study", killed_command),
     Case("app killed", "map", killed_app),
-    *(Case("results disk full", a, full_results(a)) for a in WORK),
+    *(Case("results disk full", a, full_results(a), by_hand=a == "map") for a in WORK),
     *(Case("working disk full", a, full_working(a)) for a in ("comparison", "map", "release")),
     Case("state disk full", "release", full_state),
     *(Case("cache read-only", a, read_only(a), a == "comparison") for a in WORK),
-    *(Case("cache entries corrupted", a, corrupt_entries(a)) for a in WORK),
+    *(Case("cache entries corrupted", a, corrupt_entries(a), by_hand=a == "map") for a in WORK),
     Case("runs.sqlite corrupted", "list of runs", corrupt_runs, True),
     Case("ledger.sqlite corrupted", "ledger", corrupt_ledger, True),
     Case("no toolchain", "comparison", no_toolchain, True),
     Case("toolchain comes back", "comparison", toolchain_comes_back),
-    *(Case("two apps, one cache", a, two_apps(a)) for a in ACTIVITIES),
+    *(Case("two apps, one cache", a, two_apps(a), by_hand=a in ("map", "study")) for a in ACTIVITIES),
     Case("app and command, one cache", "comparison", app_and_command),
 ]

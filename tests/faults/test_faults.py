@@ -11,9 +11,11 @@ from tests.faults.scene import Scene
 pytestmark = pytest.mark.stan
 
 
-@pytest.mark.parametrize(
-    "case", [pytest.param(c, marks=() if c.quick else pytest.mark.slow, id=c.name) for c in CASES]
-)
+def marks_of(case):
+    return () if case.quick else pytest.mark.long if case.by_hand else pytest.mark.slow
+
+
+@pytest.mark.parametrize("case", [pytest.param(c, marks=marks_of(c), id=c.name) for c in CASES])
 def test_a_fault(case, tmp_path):
     scene = Scene(tmp_path, 20261121)
     case.run(scene)
