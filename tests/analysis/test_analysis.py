@@ -21,11 +21,11 @@ def beta_comparison(cache, seed=1, **more):
     return Analysis(load_example("beta", 2000, seed), settings, cache)
 
 
-def test_beta_bounds_are_in_the_range_of_the_paper(cache):
+def test_beta_bounds_are_in_the_range_of_the_paper(kept):
     """Censor 4.2: Unweighted about 7.5 to 15 and Weighted about 2 to 3.5 over 100 samples."""
     found = []
     for seed in range(1, 9):
-        analysis = beta_comparison(cache, seed)
+        analysis = beta_comparison(kept, seed)
         found.append([analysis.run(m).lipschitz_bound for m in ("unweighted", "weighted")])
     unweighted, weighted = np.array(found).T
     # The paper's figures are read off violins of 100 samples; a median of 8 must lie inside.
@@ -34,8 +34,8 @@ def test_beta_bounds_are_in_the_range_of_the_paper(cache):
     assert ((unweighted > 6.5) & (unweighted < 17)).all()
 
 
-def test_weights_and_bounds_are_those_of_the_definition(cache):
-    analysis = beta_comparison(cache, scale=0.8, shift=0.05)
+def test_weights_and_bounds_are_those_of_the_definition(kept):
+    analysis = beta_comparison(kept, scale=0.8, shift=0.05)
     result = analysis.run("weighted")
     model = analysis.model
     ones = np.ones(model.records.n)
@@ -65,26 +65,26 @@ def test_same_seed_same_numbers_and_other_settings_share_fits(cache, tmp_path):
     assert beta_comparison(cache, scale=0.6).run("unweighted").cached is True  # c is not its own
 
 
-def test_every_example_runs_with_its_defaults(cache):
+def test_every_example_runs_with_its_defaults(kept):
     for example in EXAMPLES.values():
         rows = None if example.simulate is None else 300
         settings = make_settings(outcome=example.outcome, predictors=example.predictors, model=example.model)
-        result = Analysis(load_example(example.key, rows), settings, cache).run("weighted")
+        result = Analysis(load_example(example.key, rows), settings, kept).run("weighted")
         assert 0 < result.lipschitz_bound < 30
         assert not result.problems, example.key
 
 
-def test_several_data_sets(cache):
-    result = beta_comparison(cache, datasets=3).run("unweighted")
+def test_several_data_sets(kept):
+    result = beta_comparison(kept, datasets=3).run("unweighted")
     assert result.synthetic.shape == (3, 2000)
     assert len({each.tobytes() for each in result.synthetic}) == 3
-    single = beta_comparison(cache, datasets=1).run("unweighted")
+    single = beta_comparison(kept, datasets=1).run("unweighted")
     np.testing.assert_array_equal(single.synthetic[0], result.synthetic[0])
 
 
-def test_a_short_run_is_marked(cache):
+def test_a_short_run_is_marked(kept):
     settings = make_settings(outcome="x", model="beta", draws=100, warmup=100, chains=1)
-    result = Analysis(load_example("beta", 500), settings, cache).run("unweighted")
+    result = Analysis(load_example("beta", 500), settings, kept).run("unweighted")
     assert (len(result.diagnostics.problems) > 0) == (
         result.diagnostics.rhat > 1.01
         or result.diagnostics.ess_bulk < 100
@@ -133,7 +133,7 @@ def test_violin_outline_is_a_kernel_density(rng):
     assert np.abs(height - truth).max() < 0.12
 
 
-def test_a_summary_holds_no_more_than_a_screen_shows(cache):
-    analysis = beta_comparison(cache)
+def test_a_summary_holds_no_more_than_a_screen_shows(kept):
+    analysis = beta_comparison(kept)
     summary = summary_of(analysis, analysis.run("weighted"))
     assert len(json.dumps(to_entry(summary))) < 80_000

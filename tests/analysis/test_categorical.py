@@ -35,8 +35,8 @@ def settings(**more):
     return make_settings(**usual | {"draws": 500, "warmup": 300, "epsilon": 2.0} | more)
 
 
-def test_every_mechanism_of_the_whole_range(table, cache):
-    analysis = Analysis(table, settings(), cache)
+def test_every_mechanism_of_the_whole_range(table, kept):
+    analysis = Analysis(table, settings(), kept)
     for key in (
         "unweighted",
         "weighted",
@@ -61,24 +61,24 @@ def test_every_mechanism_of_the_whole_range(table, cache):
     assert analysis.run("unweighted").ecdf_max < 0.15  # expected 0.05, standard error 0.03
 
 
-def test_count_weights_ask_for_the_same_category(table, cache):
-    analysis = Analysis(table, settings(radius=5.0), cache)
+def test_count_weights_ask_for_the_same_category(table, kept):
+    analysis = Analysis(table, settings(radius=5.0), kept)
     shares = table.frame["status"].map(table.frame["status"].value_counts(normalize=True)).to_numpy()
     np.testing.assert_allclose(analysis.run("count_weighted").weights, shares)
     assert isolation_risk(np.array([1.0, 2.0]), 5.0).max() == 0  # else the radius would not be told apart
 
 
-def test_what_says_nothing_of_categories_is_refused_in_words(table, cache):
-    analysis = Analysis(table, settings(bounds=(0.0, 3.0)), cache)
+def test_what_says_nothing_of_categories_is_refused_in_words(table, kept):
+    analysis = Analysis(table, settings(bounds=(0.0, 3.0)), kept)
     for key in ("range_averaged", "range_truncated"):
         with pytest.raises(InputError, match="categories have no order"):
             analysis.run(key)
     with pytest.raises(InputError, match="divide amounts"):
         analysis.run("histogram")
     with pytest.raises(InputError, match="Declare the categories of 'status'"):
-        Analysis(table, settings(categories=()), cache).run("unweighted")
+        Analysis(table, settings(categories=()), kept).run("unweighted")
     with pytest.raises(InputError, match=r"declared categories \(first in row"):
-        Analysis(table, settings(categories=CATEGORIES[:2]), cache).run("unweighted")
+        Analysis(table, settings(categories=CATEGORIES[:2]), kept).run("unweighted")
     for bad in (("a", "a"), ("a",), ("a", "")):
         with pytest.raises(InputError, match="categor"):
             settings(categories=bad)

@@ -22,16 +22,16 @@ def analysis_of(cache, frame=FRAME) -> Analysis:
     )
 
 
-def test_nothing_is_set_from_outside(cache):
-    one = analysis_of(cache)
-    many = RecordsAnalysis(one.table, (Block("x", "lognormal"),), {"predictors": ("z",)}, cache)
+def test_nothing_is_set_from_outside(kept):
+    one = analysis_of(kept)
+    many = RecordsAnalysis(one.table, (Block("x", "lognormal"),), {"predictors": ("z",)}, kept)
     for context, name in ((one, "fits"), (one, "progress"), (one.fits, "transform"), (many, "progress")):
         with pytest.raises(FrozenInstanceError):
             setattr(context, name, None)
 
 
-def test_records_are_read_once_for_one_table_and_again_for_other_columns(cache):
-    one = analysis_of(cache)
+def test_records_are_read_once_for_one_table_and_again_for_other_columns(kept):
+    one = analysis_of(kept)
     selection, model = one.selection, one.model
     other = one.with_settings(epsilon=3.0)
     assert other.selection is selection
@@ -42,14 +42,14 @@ def test_records_are_read_once_for_one_table_and_again_for_other_columns(cache):
     assert one.model is model
 
 
-def test_what_is_prepared_of_another_table_is_refused(cache):
-    one = analysis_of(cache)
+def test_what_is_prepared_of_another_table_is_refused(kept):
+    one = analysis_of(kept)
     with pytest.raises(ValueError, match="another table"):
-        replace(analysis_of(cache, FRAME.assign(x=2 * FRAME["x"])), prepared=one.fits)
+        replace(analysis_of(kept, FRAME.assign(x=2 * FRAME["x"])), prepared=one.fits)
 
 
-def test_another_table_is_read_in_the_design_of_this_one(cache):
-    one = analysis_of(cache)
+def test_another_table_is_read_in_the_design_of_this_one(kept):
+    one = analysis_of(kept)
     other = one.for_table(Table("u", FRAME.assign(z=3 + 2 * FRAME["z"])))
     mine, theirs = (each.selection.records.design[:, -1] for each in (one, other))
     scale = (np.ptp(mine)) / np.ptp(FRAME["z"])

@@ -63,8 +63,8 @@ NAIVE = {
 
 @pytest.mark.stan
 @pytest.mark.parametrize("key", NAIVE)
-def test_weights_that_move_with_a_record_against_weights_made_anew_without_each(rng, cache, key):
-    analysis = analysis_of(regression(rng, 80), cache, scale=0.9, shift=0.05)
+def test_weights_that_move_with_a_record_against_weights_made_anew_without_each(rng, kept, key):
+    analysis = analysis_of(regression(rng, 80), kept, scale=0.9, shift=0.05)
     weighted, posterior = fit_of(analysis, key)
     f, o = risks(analysis)
     log_lik = analysis.model.log_lik(posterior.draws, slice(None))
@@ -83,8 +83,8 @@ def test_weights_that_move_with_a_record_against_weights_made_anew_without_each(
 
 @pytest.mark.stan
 @pytest.mark.parametrize("epsilon", [3.0, 8.0])  # nearly all terms are clamped; a few are
-def test_clamped_terms_move_with_the_weights_too(rng, cache, epsilon):
-    analysis = analysis_of(regression(rng, 60), cache, epsilon=epsilon)
+def test_clamped_terms_move_with_the_weights_too(rng, kept, epsilon):
+    analysis = analysis_of(regression(rng, 60), kept, epsilon=epsilon)
     weighted, posterior = fit_of(analysis, "censored_weighted")
     f, _ = risks(analysis)
     log_lik = analysis.model.log_lik(posterior.draws, slice(None))
@@ -103,11 +103,11 @@ def test_clamped_terms_move_with_the_weights_too(rng, cache, epsilon):
 
 
 @pytest.mark.stan
-def test_a_declared_span_leaves_the_others_where_they_are(rng, cache):
+def test_a_declared_span_leaves_the_others_where_they_are(rng, kept):
     table = regression(rng, 80)
-    free = analysis_of(table, cache)
+    free = analysis_of(table, kept)
     f, _ = risks(free)
-    held = analysis_of(table, cache, risk_span=(0.0, 1.2 * f.max()))
+    held = analysis_of(table, kept, risk_span=(0.0, 1.2 * f.max()))
     result = held.run("weighted")
     np.testing.assert_allclose(result.weights, lw(f, span=(0.0, 1.2 * f.max())), rtol=1e-9)
     assert result.oscillation_joint == result.oscillation
@@ -159,8 +159,8 @@ def exhaustive(analysis, posterior, weights, weigh=None):
 
 @pytest.mark.stan
 @pytest.mark.parametrize("n", [17, 300])
-def test_a_replaced_value_against_all_values_of_all_records(rng, cache, n):
-    analysis = analysis_of(regression(rng, n), cache)
+def test_a_replaced_value_against_all_values_of_all_records(rng, kept, n):
+    analysis = analysis_of(regression(rng, n), kept)
     _, posterior = fit_of(analysis, "unweighted")
     best, _ = exhaustive(analysis, posterior, np.ones(n))
     found = analysis.run("unweighted").epsilon_replace
@@ -170,9 +170,9 @@ def test_a_replaced_value_against_all_values_of_all_records(rng, cache, n):
 
 
 @pytest.mark.stan
-def test_a_replaced_value_has_the_weight_of_the_new_value_under_a_frozen_map(rng, cache):
+def test_a_replaced_value_has_the_weight_of_the_new_value_under_a_frozen_map(rng, kept):
     reference = regression(rng, 100)
-    analysis = analysis_of(regression(rng, 17), cache, reference=reference, risk_reference="r")
+    analysis = analysis_of(regression(rng, 17), kept, reference=reference, risk_reference="r")
     weighted, posterior = fit_of(analysis, "weighted")
     frozen, span = analysis.frozen, analysis.frozen.spans["max_abs_log_lik"]
     model = frozen.model_of(analysis.fits)
@@ -188,12 +188,12 @@ def test_a_replaced_value_has_the_weight_of_the_new_value_under_a_frozen_map(rng
 
 
 @pytest.mark.stan
-def test_income_of_a_household_replaced(cache):
+def test_income_of_a_household_replaced(kept):
     """Predictors are public: 2 max |t(x') - t(x)| is about 34 there, and the range over draws below 4."""
     table = load_example("401ksubs")
     columns = ("age", "marr", "male", "fsize", "e401k")
     settings = make_settings(outcome="inc", predictors=columns, model="lognormal", seed=1)
-    analysis = Analysis(table, settings, cache)
+    analysis = Analysis(table, settings, kept)
     posterior, _ = analysis.fits.unweighted()
     y, z = np.log(analysis.model.records.outcome), analysis.model.records.design
     mean, variance = posterior.draws["beta"] @ z.T, posterior.draws["sigma"][:, None] ** 2
@@ -208,10 +208,10 @@ def test_income_of_a_household_replaced(cache):
 
 
 @pytest.mark.stan
-def test_an_oscillation_knows_no_unit(rng, cache):
+def test_an_oscillation_knows_no_unit(rng, kept):
     table = regression(rng, 120)
-    dollars, thousands = (analysis_of(table, cache, unit=unit).model for unit in (1.0, 1000.0))
-    posterior, _ = analysis_of(table, cache).fits.unweighted()
+    dollars, thousands = (analysis_of(table, kept, unit=unit).model for unit in (1.0, 1000.0))
+    posterior, _ = analysis_of(table, kept).fits.unweighted()
     moved = posterior.draws | {"beta": posterior.draws["beta"] - np.log(1000.0) * np.array([1.0, 0.0])}
     here, there = (
         model.log_lik(draws, slice(None)) for model, draws in ((dollars, posterior.draws), (thousands, moved))
@@ -226,8 +226,8 @@ def test_the_sentence_names_both_figures_and_what_may_lie_beyond():
     assert local_words(None, None, 0) == ""
 
 
-def test_what_may_lie_beyond_follows_the_effective_size_and_not_the_number_of_draws(cache, rng):
-    result = analysis_of(regression(rng, 120), cache).run("weighted")
+def test_what_may_lie_beyond_follows_the_effective_size_and_not_the_number_of_draws(kept, rng):
+    result = analysis_of(regression(rng, 120), kept).run("weighted")
     fewer = replace(result, diagnostics=replace(result.diagnostics, ess_bulk=120.0, ess_tail=100.0))
     words = " ".join(explained(fewer.plain_numbers, make_settings(outcome="x", model="lognormal"))[1])
     assert "Up to 3.00 % of the posterior" in words and "worth 100 independent" in words

@@ -77,12 +77,12 @@ def test_a_variable_of_which_nothing_was_drawn_is_as_far_off_as_can_be():
     assert math.isnan(errors["median"])  # which meets no target
 
 
-def test_a_measure_of_numbers_needs_a_number(cache):
-    only = RecordsAnalysis(people(), (replace(SEX, share=None),), {"predictors": ("z",)}, cache)
+def test_a_measure_of_numbers_needs_a_number(kept):
+    only = RecordsAnalysis(people(), (replace(SEX, share=None),), {"predictors": ("z",)}, kept)
     check_measure([p.settings for p in only.parts], "ecdf_max")
     with pytest.raises(InputError, match="No sensitive variable is a number, so there is no 'q90'"):
         check_measure([p.settings for p in only.parts], "q90")
-    check_measure([p.settings for p in whole(cache).parts], "q90")
+    check_measure([p.settings for p in whole(kept).parts], "q90")
 
 
 @pytest.mark.stan
@@ -105,23 +105,23 @@ def test_a_point_has_the_joint_epsilon_and_tables_of_its_fits(cache):
 
 
 @pytest.mark.stan
-def test_the_unweighted_bound_is_that_of_the_unweighted_mechanism(cache):
-    analysis = whole(cache)
+def test_the_unweighted_bound_is_that_of_the_unweighted_mechanism(kept):
+    analysis = whole(kept)
     assert analysis.unweighted_bound == analysis.run("unweighted").lipschitz_bound
     assert analysis.least_epsilon == pytest.approx(0.01 / 0.3)
 
 
 @pytest.mark.stan
-def test_least_epsilon_at_which_every_variable_is_within(cache):
+def test_least_epsilon_at_which_every_variable_is_within(kept):
     target = Target("ecdf_max", 0.15, 0.9)
-    answer = tune(whole(cache), "censored", target)
+    answer = tune(whole(kept), "censored", target)
     assert answer.share >= 0.9
     found = answer.point.epsilon
     # The definition, on tables of another seed: known to 4 standard errors of 300.
     slack = 4 * math.sqrt(0.9 * 0.1 / 300)
 
     def share_at(epsilon):
-        at = whole(cache, epsilon=epsilon)
+        at = whole(kept, epsilon=epsilon)
         result = at.run("censored")
         frame = people().frame
         met = 0
@@ -136,10 +136,10 @@ def test_least_epsilon_at_which_every_variable_is_within(cache):
 
 
 @pytest.mark.stan
-def test_weights_are_scaled_to_a_joint_epsilon(cache):
-    answer = tune(whole(cache), "weighted", EpsilonTarget(4.0))
+def test_weights_are_scaled_to_a_joint_epsilon(kept):
+    answer = tune(whole(kept), "weighted", EpsilonTarget(4.0))
     scale = answer.point.knobs["scale"]
-    result = whole(cache, scale=scale).run("weighted")
+    result = whole(kept, scale=scale).run("weighted")
     assert NEAR * 4.0 <= result.epsilon <= 4.0
     assert result.epsilon == answer.point.epsilon
     low, high = answer.epsilon_seeds

@@ -70,9 +70,9 @@ def test_least_epsilon_against_a_naive_fine_grid(cache):
     )
 
 
-def test_a_given_epsilon_by_the_definitions(cache):
+def test_a_given_epsilon_by_the_definitions(kept):
     """EM: 2 max |alpha l| at the answer is the epsilon asked for; strict mechanisms take it as it is."""
-    analysis = beta(cache)
+    analysis = beta(kept)
     for name in ("exponential", "weighted_e"):
         answer = tune(analysis, name, EpsilonTarget(3.0))
         under = analysis.with_settings(**answer.point.knobs)
@@ -95,8 +95,8 @@ def test_a_given_epsilon_by_the_definitions(cache):
 
 
 @pytest.mark.slow
-def test_shifts_are_tried_beside_the_scale_and_the_best_is_taken(cache):
-    analysis = beta(cache)
+def test_shifts_are_tried_beside_the_scale_and_the_best_is_taken(kept):
+    analysis = beta(kept)
     sweeps = [Sweep("shift", 0.0, 0.2, 2), Sweep("scale", 0.5, 1.0, 9), Sweep("radius", 0.1, 0.2, 2)]
     variants = variants_for("weighted", analysis.settings, sweeps)
     assert [v["shift"] for v in variants] == [0.0, 0.2]  # the scale is solved for, the radius not its own
@@ -116,9 +116,9 @@ def test_shifts_are_tried_beside_the_scale_and_the_best_is_taken(cache):
         *(pytest.param(n, marks=pytest.mark.slow) for n in ("weighted_e", "weighted_final")),
     ],
 )
-def test_an_epsilon_is_never_exceeded_and_nearly_used(cache, asked, name):
+def test_an_epsilon_is_never_exceeded_and_nearly_used(kept, asked, name):
     """ε = 4 was answered with 4.02 once: within the tolerance, and more than was allowed."""
-    answer = tune(beta(cache), name, EpsilonTarget(asked))
+    answer = tune(beta(kept), name, EpsilonTarget(asked))
     # Δ is the largest of a few hundred draws: it moves by some percent from fit to fit, and between processors.
     assert NEAR * asked <= answer.point.epsilon <= asked
     words = verdict([answer], EpsilonTarget(asked))
@@ -134,8 +134,8 @@ def test_rounding_down_goes_down(x):
     assert x * (1 - 1e-3) <= _rounded_down(x) <= x
 
 
-def test_one_epsilon_for_several(cache):
-    analysis = beta(cache, scale=0.8)
+def test_one_epsilon_for_several(kept):
+    analysis = beta(kept, scale=0.8)
     wanted = analysis.run("weighted").epsilon
     target = EpsilonTarget(None, "ecdf_max", "weighted")
     answers = [tune(analysis, m, target) for m in ("weighted", "exponential", "censored")]
@@ -149,8 +149,8 @@ def test_one_epsilon_for_several(cache):
     assert "asymptotic DP" in verdict(answers, target)
 
 
-def test_it_says_when_no_setting_reaches_the_target(cache):
-    analysis = beta(cache)
+def test_it_says_when_no_setting_reaches_the_target(kept):
+    analysis = beta(kept)
     target = Target("ecdf_max", 0.0001, 0.9)
     answers = [tune(analysis, m, target) for m in ("weighted", "unweighted", "histogram")]
     assert all(a.point is None for a in answers)
@@ -171,12 +171,12 @@ def test_epsilon_targets_are_checked():
 
 
 @pytest.mark.long
-def test_scalings_of_range_4_2(cache):
+def test_scalings_of_range_4_2(kept):
     """0.73 (Weighted) and 0.88 ((0.4, 1.8) truncated) bring both to the epsilon of (0.6, 1.2) truncated."""
     found = []
     for seed in range(1, 8):
         asked = make_settings(outcome="x", predictors=("z",), model="lognormal", range=(0.6, 1.2))
-        narrow = Analysis(load_example("lognormal", 2000, seed), asked, cache)
+        narrow = Analysis(load_example("lognormal", 2000, seed), asked, kept)
         wanted = narrow.run("range_truncated").epsilon
         target = EpsilonTarget(wanted)
         whole = tune(narrow, "weighted", target)

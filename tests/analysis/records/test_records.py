@@ -70,7 +70,7 @@ def test_a_missing_value_is_zero_with_a_column_of_its_own():
 
 
 @pytest.mark.parametrize("place", range(3))
-def test_a_missing_value_changes_nothing_for_other_records(place, cache):
+def test_a_missing_value_changes_nothing_for_other_records(place, kept):
     """In any block and any row: designs, outcomes and who is in a pilot; its own record loses its value's term."""
     few, blocks = 24, (replace(SEX, missing=("?",)), WORK, INCOME)
     column, text = blocks[place].name, blocks[place].missing[0]
@@ -78,7 +78,7 @@ def test_a_missing_value_changes_nothing_for_other_records(place, cache):
     whole.loc[[3, 11], column] = text  # of a table where some are missing already
 
     def selections(frame):
-        analysis = RecordsAnalysis(Table("t", frame), blocks, COMMON, cache)
+        analysis = RecordsAnalysis(Table("t", frame), blocks, COMMON, kept)
         return [each.selection for each in analysis.analyses(False)]
 
     before = selections(whole)
@@ -102,12 +102,12 @@ def _cell(frame, row, column):
     )
 
 
-def test_another_value_of_one_record_moves_no_other_design(table, cache):
+def test_another_value_of_one_record_moves_no_other_design(table, kept):
     """No mean or deviation of a sensitive variable enters the design of a later one."""
     frame = people(1)
     frame.loc[5, ["sex", "work", "income"]] = ["f", "full", "1000000"]
     designs = [
-        RecordsAnalysis(t, BLOCKS, COMMON, cache)._analysis(3, False).selection.records.design
+        RecordsAnalysis(t, BLOCKS, COMMON, kept)._analysis(3, False).selection.records.design
         for t in (table, Table("changed", frame))
     ]
     others = np.arange(N) != 5
@@ -117,9 +117,9 @@ def test_another_value_of_one_record_moves_no_other_design(table, cache):
 @pytest.mark.stan
 @pytest.mark.slow
 @pytest.mark.parametrize("mechanism", ["censored", "anchored"])
-def test_strict_blocks_share_epsilon(mechanism, table, cache):
+def test_strict_blocks_share_epsilon(mechanism, table, kept):
     shared = (SEX, Block("work", "categorical", WORK.options, ("?",), share=0.5), INCOME)
-    found = RecordsAnalysis(table, shared, COMMON | {"epsilon": 40.0}, cache).run(mechanism)
+    found = RecordsAnalysis(table, shared, COMMON | {"epsilon": 40.0}, kept).run(mechanism)
     assert found.epsilon == pytest.approx(40.0)
     assert [p.result.epsilon for p in found.parts] == pytest.approx([10.0, 4.0, 16.0, 2.0, 8.0])
     assert found.lipschitz_bound <= 20.0 + 1e-12
@@ -155,13 +155,13 @@ def test_synthetic_values_depend_on_synthetic_ones(cache):
 
 @pytest.mark.stan
 @pytest.mark.slow
-def test_c_and_prior_of_a_later_block_read_no_confidential_value(cache):
+def test_c_and_prior_of_a_later_block_read_no_confidential_value(kept):
     """Under an anchor fixed elsewhere, two tables of the same people in public give the same c, prior and design."""
     anchor = Table("public", people(7), confidential=False)
     common = COMMON | {"anchor": "public:elsewhere", "epsilon": 20.0}
     found = []
     for seed in (1, 2):
-        analysis = RecordsAnalysis(Table("t", people(seed)), BLOCKS, common, cache, anchor=anchor)
+        analysis = RecordsAnalysis(Table("t", people(seed)), BLOCKS, common, kept, anchor=anchor)
         found.append([analysis._analysis(place, True).anchored for place in range(len(analysis.parts))])
     for mine, theirs in zip(*found, strict=True):
         assert mine.weight == theirs.weight
@@ -174,10 +174,10 @@ def test_c_and_prior_of_a_later_block_read_no_confidential_value(cache):
     )  # the anchor's density is of own records
 
 
-def test_bad_blocks_are_refused_in_words(table, cache):
+def test_bad_blocks_are_refused_in_words(table, kept):
     def refused(match, *blocks, **common):
         with pytest.raises(InputError, match=match):
-            RecordsAnalysis(table, blocks, COMMON | common, cache)
+            RecordsAnalysis(table, blocks, COMMON | common, kept)
 
     refused("'sex' is named twice", SEX, SEX)
     refused("'age' is a sensitive block and a predictor too", Block("age", "poisson"))
@@ -194,7 +194,7 @@ def test_bad_blocks_are_refused_in_words(table, cache):
     with pytest.raises(InputError, match="'income' has no value"):
         whole_records(empty, BLOCKS, ("age",))
     with pytest.raises(InputError, match="about one sensitive variable"):
-        RecordsAnalysis(table, (SEX,), COMMON, cache).run("range_averaged")
+        RecordsAnalysis(table, (SEX,), COMMON, kept).run("range_averaged")
 
 
 @pytest.mark.parametrize(
