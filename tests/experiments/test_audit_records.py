@@ -134,7 +134,7 @@ def test_the_alternative_moves_the_sum_of_terms_most(analysis):
 
 def test_the_density_ratio_is_the_sum_over_blocks(analysis):
     """Any draw of one block may meet any of another: the largest ratio is larger than at paired draws."""
-    trials = _Trials(analysis, analysis.run("anchored"), REMOVED, 1_000)
+    trials = _Trials(analysis, analysis.run("anchored"), REMOVED, 200)
     pair = trials.pair(trials._neighbour(0, ""))
     ratios = np.concatenate([pair.first["log density ratio"], pair.second["log density ratio"]])
     assert pair.largest_ratio > np.ptp(ratios) / 2

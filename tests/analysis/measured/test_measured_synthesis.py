@@ -130,14 +130,14 @@ def test_progress_is_of_all_variables(tmp_path, usual_scales):
     assert not any(text.startswith("sex") for text in told if "noise" in text or "noisy" in text)
 
 
-def test_the_same_table_keeps_its_noise(tmp_path):
+def test_the_same_table_keeps_its_noise(tmp_path, usual_scales):
     """opendp's noise has no seed: asked again, with other percentiles, the measurements are read and not drawn."""
     first = analysis(tmp_path, noise=OpendpNoise()).run("measured")
     again = analysis(tmp_path, noise=OpendpNoise(), percentiles=(25.0,)).run("measured")
     pd.testing.assert_frame_equal(first.synthetic[0], again.synthetic[0])
 
 
-def test_sets_for_bands_have_noise_of_their_own(done):
+def test_sets_for_bands_have_noise_of_their_own(done, usual_scales):
     one, result = done
     first, second = one.draw(result, ((64, j) for j in range(2)))
     assert set(first) == {part.name for part in one.parts}
