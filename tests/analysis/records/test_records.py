@@ -70,7 +70,7 @@ def test_a_missing_value_is_zero_with_a_column_of_its_own():
 
 
 @pytest.mark.parametrize("place", range(3))
-def test_a_missing_value_changes_nothing_for_other_records(place, kept):
+def test_a_missing_value_changes_nothing_for_other_records(place, cache):
     """In any block and any row: designs, outcomes and who is in a pilot; its own record loses its value's term."""
     few, blocks = 24, (replace(SEX, missing=("?",)), WORK, INCOME)
     column, text = blocks[place].name, blocks[place].missing[0]
@@ -78,7 +78,7 @@ def test_a_missing_value_changes_nothing_for_other_records(place, kept):
     whole.loc[[3, 11], column] = text  # of a table where some are missing already
 
     def selections(frame):
-        analysis = RecordsAnalysis(Table("t", frame), blocks, COMMON, kept)
+        analysis = RecordsAnalysis(Table("t", frame), blocks, COMMON, cache)
         return [each.selection for each in analysis.analyses(False)]
 
     before = selections(whole)
