@@ -108,7 +108,9 @@ def test_what_cannot_be_is_said_in_one_line(arguments, match, file, capsys):
 def test_tuning_of_blocks_divides_epsilon_and_reaches_every_variable(file, capsys, monkeypatch):
     """Few settings and coarse ones are tried: tests/experiments/test_tuning.py searches finely, for one variable."""
     monkeypatch.setattr(tuning, "GRID_STEPS", 4)
-    monkeypatch.setattr(tuning, "EPSILON_FROM", 4.0)  # below it chains are long, and nothing meets the target
+    monkeypatch.setattr(
+        tuning, "EPSILON_FROM", 4.0
+    )  # begun at a twentieth of the largest: below, chains are long
     monkeypatch.setattr(search, "TOLERANCE", 0.3)
     short = ["--chains", "1", "--draws", "1000", "--warmup", "300"]
     asked = ["tune", file, *blocks(SEX, PAY), "--mechanism", "censored", "--target", "ecdf_max<=0.2", *short]

@@ -36,7 +36,8 @@ def whole(cache, **changes) -> RecordsAnalysis:
 
 def naive_difference(mine, theirs) -> float:
     """The largest difference of two distribution functions, value by value."""
-    return max(abs(np.mean(mine <= x) - np.mean(theirs <= x)) for x in np.concatenate([mine, theirs]))
+    at = np.concatenate([mine, theirs])
+    return np.abs((mine[:, None] <= at).mean(axis=0) - (theirs[:, None] <= at).mean(axis=0)).max()
 
 
 def test_the_error_of_a_table_is_the_largest_over_its_variables():
@@ -113,14 +114,16 @@ def test_the_unweighted_bound_is_that_of_the_unweighted_mechanism(kept):
 
 @pytest.mark.stan
 def test_least_epsilon_at_which_every_variable_is_within(cache, monkeypatch):
-    """Searched from where chains are short, and to a tenth: what is asked of the answer below is coarser."""
-    monkeypatch.setattr(tuning, "EPSILON_FROM", 2.0)
+    """Searched by few steps, and to a tenth: what is asked of the answer below is coarser."""
+    monkeypatch.setattr(tuning, "GRID_STEPS", 4)
+    monkeypatch.setattr(
+        tuning, "EPSILON_FROM", 4.0
+    )  # begun at a twentieth of the largest: below, chains are long
     monkeypatch.setattr(search, "TOLERANCE", 0.1)
     target = Target("ecdf_max", 0.15, 0.9)
     answer = tune(whole(cache), "censored", target)
     assert answer.share >= 0.9
     found = answer.point.epsilon
-    assert found > 2.5  # not where the search began
     # The definition, on tables of another seed: known to 4 standard errors of 300.
     slack = 4 * math.sqrt(0.9 * 0.1 / 300)
 

@@ -111,20 +111,35 @@ def test_declared_values_are_parameters_of_the_program_or_refused(rng, cache):
 # -- the contract ----------------------------------------------------------------------------------
 
 
+NEEDED, OTHERS = ("compiles", "samples", "sizes", "finite"), ("alone", "power", "removal", "censoring")
+
+
+def examined(kind, rng, steps) -> Examiner:
+    model = build_model("own", records(rng, 300), program=SWITCHED, prior_scale=float(kind))
+    examiner = Examiner(model, lambda text, share: None)
+    for step in steps:
+        getattr(examiner, step)()
+    return examiner
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [None, *ANCHOR_BROKEN])
 def test_a_program_that_breaks_the_anchor_is_refused(name, rng):
     """Anchors and bounds are drawn anew: what is refused here was in each of 8 tries."""
     kind, words = (1, "") if name is None else ANCHOR_BROKEN[name]
-    model = build_model("own", records(rng, 300), program=SWITCHED, prior_scale=float(kind))
-    examiner = Examiner(model, lambda text, share: None)
-    for step in ("compiles", "samples", "sizes", "finite", "alone", "power", "removal", "censoring"):
-        getattr(examiner, step)()  # everything but the anchor is as it should be
+    examiner = examined(kind, rng, NEEDED if name else NEEDED + OTHERS)
     if name is None:
         assert "before each term is clamped" in respects_anchor(examiner)
     else:
         with pytest.raises(Broken, match=words):
             respects_anchor(examiner)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ANCHOR_BROKEN)
+def test_in_a_program_that_breaks_the_anchor_all_else_is_as_it_should_be(name, rng):
+    """Of these programs of ours, so that the test above is about the anchor: the steps refuse others elsewhere."""
+    examined(ANCHOR_BROKEN[name][0], rng, NEEDED + OTHERS)
 
 
 # -- anchored fits ---------------------------------------------------------------------------------
