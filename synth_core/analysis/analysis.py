@@ -433,7 +433,7 @@ class Analysis:
                 f"{other.label} has ε = {target:.3g} here; ε to match must lie between "
                 f"{limits.EPSILON[0]:g} and {limits.EPSILON[1]:g}."
             )
-        if mechanism.keeps_epsilon:
+        if mechanism.epsilon_by_construction:
             tuned = self.with_settings(match_epsilon=None, epsilon=target)
             result = tuned._compute(mechanism)
             return replace(result, tuned=result.tuned | {"epsilon": target})

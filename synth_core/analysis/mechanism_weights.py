@@ -41,7 +41,7 @@ class MechanismWeights:
     tuned: dict[str, int | float] = field(default_factory=dict)
 
 
-class Risk:
+class TableEvidence:
     """The evidence of a scheme (`schemes.Evidence`), on the table itself or on a frozen map."""
 
     def __init__(self, fits: Fits, frozen: RiskMap | None):
@@ -79,7 +79,7 @@ class Risk:
 class SubsetEvidence:
     """Evidence about a subset of the records; what a frozen map knows does not change."""
 
-    def __init__(self, risk: Risk, rows: slice | NDArray[np.bool_]):
+    def __init__(self, risk: TableEvidence, rows: slice | NDArray[np.bool_]):
         self._risk, self._rows = risk, rows
 
     def __getattr__(self, name: str) -> Any:
@@ -91,7 +91,7 @@ class SubsetEvidence:
 class ReplacedValueEvidence:
     """Evidence of other values: their own risk, and what is known of the others."""
 
-    def __init__(self, risk: Risk, model: Model, draws: Draws):
+    def __init__(self, risk: TableEvidence, model: Model, draws: Draws):
         self._risk, self._model, self._draws = risk, model, draws
         self.outcome = model.records.outcome
 
@@ -148,7 +148,7 @@ def weights_of(
         Replaces the weight of a scheme that has a single one.
     """
     s, n = fits.settings, fits.model.records.n
-    scheme, risk = SCHEMES[mechanism.scheme], Risk(fits, frozen)
+    scheme, risk = SCHEMES[mechanism.scheme], TableEvidence(fits, frozen)
     chosen = _chosen(scheme, fits)
     tuned: dict[str, int | float] = {}
     if scheme.alpha is None:
@@ -216,10 +216,10 @@ def weights_without(mechanism: Mechanism, fits: Fits, weights: Array) -> list[Ar
         None where it is not known which records they are, or where a refit or a range entered.
     """
     scheme = SCHEMES[mechanism.scheme]
-    if scheme.alpha is None or scheme.movers is None or _goes_on(mechanism):
+    if scheme.alpha is None or scheme.influential is None or _goes_on(mechanism):
         return None
     alpha_of = scheme.alpha
-    risk, chosen, without = Risk(fits, None), _chosen(scheme, fits), []
+    risk, chosen, without = TableEvidence(fits, None), _chosen(scheme, fits), []
 
     def of(evidence: Any, rows: NDArray[np.bool_]) -> Array:
         alpha = np.zeros(len(weights))
@@ -231,7 +231,7 @@ def weights_without(mechanism: Mechanism, fits: Fits, weights: Array) -> list[Ar
     everyone = np.ones(len(weights), dtype=bool)
     if not np.array_equal(weights, of(risk, everyone)):  # solved for, to match another mechanism
         return None
-    for record in scheme.movers(risk):
+    for record in scheme.influential(risk):
         others = everyone.copy()
         others[record] = False
         without.append(of(LeaveOneOutEvidence(risk, others), others))
@@ -247,7 +247,7 @@ def weights_of_values(mechanism: Mechanism, fits: Fits, frozen: RiskMap | None) 
     if scheme.alpha is None or scheme.single or _goes_on(mechanism) or not fits.model.cheap_log_lik:
         return None
     alpha_of = scheme.alpha
-    risk, chosen = Risk(fits, frozen), _chosen(scheme, fits)
+    risk, chosen = TableEvidence(fits, frozen), _chosen(scheme, fits)
     posterior = fits.unweighted()[0] if frozen is None else frozen.posterior
     model = fits.model if frozen is None else frozen.model_of(fits)
     draws = posterior.thinned(VALUE_DRAWS)

@@ -243,7 +243,7 @@ def run_sensitivity(
                 f"The priors' scale must lie between {lower:g} and {upper:g} (asked: {scale:g})."
             )
         result = analysis.with_settings(prior_scale=scale).run(mechanism)
-        rows.append(PriorSensitivity(factor, result.plain_numbers))
+        rows.append(PriorSensitivity(factor, result.summary_numbers))
     return tuple(rows)
 
 

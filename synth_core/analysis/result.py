@@ -150,7 +150,7 @@ class Result:
         )
 
     @property
-    def plain_numbers(self) -> ResultNumbers:
+    def summary_numbers(self) -> ResultNumbers:
         """Its numbers without arrays, as those of whole records."""
         weights, bounds = self.weights, self.lipschitz_bounds
         n_datasets, n_records = self.synthetic.shape

@@ -150,7 +150,11 @@ def above_target(numbers: ResultNumbers, settings: Settings) -> str:
     Scalar weights and truncation aim at the unweighted fit's bounds; the refit has its own.
     """
     mechanism = numbers.point
-    aims = "epsilon" in mechanism.tuning and not mechanism.keeps_epsilon and "epsilon" not in numbers.tuned
+    aims = (
+        "epsilon" in mechanism.tuning
+        and not mechanism.epsilon_by_construction
+        and "epsilon" not in numbers.tuned
+    )
     tolerance = 1 + settings.reweight_tolerance
     if not aims or settings.match_epsilon is not None or numbers.epsilon <= tolerance * settings.epsilon:
         return ""

@@ -279,7 +279,7 @@ def bounds_of(bounds: Array) -> BoundsSummary:
 
 def summary_of(analysis: AnyAnalysis[R], result: R) -> ResultSummary:
     """What a screen shows of a result of an analysis, of one sensitive variable or of several."""
-    numbers, tables = result.plain_numbers, analysis.discretised(result)
+    numbers, tables = result.summary_numbers, analysis.discretised(result)
     return ResultSummary(
         numbers,
         analysis.density_scale,

@@ -28,13 +28,13 @@ def number(value: float | None) -> float | str | None:
 
 def result_json(result: Result, settings: Settings) -> dict[str, Any]:
     """One result; `lipschitz_bound`, `weights` and `diagnostics` are null for the histogram."""
-    flat = result.plain_numbers
+    flat = result.summary_numbers
     d = flat.diagnostics
     return {
         "mechanism": flat.mechanism,
         "label": flat.label,
         "guarantee": flat.guarantee.label,
-        "sentence": sentence(result.plain_numbers, settings),
+        "sentence": sentence(result.summary_numbers, settings),
         "explanation": explained(flat, settings)[1],
         "anchor": flat.anchor or None,
         "lipschitz_bound": number(flat.lipschitz_bound),
@@ -137,7 +137,7 @@ def print_table(analysis: Analysis, results: list[Result], out: Callable[[str], 
         f"{' given ' + ', '.join(settings.predictors) if settings.predictors else ''}, "
         f"{analysis.model.density_scale}"
     )
-    flats = [result.plain_numbers for result in results]
+    flats = [result.summary_numbers for result in results]
     unfrozen = [_unfrozen(result, settings) for result in results]
     known = flats[0].statistics
     header = ["mechanism", "Δ", "ε", "guarantee", "ECDF max", "ECDF avg", *(s.name for s in known)]
@@ -161,7 +161,7 @@ def print_table(analysis: Analysis, results: list[Result], out: Callable[[str], 
     for line in aligned([header, *rows]):
         out(line)
     for flat, result in zip(flats, results, strict=True):
-        out(f"  {flat.mechanism}: {sentence(result.plain_numbers, settings)}")
+        out(f"  {flat.mechanism}: {sentence(result.summary_numbers, settings)}")
         if words := above_target(flat, settings):
             out(f"! {flat.mechanism}: {words}")
         for problem in flat.problems:
@@ -219,7 +219,7 @@ def print_groups(
                 ]
             )
     names = [f"error of the {statistic_words(name)}" for name in accuracies]
-    out(" ".join(filter(None, [f"Within groups of {by}:", results[0].plain_numbers.whose_accuracy])))
+    out(" ".join(filter(None, [f"Within groups of {by}:", results[0].summary_numbers.whose_accuracy])))
     for line in aligned([["group", "records", "mechanism", "ECDF max", *names], *lines]):
         out(line)
 

@@ -203,7 +203,7 @@ def _print(analysis: RecordsAnalysis, results: list[RecordsResult]) -> None:
     print(
         f"{analysis.table.name}: {', '.join(block.name for block in analysis.blocks)}, {analysis.table.rows:,} records"
         f" ({records.dropped:,} dropped){' given ' + ', '.join(analysis.predictors) if analysis.predictors else ''}"
-        f". {results[0].plain_numbers.whose_accuracy}".rstrip(". ")
+        f". {results[0].summary_numbers.whose_accuracy}".rstrip(". ")
     )
     rows = [row for result in results for row in _rows(result)]
     for line in aligned([list(HEADER), *rows]):

@@ -156,9 +156,9 @@ def run_plan(args: argparse.Namespace) -> int:
     analysis = _tuned_analysis(args)
     result = analysis.run(point.key)
     record_run(analysis, result)
-    others = [analysis.run(key).plain_numbers for key in against if key != point.key]
+    others = [analysis.run(key).summary_numbers for key in against if key != point.key]
     alternatives = alternatives_of(
-        [result.plain_numbers, *others] if others else [],
+        [result.summary_numbers, *others] if others else [],
         analysis.settings.outcome,
         Policy(),
         chosen=point.key,

@@ -127,7 +127,7 @@ def _variables(answer: TuningAnswer) -> list[dict[str, Any]]:
     """What each of several sensitive variables has at an answer: its share of ε, and its largest difference."""
     if answer.point is None:
         return []
-    keeps = find_mechanism(answer.mechanism).keeps_epsilon
+    keeps = find_mechanism(answer.mechanism).epsilon_by_construction
     return [
         {
             "name": name,

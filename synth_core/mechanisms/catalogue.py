@@ -45,14 +45,14 @@ class Mechanism:
     standard: Standard = WHOLE
 
     @property
-    def keeps_epsilon(self) -> bool:
+    def epsilon_by_construction(self) -> bool:
         """Whether epsilon is set, and kept by construction once the weights are given; else it is measured."""
-        return self.likelihood.keeps_epsilon
+        return self.likelihood.epsilon_by_construction
 
     @property
     def rests_on_draw(self) -> bool:
         """Whether its epsilon is promised of one exact draw of a posterior, which a Markov chain only comes near."""
-        return self.keeps_epsilon and self.likelihood.samples
+        return self.epsilon_by_construction and self.likelihood.samples
 
     @property
     def neighbour(self) -> Neighbour:
@@ -86,12 +86,12 @@ class Mechanism:
         if strict is None:
             return self.standard.guarantee if self.weighted else NONE
         if "epsilon" in tuned:
-            return strict.given_less(DATA_DERIVED)
+            return strict.weakened_to(DATA_DERIVED)
         if not self.weighted:
             return strict
         held = weights_from == "closed" or (weights_from == "frozen" and not self.reads_current(tuned))
         promised = self.likelihood.weighted_guarantee if held else None
-        return promised or strict.given_less(WEIGHTS_SEEN)
+        return promised or strict.weakened_to(WEIGHTS_SEEN)
 
     def reads_current(self, tuned: dict[str, float]) -> bool:
         """Whether the weights use the current table even under a frozen risk map.
@@ -108,7 +108,7 @@ class Mechanism:
         names = set(SCHEMES[self.scheme].settings | self.likelihood.settings | self.standard.settings)
         if self.weighted:
             names |= {"risk_reference"}
-        if self.keeps_epsilon or "truncation" in self.adjustments:
+        if self.epsilon_by_construction or "truncation" in self.adjustments:
             names |= {"epsilon"}
         if "reweighting" in self.adjustments:
             names |= {"reweight_tolerance"}
@@ -135,7 +135,7 @@ class Mechanism:
     def tunable(self) -> bool:
         """Whether some setting can move its epsilon (so that it can match another's)."""
         scheme = SCHEMES[self.scheme]
-        return scheme.single or "scale" in scheme.settings or self.keeps_epsilon
+        return scheme.single or "scale" in scheme.settings or self.epsilon_by_construction
 
     @property
     def clamps(self) -> bool:

@@ -75,7 +75,7 @@ class Guarantee:
         """How many of the data sets of a release are charged."""
         return 1 if self.one_charge else datasets
 
-    def given_less(self, lesser: Guarantee) -> Guarantee:
+    def weakened_to(self, lesser: Guarantee) -> Guarantee:
         """A lesser promise of the same mechanism: about the same neighbours, charged and counted as this one is."""
         return replace(
             lesser,

@@ -59,7 +59,7 @@ def _threshold(risk: Array, threshold: float) -> Array:
     return (risk < threshold).astype(float)
 
 
-RISK_MAPS: dict[str, Callable[[Array, float], Array]] = {
+WEIGHT_FUNCTIONS: dict[str, Callable[[Array, float], Array]] = {
     "linear": _linear,
     "reciprocal": _reciprocal,
     "threshold": _threshold,
@@ -87,7 +87,7 @@ def likelihood_weights(
     scale, shift : float
         c and g.
     risk_map : str
-        A key of `RISK_MAPS`; `threshold` is z* of the map of that name.
+        A key of `WEIGHT_FUNCTIONS`; `threshold` is z* of the map of that name.
     span : (min f, max f), optional
         Of a reference table: the weight then depends on the record alone.
 
@@ -98,7 +98,7 @@ def likelihood_weights(
     """
     risk = relative_risk(max_abs_log_lik, span)
     with np.errstate(invalid="ignore"):
-        weights = np.clip(scale * RISK_MAPS[risk_map](risk, threshold) + shift, 0.0, 1.0)
+        weights = np.clip(scale * WEIGHT_FUNCTIONS[risk_map](risk, threshold) + shift, 0.0, 1.0)
     return np.where(np.isnan(risk), 0.0, weights)
 
 

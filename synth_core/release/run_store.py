@@ -201,7 +201,7 @@ def run_record(analysis: AnyAnalysis[R], result: R) -> tuple[Any, ...]:
         data["missing"] = list(table.missing)
     if analysis.blocks:
         key, data["blocks"] = content_key(run=key), planned(analysis.blocks)
-    numbers = numbers_of(result.plain_numbers)
+    numbers = numbers_of(result.summary_numbers)
     return key, data, result.mechanism, s.model_dump(mode="json"), numbers, result.guarantee.label
 
 

@@ -6,7 +6,7 @@ from synth_core.analysis.differences import changed_blocks, changed_settings, di
 from synth_core.analysis.joint_measures import Measures
 from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.settings import Settings, make_settings
-from tests import plain_numbers
+from tests import summary_numbers
 
 OLD = make_settings(outcome="pay", model="lognormal", scale=0.9)
 
@@ -15,8 +15,8 @@ OTHER = {"range": (0.1, 2.0), "tail": (5.0, 0.1, 2.0), "brackets": ((0.0, 1.0),)
 
 
 def numbers(epsilon, error, gap=0.04, **other):
-    return plain_numbers.numbers(
-        epsilon=epsilon, ecdf_max=gap, statistics=(plain_numbers.statistic("q90", error),), **other
+    return summary_numbers.numbers(
+        epsilon=epsilon, ecdf_max=gap, statistics=(summary_numbers.statistic("q90", error),), **other
     )
 
 
@@ -72,8 +72,8 @@ def test_lists_of_sensitive_variables():
 def test_of_several_variables_the_one_that_is_furthest_off_and_the_associations():
     def several(pay, age, association):
         joint = Measures(900.0, 0.1, 0.01, 2.0, association, 0.1, ("pay", "age"))
-        each = (plain_numbers.variable(name, ecdf_max=gap) for name, gap in (("pay", pay), ("age", age)))
-        return plain_numbers.numbers(each, joint=joint)
+        each = (summary_numbers.variable(name, ecdf_max=gap) for name, gap in (("pay", pay), ("age", age)))
+        return summary_numbers.numbers(each, joint=joint)
 
     words = difference(several(0.04, 0.01, 0.03), several(0.02, 0.03, 0.05))
     assert words == (

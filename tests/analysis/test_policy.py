@@ -12,7 +12,7 @@ from synth_core.analysis.utility import AT_ZERO, Statistic
 from synth_core.figures.briefing.content import whole_text
 from synth_core.figures.compare import promises, results
 from synth_core.mechanisms.catalogue import guarantees
-from tests.plain_numbers import numbers, statistic, variable
+from tests.summary_numbers import numbers, statistic, variable
 from tests.support.summaries import of_numbers
 
 

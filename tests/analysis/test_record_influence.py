@@ -13,7 +13,7 @@ from synth_core.data.examples import load_example
 from synth_core.data.table import read_table
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import find_mechanism
-from synth_core.mechanisms.weights import RISK_MAPS
+from synth_core.mechanisms.weights import WEIGHT_FUNCTIONS
 from synth_core.models import Records, build_model
 
 SAMPLER = {"chains": 2, "draws": 100, "warmup": 200, "seed": 3}
@@ -40,7 +40,7 @@ def fit_of(analysis, key):
 def lw(f, scale=1.0, shift=0.0, span=None, kind="linear"):
     low, high = span or (f.min(), f.max())
     risk = np.clip((f - low) / (high - low), 0, 1)
-    return np.clip(scale * RISK_MAPS[kind](risk, 0.5) + shift, 0, 1)
+    return np.clip(scale * WEIGHT_FUNCTIONS[kind](risk, 0.5) + shift, 0, 1)
 
 
 def risks(analysis):
@@ -127,7 +127,7 @@ def test_a_scale_solved_for_on_the_table_moves_with_each_record(rng, cache):
     )
     result = analysis.run("weighted")
     assert "scale" in result.tuned and result.oscillation_joint is None
-    lines = " ".join(explained(result.plain_numbers, analysis.settings)[1])
+    lines = " ".join(explained(result.summary_numbers, analysis.settings)[1])
     assert "a record's weight still depends on others" in lines
     assert "draws of its unweighted fit alone" not in lines
 
@@ -229,7 +229,7 @@ def test_the_sentence_names_both_figures_and_what_may_lie_beyond():
 def test_what_may_lie_beyond_follows_the_effective_size_and_not_the_number_of_draws(kept, rng):
     result = analysis_of(regression(rng, 120), kept).run("weighted")
     fewer = replace(result, diagnostics=replace(result.diagnostics, ess_bulk=120.0, ess_tail=100.0))
-    words = " ".join(explained(fewer.plain_numbers, make_settings(outcome="x", model="lognormal"))[1])
+    words = " ".join(explained(fewer.summary_numbers, make_settings(outcome="x", model="lognormal"))[1])
     assert "Up to 3.00 % of the posterior" in words and "worth 100 independent" in words
 
 

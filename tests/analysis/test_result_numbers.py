@@ -59,7 +59,7 @@ def histogram():
 
 
 def test_flat_numbers():
-    flat = result().plain_numbers
+    flat = result().summary_numbers
     assert (flat.lipschitz_bound, flat.bound_mean, flat.epsilon, flat.epsilon_replace) == (2.0, 1.0, 4.0, 3.5)
     assert (flat.n_records, flat.n_datasets, flat.n_zero_weight) == (4, 2, 1)
     assert (flat.weight_mean, flat.weight_min, flat.weight_max) == (0.5, 0.0, 1.0)
@@ -73,7 +73,7 @@ def test_flat_numbers():
 
 
 def test_the_histogram_has_no_weights_and_no_bound():
-    flat = histogram().plain_numbers
+    flat = histogram().summary_numbers
     assert (flat.lipschitz_bound, flat.bound_mean, flat.weight_mean, flat.diagnostics) == (
         None,
         None,
@@ -103,7 +103,7 @@ def test_a_summary_of_a_sensitive_range_is_read_again_too():
 
 
 def test_what_the_run_store_keeps():
-    found = numbers_of(result().plain_numbers)
+    found = numbers_of(result().summary_numbers)
     assert found["relative error of the q90"] == 0.25 and found["converged"] is False
     assert set(found) - PLAIN - DERIVED == {
         "converged",

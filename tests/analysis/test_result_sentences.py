@@ -9,8 +9,8 @@ from synth_core.analysis.settings import make_settings
 from synth_core.analysis.utility import Statistic
 from synth_core.mechanisms.catalogue import guarantees
 from synth_core.mechanisms.guarantees import SETTINGS_SEEN
-from tests import plain_numbers
-from tests.plain_numbers import statistic, variable
+from tests import summary_numbers
+from tests.summary_numbers import statistic, variable
 
 SETTINGS = make_settings(outcome="inc", model="lognormal")
 STATISTICS = tuple(
@@ -20,7 +20,7 @@ STATISTICS = tuple(
 
 
 def numbers(mechanism="weighted", **other):
-    return plain_numbers.numbers(
+    return summary_numbers.numbers(
         **{"mechanism": mechanism, "epsilon": 8.47, "statistics": STATISTICS} | other
     )
 
@@ -147,8 +147,8 @@ def test_whole_records_whose_settings_were_seen_promise_no_more_than_one_variabl
     """A release of the table that it was tuned on: the lead of the internal report says so."""
     joint = Measures(900.0, 0.1, 0.1, 2.0, 0.1, 0.1, ("sex", "pay"))
     promised = {"mechanism": "anchored", "epsilon": 0.5, "epsilon_replace": 1.0}
-    both = plain_numbers.numbers([variable("sex"), variable("pay")], joint=joint, **promised)
-    seen = both.guarantee.given_less(SETTINGS_SEEN)
+    both = summary_numbers.numbers([variable("sex"), variable("pay")], joint=joint, **promised)
+    seen = both.guarantee.weakened_to(SETTINGS_SEEN)
     for made in (both, numbers(**promised)):
         text = sentence(made, SETTINGS, standing=seen)
         assert "not promised: they were chosen by looking" in text

@@ -202,7 +202,7 @@ def test_a_rule_of_a_column_that_is_not_sensitive_is_refused_and_not_forgotten(t
 
 def test_who_is_covered_is_said_before_what_is_said_of_a_record(tmp_path):
     whole = records(tmp_path, rules=(RULE,), unit_column="house", unit_size=4)
-    lines = explained(whole.run("measured_laplace").plain_numbers, whole.settings)[1]
+    lines = explained(whole.run("measured_laplace").summary_numbers, whole.settings)[1]
     assert lines[1].endswith("Read “one record” below as all of them: a unit counts as one record.")
 
 

@@ -190,11 +190,11 @@ def test_the_promise_is_of_a_unit_and_said(tmp_path):
     assert result.epsilon == pytest.approx(2.0)
     settings = analysis(tmp_path).settings
     said = "ε covers everything sensitive about one 'house', of at most 4 records together."
-    assert any(said in each for each in explained(result.plain_numbers, settings)[1])
-    lines = explained(result.plain_numbers, settings)[1]
+    assert any(said in each for each in explained(result.summary_numbers, settings)[1])
+    lines = explained(result.summary_numbers, settings)[1]
     assert any("is for all values of one 'house' withheld, its rows" in each for each in lines)
-    assert said in sentence(result.plain_numbers, settings)
-    assert "whether all values of one 'house' were withheld" in sentence(result.plain_numbers, settings)
+    assert said in sentence(result.summary_numbers, settings)
+    assert "whether all values of one 'house' were withheld" in sentence(result.summary_numbers, settings)
     assert "house" not in result.synthetic[0]
 
 
@@ -281,7 +281,7 @@ def test_clamped_terms_of_records_have_their_part_of_the_bound(tmp_path):
         assert weighted.censoring.bound == pytest.approx(8.0 / 2 / 4)
         result = one.run(key)
         said = "ε covers everything sensitive about one 'house', of at most 4 records together."
-        assert any(said in each for each in explained(result.plain_numbers, settings)[1])
+        assert any(said in each for each in explained(result.summary_numbers, settings)[1])
         assert result.epsilon == 8.0 and result.lipschitz_bounds.max() <= 1.0 + 1e-9
         of_house = pd.Series(result.lipschitz_bounds).groupby(households().house.to_numpy()).sum()
         assert of_house.max() <= 4.0 + 1e-9  # epsilon / 2 of a unit

@@ -270,7 +270,7 @@ def test_captions_say_whose_accuracy_it_is(chosen, which):
         ("population", "Accuracy is of the population, by w.", "functions"),
     ):
         analysis, result = chosen[which, of]
-        summary, numbers = summary_of(analysis, result), result.plain_numbers
+        summary, numbers = summary_of(analysis, result), result.summary_numbers
         labels = {"measured": "Measured"}
         made = (
             compare_figures([summary], labels, "pay")
@@ -293,7 +293,7 @@ def test_points_of_a_map_are_measured_as_the_result_is(chosen):
         drawn = {name: each[0] for name, each in analysis.synthetic(result).items()}
         names, measure = ruler_of(analysis, (90.0,))
         found = dict(zip(names, measure(drawn), strict=True))
-        numbers = result.plain_numbers
+        numbers = result.summary_numbers
         assert found["ecdf_max"] == pytest.approx(numbers.ecdf_max)
         if which == "one":
             assert found["q90"] == pytest.approx(abs(numbers.statistics[-1].error))

@@ -15,7 +15,7 @@ from synth_core.mechanisms.guarantees import safety_factor
 from synth_core.mechanisms.likelihoods import LIKELIHOODS
 from synth_core.mechanisms.schemes import SCHEMES
 from synth_core.mechanisms.standards import STANDARDS
-from synth_core.mechanisms.weights import RISK_MAPS
+from synth_core.mechanisms.weights import WEIGHT_FUNCTIONS
 from synth_core.models import (
     MODELS,
     OwnProgram,
@@ -67,7 +67,7 @@ def test_each_guarantee_by_the_badge_s_name(guarantee):
 
 
 @pytest.mark.parametrize(
-    "name", [*SCHEMES, *ADJUSTMENTS, *LIKELIHOODS, *STANDARDS, *RISK_MAPS, *TRANSFORMATIONS]
+    "name", [*SCHEMES, *ADJUSTMENTS, *LIKELIHOODS, *STANDARDS, *WEIGHT_FUNCTIONS, *TRANSFORMATIONS]
 )
 def test_each_part_is_named(name):
     assert f"`{name}`" in PAGE

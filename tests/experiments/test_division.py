@@ -41,7 +41,7 @@ class Curves:
             for curve in self.curves[block.name]
         ]
         return SimpleNamespace(
-            plain_numbers=SimpleNamespace(variables=variables),
+            summary_numbers=SimpleNamespace(variables=variables),
             mechanism=mechanism,
             problems=(),
             guarantee=SimpleNamespace(label="ε-DP"),

@@ -33,7 +33,7 @@ from synth_core.experiments.explore.wording import frontier_points, knobs_text, 
 from synth_core.figures.explore import map_figure
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system import limits
-from tests.plain_numbers import map_point
+from tests.summary_numbers import map_point
 
 
 def settings(**more):

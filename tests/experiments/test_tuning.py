@@ -15,7 +15,7 @@ from synth_core.experiments.explore.sweep import Sweep
 from synth_core.experiments.explore.targets import EpsilonTarget, TuningAnswer, read_spec
 from synth_core.experiments.explore.tuning import NEAR, _rounded_down, tune, variants_for
 from synth_core.experiments.explore.wording import band_text, best_answers, reached_text, sure_text, verdict
-from tests.plain_numbers import map_point
+from tests.summary_numbers import map_point
 
 pytestmark = pytest.mark.stan
 

@@ -21,7 +21,7 @@ from synth_core.figures.briefing.powerpoint import INTERNAL, powerpoint
 from synth_core.figures.briefing.web_page import web_page
 from synth_core.figures.compare import results
 from synth_core.mechanisms.catalogue import MECHANISMS, find_mechanism
-from tests.plain_numbers import numbers, variable
+from tests.summary_numbers import numbers, variable
 from tests.support.summaries import of_numbers, summary, with_numbers, with_variable
 
 MECHANISMS_SHOWN = ("unweighted", "weighted", "censored", "anchored", "range_averaged")

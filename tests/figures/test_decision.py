@@ -19,10 +19,10 @@ from synth_core.release.plan.alternatives import alternatives_of
 from synth_core.release.plan.plan import parse_plan
 from synth_core.release.plan.planning import make_plan
 from synth_core.system.cache import Cache
-from tests import plain_numbers
-from tests.plain_numbers import variable
+from tests import summary_numbers
 from tests.release.test_closeness import BLOCKS, pupils
 from tests.release.test_whole_records import DECISION
+from tests.summary_numbers import variable
 
 WHY = "the board asked for <b>at most</b> 10 points"
 
@@ -34,11 +34,11 @@ def plan(tmp_path_factory):
     )
     policy = Policy(epsilon=10.0, percent=10.0, measure="ecdf_max")
     results = {key: analysis.run(key) for key in ("measured", "measured_laplace")}
-    taken = [each.plain_numbers for each in results.values()]
+    taken = [each.summary_numbers for each in results.values()]
     low = analysis.with_settings(epsilon=0.02).run("measured_laplace")
     alternatives = [
         *alternatives_of(taken, "degree", policy, chosen="measured_laplace"),
-        *alternatives_of([low.plain_numbers], "degree", policy, "A"),
+        *alternatives_of([low.summary_numbers], "degree", policy, "A"),
     ]
     decision = replace(DECISION, limit=50.0, rule=policy.text, alternatives=tuple(alternatives), reason=WHY)
     return make_plan(analysis, results["measured_laplace"], decision)[0]
@@ -62,7 +62,7 @@ def test_an_alternative_says_what_the_rule_limits_and_which_statistic_is_furthes
         Statistic("q90", 100.0, (90.0, 110.0), 108.5, (100.0, 120.0)),
         Statistic("q15", 100.0, (90.0, 110.0), 78.0, (70.0, 90.0)),
     )
-    results = [plain_numbers.numbers([variable("pay", statistics=statistics)], mechanism="anchored")]
+    results = [summary_numbers.numbers([variable("pay", statistics=statistics)], mechanism="anchored")]
     ruled = Policy(percent=10.0, measure="q90")
     assert alternatives_of(results, "pay", ruled)[0].worst == (
         "90th percentile: 8.5 % high (pay); furthest off the 15th percentile of pay: 22 % low"

@@ -10,7 +10,7 @@ from synth_core.experiments.rivals.bands import bands_of
 from synth_core.experiments.rivals.map_runs import RivalSummary
 from synth_core.figures.explore import map_figure
 from tests.figures.test_figures import plain
-from tests.plain_numbers import map_point
+from tests.summary_numbers import map_point
 
 
 def point(epsilon, error):

@@ -1,7 +1,7 @@
 """What is shown of a stored result is kept beside it, and goes with it."""
 
 from synth_core.jobs.stored_summaries import keep_summary, stored_summary
-from tests.plain_numbers import numbers
+from tests.summary_numbers import numbers
 from tests.support.summaries import of_numbers
 
 KEY = "ab" * 32

@@ -199,9 +199,9 @@ def test_an_anchored_mechanism_is_not_said_to_use_no_weights():
 def test_a_lesser_promise_of_noise_with_a_rho_is_no_pure_epsilon_either():
     """ε matched to another mechanism, or settings that were seen: what was ρ does not become a bound on odds."""
     matched = find_mechanism("measured").guarantee("closed", {"epsilon": 1.0})
-    seen = guarantees()["measured"].given_less(SETTINGS_SEEN)
+    seen = guarantees()["measured"].weakened_to(SETTINGS_SEEN)
     assert seen.label == "zCDP for given settings"
-    assert guarantees()["anchored"].given_less(SETTINGS_SEEN).label == "ε-DP for given settings"
+    assert guarantees()["anchored"].weakened_to(SETTINGS_SEEN).label == "ε-DP for given settings"
     for promise in (matched, seen):
         assert not promise.pure and not promise.strict and promise.no_odds
         text = suspicion(promise, 1.0, 2.0)

@@ -35,7 +35,7 @@ def levelled(monkeypatch):
 
 def test_it_composes_and_says_what_it_promises(levelled):
     point = find_mechanism("count+truncation/levelled")
-    assert point.keeps_epsilon and point.clamps and point.likelihood.samples
+    assert point.epsilon_by_construction and point.clamps and point.likelihood.samples
     assert "epsilon" in point.tuning
     assert point.guarantee("closed").key == "levelled_weighted"
     assert point.guarantee("current").key == "weights_seen"
@@ -55,7 +55,7 @@ def test_it_runs_as_its_formula_and_is_planned(levelled, cache):
     result = analysis.run("none/levelled")
     assert result.epsilon == 1.0
     assert result.epsilon_replace == 2.0
-    guarantee, lines = explained(result.plain_numbers, settings)
+    guarantee, lines = explained(result.summary_numbers, settings)
     assert guarantee.key == "levelled"
     assert "clamped around a level" in lines[0]
     posterior, model = analysis.refit(result), analysis.model

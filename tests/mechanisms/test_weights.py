@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from synth_core.mechanisms.weights import (
-    RISK_MAPS,
+    WEIGHT_FUNCTIONS,
     count_weights,
     isolation_risk,
     likelihood_weights,
@@ -87,7 +87,7 @@ def test_equal_bounds_mean_no_risk(value):
     assert (likelihood_weights(np.full(5, value)) == 1).all()
 
 
-@pytest.mark.parametrize("risk_map", sorted(RISK_MAPS))
+@pytest.mark.parametrize("risk_map", sorted(WEIGHT_FUNCTIONS))
 @given(f=bounds_arrays, scale=scales, shift=shifts)
 def test_every_risk_map_decreases(risk_map, f, scale, shift):
     weights = likelihood_weights(f, scale, shift, risk_map)

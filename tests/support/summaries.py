@@ -8,7 +8,7 @@ from synth_core.analysis.summary import ResultSummary, ecdf_of, privacy_of
 def summary(result, outcome):
     """What a screen would show of a result of one variable."""
     return ResultSummary(
-        result.plain_numbers, "density", 0, privacy_of(result, several=False), ecdf_of(result, outcome)
+        result.summary_numbers, "density", 0, privacy_of(result, several=False), ecdf_of(result, outcome)
     )
 
 

@@ -12,7 +12,7 @@ def told():
     from synth_core.ui.compare.scenarios import pin
     from synth_core.ui.shared.subject import Subject
     from synth_core.ui.state import session
-    from tests.plain_numbers import numbers
+    from tests.summary_numbers import numbers
     from tests.support.summaries import of_numbers
 
     session.take_over()

@@ -15,7 +15,7 @@ from synth_core.experiments.audit.subjects import of_run
 from synth_core.release.run_store import RunStore
 from synth_core.ui.shared import finished_runs
 from synth_core.ui.state.browser import Browser
-from tests.plain_numbers import numbers, variable
+from tests.summary_numbers import numbers, variable
 from tests.support.summaries import of_numbers
 
 BLOCKS = (

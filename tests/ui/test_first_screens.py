@@ -85,7 +85,7 @@ def expected():
     from synth_core.ui.shared.expected import seconds_each
     from synth_core.ui.shared.subject import Subject
     from synth_core.ui.state import session
-    from tests.plain_numbers import numbers
+    from tests.summary_numbers import numbers
     from tests.support.summaries import of_numbers
 
     session.take_over()

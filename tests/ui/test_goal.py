@@ -157,7 +157,7 @@ def loading_page():
     from synth_core.ui.find_settings import controls
     from synth_core.ui.shared.subject import ONE_VARIABLE, VIEW_OF_RECORDS, shown_subject
     from synth_core.ui.state import session
-    from tests.plain_numbers import map_point
+    from tests.summary_numbers import map_point
 
     session.take_over()
     session.use_example("401ksubs", None, 1)

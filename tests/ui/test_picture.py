@@ -7,7 +7,7 @@ import pytest
 
 from synth_core.jobs.job import Job
 from synth_core.ui.shared.picture import Last, assemble, brings_news, last_picture
-from tests.plain_numbers import numbers
+from tests.summary_numbers import numbers
 from tests.support.summaries import of_numbers
 from tests.support.tasks import INPUT, SETTINGS, NamedTask
 

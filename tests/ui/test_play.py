@@ -12,7 +12,7 @@ def page():
     from synth_core.ui.compare import play
     from synth_core.ui.shared.refits import Shown
     from synth_core.ui.state import session
-    from tests.plain_numbers import numbers
+    from tests.summary_numbers import numbers
     from tests.support.summaries import of_numbers
 
     for place, value in st.session_state["moves"]:

@@ -7,7 +7,7 @@ from synth_core.analysis.joint_measures import Measures
 from synth_core.analysis.policy import Policy
 from synth_core.analysis.settings import make_settings
 from synth_core.ui.compare.inspector import results_csv
-from tests.plain_numbers import numbers, statistic, variable
+from tests.summary_numbers import numbers, statistic, variable
 
 SETTINGS = make_settings(outcome="pay", model="lognormal", scale=0.5)
 NUMBERS = numbers(

@@ -176,7 +176,7 @@ class RecordsResult:
         return tuple(f"{p.part.name}: {text}" for p in self.parts for text in p.result.problems)
 
     @property
-    def plain_numbers(self) -> ResultNumbers:
+    def summary_numbers(self) -> ResultNumbers:
         """Its numbers without arrays, as those of one variable."""
         weakest = min(self.parts, key=lambda each: each.result.guarantee.strength).result
         statistics = {each.name: each.statistics for each in self.numbers}

@@ -78,7 +78,7 @@ class AuditedAnalysis:
 
     def relations(self, mechanism: Mechanism) -> tuple[str, ...]:
         """The neighbours that something is said about: what replacing a whole record costs is not measured."""
-        return RELATIONS if mechanism.keeps_epsilon or not self.analysis.blocks else (REMOVED,)
+        return RELATIONS if mechanism.epsilon_by_construction or not self.analysis.blocks else (REMOVED,)
 
     def holds_draw(self, mechanism: Mechanism) -> bool:
         """Whether an anchor was drawn from the table itself, and that draw is held on its neighbours."""

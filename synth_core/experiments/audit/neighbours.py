@@ -181,7 +181,7 @@ def alternatives(analysis: Analysis, mechanism: Mechanism, row: int) -> Array:
     if mechanism.standard.of_range:
         inside = np.clip(analysis.fits.intervals()[row], lower, upper)
         grid = np.linspace(inside[0], inside[1], ALTERNATIVES)
-    elif mechanism.keeps_epsilon and s.bounds is not None:
+    elif mechanism.epsilon_by_construction and s.bounds is not None:
         share = np.geomspace(NEAREST, 0.5, ALTERNATIVES // 2)
         width = s.bounds[1] - s.bounds[0]
         grid = np.concatenate([s.bounds[0] + width * share, s.bounds[1] - width * share])

@@ -55,7 +55,7 @@ def judge(
     from_table = mechanism.weighted and source == CURRENT
     local = mechanism.weighted and (from_table or mechanism.reads_current(result.tuned))
     notes = []
-    if guarantee.strength == 1 and not mechanism.keeps_epsilon:
+    if guarantee.strength == 1 and not mechanism.epsilon_by_construction:
         notes.append(ASYMPTOTIC)
     elif guarantee.strength == 0:
         notes.append("Nothing is claimed: ε = 2Δ is what was measured on this table.")

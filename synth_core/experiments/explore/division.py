@@ -84,7 +84,7 @@ class Division:
 def check_division(blocks: tuple[Block, ...], mechanism: str, wanted: dict[str, float]) -> None:
     """Refuse in words what cannot be divided; raises InputError."""
     point = find_mechanism(mechanism)
-    if not point.keeps_epsilon:
+    if not point.epsilon_by_construction:
         raise InputError(
             f"{point.label}: its ε is measured and not set, so there is none to divide. Take a strict mechanism, such "
             f"as anchored."
@@ -114,7 +114,7 @@ def divided_for(
     InputError
         If the target is no largest difference of distribution functions, or one variable is sensitive.
     """
-    if not find_mechanism(mechanism).keeps_epsilon:
+    if not find_mechanism(mechanism).epsilon_by_construction:
         return explored
     check_divisible(explored, [mechanism], target)
     assert isinstance(target, Target)
@@ -230,7 +230,7 @@ def _shares(epsilons: dict[str, float]) -> dict[str, float]:
 def _distances(result: AnyResult) -> dict[str, float]:
     """The distance of each variable; of one that may be missing, the larger of its two parts'."""
     distances: dict[str, float] = {}
-    for each in result.plain_numbers.variables:
+    for each in result.summary_numbers.variables:
         distances[each.variable] = max(distances.get(each.variable, 0.0), each.ecdf_max)
     return distances
 

@@ -201,7 +201,7 @@ def run_point(
         for j, columns in enumerate(analysis.draw(result, ((stream, j) for j in range(wanted)))):
             errors.append(measure(columns))
             analysis.progress("measuring predictive data sets", (j + 1) / wanted)
-        numbers = result.plain_numbers
+        numbers = result.summary_numbers
         return MapPoint(
             mechanism=key,
             knobs=knobs_of(mechanism, settings),

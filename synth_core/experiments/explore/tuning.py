@@ -221,7 +221,7 @@ def _to_accuracy(
 
 def _derived(summary: PointSummary, mechanism: Mechanism) -> PointSummary:
     """A strict mechanism's epsilon that was found by looking at the data is no epsilon-DP guarantee."""
-    return replace(summary, guarantee="data_derived") if mechanism.keeps_epsilon else summary
+    return replace(summary, guarantee="data_derived") if mechanism.epsilon_by_construction else summary
 
 
 def _why(answer: Found, target: Target, points: dict[float, MapPoint]) -> str:
@@ -248,7 +248,7 @@ def _over_seeds(
     analysis: AnyAnalysis[Any], mechanism: Mechanism, point: MapPoint, steps: _SearchProgress
 ) -> tuple[float, float] | None:
     """Epsilon of the same settings over other sampler seeds: 2 * Delta is a maximum over draws."""
-    if mechanism.keeps_epsilon:
+    if mechanism.epsilon_by_construction:
         return None
     epsilons = [point.epsilon]
     for other in range(1, OTHER_SEEDS + 1):
@@ -276,7 +276,7 @@ def _to_epsilon(
         return TuningAnswer(
             mechanism.key, point.summary(), None, None, 0, _over_seeds(analysis, mechanism, point, steps)
         )
-    if mechanism.keeps_epsilon:  # epsilon is what was asked for
+    if mechanism.epsilon_by_construction:  # epsilon is what was asked for
         summary = at(epsilon=_rounded_down(wanted)).summary()
         return TuningAnswer(mechanism.key, summary if target.like is None else _derived(summary, mechanism))
     # Solved for a little less, within half the tolerance to either side: never more than was asked for.

@@ -130,7 +130,7 @@ def _just_below(answer: TuningAnswer, epsilon: float) -> str:
     at, mechanism = answer.below_at, find_mechanism(answer.mechanism)
     moved = next(name for name in ("epsilon", "scale") if name in mechanism.tuning)
     words = f"with {KNOBS[moved].symbol} = {at:.4g}, the next smaller tried,"
-    if mechanism.keeps_epsilon or not finite(epsilon):
+    if mechanism.epsilon_by_construction or not finite(epsilon):
         return words
     uneven = " and no less, since ε is measured" if epsilon >= answer.reached.epsilon else ""
     return f"{words} ε is {epsilon_number(epsilon)}{uneven}, and"

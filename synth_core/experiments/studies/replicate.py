@@ -139,7 +139,7 @@ def _reference(
 def numbers(result: AnyResult) -> Numbers:
     """A result as plain numbers; NaN where the mechanism has none. Of several variables, also the largest difference of
     each."""
-    flat, nan = result.plain_numbers, float("nan")
+    flat, nan = result.summary_numbers, float("nan")
     fits = [each.diagnostics for each in flat.variables if each.diagnostics is not None]
     found: dict[str, float | None] = {name: getattr(flat, name) for name in _NUMBERS}
     for values, before in (("confidential", "data_"), ("synthetic", "")):

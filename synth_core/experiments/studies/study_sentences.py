@@ -25,7 +25,7 @@ def like_in_words(outcome: StudyOutcome, local: dict[str, float]) -> list[str]:
     for case in outcome.study.cases:
         for point in case.points:
             where = f"{point.label}, {case.key}" if len(outcome.study.cases) > 1 else point.label
-            if find_mechanism(point.mechanism).keeps_epsilon:
+            if find_mechanism(point.mechanism).epsilon_by_construction:
                 sentences.append(f"{where}: ε is promised for every table, whatever database comes.")
                 continue
             bounds = outcome.values(case.key, point.label, "lipschitz_bound")

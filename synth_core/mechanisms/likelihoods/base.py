@@ -105,7 +105,7 @@ class Likelihood:
         return self.clamp is not None
 
     @property
-    def keeps_epsilon(self) -> bool:
+    def epsilon_by_construction(self) -> bool:
         """Whether ε is set, and kept by construction once the weights are given; else it is measured."""
         return self.guarantee is not None
 

@@ -68,7 +68,7 @@ class Scheme:
         Whether it reads `Evidence.counted`, which a frozen risk map then has to keep.
     measure : str, optional
         The measure that it rescales by the records' own span, which may be declared instead.
-    movers : callable, optional
+    influential : callable, optional
         Of the evidence: which records' leaving moves the weights of others, the posterior held. None: any may.
     """
 
@@ -78,7 +78,7 @@ class Scheme:
     single: bool = False
     counts: bool = False
     measure: str | None = None
-    movers: Callable[[Evidence], Records] | None = None
+    influential: Callable[[Evidence], Records] | None = None
     plain: str = ""
 
     @cached_property

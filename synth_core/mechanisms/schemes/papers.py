@@ -30,6 +30,6 @@ SCALAR = Scheme(
     "EM",
     _scalar,
     single=True,
-    movers=_riskiest,
+    influential=_riskiest,
     plain="all records count less, by the same",
 )

@@ -24,4 +24,4 @@ def rescaled(label: str, short: str, measure: str, plain: str = "") -> Scheme:
         finite = np.flatnonzero(np.isfinite(risk))
         return np.unique(finite[[risk[finite].argmin(), risk[finite].argmax()]]) if finite.size else finite
 
-    return Scheme(label, short, alpha, measure=measure, movers=ends, plain=plain)
+    return Scheme(label, short, alpha, measure=measure, influential=ends, plain=plain)

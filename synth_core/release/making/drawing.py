@@ -322,7 +322,7 @@ class ReleaseRun:
             place,
             self.reserved.time,
             self.source.anchor,
-            self.source.fitted.result.plain_numbers.counted,
+            self.source.fitted.result.summary_numbers.counted,
         )
         folder = f"{request.name}-{place.number:03d}"
         public = bundle.releasable_files(plan, self.synthetic)

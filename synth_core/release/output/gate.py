@@ -143,7 +143,7 @@ def examine(
     anchor : str
         A sentence, of an anchored mechanism.
     """
-    joint = fitted.result.plain_numbers.joint
+    joint = fitted.result.summary_numbers.joint
     checks = [
         ledger,
         _convergence(plan, fitted),

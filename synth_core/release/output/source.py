@@ -82,7 +82,7 @@ def kept_of(plan: Plan, analysis: AnyAnalysis[Any]) -> KeptColumns:
 
 def source_of(plan: Plan, analysis: AnyAnalysis[R], result: R) -> Source:
     """The finished fits of a plan's mechanism."""
-    likelihood, numbers, used = plan.point.likelihood, result.plain_numbers, analysis.used_rows
+    likelihood, numbers, used = plan.point.likelihood, result.summary_numbers, analysis.used_rows
     analyses = analysis.analyses(likelihood.anchors)
     kept = {name: getattr(numbers, name) for name in _KEPT} | {"n": numbers.n_records}
     if numbers.joint is not None:

@@ -330,7 +330,7 @@ class Plan(Closed):
     @property
     def strict(self) -> bool:
         """Whether epsilon holds by construction (before asking what the plan was tuned on)."""
-        return self.point.keeps_epsilon
+        return self.point.epsilon_by_construction
 
     @property
     def guarantee(self) -> Guarantee:
@@ -427,8 +427,8 @@ NO_RHO = (
 def terms_of(point: Mechanism, tuned_on: TuningKind) -> ReleaseTerms:
     """What releases of a mechanism promise that was tuned on such a table."""
     guarantee = point.guarantee("closed")
-    seen = tuned_on == "confidential" and point.keeps_epsilon
-    return ReleaseTerms(tuned_on, guarantee.given_less(SETTINGS_SEEN) if seen else guarantee)
+    seen = tuned_on == "confidential" and point.epsilon_by_construction
+    return ReleaseTerms(tuned_on, guarantee.weakened_to(SETTINGS_SEEN) if seen else guarantee)
 
 
 def has_rho(point: Mechanism, tuned_on: str) -> bool:
@@ -446,7 +446,7 @@ OF_BLOCKS = (
 def of_blocks(point: Mechanism) -> bool:
     """Whether a plan of several sensitive variables takes a mechanism: a term reads its own record alone."""
     solved = point.single_weight or "reweighting" in point.adjustments
-    promises = point.keeps_epsilon or point.weighted
+    promises = point.epsilon_by_construction or point.weighted
     return promises and not point.one_variable and not solved
 
 

@@ -88,7 +88,7 @@ def make_plan(analysis: AnyAnalysis[R], result: R, decision: Decision) -> tuple[
         analysis = analysis.with_settings(match_epsilon=None, **solved)
     s = analysis.settings
     _check_anchor(point, s)
-    strict = point.keeps_epsilon
+    strict = point.epsilon_by_construction
     _check_target(decision, s, strict)
     safety, target = _promised(decision, s, strict, result.epsilon, analysis.n_records)
     frozen, content = _frozen(analysis, result) if needs_map(point, s) else (None, None)
@@ -110,7 +110,7 @@ def make_plan(analysis: AnyAnalysis[R], result: R, decision: Decision) -> tuple[
         "alternatives": _alternatives(decision, result, s.outcome),
         "blocks": [PlannedBlock.of(block) for block in analysis.blocks],
     }
-    values["tuned_on"] |= {"epsilon": _finite(result.epsilon), "utility": _utility(result.plain_numbers)}
+    values["tuned_on"] |= {"epsilon": _finite(result.epsilon), "utility": _utility(result.summary_numbers)}
     plan = validated(Plan, values, "plan")
     check_rounded(analysis, plan)
     return plan, content
@@ -128,7 +128,7 @@ def _alternatives(decision: Decision, result: AnyResult, outcome: str) -> list[d
     """What was compared; nothing where there was no choice."""
     known = list(decision.alternatives)
     if known and not any(each.chosen for each in known):
-        known += alternatives_of([result.plain_numbers], outcome, Policy(), chosen=result.mechanism)
+        known += alternatives_of([result.summary_numbers], outcome, Policy(), chosen=result.mechanism)
     return [each.model_dump() for each in known[:MOST]]
 
 

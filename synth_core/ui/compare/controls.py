@@ -10,7 +10,7 @@ from synth_core.mechanisms.catalogue import ADJUSTMENTS, MECHANISMS, compose, fi
 from synth_core.mechanisms.likelihoods import LIKELIHOODS
 from synth_core.mechanisms.schemes import SCHEMES
 from synth_core.mechanisms.standards import STANDARDS
-from synth_core.mechanisms.weights import RISK_MAPS
+from synth_core.mechanisms.weights import WEIGHT_FUNCTIONS
 from synth_core.models import family
 from synth_core.system import limits
 from synth_core.ui.compare.named_tables import choose_posterior, choose_tables
@@ -133,7 +133,7 @@ SLIDERS: dict[str, list[tuple[str, str, tuple[float, float], float, str]]] = {
 }
 
 
-def movers(chosen: tuple[str, ...]) -> set[str]:
+def active_settings(chosen: tuple[str, ...]) -> set[str]:
     """The settings that move one of the mechanisms; of whole records, of those that take several variables."""
     refused = shown_subject().left_out(chosen)
     return set().union(*(find_mechanism(key).tuning for key in chosen if key not in refused))
@@ -141,7 +141,7 @@ def movers(chosen: tuple[str, ...]) -> set[str]:
 
 def tuning(chosen: tuple[str, ...], leave_out: frozenset[str] = frozenset()) -> None:
     """Only what moves a chosen mechanism, but for what the page asks elsewhere."""
-    used = movers(chosen) - leave_out
+    used = active_settings(chosen) - leave_out
     for slider in (slider for name, sliders in SLIDERS.items() if name in used for slider in sliders):
         slider_with_number(*slider)
     if "bins" in used and session.choices().bounds is None:
@@ -182,7 +182,7 @@ def _missing_guess(mechanisms: list[str]) -> None:
 def more_tuning(used: set[str], chosen: tuple[str, ...]) -> None:
     """What is moved less often."""
     if "risk_map" in used:
-        pick("selectbox", "Map from risk to weight", "settings.risk_map", list(RISK_MAPS))
+        pick("selectbox", "Map from risk to weight", "settings.risk_map", list(WEIGHT_FUNCTIONS))
         if session.choices().settings.risk_map == "threshold":
             slider_with_number(
                 "Threshold z*",

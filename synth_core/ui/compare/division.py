@@ -40,7 +40,7 @@ def _panel(chosen: tuple[str, ...], polling: bool) -> None:
     run = background.current(RUN)
     if polling != (run is not None and run.running):
         st.rerun()
-    strict = [key for key in chosen if find_mechanism(key).keeps_epsilon]
+    strict = [key for key in chosen if find_mechanism(key).epsilon_by_construction]
     if not strict:
         st.caption("Choose a mechanism whose ε is set and not measured on the left, such as Anchored.")
         return

@@ -13,7 +13,7 @@ import streamlit as st
 from synth_core.errors import InputError
 from synth_core.jobs.task import Task
 from synth_core.system import limits
-from synth_core.ui.compare.controls import SLIDERS, movers
+from synth_core.ui.compare.controls import SLIDERS, active_settings
 from synth_core.ui.server.manager import manager
 from synth_core.ui.shared.refits import Shown
 from synth_core.ui.shared.subject import shown_subject
@@ -38,7 +38,7 @@ def _sliders() -> dict[str, tuple[str, tuple[float, float], float]]:
 
 def play_menu(mechanisms: tuple[str, ...]) -> None:
     """The menu of Play: which setting, from where to where; or what stops it."""
-    used = movers(mechanisms)
+    used = active_settings(mechanisms)
     offered = [place for name, each in SLIDERS.items() if name in used for _, place, *_ in each]
     if not offered:
         return

@@ -151,7 +151,7 @@ def _counts(point: Mechanism, tuned_on: str | None) -> list[str]:
 def _taken_line(point: Mechanism, tuned_on: TuningKind) -> bool:
     """Say what one release takes of the limit, as the limit counts it; whether it can be counted so."""
     form, settings = plan_actions.current_form(), session.settings()
-    epsilon = settings.epsilon if point.keeps_epsilon else form.get("target")
+    epsilon = settings.epsilon if point.epsilon_by_construction else form.get("target")
     if epsilon is None:  # measured when the plan is made
         return True
     balance = release_actions.balance_of(form["series"])

@@ -136,7 +136,7 @@ def current_form() -> dict[str, Any]:
 
 def strict(mechanism: str) -> bool:
     """Whether a mechanism keeps its own epsilon by construction."""
-    return find_mechanism(mechanism).keeps_epsilon
+    return find_mechanism(mechanism).epsilon_by_construction
 
 
 def open_plan(plan_file: Any, map_file: Any) -> None:

@@ -126,7 +126,7 @@ def _say_power(plan: Plan | None, chosen: list[str], runs: int) -> None:
 def _claim(mechanism: str) -> float | None:
     """ε that a mechanism promises or, where Compare has measured it, shows; None where nothing is known yet."""
     try:
-        if find_mechanism(mechanism).keeps_epsilon:
+        if find_mechanism(mechanism).epsilon_by_construction:
             return session.settings().epsilon
         result = session.stored_result(mechanism)
     except InputError:  # of the columns: said where they are chosen

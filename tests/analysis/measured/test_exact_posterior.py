@@ -44,7 +44,7 @@ def test_several_data_sets_are_of_draws_whose_diagnostics_are_told_once(tmp_path
     first, second, third = result.synthetic
     assert not first.equals(second) and not second.equals(third)
     assert result.problems == ("R-hat is 1.200 (at most 1.01 is asked)",)
-    assert {each.diagnostics.rhat for each in result.plain_numbers.variables} == {1.2}
+    assert {each.diagnostics.rhat for each in result.summary_numbers.variables} == {1.2}
     whole = analysis(tmp_path, **FEW | {"datasets": 3})
     later = engine.MeasuredEngine(True).later(whole.inputs, "Measured", range(3, 5))
     assert not np.array_equal(later[0][0], later[0][1])

@@ -217,7 +217,7 @@ def test_public_cells_cut_in_another_way_are_measured_anew(tmp_path, usual_scale
 def test_named_tables_are_all_that_is_counted_and_are_said(tmp_path, usual_scales):
     named = ("area * sex", "work * income * age")
     result = analysis(tmp_path, count_together=named).run("measured")
-    counted = {each.columns for each in result.plain_numbers.counted if not each.fine}
+    counted = {each.columns for each in result.summary_numbers.counted if not each.fine}
     assert counted == {("area", "sex"), ("age", "work", "income")}
     assert "Named in advance: area * sex, age * work * income." in result.parts[0].result.anchor
     with pytest.raises(

@@ -52,7 +52,7 @@ def test_the_numbers_are_those_of_the_result(found):
         assert [part.name for part in s.numbers.variables] == ["sex", "pay is missing", "pay"]
         assert s.privacy.bounds.five.maximum == result.lipschitz_bound
         assert from_entry(ResultSummary, json.loads(json.dumps(to_entry(s)))) == s
-        assert s.numbers == result.plain_numbers
+        assert s.numbers == result.summary_numbers
         assert s.numbers.guarantee == result.guarantee
     beside = promises(summaries, analysis.settings, Policy())
     assert "not promised for another table" in beside["weighted"]["sentence"] or summaries[0].numbers.problems

@@ -32,7 +32,7 @@ from synth_core.experiments.rivals.problem import RivalSynthetic
 from synth_core.experiments.rivals.registry import RivalSpec
 from synth_core.system.cache import Cache
 from tests.experiments.rivals.test_graphical import needs_mbi
-from tests.plain_numbers import map_point
+from tests.summary_numbers import map_point
 
 BOUNDED = make_settings(outcome="x", model="beta", bounds=(0.0, 1.0), seed=3)
 
