@@ -42,10 +42,16 @@ def pytest_collection_modifyitems(items):
 PROBES = ("/_stcore/health", "/_stcore/host-config")
 
 
+# It also asks whether the file of a download button is there. While two runs of a page overlap it may be neither kept
+# by the older nor made again by the newer one yet; tests that press such a button wait for the file.
+FILE_PROBE = "Client Error: Download Button source error - 404"
+
+
 def _asked_for(message) -> bool:
     """Whether an error on the console is the answer to Streamlit's probe, or a refusal that a test asks for."""
-    probe = "404" in message.text and message.location["url"].endswith(PROBES)
-    return probe or "413" in message.text
+    url = message.location["url"]
+    probe = "404" in message.text and (url.endswith(PROBES) or "/media/" in url)
+    return probe or message.text == FILE_PROBE or "413" in message.text
 
 
 class Server:
