@@ -176,6 +176,8 @@ def run_plan(args: argparse.Namespace) -> int:
         print(f"! on the tuning table: {warning}")
     if plan.warning:
         print(f"! tuned on {TUNED_ON[plan.tuned_on.kind]}: {plan.warning}")
+    if plan.beyond_limit:
+        print(f"! {plan.beyond_limit}")
     return 0
 
 

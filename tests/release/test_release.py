@@ -700,6 +700,17 @@ def plan_file(state, tmp_path):
     return path
 
 
+@pytest.mark.parametrize(
+    ("mechanism", "said"),
+    [("measured", "promises ρ (zCDP) and no pure ε"), ("measured_laplace", "One release costs ε = 6, and")],
+)
+def test_a_plan_that_its_limit_cannot_take_is_told_when_it_is_made(state, tmp_path, capsys, mechanism, said):
+    assert main(["plan", "example:beta", "--rows", "150", "--mechanism", mechanism, "--epsilon", "6", "--bounds", "0",
+                 "1", "--tuned-on", "simulated", "--series", "monthly", "--reason", "test", "--decided-by", "me",
+                 "--limit", "3", "--out", str(tmp_path / "plan.json")]) == 0  # fmt: skip
+    assert f"! {'Measured ' if mechanism == 'measured' else ''}{said}" in capsys.readouterr().out
+
+
 def apply(plan_file, month, out, *more):
     return main(["apply", str(plan_file), "example:beta", "--rows", "150", "--data-seed", str(month),
                  "--out", str(out), *more])  # fmt: skip

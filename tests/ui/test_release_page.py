@@ -5,9 +5,11 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from synth_core.release.ledger.balances import Balance
 from synth_core.release.making.drawing import Request
 from synth_core.release.making.releasing import CHECKED, release
 from synth_core.system.cache import Cache
+from synth_core.ui.release import release_actions
 from tests.release.conftest import state  # noqa: F401
 from tests.release.test_closeness import planned, pupils
 
@@ -138,3 +140,14 @@ def test_the_form_says_what_a_release_takes_of_the_limit(mechanism, kind, count,
     shown = [each.value for each in (*at.caption, *at.warning, *at.error) if "One release" in each.value]
     refused = [each.value for each in at.error]
     assert any(said in each for each in shown + refused) if said else not shown + refused
+
+
+@pytest.mark.parametrize(("epsilon_spent", "refused"), [(8.0, True), (4.0, False)])
+def test_the_form_counts_what_the_series_has_spent(monkeypatch, epsilon_spent, refused):
+    """6 of a limit of 10 has no room where 8 are spent: the ledger refused it after the plan and the checks."""
+    spent = Balance("beta", 10.0, epsilon_spent, 0.0, epsilon_spent, None, 1, "")
+    monkeypatch.setattr(release_actions, "series_balance", lambda series: spent)
+    at = AppTest.from_function(taken_page, args=("censored", "simulated", "sum")).run(timeout=60)
+    assert not at.exception
+    assert any("**ε = 6** of the limit of 10" in each.value for each in at.caption)
+    assert any("and this release needs 6" in each.value for each in at.warning) == refused

@@ -431,9 +431,9 @@ def terms_of(point: Mechanism, tuned_on: TuningKind) -> ReleaseTerms:
     return ReleaseTerms(tuned_on, guarantee.weakened_to(SETTINGS_SEEN) if seen else guarantee)
 
 
-def has_rho(point: Mechanism, tuned_on: str) -> bool:
+def has_rho(point: Mechanism, tuned_on: TuningKind) -> bool:
     """Whether a theorem gives the releases of a plan a ρ, so that a limit by zCDP can count them."""
-    return tuned_on != "confidential" and point.guarantee("closed").strict
+    return terms_of(point, tuned_on).guarantee.strict
 
 
 OF_BLOCKS = (

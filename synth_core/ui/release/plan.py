@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
 from synth_core.analysis.drawing import DRAWING_WORDS
@@ -9,8 +11,8 @@ from synth_core.errors import InputError
 from synth_core.figures.briefing.decision import decision_record, is_internal
 from synth_core.figures.briefing.web_page import web_page
 from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
-from synth_core.mechanisms.composition import DELTA, Count, not_counted
-from synth_core.release.ledger.limit_room import spent_words
+from synth_core.mechanisms.composition import DELTA, Count, not_counted, rho_of
+from synth_core.release.ledger.limit_room import check_room
 from synth_core.release.plan.plan import OF_BLOCKS, TUNED_ON, WARNINGS, Plan, TuningKind, has_rho, terms_of
 from synth_core.system import limits
 from synth_core.ui.compare.briefing import POWERPOINT
@@ -140,7 +142,7 @@ def plan_form() -> None:
     )
 
 
-def _counts(point: Mechanism, tuned_on: str | None) -> list[str]:
+def _counts(point: Mechanism, tuned_on: TuningKind | None) -> list[str]:
     """What the limit of a series can count: the sum of ε, and ρ where every release of the plan has one."""
     by_zcdp = tuned_on is not None and has_rho(point, tuned_on)
     if not by_zcdp:
@@ -154,8 +156,8 @@ def _taken_line(point: Mechanism, tuned_on: TuningKind) -> bool:
     epsilon = settings.epsilon if point.epsilon_by_construction else form.get("target")
     if epsilon is None:  # measured when the plan is made
         return True
-    balance = release_actions.balance_of(form["series"])
     limit, count = form["limit"], Count(form.get("delta") if form["count"] == "zcdp" else None)
+    balance = release_actions.series_balance(str(form["series"]).strip())
     if balance is not None and balance.limit is not None:  # what it counts was fixed with its first limit
         limit, count = balance.limit, balance.count
     guarantee = terms_of(point, tuned_on).guarantee
@@ -165,12 +167,16 @@ def _taken_line(point: Mechanism, tuned_on: TuningKind) -> bool:
         return False
     named = "" if count.delta is None else f" (ε = {epsilon:g} names its ρ)"
     at = "" if count.delta is None else f" at δ = {count.delta:g}"
-    spent = "" if balance is None or balance.limit is None else f"; {spent_words(balance)} is spent"
-    words = f"One release takes **ε = {taken:.4g}{at}**{named} of the limit of {limit:g}{spent}."
-    if taken > limit:
-        st.warning(f"{words} It would be refused.", icon=":material/warning:")
-    else:
-        st.caption(words)
+    st.caption(f"One release takes **ε = {taken:.4g}{at}**{named} of the limit of {limit:g}.")
+    if balance is not None and limit is not None:
+        charged = (
+            epsilon * guarantee.charged(settings.datasets),
+            rho_of(guarantee, epsilon, settings.datasets),
+        )
+        try:
+            check_room(replace(balance, limit=limit, count=count), *charged, guarantee.label)
+        except InputError as refused:
+            st.warning(session.said(refused), icon=":material/warning:")
     return True
 
 

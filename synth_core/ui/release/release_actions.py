@@ -101,12 +101,14 @@ def archives(outcome: ReleaseOutcome) -> list[tuple[str, bytes]]:
     return [(name, Path(path).read_bytes()) for name, path in outcome.archives.items()]
 
 
-def balance_of(series: str) -> Balance | None:
-    """What a series has spent and its limit; None where none is named or its ledger cannot be read."""
-    if not series.strip():
-        return None
+def series_balance(series: str) -> Balance | None:
+    """What a series has spent and its limit; None where the ledger cannot be read."""
     try:
-        return ledger_view(series.strip())[0]
+        ledger = Ledger()
+        try:
+            return ledger.balance(series)
+        finally:
+            ledger.close()
     except FitError:
         return None
 

@@ -67,7 +67,7 @@ def _budget(now: Desk) -> str:
     series = now.plan.series if now.plan is not None else str(plan_actions.current_form()["series"]).strip()
     if not series:
         return "no series named yet"
-    balance = release_actions.balance_of(series)
+    balance = release_actions.series_balance(series)
     if balance is None:
         return f"the ledger of {plain(series)} cannot be read"
     return f"series {plain(series)}: {plain(left_of(balance, now))}"
