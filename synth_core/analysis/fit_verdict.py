@@ -37,7 +37,7 @@ def fit_verdict(
     n_records: int,
     problems: Sequence[str] = (),
     model: str = "",
-    given_predictors: float = 0.0,
+    residuals: float = 0.0,
 ) -> FitVerdict:
     """The verdict on an unweighted fit.
 
@@ -53,7 +53,7 @@ def fit_verdict(
         Why the fit should not be used.
     model : str
         The one that was fitted: it is not advised again.
-    given_predictors : float
+    residuals : float
         Largest difference between the distribution function of Pr(X <= x_i) and that of even values: a model can
         have the right values of all records together, and too wide or too narrow a spread given the predictors.
 
@@ -61,7 +61,7 @@ def fit_verdict(
     --------
     >>> fit_verdict(0.08, 9000).level, fit_verdict(0.08, 90).level
     ('misfit', 'fits')
-    >>> fit_verdict(0.01, 9000, given_predictors=0.03).level
+    >>> fit_verdict(0.01, 9000, residuals=0.03).level
     'roughly'
     """
     if problems:
@@ -75,27 +75,22 @@ def fit_verdict(
     about = (
         f"its distribution function is up to {100 * difference:.1f} percentage points from that of the data"
     )
-    if given_predictors > difference:
-        about += f", and up to {100 * given_predictors:.1f} as it should be given the predictors"
-    furthest = max(difference, given_predictors)
+    if residuals > difference:
+        about += f", and that of its residuals is up to {100 * residuals:.1f} from even"
+    furthest = max(difference, residuals)
     if furthest <= max(FITS_WITHIN, chance):
         return FitVerdict("fits", difference, f"The model fits: {about}.", "Go on to Compare.")
     if furthest <= max(ROUGHLY_WITHIN, chance):
-        if difference <= max(FITS_WITHIN, chance):
-            return FitVerdict(
-                "roughly",
-                difference,
-                f"The model fits roughly: {about}.",
-                "The values of all records together are right, those of some kinds of record less so. Look where the "
-                "bars of the residuals leave their band; another predictor or model may do better.",
-            )
-        return FitVerdict(
-            "roughly",
-            difference,
-            f"The model fits roughly: {about}.",
+        advice = (
             "No mechanism will be closer to the data than that. Look where the dots leave their bars; another model, "
-            "scale or predictor may do better.",
+            "scale or predictor may do better."
         )
+        if difference <= max(FITS_WITHIN, chance):
+            advice = (
+                "The values of all records together are right, those that records of a kind should have less so. Look "
+                "where the bars of the residuals leave their band; another predictor or model may do better."
+            )
+        return FitVerdict("roughly", difference, f"The model fits roughly: {about}.", advice)
     found = [each for name, each in MODELS.items() if each.remedy and name != model]
     others = ", ".join(
         each.remedy for each in sorted(found, key=lambda each: each.slow)

@@ -192,15 +192,24 @@ def error_sentence(numbers: ResultNumbers, measure: str) -> str:
         return f"The share of records at or below a value is off by at most {points} percentage points."
     if measure == ECDF_AVG:
         return f"The distribution functions differ by {error_words(numbers, measure)} on average, squared."
-    worst = [
+    if measure == WORST or of:
+        return f"Furthest off is {furthest_words(numbers, measure)}."
+    [(what, off)] = _named_errors(numbers, measure)
+    return f"{what[0].upper()}{what[1:]} is {off}."
+
+
+def furthest_words(numbers: ResultNumbers, measure: str = WORST) -> str:
+    """Which statistic is furthest off, and by how much; empty where none was computed."""
+    return ", and in points ".join(f"{what}: {off}" for what, off in _named_errors(numbers, measure))
+
+
+def _named_errors(numbers: ResultNumbers, measure: str) -> list[tuple[str, str]]:
+    """The statistics that are furthest off, of those in percent and in points, and by how much."""
+    return [
         (f"the {each.statistic.words}" + (f" of {each.variable}" if each.variable else ""), _off(each))
         for each in furthest_of_units(numbers, measure)
         if each.statistic is not None
     ]
-    if measure == WORST or of:
-        return f"Furthest off is {', and in points '.join(f'{what}: {off}' for what, off in worst)}."
-    [(what, off)] = worst
-    return f"{what[0].upper()}{what[1:]} is {off}."
 
 
 def _off(found: VariableError) -> str:

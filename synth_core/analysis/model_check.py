@@ -79,7 +79,7 @@ class ModelCheck:
         return max((abs(p - o) for p, o in pairs), default=0.0)
 
     @property
-    def difference_given_predictors(self) -> float:
+    def residual_difference(self) -> float:
         """Largest difference between the distribution function of Pr(X <= x_i) and the even one, at the bins' ends."""
         reached = np.cumsum(self.residuals)
         return float(np.abs(reached - np.arange(1, len(reached) + 1) / len(reached)).max())
@@ -102,7 +102,7 @@ class FitCheck:
             check.n_records,
             self.diagnostics.problems,
             model,
-            check.difference_given_predictors,
+            check.residual_difference,
         )
 
 

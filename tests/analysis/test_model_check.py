@@ -148,6 +148,7 @@ def test_a_spread_given_the_predictors_that_is_wrong_is_no_fit_whatever_the_valu
         check = ModelCheck(4000, [], NO_CURVE, NO_CURVE, shares.tolist(), (0.0, 1.0), [], [])
         fitted = FitCheck(check, [], Diagnostics(1.0, 1000.0, 1000.0, 0, 2, S), "")
         assert check.difference == 0.0 and fitted.verdict("lognormal").level == level
+        assert "that of its residuals is up to" in fitted.verdict("lognormal").words
     ends = np.linspace(0.05, 1, 20)
     exact = np.abs(np.searchsorted(np.sort(narrow), ends) / 4000 - ends).max()
-    assert check.difference_given_predictors == pytest.approx(exact, abs=1e-9)
+    assert check.residual_difference == pytest.approx(exact, abs=1e-9)

@@ -21,8 +21,11 @@ def controls_page():
 def test_what_units_refuse_is_left_out_and_what_compare_has_is_offered():
     at = AppTest.from_function(controls_page).run(timeout=60)
     assert not at.exception and at.session_state["asked"] is None
-    reasons = [each.value for each in at.caption if "unit of several" in each.value]
-    assert len(reasons) == 4  # the unweighted one, and three that are measured for one record
+    (reason,) = [each.value for each in at.caption if "unit of several" in each.value]
+    left_out = (
+        "Unweighted, Weighted, Exponential \\(EM\\), Count\\-weighted"  # their ε is measured for one record
+    )
+    assert reason.startswith(f"Left out\\: {left_out}\\. Its ε is measured for one record")
     (offer,) = [each for each in at.button if each.label.startswith("Take those of Compare")]
     assert offer.label == "Take those of Compare: Censored"  # no histogram, whose ε is of one record
     offer.click().run(timeout=60)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import Field, field_validator
 
-from synth_core.analysis.measures import WORST, error_sentence, error_words
+from synth_core.analysis.measures import WORST, error_words, furthest_words
 from synth_core.analysis.policy import Policy, judge, measured
 from synth_core.analysis.result_numbers import ResultNumbers
 from synth_core.mechanisms.catalogue import find_mechanism
@@ -88,7 +88,7 @@ def alternatives_of(
 
 def _worst(numbers: ResultNumbers, policy: Policy) -> str:
     """Which statistic is furthest off, and by how much; before it what the rule limits, which Compare's row says."""
-    furthest = error_sentence(numbers, WORST).removeprefix("Furthest off is ").removesuffix(".")
+    furthest = furthest_words(numbers)
     if policy.percent is None or policy.measure == WORST or not furthest:
         return furthest
     return f"{measured(policy.measure)}: {error_words(numbers, policy.measure)}; furthest off {furthest}"

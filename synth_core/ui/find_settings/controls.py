@@ -25,11 +25,11 @@ from synth_core.system import limits
 from synth_core.ui.server.manager import manager
 from synth_core.ui.shared import background
 from synth_core.ui.shared.expected import seconds_each
-from synth_core.ui.shared.subject import Subject, record_subject, show_subject
+from synth_core.ui.shared.subject import Subject, record_subject, say_left_out, show_subject
 from synth_core.ui.shared.widgets import key_of, number, pick
 from synth_core.ui.state import session
 from synth_core.ui.state.browser import BackgroundRun
-from synth_core.ui.state.choices import Choices
+from synth_core.ui.state.choices import Choices, replaced
 
 MAP_RUN, TUNING_RUN = "map", "tuning"
 PERCENTILE = "percentile"
@@ -68,19 +68,13 @@ def choose_map() -> MapRequest | None:
     if possible:
         _choose_sweeps(choices, possible)
     settings = subject.settings(session.settings(match_epsilon=None))
-    refused |= subject.impossible([m for m in chosen if m not in refused], settings)
-    for why in refused.values():
-        st.caption(session.plain(f"Left out. {why}"))
-    taken = [m for m in chosen if m not in refused]
-    unbounded = [] if settings.bounds is not None else [m for m in taken if _needs_bounds(m)]
-    for mechanism in unbounded:
-        st.caption(
-            f"{find_mechanism(mechanism).label} is left out: it needs declared bounds, on the Data page."
-        )
-    mapped = [m for m in taken if m not in unbounded]
+    refused = _refused(subject, settings, chosen)
+    mapped = [m for m in chosen if m not in refused]
     if not mapped:
         st.info("Choose at least one mechanism.")
         _offer_compared(subject, settings, chosen)
+    say_left_out(refused)
+    if not mapped:
         return None
     explore = session.choices().explore
     sweeps = [Sweep(name, *getattr(explore.sweeps, name)) for name in possible if name in explore.swept]
@@ -89,11 +83,22 @@ def choose_map() -> MapRequest | None:
     return MapRequest(mapped, measure(), settings, sweeps, subject)
 
 
+def _refused(subject: Subject, settings: Settings, mechanisms: Sequence[str]) -> dict[str, str]:
+    """Why mechanisms cannot be mapped, by key."""
+    refused = subject.left_out(mechanisms)
+    refused |= subject.impossible([m for m in mechanisms if m not in refused], settings)
+    needing = [find_mechanism(m) for m in mechanisms if m not in refused and settings.bounds is None]
+    return refused | {
+        each.key: f"{each.label}: it needs declared bounds, on the Data page."
+        for each in needing
+        if each.likelihood.needs_bounds
+    }
+
+
 def _offer_compared(subject: Subject, settings: Settings, chosen: Sequence[str]) -> None:
     """One press takes the mechanisms of Compare that can be mapped, where none of those chosen here can be."""
     compared = session.choices().mechanisms
-    refused = subject.left_out(compared)
-    refused |= subject.impossible([key for key in compared if key not in refused], settings)
+    refused = _refused(subject, settings, compared)
     offered = tuple(key for key in compared if key not in refused)
     if offered and set(offered) != set(chosen):
         names = ", ".join(find_mechanism(key).label for key in offered)
@@ -103,12 +108,7 @@ def _offer_compared(subject: Subject, settings: Settings, chosen: Sequence[str])
 
 
 def _take_compared(mechanisms: tuple[str, ...]) -> None:
-    st.session_state[key_of("explore.mechanisms")] = list(mechanisms)
-    session.put("explore.mechanisms", mechanisms)
-
-
-def _needs_bounds(mechanism: str) -> bool:
-    return find_mechanism(mechanism).likelihood.needs_bounds
+    session.change(replaced(session.choices(), "explore.mechanisms", mechanisms))
 
 
 def _choose_sweeps(choices: Choices, possible: list[str]) -> None:

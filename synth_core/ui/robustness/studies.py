@@ -25,7 +25,7 @@ from synth_core.ui.robustness.kinds import INTERVALS, LIKE_MINE, PAPERS
 from synth_core.ui.shared import background
 from synth_core.ui.shared.board import board
 from synth_core.ui.shared.expected import seconds_each
-from synth_core.ui.shared.subject import Subject, record_subject
+from synth_core.ui.shared.subject import Subject, record_subject, say_left_out
 from synth_core.ui.shared.waiting import watch
 from synth_core.ui.shared.widgets import own_number
 from synth_core.ui.state import session
@@ -121,8 +121,7 @@ def choose(settings: Settings, kind: str) -> tuple[StudyRequest, Any]:
     frozen = session.current().reference
     on = "" if frozen is None else f" Weights come from the risk reference, {frozen.name}, as on Compare."
     st.caption(session.plain(f"With the mechanisms and settings of Compare: {labels}.{of}{sets}{on}{took}"))
-    for why in refused.values():
-        st.caption(session.plain(f"Left out. {why}"))
+    say_left_out(refused)
     return StudyRequest(
         OF_TABLE[kind], int(replicates), int(seed), tuple(chosen), (float(epsilon),), numbers
     ), e

@@ -242,9 +242,11 @@ function draw(state) {
 }
 
 // A picture that did not arrive is asked for; the question or its answer can be lost too, overtaken by another run.
+// Each time it is waited twice as long: a question ends the run that may be about to answer.
 const PATIENCE = 5000;
 
 function ask(state, version) {
+  state.patience = state.lacks === version ? 2 * state.patience : PATIENCE;
   state.lacks = version;
   state.asked = Date.now();
   state.lacking(version);
@@ -264,7 +266,7 @@ export default function (component) {
       const now = (css.getPropertyValue('--st-text-color').trim() || '#1b2430')
         + (css.getPropertyValue('--st-border-color').trim() || '#cccccc');
       if (window.Plotly && state.theme && now !== state.theme) draw(state);
-      if (state.lacks && Date.now() - state.asked > PATIENCE) ask(state, state.lacks);
+      if (state.lacks && Date.now() - state.asked > state.patience) ask(state, state.lacks);
     }, 700);
   }
   state.lacking = (version) => setTriggerValue('lacks', version);

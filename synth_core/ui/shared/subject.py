@@ -18,6 +18,7 @@ from synth_core.figures.compare import promises, results
 from synth_core.jobs.task import Task, TaskInput
 from synth_core.jobs.tasks import MechanismTask
 from synth_core.mechanisms.catalogue import find_mechanism, require_several
+from synth_core.system.characters import sentence
 from synth_core.ui.state import session
 from synth_core.ui.state.browser import Browser
 
@@ -126,3 +127,13 @@ def record_subject() -> Subject:
 def show_subject(several: bool) -> None:
     """Callback: show whole records from the next run on, or the variable of the settings alone."""
     st.session_state[VIEW_OF_RECORDS] = ALL_VARIABLES if several else ONE_VARIABLE
+
+
+def say_left_out(refused: dict[str, str]) -> None:
+    """Say why mechanisms are left out, by key: each reason once, with those that it is of."""
+    of: dict[str, list[str]] = {}
+    for key, why in refused.items():
+        label = find_mechanism(key).label
+        of.setdefault(why.removeprefix(f"{label}: "), []).append(label)
+    for why, labels in of.items():
+        st.caption(session.said(f"Left out: {', '.join(labels)}. {sentence(why)}"))
