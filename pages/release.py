@@ -9,7 +9,7 @@ from synth_core.ui.state.session import plain
 
 status = st.container()
 with status:
-    release_job.poll()
+    release_job.show_progress()
     if error := release_job.state().error:
         st.error(plain(error), icon=release_job.ICONS["failed"])
 now, at = release_job.state(), steps.standing()

@@ -15,6 +15,7 @@ from synth_core.ui.server.lifespan import preparation
 from synth_core.ui.server.manager import manager
 from synth_core.ui.shared import background, header, inherited_settings, preparing
 from synth_core.ui.shared.board import forget_if_unmounted
+from synth_core.ui.shared.polling import poll
 from synth_core.ui.state import session
 
 ICON = Path(__file__).parent / "icon.svg"  # a file: named icons are fetched from the network
@@ -99,7 +100,7 @@ def prepare_session() -> None:
     if (running := preparation()) is not None:
         preparing.show(running)
     if manager().storage_problem:
-        st.fragment(_storage_problem, run_every=2)()  # it goes with the first result that was kept
+        poll(_storage_problem, 2)  # it goes with the first result that was kept
 
 
 def _storage_problem() -> None:

@@ -38,6 +38,17 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.slow)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Of a test that failed, the fixture `new_page` tells what its pages show."""
+    report = yield
+    if call.when == "call":
+        item.stash[FAILED] = report.failed
+    return report
+
+
+FAILED = pytest.StashKey[bool]()
+
 # Of a page's own address Streamlit asks first whether the server is there: it is one level above.
 PROBES = ("/_stcore/health", "/_stcore/host-config")
 
@@ -113,7 +124,7 @@ def server(chromium, tmp_path_factory):
 
 
 @pytest.fixture
-def new_page(chromium, server):
+def new_page(chromium, server, request):
     """Open a page in a browser of its own; fails on a console error or a foreign request."""
     contexts, problems = [], []
 
@@ -134,6 +145,9 @@ def new_page(chromium, server):
 
     yield open_page
     for context in contexts:
+        if request.node.stash.get(FAILED, False):
+            for page in context.pages:
+                print(page.url, page.evaluate(SHOWN))
         context.close()
     assert not problems, problems
 
@@ -269,16 +283,16 @@ def painted(page, old=None, timeout=120_000):
             timeout=timeout,
         )
     except TimeoutError:
-        raise AssertionError(f"no picture at {page.url}: {page.evaluate(BOARDS)}") from None
+        raise AssertionError(f"no picture at {page.url}") from None
     return handle.json_value()
 
 
-# What is told of a page whose picture does not come.
-BOARDS = """() => JSON.stringify({
+# What is told of a page whose test failed; the tables of tests are public or simulated.
+SHOWN = """() => JSON.stringify({
     script: document.querySelector('[data-testid=stApp]')?.dataset.testScriptState,
     boards: [...document.querySelectorAll('.board')].map(b => ({ classes: b.className, painted: b.dataset.painted,
         version: b.synthState?.version, lacks: b.synthState?.lacks })),
-    text: document.querySelector('[data-testid=stMain]')?.innerText.slice(0, 600) })"""
+    text: document.querySelector('[data-testid=stMain]')?.innerText.slice(0, 3000) })"""
 
 
 def fixture_file(name: str, content: bytes, directory: Path) -> Path:

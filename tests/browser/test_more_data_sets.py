@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.browser]
 def test_two_data_sets_more_of_a_release_are_not_charged(new_page):
     page = new_page("/data")
     settled(page)
-    page.get_by_text("First half", exact=True).click()
+    page.get_by_text("Second half", exact=True).click()
     settled(page)
     page.get_by_role("button", name="Use this example").click()
     settled(page)

@@ -15,6 +15,7 @@ from synth_core.jobs.tasks import DivisionTask
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system.number_text import percent
 from synth_core.ui.shared import background
+from synth_core.ui.shared.polling import poll
 from synth_core.ui.shared.widgets import own_number
 from synth_core.ui.state import session
 
@@ -33,7 +34,7 @@ def show_division(chosen: tuple[str, ...]) -> None:
     with st.expander(
         "Divide ε by the accuracy asked of each variable", expanded=run is not None, key="division_panel"
     ):
-        st.fragment(_panel, run_every=POLL_SECONDS if active else None)(chosen, active)
+        poll(_panel, POLL_SECONDS if active else None, chosen, active)
 
 
 def _panel(chosen: tuple[str, ...], polling: bool) -> None:

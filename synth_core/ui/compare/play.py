@@ -15,6 +15,7 @@ from synth_core.jobs.task import Task
 from synth_core.system import limits
 from synth_core.ui.compare.controls import SLIDERS, active_settings
 from synth_core.ui.server.manager import manager
+from synth_core.ui.shared.polling import poll
 from synth_core.ui.shared.refits import Shown
 from synth_core.ui.shared.subject import shown_subject
 from synth_core.ui.shared.widgets import own_number
@@ -119,7 +120,7 @@ def go_on(shown: Shown) -> None:
     elif shown.current:
         if not browser.playing.since:
             browser.playing = replace(browser.playing, since=time.monotonic())
-        st.fragment(_tick, run_every=0.2)()
+        poll(_tick, 0.2)
 
 
 def _tick() -> None:

@@ -23,6 +23,7 @@ from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system.cache import content_key
 from synth_core.ui.server.manager import manager
 from synth_core.ui.shared.board import board
+from synth_core.ui.shared.polling import poll
 from synth_core.ui.shared.waiting import POLL_SECONDS, wait_for
 from synth_core.ui.state import session
 from synth_core.ui.state.browser import Browser
@@ -157,7 +158,7 @@ def ask() -> None:
 
 def show_progress(running: list[Fit], total: int) -> None:
     """How far the fits are, and a button that stops them."""
-    st.fragment(_progress, run_every=POLL_SECONDS)([each.job for each in running if each.job], total)
+    poll(_progress, POLL_SECONDS, [each.job for each in running if each.job], total)
 
 
 def _progress(jobs: list[Job], total: int) -> None:

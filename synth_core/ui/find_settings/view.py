@@ -39,6 +39,7 @@ from synth_core.ui.find_settings.controls import MAP_RUN, TUNING_RUN, MapRequest
 from synth_core.ui.server.manager import manager
 from synth_core.ui.shared import background
 from synth_core.ui.shared.board import board
+from synth_core.ui.shared.polling import poll
 from synth_core.ui.state import session
 from synth_core.ui.state.browser import BackgroundRun
 
@@ -56,7 +57,7 @@ def show(
     seconds = None  # read of stored results, and not at every poll
     if asked is not None and wanted is not None and background.current(TUNING_RUN) is None:
         seconds = goal.seconds_of_search(asked, wanted)
-    st.fragment(_view, run_every=POLL_SECONDS if active else None)(asked, wanted, key, active, seconds)
+    poll(_view, POLL_SECONDS if active else None, asked, wanted, key, active, seconds)
 
 
 def _view(

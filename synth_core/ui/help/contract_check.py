@@ -17,6 +17,7 @@ from synth_core.models.own.contract import ContractCheck, ContractReport
 from synth_core.models.own.source import refuse_dangerous
 from synth_core.ui.server import access
 from synth_core.ui.server.manager import manager
+from synth_core.ui.shared.polling import poll
 from synth_core.ui.shared.waiting import progress_row
 from synth_core.ui.state import session
 
@@ -95,7 +96,7 @@ def show() -> None:
     job.finished.wait(0.35)
     asked["job"] = job
     if not job.finished.is_set():
-        st.fragment(_waiting, run_every=POLL_SECONDS)(job)
+        poll(_waiting, POLL_SECONDS, job)
     elif job.state == "cancelled":
         left, right = st.columns([8, 2], vertical_alignment="center")
         left.info("Cancelled.", icon=":material/cancel:")

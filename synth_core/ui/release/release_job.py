@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Literal
 
-import streamlit as st
-
 from synth_core.jobs.job import Job
 from synth_core.jobs.task import Task
 from synth_core.jobs.tasks import PlanMade
 from synth_core.release.making.outcome import MORE, ReleaseOutcome
 from synth_core.ui.server.manager import manager
+from synth_core.ui.shared.polling import poll
 from synth_core.ui.shared.waiting import progress_row
 from synth_core.ui.state import session
 from synth_core.ui.state.browser import Desk
@@ -35,7 +34,7 @@ def _owner() -> str:
 
 
 def start(task: Task[Any], what: Literal["plan", "release"]) -> None:
-    """Put a task under way; its answer is taken by `poll`."""
+    """Put a task under way; its answer is taken by `show_progress`."""
     desk = state()
     desk.task, desk.what, desk.error = task, what, ""
     manager().forget(_owner(), [])  # what was cancelled before may run when it is asked for again
@@ -46,14 +45,14 @@ def _job() -> Job | None:
     return None if task is None else manager().submit(_owner(), [task])[0]
 
 
-def poll() -> bool:
+def show_progress() -> bool:
     """Show what is under way, and take its answer; True while it runs."""
     job = _job()
     if job is None:
         return False
     job.finished.wait(0.2)
     if not job.finished.is_set():
-        st.fragment(_progress, run_every=POLL_SECONDS)(job)
+        poll(_progress, POLL_SECONDS, job)
         return True
     desk = state()
     if desk.task is None:  # another tab has taken the answer

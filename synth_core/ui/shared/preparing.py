@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from synth_core.jobs.preparation import Preparation
+from synth_core.ui.shared.polling import poll
 
 POLL_SECONDS = 2.0
 
@@ -12,7 +13,7 @@ POLL_SECONDS = 2.0
 def show(preparation: Preparation) -> None:
     """Say how many models are ready; nothing once all are."""
     if preparation.running:
-        st.fragment(_line, run_every=POLL_SECONDS)(preparation)
+        poll(_line, POLL_SECONDS, preparation)
 
 
 def _line(preparation: Preparation) -> None:

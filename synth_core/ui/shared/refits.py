@@ -23,6 +23,7 @@ from synth_core.ui.server.manager import manager
 from synth_core.ui.shared.board import Stage, board
 from synth_core.ui.shared.finished_runs import record_runs
 from synth_core.ui.shared.picture import Last, Picture, assemble, brings_news, last_picture
+from synth_core.ui.shared.polling import poll
 from synth_core.ui.shared.subject import Subject
 from synth_core.ui.state import session
 from synth_core.ui.state.browser import Browser
@@ -190,7 +191,7 @@ def _status(jobs: list[Job], others: list[Job], picture: Picture, subject: Subje
     failed = {job.key: job for job in everything if job.state == "failed"}
     again = (session.owner(), everything)
     if any(not job.finished.is_set() for job in everything):
-        st.fragment(_running, run_every=POLL_SECONDS)(everything)
+        poll(_running, POLL_SECONDS, everything)
     elif any(job.state == "cancelled" for job in everything):
         left, right = st.columns([8, 1], vertical_alignment="center")
         left.info("Cancelled. What is faint below is older.", icon=":material/cancel:")

@@ -11,6 +11,7 @@ from synth_core.data.read_apart import Reading
 from synth_core.data.readers import ReadOptions
 from synth_core.data.table import Table
 from synth_core.system.characters import one_line, visible
+from synth_core.ui.shared.polling import poll
 from synth_core.ui.state import session
 
 QUICK_SECONDS = 2.0  # a file that is read within this is there with the same click
@@ -40,7 +41,7 @@ def show_reading(place: str) -> None:
     """On the page: how long a file has been read, and a button to stop it; words if it was refused."""
     session.show_message(place)
     if f"reading_{place}" in st.session_state:
-        st.fragment(_progress, run_every=POLL_SECONDS)(place)
+        poll(_progress, POLL_SECONDS, place)
 
 
 def upload_of(key: str, table: Table) -> Any:

@@ -11,6 +11,7 @@ from synth_core.jobs.job import Job
 from synth_core.jobs.task import Task
 from synth_core.ui.server.manager import manager
 from synth_core.ui.shared import background
+from synth_core.ui.shared.polling import poll
 from synth_core.ui.state import session
 from synth_core.ui.state.browser import BackgroundRun
 
@@ -32,7 +33,7 @@ def wait_for(place: str, task: Task[A]) -> A | None:
     job = manager().submit(owner, [task])[0]
     job.finished.wait(QUICK_SECONDS)
     if not job.finished.is_set():
-        st.fragment(_progress, run_every=POLL_SECONDS)(owner, place, job)
+        poll(_progress, POLL_SECONDS, owner, place, job)
     elif job.state == "done":
         answer: A = job.answer
         return answer
@@ -52,7 +53,7 @@ def watch(kind: str, run: BackgroundRun, stopped: str) -> Any:
     """
     job = run.jobs[0]
     if run.running:
-        st.fragment(_status, run_every=POLL_SECONDS)(kind, run)
+        poll(_status, POLL_SECONDS, kind, run)
     elif job.state == "done":
         return job.answer
     else:
