@@ -5,7 +5,9 @@ import pytest
 from scipy.stats import norm
 from streamlit.testing.v1 import AppTest
 
+from synth_core.models import family
 from synth_core.ui.shared.guess_boxes import HIGH, LOW
+from synth_core.ui.state.choices import first_choices, replaced
 
 
 def compare_page(anchor="pilot", edges=()):
@@ -142,3 +144,45 @@ def test_a_typical_value_is_said_once():
     at.button[-1].click().run(timeout=30)
     assert at.markdown[-1].value == "typical 10000.0"
     assert not at.exception
+
+
+def with_guess(**settings):
+    chosen = first_choices().with_settings(**settings)
+    model = family(chosen.settings.model)
+    typical, spread = model.guess_of_half(chosen.settings.options, 20.0, 45.0)
+    return chosen.model_copy(update={"guess_typical": typical, "guess_spread": spread})
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"model": "negative_binomial"},
+        {"model": "mixture"},
+        {"model": "two_part", "transformation": "asinh", "asinh_scale": 10.0},
+        {"asinh_scale": 3.0},
+        {"model": "categorical"},
+    ],
+)
+def test_another_model_keeps_the_half_that_was_said(changes):
+    """A spread of 0.6 on the logarithm was taken for one of 0.6 counts."""
+    before = with_guess(model="lognormal", transformation="asinh", asinh_scale=1.0)
+    after = before.with_settings(**changes)
+    model = family(after.settings.model)
+    assert model.half_of_guess(after.settings.options, *after.guess) == pytest.approx((20.0, 45.0), rel=1e-5)
+    assert (after.bounds, after.span) == (before.bounds, before.span)
+    back = after.with_settings(**{name: getattr(before.settings, name) for name in changes})
+    assert back.guess == pytest.approx(before.guess, rel=1e-5)
+
+
+def test_a_widget_of_the_model_keeps_it_too_and_other_settings_leave_it_as_it_is():
+    before = with_guess(model="lognormal")
+    after = replaced(before, "settings.model", "negative_binomial")
+    model = family("negative_binomial")
+    assert model.half_of_guess(after.settings.options, *after.guess) == pytest.approx((20.0, 45.0), rel=1e-5)
+    assert replaced(before, "settings.epsilon", 3.0).guess == before.guess
+
+
+def test_a_half_that_another_scale_has_not_is_no_guess_there():
+    before = first_choices().with_settings(model="negative_binomial")
+    before = before.model_copy(update={"guess_typical": 3.0, "guess_spread": 9.0})  # its half begins below 0
+    assert before.with_settings(model="lognormal").guess is None

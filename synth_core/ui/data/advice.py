@@ -9,7 +9,6 @@ import streamlit as st
 from synth_core.analysis.model_advice import KINDS, Advice, advise_kind, advise_table
 from synth_core.errors import InputError
 from synth_core.ui.state import session
-from synth_core.ui.state.choices import pairs
 
 LOOKED_AT = "advice_looked_at"  # tables and columns that were looked at, by fingerprint and name
 
@@ -88,7 +87,7 @@ def _use(proposed: dict[str, Any], typical: float | None) -> None:
     values = {name: value for name, value in proposed.items() if name != "bounds"}
     changed = chosen.with_settings(**values)
     if "bounds" in proposed:
-        changed = changed.model_copy(update=pairs(proposed["bounds"], chosen.guess, chosen.span))
+        changed = changed.with_bounds(proposed["bounds"])
     if typical is not None and changed.guess_typical is None:
         changed = changed.model_copy(update={"guess_typical": typical})
     session.change(changed)

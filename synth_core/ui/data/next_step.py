@@ -22,7 +22,7 @@ from synth_core.ui.data.readiness import Readiness, describing
 from synth_core.ui.data.roles import sensitive_names
 from synth_core.ui.state import session
 from synth_core.ui.state.browser import Browser
-from synth_core.ui.state.choices import Choices, pairs
+from synth_core.ui.state.choices import Choices
 
 MOST = 3  # other models that are offered at once
 KEPT = "offers"  # of each variable the last ones, and of what they are
@@ -151,7 +151,7 @@ def _offer(browser: Browser, choices: Choices, remedy: Remedy) -> Offer | None:
     values = {name: value for name, value in remedy.settings.items() if name != "bounds"}
     changed = choices.with_settings(**values)
     if "bounds" in remedy.settings:
-        changed = changed.model_copy(update=pairs(remedy.settings["bounds"], choices.guess, choices.span))
+        changed = changed.with_bounds(remedy.settings["bounds"])
     to_declare = {"bracket_edges": changed.settings.bracket_edges, "categories": changed.settings.categories}
     if any(not to_declare.get(each, True) for each in _asks(changed)):
         return Offer(remedy.title, changed, "to be declared", True)

@@ -198,8 +198,29 @@ class Choices(BaseModel):
         return chosen.model_copy(update=pairs(bounds, guess))
 
     def with_settings(self, **changes: Any) -> Choices:
-        """Choices with other settings, not validated."""
-        return self.model_copy(update={"settings": self.settings.model_copy(update=changes)})
+        """Choices with other settings, not validated; a guess says the same of the variable under another model."""
+        changed = self.settings.model_copy(update=changes)
+        return self.model_copy(update={"settings": changed} | self._guess_under(changed))
+
+    def with_bounds(self, bounds: tuple[float, float] | None) -> Choices:
+        """Choices with other bounds of the outcome, or with none."""
+        lower, upper = bounds or (None, None)
+        return self.model_copy(update={"lower_bound": lower, "upper_bound": upper})
+
+    def _guess_under(self, changed: Settings) -> dict[str, float | None]:
+        """What the guess of the same half of all values is under another model: none where that has no such half."""
+        if self.guess is None or changed.outcome != self.settings.outcome:
+            return {}
+        before, after = family(self.settings.model), family(changed.model)
+        half = before.half_of_guess(self.settings.options, *self.guess)
+        if half == after.half_of_guess(changed.options, *self.guess):
+            return {}
+        try:
+            typical, spread = after.guess_of_half(changed.options, *half)
+        except InputError:
+            return {"guess_typical": None, "guess_spread": None}
+        held = spread <= after.widest_spread
+        return {"guess_typical": typical if held else None, "guess_spread": spread if held else None}
 
     @property
     def described(self) -> tuple[Block, ...]:
@@ -387,6 +408,9 @@ def replaced(choices: Any, place: str, value: Any) -> Any:
         return tuple(items)
     old = getattr(choices, name)
     new = replaced(old, rest, value) if rest else tuple(value) if isinstance(value, list) else value
+    if isinstance(old, Settings) and rest:
+        changed = rest.partition(".")[0]
+        return choices.with_settings(**{changed: getattr(new, changed)})
     return choices.model_copy(update={name: new})
 
 
