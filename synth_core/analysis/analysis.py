@@ -31,7 +31,7 @@ from synth_core.analysis.solve_for_epsilon import solve_for_epsilon
 from synth_core.analysis.weighted import Weighted, censoring_under, weigh
 from synth_core.data.design import DesignTransform, Selection
 from synth_core.data.rules import rules_of
-from synth_core.data.survey_weights import Survey, read_survey
+from synth_core.data.survey_weights import Survey, check_strata, read_survey
 from synth_core.data.table import Table
 from synth_core.data.units import check_units
 from synth_core.engine.sampling import Diagnostics, Posterior
@@ -113,6 +113,8 @@ class Analysis:
         if s.unit_column is not None and not self.of_records:
             check_units(self.table, s.unit_column, s.unit_size)
             require_units_apart(self.table, s, reference, anchor)
+        if s.strata is not None and not self.of_records:
+            check_strata(self.table, s.strata)
         columns = s.outcome, *s.predictors
         if isinstance(reference, Table) and reference.same_records(self.table, columns):
             raise InputError("The risk reference is the table itself; freeze the risk map on another table.")
@@ -166,7 +168,7 @@ class Analysis:
         s = self.settings
         if s.weight is None:
             return None
-        return read_survey(self.table, s.weight, s.unit_column, self.selection.complete)
+        return read_survey(self.table, s.weight, s.unit_column, s.strata, self.selection.complete)
 
     @property
     def density_scale(self) -> str:

@@ -98,6 +98,6 @@ def coefficient_intervals(
         error = np.sqrt(residual / (n - k)) * np.sqrt((inverse**2).sum(axis=1))
     else:
         influence = (scaled - q @ projected)[:, None] * (q @ inverse.T)  # (X'WX)^-1 u of each record
-        error = linearised_error(influence, survey.units)
+        error = linearised_error(influence, survey)
     low[columns], high[columns] = estimate - Z95 * error, estimate + Z95 * error
     return low, high

@@ -30,6 +30,7 @@ OF_A_SURVEY = (
     "weight_total",
     "weight_cap",
     "weight_basis",
+    "strata",
     "accuracy_of",
     "unit_column",
     "unit_size",
@@ -119,6 +120,11 @@ class Settings(BaseModel):
         "design",
         "what survey weights follow from: public design, totals of sensitive variables (raked), or secrets",
         named="basis of the survey weights",
+    )
+    strata: str | None = _setting(
+        None,
+        "column of the strata that records, or units of several, were drawn from: standard errors are within them",
+        named="strata of the sample",
     )
     accuracy_of: Literal["sample", "population"] = _setting(
         "sample",
@@ -360,6 +366,10 @@ class Settings(BaseModel):
             raise ValueError(f"'{self.weight}' is the sensitive variable and cannot be the survey weight too")
         if self.weight is not None and self.weight_basis in NO_PROOF:
             raise ValueError(NO_PROOF[self.weight_basis].removesuffix("."))
+        if self.weight is None and self.strata is not None:
+            raise ValueError("strata belong to survey weights, and no column of them is named (--weight)")
+        if self.strata is not None and self.strata == self.outcome:
+            raise ValueError(f"'{self.strata}' is the sensitive variable, and strata of a sample are public")
         if self.weight is None and self.accuracy_of == "population":
             raise ValueError(
                 "the population is told by survey weights, and no column of them is named (--weight)"
@@ -385,12 +395,17 @@ class Settings(BaseModel):
     def columns(self) -> list[str]:
         """All columns that settings name."""
         units = (self.unit_column,) if self.unit_column else ()
-        return list(dict.fromkeys((self.outcome, *self.kept_columns, *units)))
+        return list(dict.fromkeys((self.outcome, *self.public_columns, *units)))
 
     @property
     def kept_columns(self) -> list[str]:
-        """The public columns that settings name: predictors, and survey weights."""
+        """The columns that a released file keeps for what settings name: predictors, and survey weights."""
         return list(dict.fromkeys((*self.predictors, *((self.weight,) if self.weight else ()))))
+
+    @property
+    def public_columns(self) -> list[str]:
+        """The public columns that settings name, beside units: those that are kept, and the strata of the sample."""
+        return list(dict.fromkeys((*self.kept_columns, *((self.strata,) if self.strata else ()))))
 
     @property
     def accuracy_by(self) -> str:
@@ -459,12 +474,14 @@ def omitted_defaults(settings: Settings) -> set[str]:
 
 
 def make_settings(**values: Any) -> Settings:
-    """Validate settings; raises InputError that names the setting, the rule and the value."""
+    """Validate settings; raises InputError that names the rule, and of a single setting its name and the value."""
     try:
         return Settings(**values)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        message = first["msg"].removeprefix("Value error, ")
-        given = "" if isinstance(first["input"], dict) or not where else f" (given: {first['input']})"
-        raise InputError(f"Setting {where or 'bounds'}: {message}{given}.") from None
+        message = first["msg"].removeprefix("Value error, ").removesuffix(".")
+        if not where:  # a rule of several settings, which names them
+            raise InputError(f"{message[:1].upper()}{message[1:]}.") from None
+        given = "" if isinstance(first["input"], dict) else f" (given: {first['input']})"
+        raise InputError(f"Setting {where}: {message}{given}.") from None

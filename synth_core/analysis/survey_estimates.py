@@ -1,7 +1,7 @@
 """Estimates of a population by survey weights, with design-based standard errors and intervals.
 
 All functions know NumPy only. The design is taken as one with replacement, of records or of the units that were drawn
-together; strata are ignored, so that intervals are as a rule a little wide.
+together, within strata where they are known.
 """
 
 from __future__ import annotations
@@ -34,36 +34,47 @@ def weighted_quantiles(values: Array, weights: Array, shares: Array) -> Array:
     return np.asarray(values[order][np.minimum(places, len(values) - 1)])
 
 
-def linearised_error(scores: Array, units: NDArray[np.int64] | None = None) -> Array:
+def linearised_error(scores: Array, survey: Survey) -> Array:
     """The standard error of an estimate whose linearised scores sum to 0 (Särndal, Swensson and Wretman 1992, 5.7).
+
+    Scores of records that were drawn together are summed, and vary around the mean of their stratum. Of a stratum with
+    one such sum nothing is known of how they vary: it is held against the mean of all, which is as a rule too much.
 
     Parameters
     ----------
     scores : array of shape (n_records,) or (n_records, n_estimates)
         How much each record moves the estimate, to first order.
-    units : array of int of shape (n_records,), optional
-        Which records were drawn together: their scores are summed.
 
     Returns
     -------
     array of shape () or (n_estimates,)
+        Not a number where fewer than two were drawn.
     """
-    if units is not None:
-        place = np.unique(units, return_inverse=True)[1]
-        summed = np.zeros((int(place.max(initial=-1)) + 1, *scores.shape[1:]))
-        np.add.at(summed, place, scores)
-        scores = summed
-    n = len(scores)
-    if n < 2:
+    strata = np.zeros(len(scores), dtype=np.int64) if survey.strata is None else survey.strata
+    if survey.units is not None:  # units of like names in two strata are two
+        (strata, _), place = np.unique([strata, survey.units], axis=1, return_inverse=True)
+        scores = _sums(scores, place)
+    if len(scores) < 2:
         return np.full(scores.shape[1:], np.nan)
-    return np.asarray(np.sqrt(n / (n - 1) * (scores**2).sum(axis=0)))
+    stratum = np.unique(strata, return_inverse=True)[1]
+    drawn = np.bincount(stratum).reshape(-1, *[1] * (scores.ndim - 1))  # from each stratum
+    centre = np.where(drawn > 1, _sums(scores, stratum) / drawn, scores.mean(axis=0))
+    squares = _sums((scores - centre[stratum]) ** 2, stratum)
+    return np.asarray(np.sqrt((drawn / np.maximum(drawn - 1, 1) * squares).sum(axis=0)))
+
+
+def _sums(values: Array, place: NDArray[np.int64]) -> Array:
+    """The values of each place, 0, 1, ..., added up."""
+    summed = np.zeros((int(place.max(initial=-1)) + 1, *values.shape[1:]))
+    np.add.at(summed, place, values)
+    return summed
 
 
 def standard_error(values: Array, survey: Survey) -> float:
     """Of a weighted mean or share, by linearisation."""
     weights = survey.weights
     scores = weights * (values - np.average(values, weights=weights)) / weights.sum()
-    return float(linearised_error(scores, survey.units))
+    return float(linearised_error(scores, survey))
 
 
 def mean_with_interval(values: Array, survey: Survey) -> Estimate:

@@ -34,20 +34,40 @@ class Survey:
         Of how many records of the population each stands for one.
     units : array of int of shape (n_records,), optional
         Which records were drawn together, as codes; None: each by itself.
+    strata : array of int of shape (n_records,), optional
+        The stratum that each was drawn from, as codes; None: all from one.
     """
 
     weights: Array
     units: NDArray[np.int64] | None = None
+    strata: NDArray[np.int64] | None = None
 
     def of(self, rows: Rows | NDArray[np.int64]) -> Survey:
         """That of some records."""
-        return Survey(self.weights[rows], None if self.units is None else self.units[rows])
+        units, strata = (None if each is None else each[rows] for each in (self.units, self.strata))
+        return Survey(self.weights[rows], units, strata)
 
 
-def read_survey(table: Table, weight: str, units: str | None, rows: Rows) -> Survey:
-    """The survey weights of some rows, and the units they are in; raises InputError as `read_weights` does."""
-    codes = None if units is None else pd.factorize(table.frame[units])[0].astype(np.int64)[rows]
-    return Survey(read_weights(table, weight, rows), codes)
+def read_survey(table: Table, weight: str, units: str | None, strata: str | None, rows: Rows) -> Survey:
+    """The survey weights of some rows, with the units and strata they are in; raises InputError as `read_weights`."""
+    of_units, of_strata = (
+        None if name is None else pd.factorize(table.frame[name])[0].astype(np.int64)[rows]
+        for name in (units, strata)
+    )
+    return Survey(read_weights(table, weight, rows), of_units, of_strata)
+
+
+def check_strata(table: Table, name: str) -> None:
+    """Refuse a column that names no stratum of some record; raises InputError with the row."""
+    table.column(name)
+    table.check_use(name, kept=True)
+    missing = np.flatnonzero(table.frame[name].isna().to_numpy())
+    if missing.size:
+        lacking = "1 record has" if missing.size == 1 else f"{missing.size:,} records have"
+        raise InputError(
+            f"{lacking} no stratum in column '{name}' (first in row {missing[0] + 1:,}). Each was drawn from one: "
+            "correct the column, or name no strata."
+        )
 
 
 def read_weights(table: Table, name: str, rows: Rows) -> Array:

@@ -25,7 +25,7 @@ from synth_core.analysis.survey_estimates import (
     standard_error,
     weighted_statistics,
 )
-from synth_core.analysis.utility import category_distance, ecdf_distance
+from synth_core.analysis.utility import Z95, category_distance, ecdf_distance
 from synth_core.data.survey_weights import Survey
 from synth_core.data.table import Table
 from synth_core.errors import InputError
@@ -155,10 +155,12 @@ def test_groups_and_maps_measure_by_weights():
 def test_errors_of_units_are_of_their_sums():
     units, scores = np.array([3, 3, 7, 7, 7, 9]), np.array([1.0, -2, 0.5, 0.5, 1, -1])
     sums = np.array([-1.0, 2.0, -1.0])
-    assert linearised_error(scores, units) == pytest.approx(np.sqrt(3 / 2 * (sums**2).sum()))
-    both = linearised_error(np.column_stack([scores, 2 * scores]), units)
+    assert linearised_error(scores, Survey(np.ones(6), units)) == pytest.approx(
+        np.sqrt(3 / 2 * (sums**2).sum())
+    )
+    both = linearised_error(np.column_stack([scores, 2 * scores]), Survey(np.ones(6), units))
     np.testing.assert_allclose(both, np.sqrt(3 / 2 * (sums**2).sum()) * np.array([1, 2]))
-    assert np.isnan(linearised_error(scores, np.zeros(6, dtype=int)))
+    assert np.isnan(linearised_error(scores, Survey(np.ones(6), np.zeros(6, dtype=int))))
 
 
 def test_intervals_of_clustered_samples_hold_as_often_as_they_say():
@@ -349,3 +351,104 @@ def test_standard_errors_are_those_of_samplics():
     expected = [(values, None, 1.125223133044042), (values, units, 1.299060955594034)]
     for of, together, error in [*expected, (values <= 10, units, 0.04721524825640139)]:
         assert standard_error(of.astype(float), Survey(weights, together)) == pytest.approx(error, rel=1e-12)
+
+
+def test_standard_errors_within_strata_are_those_of_samplics():
+    """Taylor standard errors of `samplics` 0.6.1 for the same values in five strata, with and without units."""
+    rng = np.random.default_rng(11)
+    units = np.repeat(np.arange(40), 3)
+    weights = np.round(np.exp(rng.normal(3, 0.6, 120)), 2)
+    values = np.round(np.exp(rng.normal(2, 0.7, 120) + 0.2 * np.log(weights)), 2)
+    strata = np.repeat([4, 4, 1, 1, 1, 9, 9, 2], 15)
+    for of, together, error in (
+        (values, None, 1.1331642237241535),
+        (values, units, 1.3312313922845334),
+        (values <= 10, None, 0.046779938299714476),
+        (values <= 10, units, 0.04918070291697592),
+        (values, np.tile(np.repeat(np.arange(5), 3), 8) % 5, None),  # 0 to 4 in each half of a stratum
+    ):
+        found = standard_error(of.astype(float), Survey(weights, together, strata))
+        if error is None:  # units of like names in two strata are two
+            other = standard_error(of.astype(float), Survey(weights, together + 10 * strata, strata))
+            assert found == pytest.approx(other, rel=1e-12)
+        else:
+            assert found == pytest.approx(error, rel=1e-12)
+
+
+def test_a_stratum_with_one_record_is_held_against_all():
+    strata, scores = np.array([5, 5, 5, 1, 8, 8]), np.array([1.0, -2, 0.5, 0.7, 1, -1.2])
+    variance = 0.0
+    for stratum in (1, 5, 8):
+        mine = scores[strata == stratum]
+        if len(mine) == 1:
+            variance += (mine[0] - scores.mean()) ** 2
+        else:
+            variance += len(mine) * np.var(mine, ddof=1)
+    found = linearised_error(scores, Survey(np.ones(6), strata=strata))
+    assert found == pytest.approx(np.sqrt(variance))
+
+
+def test_intervals_of_stratified_samples_hold_as_often_as_they_say():
+    """1,000 samples of 20 records from each of 3 strata far apart: .95, standard error .007; as one sample .999."""
+    rng = np.random.default_rng(6)
+    strata, weights = np.repeat([0, 1, 2], 20), np.repeat([1.0, 4.0, 2.0], 20)
+    middle = np.array([0.0, 3.0, 10.0])
+    truth = np.average(middle, weights=[1.0, 4.0, 2.0])
+    held = dict.fromkeys(("within", "as one"), 0)
+    for _ in range(1000):
+        x = rng.normal(middle[strata], 1.0)
+        for name, of in (("within", strata), ("as one", None)):
+            low, high = mean_with_interval(x, Survey(weights, strata=of))[1]
+            held[name] += low <= truth <= high
+    assert 0.925 < held["within"] / 1000 < 0.97 and held["as one"] > 995
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_strata_narrow_the_intervals_and_move_nothing_else(tmp_path, whole):
+    rng = np.random.default_rng(3)
+    region = rng.integers(0, 3, 300)
+    pay = rng.lognormal(1 + region, 0.3)
+    table = Table("t", pd.DataFrame({"pay": pay, "region": region, "w": 1.0 + region}))
+    given = {"model": "lognormal", "weight": "w", "guess": (10.0, 1.0), "epsilon": 5.0, "seed": 1}
+    found = []
+    for strata in (None, "region"):
+        if whole:
+            common = {k: v for k, v in given.items() if k not in ("model", "guess")} | {"strata": strata}
+            blocks = (Block("pay", "lognormal", {"guess": (10.0, 1.0)}),)
+            one = RecordsAnalysis(table, blocks, common, Cache(tmp_path), noise=SeededNoise(1))
+            numbers = one.run("measured").population[0]
+        else:
+            settings = make_settings(outcome="pay", strata=strata, **given)
+            numbers = (
+                Analysis(table, settings, Cache(tmp_path), noise=SeededNoise(1)).run("measured").population
+            )
+        found.append(numbers.statistics[0])
+    apart, within = found
+    assert (within.confidential, within.synthetic) == (apart.confidential, apart.synthetic)
+    wide, narrow = (np.diff(each.confidential_interval)[0] for each in found)
+    own = Survey(table.frame.w.to_numpy(float), strata=region)
+    assert narrow == pytest.approx(2 * Z95 * standard_error(pay, own)) and narrow < 0.8 * wide
+
+
+def test_what_are_no_strata_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"^Strata belong to survey weights, .* \(--weight\)"):
+        make_settings(outcome="pay", model="lognormal", strata="region")
+    with pytest.raises(
+        InputError, match="'pay' is the sensitive variable, and strata of a sample are public"
+    ):
+        make_settings(outcome="pay", model="lognormal", weight="w", strata="pay")
+    frame = pd.DataFrame({"pay": np.arange(1.0, 41), "region": ["a", *["b"] * 37, None, None], "w": 1.0})
+    settings = make_settings(outcome="pay", model="lognormal", weight="w", strata="region")
+    with pytest.raises(InputError, match=r"2 records have no stratum in column 'region' \(first in row 39\)"):
+        Analysis(Table("t", frame), settings, Cache(tmp_path))
+    with pytest.raises(InputError, match="nowhere"):
+        Analysis(Table("t", frame), settings.model_copy(update={"strata": "nowhere"}), Cache(tmp_path))
+    blocks = (
+        Block("pay", "lognormal"),
+        Block("region", "categorical", {"categories": ("a", "b")}, missing=()),
+    )
+    common = {"weight": "w", "strata": "region"}
+    with pytest.raises(
+        InputError, match="'region' is the sensitive variable, and strata of a sample are public"
+    ):
+        RecordsAnalysis(Table("t", frame), blocks, common, Cache(tmp_path))

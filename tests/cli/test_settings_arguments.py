@@ -87,6 +87,7 @@ def test_every_setting_is_tried():
         "count_together",
         "choose_more",
         "weight_total",
+        "strata",
         "accuracy_of",
         "unit_size",
     } == set(Settings.model_fields)
@@ -98,6 +99,7 @@ def test_a_total_belongs_to_weights_and_a_size_to_units():
         read("--unit-size", "8")
     assert read("--weight", "w", "--weight-total", "7e6").weight_total == 7e6
     assert read("--weight", "w", "--accuracy-of", "population").accuracy_by == "w"
+    assert read("--weight", "w", "--strata", "region").strata == "region"
     with pytest.raises(InputError, match="no column of them is named"):
         read("--weight-total", "7e6")
 

@@ -12,7 +12,7 @@ from synth_core.data.codebook import Codebook, Entry
 from synth_core.data.readers import ReadOptions
 from synth_core.data.table import Table, read_table
 from synth_core.errors import InputError
-from synth_core.ui.data import roles
+from synth_core.ui.data import columns, roles
 from synth_core.ui.state.choices import first_choices
 
 N = 90
@@ -483,6 +483,31 @@ def test_a_total_below_the_rows_is_said_at_the_weight_before_a_run():
     settings = make_settings(outcome="income", model="lognormal", weight="wt", weight_total=89.0)
     ((name, said),) = of_public_columns(table(), settings).items()
     assert name == "wt" and "(--weight-total) is 89, and the table alone has 90 rows" in said
+
+
+def test_strata_are_named_among_the_details_of_the_weights(monkeypatch):
+    app = opened(BOOK, monkeypatch=monkeypatch)
+    app.session_state[columns.OPEN] = "wt"
+    app.run()
+    strata = next(each for each in app.selectbox if each.label == "Strata of the sample")
+    assert set(strata.options) == {"not named", "region", "age", "school", "sex"}  # no sensitive one
+    strata.set_value("region").run()
+    assert app.session_state["now"].choices.settings.strata == "region" and not app.exception
+    chosen = roles.with_role(app.session_state["now"].choices, table(), "region", roles.SENSITIVE)
+    assert chosen.settings.strata is None
+    chosen = roles.with_role(app.session_state["now"].choices, table(), "wt", roles.UNUSED)
+    assert chosen.checked(confidential=False).strata is None
+
+
+def test_a_record_without_a_stratum_is_said_at_the_weight_before_a_run():
+    from synth_core.analysis.settings import make_settings
+    from synth_core.ui.data.readiness import of_public_columns
+
+    frame = table().frame
+    lacking = Table("t.csv", frame.assign(region=frame["region"].where(frame.index != 6)))
+    settings = make_settings(outcome="income", model="lognormal", weight="wt", strata="region")
+    ((name, said),) = of_public_columns(lacking, settings).items()
+    assert name == "wt" and "1 record has no stratum in column 'region' (first in row 7)" in said
 
 
 def test_a_rule_that_the_table_breaks_is_said_at_its_variable_by_row_and_no_value(monkeypatch):

@@ -128,7 +128,7 @@ class RecordsAnalysis:
         """The rows of whole records."""
         s = self.settings
         check_total(s.weight_total, self.loaded.rows)
-        found = self._read(self.loaded, s.weight, s.unit_column)
+        found = self._read(self.loaded, s.weight, s.unit_column, s.strata)
         if s.unit_column is not None:
             if s.unit_column in {block.name for block in self.blocks}:
                 raise InputError(
@@ -196,9 +196,11 @@ class RecordsAnalysis:
     def _anchor(self) -> Table | None:
         return None if self.anchor is None else self._read(self.anchor).table
 
-    def _read(self, table: Table, weight: str | None = None, unit: str | None = None) -> WholeRecords:
-        """The whole records of a table, which has to keep the rules; with weights and units, where they are read."""
-        return whole_records(table, self.blocks, self.predictors, self.rules, weight, unit)
+    def _read(
+        self, table: Table, weight: str | None = None, unit: str | None = None, strata: str | None = None
+    ) -> WholeRecords:
+        """The whole records of a table, which has to keep the rules; with weights, units and strata, where read."""
+        return whole_records(table, self.blocks, self.predictors, self.rules, weight, unit, strata)
 
     def dividing(self, epsilons: dict[str, float]) -> RecordsAnalysis:
         """An analysis with these epsilons of the variables, whose sum is that of a record."""
@@ -453,7 +455,9 @@ class RecordsAnalysis:
         s = self.settings
         if s.weight is None:
             return None
-        return read_survey(self.table, s.weight, s.unit_column, np.ones(self.table.rows, dtype=bool))
+        return read_survey(
+            self.table, s.weight, s.unit_column, s.strata, np.ones(self.table.rows, dtype=bool)
+        )
 
     @cached_property
     def judge(self) -> Judge:

@@ -14,7 +14,7 @@ from synth_core.data.agreement import check_agreement
 from synth_core.data.decided import Declared
 from synth_core.data.outcome import check_rows, outcome_column, outcome_values
 from synth_core.data.rules import Rule, check_conditions, check_table
-from synth_core.data.survey_weights import read_weights
+from synth_core.data.survey_weights import check_strata, read_weights
 from synth_core.data.table import Table
 from synth_core.data.units import size_column, unit_sizes
 from synth_core.errors import InputError
@@ -51,6 +51,7 @@ def whole_records(
     rules: Sequence[Rule] = (),
     weight: str | None = None,
     unit: str | None = None,
+    strata: str | None = None,
 ) -> WholeRecords:
     """Read the sensitive variables as declared; rows are complete but for what may be missing.
 
@@ -62,6 +63,8 @@ def whole_records(
         Column of survey weights.
     unit : str, optional
         Column of units of several records: their sizes in this table are kept, whoever of them is left out.
+    strata : str, optional
+        Column of the strata of the sample.
 
     Raises
     ------
@@ -99,6 +102,9 @@ def whole_records(
     if unit is not None:
         columns[size_column(unit)] = pd.Series(unit_sizes(table, table.column(unit).name))
         columns[unit] = table.frame[unit].reset_index(drop=True)
+    if strata is not None:
+        check_strata(table, strata)
+        columns.setdefault(strata, table.frame[strata].reset_index(drop=True))
     frame = pd.DataFrame(columns | ({} if weight is None else _weights(table, blocks, weight, kept)))
     _check_rules(frame, blocks, rules, predictors, read, kept)
     frame = frame[kept].reset_index(drop=True)

@@ -43,7 +43,7 @@ def fitted_design(analysis: Analysis) -> Design:
     fits, s = analysis.fits, analysis.settings
     posterior, _ = fits.unweighted("fitting the model that databases are simulated from")
     complete = analysis.table.frame[fits.selection.complete].reset_index(drop=True)
-    predictors = complete[s.kept_columns]
+    predictors = complete[s.public_columns]
     n = len(complete)
 
     def simulate(rng: np.random.Generator, rows: int) -> pd.DataFrame:
@@ -72,7 +72,7 @@ def one_population(analysis: Analysis, index: int) -> Design:
     fits, s = analysis.fits, analysis.settings
     posterior, key = fits.unweighted("fitting the model that databases are simulated from")
     draw = posterior.at(index % posterior.n_draws)
-    predictors = analysis.table.frame.loc[fits.selection.complete, s.kept_columns].reset_index(drop=True)
+    predictors = analysis.table.frame.loc[fits.selection.complete, s.public_columns].reset_index(drop=True)
     n = len(predictors)
 
     def simulate(rng: np.random.Generator, rows: int) -> pd.DataFrame:
@@ -104,7 +104,7 @@ def records_design(whole: RecordsAnalysis, population: int | None = None) -> Des
     posteriors = [
         each.fits.unweighted("fitting the models that databases are simulated from")[0] for each in analyses
     ]
-    predictors, n = whole.table.frame[whole.settings.kept_columns], whole.table.rows
+    predictors, n = whole.table.frame[whole.settings.public_columns], whole.table.rows
     public = whole.public_design
 
     def simulate(rng: np.random.Generator, rows: int) -> pd.DataFrame:
@@ -162,7 +162,7 @@ def population_design(analysis: AnyAnalysis[Any], index: int) -> Design:
 
 def records_of(analysis: AnyAnalysis[Any]) -> pd.DataFrame:
     """The used rows of the table, in the columns that are kept and the sensitive ones. Confidential."""
-    columns = [*analysis.settings.kept_columns, *analysis.outcomes]
+    columns = [*analysis.settings.public_columns, *analysis.outcomes]
     return analysis.loaded.frame.loc[analysis.used_rows.complete, columns].reset_index(drop=True)
 
 
@@ -174,7 +174,7 @@ def resampled_design(analysis: AnyAnalysis[Any]) -> Design:
         drawn = records.iloc[rng.integers(0, len(records), rows)].reset_index(drop=True)
         return _standing_for_as_many(drawn, analysis.settings, len(records))
 
-    read = analysis.loaded.fingerprint_of((*analysis.settings.kept_columns, *analysis.outcomes))
+    read = analysis.loaded.fingerprint_of((*analysis.settings.public_columns, *analysis.outcomes))
     return Design(f"resampled:{read}", simulate)
 
 

@@ -49,7 +49,7 @@ class WithoutWeights:
         survey, outcome = analysis.survey, analysis.model.records.outcome
         if survey is None:
             return {}
-        plain = analysis.with_settings(weight=None, weight_total=None, accuracy_of="sample")
+        plain = analysis.with_settings(weight=None, weight_total=None, strata=None, accuracy_of="sample")
         sets = [(each, survey) for each in plain.run(result.mechanism).synthetic]
         found = weighted_statistics((outcome, survey), sets, analysis.settings.percentiles)
         return {f"{each.name}_without": each.synthetic for each in found}

@@ -77,8 +77,9 @@ def _groups(mechanism: str, predictor: str, statistic: str) -> list[GroupAccurac
     try:
         selection = selected(browser.table, s)
         groups = groups_of(browser.table, selection, predictor, s.categorical)
-        survey = read_survey(browser.table, s.weight, s.unit_column, selection.complete) if s.weight else None
-        by = survey if s.accuracy_by else None
+        by = None
+        if s.weight and s.accuracy_by:
+            by = read_survey(browser.table, s.weight, s.unit_column, s.strata, selection.complete)
         accuracy = by_group(selection.records.outcome, result.synthetic, groups, statistic, s.seed, by)
     except InputError:
         return []

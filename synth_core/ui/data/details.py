@@ -163,6 +163,23 @@ def _weight() -> None:
             format_func=BASES.__getitem__,
             help="What follows from other people's answers, or is secret, is covered by no proof.",
         )
+        browser = session.current()
+        public = (roles.PREDICTOR, roles.PUBLIC, roles.UNUSED)
+        pick(
+            "selectbox",
+            "Strata of the sample",
+            "settings.strata",
+            [None]
+            + [
+                each.name
+                for each in browser.table.offered(kept=True)
+                if each.kind != "empty" and roles.role_of(browser.choices, browser.table, each.name) in public
+            ],
+            format_func=lambda name: "not named" if name is None else name,
+            help="The column that says from which part of the population, such as a region, a record or a unit was "
+            "drawn by itself: standard errors are then those within strata. A released file has it where it is kept or "
+            "a predictor.",
+        )
 
 
 def _unit() -> None:

@@ -16,7 +16,7 @@ from synth_core.analysis.settings import Settings
 from synth_core.data.declared import OF_KINDS
 from synth_core.data.design import Selection
 from synth_core.data.rules import read_rules
-from synth_core.data.survey_weights import check_total, read_weights
+from synth_core.data.survey_weights import check_strata, check_total, read_weights
 from synth_core.data.table import Table
 from synth_core.data.units import check_units
 from synth_core.errors import FitError, InputError
@@ -121,6 +121,8 @@ def of_public_columns(table: Table, settings: Settings) -> dict[str, str]:
         if settings.weight is not None:
             named = settings.weight
             check_total(settings.weight_total, table.rows)
+            if settings.strata is not None:
+                check_strata(table, settings.strata)
         if settings.unit_column is not None:
             named = settings.unit_column
             check_units(table, settings.unit_column, settings.unit_size)

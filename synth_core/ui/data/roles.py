@@ -110,6 +110,7 @@ def with_role(choices: Choices, table: Table, name: str, role: str) -> Choices:
         categorical=tuple(each for each in s.categorical if each in predictors),
         weight=weight,
         unit_column=unit,
+        strata=None if s.strata == name and role == SENSITIVE else s.strata,
     )
     return changed.by_rules(table)
 

@@ -33,6 +33,7 @@ MAY_BE_NONE = {
     "settings.match_epsilon",
     "settings.weight",
     "settings.unit_column",
+    "settings.strata",
     "settings.weight_total",
     "settings.anchor_weight",
     "settings.anchor_records",
@@ -301,7 +302,7 @@ class Choices(BaseModel):
         if values["model"] != OwnProgram.name:
             values["program"] = None  # kept among the choices for when it is chosen again
         if values["weight"] is None:
-            values |= {"weight_total": None, "accuracy_of": "sample"}  # likewise
+            values |= {"weight_total": None, "strata": None, "accuracy_of": "sample"}  # likewise
         if values["unit_column"] is None:
             values["unit_size"] = 1
         chosen = family(values["model"])
