@@ -143,7 +143,7 @@ def _weight() -> None:
         "Says for how many of the population a record stands. It is kept in a released file, and accuracy is shown by "
         "it too. Measured synthesis counts by class of weight."
     )
-    a, b = st.columns(2)
+    a, b, c = st.columns([5, 3, 3], vertical_alignment="bottom")
     with a:
         number(
             "N, records of the population that the weights stand for",
@@ -163,6 +163,7 @@ def _weight() -> None:
             format_func=BASES.__getitem__,
             help="What follows from other people's answers, or is secret, is covered by no proof.",
         )
+    with c:
         browser = session.current()
         public = (roles.PREDICTOR, roles.PUBLIC, roles.UNUSED)
         pick(
@@ -176,6 +177,7 @@ def _weight() -> None:
                 if each.kind != "empty" and roles.role_of(browser.choices, browser.table, each.name) in public
             ],
             format_func=lambda name: "not named" if name is None else name,
+            placeholder="not named",
             help="The column that says from which part of the population, such as a region, a record or a unit was "
             "drawn by itself: standard errors are then those within strata. A released file has it where it is kept or "
             "a predictor.",
