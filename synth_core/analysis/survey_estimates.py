@@ -50,24 +50,29 @@ def linearised_error(scores: Array, survey: Survey) -> Array:
     array of shape () or (n_estimates,)
         Not a number where fewer than two were drawn.
     """
-    strata = np.zeros(len(scores), dtype=np.int64) if survey.strata is None else survey.strata
-    if survey.units is not None:  # units of like names in two strata are two
-        (strata, _), place = np.unique([strata, survey.units], axis=1, return_inverse=True)
-        scores = _sums(scores, place)
+    strata = survey.strata
+    if survey.units is not None:
+        units = survey.units
+        if strata is not None:  # those of like names in two strata are two
+            units = strata * (units.max(initial=0) + 1) + units
+        _, first, place = np.unique(units, return_index=True, return_inverse=True)
+        summed = np.zeros((len(first), *scores.shape[1:]))
+        np.add.at(summed, place, scores)
+        scores, strata = summed, None if strata is None else strata[first]
     if len(scores) < 2:
         return np.full(scores.shape[1:], np.nan)
-    stratum = np.unique(strata, return_inverse=True)[1]
-    drawn = np.bincount(stratum).reshape(-1, *[1] * (scores.ndim - 1))  # from each stratum
-    centre = np.where(drawn > 1, _sums(scores, stratum) / drawn, scores.mean(axis=0))
-    squares = _sums((scores - centre[stratum]) ** 2, stratum)
-    return np.asarray(np.sqrt((drawn / np.maximum(drawn - 1, 1) * squares).sum(axis=0)))
+    apart = [scores]
+    if strata is not None:
+        order = np.argsort(strata, kind="stable")
+        apart = np.split(scores[order], np.flatnonzero(np.diff(strata[order])) + 1)
+    return np.asarray(np.sqrt(sum(_spread_of_sum(each, scores.mean(axis=0)) for each in apart)))
 
 
-def _sums(values: Array, place: NDArray[np.int64]) -> Array:
-    """The values of each place, 0, 1, ..., added up."""
-    summed = np.zeros((int(place.max(initial=-1)) + 1, *values.shape[1:]))
-    np.add.at(summed, place, values)
-    return summed
+def _spread_of_sum(scores: Array, middle: Array) -> Array:
+    """The variance of the sum of what was drawn from one stratum."""
+    n = len(scores)
+    centre = scores.mean(axis=0) if n > 1 else middle
+    return np.asarray(n / max(n - 1, 1) * ((scores - centre) ** 2).sum(axis=0))
 
 
 def standard_error(values: Array, survey: Survey) -> float:
