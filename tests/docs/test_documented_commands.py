@@ -1,7 +1,8 @@
 """Every command in the documentation is run, in a directory of its own; what is not, is listed with the reason.
 
 A new page needs nothing here: its fenced blocks of sh, bash or console are found, and run as a whole. A block that
-takes longer than some seconds belongs to `SLOW`, a command that cannot run at all to `CANNOT`.
+takes longer than some seconds belongs to `SLOW`, one of a minute to `LONG`, a command that cannot run at all to
+`CANNOT`.
 """
 
 import contextlib
@@ -42,6 +43,10 @@ ELSEWHERE = {
     "docs/develop/extending.md": "tests/docs/test_extending.py runs them, on a copy of the project with the examples"
 }
 SLOW = [r"synth_core (study|map|tune|apply|audit|check-program)\b"]
+LONG = [
+    r"study (censor|ppm)-",
+    r"--divide\b",
+]  # of a minute or two, each a study or a search with tests of its own
 LINKED = (
     "synth_core",
     "stan",
@@ -75,9 +80,9 @@ def commands_of(block):
 
 
 def case(block):
-    slow = any(re.search(pattern, block.commands) for pattern in SLOW)
-    name = f"{block.page}:{block.line + 1}"
-    return pytest.param(block, slow, id=name, marks=[pytest.mark.stan, *([pytest.mark.slow] if slow else [])])
+    slow, long = (any(re.search(each, block.commands) for each in patterns) for patterns in (SLOW, LONG))
+    marks = [pytest.mark.stan, *([pytest.mark.long] if long else [pytest.mark.slow] if slow else [])]
+    return pytest.param(block, slow, id=f"{block.page}:{block.line + 1}", marks=marks)
 
 
 @pytest.fixture
