@@ -212,7 +212,7 @@ def test_larger_units_and_records_without_one_are_refused_by_row(tmp_path):
     book = Codebook(columns=(Entry(column="house", kind="category", role="sensitive"),))
     with pytest.raises(InputError, match="'house' is declared sensitive in the codebook, and who belongs"):
         check_units(Table("t", households(), codebook=book), "house", 4)
-    with pytest.raises(InputError, match="a size of units belongs to a column of them"):
+    with pytest.raises(InputError, match="A size of units belongs to a column of them"):
         make_settings(outcome="x", model="beta", unit_size=2)
 
 
