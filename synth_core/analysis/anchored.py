@@ -347,10 +347,10 @@ def clamped_warning(clamped: int, n_records: int) -> str:
 
 def _too_vague(anchor: Anchor, epsilon: float, n: int, columns: int, short: float) -> str:
     # c grows with the square of epsilon and with n, so what is told of the table with n squared.
-    enough = epsilon / np.sqrt(short)
+    more = math.ceil(10 / np.sqrt(short)) / 10
     return (
-        f"At ε = {epsilon:g}, {n:,} records and {columns} columns of predictors there is too little to learn from: "
-        f"beside {anchor.name} the records would count as fewer than two for each parameter. About ε = {enough:.2g}, "
-        f"or {n / np.sqrt(short):,.0f} records, would do; or fewer predictors, or another anchor, such as noisy counts "
-        f"or a larger table."
+        f"At ε = {epsilon:g} for this fit, {n:,} records and {columns} columns of predictors there is too little to "
+        f"learn from: beside {anchor.name} the records would count as fewer than two for each parameter. About "
+        f"{more:g} times as much ε, or {n / np.sqrt(short):,.0f} records, would do; or fewer predictors, or another "
+        f"anchor, such as noisy counts or a larger table."
     )

@@ -64,8 +64,8 @@ def check_units(table: Table, name: str, size: int) -> None:
     if large.any():
         raise InputError(
             f"{pd.Series(units[large]).nunique():,} units in column '{name}' have more than {size} records "
-            f"(first in row {int(np.argmax(large)) + 1:,}), and that many were declared at most (--unit-size). "
-            "Declare what may occur: ε covers no larger unit."
+            f"(first in row {int(np.argmax(large)) + 1:,}), the most that is declared (--unit-size). Declare how many "
+            "one may have: ε covers no larger unit."
         )
 
 

@@ -17,6 +17,7 @@ from synth_core.experiments.explore.point import FOR_BANDS, run_point
 from synth_core.experiments.explore.records_point import RecordsRuler, check_measure, difference_of
 from synth_core.experiments.explore.targets import EpsilonTarget
 from synth_core.experiments.explore.tuning import NEAR, tune
+from synth_core.mechanisms.noise import SeededNoise
 
 SEX = Block("sex", "categorical", {"categories": ("f", "m")}, share=0.3)
 PAY = Block("pay", "lognormal", {"unit": 10.0})
@@ -151,6 +152,18 @@ def test_weights_are_scaled_to_a_joint_epsilon(kept):
     assert result.epsilon == answer.point.epsilon
     low, high = answer.epsilon_seeds
     assert low <= result.epsilon <= high
+
+
+def test_a_search_of_measured_records_begins_where_each_part_may_be_fitted(cache, monkeypatch):
+    """At 0.01 for a record with values that may be missing its parts had less than there is, and the search failed."""
+    frame = people().frame
+    lacking = Table("t", frame.assign(pay=frame["pay"].where(frame.index % 7 > 0)))
+    pay = Block("pay", "lognormal", {"guess": (12.0, 0.6)}, missing=())
+    analysis = RecordsAnalysis(lacking, (SEX, pay), COMMON, cache, noise=SeededNoise(1))
+    monkeypatch.setattr(tuning, "GRID_STEPS", 4)
+    monkeypatch.setattr(search, "TOLERANCE", 0.2)
+    answer = tune(analysis, "measured", Target("ecdf_max", 0.2, 0.9))
+    assert answer.share >= 0.9 and answer.point.epsilon >= analysis.least_epsilon > 0.05
 
 
 def test_a_setting_that_is_refused_misses_and_all_refused_is_said(cache, monkeypatch):

@@ -166,7 +166,7 @@ def _grid(analysis: AnyAnalysis[Any], mechanism: Mechanism, knob: str) -> list[f
     if knob == "scale":
         lower, upper = SCALE_FROM, limits.SCALE[1]
     elif not mechanism.likelihood.samples:
-        lower, upper = UNSAMPLED_EPSILON
+        lower, upper = max(UNSAMPLED_EPSILON[0], analysis.least_epsilon), UNSAMPLED_EPSILON[1]
     else:
         largest, least = 2 * analysis.unweighted_bound, analysis.least_epsilon
         upper = max(float(np.clip(largest, 2 * EPSILON_FROM, limits.EPSILON[1])), 2 * least)

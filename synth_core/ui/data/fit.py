@@ -143,9 +143,12 @@ def seconds_of(browser: Browser, settings: Settings) -> float:
 
 
 def worst_of(found: Iterable[Fit], variable: str) -> Fit | None:
-    """Of the fits of a variable the one that needs a look most."""
-    mine = [each for each in found if each.variable == variable]
-    return min(mine, key=lambda each: LEVELS.index(each.words[0]), default=None)
+    """Of the fits of a variable, to its values and to which are missing, the one that needs a look most."""
+
+    def merit(fit: Fit) -> tuple[int, float]:
+        return LEVELS.index(fit.words[0]), -fit.verdict.difference if fit.verdict is not None else 0.0
+
+    return min((each for each in found if each.variable == variable), key=merit, default=None)
 
 
 def ask() -> None:

@@ -71,7 +71,11 @@ def choose_map() -> MapRequest | None:
     refused = _refused(subject, settings, chosen)
     mapped = [m for m in chosen if m not in refused]
     if not mapped:
-        st.info("Choose at least one mechanism.")
+        st.info(
+            "None of the chosen mechanisms can be mapped here."
+            if chosen
+            else "Choose at least one mechanism."
+        )
         _offer_compared(subject, settings, chosen)
     say_left_out(refused)
     if not mapped:

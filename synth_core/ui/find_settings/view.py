@@ -248,8 +248,9 @@ def _answer(run: BackgroundRun) -> None:
             return
     best = best_answers(answers, target)
     if not best:
+        whose = "the chosen mechanisms" if not failed and not stopped else "those whose search has ended"
         left.error(
-            session.plain(f"{of}{target_text(target)}: no setting of the chosen mechanisms reaches it."),
+            session.plain(f"{of}{target_text(target)}: no setting of {whose} reaches it."),
             icon=":material/block:",
         )
         left.caption(session.plain(_whole_answers([answer_text(a) for a in answers])))

@@ -10,6 +10,7 @@ from synth_core.system import limits
 from synth_core.system.number_text import measured
 from synth_core.ui.shared.widgets import number
 from synth_core.ui.state import session
+from synth_core.ui.state.choices import as_typed
 
 PLACE = "guess"
 LOW, HIGH = "Half of all values lie between", "and"
@@ -20,8 +21,9 @@ def guess_boxes() -> None:
     choices = session.choices()
     chosen = choices.settings
     model = family(chosen.model)
-    shown = (None, None) if choices.guess is None else model.half_of_guess(chosen.options, *choices.guess)
-    size = max((abs(end) for end in shown if end is not None), default=0.0)
+    shown: tuple[float | None, float | None] = (None, None)
+    if choices.guess is not None:
+        shown = as_typed(model.half_of_guess(chosen.options, *choices.guess))
     low, high = (_key(end) for end in ("low", "high"))
     zeros = model.has_zeros(chosen.options)
     said = choices.guess_typical
@@ -33,7 +35,7 @@ def guess_boxes() -> None:
             label,
             None,
             None,
-            None if value is None else _as_typed(value, size),
+            value,
             key=key,
             format="%.12g",
             help=about + (" Zeros do not count here." if zeros else ""),
@@ -44,11 +46,6 @@ def guess_boxes() -> None:
     session.show_message(PLACE)
     if zeros:
         number("A typical share of zeros", "settings.guess_zeros", limits.GUESS_ZEROS)
-
-
-def _as_typed(value: float, size: float) -> float:
-    """An end as it was typed: of its way through the model's scale eight digits are left, and of a zero none."""
-    return 0.0 if abs(value) < 1e-8 * size else float(f"{value:.8g}")
 
 
 def _key(end: str) -> str:

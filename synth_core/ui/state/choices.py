@@ -217,7 +217,7 @@ class Choices(BaseModel):
         if half == after.half_of_guess(changed.options, *self.guess):
             return {}
         try:
-            typical, spread = after.guess_of_half(changed.options, *half)
+            typical, spread = after.guess_of_half(changed.options, *as_typed(half))
         except InputError:
             return {"guess_typical": None, "guess_spread": None}
         held = spread <= after.widest_spread
@@ -314,6 +314,13 @@ class Choices(BaseModel):
                 f"Data page."
             )
         return make_settings(**values)
+
+
+def as_typed(ends: tuple[float, float]) -> tuple[float, float]:
+    """Ends as they were typed: of their way through a model's scale eight digits are left, and of a zero none."""
+    size = max(map(abs, ends))
+    low, high = (0.0 if abs(end) < 1e-8 * size else float(f"{end:.8g}") for end in ends)
+    return low, high
 
 
 def _both(first: float | None, second: float | None) -> tuple[float, float] | None:
