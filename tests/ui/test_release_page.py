@@ -56,6 +56,22 @@ def test_a_table_without_a_planned_column_is_refused_by_the_checks_and_not_by_th
     assert not shown.exception and len(shown.checkbox) == 1
 
 
+def test_the_very_table_that_a_plan_calls_historical_is_said_before_anything_is_charged(tmp_path):
+    """It was taken with a green tick."""
+    plan, table = planned(Cache(tmp_path), ("area",)), pupils(2)
+    shown = AppTest.from_function(page, args=(plan, table, None)).run(timeout=60)
+    assert not shown.exception and not shown.warning
+    tuned = plan.tuned_on.model_copy(
+        update={"fingerprint": table.fingerprint_of([column.name for column in plan.columns])}
+    )
+    same = plan.model_copy(update={"tuned_on": tuned})
+    shown = AppTest.from_function(page, args=(same, table, None)).run(timeout=60)
+    said = shown.warning[0].value.replace("\\", "")
+    assert "is the table that the settings were tuned on" in said and not shown.exception
+    promised, left = same.terms.guarantee.label, same.standing(table).guarantee.label
+    assert f"promises {left}, not {promised}." in said and left == f"{promised} for given settings"
+
+
 def plan_page(plan):
     from synth_core.ui.release.plan import show_plan
     from synth_core.ui.state import session
