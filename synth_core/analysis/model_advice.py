@@ -173,7 +173,7 @@ def _in_unit(settings: dict[str, Any], typical: float | None) -> list[str]:
         return ["Say a typical value, and a unit of its order is proposed: Δ and ε depend on the unit."]
     settings["unit"] = 10.0 ** math.floor(math.log10(abs(typical)))
     unit = declared(settings["unit"])
-    text = f"The unit of the density is of the order of a typical value, {unit}: Δ and ε depend on it."
+    text = f"The unit of the density is {unit}, of the order of a typical value: Δ and ε depend on it."
     if asinh:
         settings["asinh_scale"] = rounded(model.asinh_within * abs(typical))
         near = "a typical value" if model.asinh_within == 1 else "half a typical value"

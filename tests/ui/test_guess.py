@@ -186,3 +186,26 @@ def test_a_half_that_another_scale_has_not_is_no_guess_there():
     before = first_choices().with_settings(model="negative_binomial")
     before = before.model_copy(update={"guess_typical": 3.0, "guess_spread": 9.0})  # its half begins below 0
     assert before.with_settings(model="lognormal").guess is None
+
+
+def pages_in_turn():
+    import streamlit as st
+
+    from synth_core.ui.data import advice
+    from synth_core.ui.state import session
+
+    session.take_over()
+    if not st.toggle("Another page"):
+        advice.propose()
+
+
+def test_what_was_said_of_a_variable_is_there_after_another_page():
+    at = AppTest.from_function(pages_in_turn).run(timeout=30)
+    at.selectbox[0].select_index(0).run(timeout=30)
+    at.number_input[0].set_value(15000.0).run(timeout=30)
+    kind = at.selectbox[0].value
+    at.toggle[0].set_value(True).run(timeout=30)
+    assert not at.selectbox
+    at.toggle[0].set_value(False).run(timeout=30)
+    assert (at.selectbox[0].value, at.number_input[0].value) == (kind, 15000.0) and kind is not None
+    assert not at.exception

@@ -10,11 +10,15 @@ from synth_core.analysis.model_advice import KINDS, Advice, advise_kind, advise_
 from synth_core.errors import InputError
 from synth_core.ui.state import session
 
+SAID = "advice_said"  # of which variable what, by the keys of the widgets
 LOOKED_AT = "advice_looked_at"  # tables and columns that were looked at, by fingerprint and name
 
 
 def propose() -> None:
     """What the variable is, said or looked at; the proposal, why, and a button that takes it."""
+    for key in (_key("kind"), _key("typical")):  # what was said stays said on the way over another page
+        if key in (said := st.session_state.setdefault(SAID, {})):
+            st.session_state.setdefault(key, said[key])
     a, b, c = st.columns([4, 3, 3], gap="medium", vertical_alignment="bottom")
     kind = a.selectbox(
         "What is publicly known of the variable",
@@ -33,6 +37,7 @@ def propose() -> None:
         format="%g",
         placeholder="none",
     )
+    st.session_state[SAID] |= {_key("kind"): kind, _key("typical"): typical}
     browser = session.current()
     outcome = browser.choices.settings.outcome
     looked_at = (browser.table.fingerprint, outcome)
