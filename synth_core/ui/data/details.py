@@ -56,12 +56,13 @@ def _sensitive(column: Column, ready: Readiness, fits: dict[str, Fit]) -> None:
         place = roles.sensitive_names(browser.choices).index(name)
         a, b = st.columns([5, 1], vertical_alignment="center")
         before = session.plain(", ".join(block.name for block in whole[:place]))
-        epsilon = browser.choices.settings.epsilon
+        epsilon, unit = browser.choices.settings.epsilon, browser.choices.settings.unit_column
         shares = f"{place + 1} of {len(whole)} in the order of synthesis"
         a.caption(
             shares
             + (f", given {before} too. " if before else ". ")
-            + f"One ε of {epsilon:g} covers everything sensitive about a record."
+            + f"One ε of {epsilon:g} covers everything sensitive about "
+            + (f"one '{session.plain(unit)}', all of its records." if unit else "a record.")
         )
         b.button(
             "Earlier",

@@ -76,7 +76,7 @@ def _view(
             _answer(tuning)
         elif search_seconds is not None:
             _before_search(search_seconds)
-    with st.container(height=48, border=False):
+    with st.container(key="map_status"):  # of one line as a rule, and of two where something failed
         _status(filling, key, measure)
     if others is not None:
         with st.container(height=48, border=False, key="rivals_status"):

@@ -1,5 +1,7 @@
 """What was not declared is told before anything is computed, of one variable and of each of several."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -77,3 +79,11 @@ def test_a_guess_that_is_none_is_told_before_the_first_fit(cache, monkeypatch):
     monkeypatch.setattr(RecordsAnalysis, "_fitted", never)
     with pytest.raises(InputError, match="'pay': A spread of 30,000 is too wide"):
         analysis.run("anchored")
+
+
+def test_what_is_of_all_of_a_record_is_not_said_of_a_part():
+    """Of whole records with households it began with 'income is missing', as if the column were."""
+    missing = replace(PAY, missing=())
+    settings = make_settings(outcome="sex", model="categorical", categories=("f", "m"), unit_column="hh")
+    why = refusal(find_mechanism("unweighted"), settings, (missing, SEX))
+    assert why.startswith("Unweighted: its ε is measured for one record")
