@@ -256,7 +256,7 @@ def map_figure(
             filter(
                 None,
                 (
-                    f"Lower left is better. {bar}Squares are strict, another shape is another guarantee; {FRONTIER_RULE}.",
+                    f"Lower left is better. {bar}Squares are strict, other shapes other guarantees; {FRONTIER_RULE}.",
                     at_zeros(measure),
                     READING if others else "",
                 ),
