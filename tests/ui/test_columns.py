@@ -356,11 +356,18 @@ def test_the_row_of_a_variable_has_its_worst_fit():
 
     from synth_core.ui.data.fit import worst_of
 
+    def fit(name, variable, level, off=None):
+        verdict = None if off is None else SimpleNamespace(difference=off)
+        return SimpleNamespace(name=name, variable=variable, words=(level, ""), verdict=verdict)
+
     fits = [
-        SimpleNamespace(name="pay is missing", variable="pay", words=("unknown", "not converged")),
-        SimpleNamespace(name="pay", variable="pay", words=("fits", "fits, 0.4 points off")),
-        SimpleNamespace(name="sex", variable="sex", words=("roughly", "fits roughly, 3.0 points off")),
+        fit("pay is missing", "pay", "unknown"),
+        fit("pay", "pay", "fits", 0.004),
+        fit("sex", "sex", "roughly", 0.03),
+        fit("rent is missing", "rent", "fits", 0.001),
+        fit("rent", "rent", "fits", 0.034),
     ]
+    assert worst_of(fits, "rent").name == "rent"  # of two that fit the one that is further off
     assert worst_of(fits, "pay").name == "pay is missing"
     assert worst_of(fits, "sex").name == "sex" and worst_of(fits, "age") is None
 

@@ -179,7 +179,9 @@ def test_a_widget_of_the_model_keeps_it_too_and_other_settings_leave_it_as_it_is
     after = replaced(before, "settings.model", "negative_binomial")
     model = family("negative_binomial")
     assert model.half_of_guess(after.settings.options, *after.guess) == pytest.approx((20.0, 45.0), rel=1e-5)
-    assert replaced(before, "settings.epsilon", 3.0).guess == before.guess
+    for place, value in (("settings.epsilon", 3.0), ("settings.unit", 100.0), ("settings.prior_scale", 2.0)):
+        for _ in range(50):  # the last digit of a half is not always the same
+            assert replaced(before, place, value).guess == before.guess
 
 
 def test_a_half_that_another_scale_has_not_is_no_guess_there():
