@@ -65,10 +65,10 @@ def linearised_error(scores: Array, survey: Survey) -> Array:
     if strata is not None:
         order = np.argsort(strata, kind="stable")
         apart = np.split(scores[order], np.flatnonzero(np.diff(strata[order])) + 1)
-    return np.asarray(np.sqrt(sum(_spread_of_sum(each, scores.mean(axis=0)) for each in apart)))
+    return np.asarray(np.sqrt(sum(_variance_of_sum(each, scores.mean(axis=0)) for each in apart)))
 
 
-def _spread_of_sum(scores: Array, middle: Array) -> Array:
+def _variance_of_sum(scores: Array, middle: Array) -> Array:
     """The variance of the sum of what was drawn from one stratum."""
     n = len(scores)
     centre = scores.mean(axis=0) if n > 1 else middle

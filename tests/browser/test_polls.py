@@ -10,9 +10,10 @@ pytestmark = [pytest.mark.browser]
 def test_a_polled_part_is_mounted_once(chromium, tmp_path):
     server = Server(str(tmp_path), app="tests/browser/polled_app.py")
     page = chromium.new_page()
-    page.goto(server.url)
-    page.wait_for_function("() => window.drawn > 25 || window.mounted > 1")
-    mounted = page.evaluate("window.mounted")
-    page.close()
-    server.stop()
-    assert mounted == 1
+    try:
+        page.goto(server.url)
+        page.wait_for_function("() => window.drawn > 25 || window.mounted > 1")
+        assert page.evaluate("window.mounted") == 1
+    finally:
+        page.close()
+        server.stop()

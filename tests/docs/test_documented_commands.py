@@ -43,10 +43,8 @@ ELSEWHERE = {
     "docs/develop/extending.md": "tests/docs/test_extending.py runs them, on a copy of the project with the examples"
 }
 SLOW = [r"synth_core (study|map|tune|apply|audit|check-program)\b"]
-LONG = [
-    r"study (censor|ppm)-",
-    r"--divide\b",
-]  # of a minute or two, each a study or a search with tests of its own
+# Of a minute or two, each a study or a search with tests of its own.
+LONG = [r"study (censor|ppm)-", r"--divide\b"]
 LINKED = (
     "synth_core",
     "stan",

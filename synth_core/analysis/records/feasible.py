@@ -29,11 +29,15 @@ def refusal(
         Whether there is a reference table.
     """
     try:
+        if blocks:
+            require_several(mechanism)
+        if mechanism.likelihood.samples:  # what is of all of a record is not said of a part
+            require_units(mechanism, settings)
+            if settings.weighs_likelihood:
+                require_survey_weights(mechanism)
         if not blocks:
             _require(mechanism, settings, reference)
             return ""
-        require_several(mechanism)
-        _require_design(mechanism, settings)  # of all of a record, not of a part
         for part in parts_of(blocks, common_of(settings)):
             try:
                 _require(mechanism, part.settings, reference)
@@ -44,16 +48,7 @@ def refusal(
     return ""
 
 
-def _require_design(mechanism: Mechanism, s: Settings) -> None:
-    """Refuse a fit that says nothing of units, or that survey weights do not compose with."""
-    if mechanism.likelihood.samples:
-        require_units(mechanism, s)
-        if s.weighs_likelihood:
-            require_survey_weights(mechanism)
-
-
 def _require(mechanism: Mechanism, s: Settings, reference: bool) -> None:
-    _require_design(mechanism, s)
     if not mechanism.likelihood.samples:
         ENGINES[mechanism.likelihood.key].require(s, mechanism.label)
     if not mechanism.likelihood.anchors:

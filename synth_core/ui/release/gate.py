@@ -38,7 +38,7 @@ def checks_step(plan: Plan | None, table: Table | None, outcome: ReleaseOutcome 
         max_chars=limits.NAME_LENGTH,
         help="A second release of the same table needs another label, and is charged again.",
     )
-    if lost := _lost(plan, table):
+    if lost := release_actions.lost(plan, table):
         st.warning(plain(lost), icon=":material/warning:")
     known = release_actions.charged(plan, table)
     st.markdown(_charge_words(plan, table, known))
@@ -63,22 +63,6 @@ def checks_step(plan: Plan | None, table: Table | None, outcome: ReleaseOutcome 
     session.show_message("checks")
     if outcome is not None:
         show_checks(outcome)
-
-
-def _lost(plan: Plan, table: Table) -> str:
-    """What a release of this table promises less than the plan says; empty as a rule. Read once of each table."""
-    known = st.session_state.get("release_lost")
-    if known is None or known[0] is not plan or known[1] is not table:
-        words, there = "", {column.name for column in table.columns}
-        if all(column.name in there for column in plan.columns):  # else the checks refuse it
-            promised, left = plan.terms.guarantee, plan.standing(table).guarantee
-            if left != promised:
-                words = (
-                    f"{table.name} is the table that the settings were tuned on, or has records of it, whatever the "
-                    f"plan calls it. A release of it promises {left.label}, not {promised.label}."
-                )
-        known = st.session_state["release_lost"] = plan, table, words
-    return str(known[2])
 
 
 def _charge_words(plan: Plan, table: Table, known: Reservation | None) -> str:

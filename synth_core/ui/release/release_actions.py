@@ -37,8 +37,8 @@ def confirmation() -> str:
 
 def charged(plan: Plan, table: Table) -> Reservation | None:
     """What was charged for the label that the page names; None if nothing was, or the ledger cannot be read."""
-    if not {column.name for column in plan.columns} <= set(table.frame.columns):
-        return None  # the checks say what is missing
+    if not _has_columns(plan, table):
+        return None
     key, label = f"id_of_{confirmation()}", st.session_state.get("release_label", FIRST_LABEL)
     if key not in st.session_state:
         st.session_state[key] = Request(plan, None, table, label=label).id
@@ -48,6 +48,27 @@ def charged(plan: Plan, table: Table) -> Reservation | None:
     except FitError:
         return None
     return None if known is None or known.state == "cancelled" else known
+
+
+def lost(plan: Plan, table: Table) -> str:
+    """What a release of this table promises less than the plan says; empty as a rule. Read once of each table."""
+    if not _has_columns(plan, table):
+        return ""
+    key = f"lost_{plan.digest[:12]}_{table.fingerprint}"
+    if key not in st.session_state:
+        promised, left = plan.terms.guarantee, plan.standing(table).guarantee
+        st.session_state[key] = (
+            f"{table.name} is the table that the settings were tuned on, or has records of it, whatever the plan calls "
+            f"it. A release of it promises {left.label}, not {promised.label}."
+            if left != promised
+            else ""
+        )
+    return str(st.session_state[key])
+
+
+def _has_columns(plan: Plan, table: Table) -> bool:
+    """Whether a table has the columns of a plan; the checks say what is missing."""
+    return {column.name for column in plan.columns} <= set(table.frame.columns)
 
 
 def may_draw(plan: Plan, table: Table) -> bool:
