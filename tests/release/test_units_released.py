@@ -1,5 +1,6 @@
-"""Units of several records in released files: kept together under new identifiers, or left out."""
+"""Survey designs in releases: units of several records stay together or are left out, strata must be there."""
 
+import contextlib
 import io
 import json
 from dataclasses import replace
@@ -10,8 +11,10 @@ import pytest
 
 from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.records.records import RecordsAnalysis
+from synth_core.cli import main
 from synth_core.data.table import Table
 from synth_core.errors import InputError
+from synth_core.release.ledger.ledger import Ledger
 from synth_core.release.making.drawing import Request
 from synth_core.release.making.releasing import RELEASED, release
 from synth_core.release.plan.plan import parse_plan
@@ -96,3 +99,39 @@ def test_a_table_with_a_larger_unit_or_without_units_is_refused_under_the_plan(s
     ):
         with pytest.raises(InputError, match=why):
             release(Request(plan, None, Table("other", frame)))
+
+
+def test_a_plan_with_strata_charges_nothing_of_a_table_without_them(state, tmp_path, capsys):
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame(
+        {"pay": rng.lognormal(3, 0.5, 300).round(2), "w": 2.0, "region": rng.integers(0, 3, 300)}
+    )
+    for name, rows in (
+        ("tuned", frame[:150]),
+        ("with", frame[150:]),
+        ("without", frame[150:].drop(columns="region")),
+    ):
+        rows.to_csv(tmp_path / f"{name}.csv", index=False)
+    plan = str(tmp_path / "plan.json")
+    given = ["--outcome", "pay", "--guess", "20", "0.5", "--mechanism", "measured_laplace", "--epsilon", "2"]
+    given += [
+        "--weight",
+        "w",
+        "--strata",
+        "region",
+        "--tuned-on",
+        "historical",
+        "--series",
+        "strata",
+        "--limit",
+        "9",
+    ]
+    given += ["--reason", "test", "--decided-by", "me", "--out", plan]
+    assert main(["plan", str(tmp_path / "tuned.csv"), *given]) == 0
+    assert main(["apply", plan, str(tmp_path / "without.csv"), "--out", str(tmp_path / "out")]) == 2
+    assert "has no column 'region'" in capsys.readouterr().err
+    with contextlib.closing(Ledger()) as ledger:
+        assert ledger.balance("strata").spent == 0.0
+    assert main(["apply", plan, str(tmp_path / "with.csv"), "--out", str(tmp_path / "out")]) == 0
+    with contextlib.closing(Ledger()) as ledger:
+        assert ledger.balance("strata").spent == 2.0
