@@ -8,8 +8,8 @@ from synth_core.analysis.measures import ECDF_MAX, WORST, error_words, furthest
 from synth_core.analysis.policy import measured
 from synth_core.analysis.records.blocks import Block, shares_of
 from synth_core.analysis.result_numbers import ResultNumbers
-from synth_core.analysis.setting_words import setting_name, setting_value
-from synth_core.analysis.settings import Settings
+from synth_core.analysis.setting_words import setting_value
+from synth_core.analysis.settings import Settings, setting_name
 from synth_core.analysis.wording.belief_sentences import epsilon_number
 
 

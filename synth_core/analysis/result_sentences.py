@@ -81,7 +81,11 @@ def _worth(numbers: ResultNumbers) -> float:
 
 
 def sentence(
-    numbers: ResultNumbers, settings: Settings, measure: str = WORST, standing: Guarantee | None = None
+    numbers: ResultNumbers,
+    settings: Settings,
+    measure: str = WORST,
+    standing: Guarantee | None = None,
+    under_caption: bool = False,
 ) -> str:
     """Privacy and accuracy of a result in plain words, for readers who know neither ε nor statistics.
 
@@ -94,12 +98,15 @@ def sentence(
         stands beside it, and by default alone.
     standing : Guarantee, optional
         What a release promises, where that is less than what its mechanism would.
+    under_caption : bool
+        Whether a caption above says whose accuracy is shown and whom epsilon is for, once for all results.
     """
     if numbers.problems:
         return f"Not for use: {'a' if numbers.several else 'the'} fit has not converged."
     by_weights = furthest_in_population(numbers.population)
-    if of_unit := unit_words(settings.unit_column, settings.unit_size):
-        by_weights = f"{of_unit} {by_weights}".strip()
+    whose, of_unit = numbers.whose_accuracy, unit_words(settings.unit_column, settings.unit_size)
+    if under_caption:
+        whose = of_unit = ""
     if numbers.joint is not None:
         accuracy = "" if measure == WORST else error_sentence(numbers, measure)
         return " ".join(
@@ -107,9 +114,10 @@ def sentence(
                 None,
                 [
                     privacy_of_records(numbers, standing, values_words(settings.unit_column)),
-                    numbers.whose_accuracy,
+                    whose,
                     accuracy,
                     measures_in_words(numbers.joint),
+                    of_unit,
                     by_weights,
                 ],
             )
@@ -125,7 +133,7 @@ def sentence(
     own = (
         "If its target is what the check of the program found: " if settings.model == OwnProgram.name else ""
     )
-    parts = [own + privacy, numbers.whose_accuracy, error_sentence(numbers, measure), by_weights]
+    parts = [own + privacy, whose, error_sentence(numbers, measure), of_unit, by_weights]
     return " ".join(filter(None, parts))
 
 

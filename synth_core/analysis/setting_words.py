@@ -10,18 +10,6 @@ from synth_core.mechanisms.catalogue import DECLARED_FOR_A_TABLE, Mechanism, fin
 FROM_TO = ("bounds", "risk_span")  # pairs whose first is the smaller
 
 
-def setting_name(name: str) -> str:
-    """What a setting is called in a sentence: that which its field declares, or the field itself.
-
-    Examples
-    --------
-    >>> setting_name("scale"), setting_name("prior_scale")
-    ('scale c', 'prior scale')
-    """
-    more: Any = Settings.model_fields[name].json_schema_extra
-    return str(more["named"] or name.replace("_", " "))
-
-
 def setting_value(settings: Settings, name: str) -> str:
     """What a setting is set to: "0.4 to 1.8 × value", "yes", "none".
 

@@ -473,8 +473,31 @@ def omitted_defaults(settings: Settings) -> set[str]:
     return {name for name in ADDED_LATER if getattr(settings, name) == defaults[name].default}
 
 
+def setting_name(name: str) -> str:
+    """What a setting is called in a sentence: that which its field declares, or the field itself.
+
+    Examples
+    --------
+    >>> setting_name("scale"), setting_name("prior_scale")
+    ('scale c', 'prior scale')
+    """
+    more: Any = Settings.model_fields[name].json_schema_extra
+    return str(more["named"] or name.replace("_", " "))
+
+
+# How pydantic says a rule of one value, and how it stands after "The target ε must be".
+_RULES = {"greater than or equal to": "at least", "less than or equal to": "at most", "greater than": "above"}
+
+
 def make_settings(**values: Any) -> Settings:
-    """Validate settings; raises InputError that names the rule, and of a single setting its name and the value."""
+    """Validate settings; raises InputError that names the rule, and of a single setting its name and the value.
+
+    Examples
+    --------
+    >>> make_settings(outcome="pay", model="lognormal", epsilon=0.002)
+    Traceback (most recent call last):
+    synth_core.errors.InputError: The target ε must be at least 0.01 (given: 0.002).
+    """
     try:
         return Settings(**values)
     except ValidationError as error:
@@ -483,5 +506,12 @@ def make_settings(**values: Any) -> Settings:
         message = first["msg"].removeprefix("Value error, ").removesuffix(".")
         if not where:  # a rule of several settings, which names them
             raise InputError(f"{message[:1].upper()}{message[1:]}.") from None
+        if first["type"] == "extra_forbidden":
+            raise InputError(f"There is no setting '{where}'.") from None
         given = "" if isinstance(first["input"], dict) else f" (given: {first['input']})"
-        raise InputError(f"Setting {where}: {message}{given}.") from None
+        rule = message.partition(", unable")[0].removeprefix("Input should be ")
+        if rule == message:
+            raise InputError(f"Setting {where}: {message}{given}.") from None
+        for said, words in _RULES.items():
+            rule = rule.replace(said, words)
+        raise InputError(f"The {setting_name(str(first['loc'][0]))} must be {rule}{given}.") from None

@@ -71,9 +71,15 @@ def _warnings(numbers: ResultNumbers) -> list[str]:
 
 
 def promises(
-    summaries: Sequence[ResultSummary], settings: Settings, policy: Policy
+    summaries: Sequence[ResultSummary], settings: Settings, policy: Policy, under_caption: bool = False
 ) -> dict[str, dict[str, Any]]:
-    """What stands beside each mechanism's numbers: badge and explanation, the sentence, and what the rule says."""
+    """What stands beside each mechanism's numbers: badge and explanation, the sentence, and what the rule says.
+
+    Parameters
+    ----------
+    under_caption : bool
+        As for `result_sentences.sentence`.
+    """
     measure, found = WORST if policy.percent is None else policy.measure, {}
     for s in summaries:
         numbers = s.numbers
@@ -90,7 +96,7 @@ def promises(
             "label": guarantee.label,
             "strength": guarantee.strength,
             "lines": lines,
-            "sentence": sentence(numbers, settings, measure),
+            "sentence": sentence(numbers, settings, measure, under_caption=under_caption),
             "hints": list(filter(None, [above_target(numbers, settings)])),
             "verdict": judge(policy, numbers) if judged else None,
             "policy": policy,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from synth_core.analysis.setting_words import acting_settings, setting_name, setting_value
-from synth_core.analysis.settings import Settings, make_settings
+from synth_core.analysis.setting_words import acting_settings, setting_value
+from synth_core.analysis.settings import Settings, make_settings, setting_name
 from synth_core.mechanisms.catalogue import DECLARED_FOR_A_TABLE, MECHANISMS, TUNING, compose, find_mechanism
 from synth_core.mechanisms.schemes import SCHEMES
 

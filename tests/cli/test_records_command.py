@@ -88,7 +88,7 @@ def test_a_joint_row_and_one_for_each_block(file, capsys):
         (blocks("sex"), "written NAME=MODEL"),
         (blocks("sex=categorical:categories=f"), "declare its categories, two or more"),
         (blocks("sex=categorical:categories=f,x"), "none of its 2 declared categories (first in row"),
-        (blocks("pay=lognormal:unit=ten"), "Block 'pay': Setting unit"),
+        (blocks("pay=lognormal:unit=ten"), "Block 'pay': The unit must be a"),
         ([*blocks(SEX, PAY), "--share", "sex=0.5", "--share", "pay=0.6"], "must sum to 1"),
         ([*blocks(SEX), "--share", "wage=0.5"], "'wage', which is no block"),
         ([*blocks(SEX), "--share", "sex=half"], "must be a number"),

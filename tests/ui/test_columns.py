@@ -8,12 +8,14 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from synth_core.analysis.records.feasible import refusal
 from synth_core.data.codebook import Codebook, Entry
 from synth_core.data.readers import ReadOptions
 from synth_core.data.table import Table, read_table
 from synth_core.errors import InputError
+from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.ui.data import columns, roles
-from synth_core.ui.state.choices import first_choices
+from synth_core.ui.state.choices import OPENING, USUAL_MECHANISMS, USUAL_OF_UNITS, first_choices, unusual
 
 N = 90
 BOOK = Codebook(
@@ -212,6 +214,39 @@ def test_each_change_of_a_row_is_taken_once_in_order():
     assert (blocks["income"].share, blocks["degree"].missing) == (0.7, ())
 
 
+def test_a_kind_can_be_said_after_the_page_was_left(monkeypatch):
+    """Back from another page the browser holds the file no more, and every menu of a kind was locked."""
+    before = opened(BOOK, monkeypatch=monkeypatch)
+    assert next(row for row in before.session_state["rows"] if row["name"] == "school")["kinds"]
+    said = [("degree", "kind", "category"), ("school", "kind", "ordered"), ("age", "role", "public, kept")]
+    app = opened(BOOK, changes=said, monkeypatch=monkeypatch)
+    rows = {row["name"]: row for row in app.session_state["rows"]}
+    assert (rows["degree"]["kind"], rows["school"]["kind"]) == ("category", "ordered")
+    assert "declared here" in rows["school"]["note"] and rows["age"]["role"] == "public, kept"
+    now = app.session_state["now"]
+    assert [(b.name, b.model) for b in now.choices.whole] == [
+        ("income", "two_part"),
+        ("degree", "categorical"),
+    ]
+    assert now.table.codebook.get("degree").categories == ("low", "mid", "high")
+
+
+def test_where_units_are_named_newcomers_see_mechanisms_that_take_them():
+    """Two of three rows said why they were refused, and nobody had chosen them."""
+    used, chosen = table(), first_choices().opening(table())
+    for usual in (USUAL_MECHANISMS, OPENING):
+        named = roles.with_role(chosen.with_mechanisms(*usual), used, "hh", roles.UNIT)
+        assert named.mechanisms == USUAL_OF_UNITS
+        assert not any("of a unit" in refusal(find_mechanism(key), named.settings) for key in USUAL_OF_UNITS)
+        assert roles.with_role(named, used, "hh", roles.UNUSED).mechanisms == USUAL_MECHANISMS
+        assert unusual(named.with_settings(epsilon=1.0)) == {}
+    asked = chosen.with_mechanisms("weighted", "measured")
+    assert roles.with_role(asked, used, "hh", roles.UNIT).mechanisms == ("weighted", "measured")
+    declared = first_choices().with_mechanisms(*USUAL_MECHANISMS).opening(table(BOOK))
+    assert declared.mechanisms == USUAL_OF_UNITS
+    assert declared.opening(table()).mechanisms == USUAL_MECHANISMS
+
+
 def test_a_single_variable_keeps_its_rules_as_whole_records(monkeypatch):
     """Without a rule, and without missing values that count, it is of the settings alone."""
     rule = "age < 18 -> income missing"
@@ -250,7 +285,6 @@ def test_what_says_nothing_new_declares_nothing(monkeypatch):
     from synth_core.ui.data import codebook
 
     read = []
-    monkeypatch.setattr(codebook, "declarable", lambda table: True)
     monkeypatch.setattr(codebook, "read_again", read.append)
     monkeypatch.setattr("synth_core.ui.state.session.current", lambda: SimpleNamespace(table=table(BOOK)))
     codebook.declare("income", {"bounds": "0 to 1000000"})

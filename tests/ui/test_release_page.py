@@ -143,7 +143,7 @@ def taken_page(mechanism, kind, count):
             "measured",
             "simulated",
             "zcdp",
-            "**ε = 5.222 at δ = 1e-06** (ε = 2 names its ρ) of the limit of 50",
+            "costs ρ = 0.5, which ε = 2 names. The limit counts that as **ε = 5.222 at δ = 1e-06** of 50",
         ),
         ("measured", "confidential", "sum", "it has no pure ε, so no limit could count one"),
         ("weighted", "simulated", "sum", ""),  # its ε is measured when the plan is made
@@ -156,6 +156,15 @@ def test_the_form_says_what_a_release_takes_of_the_limit(mechanism, kind, count,
     shown = [each.value for each in (*at.caption, *at.warning, *at.error) if "One release" in each.value]
     refused = [each.value for each in at.error]
     assert any(said in each for each in shown + refused) if said else not shown + refused
+
+
+def test_a_plan_that_no_limit_could_count_offers_the_noise_that_can():
+    at = AppTest.from_function(taken_page, args=("measured", "confidential", "sum")).run(timeout=60)
+    next(each for each in at.button if each.label == "Take Measured, pure ε").click().run(timeout=60)
+    assert not at.exception and not at.error
+    chosen = next(each for each in at.selectbox if each.label == "Mechanism")
+    assert chosen.value == "measured_laplace" and len(chosen.options) == 2
+    assert any("One release takes **ε = 2** of the limit of 50" in each.value for each in at.caption)
 
 
 @pytest.mark.parametrize(("epsilon_spent", "refused"), [(8.0, True), (4.0, False)])

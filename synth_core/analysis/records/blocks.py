@@ -15,6 +15,7 @@ from synth_core.data.earlier_variable import EarlierVariable
 from synth_core.data.rules import read_rules
 from synth_core.errors import InputError
 from synth_core.models import MODELS, OF_CATEGORIES, family
+from synth_core.system import limits
 
 MISSING_SHARE = 0.2  # of a variable's epsilon, for whether it is missing: one logit needs less than a value
 OF_A_VARIABLE = frozenset({"outcome", "model", "program", "earlier"})
@@ -135,9 +136,15 @@ def parts_of(blocks: Sequence[Block], common: dict[str, Any]) -> tuple[Part, ...
     earlier: tuple[EarlierVariable, ...] = ()
 
     def add(block: Block, share: float, of_missing: bool, **own: Any) -> Settings:
-        place = {"epsilon": share * common.get("epsilon", Settings.model_fields["epsilon"].default)}
+        total = common.get("epsilon", Settings.model_fields["epsilon"].default)
+        place = {"epsilon": share * total}
         place |= {"seed": _seed(common.get("seed", Settings.model_fields["seed"].default), len(parts))}
         try:
+            if total >= limits.EPSILON[0] > share * total:
+                raise InputError(
+                    f"An ε of {total:g} for a record leaves {share * total:.2g} for it, and the least is "
+                    f"{limits.EPSILON[0]:g}: take an ε of {limits.EPSILON[0] / share:.3g} or more, or a larger share."
+                )
             settings = make_settings(**common | {"earlier": earlier} | own | place)
         except InputError as error:
             raise InputError(f"Block '{block.name}': {error}") from None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from synth_core.analysis.records.blocks import shares_of
-from synth_core.analysis.setting_words import acting_settings, setting_name, setting_value
+from synth_core.analysis.setting_words import acting_settings, setting_value
+from synth_core.analysis.settings import setting_name
 from synth_core.analysis.wording.belief_sentences import epsilon_number, suspicion
 from synth_core.analysis.wording.headings import in_plain_words
 from synth_core.data.units import unit_words, values_words

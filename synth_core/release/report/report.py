@@ -27,7 +27,8 @@ from synth_core.analysis.drawing import DRAWING_WORDS
 from synth_core.analysis.measures import ECDF_AVG, ECDF_MAX, measure_label
 from synth_core.analysis.result import Result
 from synth_core.analysis.result_sentences import sentence
-from synth_core.analysis.setting_words import acting_settings, setting_name, setting_value
+from synth_core.analysis.setting_words import acting_settings, setting_value
+from synth_core.analysis.settings import setting_name
 from synth_core.analysis.summary import density, ecdf_points, five_numbers
 from synth_core.analysis.utility import ecdf_distance, percentile_words
 from synth_core.analysis.wording.belief_sentences import suspicion

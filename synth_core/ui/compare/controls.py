@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from synth_core.analysis.drawing import DRAWING_WORDS, DRAWINGS
+from synth_core.analysis.records.feasible import refusal
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import ADJUSTMENTS, MECHANISMS, compose, find_mechanism
 from synth_core.mechanisms.likelihoods import LIKELIHOODS
@@ -150,6 +151,7 @@ def tuning(chosen: tuple[str, ...], leave_out: frozenset[str] = frozenset()) -> 
     guessed = settings.anchor in ("pilot", "series") or (settings.reads_counts and not settings.bracket_edges)
     if "guess" in used and session.choices().guess is None and guessed:
         _missing_guess([key for key in chosen if "guess" in find_mechanism(key).tuning])
+    _missing_of_others(chosen)
     if "count_together" in used:
         choose_tables()
     if "measured_posterior" in used and settings.datasets > 1:  # one is of the most likely parameters
@@ -177,6 +179,31 @@ def _missing_guess(mechanisms: list[str]) -> None:
             "it is on the Data page, under Anchor."
         )
         guess_boxes()
+
+
+def _missing_of_others(chosen: tuple[str, ...]) -> None:
+    """Of which other variables of a record something has to be declared, each with a button that opens it here."""
+    choices, reference = session.choices(), session.current().reference is not None
+    for block in choices.whole if shown_subject().blocks else ():
+        if block.name == choices.settings.outcome or not family(block.model).takes_guess:
+            continue
+        lacking = [
+            find_mechanism(key).label
+            for key in chosen
+            if "guess" in find_mechanism(key).tuning
+            and block.name in refusal(find_mechanism(key), choices.settings, (block,), reference)
+        ]
+        if lacking:
+            name = session.plain(block.name)
+            st.caption(f"Missing for **{', '.join(lacking)}**: what is publicly known of {name}.")
+            st.button(
+                f"Say it of {name}", key=f"say_it_of {block.name}", on_click=_describe, args=(block.name,)
+            )
+
+
+def _describe(name: str) -> None:
+    """Button callback: the settings speak of this variable from now on."""
+    session.change(session.choices().describing(name), undoable=False)
 
 
 def more_tuning(used: set[str], chosen: tuple[str, ...]) -> None:

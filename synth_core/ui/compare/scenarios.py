@@ -11,6 +11,7 @@ import streamlit as st
 
 from synth_core.analysis.differences import changed_blocks, changed_settings
 from synth_core.analysis.policy import CHOSEN_HERE
+from synth_core.data.units import unit_words
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.models import family
@@ -264,6 +265,7 @@ def stage() -> Stage | None:
                 f"{visible(browser.table.name)} ({origin(browser.table)})",
                 f"sensitive variable{'s' if subject.blocks else ''} {visible(named)}",
                 *([] if subject.blocks else [family(s.model).label]),
+                *filter(None, (unit_words(s.unit_column, s.unit_size), s.whose_accuracy)),
             )
         ),
         "name": here.name if here else "",

@@ -7,11 +7,9 @@ from typing import Any
 import streamlit as st
 
 from synth_core.data.codebook import BETWEEN, SEPARATOR, Codebook, Entry, parse_codebook, spelled_out
-from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.ui.data.roles import DECLARED_AS, PUBLIC, UNUSED, role_of
 from synth_core.ui.data.table import read_again
-from synth_core.ui.shared.uploads import upload_of
 from synth_core.ui.state import session
 from synth_core.ui.state.browser import Browser
 
@@ -21,19 +19,14 @@ BLANK = "–"  # of what does not apply, or is not said
 THOUSANDS = (NONE, ",", ".", " ", "'")
 
 
-def declarable(table: Table) -> bool:
-    """Whether entries can be changed: the file is still at hand, to be read again."""
-    return upload_of("table_file", table) is not None and bool(table.codebook.columns)
-
-
 def declare(name: str, cells: dict[str, Any]) -> None:
     """The file is read again by an entry in which these cells are changed; raises InputError."""
     used = session.current().table
     if "reading_file" in st.session_state:  # of the table that comes nothing is known yet
         raise InputError("The file is being read. Change it once it is there.")
     entry = used.codebook.get(name)
-    if entry is None or not declarable(used):
-        raise InputError(f"Choose the file again to change what is declared of '{name}': it is read anew.")
+    if entry is None:
+        raise InputError(f"Nothing can be declared of '{name}': the table in use is an example.")
     given = attributes(entry, cells)
     try:
         changed = Entry.model_validate(entry.model_dump() | given | {"note": "declared here"})
@@ -77,15 +70,12 @@ def _rule(error: ValueError) -> str:
 
 
 def entry_fields(name: str) -> None:
-    """What the codebook says of a column beside its kind and role, to be changed where the file is at hand."""
+    """What the codebook says of a column beside its kind and role, to be changed."""
     used = session.current().table
     entry = used.codebook.get(name)
     if entry is None:
         st.caption("The examples have no codebook.")
         return
-    fixed = not declarable(used)
-    if fixed:
-        st.caption("To change this, choose the file again: it is read anew.")
     signs = entry.kind == "number" and name not in used.questions
     fields = (
         (
@@ -118,9 +108,7 @@ def entry_fields(name: str) -> None:
     )
     for place, (field, label, value, about) in zip([*st.columns(2), *st.columns(2)], fields, strict=True):
         key = _key(name, field)
-        place.text_input(
-            label, value, key=key, help=about, disabled=fixed, on_change=_typed, args=(name, field, key)
-        )
+        place.text_input(label, value, key=key, help=about, on_change=_typed, args=(name, field, key))
     a, b = st.columns(2)
     for place, field, label, options, now in (
         (a, "decimal", "Decimal", (".", ","), entry.decimal),
@@ -132,7 +120,7 @@ def entry_fields(name: str) -> None:
             options if signs else (BLANK,),
             options.index(now) if signs else 0,
             key=key,
-            disabled=fixed or not signs,
+            disabled=not signs,
             on_change=_typed,
             args=(name, field, key),
         )
@@ -173,7 +161,6 @@ def save_or_take() -> None:
         key="codebook_file",
         on_change=session.attempt,
         args=(PLACE, _take_codebook),
-        disabled=not declarable(browser.table),
         help="As this page and the command `codebook` write it; a data dictionary of NIST; or DDI-Codebook XML.",
     )
 

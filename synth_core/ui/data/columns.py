@@ -20,7 +20,7 @@ from synth_core.models import family
 from synth_core.system.characters import visible
 from synth_core.system.number_text import declared
 from synth_core.ui.data import roles
-from synth_core.ui.data.codebook import declarable, declare
+from synth_core.ui.data.codebook import declare
 from synth_core.ui.data.fit import Fit, worst_of
 from synth_core.ui.data.readiness import Readiness
 from synth_core.ui.state import session
@@ -123,14 +123,13 @@ def _row(browser: Browser, column: Column, ready: Readiness, fits: Mapping[str, 
         level, words = _fit_words(name, ready, fits)
         if several:
             model = f"{list(blocks).index(name) + 1}. {model}"
-    may_change = declarable(table)
     note = "; ".join(filter(None, (column.note, "" if entry is None else entry.note)))
     return {
         "name": visible(name),
         "role": role,
-        "roles": list(roles.offered_roles(table, name, may_change)),
+        "roles": list(roles.offered_roles(table, name)),
         "kind": _kind(browser, column, entry, role),
-        "kinds": list(KINDS) if may_change and column.kind != "empty" else [],
+        "kinds": list(KINDS) if entry is not None and column.kind != "empty" else [],
         "model": model,
         "fit": level,
         "fit_words": words,

@@ -49,27 +49,22 @@ def role_of(choices: Choices, table: Table, name: str) -> str:
     return PUBLIC if name in table.public_columns else UNUSED
 
 
-def offered_roles(table: Table, name: str, declarable: bool) -> tuple[str, ...]:
+def offered_roles(table: Table, name: str) -> tuple[str, ...]:
     """The roles that a column may have; none where its codebook rules it out.
 
-    Parameters
-    ----------
-    declarable : bool
-        Whether the codebook can be changed: what is kept and not used is declared there alone.
+    What is kept and not used is declared in the codebook alone, which the examples do not have.
     """
     entry, column = table.codebook.get(name), table.column(name)
     if column.kind == "empty":
         return ()
     if entry is not None and entry.never_used:
         return (UNUSED, UNIT)
-    kept = declarable or entry is None or not entry.confidential
-    weight = column.kind in ("number", "code") and kept
+    weight = column.kind in ("number", "code")
     return tuple(
         role
         for role in ROLES
-        if role in (UNUSED, SENSITIVE, UNIT)
-        or (role == PREDICTOR and kept)
-        or (role == PUBLIC and (declarable or name in table.public_columns))
+        if role in (UNUSED, SENSITIVE, UNIT, PREDICTOR)
+        or (role == PUBLIC and entry is not None)
         or (role in (WEIGHT, WEIGHT_TOO) and weight)
     )
 
@@ -112,7 +107,7 @@ def with_role(choices: Choices, table: Table, name: str, role: str) -> Choices:
         unit_column=unit,
         strata=None if s.strata == name and role == SENSITIVE else s.strata,
     )
-    return changed.by_rules(table)
+    return changed.with_usual_mechanisms().by_rules(table)
 
 
 def _added(choices: Choices, table: Table, name: str) -> Choices:

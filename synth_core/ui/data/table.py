@@ -14,7 +14,7 @@ from synth_core.data.codebook import Codebook
 from synth_core.data.examples import EXAMPLES
 from synth_core.data.readers import DELIMITERS, ENCODINGS, SUFFIXES, ReadOptions
 from synth_core.system import limits
-from synth_core.ui.shared.uploads import choose_sheet, show_reading, take_upload
+from synth_core.ui.shared.uploads import choose_sheet, show_reading, take_upload, upload_of
 from synth_core.ui.shared.widgets import own_number
 from synth_core.ui.state import session
 
@@ -101,8 +101,9 @@ def choose_file() -> None:
     )
     show_reading("file")
     used = session.current().table
-    if st.session_state.get("table_file") is not None and used.name == st.session_state["table_file"].name:
-        choose_sheet("file", session.use_file, st.session_state["table_file"], used)
+    upload = upload_of("table_file", used)
+    if upload is not None:
+        choose_sheet("file", session.use_file, upload, used)
         st.caption(f":material/table: {session.plain(used.name)} is loaded and in use.")
     with st.expander("How to read a text file", key="how_to_read"):
         places = [*st.columns(2), *st.columns(2)]
@@ -118,8 +119,13 @@ def choose_file() -> None:
 
 
 def read_again(codebook: Codebook) -> None:
-    """Read the upload again by a codebook, which stays with the table."""
-    _take_file(codebook=codebook)
+    """Read the table in use again by a codebook, which stays with it: its file, or its cells as written where the page
+    was left since, and the browser holds the file no more; raises InputError.
+    """
+    if upload_of("table_file", session.current().table) is not None:
+        _take_file(codebook=codebook)
+    else:
+        session.read_again(codebook)
 
 
 def _take_file(another: bool = False, codebook: Codebook | None = None) -> None:

@@ -12,6 +12,7 @@ from synth_core.figures.briefing.decision import decision_record, is_internal
 from synth_core.figures.briefing.web_page import web_page
 from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
 from synth_core.mechanisms.composition import DELTA, Count, not_counted, rho_of
+from synth_core.mechanisms.likelihoods.measured import MEASURED_LAPLACE
 from synth_core.release.ledger.limit_room import check_room
 from synth_core.release.plan.plan import OF_BLOCKS, TUNED_ON, WARNINGS, Plan, TuningKind, has_rho, terms_of
 from synth_core.system import limits
@@ -164,10 +165,18 @@ def _taken_line(point: Mechanism, tuned_on: TuningKind) -> bool:
     taken = count.taken(guarantee, epsilon, settings.datasets)
     if taken is None:
         st.error(plain(not_counted(point.label, guarantee, count)), icon=":material/error:")
+        if not guarantee.pure:
+            instead = MEASURED_LAPLACE.named[0]
+            st.button(f"Take {instead.label}", on_click=_take_mechanism, args=(instead.key,))
         return False
-    named = "" if count.delta is None else f" (ε = {epsilon:g} names its ρ)"
-    at = "" if count.delta is None else f" at δ = {count.delta:g}"
-    st.caption(f"One release takes **ε = {taken:.4g}{at}**{named} of the limit of {limit:g}.")
+    if count.delta is None:
+        st.caption(f"One release takes **ε = {taken:.4g}** of the limit of {limit:g}.")
+    else:
+        rho = rho_of(guarantee, epsilon, settings.datasets)
+        st.caption(
+            f"One release costs ρ = {rho:.4g}, which ε = {epsilon:g} names. The limit counts that as "
+            f"**ε = {taken:.4g} at δ = {count.delta:g}** of {limit:g}."
+        )
     if balance is not None and limit is not None:
         charged = (
             epsilon * guarantee.charged(settings.datasets),
@@ -178,6 +187,14 @@ def _taken_line(point: Mechanism, tuned_on: TuningKind) -> bool:
         except InputError as refused:
             st.warning(session.said(refused), icon=":material/warning:")
     return True
+
+
+def _take_mechanism(key: str) -> None:
+    """Button callback: plan with another mechanism, which stands on Compare too."""
+    chosen = session.choices()
+    if key not in chosen.mechanisms:
+        session.change(chosen.with_mechanisms(*chosen.mechanisms, key))
+    st.session_state["plan_mechanism"] = key
 
 
 def limit_row(counts: list[str]) -> None:
@@ -233,13 +250,26 @@ def open_plan() -> None:
         )
 
 
+def _design(plan: Plan) -> str:
+    """What a plan says of how the table was drawn: weights, strata and units; empty of records drawn one by one."""
+    s, words = plan.settings, ""
+    if s.weight is not None:
+        stand_for = "" if s.weight_total is None else f" for a population of {s.weight_total:,.0f}"
+        words += f"; survey weights **{plain(s.weight)}**{stand_for}"
+        words += f", strata **{plain(s.strata)}**" if s.strata is not None else ""
+    if s.unit_column is not None:
+        kept = "left out of the files" if plan.unit is None else "kept together in the files"
+        words += f"; units **{plain(s.unit_column)}** of up to {s.unit_size} records, which ε is for, {kept}"
+    return words
+
+
 def show_plan(plan: Plan) -> None:
     """What was decided, and its files."""
     s = plan.settings
     st.markdown(
         f"**{plan.point.label}**, {plan.guarantee.label}, target **ε = {plan.target_epsilon:g}** a data set, "
         f"m = {plan.datasets}, series **{plain(plan.series)}**{_limit(plan)}, {plain(plan.outcome_words)} on "
-        f"{len(s.predictors)} predictors"
+        f"{len(s.predictors)} predictors{_design(plan)}"
     )
     missing = f" Values that mean missing: {plain(', '.join(plan.missing))}." if plan.missing else ""
     anchor = ""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from synth_core.analysis.setting_words import setting_name, setting_value
+from synth_core.analysis.setting_words import setting_value
+from synth_core.analysis.settings import setting_name
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.ui.state import session
 from synth_core.ui.state.choices import Choices, unusual, usual_again

@@ -50,15 +50,16 @@ class Subject:
         missing: Mapping[str, str],
     ) -> list[dict[str, Any]]:
         """The rows of the table, and why others are missing."""
-        beside = promises(summaries, settings, session.choices().policy)
+        beside = promises(summaries, settings, session.choices().policy, under_caption=True)
         return results(summaries, labels, beside, missing)
 
     def caption(self, s: ResultSummary) -> str:
         """What stands above the table, of the first summary."""
         dropped = f", {s.rows_dropped:,} incomplete rows left out" if s.rows_dropped else ""
-        unit = session.choices().settings.unit_column
-        if unit is not None:
-            of = f"all that is sensitive about one {session.plain(unit)}: {session.plain(self.names)}"
+        now = session.choices().settings
+        if now.unit_column is not None:
+            unit = f"one {session.plain(now.unit_column)}, of at most {now.unit_size} records"
+            of = f"all that is sensitive about {unit}: {session.plain(self.names or now.outcome)}"
         elif not self.blocks:
             of = f"one record's value withheld, on the {s.density_scale}"
         else:

@@ -30,6 +30,7 @@ from synth_core.system import limits
 FIRST_EXAMPLE = "401ksubs"
 OPENING, OPENING_EPSILON = ("unweighted", "weighted", "anchored", "measured"), 1.0  # of the first example
 USUAL_MECHANISMS = ("unweighted", "weighted", "measured")  # of another table, at the same ε: strict too
+USUAL_OF_UNITS = ("anchored", "measured")  # where units of several are named, which others refuse
 MAY_BE_NONE = {
     "settings.match_epsilon",
     "settings.weight",
@@ -257,6 +258,13 @@ class Choices(BaseModel):
         composed = dict.fromkeys((*self.composed, *(key for key in keys if key not in MECHANISMS)))
         return self.model_copy(update={"mechanisms": tuple(keys), "composed": tuple(composed)})
 
+    def with_usual_mechanisms(self) -> Choices:
+        """Choices with the mechanisms that their units take, where nobody chose others."""
+        if self.settings.unit_column is None:
+            return self.with_mechanisms(*USUAL_MECHANISMS) if self.mechanisms == USUAL_OF_UNITS else self
+        chosen = self.mechanisms not in (OPENING, USUAL_MECHANISMS)
+        return self if chosen else self.with_mechanisms(*USUAL_OF_UNITS)
+
     def for_table(
         self,
         changes: dict[str, Any],
@@ -268,6 +276,7 @@ class Choices(BaseModel):
         chosen = self.with_settings(**fresh | changes)
         if (self.mechanisms, self.settings.epsilon) == (OPENING, OPENING_EPSILON):  # nobody chose them
             chosen = chosen.with_mechanisms(*USUAL_MECHANISMS)
+        chosen = chosen.with_usual_mechanisms()
         explore = chosen.explore.model_copy(update={"edges": (), "edges_of": ""})
         policy = chosen.policy.model_copy(update={"by_variable": ()})
         fresh_parts = {"group_by": None, "blocks": (), "explore": explore, "policy": policy}
@@ -352,7 +361,7 @@ def unusual(choices: Choices) -> dict[str, Any]:
     }
     if choices.settings.epsilon == OPENING_EPSILON:
         changed.pop("epsilon", None)
-    usual = choices.mechanisms in (first.mechanisms, USUAL_MECHANISMS)
+    usual = choices.mechanisms in (first.mechanisms, USUAL_MECHANISMS, USUAL_OF_UNITS)
     return changed | ({} if usual else {"mechanisms": choices.mechanisms})
 
 
@@ -360,8 +369,7 @@ def usual_again(choices: Choices) -> Choices:
     """Choices with the same columns and model, and a newcomer's settings and mechanisms."""
     first = first_choices()
     lasting = {name: getattr(first.settings, name) for name in LASTING} | {"epsilon": OPENING_EPSILON}
-    usual = choices.with_settings(**lasting)
-    return usual.with_mechanisms(*USUAL_MECHANISMS)
+    return choices.with_settings(**lasting).with_mechanisms(*USUAL_MECHANISMS).with_usual_mechanisms()
 
 
 def opening_choices() -> Choices:

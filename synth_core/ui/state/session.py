@@ -278,6 +278,11 @@ def use_file(table: Table) -> None:
     use_missing(marked.missing)
 
 
+def read_again(codebook: Codebook) -> None:
+    """Read the cells of the table in use, as its file wrote them, by these entries too; raises InputError."""
+    use_file(declared_again(current().as_read, codebook))
+
+
 def use_codebook(codebook: Codebook | None) -> None:
     """Read the table's file by a codebook that came with settings; raises InputError if the file breaks it."""
     browser = current()
