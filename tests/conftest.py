@@ -17,16 +17,11 @@ SHARED_DATA = ROOT.parent / "shared" / "data"
 
 @pytest.hookimpl(optionalhook=True)  # of xdist, which may be switched off
 def pytest_xdist_make_scheduler(config, log):
-    """A file's tests share a process, so what they share is made once. One process has all browsers: two at once wait
-    for each other. Marks of groups do not reach pytest 9."""
-    from xdist.scheduler import LoadScopeScheduling
-
-    class OneBrowser(LoadScopeScheduling):
-        def _split_scope(self, nodeid):
-            return "browser" if nodeid.startswith("tests/browser/") else nodeid.split("::")[0]
+    """A file's tests share a process, so what they share is made once: a browser and its server too."""
+    from xdist.scheduler import LoadFileScheduling
 
     config.option.loadscopereorder = False  # browsers are early, and what fills the end is the short examples
-    return OneBrowser(config, log)
+    return LoadFileScheduling(config, log)
 
 
 def pytest_collection_finish():

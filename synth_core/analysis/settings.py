@@ -496,7 +496,7 @@ def make_settings(**values: Any) -> Settings:
     --------
     >>> make_settings(outcome="pay", model="lognormal", epsilon=0.002)
     Traceback (most recent call last):
-    synth_core.errors.InputError: The target ε must be at least 0.01 (given: 0.002).
+    synth_core.errors.InputError: The target ε (--epsilon) must be at least 0.01 (given: 0.002).
     """
     try:
         return Settings(**values)
@@ -514,4 +514,6 @@ def make_settings(**values: Any) -> Settings:
             raise InputError(f"Setting {where}: {message}{given}.") from None
         for said, words in _RULES.items():
             rule = rule.replace(said, words)
-        raise InputError(f"The {setting_name(str(first['loc'][0]))} must be {rule}{given}.") from None
+        field = str(first["loc"][0])
+        option = f"--{field.replace('_', '-')}"
+        raise InputError(f"The {setting_name(field)} ({option}) must be {rule}{given}.") from None

@@ -52,13 +52,13 @@ def run_show(args: argparse.Namespace) -> int:
     for name in names:
         b = ledger.balance(name)
         limit = "" if b.limit is None else f" of {limit_words(b)}"
-        open_ = f", ε = {b.reserved:g} reserved for unfinished releases" if b.reserved > 1e-12 else ""
-        print(
-            f"{name}: releases: {b.releases}, {spent_words(b)}{limit}, {left_words(b)}{open_}; "
-            f"ε = {b.strict:g} under a strict guarantee"
-        )
+        open_ = ", some of it reserved for unfinished releases" if b.reserved > 1e-12 else ""
+        if open_ and b.pure:
+            open_ = f", ε = {b.reserved:g} reserved for unfinished releases"
+        strict = f"; ε = {b.strict:g} under a strict guarantee" if b.pure else ""
+        print(f"{name}: releases: {b.releases}, {spent_words(b)}{limit}, {left_words(b)}{open_}{strict}")
         if b.rho:
-            print(f"  {other_words(b)}; ρ = {b.rho:.4g}")
+            print(f"  {'; '.join(filter(None, (other_words(b), f'ρ = {b.rho:.4g}')))}")
         if args.series:
             entries = ledger.entries(name)
             rows = by_release(entries)

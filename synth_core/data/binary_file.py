@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime
 import io
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -34,12 +35,15 @@ class TypedColumns:
     frame : DataFrame
     labels : dict
         Of a column, what each of its codes is called.
+    labelled : frozenset of str
+        Columns whose codes have become their labels.
     encoding : str, optional
         Of its texts, where it was not as the format says.
     """
 
     frame: pd.DataFrame
     labels: dict[str, dict[str, str]] = field(default_factory=dict)
+    labelled: frozenset[str] = frozenset()
     encoding: str | None = None
 
 
@@ -74,7 +78,32 @@ def read_parquet(content: bytes, name: str) -> TypedColumns:
             table = table.set_column(place, column, values.cast(pa.timestamp("ms")))
         elif pa.types.is_time(values.type):
             table = table.set_column(place, column, values.cast(pa.string()))
-    return TypedColumns(table.to_pandas(ignore_metadata=True))
+    return TypedColumns(_exact_frame(table))
+
+
+def _exact_frame(table: Any) -> pd.DataFrame:
+    """A table of Arrow as a data frame, whose numbers are those of the file to the last digit."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    frame = table.to_pandas(ignore_metadata=True)
+    for column in table.schema.names:
+        values = table.column(column)
+        if pa.types.is_integer(values.type) and values.null_count:
+            ends = pc.min_max(values).as_py()
+            if max(-(ends["min"] or 0), ends["max"] or 0) > 2**53:  # a floating-point number would round it
+                kind = "UInt64" if pa.types.is_unsigned_integer(values.type) else "Int64"
+                frame[column] = pd.array(values.to_pandas(integer_object_nulls=True), dtype=kind)
+        elif pa.types.is_float32(values.type):
+            frame[column] = _of_single(frame[column])
+    return frame
+
+
+def _of_single(series: pd.Series) -> pd.Series:
+    """Numbers of 32 bits as those that were written: 0.1, and not the nearest of 32 bits to it."""
+    index, numbers = pd.factorize(series.astype(np.float32))
+    written = np.array([*(float(str(number)) for number in np.asarray(numbers, np.float32)), np.nan])
+    return pd.Series(written[index], index=series.index)
 
 
 def _decimals(values: Any) -> Any:
@@ -113,17 +142,73 @@ def read_statistical(content: bytes, suffix: str, name: str, encoding: str | Non
         about, used = _metadata(path, suffix, name, encoding)
         check_size(about.number_rows or 0, about.number_columns or 0, name)
         frame, about = _reader(suffix)(path, **_encoding(used))
+        times = [column for column in frame.columns if _are_times(frame[column])]
+        if times:  # a reader takes those of 24 hours or more for times of a day
+            raw, _ = _reader(suffix)(path, usecols=times, disable_datetime_conversion=True, **_encoding(used))
+            frame[times] = raw[times].apply(_hours)
     labels = {
         column: {_code(code): str(label) for code, label in of.items()}
         for column, of in about.variable_value_labels.items()
     }
-    if suffix == ".dta":
-        for column, of in about.variable_value_labels.items():
-            frame[column] = _labelled(frame[column], of)
+    labelled: set[str] = set()
     for column in frame.columns:
+        if suffix == ".dta" and about.readstat_variable_types.get(column) == "float":
+            frame[column] = _of_single(frame[column])
+        if column in about.variable_value_labels and suffix == ".dta":
+            named = _labelled(frame[column], about.variable_value_labels[column])
+            labelled |= set() if named is frame[column] else {column}
+            frame[column] = named
         if frame[column].dtype == object:
             frame[column] = _plain(frame[column])
-    return TypedColumns(frame, labels, used)
+        elif pd.api.types.is_numeric_dtype(frame[column]):
+            frame[column] = _dates(frame[column], suffix, about.original_variable_types.get(column) or "")
+    return TypedColumns(frame, labels, frozenset(labelled), used)
+
+
+def _are_times(series: pd.Series) -> bool:
+    present = series.dropna()
+    return len(present) > 0 and series.dtype == object and bool(present.map(type).eq(datetime.time).all())
+
+
+def _hours(seconds: pd.Series) -> pd.Series:
+    """Times as hours, minutes and seconds, of which there may be more than 24 hours."""
+
+    def text(all_seconds: float) -> str:
+        minutes, rest = divmod(abs(all_seconds), 60)
+        hours, minutes = divmod(int(minutes), 60)
+        sign = "-" if all_seconds < 0 else ""
+        return f"{sign}{hours:02d}:{minutes:02d}:{rest:09.6f}".removesuffix(".000000")
+
+    return seconds.astype(float).map(text, na_action="ignore").astype(object)
+
+
+# Formats of dates that pyreadstat leaves numbers, what they count, and from when.
+_COUNTS: dict[str, tuple[str, str, str]] = {
+    ".sav": (r"(MOYR|QYR|WKYR)\d*", "s", "1582-10-14"),
+    ".sas": (
+        r"(MONYY|MMYY|YYMM|YYMON|YYQ|YYQR|QTR|MONTH|MONNAME|YEAR|WEEKDATE)\w?\d*(\.\d*)?",
+        "D",
+        "1960-01-01",
+    ),
+}
+_STATA_PERIODS = {"%tm": "M", "%tq": "Q"}
+
+
+def _dates(numbers: pd.Series, suffix: str, written_as: str) -> pd.Series:
+    """Numbers that the file shows as months, quarters or weeks as the dates that they are; others as they are."""
+    if suffix == ".dta":
+        period = _STATA_PERIODS.get(written_as[:3])
+        if period is None:
+            return numbers
+        first = pd.Period("1960-01", period).ordinal
+        days = [
+            pd.Period(ordinal=first + int(n), freq=period).start_time if n == n else pd.NaT for n in numbers
+        ]
+        return pd.Series(days, index=numbers.index, dtype="datetime64[ns]")
+    formats, unit, origin = _COUNTS[".sav" if suffix in (".sav", ".zsav") else ".sas"]
+    if not re.fullmatch(formats, written_as, re.I):
+        return numbers
+    return pd.to_datetime(numbers, unit=unit, origin=origin, errors="coerce").dt.normalize()
 
 
 def check_size(rows: int, columns: int, name: str) -> None:

@@ -26,6 +26,8 @@ COMMA_GROUPS = r"^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?$"
 COMMA_DECIMAL = r"^[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?$"
 SPACES = " '’\u00a0\u2009\u202f"
 SPACE_GROUPS = rf"^[+-]?[1-9]\d{{0,2}}([{SPACES}]\d{{3}})+([.,]\d+)?$"
+# 129.95, 0.5 and 7.125 are amounts, whose point is a decimal point in other columns too; 47.11 may be a code.
+NO_CODE = r"^([+-]|0?\.|\d{3,}\.\d|\d+\.\d{3,}|.*[eE])"
 LEADING_ZERO = r"^[+-]?0\d"
 WHOLE = r"^-?\d+$"
 DATES = (
@@ -135,7 +137,8 @@ def _points(numbers: pyarrow.Array, delimiter: str, marks: tuple[str, ...]) -> F
     if _all(dotted.slice(0, 100), POINT_GROUP) and _all(dotted, POINT_GROUP):
         both = Numerals(".", "", marks), Numerals(",", ".", marks)
         return Finding("number", None, both, reason="exactly three digits")
-    return Finding("number", Numerals(missing=marks), decided=".", reason="a decimal point" + said)
+    sure = "." if pc.any(_matches(dotted, NO_CODE)).as_py() else ""
+    return Finding("number", Numerals(missing=marks), decided=sure, reason="a decimal point" + said)
 
 
 def _leading_zeros(numbers: pyarrow.Array) -> bool:
@@ -146,11 +149,13 @@ def _leading_zeros(numbers: pyarrow.Array) -> bool:
 
 def _with_signs(numbers: pyarrow.Array, rest: pyarrow.Array, marks: tuple[str, ...]) -> Finding | None:
     """Numbers of which some (`rest`) have commas, points or spaces between groups of three digits."""
-    if _all(rest, SPACE_GROUPS):
-        sign = re.sub(r"[\d.,+-]", "", rest[0].as_py())[0]
-        comma = pc.any(pc.match_substring(rest, ",")).as_py()
-        return Finding("number", Numerals("," if comma else ".", sign, marks), reason="grouped by threes")
     dotted = numbers.filter(pc.match_substring(numbers, "."))
+    spaced = _matches(rest, SPACE_GROUPS)
+    comma = pc.any(pc.match_substring(rest, ",")).as_py()
+    small = _matches(rest, COMMA_DECIMAL) if comma else pyarrow.array([False] * len(rest))
+    if pc.any(spaced).as_py() and pc.all(pc.or_(spaced, small)).as_py() and not (comma and len(dotted)):
+        sign = next(each for each in rest.filter(spaced)[0].as_py() if each in SPACES)
+        return Finding("number", Numerals("," if comma else ".", sign, marks), reason="grouped by threes")
     in_groups = _all(rest, COMMA_GROUPS)
     points = pc.or_(_matches(rest, COMMA_DECIMAL), _matches(rest, POINT_GROUPS))
     by_comma = pc.all(points).as_py() and _all(dotted, POINT_GROUP)
@@ -172,18 +177,47 @@ def _declared(distinct: pyarrow.Array, how: Numerals) -> Finding:
     marks, rest = _without_marks(left)
     if not len(rest):
         return Finding("empty")
-    spelled = spell(rest, how)
-    fine = pc.or_(_matches(spelled, NUMBER), _matches(spelled, INFINITE))
+    fine = readable(rest, how)
     if not pc.all(fine).as_py():
         return Finding("text")
-    return Finding("number", Numerals(how.decimal, how.thousands, (*how.missing, *marks)), reason="declared")
+    other = _spellings(rest, how)
+    missing = tuple(dict.fromkeys((*how.missing, *marks, *other)))
+    if len(other) and set(rest.to_pylist()) <= set(other):
+        return Finding("empty")
+    return Finding("number", Numerals(how.decimal, how.thousands, missing), reason="declared")
+
+
+def _spellings(texts: pyarrow.Array, how: Numerals) -> tuple[str, ...]:
+    """Cells that are a missing mark in another spelling: -9.0 where -9 is one."""
+    marks = pyarrow.array([mark for mark in how.missing if mark], pyarrow.string())
+    numbers = marks.filter(readable(marks, how))
+    if not len(numbers):
+        return ()
+    marked = pc.is_in(spell(texts, how).cast(pyarrow.float64()), spell(numbers, how).cast(pyarrow.float64()))
+    return tuple(texts.filter(marked).to_pylist())
+
+
+def readable(texts: pyarrow.Array, how: Numerals) -> pyarrow.Array:
+    """Whether each text is a number by these signs; one of thousands stands before groups, the last of three digits."""
+    spelled = spell(texts, how)
+    fine = pc.or_(_matches(spelled, NUMBER), _matches(spelled, INFINITE))
+    if not how.thousands:
+        return fine
+    sign = f"[{SPACES}]" if how.thousands in SPACES else re.escape(how.thousands)
+    groups = rf"^[+-]?\d{{1,3}}({sign}\d{{2,3}})*{sign}\d{{3}}({re.escape(how.decimal)}\d*)?([eE][+-]?\d+)?$"
+    return pc.and_(fine, pc.or_(pc.invert(_matches(texts, sign)), _matches(texts, groups)))
 
 
 def spell(texts: pyarrow.Array, how: Numerals) -> pyarrow.Array:
-    """Numbers as every parser reads them: without a sign of thousands, with a decimal point."""
-    if how.thousands:
+    """Numbers as every parser reads them: without a sign of thousands, with a decimal point, without a plus."""
+    if how.thousands in tuple(SPACES):  # files mix those that look alike
+        texts = pc.replace_substring_regex(texts, f"[{SPACES}]", "")
+    elif how.thousands:
         texts = pc.replace_substring(texts, how.thousands, "")
-    return texts if how.decimal == "." else pc.replace_substring(texts, how.decimal, ".")
+    texts = texts if how.decimal == "." else pc.replace_substring(texts, how.decimal, ".")
+    return (
+        pc.replace_substring_regex(texts, r"^\+", "") if pc.any(pc.starts_with(texts, "+")).as_py() else texts
+    )
 
 
 def _without_marks(texts: pyarrow.Array) -> tuple[tuple[str, ...], pyarrow.Array]:
@@ -260,8 +294,6 @@ class Distinct:
     def numbers(self, how: Numerals) -> pd.Series | None:
         """The cells as numbers; None where whole numbers are too large for 64 bits: they stay text."""
         spelled = spell(self._or_missing("", *how.missing), how)
-        if self.floats is None and pc.any(pc.starts_with(spelled, "+")).as_py():
-            spelled = pc.replace_substring_regex(spelled, r"^\+", "")
         there = spelled.drop_null()
         if not (_all(there.slice(0, 100), WHOLE) and _all(there, WHOLE)):
             values = (

@@ -46,8 +46,7 @@ def describe(series: pd.Series, name: str, entry: Entry | None = None) -> Column
     """What is known of a column, as its codebook declares it and its values show."""
     missing = int(series.isna().sum())
     present = series.dropna()
-    plain = series.dtype != object or all(map(np.isscalar, present))
-    distinct = int(present.nunique()) if plain else len(present)
+    distinct = int(present.nunique())
     if present.empty:
         return Column(name, "empty", missing, 0, "no values")
     note = "constant" if distinct == 1 else ""
@@ -81,11 +80,6 @@ def _names_records(series: pd.Series, name: str, distinct: int) -> bool:
     return bool(_ID_NAME.search(name)) or counted
 
 
-def undeclared(series: pd.Series, categories: tuple[str, ...]) -> np.ndarray:
-    """Whether each row holds something else than a declared category, of shape (n_rows,)."""
-    return category_places(series, categories) == NO_CATEGORY
-
-
 def category_places(series: pd.Series, categories: tuple[str, ...]) -> np.ndarray:
     """Places among the categories, `NO_CATEGORY` of other values, missing as NaN."""
     present = series.notna().to_numpy()
@@ -94,12 +88,16 @@ def category_places(series: pd.Series, categories: tuple[str, ...]) -> np.ndarra
     index, kinds = (np.arange(len(values)), values) if values.dtype == object else pd.factorize(values)
     place = {category: float(i) for i, category in enumerate(categories)}
     codes = np.full(len(series), np.nan)
-    codes[present] = np.array([place.get(_plain(kind), NO_CATEGORY) for kind in kinds], dtype=float)[index]
+    found = [next((place[each] for each in _spellings(kind) if each in place), NO_CATEGORY) for kind in kinds]
+    codes[present] = np.array(found, dtype=float)[index]
     return codes
 
 
-def _plain(value: object) -> str:
-    """A category as a file writes it: 1 and 1.0 are "1"."""
+def _spellings(value: object) -> tuple[str, ...]:
+    """A category as files write it: a code 1 as 1 or, beside blanks, 1.0, and a logical value in three ways."""
+    if isinstance(value, bool | np.bool_):
+        return str(value), str(value).upper(), str(value).lower()
     if isinstance(value, float | np.floating) and value % 1 == 0:
-        return str(int(value))
-    return str(value).strip()
+        return (str(int(value)),)
+    text = str(value).strip()
+    return text, re.sub(r"^([+-]?\d+)\.0+$", r"\1", text)

@@ -104,10 +104,12 @@ def _without(series: pd.Series, texts: list[str], decimal: str) -> pd.Series:
         if not pd.api.types.is_numeric_dtype(series):
             return series
     numbers = [number for text in texts if (number := as_number(text, decimal)) is not None]
-    # A whole number is compared as one: beyond 2**53 a floating-point number would be its neighbours too.
-    marked = series.isin([int(number) if number % 1 == 0 else number for number in numbers]).to_numpy(
-        dtype=bool, na_value=False
-    )
+    # A whole number is compared as one: beyond 2**53 a floating-point number would be its neighbours too. One of 32
+    # bits holds 0.1 as the nearest of its own.
+    single = [float(np.float32(number)) for number in numbers if number % 1 != 0]
+    marked = series.isin(
+        [int(number) if number % 1 == 0 else number for number in numbers] + single
+    ).to_numpy(dtype=bool, na_value=False)
     if not marked.any():
         return series
     if pd.api.types.is_integer_dtype(series) and (series.max() > 2**53 or series.min() < -(2**53)):

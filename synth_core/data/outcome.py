@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from synth_core.data.column import NO_CATEGORY, category_places
+from synth_core.data.column import NO_CATEGORY
 from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.system import limits
@@ -108,7 +108,7 @@ def category_codes(table: Table, name: str, categories: tuple[str, ...]) -> np.n
         )
     if table.column(name).kind == "empty":
         raise InputError(f"Column '{name}' has no values.")
-    codes = category_places(table.frame[name], categories)
+    codes = table.category_places(name, categories)
     other = codes == NO_CATEGORY
     if other.any():
         raise InputError(

@@ -186,6 +186,7 @@ def _of_answer(found: dict[str, Any], answer: bytes, name: str, confidential: bo
         codebook=Codebook.model_validate(found["codebook"]),
         written={each.removeprefix(WRITTEN): cells for each, cells in written.items()},
         questions=found["questions"],
+        labelled=found["labelled"],
     )
 
 
@@ -210,6 +211,7 @@ def main(parent: int) -> None:
             "n_columns": table.frame.shape[1],
             "codebook": table.codebook.model_dump(mode="json"),
             "questions": table.questions,
+            "labelled": table.labelled,
         }
     except InputError as error:
         answer = {"error": str(error)}

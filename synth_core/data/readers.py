@@ -24,8 +24,9 @@ from synth_core.data.binary_file import (
     read_parquet,
     read_statistical,
 )
-from synth_core.data.cells import Distinct, Finding, Numerals, look_at, spell
+from synth_core.data.cells import MISSING_AMONG_NUMBERS, Distinct, Finding, Numerals, look_at, readable
 from synth_core.data.codebook import Codebook, Entry, Kind
+from synth_core.data.missing import without_markers
 from synth_core.data.text_file import DELIMITERS, ENCODINGS, check_columns, read_text
 from synth_core.data.workbook import read_sheet
 from synth_core.errors import InputError
@@ -73,6 +74,8 @@ class Read:
         An entry for every column: as declared, or as proposed with the reason.
     questions : dict
         Of a column that can be read in two ways, both, in words.
+    labelled : dict
+        Of a column whose codes have become their labels, the label of each code.
     """
 
     frame: pd.DataFrame
@@ -80,6 +83,7 @@ class Read:
     codebook: Codebook
     written: dict[str, pyarrow.Array] = field(default_factory=dict)
     questions: dict[str, str] = field(default_factory=dict)
+    labelled: dict[str, dict[str, str]] = field(default_factory=dict)
 
 
 def read_frame(content: bytes, name: str, options: ReadOptions = ReadOptions()) -> Read:
@@ -172,7 +176,7 @@ def _of_cells(written: dict[str, pyarrow.Array], options: ReadOptions) -> Read:
     """The columns of a text file, whose delimiter is among the options by now."""
     columns = {column: Distinct.of(cells) for column, cells in written.items()}
     findings = {
-        column: _found(distinct, options.codebook.get(column), options.delimiter or ",")
+        column: _found(distinct, options.codebook.get(column), options)
         for column, distinct in columns.items()
     }
     signs = {finding.decided for finding in findings.values()} - {""}
@@ -216,17 +220,19 @@ def without_marks(
     What is left may be numbers, and may then be read in two ways, which the marks had hidden.
     """
     distinct = Distinct.of(cells).without(marks)
-    finding = look_at(distinct, options.delimiter or ",")
+    finding = _found(distinct, None, options)
     series, entry, question = _meaning(column, distinct, finding, None, options, set())
     missing = tuple(dict.fromkeys((*entry.missing, *marks)))
     return series, entry.model_copy(update={"missing": missing}), question
 
 
-def _found(distinct: Distinct, declared: Entry | None, delimiter: str) -> Finding:
+def _found(distinct: Distinct, declared: Entry | None, options: ReadOptions) -> Finding:
     if declared is None:
-        return look_at(distinct, delimiter)
+        # Between commas a point is a decimal point, unless the options say otherwise.
+        said = options.thousands == "." or options.decimal == ","
+        return look_at(distinct, "" if said else options.delimiter or ",")
     if declared.kind == "number":
-        return look_at(distinct, delimiter, declared.numerals)
+        return look_at(distinct, "", declared.numerals)
     return Finding("date" if declared.kind == "date" else "text")
 
 
@@ -251,9 +257,9 @@ def _question(column: str, finding: Finding) -> str:
 
 
 def _not_numbers(column: str, distinct: Distinct, declared: Entry) -> str:
-    texts = distinct.texts(declared.missing)
-    spelled = spell(pyarrow.array(texts, pyarrow.string(), from_pandas=True), declared.numerals).to_pandas()
-    bad = (pd.to_numeric(spelled, errors="coerce").isna() & texts.notna()).to_numpy()
+    texts = distinct.texts((*declared.missing, *MISSING_AMONG_NUMBERS))
+    fine = readable(pyarrow.array(texts, pyarrow.string(), from_pandas=True), declared.numerals)
+    bad = ~fine.fill_null(True).to_numpy(zero_copy_only=False)
     where = f" (first in row {int(np.argmax(bad)) + 1:,})" if bad.any() else ""
     return (
         f"Column '{column}' is declared a number in the codebook, and {bad.sum():,} of its cells are none{where}. Name "
@@ -290,9 +296,12 @@ def _of_typed(typed: TypedColumns, name: str, options: ReadOptions) -> Read:
         declared = options.codebook.get(column)
         if declared is not None:
             cells = _as_declared(cells, declared)
+        elif (options.decimal == "," or options.thousands) and not pd.api.types.is_numeric_dtype(cells):
+            cells = _by_signs(cells, options)
         frame.isetitem(i, cells.array)
         entries.append(declared or _described(column, cells, typed.labels.get(column, {})))
-    return Read(frame, options, Codebook(columns=tuple(entries)))
+    labelled = {column: typed.labels[column] for column in names if column in typed.labelled}
+    return Read(frame, options, Codebook(columns=tuple(entries)), labelled=labelled)
 
 
 def _one_kind(cells: pd.Series, column: str, name: str) -> pd.Series:
@@ -304,19 +313,21 @@ def _one_kind(cells: pd.Series, column: str, name: str) -> pd.Series:
     blank = cells.map(lambda cell: isinstance(cell, str) and not cell.strip()).astype(bool)
     if blank.any():
         cells = cells.mask(blank).infer_objects()
-        if cells.dtype != object:
+        if pd.api.types.is_numeric_dtype(cells) or pd.api.types.is_datetime64_any_dtype(cells):
             return cells
     try:
         pyarrow.array(cells, from_pandas=True)
     except (pyarrow.ArrowException, OverflowError):
-        return cells.map(cell_text, na_action="ignore")
-    return cells
+        cells = cells.map(cell_text, na_action="ignore")
+    return cells.map(lambda cell: cell.strip() if isinstance(cell, str) else cell, na_action="ignore")
 
 
 def cell_text(cell: object) -> str:
     """A typed cell as an agency would write it: whole numbers without a point, days without a time."""
     if isinstance(cell, bool | np.bool_):
-        return str(cell)
+        return str(cell).upper()  # as spreadsheets and R write it
+    if isinstance(cell, np.float32):
+        return cell_text(float(str(cell)))
     if isinstance(cell, pd.Timestamp) and cell == cell.normalize() and cell.tz is None:
         return cell.date().isoformat()
     if isinstance(cell, float | np.floating) and float(cell).is_integer() and abs(float(cell)) < 1e15:
@@ -326,11 +337,16 @@ def cell_text(cell: object) -> str:
 
 def _as_declared(cells: pd.Series, declared: Entry) -> pd.Series:
     """A typed column of the kind that its codebook declares, its missing marks empty."""
-    if declared.kind == "number" and pd.api.types.is_numeric_dtype(cells) and not declared.missing:
-        return cells
+    if declared.kind == "number" and pd.api.types.is_numeric_dtype(cells):
+        return without_markers(cells.to_frame(), declared.missing).iloc[:, 0]
     if declared.kind == "date":
         return cells
-    texts = cells.map(cell_text, na_action="ignore").astype("str")
+
+    def written(cell: object) -> str:  # a number among texts has no signs but the declared ones
+        number = isinstance(cell, int | float | np.number) and not isinstance(cell, bool)
+        return cell_text(cell).replace(".", declared.numerals.decimal) if number else cell_text(cell)
+
+    texts = cells.map(written if declared.kind == "number" else cell_text, na_action="ignore").astype("str")
     distinct = Distinct.of(pyarrow.array(texts.fillna("").to_numpy(dtype=object), pyarrow.string()))
     if declared.kind != "number":
         return distinct.texts(declared.missing)
@@ -341,6 +357,18 @@ def _as_declared(cells: pd.Series, declared: Entry) -> pd.Series:
     if numbers is None:
         raise InputError(_not_numbers(declared.column, distinct, declared))
     return numbers
+
+
+def _by_signs(cells: pd.Series, options: ReadOptions) -> pd.Series:
+    """A typed column of texts that are numbers by the signs of the options; any other as it is."""
+    texts = cells.map(cell_text, na_action="ignore").fillna("").to_numpy(dtype=object)
+    distinct = Distinct.of(pyarrow.array(texts, pyarrow.string()))
+    finding = _found(distinct, None, options)
+    numerals = finding.numerals or _reading(finding, options, set())
+    if finding.kind != "number" or numerals is None or not (numerals.thousands or numerals.decimal == ","):
+        return cells
+    numbers = distinct.numbers(numerals)
+    return cells if numbers is None else numbers
 
 
 def _described(column: str, cells: pd.Series, labels: Mapping[str, str]) -> Entry:

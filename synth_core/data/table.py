@@ -13,8 +13,9 @@ import numpy as np
 import pandas as pd
 import pyarrow
 
+from synth_core.data.cells import readable, spell
 from synth_core.data.codebook import Codebook, Entry, declared_categories
-from synth_core.data.column import Column, describe, undeclared
+from synth_core.data.column import NO_CATEGORY, Column, category_places, describe
 from synth_core.data.missing import by_column, checked_markers, without_markers
 from synth_core.data.readers import (
     ReadOptions,
@@ -45,6 +46,8 @@ class Table:
         Of a column of a text file, its cells as the file writes them.
     questions : dict
         Of a column that can be read in two ways, both, in words: it cannot be used before somebody says which.
+    labelled : dict
+        Of a column whose codes have become their labels, the label of each code.
     """
 
     name: str
@@ -55,6 +58,7 @@ class Table:
     codebook: Codebook = field(default_factory=Codebook)
     written: dict[str, pyarrow.Array] = field(default_factory=dict, compare=False, repr=False)
     questions: dict[str, str] = field(default_factory=dict, compare=False)
+    labelled: dict[str, dict[str, str]] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def rows(self) -> int:
@@ -198,7 +202,7 @@ class Table:
         series, categories = self.frame[name], declared_categories(entry)
         if entry.kind in ("category", "ordered") and categories:
             found, rule = (
-                undeclared(series, categories),
+                self.category_places(name, categories) == NO_CATEGORY,
                 f"none of its {len(categories)} declared categories",
             )
         elif entry.kind == "number" and entry.bounds is not None and pd.api.types.is_numeric_dtype(series):
@@ -210,6 +214,24 @@ class Table:
         else:
             return None
         return (found, rule) if found.any() else None
+
+    def category_places(self, name: str, categories: tuple[str, ...]) -> np.ndarray:
+        """Places of a column's values among categories, `NO_CATEGORY` of other values, missing as NaN.
+
+        A category may be declared as the file writes it, such as 10.10, or None among numbers, where nobody said that
+        this means missing.
+        """
+        codes, cells = category_places(self.frame[name], categories), self.written.get(name)
+        other = ~(codes >= 0)
+        if cells is None or not other.any():
+            return codes
+        entry = self.declared_codebook.get(name)
+        marks = {*by_column(self.missing, list(self.frame.columns)).get(name, ())}
+        marks |= set() if entry is None else set(entry.missing)
+        place = {category: i for i, category in enumerate(categories) if category not in marks}
+        texts = cells.filter(pyarrow.array(other)).to_pandas().str.strip()
+        codes[other] = texts.map(place).astype(float).fillna(pd.Series(codes[other]))
+        return codes
 
     def checked_number(self, name: str) -> None:
         """Refuse a column whose numbers can be read in two ways; raises InputError with both."""
@@ -227,15 +249,16 @@ class Table:
         missing = checked_markers((*self.missing, *markers))
         if missing == self.missing:
             return self
-        frame = without_markers(self.frame, missing, self._decimal_signs)
+        marks = (*missing, *self._other_spellings(missing))
+        frame = without_markers(self.frame, marks, self._decimal_signs)
         again: dict[str, pd.Series] = {}  # texts that may be numbers without their marks, and in two ways
         entries, questions = [], dict(self.questions)
-        for name, marks in by_column(missing, list(frame.columns)).items():
+        for name, texts in by_column(missing, list(frame.columns)).items():
             text = not pd.api.types.is_numeric_dtype(self.frame[name])
             marked = frame[name].isna().sum() > self.frame[name].isna().sum()
             if text and marked and name in self.written and self.declared_codebook.get(name) is None:
                 again[name], entry, question = without_marks(
-                    name, self.written[name], marks, self.read_options
+                    name, self.written[name], texts, self.read_options
                 )
                 entries.append(entry)
                 if question:
@@ -245,8 +268,20 @@ class Table:
         if not again:
             return changed
         # What has become numbers may hold a mark in another spelling.
-        frame = without_markers(frame.assign(**again), missing, changed._decimal_signs)
-        return replace(changed, frame=frame)
+        marks = (*missing, *changed._other_spellings(missing))
+        return replace(changed, frame=without_markers(frame.assign(**again), marks, changed._decimal_signs))
+
+    def _other_spellings(self, markers: tuple[str, ...]) -> list[str]:
+        """Markers of single columns: the label of a code, and a number as its column writes it without its signs."""
+        found = []
+        for name, texts in by_column(markers, list(self.frame.columns)).items():
+            entry, labels = self.codebook.get(name), self.labelled.get(name, {})
+            found += [f"{name}={labels[text]}" for text in texts if text in labels]
+            if entry is not None and entry.kind == "number" and entry.thousands:
+                numbers = pyarrow.array(texts, pyarrow.string())
+                numbers = numbers.filter(readable(numbers, entry.numerals))
+                found += [f"{name}={text}" for text in spell(numbers, entry.numerals).to_pylist()]
+        return found
 
     @property
     def decimal(self) -> str:
@@ -317,6 +352,7 @@ def read_table(
         codebook=read.codebook,
         written=read.written,
         questions=read.questions,
+        labelled=read.labelled,
     )
     with reader_errors_in_words(name):
         table.columns  # noqa: B018  described here, where a failure can be said

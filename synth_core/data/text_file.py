@@ -22,6 +22,7 @@ from synth_core.system import limits
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
 ENCODINGS = ("utf-8", "cp1252", "latin-1", "utf-16")
 _NUMBER = re.compile(r"^[+-]?[\d.,' ]*\d[\d.,' ]*$")
+_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+$")
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\r?\n', re.I)  # Excel's
 SAMPLE_CHARACTERS, SAMPLE_LINES = 1 << 20, 100
 
@@ -52,8 +53,7 @@ def read_text(content: bytes, name: str, delimiter: str | None, encoding: str | 
     text, encoding = _decode(content, name, encoding)
     if not text or text.isspace():
         raise InputError(f"The file {name} is empty.")
-    if "\r" in text and "\n" not in text:  # the line ends of old Macintosh programs
-        text = text.replace("\r", "\n")
+    text = _with_line_feeds(text.lstrip("\ufeff"))
     longest = max(map(len, text[:SAMPLE_CHARACTERS].split("\n", 2)[:1]), default=0)
     for sign in (delimiter,) if delimiter else DELIMITERS:
         if longest > limits.MAX_COLUMNS:  # before the work: it grows with their square
@@ -75,6 +75,28 @@ def read_text(content: bytes, name: str, delimiter: str | None, encoding: str | 
     return TextColumns(names, cells, encoding, delimiter, skipped + above - _lines_of(header))
 
 
+def _with_line_feeds(text: str) -> str:
+    """The text with a line feed where a line ends with a carriage return alone, as old Macintosh programs wrote it.
+
+    One within quotation marks is part of a cell, and stays.
+    """
+    if not re.search(r"\r(?!\n)", text):
+        return text
+    quoted = False
+
+    def end(found: re.Match[str]) -> str:
+        nonlocal quoted
+        quoted ^= found[0] == '"'
+        return "\n" if found[0] == "\r" and not quoted else found[0]
+
+    return re.sub(r'"|\r(?!\n)', end, text)
+
+
+def _lines(text: str) -> list[str]:
+    """The lines of a text with their line feeds: other signs that Python ends a line at are part of a cell."""
+    return re.findall(r"[^\n]*\n|[^\n]+", text)
+
+
 def check_columns(columns: int, name: str) -> None:
     """Refuse more columns than can be read."""
     if columns > limits.MAX_COLUMNS:
@@ -90,6 +112,8 @@ def _decode(content: bytes, name: str, encoding: str | None) -> tuple[str, str]:
         pass
     elif b"\x00" in content[:8192]:
         raise InputError(f"The file {name} is not text: it contains binary data.")
+    if encoding is None:
+        _check_stray_bytes(content, name)
     for candidate in (encoding,) if encoding else ("utf-8", "cp1252", "latin-1"):
         try:
             return content.decode("utf-8-sig" if candidate == "utf-8" else candidate), candidate
@@ -98,15 +122,42 @@ def _decode(content: bytes, name: str, encoding: str | None) -> tuple[str, str]:
     raise InputError(f"The file {name} cannot be decoded as {encoding}; choose another encoding.")
 
 
+def _check_stray_bytes(content: bytes, name: str) -> None:
+    """Refuse a text in UTF-8 with a few bytes of another encoding, in which all its letters would become others."""
+    try:
+        content.decode("utf-8-sig")
+        return
+    except UnicodeDecodeError as error:
+        first = content.count(b"\n", 0, error.start) + 1
+    text = content.decode("utf-8", errors="surrogateescape")
+    letters = re.findall(r"[^\x00-\x7f]", text)
+    stray = sum("\udc80" <= each <= "\udcff" for each in letters)
+    if len(letters) - stray > stray:
+        raise InputError(
+            f"Line {first:,} of {name} holds a byte that is none of UTF-8, in which the rest of the file is written. "
+            "Save the file in one encoding, or say which it is (--encoding; in the app, How to read a text file)."
+        )
+
+
 def _sample(text: str, delimiter: str) -> list[list[str]]:
-    lines = text[:SAMPLE_CHARACTERS].splitlines(keepends=True)[:SAMPLE_LINES]
+    lines = _lines(text[:SAMPLE_CHARACTERS])[:SAMPLE_LINES]
     if len(text) > SAMPLE_CHARACTERS and len(lines) > 1:
         lines = lines[:-1]  # it may be cut
-    return [row for row in csv.reader(lines, delimiter=delimiter, skipinitialspace=True) if row]
+    try:
+        return [row for row in csv.reader(lines, delimiter=delimiter, skipinitialspace=True) if row]
+    except (
+        csv.Error
+    ):  # not the delimiter: what another one leaves between quotation marks stands outside of them
+        return []
 
 
 def _detect_delimiter(text: str) -> str:
     """The delimiter that splits most of the first lines into the same number of cells, more than one."""
+    first, *others = [
+        line.strip() for line in _lines(text[:SAMPLE_CHARACTERS])[:SAMPLE_LINES] if line.strip()
+    ]
+    if "," not in first and others and all(_DECIMAL_COMMA.match(line) for line in others):
+        return ";"  # one column of numbers
     scores: dict[str, tuple[float, int]] = {}
     for delimiter in DELIMITERS:
         rows = _sample(text, delimiter)
@@ -126,7 +177,7 @@ def _header(text: str, delimiter: str) -> tuple[list[str], int]:
     width = Counter(map(len, rows)).most_common(1)[0][0]
     place = next((i for i, row in enumerate(rows) if len(row) >= width), 0)
     wordy = place > 0 and len(rows[place]) == width and _are_names(rows[place], rows[place + 1 :])
-    lines = text[:SAMPLE_CHARACTERS].splitlines(keepends=True)[: 2 * SAMPLE_LINES]
+    lines = _lines(text[:SAMPLE_CHARACTERS])[: 2 * SAMPLE_LINES]
     reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
     first: list[str] | None = None
     ends = 0
@@ -226,7 +277,9 @@ def _check_quotes(text: str, delimiter: str, n_columns: int, name: str, above: i
     try:
         for row in reader:
             spans = reader.line_num - before > 1
-            if spans and any(_holds_rows(cell, delimiter, n_columns) for cell in row):
+            if spans and (
+                any(_holds_rows(cell, delimiter, n_columns) for cell in row) or _ends_a_row(row, delimiter)
+            ):
                 raise csv.Error
             before = reader.line_num
     except csv.Error:
@@ -265,5 +318,14 @@ def _check_within(
 
 
 def _holds_rows(cell: str, delimiter: str, n_columns: int) -> bool:
-    inner = cell.splitlines()[1:-1]
+    inner = cell.split("\n")[1:-1]
     return n_columns > 1 and any(line.count(delimiter) == n_columns - 1 for line in inner)
+
+
+def _ends_a_row(row: list[str], delimiter: str) -> bool:
+    """Whether the last line of the last cell is a row by itself: as many cells, numbers where this row has them."""
+    if "\n" not in row[-1]:
+        return False
+    cells = row[-1].rsplit("\n", 1)[1].split(delimiter)
+    numbers = [i for i, cell in enumerate(row[:-1]) if _NUMBER.match(cell.strip())]
+    return len(cells) == len(row) and bool(numbers) and all(_NUMBER.match(cells[i].strip()) for i in numbers)

@@ -7,6 +7,7 @@ import unicodedata
 
 _UNSEEN = frozenset({"Cc", "Cs", "Zl", "Zp"})  # control characters, halves of pairs, separators of lines
 _EMBEDDING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_NO_WIDTH = frozenset("\u200b\ufeff")  # a space of no width, and a mark of byte order within a text
 _LINES = re.compile(r"[\t-\r\x85\u2028\u2029]+")
 _RIGHT_TO_LEFT = "\u0590-\u08ff\u200f\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff"
 _RUN = re.compile(f"[{_RIGHT_TO_LEFT}](?:[\\W\\d_]*[{_RIGHT_TO_LEFT}]+)*")
@@ -14,7 +15,7 @@ _ISOLATE, _END = "\u2068", "\u2069"
 
 
 def _is_unseen(character: str) -> bool:
-    return character in _EMBEDDING or unicodedata.category(character) in _UNSEEN
+    return character in _EMBEDDING | _NO_WIDTH or unicodedata.category(character) in _UNSEEN
 
 
 def unseen(text: str) -> str:

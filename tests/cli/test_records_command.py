@@ -88,7 +88,7 @@ def test_a_joint_row_and_one_for_each_block(file, capsys):
         (blocks("sex"), "written NAME=MODEL"),
         (blocks("sex=categorical:categories=f"), "declare its categories, two or more"),
         (blocks("sex=categorical:categories=f,x"), "none of its 2 declared categories (first in row"),
-        (blocks("pay=lognormal:unit=ten"), "Block 'pay': The unit must be a"),
+        (blocks("pay=lognormal:unit=ten"), "Block 'pay': The unit (--unit) must be a"),
         ([*blocks(SEX, PAY), "--share", "sex=0.5", "--share", "pay=0.6"], "must sum to 1"),
         ([*blocks(SEX), "--share", "wage=0.5"], "'wage', which is no block"),
         ([*blocks(SEX), "--share", "sex=half"], "must be a number"),
@@ -104,6 +104,7 @@ def test_what_cannot_be_is_said_in_one_line(arguments, match, file, capsys):
     assert match in line
 
 
+@pytest.mark.slow
 @pytest.mark.stan
 def test_tuning_of_blocks_divides_epsilon_and_reaches_every_variable(file, capsys, monkeypatch):
     """Few settings and coarse ones are tried: tests/experiments/test_tuning.py searches finely, for one variable."""

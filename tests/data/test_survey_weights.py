@@ -63,9 +63,9 @@ def test_classes_are_of_quantiles_and_constant_weights_are_one():
             "a record moves the weights of all, and no proof covers that",
         ),
         ({"weight": "w", "weight_basis": "confidential"}, "a block of its own"),
-        ({"weight": "w", "weight_total": 0.0}, "weight_total"),
-        ({"weight": "w", "weight_total": float("nan")}, "weight_total"),
-        ({"weight": "w", "weight_cap": 0.5}, "weight_cap"),
+        ({"weight": "w", "weight_total": 0.0}, "weight-total"),
+        ({"weight": "w", "weight_total": float("nan")}, "weight-total"),
+        ({"weight": "w", "weight_cap": 0.5}, "weight-cap"),
     ],
 )
 def test_what_has_no_proof_is_refused_with_the_reason(given, why):

@@ -66,7 +66,7 @@ def test_strict_blocks_keep_the_epsilon_of_a_whole_record(mechanism):
         assert 0.2 * line.claimed < line.largest_ratio < 1.05 * line.claimed
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_blocks_that_do_not_share_epsilon_are_caught(monkeypatch):
     """Each block takes the whole of epsilon: what a record may change is the sum of theirs."""
     right = Categorical.stan_data

@@ -154,6 +154,7 @@ def test_weights_are_scaled_to_a_joint_epsilon(kept):
     assert low <= result.epsilon <= high
 
 
+@pytest.mark.slow
 def test_a_search_of_measured_records_begins_where_each_part_may_be_fitted(cache, monkeypatch):
     """At 0.01 for a record with values that may be missing its parts had less than there is, and the search failed."""
     frame = people().frame

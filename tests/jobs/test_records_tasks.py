@@ -91,6 +91,7 @@ def test_a_point_of_the_map(asked):
     assert "ecdf_max of pay" in found.bands
 
 
+@pytest.mark.slow
 def test_inverse_tuning_divides_first_where_that_is_asked(asked):
     answer, whole = asked
     target = Target("ecdf_max", 0.3, 0.6)

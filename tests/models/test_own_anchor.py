@@ -123,7 +123,7 @@ def examined(kind, rng, steps) -> Examiner:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [None, *ANCHOR_BROKEN])
+@pytest.mark.parametrize("name", [pytest.param(None, marks=pytest.mark.long), *ANCHOR_BROKEN])
 def test_a_program_that_breaks_the_anchor_is_refused(name, rng):
     """Anchors and bounds are drawn anew: what is refused here was in each of 8 tries."""
     kind, words = (1, "") if name is None else ANCHOR_BROKEN[name]

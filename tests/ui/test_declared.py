@@ -69,7 +69,9 @@ def test_what_is_ruled_out_is_not_offered_and_says_why():
     rows = app.session_state["rows"]
     assert rows["person"]["roles"] == rows["remark"]["roles"] == ["not used", "unit"]
     assert "sensitive" in rows["age"]["roles"] and "public, predictor" in rows["age"]["roles"]
-    assert rows["wealth"]["role"] == "sensitive" and "public, predictor" in rows["wealth"]["roles"]  # redeclared
+    assert (
+        rows["wealth"]["role"] == "sensitive" and "public, predictor" in rows["wealth"]["roles"]
+    )  # redeclared
     for name, why in (("person", "an identifier"), ("remark", "free text")):
         change(app, name, "open", True)
         assert any(

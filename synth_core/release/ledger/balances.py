@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from synth_core.mechanisms.catalogue import guarantees
 from synth_core.mechanisms.composition import SUM, Count
 
 GENESIS = "0" * 64
 LOOKS = ("look", "refuse")  # what a draw gave was seen; the second in older ledgers
 MORE = "more"  # data sets that were drawn later of what was released
+# Labels of guarantees whose ε only names a ρ: such ε do not add up to anything.
+_NAMES_ONLY = frozenset(each.label for each in guarantees().values() if not each.pure)
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,7 @@ class Balance:
     releases: int
     head: str
     count: Count = SUM
+    pure: bool = True  # whether ε is a loss of every release, and names the ρ of none
 
     @property
     def spent(self) -> float:
@@ -82,11 +86,12 @@ class Place:
     limit: float
     rho: float | None = None  # sum by zCDP then; None where a release has no such claim
     count: Count = SUM
+    pure: bool = True  # as of a balance
 
 
 def balance_of(series: str, entries: list[Entry]) -> Balance:
     """What a series adds up to by sequential composition, as ε and as ρ."""
-    strict, rhos = 0.0, dict[str, float | None]()
+    strict, rhos, pure = 0.0, dict[str, float | None](), dict[str, bool]()
     states: dict[str, str] = {}
     looked: set[str] = set()
     sums: dict[str, float] = {}
@@ -99,6 +104,7 @@ def balance_of(series: str, entries: list[Entry]) -> Balance:
         looked |= {entry.release} if entry.kind in LOOKS else set()
         if entry.kind in ("reserve", "raise"):
             rhos[entry.release] = entry.details.get("rho")
+            pure[entry.release] = entry.details.get("guarantee") not in _NAMES_ONLY
     counted = [rhos.get(release) for release, kind in states.items() if kind != "cancel"]
     committed = sum(e for r, e in sums.items() if states[r] == "commit" or r in looked)
     return Balance(
@@ -111,6 +117,7 @@ def balance_of(series: str, entries: list[Entry]) -> Balance:
         sum(kind == "commit" for kind in states.values()),
         entries[-1].hash if entries else GENESIS,
         count_of(entries),
+        all(pure.get(release, True) for release, kind in states.items() if kind != "cancel"),
     )
 
 
@@ -152,5 +159,5 @@ def place_of(release: str, entries: list[Entry]) -> Place:
         if entry.release == release and entry.kind in ("reserve", "raise"):
             number = int(entry.details.get("number", number))
             then = balance_of("", entries[: i + 1])
-            place = Place(number, total, limit, then.rho, then.count)
+            place = Place(number, total, limit, then.rho, then.count, then.pure)
     return place

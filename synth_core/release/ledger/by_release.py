@@ -34,7 +34,7 @@ def by_release(entries: Sequence[Entry]) -> list[dict[str, str]]:
                 "ECDF max": "" if apart is None else f"{apart:.4f}",
                 "Clamped": percent(clamped / n) if clamped is not None and n else "",
                 "ε": f"{own:g}",
-                "ε in all": f"{place.spent:g}",
+                "ε in all": f"{place.spent:g}" if place.pure else "–",  # some only name a ρ
                 f"ε at δ = {DELTA:g}": "–" if place.rho is None else f"{epsilon_at(place.rho):.3g}",
             }
         )

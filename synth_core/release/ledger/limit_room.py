@@ -88,7 +88,10 @@ def limit_spent(held: Balance | Place) -> float:
 
 
 def largest_next(held: Balance | Place) -> float:
-    """Under a limit by zCDP: the largest ε of one more data set with clamped terms, to two decimals."""
+    """Under a limit by zCDP: the largest ε of one more data set whose ρ is ε²/8, to two decimals.
+
+    Of Laplace noise, whose ρ is ε²/2, half of it.
+    """
     if held.limit is None or held.count.delta is None or held.rho is None:
         return 0.0
     room = rho_at(held.limit, held.count.delta) - held.rho
@@ -109,9 +112,12 @@ def limit_words(held: Balance | Place) -> str:
 
 
 def other_words(held: Balance | Place) -> str:
-    """The releases of a series in the way that its limit does not count; empty where no theorem does."""
+    """The releases of a series in the way that its limit does not count; empty where no theorem does.
+
+    ε of Gaussian noise names a ρ: those of several releases have no sum that would be a loss of privacy.
+    """
     if held.count.delta is not None:
-        return f"the sum of ε is {held.spent:g}"
+        return f"the sum of ε is {held.spent:g}" if held.pure else ""
     return f"counted by zCDP, ε = {epsilon_at(held.rho):.3g} at δ = {DELTA:g}" if held.rho else ""
 
 
@@ -122,7 +128,12 @@ def left_words(held: Balance | Place) -> str:
     if held.count.delta is None:
         return f"{max(0.0, round(held.limit - held.spent, 9)):g} left"
     largest = largest_next(held)
-    return f"room for one more data set of at most ε = {largest:g}" if largest else "no room for another one"
+    half = f" (with Laplace noise {math.floor(50 * largest) / 100:g})"
+    return (
+        f"room for one more data set of at most ε = {largest:g}{half}"
+        if largest
+        else "no room for another one"
+    )
 
 
 def _at(epsilon: float) -> str:

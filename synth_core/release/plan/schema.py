@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from synth_core.analysis.settings import Settings
-from synth_core.data.column import undeclared
+from synth_core.data.column import NO_CATEGORY
 from synth_core.data.outcome import numeric_outcome
 from synth_core.data.table import Table
 from synth_core.errors import InputError
@@ -154,7 +154,7 @@ def _differences(plan: Plan, column: ColumnSchema, table: Table) -> list[str]:
     if kind == "empty":
         return ["has no values"]
     if column.kind == "category" and column.role == "outcome":
-        other = undeclared(table.frame[column.name], tuple(map(str, column.levels)))
+        other = table.category_places(column.name, tuple(map(str, column.levels))) == NO_CATEGORY
         if not other.any():
             return []
         first = int(np.argmax(other)) + 1

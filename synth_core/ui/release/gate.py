@@ -249,11 +249,13 @@ def show_ledger(series: str) -> None:
         d.metric(
             "Left for one more",
             f"ε ≤ {largest:g}" if largest else "nothing",
-            help="The largest ε of one more data set; of a histogram, half of it.",
+            help="The largest ε of one more data set; with Laplace noise, as a histogram has it, half of it.",
         )
     if balance.rho:
-        other = other_words(balance)
-        st.caption(f"The limit counts {balance.count.words}. {sentence(other)} (ρ = {balance.rho:.4g}).")
+        other = f"{other_words(balance)}; " if other_words(balance) else ""
+        st.caption(
+            f"The limit counts {balance.count.words}. {sentence(f'{other}ρ is {balance.rho:.4g}')} in all."
+        )
     if accuracy:
         st.caption(ABOUT)
         st.dataframe(pd.DataFrame(accuracy), hide_index=True)

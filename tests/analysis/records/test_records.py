@@ -191,7 +191,10 @@ def test_bad_blocks_are_refused_in_words(table, kept):
     refused("about one sensitive variable", SEX, match_epsilon="weighted")
     refused("Block 'sex': An ε of 0.015 for a record leaves 0.0075 for it, and the least is 0.01: take an ε of 0.02",
             SEX, WORK, epsilon=0.015)  # fmt: skip
-    refused("Block 'income': The unit must be above 0", Block("income", "two_part", {"unit": -1.0}, ("N",)))
+    refused(
+        "Block 'income': The unit \(--unit\) must be above 0",
+        Block("income", "two_part", {"unit": -1.0}, ("N",)),
+    )
     empty = Table("t", people(1).assign(income="N"))
     with pytest.raises(InputError, match="'income' has no value"):
         whole_records(empty, BLOCKS, ("age",))
