@@ -34,7 +34,10 @@ def partially_synthetic(estimates: Array, variances: Array, pseudo: float = 1.0)
 
 
 def whole_between(estimates: Array, variances: Array, pseudo: float = 1.0) -> float:
-    """u-bar + b: for a mean whose data sets share an error that each shows alone. Of one data set this is u-bar."""
+    """u-bar + b: for a mean whose data sets share an error that each shows alone. Of one data set this is u-bar.
+
+    Its intervals are Student's, see `degrees_of_freedom`.
+    """
     return float(np.mean(variances)) + _between(estimates)
 
 
@@ -93,8 +96,30 @@ RULES: Mapping[str, Rule] = {
 }
 
 
-def interval(estimates: Array, variance: float, level: float = 0.95) -> tuple[float, float]:
-    """The normal interval around the mean of the estimates.
+def degrees_of_freedom(rule: str, estimates: Array, variances: Array) -> float:
+    """Of the interval by a rule: (m - 1) (1 + u / b)^2 by u + b, where few data sets tell b roughly (Rubin 1987).
+
+    Examples
+    --------
+    >>> q, u = np.array([1.0, 3.0]), np.array([2.0, 2.0])
+    >>> degrees_of_freedom("u + b", q, u), degrees_of_freedom("u", q, u)
+    (4.0, inf)
+    """
+    between = _between(estimates)
+    if rule != "u + b" or between == 0:
+        return float("inf")
+    return (len(estimates) - 1) * (1 + float(np.mean(variances)) / between) ** 2
+
+
+def as_normal(variance: float, df: float, level: float = 0.95) -> float:
+    """The variance whose normal interval is as long as Student's t with these degrees of freedom makes it."""
+    return variance * float(stats.t.isf((1 - level) / 2, df) / stats.norm.isf((1 - level) / 2)) ** 2
+
+
+def interval(
+    estimates: Array, variance: float, level: float = 0.95, df: float = np.inf
+) -> tuple[float, float]:
+    """The interval around the mean of the estimates, by Student's t; normal for infinite degrees of freedom.
 
     Examples
     --------
@@ -102,6 +127,6 @@ def interval(estimates: Array, variance: float, level: float = 0.95) -> tuple[fl
     >>> round(low, 2), round(high, 2)
     (0.04, 3.96)
     """
-    half = float(stats.norm.isf((1 - level) / 2) * np.sqrt(variance))
+    half = float(stats.t.isf((1 - level) / 2, df) * np.sqrt(variance))
     middle = float(np.mean(estimates))
     return middle - half, middle + half

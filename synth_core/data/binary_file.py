@@ -167,7 +167,8 @@ def read_statistical(content: bytes, suffix: str, name: str, encoding: str | Non
 
 def _are_times(series: pd.Series) -> bool:
     present = series.dropna()
-    return len(present) > 0 and series.dtype == object and bool(present.map(type).eq(datetime.time).all())
+    times = present.map(lambda cell: isinstance(cell, datetime.time))
+    return len(present) > 0 and series.dtype == object and bool(times.all())
 
 
 def _hours(seconds: pd.Series) -> pd.Series:
@@ -182,33 +183,31 @@ def _hours(seconds: pd.Series) -> pd.Series:
     return seconds.astype(float).map(text, na_action="ignore").astype(object)
 
 
-# Formats of dates that pyreadstat leaves numbers, what they count, and from when.
-_COUNTS: dict[str, tuple[str, str, str]] = {
-    ".sav": (r"(MOYR|QYR|WKYR)\d*", "s", "1582-10-14"),
+# Formats of dates that pyreadstat leaves numbers, how many seconds one counts, and from when.
+_COUNTS: dict[str, tuple[str, int, str]] = {
+    ".sav": (r"(MOYR|QYR|WKYR)\d*", 1, "1582-10-14"),
     ".sas": (
-        r"(MONYY|MMYY|YYMM|YYMON|YYQ|YYQR|QTR|MONTH|MONNAME|YEAR|WEEKDATE)\w?\d*(\.\d*)?",
-        "D",
+        r"(MONYY|MMYY|YYMM|YYMON|YYQ|YYQR|QTR|MONTH|MONNAME|YEAR|WEEKDATE)\w?[\d.]*",
+        86_400,
         "1960-01-01",
     ),
 }
-_STATA_PERIODS = {"%tm": "M", "%tq": "Q"}
+_STATA_MONTHS = {"%tm": 1, "%tq": 3}  # of a period, which are counted from 1960
 
 
 def _dates(numbers: pd.Series, suffix: str, written_as: str) -> pd.Series:
     """Numbers that the file shows as months, quarters or weeks as the dates that they are; others as they are."""
     if suffix == ".dta":
-        period = _STATA_PERIODS.get(written_as[:3])
-        if period is None:
+        if written_as[:3] not in _STATA_MONTHS:
             return numbers
-        first = pd.Period("1960-01", period).ordinal
-        days = [
-            pd.Period(ordinal=first + int(n), freq=period).start_time if n == n else pd.NaT for n in numbers
-        ]
-        return pd.Series(days, index=numbers.index, dtype="datetime64[ns]")
-    formats, unit, origin = _COUNTS[".sav" if suffix in (".sav", ".zsav") else ".sas"]
+        months = numbers * _STATA_MONTHS[written_as[:3]]
+        parts = pd.DataFrame({"year": 1960 + months // 12, "month": 1 + months % 12, "day": 1})
+        return pd.to_datetime(parts, errors="coerce")
+    formats, seconds, origin = _COUNTS[".sav" if suffix in (".sav", ".zsav") else ".sas"]
     if not re.fullmatch(formats, written_as, re.I):
         return numbers
-    return pd.to_datetime(numbers, unit=unit, origin=origin, errors="coerce").dt.normalize()
+    since = pd.to_timedelta(numbers * seconds, unit="s", errors="coerce")
+    return (pd.Timestamp(origin) + since).dt.normalize()
 
 
 def check_size(rows: int, columns: int, name: str) -> None:

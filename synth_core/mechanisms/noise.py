@@ -51,14 +51,14 @@ class OpendpNoise(Noise):
         import opendp.prelude as dp
 
         dp.enable_features("contrib")
-        space = dp.vector_domain(dp.atom_domain(T=int)), dp.l1_distance(T=int)
+        space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
         return _added(dp.m.make_laplace(*space, scale=scale), counts, 1, 1 / scale)
 
     def gaussian(self, counts: Counts, deviation: float) -> Counts:
         import opendp.prelude as dp
 
         dp.enable_features("contrib")
-        space = dp.vector_domain(dp.atom_domain(T=int)), dp.l2_distance(T=float)
+        space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T=float)
         return _added(dp.m.make_gaussian(*space, scale=deviation), counts, 1.0, gaussian_rho(deviation))
 
 

@@ -204,3 +204,10 @@ def test_a_typed_file_is_read_by_a_codebook_with_signs():
     table = read_table(stream.getvalue(), "t.xlsx", ReadOptions(codebook=book, decimal=","))
     assert set(table.frame["x"].dropna()) == {1.5, 2.25, 3.0} and table.frame["x"].isna().sum() == 10
     assert set(table.frame["y"]) == {1.5, 2.5}
+
+
+def test_months_of_stata_are_months():
+    frame = pd.DataFrame({"n": np.arange(N), "x": [720, 721] * 20})
+    table = statistical(".dta", pyreadstat.write_dta, frame, variable_format={"x": "%tm"})
+    assert table.column("x").kind == "date"
+    assert list(table.frame["x"][:2]) == [pd.Timestamp("2020-01-01"), pd.Timestamp("2020-02-01")]

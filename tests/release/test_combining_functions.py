@@ -7,8 +7,9 @@ import subprocess
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from synth_core.analysis.combining import RULES, interval
+from synth_core.analysis.combining import RULES, as_normal, degrees_of_freedom, interval
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.release.output import bundle
 
@@ -43,7 +44,19 @@ def test_python_agrees_with_the_program(tmp_path, rule, name):
     got = module_of(tmp_path, "measured").combine(estimates, variances, rule=rule, level=0.9)
     expected = RULES[rule](np.array(estimates), np.array(variances), 1.0)
     assert got.standard_error == pytest.approx(np.sqrt(expected), rel=1e-12)
-    assert (got.low, got.high) == pytest.approx(interval(np.array(estimates), expected, 0.9), rel=1e-9)
+    df = degrees_of_freedom(rule, np.array(estimates), np.array(variances))
+    assert (got.low, got.high) == pytest.approx(interval(np.array(estimates), expected, 0.9, df), rel=1e-9)
+    assert np.sqrt(as_normal(expected, df, 0.9)) == pytest.approx(
+        (got.high - got.low) / 2 / stats.norm.isf(0.05)
+    )
+
+
+@pytest.mark.parametrize("degrees", [1, 1.5, 4, 37.2, 800, 5_000, np.inf])
+def test_the_quantile_of_users_is_students(tmp_path, degrees):
+    of_user = module_of(tmp_path, "measured").quantile
+    for share in (0.6, 0.95, 0.975, 0.999):
+        expected = stats.t.ppf(share, degrees) if degrees < 1_000 else stats.norm.ppf(share)
+        assert of_user(share, degrees) == pytest.approx(expected, rel=1e-5)  # Simpson's rule at a corner
 
 
 def test_rules_are_those_of_the_mechanism(tmp_path):

@@ -96,12 +96,13 @@ CRASHES = [  # (module, name, after the call?, which call)
     (releasing.Ledger, "reserve", False, 1),
     (releasing.Ledger, "reserve", True, 1),
     (releasing.ReleaseRun, "archives", False, 1),
-    (files, "sync_directory", False, 5),  # both archives in their partial directory
-    (files, "sync_directory", True, 6),  # renamed, not yet committed
+    (files, "sync_directory", False, 6),  # both archives in their partial directory
+    (files, "sync_directory", True, 7),  # renamed, not yet committed
     (releasing.Ledger, "commit", True, 1),
-    (releasing.Ledger, "_note", False, 2),  # committed, not yet noted beside the database
+    (releasing.Ledger, "look", True, 1),  # it passed the gate, and nothing is written
+    (releasing.Ledger, "_note", False, 3),  # committed, not yet noted beside the database
     (bundle, "write_file", True, 1),  # the first archive copied, the second not
-    (files, "sync_directory", False, 9),  # the second archive copied
+    (files, "sync_directory", False, 10),  # the second archive copied
 ]
 
 

@@ -112,6 +112,7 @@ class MeasuredEngine(Engine):
             kind="measured",
             table=fits.table.fingerprint,
             variables=[asdict(each) for each in public.variables],
+            categories=[public.categories[each.name] for each in public.variables],
             public=public.codes,
             shape=list(public.shape),
             gaussian=self.gaussian,

@@ -61,6 +61,8 @@ class PublicSide:
         Columns of the tables that the analyst names; empty where the program says which are counted.
     choose_more : bool
         Whether others are chosen beside them.
+    values : tuple of Series of shape (n_records,)
+        Of the public columns, which `codes` cuts.
     """
 
     names: tuple[str, ...]
@@ -76,6 +78,7 @@ class PublicSide:
     named: tuple[tuple[int, ...], ...] = ()
     choose_more: bool = False
     categories: Categories = field(default_factory=dict)
+    values: tuple[pd.Series, ...] = ()
 
     def limits_of(self, variable: int) -> tuple[Limit, ...]:
         """The rules of a variable, each once."""
@@ -165,14 +168,17 @@ def cells_of(parts: tuple[Fits, ...], label: str) -> tuple[PublicSide, Codes, tu
             limits += list(decided.of(np.flatnonzero(rows)).limits)
             here = decided.rows[rows]
             cells[-1][here], fixed[-1][here] = codes[-1][here], decided.values[rows][here]
+    read = [first.table.frame[name][rows] for name in settings.predictors]
     public = [
-        public_codes(first.table.frame[name][rows], name in settings.categorical)
-        for name in settings.predictors
+        public_codes(column, name in settings.categorical)
+        for name, column in zip(settings.predictors, read, strict=True)
     ]
     names = settings.predictors
     if settings.weight is not None and settings.weight not in names:
         names = (*names, settings.weight)
-        classes = weight_classes(read_weights(first.table, settings.weight, rows))
+        weights = read_weights(first.table, settings.weight, rows)
+        classes = weight_classes(weights)
+        read.append(pd.Series(weights))
         public.append((classes, int(classes.max()) + 1, True))
     sizes, of_sizes = None, None
     if settings.unit_column is not None:
@@ -180,6 +186,7 @@ def cells_of(parts: tuple[Fits, ...], label: str) -> tuple[PublicSide, Codes, tu
         levels, classes = np.unique(np.minimum(sizes, LARGEST_CLASS), return_inverse=True)
         if len(levels) > 1:  # what is said of persons of large and of small units may differ
             names, of_sizes = (*names, size_column(settings.unit_column)), len(names)
+            read.append(pd.Series(sizes))
             public.append((classes.astype(np.int64), len(levels), True))
     n = int(rows.sum())
     categories = {each.settings.outcome: each.settings.outcome_categories for each in parts}
@@ -205,6 +212,7 @@ def cells_of(parts: tuple[Fits, ...], label: str) -> tuple[PublicSide, Codes, tu
         ),
         settings.choose_more,
         categories,
+        tuple(read),
     )
     return side, np.column_stack(codes), tuple(outcomes)
 
@@ -288,6 +296,25 @@ def public_codes(column: pd.Series, categorical: bool) -> tuple[Codes, int, bool
             True,
         )  # bands, such as 15-17
     return codes.astype(np.int64), len(texts), False
+
+
+def cell_names(column: pd.Series, codes: Codes) -> list[str]:
+    """What the cells of a public column hold, in their order: a value, or the least and the largest of several.
+
+    Examples
+    --------
+    >>> cell_names(pd.Series([10, 2, 10]), np.array([1, 0, 1])), cell_names(pd.Series([1.5, 7.0]), np.array([0, 0]))
+    (['2', '10'], ['1.5 to 7'])
+    """
+    values = column.reset_index(drop=True)
+    if not pd.api.types.is_numeric_dtype(values) or pd.api.types.is_bool_dtype(values):
+        values = values.astype(str)
+    ends = values.groupby(np.asarray(codes)).agg(["min", "max"])
+    texts = [
+        [f"{end:.12g}" if isinstance(end, float) else str(end) for end in pair]
+        for pair in ends.to_numpy(dtype=object)
+    ]
+    return [low if low == high else f"{low} to {high}" for low, high in texts]
 
 
 def _leading_number(text: str) -> float:

@@ -1,7 +1,8 @@
 """Scales of the priors, learnt from the noisy tables without privacy cost, by data thinning.
 
-With w of the same law as the noise of y, y + a w and y - w / a are independent (Neufeld et al. 2024): the model is
-fitted to the one and scored on the other. Noise is close enough to normal for what is only a choice of scales.
+With w normal of the deviation of the noise of y, y + a w and y - w / a are independent where the noise is normal
+(Neufeld et al. 2024): the model is fitted to the one and scored on the other. Other noise is close enough to normal
+for what is only a choice of scales.
 """
 
 from __future__ import annotations

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from synth_core.analysis.measured.cells import PublicSide
+from synth_core.analysis.measured.cells import PublicSide, cell_names
 from synth_core.analysis.measured.measuring import Measurements, fine_edges
 from synth_core.analysis.measured.variable import Array, Variable
 
 ABOUT = (
     "Counts of records in the cells of columns, each with noise of the given standard deviation and mean 0. "
     "Everything in the synthetic data about the sensitive columns follows from them and from the public columns. "
-    "Cells of a table stand in row-major order of its columns. Those of a public column are its values in ascending "
-    "order (bands by where they begin), those of a public number of more than 20 values its tenths, those of survey "
-    "weights their fifths. Those of a sensitive number are the brackets between its edges, an edge that stands twice "
+    "Cells of a table stand in row-major order of its columns. Those of a public column are named in their order, of "
+    "numbers by the least and the largest value in each. Those of a sensitive number are the brackets between its "
+    "edges, an edge that stands twice "
     "being a bracket of its own; a value beyond the edges counts in the bracket at that end, and one that begins a "
     "bracket of which rules leave nothing else in the one below. Missing values have the last cell. Cells that the "
     "rules exclude hold noise alone, and fine counts leave out whose number a rule gives. Where a unit of several "
@@ -41,7 +41,8 @@ def published(
         "spent": {"rho" if gaussian else "epsilon": float(f"{promised:.12g}")},
         "records": public.n_records,
         "public columns": [
-            {"column": n, "cells": c} for n, c in zip(public.names, public.shape, strict=True)
+            {"column": name, "cells": cell_names(values, codes)}
+            for name, values, codes in zip(public.names, public.values, public.codes.T, strict=True)
         ],
         "sensitive columns": [_cells(each, public.categories[each.name]) for each in public.variables],
         "tables": [

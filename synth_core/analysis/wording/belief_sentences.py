@@ -39,6 +39,19 @@ def at_most(belief: float) -> str:
     return f"at most {tenths:g} %" if percent < 10 else f"at most {math.ceil(round(percent, 6))} %"
 
 
+def odds_factor(epsilon: float) -> str:
+    """The factor by which odds grow at most, rounded up as a largest belief is.
+
+    Examples
+    --------
+    >>> odds_factor(1.0), odds_factor(40.0)
+    ('2.8', 'e^40')
+    """
+    if epsilon >= 30:
+        return f"e^{math.ceil(round(epsilon, 6))}"
+    return f"{math.ceil(round(10 * math.exp(epsilon), 6)) / 10:,.1f}"
+
+
 def rho_words(guarantee: Guarantee, epsilon: float) -> str:
     """What an ε is that names a ρ, for one record's values withheld.
 

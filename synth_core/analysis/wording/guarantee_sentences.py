@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 
-from synth_core.analysis.wording.belief_sentences import rho_words
+from synth_core.analysis.wording.belief_sentences import at_most, odds_factor, rho_words
 from synth_core.data.units import values_words
 from synth_core.mechanisms.catalogue import Mechanism
 from synth_core.mechanisms.guarantees import DECLARED_SPAN, REPLACED, WITHHELD, Guarantee, belief_after
@@ -160,13 +159,13 @@ def explain(  # noqa: PLR0913 # each is another part of what is said
         if unit is None
         else f"{values_words(unit)}{OF_UNITS[guarantee.neighbour]}"
     )
-    neighbour = f"ε = {epsilon:.2f} is for {whom}{' by any other' if of_replacing else ''}"
+    neighbour = f"ε = {epsilon:.4g} is for {whom}{' by any other' if of_replacing else ''}"
     if epsilon_replace and not of_replacing:
         neighbour += f"; for one replaced {'' if guarantee.strict else 'by another value of the table '}"
-        neighbour += f"it is {epsilon_replace:.2f}"
+        neighbour += f"it is {epsilon_replace:.4g}"
     charged = guarantee.charged(datasets)
     if charged > 1:
-        neighbour += f". {datasets} data sets cost {datasets} × {epsilon:.2f} = {epsilon * datasets:.2f}"
+        neighbour += f". {datasets} data sets cost {datasets} × {epsilon:.4g} = {epsilon * datasets:.4g}"
     elif datasets > 1:
         neighbour += f". {datasets} data sets cost what one costs: all are made of the same measurement"
     lines += [neighbour + ".", *filter(None, more)]
@@ -177,9 +176,9 @@ def explain(  # noqa: PLR0913 # each is another part of what is said
     # Odds between two values of a record: the neighbour relation is replacement.
     total = (epsilon_replace or epsilon) * charged
     beliefs = "; ".join(
-        f"{percent(prior, 0)} at most {percent(belief_after(prior, total))}" for prior in (0.01, 0.1, 0.5)
+        f"{percent(prior, 0)} {at_most(belief_after(prior, total))}" for prior in (0.01, 0.1, 0.5)
     )
-    factor = f"{math.exp(total):,.1f}" if total < 30 else f"e^{total:.0f}"
+    factor = odds_factor(total)
     kind = "can at most become" if guarantee.strict else "would on this table at most become"
     held = "" if guarantee.strict or not weighted else " and the weights of the others held"
     lines.append(

@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from synth_core.analysis.any_analysis import AnyAnalysis, AnyResult
-from synth_core.analysis.combining import RULES, interval, pseudo_factor
+from synth_core.analysis.combining import RULES, as_normal, degrees_of_freedom, interval, pseudo_factor
 from synth_core.data.outcome import outcome_column
 from synth_core.errors import InputError
 from synth_core.experiments.studies.databases_like_mine import (
@@ -163,7 +163,10 @@ class Intervals:
                 found[f"{name}|estimate"], found[f"{name}|own"] = float(q.mean()), estimate
                 found[f"{name}|own variance"] = variance
                 factor = factors.get(each.name, np.nan)
-                found |= {f"{name}|{rule}": variance_of(q, u, factor) for rule, variance_of in RULES.items()}
+                found |= {
+                    f"{name}|{rule}": as_normal(variance_of(q, u, factor), degrees_of_freedom(rule, q, u))
+                    for rule, variance_of in RULES.items()
+                }
         return found
 
     def _factors(self, analysis: AnyAnalysis[Any], result: AnyResult, m: int) -> dict[str, float]:

@@ -5,9 +5,9 @@
 
 What is refused before anything is drawn gets its charge back. What was drawn stays charged, whether it is
 released, refused or only looked at: a refusal tells of the draw, and whoever asks under new labels until
-one passes has used them all. A killed or stopped run has shown nothing: it keeps its charge until it is
-repeated or cancelled. The secret stays with the release for ever: asking again under the same label never
-draws another data set, and costs nothing more.
+one passes has used them all. A run that is killed before the gate has shown nothing: it keeps its charge
+until it is repeated or cancelled, and one that is stopped there gives it back. The secret stays with the
+release for ever: asking again under the same label never draws another data set, and costs nothing more.
 """
 
 from __future__ import annotations
@@ -123,6 +123,8 @@ def _release(
             return ReleaseOutcome(
                 state, request.id, tuple(checks), epsilon=charged_now, numbers=run.numbers, look=run.look
             )
+        # Whoever sees it go on knows that the draw passed: from here the charge stays, whatever stops the run.
+        ledger.look(series, request.id, {"because": "it passed the gate"})
         if run.epsilon > plan.target_epsilon:
             raised = details | {"rho": rho_of(guarantee, run.epsilon, plan.datasets)}
             ledger.raise_to(series, request.id, run.epsilon * charged, raised)
@@ -134,19 +136,32 @@ def _release(
         sums = {name: hashlib.sha256(content).hexdigest() for name, content in archives.items()}
         ledger.commit(series, request.id, run.kept | {"archives": sums})
     except BaseException as error:
-        known = ledger.reservation(series, request.id)
-        because = {"because": type(error).__name__}
-        if known is not None and known.state == "reserved":
-            if run.drawn and isinstance(error, Exception) and not isinstance(error, Cancelled):
-                ledger.look(series, request.id, because)
-            else:
-                ledger.cancel(series, request.id, because)
-        if run.drawn and isinstance(error, InputError | FitError):
-            raise type(error)(f"{error} {stays_charged(reserved.epsilon)}") from None
+        words = _settle(ledger, series, request.id, error, run.drawn, reserved.epsilon)
+        if words:
+            raise type(error)(f"{error} {words}") from None
         raise
     shutil.rmtree(working_directory(request.id), ignore_errors=True)
     outcome = _outcome(request, ledger, RELEASED, tuple(checks), {n: target / n for n in archives})
     return replace(outcome, look=run.look)
+
+
+def _settle(
+    ledger: Ledger, series: str, release: str, error: BaseException, drawn: bool, epsilon: float
+) -> str:
+    """Keep the charge of a run that ended with an error where its draw was seen, give it back else; what is said."""
+    known, because = ledger.reservation(series, release), {"because": type(error).__name__}
+    stopped = isinstance(error, Cancelled)
+    if known is not None and known.state == "reserved":
+        if drawn and isinstance(error, Exception) and not stopped:
+            ledger.look(series, release, because)
+        else:
+            ledger.cancel(series, release, because)
+    elif stopped and known is not None and known.state == "looked":
+        return (
+            f"Its draw was looked at, so ε = {epsilon:g} stays charged. The same label gives the same draw again, at "
+            "no further charge."
+        )
+    return stays_charged(epsilon) if drawn and isinstance(error, InputError | FitError) else ""
 
 
 def stays_charged(epsilon: float) -> str:

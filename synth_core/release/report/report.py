@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 import importlib.metadata
-import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,12 +30,13 @@ from synth_core.analysis.setting_words import acting_settings, setting_value
 from synth_core.analysis.settings import setting_name
 from synth_core.analysis.summary import density, ecdf_points, five_numbers
 from synth_core.analysis.utility import ecdf_distance, percentile_words
-from synth_core.analysis.wording.belief_sentences import suspicion
+from synth_core.analysis.wording.belief_sentences import at_most, odds_factor, suspicion
 from synth_core.analysis.wording.guarantee_sentences import COVERS, explain
 from synth_core.analysis.wording.headings import in_plain_words
 from synth_core.data.units import unit_words, values_words
 from synth_core.mechanisms.catalogue import ADJUSTMENTS
-from synth_core.mechanisms.guarantees import belief_after
+from synth_core.mechanisms.composition import DELTA, epsilon_at, rho_of
+from synth_core.mechanisms.guarantees import Guarantee, belief_after
 from synth_core.mechanisms.schemes import SCHEMES
 from synth_core.models import family
 from synth_core.release.ledger.balances import Place
@@ -51,7 +51,7 @@ from synth_core.release.report import charts
 from synth_core.release.report.audit_summary import Audited
 from synth_core.release.report.coverage_summary import Coverage
 from synth_core.system.characters import isolated, visible
-from synth_core.system.number_text import significant
+from synth_core.system.number_text import percent, significant
 
 RECORD_MEASURES = {  # of whole records
     "k_marginal": "k-marginal score, 1000 at most",
@@ -97,6 +97,19 @@ def _mechanism_words(plan: Plan) -> list[str]:
     if point.standard.of_range:
         words.append(point.standard.label)
     return [plain, *words] if (plain := in_plain_words(point)) else words
+
+
+def _loss(guarantee: Guarantee, epsilon: float, released: Released) -> dict[str, str]:
+    """The privacy loss of a release, and what stands beside it: an ε that only names a ρ is none."""
+    if guarantee.pure:
+        parts = f"{released.charged} × {epsilon:.4g}" if released.charged > 1 else ""
+        return {"loss": f"ε = {epsilon * released.charged:.4g}", "loss_beside": parts}
+    rho = rho_of(guarantee, epsilon, 1)
+    assert rho is not None
+    return {
+        "loss": f"ρ = {rho:.4g}",
+        "loss_beside": f"named by ε = {epsilon:.4g}; ε = {epsilon_at(rho):.3g} at δ = {DELTA:g}",
+    }
 
 
 def _settings_rows(plan: Plan) -> list[tuple[str, str]]:
@@ -222,12 +235,12 @@ def public_report(
             ],
             unit=plan.settings.unit_column,
         ),
-        "total": epsilon * released.charged,
+        **_loss(standing.guarantee, epsilon, released),
         "replaced": odds,
         "beliefs": []
         if standing.guarantee.no_odds
-        else [(prior, belief_after(prior, odds)) for prior in (0.01, 0.1, 0.5)],
-        "factor": f"{math.exp(odds):,.1f}" if odds < 30 else f"e^{odds:.0f}",
+        else [(percent(prior, 0), at_most(belief_after(prior, odds))) for prior in (0.01, 0.1, 0.5)],
+        "factor": odds_factor(odds),
         "tuned_on": TUNED_ON[standing.tuned_on],
         "utility": {_measure_words(k): v for k, v in plan.tuned_on.utility.items()} if standing.open else {},
         "tuned_open": standing.open,

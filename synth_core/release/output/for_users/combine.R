@@ -8,7 +8,8 @@
 #
 # rule    "u": the mean u of the variances, as if the data were real.
 #         "u + b/m": b is the variance between the m estimates (Reiter 2003).
-#         "u + b": for data sets that share an error which each of them shows alone.
+#         "u + b": for data sets that share an error which each of them shows alone; with Student's t, for a few data sets
+#         tell b roughly.
 #         "u (1 + 2/m)": parameters drawn from their posterior (Raab, Nowok and Dibben 2016).
 #         By default the rule of this release.
 # level   how many of such intervals are to hold the truth.
@@ -39,6 +40,7 @@ combine <- function(estimates, variances, rule = "", level = 0.95, factor = 1) {
     stop("Variances are not negative, the level lies between 0 and 1, the factor above 0.")
   }
   error <- factor * sqrt(total[[rule]])
-  half <- qnorm((1 + level) / 2) * error
+  degrees <- if (rule == "u + b" && between > 0) (m - 1) * (1 + within / between)^2 else Inf
+  half <- (if (degrees > 1000) qnorm((1 + level) / 2) else qt((1 + level) / 2, degrees)) * error
   list(estimate = mean(estimates), standard_error = error, low = mean(estimates) - half, high = mean(estimates) + half)
 }

@@ -9,6 +9,7 @@ estimates and their squared standard errors:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from statistics import NormalDist, fmean, variance
 from typing import NamedTuple
@@ -43,7 +44,8 @@ def combine(
     rule : str
         "u": the mean u of the variances, as if the data were real.
         "u + b/m": b is the variance between the m estimates (Reiter 2003).
-        "u + b": for data sets that share an error which each of them shows alone.
+        "u + b": for data sets that share an error which each of them shows alone; with Student's t, for a few data sets
+        tell b roughly.
         "u (1 + 2/m)": parameters drawn from their posterior (Raab, Nowok and Dibben 2016).
         By default the rule of this release.
     level : float
@@ -78,5 +80,27 @@ def combine(
     if min(u) < 0 or not 0 < level < 1 or not factor > 0:
         raise ValueError("Variances are not negative, the level lies between 0 and 1, the factor above 0.")
     error = factor * total[rule] ** 0.5
-    half = NormalDist().inv_cdf((1 + level) / 2) * error
+    few = rule == "u + b" and between > 0
+    degrees = (m - 1) * (1 + within / between) ** 2 if few else math.inf
+    half = quantile((1 + level) / 2, degrees) * error
     return Combined(fmean(q), error, fmean(q) - half, fmean(q) + half)
+
+
+def quantile(share: float, degrees: float) -> float:
+    """The quantile of Student's t above its median, by degrees of freedom; normal beyond a thousand."""
+    if degrees > 1_000:
+        return NormalDist().inv_cdf(share)
+    # t = sqrt(degrees) * tan(angle), and the angle has the density cos(angle) ** (degrees - 1), up to a constant.
+    whole = _area(math.pi / 2, degrees)
+    low, high = 0.0, math.pi / 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if 0.5 + _area(middle, degrees) / whole / 2 < share else (low, middle)
+    return math.sqrt(degrees) * math.tan(low)
+
+
+def _area(angle: float, degrees: float, steps: int = 2_000) -> float:
+    """The integral of cos(x) ** (degrees - 1) from 0 to an angle, by Simpson's rule."""
+    width = angle / steps
+    values = [max(math.cos(i * width), 0.0) ** (degrees - 1) for i in range(steps + 1)]
+    return width / 3 * (values[0] + values[-1] + 4 * sum(values[1:-1:2]) + 2 * sum(values[2:-1:2]))
