@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from synth_core.mechanisms.noise import laplace
+from synth_core.mechanisms.noise import OpendpNoise, laplace
 from synth_core.mechanisms.randomness import exact_laplace, is_secret, stream_of
 
 SECRET = 2**255 + 12345
@@ -75,3 +75,10 @@ def test_noise_of_counts_in_a_release_is_made_by_whole_numbers(monkeypatch):
     monkeypatch.setattr("synth_core.mechanisms.noise.exact_laplace", lambda shape, epsilon, rng: "exact")
     assert laplace((3,), 1.0, secret) == "exact"
     assert laplace((3,), 1.0, np.random.default_rng(1)).shape == (3,)
+
+
+def test_noise_of_counts_is_made_of_numbers_of_sixty_four_bits():
+    """Counts of units are in 2,520ths: a cell of 852,177 stopped a charged release, with the count in its message."""
+    counts, noise = np.array([2**31 + 5, 5 * 10**12, 0]), OpendpNoise()
+    for noisy in (noise.laplace(counts, 3.0), noise.gaussian(counts, 3.0)):
+        assert (np.abs(noisy - counts) < 150).all()

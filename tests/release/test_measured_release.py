@@ -55,6 +55,9 @@ def test_two_data_sets_cost_what_one_costs(state, kept, key, decided, label, rho
     assert balance.spent == pytest.approx(EPSILON) and balance.rho == pytest.approx(rho)
     files = read(outcome, "releasable")
     report = files["report.html"].decode()
+    loss = "ρ = 2" if key == "measured" else "ε = 4"
+    assert f"<dt>Privacy loss of this release</dt><dd>{loss}<small>{label}" in report
+    assert "the sum of ε" not in report
     assert label in report and "Measured with discrete" in report and "anchored at" not in report
     assert ("odds grow by at most" in report) == (key == "measured_laplace")  # none follow from a ρ
     assert "made to listen less" not in report and "2 × 4" not in report
@@ -63,6 +66,10 @@ def test_two_data_sets_cost_what_one_costs(state, kept, key, decided, label, rho
     assert "1 × 4" in internal and "2 × 4" not in internal and "ε = 8" not in internal.split("<p>")[1]
     assert "There is no sampler." in {c.key: c.finding for c in outcome.checks}["convergence"]
     assert sum(name.endswith(".csv") for name in files) >= 2
+    cells = {
+        each["column"]: each["cells"] for each in json.loads(files["measurements.json"])["public columns"]
+    }
+    assert cells == {name: sorted(people(2).frame[name].unique()) for name in COMMON["predictors"]}
     measured = json.loads(files["measurements.json"])["tables"]
     shown = pd.read_html(io.StringIO(report), match="Sensitive")[0].set_index("Sensitive")
     names = [block.name for block in BLOCKS]

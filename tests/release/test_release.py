@@ -28,7 +28,7 @@ from synth_core.data.table import Table
 from synth_core.errors import Cancelled, FitError, InputError
 from synth_core.mechanisms.catalogue import MECHANISMS
 from synth_core.release.ledger.ledger import Ledger
-from synth_core.release.making.drawing import Request, purge_pending
+from synth_core.release.making.drawing import ReleaseRun, Request, purge_pending
 from synth_core.release.making.releasing import (
     CHECKED,
     REFUSED,
@@ -522,6 +522,26 @@ def test_what_was_stopped_has_shown_nothing_and_is_given_back(store, state, monk
     with pytest.raises(error):
         release(asked)
     assert Ledger().balance("series").spent == 0
+
+
+def test_what_was_stopped_after_it_passed_stays_charged(store, state, monkeypatch):
+    """Whoever saw it go on knew that the draw had passed, got the charge back, and might have asked for another."""
+    asked = planned(store, "censored")
+
+    def stopped(self):
+        raise Cancelled("The study was stopped.")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ReleaseRun, "archives", stopped)
+        with pytest.raises(
+            Cancelled, match=r"The study was stopped\. Its draw was looked at, so ε = .* stays charged"
+        ):
+            release(asked)
+    spent = Ledger().balance("series").spent
+    assert spent > 0
+    with pytest.raises(InputError, match="its charge stays"):
+        cancel("series", asked.id, "for another draw")
+    assert release(asked).state == RELEASED and Ledger().balance("series").spent == spent
 
 
 def test_what_is_refused_before_any_draw_is_given_back(store, state, monkeypatch):

@@ -1,6 +1,7 @@
 """A series whose limit counts ε at a δ, by zCDP: fixed with the series, strict releases only, ρ given back."""
 
 import json
+import math
 import sqlite3
 
 import pytest
@@ -73,13 +74,32 @@ def test_what_each_release_cost_and_how_near_it_came(ledger):
     assert second["ε at δ = 1e-06"] == f"{epsilon_at(2 * 0.5**2 / 8):.3g}"
 
 
+def test_epsilon_that_only_names_a_rho_is_not_summed(ledger):
+    """Two Gaussian releases named by ε = 1 and 1 were said to sum up to 2, which is the loss of nothing."""
+    charge(ledger, "first", 1.0)
+    assert ledger.balance("monthly").pure and other_words(ledger.balance("monthly")) == "the sum of ε is 1"
+    charge(ledger, "second", 1.0, guarantee="measured")
+    ledger.commit("monthly", "second", {})
+    balance = ledger.balance("monthly")
+    assert not balance.pure and other_words(balance) == "" and balance.rho == pytest.approx(0.25)
+    assert by_release(ledger.entries("monthly"))[0]["ε in all"] == "–"
+    ledger.commit("monthly", "first", {})
+    charge(ledger, "third", 0.1, guarantee="measured")
+    ledger.cancel("monthly", "third", {})
+    assert not ledger.balance("monthly").pure  # of the second
+
+
 def test_what_is_said_to_be_left_is_left_and_no_more(ledger):
     for month in range(12):
         charge(ledger, f"m{month}", 0.5)
     largest = largest_next(ledger.balance("monthly"))
-    assert left_words(ledger.balance("monthly")) == f"room for one more data set of at most ε = {largest:g}"
+    half = math.floor(50 * largest) / 100
+    said = f"room for one more data set of at most ε = {largest:g} (with Laplace noise {half:g})"
+    assert left_words(ledger.balance("monthly")) == said
     with pytest.raises(InputError, match=f"at most ε = {largest:g}"):
         charge(ledger, "more", largest + 0.01)
+    with pytest.raises(InputError, match="limit of the series monthly is reached"):
+        charge(ledger, "noise", half + 0.01, guarantee="measured_laplace")
     charge(ledger, "last", largest)
     assert left_words(ledger.balance("monthly")).startswith(("no room", "room for one more"))
     assert epsilon_at(ledger.balance("monthly").rho) <= 4.5
@@ -200,7 +220,7 @@ def test_the_commands_of_the_ledger(state, capsys):
     assert main(["ledger", "show", "monthly"]) == 0
     shown = capsys.readouterr().out
     assert (
-        "ε = 1.143 at δ = 1e-06 of 4.5, counted by zCDP, room for one more data set of at most ε = 1.67"
+        "ε = 1.143 at δ = 1e-06 of 4.5, counted by zCDP, room for one more data set of at most ε = 1.67 "
         in shown
     )
     assert "the sum of ε is 0.5; ρ = 0.03125" in shown

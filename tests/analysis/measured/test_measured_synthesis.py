@@ -243,3 +243,13 @@ def test_counts_are_whole_and_those_of_a_fine_bin_as_likely(tmp_path):
     for key in ("measured", "measured_laplace"):
         made = RecordsAnalysis(table, (block,), common, Cache(tmp_path), noise=SeededNoise(3)).run(key)
         assert (made.drawn[0]["visits"] % 1 == 0).all()
+
+
+def test_kept_tables_are_of_the_categories_in_their_order(kept):
+    """Declared in another order the counts of one category were another's: 70 % of C where 10 % are."""
+    rng = np.random.default_rng(4)
+    table = Table("t", pd.DataFrame({"x": rng.choice(list("ABC"), 1_000, p=[0.7, 0.2, 0.1])}), False)
+    for order in ("ABC", "CBA"):
+        settings = make_settings(outcome="x", model="categorical", categories=tuple(order), epsilon=4.0)
+        values = Analysis(table, settings, kept).run("measured").synthetic[0]
+        assert (values == order.index("A")).mean() == pytest.approx(0.7, abs=0.05)
