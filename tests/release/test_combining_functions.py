@@ -56,7 +56,7 @@ def test_the_quantile_of_users_is_students(tmp_path, degrees):
     of_user = module_of(tmp_path, "measured").quantile
     for share in (0.6, 0.95, 0.975, 0.999):
         expected = stats.t.ppf(share, degrees) if degrees < 1_000 else stats.norm.ppf(share)
-        assert of_user(share, degrees) == pytest.approx(expected, rel=1e-4)  # Simpson's rule at a corner
+        assert of_user(share, degrees) == pytest.approx(expected, rel=1e-5)
 
 
 def test_rules_are_those_of_the_mechanism(tmp_path):

@@ -90,17 +90,18 @@ def quantile(share: float, degrees: float) -> float:
     """The quantile of Student's t above its median, by degrees of freedom; normal beyond a thousand."""
     if degrees > 1_000:
         return NormalDist().inv_cdf(share)
-    # t = sqrt(degrees) * tan(angle), and the angle has the density cos(angle) ** (degrees - 1), up to a constant.
-    whole = _area(math.pi / 2, degrees)
-    low, high = 0.0, math.pi / 2
+    # t = sqrt(degrees) / tan(x * x), where x * x has the density sin(x * x) ** (degrees - 1), up to a constant.
+    top = math.sqrt(math.pi / 2)
+    whole, low, high = _area(top, degrees), 0.0, top
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if 0.5 + _area(middle, degrees) / whole / 2 < share else (low, middle)
-    return math.sqrt(degrees) * math.tan(low)
+        low, high = (middle, high) if _area(middle, degrees) / whole / 2 < 1 - share else (low, middle)
+    return math.sqrt(degrees) / math.tan(low * low)
 
 
-def _area(angle: float, degrees: float, steps: int = 2_000) -> float:
-    """The integral of cos(x) ** (degrees - 1) from 0 to an angle, by Simpson's rule."""
-    width = angle / steps
-    values = [max(math.cos(i * width), 0.0) ** (degrees - 1) for i in range(steps + 1)]
+def _area(end: float, degrees: float, steps: int = 1_000) -> float:
+    """The integral of that density over x from 0 to an end, by Simpson's rule."""
+    width = end / steps
+    points = [i * width for i in range(steps + 1)]
+    values = [2 * x * math.sin(x * x) ** (degrees - 1) for x in points]
     return width / 3 * (values[0] + values[-1] + 4 * sum(values[1:-1:2]) + 2 * sum(values[2:-1:2]))
