@@ -197,13 +197,8 @@ def _missing_of_others(chosen: tuple[str, ...]) -> None:
             name = session.plain(block.name)
             st.caption(f"Missing for **{', '.join(lacking)}**: what is publicly known of {name}.")
             st.button(
-                f"Say it of {name}", key=f"say_it_of {block.name}", on_click=_describe, args=(block.name,)
+                f"Say it of {name}", key=f"say_it_of {block.name}", on_click=session.describe, args=(block.name,)
             )
-
-
-def _describe(name: str) -> None:
-    """Button callback: the settings speak of this variable from now on."""
-    session.change(session.choices().describing(name), undoable=False)
 
 
 def more_tuning(used: set[str], chosen: tuple[str, ...]) -> None:

@@ -44,4 +44,4 @@ def choose_view() -> str:
 
 def _describe(key: str) -> None:
     """Widget callback: the variable that is seen alone is the one that is described."""
-    session.change(session.choices().describing(st.session_state[key]), undoable=False)
+    session.describe(st.session_state[key])

@@ -227,7 +227,7 @@ def open_column(name: str) -> None:
     choices = session.choices()
     st.session_state[OPEN] = name
     if choices.whole and name != choices.settings.outcome and name in roles.sensitive_names(choices):
-        session.change(choices.describing(name), undoable=False)
+        session.describe(name)
 
 
 def take_role(name: str, role: str) -> None:

@@ -229,6 +229,11 @@ def choose(place: str, *widgets: str) -> None:
         st.session_state[twin] = value
 
 
+def describe(name: str) -> None:
+    """Callback: the settings speak of this sensitive variable from now on."""
+    change(choices().describing(name), undoable=False)
+
+
 def go_to(step: int) -> None:
     """Button callback: take the choices of another step over, counted from the oldest that is kept."""
     _in_step(lambda browser: browser.go_to(step), forget=True)
