@@ -351,6 +351,6 @@ def _too_vague(anchor: Anchor, epsilon: float, n: int, columns: int, short: floa
     return (
         f"At ε = {epsilon:g} for this fit, {n:,} records and {columns} columns of predictors there is too little to "
         f"learn from: beside {anchor.name} the records would count as fewer than two for each parameter. About "
-        f"{more:g} times as much ε, or {n / np.sqrt(short):,.0f} records, would do; or fewer predictors, or another "
-        f"anchor, such as noisy counts or a larger table."
+        f"{more:g} times as much ε, or {n / np.sqrt(short):,.0f} records in the place of these, would do for this "
+        f"variable; or fewer predictors, or another anchor, such as noisy counts or a larger table."
     )

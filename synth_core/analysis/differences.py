@@ -86,7 +86,10 @@ def difference(before: ResultNumbers, after: ResultNumbers, measure: str = WORST
     parts += [(measured(name), [error_words(each, name) for each in both]) for name in dict.fromkeys(names)]
     joint = [each.joint for each in both]
     parts.append(
-        ("associations", ["" if each is None else f"off by {each.association:.3f}" for each in joint])
+        (
+            "associations",
+            ["" if each is None else f"off by {each.association:.3f} on average" for each in joint],
+        )
     )
     changed = [f"{what} {old} → {new}" for what, (old, new) in parts if old != new]
     return "; ".join(changed)

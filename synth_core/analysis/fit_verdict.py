@@ -82,8 +82,8 @@ def fit_verdict(
         return FitVerdict("fits", difference, f"The model fits: {about}.", "Go on to Compare.")
     if furthest <= max(ROUGHLY_WITHIN, chance):
         advice = (
-            "No mechanism will be closer to the data than that. Look where the dots leave their bars; another model, "
-            "scale or predictor may do better."
+            "No mechanism that draws from this model will be closer to the data than that; measured counts need none. "
+            "Look where the dots leave their bars; another model, scale or predictor may do better."
         )
         if difference <= max(FITS_WITHIN, chance):
             advice = (

@@ -63,7 +63,8 @@ def check_units(table: Table, name: str, size: int) -> None:
     large = counts > size
     if large.any():
         raise InputError(
-            f"{pd.Series(units[large]).nunique():,} units in column '{name}' have more than {size} records "
+            f"{pd.Series(units[large]).nunique():,} units in column '{name}' have more than {size} "
+            f"record{'s' if size > 1 else ''} "
             f"(first in row {int(np.argmax(large)) + 1:,}), the most that is declared (--unit-size). Declare how many "
             "one may have: ε covers no larger unit."
         )

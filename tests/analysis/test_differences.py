@@ -78,5 +78,5 @@ def test_of_several_variables_the_one_that_is_furthest_off_and_the_associations(
     words = difference(several(0.04, 0.01, 0.03), several(0.02, 0.03, 0.05))
     assert words == (
         "distribution functions off by 4 points (pay) → off by 3 points (age); "
-        "associations off by 0.030 → off by 0.050"
+        "associations off by 0.030 on average → off by 0.050 on average"
     )

@@ -69,12 +69,23 @@ def rho_words(guarantee: Guarantee, epsilon: float) -> str:
     )
 
 
+def rho_beside(rho: float) -> str:
+    """What stands in brackets behind an ε that names a ρ: the ρ, and as what a limit at δ counts it.
+
+    Examples
+    --------
+    >>> rho_beside(0.125)
+    'ρ = 0.125; 2.42 at δ = 1e-06'
+    """
+    return f"ρ = {rho:.3g}; {epsilon_at(rho):.3g} at δ = {DELTA:g}"
+
+
 def _guessed(guarantee: Guarantee, epsilon: float, values: str) -> str:
     """What zCDP leaves an intruder, in words."""
     assert guarantee.rho is not None
     rho = guarantee.rho(epsilon)
     return (
-        f"At ε = {epsilon_number(epsilon)} (ρ = {rho:.3g}) who guesses whether {values} were withheld is "
+        f"At ε = {epsilon_number(epsilon)} ({rho_beside(rho)}) who guesses whether {values} were withheld is "
         f"right in {at_most(right_guesses(rho))} of all cases, where a coin is in 50 %"
     )
 

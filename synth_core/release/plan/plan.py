@@ -59,8 +59,8 @@ TUNED_ON = {
     "confidential": "the confidential data to be released",
 }
 WARNINGS = {
-    "historical": "The settings and the risk map were taken from an earlier table. The guarantee covers the "
-    "tables of this plan; what the settings reveal about the earlier table is not counted.",
+    "historical": "The settings, and a risk map where one is used, were taken from an earlier table. The guarantee "
+    "covers the tables of this plan; what the settings reveal about the earlier table is not counted.",
     "confidential": "The settings were chosen by looking at results on the confidential data themselves. That "
     "choice is part of the release and no ε counts it: the strict claim is lost, and what is reported holds "
     "only for someone who already knows the settings. Tune on a public, simulated or historical table instead.",

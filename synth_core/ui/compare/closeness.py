@@ -16,7 +16,7 @@ def show_closeness(summaries: list[ResultSummary]) -> None:
     if not known:
         return
     n_warned = sum(any(line.warns for line in s.closeness) for s in known)
-    said = f"in {n_warned} of {len(known)} something does" if n_warned else "in none anything does"
+    said = f"in {n_warned} of {len(known)} something does" if n_warned else "in none of them does anything"
     title = f"What stands out in the synthetic tables, as the gate will say it: {said} (internal)"
     with st.expander(title, key="closeness_panel"):
         rows = [

@@ -197,7 +197,10 @@ def _missing_of_others(chosen: tuple[str, ...]) -> None:
             name = session.plain(block.name)
             st.caption(f"Missing for **{', '.join(lacking)}**: what is publicly known of {name}.")
             st.button(
-                f"Say it of {name}", key=f"say_it_of {block.name}", on_click=session.describe, args=(block.name,)
+                f"Say it of {name}",
+                key=f"say_it_of {block.name}",
+                on_click=session.describe,
+                args=(block.name,),
             )
 
 

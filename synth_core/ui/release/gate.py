@@ -5,9 +5,11 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
+from synth_core.analysis.wording.belief_sentences import rho_beside
 from synth_core.analysis.wording.on_screen import on_screen
 from synth_core.data.table import Table
 from synth_core.errors import FitError
+from synth_core.mechanisms.composition import rho_of
 from synth_core.release.ledger.balances import Reservation
 from synth_core.release.ledger.by_release import ABOUT
 from synth_core.release.ledger.limit_room import largest_next, limit_spent, other_words
@@ -77,9 +79,15 @@ def _charge_words(plan: Plan, table: Table, known: Reservation | None) -> str:
     each = f" ({sets} data sets of {plan.target_epsilon:g} each)" if sets > 1 else ""
     return (
         "The checks look at the very data that would be released, and their findings tell of it. So "
-        f"**ε = {plan.target_epsilon * sets:g}**{each} is charged with them {of}: releasing it then costs nothing "
-        "more, and a refusal gives nothing back."
+        f"**ε = {plan.target_epsilon * sets:g}**{each}{_named(plan)} is charged with them {of}: releasing it then "
+        "costs nothing more, and a refusal gives nothing back."
     )
+
+
+def _named(plan: Plan) -> str:
+    """What an ε names that is no loss by itself; empty where it is one."""
+    rho = None if plan.guarantee.pure else rho_of(plan.guarantee, plan.target_epsilon, plan.datasets)
+    return "" if rho is None else f" ({rho_beside(rho)})"
 
 
 def release_step(plan: Plan | None, table: Table | None, outcome: ReleaseOutcome | None) -> None:

@@ -204,7 +204,10 @@ def _status(jobs: list[Job], others: list[Job], picture: Picture, subject: Subje
             names = list(dict.fromkeys(names))
             words = f"No result: {', '.join(names)}. {'Its row' if len(names) == 1 else 'Each row'} below says why."
         left, right = st.columns([8, 1], vertical_alignment="center")
-        left.error(session.said(words), icon=":material/error:")
+        if picture.summaries:  # others are there: what they show is news, and this is not
+            left.markdown(f"{subject.caption(picture.summaries[0])} · {session.said(words)}")
+        else:
+            left.error(session.said(words), icon=":material/error:")
         right.button("Run again", width="stretch", on_click=manager().forget, args=again)
     elif picture.summaries:
         st.markdown(subject.caption(picture.summaries[0]))

@@ -116,7 +116,8 @@ def test_no_guess_is_right_more_often_than_is_said_of_zcdp(sigma, n_counts):
 def test_zcdp_is_said_in_right_guesses_and_its_epsilon_and_delta_stand_beside():
     measured = guarantees()["measured"]
     assert suspicion(measured, 1.0, None) == (
-        "At ε = 1 (ρ = 0.125) who guesses whether one record's values were withheld is right in at most 63 % of all "
+        "At ε = 1 (ρ = 0.125; 2.42 at δ = 1e-06) who guesses whether one record's values were withheld is right in at "
+        "most 63 % of all "
         "cases, where a coin is in 50 %."
     )
     lines = explain(measured, 1.0, None, 1, False, "current", False)
