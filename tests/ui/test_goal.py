@@ -1,6 +1,7 @@
 """Find settings asks what the rule of Compare asks, and says its answers whole."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -8,6 +9,8 @@ from streamlit.testing.v1 import AppTest
 from synth_core.analysis.measures import ECDF_MAX, WORST
 from synth_core.analysis.policy import Policy
 from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
+from synth_core.ui.find_settings import goal
+from synth_core.ui.find_settings.controls import COARSE
 from synth_core.ui.find_settings.goal import asked_by_rule
 from synth_core.ui.find_settings.view import ROOM, _whole_answers
 from synth_core.ui.state.choices import first_choices
@@ -177,3 +180,17 @@ def test_an_answer_of_whole_records_opens_whole_records_with_its_shares():
     at = AppTest.from_function(loading_page).run(timeout=30)
     assert not at.exception
     assert at.markdown[-1].value == "inc, marr; inc 75 %, marr 25 %; 1.27; measured"
+
+
+@pytest.mark.parametrize(("asked_for", "running"), [(COARSE, True), (COARSE, False), (("key",), True)])
+def test_a_search_does_not_wait_for_a_map_that_nobody_asked_for(monkeypatch, asked_for, running):
+    """The page had begun a map of a few points by itself, and a search waited for a free process until the end."""
+    stopped, started = [], []
+    monkeypatch.setattr(goal.session, "current", lambda: None)
+    monkeypatch.setattr(
+        goal.background, "current", lambda kind: SimpleNamespace(asked=asked_for, running=running)
+    )
+    monkeypatch.setattr(goal.background, "stop", stopped.append)
+    monkeypatch.setattr(goal.background, "start", lambda *of: started.append(of[0]))
+    goal._start_tuning(SimpleNamespace(subject=SimpleNamespace(blocks=())), None, {})
+    assert started == ["tuning"] and stopped == (["map"] if asked_for == COARSE and running else [])

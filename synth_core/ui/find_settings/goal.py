@@ -15,7 +15,7 @@ from synth_core.jobs.task import Task, TaskInput
 from synth_core.jobs.tasks import TuneTask
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system import limits
-from synth_core.ui.find_settings.controls import PERCENTILE, TUNING_RUN, MapRequest
+from synth_core.ui.find_settings.controls import COARSE, MAP_RUN, PERCENTILE, TUNING_RUN, MapRequest
 from synth_core.ui.server.manager import manager
 from synth_core.ui.shared import background
 from synth_core.ui.shared.expected import seconds_each
@@ -219,4 +219,7 @@ def _start_tuning(asked: MapRequest, wanted: Target | EpsilonTarget, searches: d
         )
         for m, variants in searches.items()
     ]
+    filling = background.current(MAP_RUN)
+    if filling is not None and filling.asked == COARSE and filling.running:
+        background.stop(MAP_RUN)  # nobody asked for it, and the search would wait for its points
     background.start(TUNING_RUN, tasks, wanted)
