@@ -100,5 +100,5 @@ def test_two_months(new_page, tmp_path):
     for number, anchor in enumerate(anchors):
         assert anchor in month(page, half.iloc[number::2], tmp_path, f"month-{number + 1}", anchor)
     expect(page.get_by_test_id("stMetricValue")).to_have_text(["2", "1", "50", "49"])
-    sums = re.compile(r"The limit counts the sum of ε\..*δ = 1e-06.*ρ = 0\.0625")
+    sums = re.compile(r"The limit counts the sum of ε\..*δ = 1e-06.*ρ is 0\.0625 in all")
     expect(page.get_by_text(sums)).to_be_visible()
