@@ -211,3 +211,39 @@ def test_what_was_said_of_a_variable_is_there_after_another_page():
     at.toggle[0].set_value(False).run(timeout=30)
     assert (at.selectbox[0].value, at.number_input[0].value) == (kind, 15000.0) and kind is not None
     assert not at.exception
+
+
+def several_page():
+    import streamlit as st
+
+    from synth_core.analysis.records.blocks import Block
+    from synth_core.data.examples import load_example
+    from synth_core.ui.compare import controls
+    from synth_core.ui.state import session
+
+    session.take_over()
+    if "started" not in st.session_state:
+        st.session_state["started"] = True
+        blocks = (Block("inc", "lognormal"), Block("marr", "categorical", {"categories": ("0", "1")}))
+        session.use_table(
+            load_example("401ksubs"), session.choices().with_mechanisms("unweighted", "measured")
+        )
+        chosen = session.choices().with_settings(outcome="inc", model="lognormal", predictors=())
+        unsaid = {"blocks": blocks, "guess_typical": None, "guess_spread": None}
+        session.change(chosen.model_copy(update=unsaid).describing("marr"))
+    controls.tuning(session.choices().mechanisms)
+    st.session_state["now"] = session.choices()
+
+
+def test_what_another_variable_lacks_is_asked_for_where_it_is_missed():
+    """Measured said that a number lacked brackets, and nothing on the page could be pressed to say them."""
+    at = AppTest.from_function(several_page).run(timeout=60)
+    assert not at.exception
+    assert any("what is publicly known of inc" in each.value for each in at.caption)
+    next(each for each in at.button if each.label == "Say it of inc").click().run(timeout=60)
+    assert not at.exception and at.session_state["now"].settings.outcome == "inc"
+    assert not [each for each in at.button if each.label.startswith("Say it of")]
+    low, high = (each for each in at.number_input if each.label in ("Half of all values lie between", "and"))
+    low.set_value(20.0)
+    high.set_value(60.0).run(timeout=60)
+    assert not at.exception and at.session_state["now"].guess is not None

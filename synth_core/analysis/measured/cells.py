@@ -16,6 +16,7 @@ from synth_core.analysis.measured.cell_limits import Categories, CellLimit, at_b
 from synth_core.analysis.measured.variable import Array, Codes, Variable
 from synth_core.analysis.named_tables import named_columns
 from synth_core.analysis.presence import PRESENCE, missing_name
+from synth_core.analysis.settings import Settings
 from synth_core.data.decided import Limit, possible
 from synth_core.data.survey_weights import read_weights, weight_classes
 from synth_core.data.units import LARGEST_CLASS, size_column, unit_sizes
@@ -248,6 +249,13 @@ def _count_below(
         end = (values == left.upper) & (left.lower < left.upper) & ~np.isnan(values)
         end &= (decided[k] < 0) & (codes[k] > 0) & at_beginning(variable, codes[k], values)
         codes[k] = codes[k] - end
+
+
+def lacks_brackets(s: Settings) -> bool:
+    """Whether nothing is declared of a number that it could be cut by: neither edges, nor a guess, nor bounds."""
+    model = family(s.model)
+    guessed = s.guess is not None and model.takes_guess and not model.discrete
+    return s.outcome_categories is None and not s.bracket_edges and not guessed and s.bounds is None
 
 
 def _variable(fits: Fits, missing: bool, label: str) -> Variable:
