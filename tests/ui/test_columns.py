@@ -484,13 +484,13 @@ def test_ordered_categories_open_with_a_model_of_their_order():
 def test_a_unit_whose_size_is_not_declared_is_opened(monkeypatch):
     """Two records of each household, and one was declared: said before a run, and asked where it is declared."""
     app = opened(BOOK, monkeypatch=monkeypatch)
-    assert any("have more than 1 records" in each.value.replace("\\", "") for each in app.markdown)
+    assert any("have more than 1 record" in each.value.replace("\\", "") for each in app.markdown)
     next(each for each in app.button if each.label == "Open hh").click().run()
     assert not app.exception
     next(each for each in app.number_input if each.label.startswith("Most records of a unit")).set_value(
         2
     ).run()
-    assert not any("have more than 1 records" in each.value.replace("\\", "") for each in app.markdown)
+    assert not any("have more than 1 record" in each.value.replace("\\", "") for each in app.markdown)
     assert any(each.value.startswith("Ready: 90 complete rows") for each in app.markdown)
 
 
