@@ -203,21 +203,23 @@ def readable(texts: pyarrow.Array, how: Numerals) -> pyarrow.Array:
     fine = pc.or_(_matches(spelled, NUMBER), _matches(spelled, INFINITE))
     if not how.thousands:
         return fine
-    sign = f"[{SPACES}]" if how.thousands in SPACES else re.escape(how.thousands)
+    sign = _thousands(how)
     groups = rf"^[+-]?\d{{1,3}}({sign}\d{{2,3}})*{sign}\d{{3}}({re.escape(how.decimal)}\d*)?([eE][+-]?\d+)?$"
     return pc.and_(fine, pc.or_(pc.invert(_matches(texts, sign)), _matches(texts, groups)))
 
 
+def _thousands(how: Numerals) -> str:
+    """The sign of thousands as a pattern: files mix spaces and apostrophes that look alike."""
+    return f"[{SPACES}]" if how.thousands in SPACES else re.escape(how.thousands)
+
+
 def spell(texts: pyarrow.Array, how: Numerals) -> pyarrow.Array:
     """Numbers as every parser reads them: without a sign of thousands, with a decimal point, without a plus."""
-    if how.thousands in tuple(SPACES):  # files mix those that look alike
-        texts = pc.replace_substring_regex(texts, f"[{SPACES}]", "")
-    elif how.thousands:
-        texts = pc.replace_substring(texts, how.thousands, "")
+    if how.thousands:
+        texts = pc.replace_substring_regex(texts, _thousands(how), "")
     texts = texts if how.decimal == "." else pc.replace_substring(texts, how.decimal, ".")
-    return (
-        pc.replace_substring_regex(texts, r"^\+", "") if pc.any(pc.starts_with(texts, "+")).as_py() else texts
-    )
+    plus = pc.any(pc.starts_with(texts, "+")).as_py()
+    return pc.replace_substring_regex(texts, r"^\+", "") if plus else texts
 
 
 def _without_marks(texts: pyarrow.Array) -> tuple[tuple[str, ...], pyarrow.Array]:

@@ -310,7 +310,8 @@ def _one_kind(cells: pd.Series, column: str, name: str) -> pd.Series:
         raise InputError(f"Column '{column}' of {name} holds lists; give it one value a cell.")
     if any(isinstance(c, bytes | bytearray | memoryview) for c in cells):
         raise InputError(binary_data(column, name))
-    blank = cells.map(lambda cell: isinstance(cell, str) and not cell.strip()).astype(bool)
+    cells = cells.map(lambda cell: cell.strip() if isinstance(cell, str) else cell, na_action="ignore")
+    blank = cells.map(lambda cell: isinstance(cell, str) and not cell).astype(bool)
     if blank.any():
         cells = cells.mask(blank).infer_objects()
         if pd.api.types.is_numeric_dtype(cells) or pd.api.types.is_datetime64_any_dtype(cells):
@@ -318,8 +319,8 @@ def _one_kind(cells: pd.Series, column: str, name: str) -> pd.Series:
     try:
         pyarrow.array(cells, from_pandas=True)
     except (pyarrow.ArrowException, OverflowError):
-        cells = cells.map(cell_text, na_action="ignore")
-    return cells.map(lambda cell: cell.strip() if isinstance(cell, str) else cell, na_action="ignore")
+        return cells.map(cell_text, na_action="ignore")
+    return cells
 
 
 def cell_text(cell: object) -> str:

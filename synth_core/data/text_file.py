@@ -112,29 +112,30 @@ def _decode(content: bytes, name: str, encoding: str | None) -> tuple[str, str]:
         pass
     elif b"\x00" in content[:8192]:
         raise InputError(f"The file {name} is not text: it contains binary data.")
-    if encoding is None:
-        _check_stray_bytes(content, name)
     for candidate in (encoding,) if encoding else ("utf-8", "cp1252", "latin-1"):
         try:
             return content.decode("utf-8-sig" if candidate == "utf-8" else candidate), candidate
-        except (UnicodeError, LookupError):
-            continue
+        except (UnicodeError, LookupError) as error:
+            if encoding is None and isinstance(error, UnicodeDecodeError):
+                _check_stray_bytes(content, name, error.start)
     raise InputError(f"The file {name} cannot be decoded as {encoding}; choose another encoding.")
 
 
-def _check_stray_bytes(content: bytes, name: str) -> None:
-    """Refuse a text in UTF-8 with a few bytes of another encoding, in which all its letters would become others."""
-    try:
-        content.decode("utf-8-sig")
-        return
-    except UnicodeDecodeError as error:
-        first = content.count(b"\n", 0, error.start) + 1
+def _check_stray_bytes(content: bytes, name: str, first: int) -> None:
+    """Refuse a text in UTF-8 with a few bytes of another encoding, in which all its letters would become others.
+
+    Parameters
+    ----------
+    first : int
+        Place of the first of these bytes.
+    """
     text = content.decode("utf-8", errors="surrogateescape")
     letters = re.findall(r"[^\x00-\x7f]", text)
     stray = sum("\udc80" <= each <= "\udcff" for each in letters)
     if len(letters) - stray > stray:
+        line = content.count(b"\n", 0, first) + 1
         raise InputError(
-            f"Line {first:,} of {name} holds a byte that is none of UTF-8, in which the rest of the file is written. "
+            f"Line {line:,} of {name} holds a byte that is none of UTF-8, in which the rest of the file is written. "
             "Save the file in one encoding, or say which it is (--encoding; in the app, How to read a text file)."
         )
 
@@ -145,9 +146,7 @@ def _sample(text: str, delimiter: str) -> list[list[str]]:
         lines = lines[:-1]  # it may be cut
     try:
         return [row for row in csv.reader(lines, delimiter=delimiter, skipinitialspace=True) if row]
-    except (
-        csv.Error
-    ):  # not the delimiter: what another one leaves between quotation marks stands outside of them
+    except csv.Error:  # not the delimiter: by it what stands between quotation marks does not
         return []
 
 

@@ -63,8 +63,7 @@ def check_units(table: Table, name: str, size: int) -> None:
     large = counts > size
     if large.any():
         raise InputError(
-            f"{pd.Series(units[large]).nunique():,} units in column '{name}' have more than {size} "
-            f"record{'s' if size > 1 else ''} "
+            f"{pd.Series(units[large]).nunique():,} units in column '{name}' have more than {records_words(size)} "
             f"(first in row {int(np.argmax(large)) + 1:,}), the most that is declared (--unit-size). Declare how many "
             "one may have: ε covers no larger unit."
         )
@@ -109,6 +108,11 @@ def whole_unit_rows(units: pd.Series, share: float, seed: int) -> NDArray[np.boo
     order = np.random.default_rng(seed).permutation(len(sizes))
     before = np.cumsum(sizes[order]) - sizes[order]
     return np.asarray(np.isin(place, order[before < max(1, round(share * len(units)))]))
+
+
+def records_words(count: int) -> str:
+    """So many records: "1 record", "5 records"."""
+    return f"{count} record{'' if count == 1 else 's'}"
 
 
 def unit_words(name: str | None, size: int) -> str:

@@ -242,6 +242,9 @@ def test_where_units_are_named_newcomers_see_mechanisms_that_take_them():
         assert unusual(named.with_settings(epsilon=1.0)) == {}
     asked = chosen.with_mechanisms("weighted", "measured")
     assert roles.with_role(asked, used, "hh", roles.UNIT).mechanisms == ("weighted", "measured")
+    mine = chosen.with_mechanisms(*USUAL_OF_UNITS)  # chosen by hand, and no units are named
+    assert roles.with_role(mine, used, "age", roles.PREDICTOR).mechanisms == USUAL_OF_UNITS
+    assert mine.opening(table()).mechanisms == USUAL_OF_UNITS and "mechanisms" in unusual(mine)
     declared = first_choices().with_mechanisms(*USUAL_MECHANISMS).opening(table(BOOK))
     assert declared.mechanisms == USUAL_OF_UNITS
     assert declared.opening(table()).mechanisms == USUAL_MECHANISMS

@@ -229,6 +229,8 @@ def several_page():
             load_example("401ksubs"), session.choices().with_mechanisms("unweighted", "measured")
         )
         chosen = session.choices().with_settings(outcome="inc", model="lognormal", predictors=())
+        if st.session_state.get("half_made"):
+            blocks = (*blocks, Block("nettfa", "two_part", {"unit": -1.0}))
         unsaid = {"blocks": blocks, "guess_typical": None, "guess_spread": None}
         session.change(chosen.model_copy(update=unsaid).describing("marr"))
     controls.tuning(session.choices().mechanisms)
@@ -247,3 +249,12 @@ def test_what_another_variable_lacks_is_asked_for_where_it_is_missed():
     low.set_value(20.0)
     high.set_value(60.0).run(timeout=60)
     assert not at.exception and at.session_state["now"].guess is not None
+
+
+def test_half_made_choices_of_another_variable_are_no_error_of_the_page():
+    at = AppTest.from_function(several_page)
+    at.session_state["half_made"] = True
+    at.run(timeout=60)
+    assert not at.exception
+    asked = [each.label for each in at.button if each.label.startswith("Say it of")]
+    assert asked == ["Say it of inc", "Say it of nettfa"]

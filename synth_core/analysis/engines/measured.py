@@ -13,7 +13,7 @@ import numpy as np
 from synth_core.analysis.counted_table import CountedTable
 from synth_core.analysis.engines.base import Array, Engine, Inputs, Synthesis
 from synth_core.analysis.fits import Fits, Progress, tells_nothing
-from synth_core.analysis.measured.cells import PublicSide, cells_of
+from synth_core.analysis.measured.cells import PublicSide, cells_of, require_brackets
 from synth_core.analysis.measured.log_linear import Columns, LogLinear, NoisyTable, PriorScales
 from synth_core.analysis.measured.measuring import (
     FineCounts,
@@ -28,6 +28,7 @@ from synth_core.analysis.measured.model import MeasuredModel, synthetic_values, 
 from synth_core.analysis.measured.published import published
 from synth_core.analysis.measured.sampled import MAX_PARAMETERS, MAX_PLACES, n_places, sampled
 from synth_core.analysis.presence import missing_name
+from synth_core.analysis.settings import Settings
 from synth_core.data.units import unit_words
 from synth_core.engine.sampling import Posterior
 from synth_core.errors import InputError
@@ -58,6 +59,9 @@ class MeasuredEngine(Engine):
     def _promised(self, epsilon: float) -> float:
         """Rho with Gaussian noise, else epsilon."""
         return bounded_range_rho(epsilon) if self.gaussian else epsilon
+
+    def require(self, settings: Settings, label: str) -> None:
+        require_brackets(settings, label)
 
     def synthesize(self, inputs: Inputs, label: str) -> Synthesis:
         epsilon, datasets = _epsilon(inputs.parts), inputs.parts[0].settings.datasets

@@ -251,11 +251,16 @@ def _count_below(
         codes[k] = codes[k] - end
 
 
-def lacks_brackets(s: Settings) -> bool:
-    """Whether nothing is declared of a number that it could be cut by: neither edges, nor a guess, nor bounds."""
+def require_brackets(s: Settings, label: str) -> None:
+    """Refuse a number of which nothing is declared that it could be cut by; raises InputError."""
     model = family(s.model)
     guessed = s.guess is not None and model.takes_guess and not model.discrete
-    return s.outcome_categories is None and not s.bracket_edges and not guessed and s.bounds is None
+    if s.outcome_categories is None and not s.bracket_edges and not guessed and s.bounds is None:
+        raise InputError(
+            f"{label}: '{s.outcome}' is a number, and it is counted in brackets. Say of it between what half of all "
+            "values lie (--guess), its bounds (--bounds), or the edges of brackets (--bracket-edges). Take none from "
+            "the table."
+        )
 
 
 def _variable(fits: Fits, missing: bool, label: str) -> Variable:
@@ -264,17 +269,12 @@ def _variable(fits: Fits, missing: bool, label: str) -> Variable:
         n = len(s.outcome_categories)
         ordered = True if fits.model.ordered else None if n >= MAYBE_ORDERED else False
         return Variable(s.outcome, n, (), ordered, missing)
+    require_brackets(s, label)
     edges = tuple(float(edge) for edge in s.bracket_edges)
     if not edges and s.guess is not None and fits.model.takes_guess and not fits.model.discrete:
         edges = fits.model.guess_edges(*s.guess)
     if not edges and s.bounds is not None:
         edges = tuple(np.linspace(*s.bounds, BOUNDED_CELLS + 1).tolist())
-    if not edges:
-        raise InputError(
-            f"{label}: '{s.outcome}' is a number, and it is counted in brackets. Say of it between what half of all "
-            "values lie (--guess), its bounds (--bounds), or the edges of brackets (--bracket-edges). Take none from "
-            "the table."
-        )
     if family(s.model).has_zeros(s.options) and edges.count(0.0) < 2 and edges[0] <= 0 <= edges[-1]:
         edges = with_zero_alone(edges)
     return Variable(s.outcome, len(edges) - 1, edges, True, missing, fits.model.discrete)

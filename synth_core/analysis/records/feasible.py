@@ -42,7 +42,8 @@ def refusal(
             try:
                 _require(mechanism, part.settings, reference)
             except InputError as error:
-                raise InputError(f"{part.name}: {error}") from None
+                named = "" if f"'{part.name}'" in str(error) else f"{part.name}: "
+                raise InputError(f"{named}{error}") from None
     except InputError as error:
         return str(error)
     return ""

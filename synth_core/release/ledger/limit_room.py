@@ -128,12 +128,10 @@ def left_words(held: Balance | Place) -> str:
     if held.count.delta is None:
         return f"{max(0.0, round(held.limit - held.spent, 9)):g} left"
     largest = largest_next(held)
-    half = f" (with Laplace noise {math.floor(50 * largest) / 100:g})"
-    return (
-        f"room for one more data set of at most ε = {largest:g}{half}"
-        if largest
-        else "no room for another one"
-    )
+    if not largest:
+        return "no room for another one"
+    half = math.floor(50 * largest) / 100
+    return f"room for one more data set of at most ε = {largest:g} (with Laplace noise {half:g})"
 
 
 def _at(epsilon: float) -> str:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import streamlit as st
 
 from synth_core.analysis.drawing import DRAWING_WORDS, DRAWINGS
-from synth_core.analysis.measured.cells import lacks_brackets
-from synth_core.analysis.records.blocks import settings_alone
 from synth_core.analysis.records.feasible import refusal
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import ADJUSTMENTS, MECHANISMS, compose, find_mechanism
@@ -189,15 +187,11 @@ def _missing_of_others(chosen: tuple[str, ...]) -> None:
     for block in choices.whole if shown_subject().blocks else ():
         if block.name == choices.settings.outcome or not family(block.model).takes_guess:
             continue
-        alone = settings_alone(block)
         lacking = [
             find_mechanism(key).label
             for key in chosen
             if "guess" in find_mechanism(key).tuning
-            and (
-                block.name in refusal(find_mechanism(key), choices.settings, (block,), reference)
-                or (not find_mechanism(key).likelihood.samples and lacks_brackets(alone))
-            )
+            and block.name in refusal(find_mechanism(key), choices.settings, (block,), reference)
         ]
         if lacking:
             name = session.plain(block.name)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import streamlit as st
 
 from synth_core.analysis.drawing import DRAWING_WORDS
+from synth_core.data.units import records_words
 from synth_core.errors import InputError
 from synth_core.figures.briefing.decision import decision_record, is_internal
 from synth_core.figures.briefing.web_page import web_page
@@ -259,7 +260,7 @@ def _design(plan: Plan) -> str:
         words += f", strata **{plain(s.strata)}**" if s.strata is not None else ""
     if s.unit_column is not None:
         kept = "left out of the files" if plan.unit is None else "kept together in the files"
-        words += f"; units **{plain(s.unit_column)}** of up to {s.unit_size} records, which ε is for, {kept}"
+        words += f"; units **{plain(s.unit_column)}** of up to {records_words(s.unit_size)}, which ε is for, {kept}"
     return words
 
 

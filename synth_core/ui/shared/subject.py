@@ -13,6 +13,7 @@ from synth_core.analysis.records.feasible import refusal
 from synth_core.analysis.settings import Settings
 from synth_core.analysis.summary import ResultSummary
 from synth_core.analysis.wording.headings import COLUMNS, RECORD_COLUMNS, Word
+from synth_core.data.units import records_words
 from synth_core.errors import InputError
 from synth_core.figures.compare import promises, results
 from synth_core.jobs.task import Task, TaskInput
@@ -58,7 +59,7 @@ class Subject:
         dropped = f", {s.rows_dropped:,} incomplete rows left out" if s.rows_dropped else ""
         now = session.choices().settings
         if now.unit_column is not None:
-            unit = f"one {session.plain(now.unit_column)}, of at most {now.unit_size} records"
+            unit = f"one {session.plain(now.unit_column)}, of at most {records_words(now.unit_size)}"
             of = f"all that is sensitive about {unit}: {session.plain(self.names or now.outcome)}"
         elif not self.blocks:
             of = f"one record's value withheld, on the {s.density_scale}"

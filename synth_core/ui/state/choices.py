@@ -258,9 +258,14 @@ class Choices(BaseModel):
         composed = dict.fromkeys((*self.composed, *(key for key in keys if key not in MECHANISMS)))
         return self.model_copy(update={"mechanisms": tuple(keys), "composed": tuple(composed)})
 
-    def with_usual_mechanisms(self) -> Choices:
-        """Choices with the mechanisms that their units take, where nobody chose others."""
-        if self.settings.unit_column is None:
+    def with_usual_mechanisms(self, units_before: str | None) -> Choices:
+        """Choices with the mechanisms that their units take, where these were named or left out just now and nobody had
+        chosen others.
+        """
+        units = self.settings.unit_column
+        if (units is None) == (units_before is None):
+            return self
+        if units is None:
             return self.with_mechanisms(*USUAL_MECHANISMS) if self.mechanisms == USUAL_OF_UNITS else self
         chosen = self.mechanisms not in (OPENING, USUAL_MECHANISMS)
         return self if chosen else self.with_mechanisms(*USUAL_OF_UNITS)
@@ -276,7 +281,7 @@ class Choices(BaseModel):
         chosen = self.with_settings(**fresh | changes)
         if (self.mechanisms, self.settings.epsilon) == (OPENING, OPENING_EPSILON):  # nobody chose them
             chosen = chosen.with_mechanisms(*USUAL_MECHANISMS)
-        chosen = chosen.with_usual_mechanisms()
+        chosen = chosen.with_usual_mechanisms(self.settings.unit_column)
         explore = chosen.explore.model_copy(update={"edges": (), "edges_of": ""})
         policy = chosen.policy.model_copy(update={"by_variable": ()})
         fresh_parts = {"group_by": None, "blocks": (), "explore": explore, "policy": policy}
@@ -361,7 +366,8 @@ def unusual(choices: Choices) -> dict[str, Any]:
     }
     if choices.settings.epsilon == OPENING_EPSILON:
         changed.pop("epsilon", None)
-    usual = choices.mechanisms in (first.mechanisms, USUAL_MECHANISMS, USUAL_OF_UNITS)
+    of_units = () if choices.settings.unit_column is None else (USUAL_OF_UNITS,)
+    usual = choices.mechanisms in (first.mechanisms, USUAL_MECHANISMS, *of_units)
     return changed | ({} if usual else {"mechanisms": choices.mechanisms})
 
 
@@ -369,7 +375,7 @@ def usual_again(choices: Choices) -> Choices:
     """Choices with the same columns and model, and a newcomer's settings and mechanisms."""
     first = first_choices()
     lasting = {name: getattr(first.settings, name) for name in LASTING} | {"epsilon": OPENING_EPSILON}
-    return choices.with_settings(**lasting).with_mechanisms(*USUAL_MECHANISMS).with_usual_mechanisms()
+    return choices.with_settings(**lasting).with_mechanisms(*USUAL_MECHANISMS).with_usual_mechanisms(None)
 
 
 def opening_choices() -> Choices:
