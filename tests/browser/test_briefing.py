@@ -22,7 +22,7 @@ def test_the_picture_leaves_as_slides_and_as_one_file(new_page, chromium):
     page = new_page()
     painted(page)
     open_panel(page, "Rule")
-    fill(page, "ε of all data sets together, at most", "5")
+    fill(page, "ε of all data sets together, at most", "5", "textbox")
     close_panel(page)
     expect(page.locator(".board .verdict")).to_have_count(2)
     settled(page)

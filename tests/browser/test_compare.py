@@ -78,7 +78,7 @@ def test_numbers_of_the_command_line_a_dragged_c_and_a_long_refit_that_is_cancel
     assert all(a != b for a, b in zip(before, after, strict=True))
     assert epsilons(page)[0] == epsilon[0]  # c does not move the unweighted synthesizer
     assert epsilons(page)[1] < epsilon[1]
-    expect(page.get_by_label("Scale c, as a number")).to_have_value("0.95")
+    expect(page.get_by_role("spinbutton", name="Scale c, as a number")).to_have_value("0.95")
     marks = page.evaluate("[...document.querySelectorAll('.board .plot')].map(p => p.mark)")
     assert marks == [0, 1, 2, 3]  # the same nodes: nothing was remounted, nothing flashed
 
@@ -115,7 +115,7 @@ def test_zoom_is_kept_while_values_change_and_the_slider_follows_a_typed_number(
     version = painted(page, version)
     assert page.evaluate(read) == zoomed
     settled(page)
-    box = page.get_by_label("Scale c, as a number")
+    box = page.get_by_role("spinbutton", name="Scale c, as a number")
     box.fill("0.5")
     box.press("Enter")
     painted(page, version)
@@ -127,7 +127,7 @@ def test_a_file_can_be_fetched_while_refits_run(new_page):
     page = new_page()
     painted(page)
     box, button = (
-        page.get_by_label("Scale c, as a number"),
+        page.get_by_role("spinbutton", name="Scale c, as a number"),
         page.get_by_role("button", name="Results as CSV").first,
     )
     for scale in ("0.45", "0.7", "0.95"):

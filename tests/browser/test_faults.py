@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.stan]
 def move(page, value):
     """A new c and its picture; what is typed while an older run ends can be overtaken by it: one types again."""
     version = page.locator(".board").get_attribute("data-painted")
-    box = page.get_by_label("Scale c, as a number")
+    box = page.get_by_role("spinbutton", name="Scale c, as a number")
     for last in (False, False, False, True):
         box.fill(value)
         box.press("Enter")

@@ -89,7 +89,7 @@ def test_the_end_of_the_demonstration_brings_the_table_back(new_page, tmp_path):
     follow(page, "Compare")
     version = painted(page)
     settled(page)
-    box = page.get_by_label("Scale c, as a number")
+    box = page.get_by_role("spinbutton", name="Scale c, as a number")
     box.fill("0.7")
     box.press("Enter")
     painted(page, version)
@@ -100,7 +100,7 @@ def test_the_end_of_the_demonstration_brings_the_table_back(new_page, tmp_path):
     page.get_by_text("mine.csv (CONFIDENTIAL) · sensitive variable pay").wait_for()
     settled(page)  # until then the demonstration's slider stands there too
     expect(page.get_by_text(NOTICE)).to_have_count(0)
-    expect(page.get_by_label("Scale c, as a number")).to_have_value("0.70")
+    expect(page.get_by_role("spinbutton", name="Scale c, as a number")).to_have_value("0.70")
 
 
 def test_where_a_login_is_configured_no_page_is_shown_before_it(chromium, tmp_path):

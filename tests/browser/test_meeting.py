@@ -219,7 +219,7 @@ def compare(keys, directory):
     keys.fill("spinbutton", "Half of all values lie between", "20000")
     keys.fill("spinbutton", "and", "80000")
     keys.press("button", "Rule")
-    keys.fill("spinbutton", "ε of all data sets together, at most", "6")
+    keys.fill("textbox", "ε of all data sets together, at most", "6")
     page.keyboard.press("Escape")
     finished(page, 3)
     keys.look("three-rows")

@@ -84,7 +84,7 @@ def test_the_way_to_my_own_table(new_page):
 def test_settings_of_the_table_before_are_said_and_can_be_left(new_page, tmp_path):
     page = new_page()
     version = painted(page)
-    box = page.get_by_label("Scale c, as a number")
+    box = page.get_by_role("spinbutton", name="Scale c, as a number")
     box.fill("0.35")
     box.press("Enter")
     painted(page, version)

@@ -137,7 +137,7 @@ def test_a_hostile_plan_is_refused_in_words(new_page, tmp_path):
 def test_runs_are_kept_and_settings_undone_and_shared(new_page):
     page = new_page()
     version = painted(page)
-    number = page.get_by_label("Scale c, as a number")
+    number = page.get_by_role("spinbutton", name="Scale c, as a number")
     slider = page.locator("input[type=range]").first
     for _ in range(2):
         slider.focus()

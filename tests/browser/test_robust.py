@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.stan]
 def test_a_cleared_box_gets_its_value_back(new_page):
     page = new_page()
     version = painted(page)
-    box = page.get_by_label("Scale c, as a number")
+    box = page.get_by_role("spinbutton", name="Scale c, as a number")
     box.fill("0.7")
     box.press("Enter")
     painted(page, version)
@@ -48,7 +48,7 @@ def test_tabs_of_one_browser_keep_in_step(new_page):
     second = first.context.new_page()
     second.goto(first.url)
     painted(second)
-    box = first.get_by_label("Scale c, as a number")
+    box = first.get_by_role("spinbutton", name="Scale c, as a number")
     box.fill("0.5")
     box.press("Enter")
     painted(first, version)
@@ -127,7 +127,7 @@ def test_an_infinite_error_does_not_blank_the_board(new_page, tmp_path):
 def test_a_page_that_was_taken_down_is_loaded_anew(new_page):
     page = new_page()
     painted(page)
-    box = page.get_by_label("Scale c, as a number")
+    box = page.get_by_role("spinbutton", name="Scale c, as a number")
     version = painted(page)
     box.fill("0.6")
     box.press("Enter")
@@ -138,13 +138,14 @@ def test_a_page_that_was_taken_down_is_loaded_anew(new_page):
             window.dispatchEvent(new ErrorEvent('error', { message: 'as React reports it' })); }"""
         )
     painted(page)
-    expect(page.get_by_label("Scale c, as a number")).to_have_value("0.60")  # what was chosen is still there
+    # what was chosen is still there
+    expect(page.get_by_role("spinbutton", name="Scale c, as a number")).to_have_value("0.60")
     page.evaluate(
         """() => { document.getElementById('root').replaceChildren();
         window.dispatchEvent(new ErrorEvent('error', { message: 'again' })); }"""
     )
     page.wait_for_timeout(1_500)
-    expect(page.get_by_label("Scale c, as a number")).to_have_count(0)  # not for ever
+    expect(page.get_by_role("spinbutton", name="Scale c, as a number")).to_have_count(0)  # not for ever
 
 
 def test_a_figure_may_be_taken_away_while_it_is_drawn(new_page):

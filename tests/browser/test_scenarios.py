@@ -51,7 +51,7 @@ def test_a_rule_and_two_scenarios(new_page):
         "an intruder's suspicion of 1 % rises to at most"
     )
     open_panel(page, "Rule")
-    fill(page, "ε of all data sets together, at most", "5")
+    fill(page, "ε of all data sets together, at most", "5", "textbox")
     close_panel(page)
     expect(page.locator(".board .verdict")).to_have_text(["✗ fails", "✗ fails"])
     expect(page.locator(".board .words").first).to_contain_text(re.compile(r"^ε 2\d > 5\."))
@@ -72,7 +72,16 @@ def test_a_rule_and_two_scenarios(new_page):
     settled(page)
     fill(page, "Shift g, as a number", "0.1")
     open_panel(page, "Rule")  # closed until now: it shows what is stored all the same
-    expect(page.get_by_role("spinbutton", name="ε of all data sets together, at most")).to_have_value("5")
+    limit = page.get_by_role("textbox", name="ε of all data sets together, at most")
+    expect(limit).to_have_value("5")
+    limit.fill("five")
+    limit.press("Enter")
+    page.get_by_text("five was not taken: it must lie between 0.01 and 1,000. It stays 5.").wait_for()
+    settled(page)
+    expect(limit).to_have_value("5")
+    limit.fill("")  # emptied: any ε again
+    limit.press("Enter")
+    expect(page.locator(".board .verdict")).to_have_count(0)
 
 
 def test_a_switch_sets_the_controls_back_and_a_note_becomes_the_reason(new_page):
@@ -90,7 +99,7 @@ def test_a_switch_sets_the_controls_back_and_a_note_becomes_the_reason(new_page)
     page.get_by_role("button", name="Switch to A").click()
     painted(page, version)
     settled(page)  # until then the old number box stands beside the new one
-    expect(page.get_by_label("Scale c, as a number")).to_have_value("1.00")
+    expect(page.get_by_role("spinbutton", name="Scale c, as a number")).to_have_value("1.00")
     expect(page.locator("input[type=range]").first).to_have_value("1")
     page.get_by_role("button", name="Switch to B").wait_for()  # what was left stays beside
     settled(page)

@@ -50,7 +50,7 @@ def decided_and_presented(page):
     open_panel(page, "Rule")
     pick(page, "Accuracy of", "Distribution functions")
     settled(page)
-    fill(page, "Largest gap, in percentage points", "0.01")
+    fill(page, "Largest gap, in percentage points", "0.01", "textbox")
     close_panel(page)
     verdicts = page.locator(".board .numbers .verdict")
     expect(verdicts).to_have_text(["✗ fails", "✗ fails"])

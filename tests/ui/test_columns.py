@@ -313,14 +313,19 @@ def test_each_of_several_variables_may_have_a_limit_of_its_own():
     app = AppTest.from_function(ruled_page, default_timeout=30)
     app.session_state["book"] = (BOOK,)
     app.run()
-    assert not any(
-        each.label.startswith("of ") for each in app.number_input
-    )  # before one of all there is none
-    next(each for each in app.number_input if each.label.startswith("Largest error")).set_value(5.0).run()
-    own = next(each for each in app.number_input if each.label == "of income, in %")
-    assert own.placeholder == "as for all: 5"
-    own.set_value(8.0).run()
+
+    def box(label):
+        return next((each for each in app.text_input if each.label == label), None)
+
+    assert box("of income, in %") is None  # before one of all there is none
+    box("Largest error, in %").set_value("5").run()
+    assert box("of income, in %").placeholder == "as for all: 5"
+    box("of income, in %").set_value("8").run()
     assert app.markdown[-1].value == "90th percentile within 5 % (income 8 %)"
+    box("of income, in %").set_value("").run()
+    assert app.markdown[-1].value == "90th percentile within 5 %"
+    box("Largest error, in %").set_value("").run()
+    assert box("of income, in %") is None
     assert not app.exception
 
 

@@ -148,7 +148,7 @@ def choosing_page():
 
 def test_rule_scenario_and_note_are_taken_on_another_table_than_the_first():
     at = AppTest.from_function(choosing_page).run(timeout=30)
-    at.number_input[0].set_value(1.0).run(timeout=30)
+    at.text_input[0].set_value("1").run(timeout=30)
     assert at.markdown[-1].value == "rule 1.0, beside None, notes []"
     at.button[0].click().run(timeout=30)
     at.text_input[1].set_value("why").run(timeout=30)
@@ -175,6 +175,28 @@ def test_what_a_renewed_widget_still_sends_is_ignored():
         st.write(f"{first}, then {session.choices().settings.scale}")
 
     assert AppTest.from_function(choosing).run(timeout=30).markdown[0].value == "1.0, then 0.3"
+
+
+def test_a_twin_that_the_browser_has_not_got_yet_takes_no_choice_back():
+    """A click while the page is made again sends the number box as it was before the slider was moved."""
+
+    def choosing():
+        import streamlit as st
+
+        from synth_core.ui.state import session
+
+        place = "settings.scale"
+        slider, box = (session.widget_key(place, twin) for twin in ("slider", "number"))
+        st.session_state[slider], st.session_state[box] = 0.3, 1.0
+        session.choose(place, slider, "slider", "number")
+        session.choose(place, box, "number", "slider")
+        first = session.choices().settings.scale
+        new = session.widget_key(place, "number")
+        st.session_state[new] = 0.7
+        session.choose(place, new, "number", "slider")
+        st.write(f"{first}, then {session.choices().settings.scale}")
+
+    assert AppTest.from_function(choosing).run(timeout=30).markdown[0].value == "0.3, then 0.7"
 
 
 def test_an_undo_renews_the_widgets_of_what_it_changed():

@@ -1,6 +1,5 @@
 """A stored value reaches the browser although Streamlit drops what it has not sent when the next run starts."""
 
-import pytest
 from streamlit.testing.v1 import AppTest
 
 from synth_core.ui.shared import widgets
@@ -16,18 +15,13 @@ def page():
     pick("multiselect", "Mechanisms", "mechanisms", ["unweighted", "weighted", "censored"])
 
 
-def sent(at):
-    """Whether each widget's value goes out with this run."""
-    return [
-        w.proto.set_value for w in (at.slider[0], at.number_input[0], at.number_input[1], at.multiselect[0])
-    ]
-
-
-def test_a_value_is_sent_again_with_the_next_run():
+def test_a_browser_that_never_got_a_value_shows_it_all_the_same():
     at = AppTest.from_function(page).run(timeout=30)
-    assert sent(at) == [True] * 4
+    at.slider[0].set_value(0.5).run(timeout=30)
     at.run(timeout=30)
-    assert sent(at) == [True] * 4
+    widgets = at.slider[0], at.number_input[0], at.number_input[1], at.multiselect[0]
+    assert [w.proto.set_value for w in widgets] == [False] * 4  # it would undo a click under way
+    assert [w.proto.default for w in widgets] == [[0.5], 0.5, 1000, [0, 1]]
 
 
 def test_what_the_user_chose_meanwhile_stays():
@@ -41,13 +35,28 @@ def test_what_the_user_chose_meanwhile_stays():
     assert at.multiselect[0].value == ["weighted", "censored"]
 
 
-@pytest.mark.parametrize("later", [widgets.RESENT_SECONDS + 1])
-def test_later_it_is_left_to_the_browser(monkeypatch, later):
-    at = AppTest.from_function(page).run(timeout=30)
-    now = widgets.time.monotonic()
-    monkeypatch.setattr(widgets.time, "monotonic", lambda: now + later)
+def emptied():
+    import streamlit as st
+
+    from synth_core.ui.shared.widgets import number
+    from synth_core.ui.state import session
+
+    session.take_over()
+    number("Span from", "span_low", (0.0, None))
+    st.text(session.choices().span_low)
+
+
+def test_a_box_that_may_be_empty_is_sent_again_in_the_next_seconds(monkeypatch):
+    at = AppTest.from_function(emptied).run(timeout=30)
+    at.number_input[0].set_value(2.0).run(timeout=30)
+    at.number_input[0].set_value(None).run(timeout=30)
+    assert at.text[0].value == "None"
     at.run(timeout=30)
-    assert sent(at) == [False] * 4
+    assert at.number_input[0].proto.set_value
+    now = widgets.time.monotonic()
+    monkeypatch.setattr(widgets.time, "monotonic", lambda: now + widgets.RESENT_SECONDS + 1)
+    at.run(timeout=30)
+    assert not at.number_input[0].proto.set_value
 
 
 def own():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 
@@ -61,15 +62,15 @@ def rule_popover() -> None:
 
 def _limit(label: str, place: str, help: str) -> None:
     """A limit at a place of the choices, or none."""
-    _box(label, place, value_at(session.choices(), place), "any", partial(session.choose, place), help)
+    _box(label, place, value_at(session.choices(), place), "any", partial(session.put, place), help)
 
 
 def _limit_of(name: str, policy: Policy) -> None:
     """The limit of one variable, in the place of that of all."""
 
-    def take(key: str) -> None:
+    def take(limit: float | None) -> None:
         choices = session.choices()
-        limited = choices.policy.limiting(name, st.session_state.get(key))
+        limited = choices.policy.limiting(name, limit)
         session.change(choices.model_copy(update={"policy": limited}))
 
     value, usual = dict(policy.by_variable).get(name), f"as for all: {policy.percent:g}"
@@ -81,28 +82,29 @@ def _box(
     place: str,
     value: float | None,
     placeholder: str,
-    take: Callable[[str], None],
+    take: Callable[[float | None], None],
     help: str | None = None,
 ) -> None:
-    """A number above 0, or none; `take` gets the key of what was typed."""
+    """A number above 0, or none, which `take` gets. It is a box of text: one of numbers, emptied, shows its default."""
     refused = f"rule {place}"
     times = st.session_state.get(refused, 0)
     key = f"rule {place} {value} {times}"
 
     def changed() -> None:
-        if refuse(refused, st.session_state.get(key), BOUNDS, value):
+        text = st.session_state.get(key, "").strip()
+        try:
+            limit = float(text) if text else None
+        except ValueError:
+            limit = math.nan
+        if refuse(refused, limit, BOUNDS, value, text):
             st.session_state[refused] = times + 1  # another box, which shows what stays
         else:
-            take(key)
+            take(limit)
 
-    st.number_input(
+    st.text_input(
         label,
-        None,
-        None,
-        value,
-        step=0.5,
+        "" if value is None else f"{value:.12g}",
         key=key,
-        format="%g",
         help=help,
         placeholder=placeholder,
         on_change=changed,

@@ -19,6 +19,7 @@ Bounds = tuple[float | None, float | None]
 REFUSED = "_refused"  # behind the key of a box: what is said under it
 LAST = "_last"  # behind the key of a box of the page itself: its last number that was taken
 RESENT_SECONDS = 5.0
+TWINS = ("slider", "number")
 SMALL = 1e-9  # a lower bound below it means: above 0
 
 
@@ -27,50 +28,57 @@ def key_of(place: str) -> str:
     return session.widget_key(place)
 
 
-def _give(widget: str, value: Any) -> None:
-    """Let a widget show a stored value, if it has none.
+def _give(widget: str, value: Any) -> Any:
+    """Let a widget show a stored value, if it has none; return it, as the widget's default.
 
-    Streamlit sends it once, and throws away what is not yet sent when the next run starts. A browser that never got it
-    shows an empty widget, and its next message would make that the choice. So the value goes out again with the runs of
-    the next seconds; later it would undo a click under way.
+    Streamlit sends what the session sets once, and throws away what is not yet sent when the next run starts. A browser
+    that never got it shows the default: an empty widget's next message would make that the choice.
+    """
+    st.session_state.setdefault(widget, value)
+    return value
+
+
+def _give_often(box: str, value: Any) -> None:
+    """Let a box that may be emptied show a stored value, if it has none: without a default, which would come back.
+
+    It goes out again with the runs of the next seconds; later it would undo a click under way.
     """
     given, now = st.session_state.setdefault("given", {}), time.monotonic()
-    if widget not in st.session_state:
-        given[widget] = now
-    elif st.session_state[widget] != value or now - given.get(widget, -math.inf) > RESENT_SECONDS:
+    if box not in st.session_state:
+        given[box] = now
+    elif st.session_state[box] != value or now - given.get(box, -math.inf) > RESENT_SECONDS:
         return
-    st.session_state[widget] = value
+    st.session_state[box] = value
 
 
 def slider_with_number(label: str, place: str, bounds: tuple[float, float], step: float, help: str) -> None:
     """A slider and a number box for the same choice, side by side."""
     value = float(value_at(session.choices(), place))
     lower, upper = min(bounds[0], value), max(bounds[1], value)  # a point of the map may lie outside
-    slider, box = key_of(place) + "_slider", key_of(place) + "_number"
-    for widget in (slider, box):
-        _give(widget, value)
+    slider, box = (session.widget_key(place, twin) for twin in TWINS)
     left, right = st.columns([5, 3], vertical_alignment="bottom", gap="small")
     left.slider(
         label,
         lower,
         upper,
+        _give(slider, value),
         step=step,
         key=slider,
         help=help,
         on_change=session.choose,
-        args=(place, slider, box),
+        args=(place, slider, *TWINS),
     )
     right.number_input(
         f"{label}, as a number",
         None,
         None,
-        None,
+        _give(box, value),
         step=step,
         key=box,
         format="%.2f",
         label_visibility="collapsed",
         on_change=_choose_within,
-        args=(place, (lower, upper), box, slider),
+        args=(place, (lower, upper), box, *reversed(TWINS)),
     )
     say_refusal(box)
 
@@ -93,7 +101,12 @@ def number(
     key, stored = key_of(place), value_at(session.choices(), place)
     kind: Callable[[float], float] = int if isinstance(step, int) else float
     lower, upper = (None if bound is None else kind(bound) for bound in bounds)
-    _give(key, None if stored is None else kind(stored))
+    default = None if stored is None else kind(stored)
+    if session.may_be_none(place):
+        _give_often(key, default)
+        default = None
+    else:
+        _give(key, default)
     if (held := st.session_state[key]) is not None:  # of a preset or an example: as it is, not refused
         lower, upper = (
             None if lower is None else min(lower, kind(held)),
@@ -103,7 +116,7 @@ def number(
         label,
         None,
         None,
-        None,
+        default,
         step=step,
         key=key,
         format=format or (None if isinstance(step, int) else "%g"),
@@ -158,26 +171,25 @@ def _keep_within(box: str, bounds: Bounds) -> None:
         st.session_state[box] = last
 
 
-def _choose_within(place: str, bounds: Bounds, *widgets: str) -> None:
+def _choose_within(place: str, bounds: Bounds, box: str, twin: str = "", other: str = "") -> None:
     """Widget callback: store the number if it lies within the bounds, else say the rule and bring the last one back."""
-    box = widgets[0]
     given = st.session_state.get(box)
     stored = value_at(session.choices(), place)
-    if session.is_late(place, box) or not refuse(box, given, bounds, stored):
-        session.choose(place, *widgets)
+    if session.is_late(place, box, twin) or not refuse(box, given, bounds, stored):
+        session.choose(place, box, twin, other)
     else:
         st.session_state[box] = None if stored is None or given is None else type(given)(stored)
 
 
-def refuse(box: str, given: float | None, bounds: Bounds, kept: float | None) -> bool:
-    """Whether a number lies outside the bounds; then the rule, and what stays, is what `say_refusal` says."""
+def refuse(box: str, given: float | None, bounds: Bounds, kept: float | None, text: str = "") -> bool:
+    """Whether a number, typed as `text`, lies outside the bounds or is none: `say_refusal` says why, and what stays."""
     st.session_state.pop(box + REFUSED, None)
     lower = -math.inf if bounds[0] is None else bounds[0]
     upper = math.inf if bounds[1] is None else bounds[1]
     if given is None or lower <= given <= upper:
         return False
     stays = "It stays empty" if kept is None else f"It stays {kept:,.12g}"
-    st.session_state[box + REFUSED] = f"{given:,.12g} was not taken: {_rule(bounds)}. {stays}."
+    st.session_state[box + REFUSED] = f"{text or f'{given:,.12g}'} was not taken: {_rule(bounds)}. {stays}."
     return True
 
 
@@ -201,8 +213,8 @@ def say_refusal(box: str, at: Any = st) -> None:
 def switch(label: str, place: str, help: str) -> None:
     """A yes or no."""
     key = key_of(place)
-    _give(key, bool(value_at(session.choices(), place)))
-    st.toggle(label, key=key, help=help, on_change=session.choose, args=(place, key))
+    value = _give(key, bool(value_at(session.choices(), place)))
+    st.toggle(label, value, key=key, help=help, on_change=session.choose, args=(place, key))
 
 
 def pick(
@@ -224,5 +236,6 @@ def pick(
         session.put(place, kept, undoable=False)
     if st.session_state.get(key, kept) != kept:
         del st.session_state[key]
+    default = {"index": options.index(kept)} if widget == "selectbox" else {"default": kept}
     _give(key, kept)
-    getattr(st, widget)(label, options, key=key, on_change=session.choose, args=(place, key), **more)
+    getattr(st, widget)(label, options, key=key, on_change=session.choose, args=(place, key), **default, **more)

@@ -155,26 +155,32 @@ def _in_step(act: Callable[[Browser], None], forget: bool) -> None:
         st.session_state["revision"] = browser.revision
 
 
-def widget_key(place: str) -> str:
+def widget_key(place: str, twin: str = "") -> str:
     """The key of the widget that shows a choice; with another table, or renewed, it is another widget.
 
     A browser that asks for a run before it has the new page sends its old widgets along, and their values, the old
-    table's columns, would count as newly chosen.
+    table's columns, would count as newly chosen. Where two widgets show one choice, each is a `twin` with a name.
     """
-    tables, renewed = current().tables, st.session_state.get("renewed", {}).get(place)
-    return WIDGET + place + (f"@{tables}" if tables else "") + (f"#{renewed}" if renewed else "")
+    tables, renewed = current().tables, st.session_state.get("renewed", {})
+    key = WIDGET + place + (f"@{tables}" if tables else "") + _mark(renewed.get(place))
+    return key + (f"_{twin}" + _mark(renewed.get((place, twin))) if twin else "")
 
 
-def renew(place: str) -> None:
+def _mark(times: int | None) -> str:
+    return f"#{times}" if times else ""
+
+
+def renew(place: str, twin: str = "") -> None:
     """Let another widget show a choice from now on: what the browser still sends of the one before is ignored."""
     times = st.session_state.setdefault("renewed", {})
-    times[place] = times.get(place, 0) + 1
+    which = (place, twin) if twin else place
+    times[which] = times.get(which, 0) + 1
 
 
 def _renew_changed(before: Choices, after: Choices) -> None:
     """Other widgets for the choices that the program changed: the browser may still send those of before."""
     keys = [str(key) for key in st.session_state if str(key).startswith(WIDGET)]
-    places = {re.sub(r"[@#].*|_(?:slider|number)$", "", key.removeprefix(WIDGET)) for key in keys}
+    places = {re.sub(r"[@#].*|_(?:slider|number)(?:#.*)?$", "", key.removeprefix(WIDGET)) for key in keys}
     for place in places:
         with contextlib.suppress(
             AttributeError, IndexError, TypeError, ValueError
@@ -183,9 +189,9 @@ def _renew_changed(before: Choices, after: Choices) -> None:
                 renew(place)
 
 
-def is_late(place: str, widget: str) -> bool:
+def is_late(place: str, widget: str, twin: str = "") -> bool:
     """Whether a widget of a place is one from before another table or a change by the program: its value is old."""
-    return widget.startswith(WIDGET) and not widget.startswith(widget_key(place))
+    return widget.startswith(WIDGET) and not widget.startswith(widget_key(place, twin))
 
 
 def take_over() -> None:
@@ -213,20 +219,20 @@ def put(place: str, value: Any, undoable: bool = True) -> None:
     _in_step(lambda browser: browser.change(changed, undoable), forget=False)
 
 
-def choose(place: str, *widgets: str) -> None:
-    """Widget callback: store widget `widgets[0]`'s value and copy it to its twins.
+def choose(place: str, widget: str, twin: str = "", other: str = "") -> None:
+    """Widget callback: store the widget's value. The `other` of two twins that show it is renewed.
 
     A number box that was cleared gets its stored value back.
     """
-    if widgets[0] not in st.session_state or is_late(place, widgets[0]):
+    if widget not in st.session_state or is_late(place, widget, twin):
         return  # an undo or another table came with the same run, or before it: that is the later word
-    value = st.session_state[widgets[0]]
+    value = st.session_state[widget]
     if value is None and not may_be_none(place):
-        st.session_state[widgets[0]] = value_at(choices(), place)
+        st.session_state[widget] = value_at(choices(), place)
         return
     put(place, value)
-    for twin in widgets[1:]:
-        st.session_state[twin] = value
+    if other:  # a click before the browser has the new page sends the other's old value, which is no choice
+        renew(place, other)
 
 
 def describe(name: str) -> None:
