@@ -13,7 +13,7 @@ from typing import Any, Literal
 import streamlit as st
 
 from synth_core.ui.state import session
-from synth_core.ui.state.choices import value_at
+from synth_core.ui.state.choices import may_be_none, value_at
 
 Bounds = tuple[float | None, float | None]
 REFUSED = "_refused"  # behind the key of a box: what is said under it
@@ -102,7 +102,7 @@ def number(
     kind: Callable[[float], float] = int if isinstance(step, int) else float
     lower, upper = (None if bound is None else kind(bound) for bound in bounds)
     default = None if stored is None else kind(stored)
-    if session.may_be_none(place):
+    if may_be_none(place):
         _give_often(key, default)
         default = None
     else:
@@ -238,4 +238,6 @@ def pick(
         del st.session_state[key]
     default = {"index": options.index(kept)} if widget == "selectbox" else {"default": kept}
     _give(key, kept)
-    getattr(st, widget)(label, options, key=key, on_change=session.choose, args=(place, key), **default, **more)
+    getattr(st, widget)(
+        label, options, key=key, on_change=session.choose, args=(place, key), **default, **more
+    )
