@@ -24,8 +24,8 @@ def require_pilot(model: Model | type[Model], s: Settings) -> None:
         )
     if s.guess is None and model.needs_guess:
         raise InputError(
-            "A pilot starts from a guess, made without looking at the table: between what half of all values lie (in "
-            "the app on the left of Compare, on the command line --guess TYPICAL SPREAD). Or name another anchor."
+            "A pilot starts from a guess, made without looking at the table: between what half of all values lie "
+            "(on the left of Compare, on the command line --guess TYPICAL SPREAD). Or name another anchor."
         )
 
 

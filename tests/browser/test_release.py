@@ -88,9 +88,7 @@ def test_from_the_example_to_two_archives(new_page):
     page.get_by_role("button", name="May leave").wait_for(timeout=60_000)
     settled(page)
     expect(page.locator("p:visible", has_text="series browser-income: 25 left of 50").first).to_be_visible()
-    page.get_by_role(
-        "button", name="Release", exact=True
-    ).click()  # it is paid for: nothing is to be confirmed
+    page.get_by_role("button", name="Make them again").click()  # it is paid for: nothing is to be confirmed
     page.get_by_text("nothing more was charged").wait_for(timeout=60_000)
     stranger = new_page("/release")  # another browser sees neither plan, archives nor runs
     stranger.get_by_role("button", name="Make the plan").wait_for()

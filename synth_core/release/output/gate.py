@@ -150,7 +150,11 @@ def examine(
         _target(plan, fitted.result),
         _growth(plan, fitted.result),
         _guarantee(
-            standing, anchor, fitted.left_out, unit_words(plan.settings.unit_column, plan.settings.unit_size)
+            standing,
+            anchor,
+            fitted.left_out,
+            unit_words(plan.settings.unit_column, plan.settings.unit_size),
+            mapped=plan.frozen is not None,
         ),
         columns_check(plan, synthetic),
         _copies(plan, fitted, synthetic),
@@ -262,7 +266,7 @@ def _growth(plan: Plan, result: AnyResult) -> GateCheck:
     )
 
 
-def _guarantee(standing: ReleaseTerms, anchor: str, left_out: int, of_unit: str) -> GateCheck:
+def _guarantee(standing: ReleaseTerms, anchor: str, left_out: int, of_unit: str, mapped: bool) -> GateCheck:
     guarantee = standing.guarantee
     check = partial(GateCheck, "guarantee", "Guarantee")
     if guarantee.strength == 0:
@@ -273,7 +277,8 @@ def _guarantee(standing: ReleaseTerms, anchor: str, left_out: int, of_unit: str)
         advice = "Tune on a public, simulated or historical table."
         return check(WARN, f"{guarantee.label}: {text}", f"{guarantee.label}: {text}.", advice)
     seen = standing.tuned_on == "confidential"
-    text = standing.warning if seen else "settings and risk map were fixed before this table was looked at"
+    fixed = "settings and risk map" if mapped else "the settings"
+    text = standing.warning if seen else f"{fixed} were fixed before this table was looked at"
     said = f"{guarantee.label}; {text.removesuffix('.')}. {of_unit}".strip()
     more, to_do = "", ["Tune on another table."] if seen else []
     if left_out:

@@ -72,8 +72,8 @@ def _charge_words(plan: Plan, table: Table, known: Reservation | None) -> str:
     of = f"to the series **{plain(plan.series)}** for {plain(table.name)}"
     if known is not None:
         return (
-            f"**ε = {known.epsilon:g}** was charged {of} under this label, on {known.time[:10]}. Looking at the same "
-            "draw again and releasing it cost nothing more; another label is another draw, and is charged."
+            f"**ε = {known.epsilon:g}**{_named(plan)} was charged {of} under this label, on {known.time[:10]}. "
+            "Looking at the same draw again and releasing it cost nothing more; another label is another draw, and is charged."
         )
     sets = plan.guarantee.charged(plan.datasets)
     each = f" ({sets} data sets of {plan.target_epsilon:g} each)" if sets > 1 else ""
@@ -98,30 +98,34 @@ def release_step(plan: Plan | None, table: Table | None, outcome: ReleaseOutcome
     if release_actions.release_obstacles(outcome.checks) and not outcome.archives:
         st.caption("A check has failed: see step 3.")
         return
-    confirmed = release_actions.may_draw(plan, table)
     show_warnings(outcome)
+    confirmed, made = release_actions.may_draw(plan, table), bool(outcome.archives)
     a, b = st.columns([4, 1], vertical_alignment="center")
-    a.markdown(
-        f"Writes both archives of **{plain(table.name)}**. It was charged with the checks and costs nothing more; if "
-        "the check of the target was overridden what was measured is charged."
-        if confirmed
-        else "Confirm the charge in step 3: of this label nothing was confirmed yet."
-    )
+    if made:
+        words = "Both archives are made. Made again they are of the same draw, and nothing more is charged."
+    elif confirmed:
+        words = (
+            f"Writes both archives of **{plain(table.name)}**. It was charged with the checks and costs nothing more; "
+            "if the check of the target was overridden what was measured is charged."
+        )
+    else:
+        words = "Confirm the charge in step 3: of this label nothing was confirmed yet."
+    a.markdown(words)
     b.button(
-        "Release",
+        "Make them again" if made else "Release",
         on_click=session.attempt,
         args=("release", release_actions.ask, False),
         disabled=release_job.state().task is not None or not confirmed,
-        type="primary",
+        type="secondary" if made else "primary",
         width="stretch",
     )
-    if not outcome.archives:
+    if not made:
         _coverage_choice()
     if release_job.state().audit:
         st.caption("The privacy audit that was chosen on the page Robustness goes into the public report.")
     session.show_message("release")
-    if outcome.archives:
-        show_outcome(outcome)
+    if made:
+        show_outcome(outcome, _named(plan))
         if plan.point.charged(2) == 1:
             _more_step()
 
@@ -211,13 +215,21 @@ def show_warnings(outcome: ReleaseOutcome) -> None:
         )
 
 
-def show_outcome(outcome: ReleaseOutcome) -> None:
-    """The archives: two of a release, and one of each later batch of its data sets."""
+def show_outcome(outcome: ReleaseOutcome, named: str) -> None:
+    """The archives: two of a release, and one of each later batch of its data sets.
+
+    Parameters
+    ----------
+    named : str
+        What stands behind ε where that names something else.
+    """
     again = {
         REPEATED: " It was made before: nothing more was charged.",
         MORE: " More data sets were drawn of it: nothing more was charged.",
     }.get(outcome.state, "")
-    st.info(f"Release {outcome.number}: ε = {outcome.epsilon:g} charged.{again}", icon=":material/archive:")
+    st.info(
+        f"Release {outcome.number}: ε = {outcome.epsilon:g}{named} charged.{again}", icon=":material/archive:"
+    )
     columns = st.columns(2)
     for place, (name, content) in enumerate(release_actions.archives(outcome)):
         column = columns[place % 2]

@@ -63,6 +63,8 @@ def plan_form() -> None:
         format_func=lambda key: find_mechanism(key).label,
         help="Of those chosen on the page Compare, with the settings there.",
     )
+    if kept := plan_actions.rule_words(mechanism):
+        a.caption(plain(kept))
     table = session.current().table
     tuned_on = b.selectbox(
         "The table named above is",

@@ -126,6 +126,16 @@ def _alternatives(mechanism: str) -> tuple[Alternative, ...]:
     return tuple(found)
 
 
+def rule_words(mechanism: str) -> str:
+    """What the rule says of a mechanism, by its result on Compare; empty without a rule."""
+    choices = session.choices()
+    if not choices.policy.states:
+        return ""
+    taken = next((each for each in _alternatives(mechanism) if each.chosen), None)
+    verdict = "no result yet: see Compare" if taken is None else taken.verdict
+    return f"The rule, {choices.policy.stated(session.settings().accuracy_by)}: {verdict}"
+
+
 def current_form() -> dict[str, Any]:
     """The values of the form's widgets, by name."""
     form = {
