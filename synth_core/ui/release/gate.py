@@ -73,7 +73,8 @@ def _charge_words(plan: Plan, table: Table, known: Reservation | None) -> str:
     if known is not None:
         return (
             f"**ε = {known.epsilon:g}**{_named(plan)} was charged {of} under this label, on {known.time[:10]}. "
-            "Looking at the same draw again and releasing it cost nothing more; another label is another draw, and is charged."
+            "Looking at the same draw again and releasing it cost nothing more; another label is another draw, and is "
+            "charged."
         )
     sets = plan.guarantee.charged(plan.datasets)
     each = f" ({sets} data sets of {plan.target_epsilon:g} each)" if sets > 1 else ""
