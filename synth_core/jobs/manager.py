@@ -58,19 +58,21 @@ class JobManager:
     def submit(self, owner: str, tasks: Sequence[Task[Any]]) -> list[Job]:
         """Jobs for these tasks, new or shared; what `owner` wanted before is dropped.
 
+        What samples no posterior is begun first: it is there while the others still fit.
+
         What this owner cancelled stays cancelled for it, and what it saw fail stays failed,
         until `forget`; for another owner it runs.
         """
-        jobs = []
+        jobs: dict[str, Job] = {}
         stored = self._stored(tasks)
         refused = {task.key: task.refusal for task in tasks}  # made before all lanes wait
         with self._condition:
-            for task in tasks:
+            for task in sorted(tasks, key=lambda each: each.samples):
                 if task.key in self._stopped.get(owner, set()):
-                    jobs.append(cancelled_job(task))
+                    jobs[task.key] = cancelled_job(task)
                     continue
                 if refused[task.key]:
-                    jobs.append(refused_job(task, refused[task.key]))
+                    jobs[task.key] = refused_job(task, refused[task.key])
                     continue
                 job = self._jobs.get(task.key)
                 if job is not None and job.state == "failed" and owner not in job.shown_to:
@@ -90,12 +92,12 @@ class JobManager:
                 job.last_asked = time.monotonic()
                 job.shown_to.add(owner)
                 self._jobs.move_to_end(task.key)
-                jobs.append(job)
-            self._wanted[owner] = {job.key for job in jobs}
+                jobs[task.key] = job
+            self._wanted[owner] = set(jobs)
             self._drop_unwanted()
             self._make_room()
             self._condition.notify_all()
-        return jobs
+        return [jobs[task.key] for task in tasks]
 
     def cancel(self, owner: str) -> None:
         """Cancel what `owner` waits for; what another session waits for too goes on for that one."""

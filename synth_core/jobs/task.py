@@ -119,6 +119,11 @@ class Task(ABC, Generic[A]):
         """The mechanisms that it runs, by key."""
         return (self.mechanism,) if self.mechanism else ()
 
+    @property
+    def samples(self) -> bool:
+        """Whether it samples a posterior, as far as the task's mechanism tells."""
+        return not self.mechanism or find_mechanism(self.mechanism).likelihood.samples
+
     def seconds_of(self, answer: Any) -> float | None:
         """What an answer cost when it was computed for this task; None where it was stored, or nobody measured it."""
         return None

@@ -71,6 +71,17 @@ def eventually(condition, seconds=20):
         time.sleep(0.02)
 
 
+def test_what_needs_no_fit_is_begun_first(manager):
+    """On NIST's table the measured mechanism waited for the fits of the others, whose picture came first."""
+    names = ["unweighted", "weighted", "histogram"]
+    bounded = settings(bounds=(0.0, 1.0))
+    with manager._condition:  # no lane takes one meanwhile
+        jobs = request(manager, "first", TABLE, bounded, names)
+        assert [job.task.mechanism for job in manager._queue] == ["histogram", "unweighted", "weighted"]
+    assert [job.task.mechanism for job in jobs] == names
+    manager.drop("first")
+
+
 def test_two_sessions_share_one_job(manager):
     first = request(manager, "a", TABLE, settings(), ["unweighted", "weighted"])
     second = request(manager, "b", TABLE, settings(), ["unweighted", "weighted"])

@@ -86,27 +86,3 @@ def test_what_was_known_is_no_news(last):
 def test_the_last_picture_keeps_its_version(last):
     again = assemble([done("weighted", "old"), done("censored", "old")], None, "table")
     assert last_picture(last).version == again.version
-
-
-def test_what_needs_no_fit_is_begun_first(monkeypatch):
-    """On NIST's table the measured mechanism waited for the fits of the others, whose picture came first."""
-    import threading
-    from types import SimpleNamespace
-
-    from synth_core.ui.shared import refits
-
-    submitted = []
-    done = threading.Event()
-    done.set()
-
-    def submit(owner, tasks):
-        submitted.extend(task.mechanism for task in tasks)
-        return [SimpleNamespace(task=task, finished=done) for task in tasks]
-
-    monkeypatch.setattr(refits, "manager", lambda: SimpleNamespace(submit=submit))
-    monkeypatch.setattr(refits.session, "owner", lambda: "me")
-    tasks = [SimpleNamespace(mechanism=key) for key in ("unweighted", "weighted", "measured")]
-    jobs, beside = refits._request(tasks, [SimpleNamespace(mechanism="histogram")])
-    assert submitted == ["measured", "histogram", "unweighted", "weighted"]
-    assert [job.task.mechanism for job in jobs] == ["unweighted", "weighted", "measured"]
-    assert [job.task.mechanism for job in beside] == ["histogram"]

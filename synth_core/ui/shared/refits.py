@@ -171,14 +171,8 @@ def show(
 
 
 def _request(tasks: list[Task[Any]], others: list[Task[Any]]) -> tuple[list[Job], list[Job]]:
-    """The jobs of the choices and of what is beside them, after a short wait for both.
-
-    What samples no posterior is begun first: it is there while the others still fit.
-    """
-    wanted = [*tasks, *others]
-    order = sorted(range(len(wanted)), key=lambda i: find_mechanism(wanted[i].mechanism).likelihood.samples)
-    begun = dict(zip(order, manager().submit(session.owner(), [wanted[i] for i in order]), strict=True))
-    jobs = [begun[i] for i in range(len(wanted))]
+    """The jobs of the choices and of what is beside them, after a short wait for both."""
+    jobs = manager().submit(session.owner(), [*tasks, *others])
     deadline = time.monotonic() + QUICK_SECONDS
     for job in jobs:
         job.finished.wait(max(0.0, deadline - time.monotonic()))
