@@ -34,7 +34,7 @@ from synth_core.system import limits
 from synth_core.system.json_text import json_text
 from synth_core.system.text_table import aligned
 
-DEFAULT = (Sweep("scale", 0.2, 2.0, 7), Sweep("epsilon", 1.0, 10.0, 7))
+DEFAULT = (Sweep("scale", 0.2, 2.0, 7), Sweep("epsilon", 0.25, 16.0, 7))
 
 
 def add(commands: Any) -> None:
@@ -69,7 +69,8 @@ def add_sweep(command: argparse.ArgumentParser) -> None:
         action="append",
         type=str,
         metavar="NAME=FROM:TO:STEPS",
-        help=f"of {', '.join(KNOBS)}; may be given several times, for example --sweep scale=0.2:1.6:8",
+        help=f"of {', '.join(KNOBS)}; may be given several times, for example --sweep scale=0.2:1.6:8; "
+        "epsilon by equal ratios, the others by equal steps",
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from synth_core.analysis.result_key import result_key
 from synth_core.errors import InputError
-from synth_core.experiments.explore.knobs import knobs_of, settings_at
+from synth_core.experiments.explore.knobs import KNOBS, knobs_of, settings_at
 from synth_core.experiments.explore.sweep import Planned
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system import limits
@@ -60,7 +60,8 @@ def refined(
             for neighbour in (below, above):
                 if neighbour is None:
                     continue
-                knobs = _whole(mine | {name: float(f"{(value + neighbour) / 2:.5g}")})
+                between = float(f"{KNOBS[name].spread(value, neighbour, 3)[1]:.5g}")
+                knobs = _whole(mine | {name: between})
                 settings = settings_at(point.settings, knobs)
                 mechanism = find_mechanism(point.mechanism)
                 key = result_key(fingerprint, settings, mechanism, reference)

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-import numpy as np
-
 from synth_core.analysis.result_key import result_key
 from synth_core.analysis.settings import Settings
 from synth_core.errors import InputError
@@ -27,7 +25,7 @@ Values = tuple[float, ...]
 
 @dataclass(frozen=True)
 class Sweep:
-    """Evenly spaced values of one knob, both ends included."""
+    """Values of one knob, both ends included: by equal steps, of ε by equal ratios."""
 
     knob: str
     lower: float
@@ -54,7 +52,7 @@ class Sweep:
     def values(self) -> Values:
         if self.steps == 1 or self.lower == self.upper:
             return (float(self.lower),)
-        return tuple(float(f"{v:.6g}") for v in np.linspace(self.lower, self.upper, self.steps))
+        return KNOBS[self.knob].spread(self.lower, self.upper, self.steps)
 
 
 def read_sweep(text: str) -> Sweep:
@@ -62,8 +60,8 @@ def read_sweep(text: str) -> Sweep:
 
     Examples
     --------
-    >>> read_sweep("epsilon=2:4:3").values
-    (2.0, 3.0, 4.0)
+    >>> read_sweep("epsilon=2:8:3").values
+    (2.0, 4.0, 8.0)
     """
     name, _, numbers = text.partition("=")
     parts = numbers.split(":")

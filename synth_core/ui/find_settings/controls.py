@@ -131,7 +131,8 @@ def _choose_sweeps(choices: Choices, possible: list[str]) -> None:
         key=key,
         format_func=lambda n: KNOBS[n].symbol,
         on_change=store,
-        help="The others stay as they are on Compare. Each mechanism is swept over those that move it.",
+        help="The others stay as they are on Compare. Each mechanism is swept over those that move it: "
+        "ε by equal ratios, the others by equal steps.",
     )
     for name in [n for n in possible if n in swept]:
         kind = KNOBS[name]

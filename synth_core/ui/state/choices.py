@@ -74,7 +74,7 @@ class Sweeps(BaseModel):
 
     scale: Grid = (0.1, 2.0, 13)
     shift: Grid = (0.0, 0.3, 4)
-    epsilon: Grid = (1.0, 20.0, 13)
+    epsilon: Grid = (0.25, 16.0, 13)
     radius: Grid = (0.1, 0.5, 3)
     range_a: Grid = (0.2, 0.8, 3)
     range_b: Grid = (1.2, 2.4, 3)
