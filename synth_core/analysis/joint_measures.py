@@ -24,7 +24,7 @@ class Measures:
     association : float
         Mean over pairs of columns of the absolute difference of Cramér's V.
     worst_association : float
-        The largest.
+        The largest; of several tables that of the worst.
     worst_pair : tuple of str
     impossible : float, optional
         The share of synthetic records that break a declared rule; None where none is declared.
@@ -49,8 +49,8 @@ def measures_in_words(measures: Measures) -> str:
     first, second = measures.worst_pair
     said = (
         f"By any three columns it is as close to the table as a random sample of {percent(measures.sample_share)} "
-        f"of its records. Worst kept is how {first} goes with {second}: off by {measures.worst_association:.2f} on a "
-        "scale from 0 to 1."
+        f"of its records. Worst kept is how {first} goes with {second}: off by at most "
+        f"{measures.worst_association:.2f} on a scale from 0 to 1."
     )
     if measures.impossible is None:
         return said

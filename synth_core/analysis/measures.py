@@ -16,6 +16,7 @@ from synth_core.analysis.utility import Statistic, statistic_words
 from synth_core.errors import InputError
 
 ECDF_MAX, ECDF_AVG, MEAN = "ecdf_max", "ecdf_avg", "mean"
+SAME = 1e-12  # a difference of shares below it is one of rounding
 WORST = "worst"  # the largest error of mean and percentiles
 
 
@@ -216,7 +217,9 @@ def _off(found: VariableError) -> str:
     """An error of a statistic in words."""
     error = found.error
     if found.statistic is not None and found.statistic.instead is not None:
-        return f"{_short(100 * abs(error))} points {'high' if error > 0 else 'low'}" if error else "the same"
+        if abs(error) < SAME:
+            return "the same"
+        return f"{_short(100 * abs(error))} points {'high' if error > 0 else 'low'}"
     if not math.isfinite(error):
         return "off by more than any percentage, since the confidential one is 0"
     if abs(error) < 0.0005:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from synth_core.analysis.survey_estimates import Sample, weighted_statistics
-from synth_core.analysis.utility import SHARE_OF, Statistic, distance_of
+from synth_core.analysis.utility import SHARE_OF, Statistic, distance_of, distinct
 from synth_core.system.number_text import signed
 
 
@@ -35,7 +35,12 @@ class Population:
     @property
     def within(self) -> int:
         """How many of the synthetic estimates lie within the 95 % interval of the confidential one."""
-        return sum(_inside(each.compared) for each in self.statistics)
+        return sum(_inside(each.compared) for each in self.estimates)
+
+    @property
+    def estimates(self) -> tuple[Statistic, ...]:
+        """The statistics, each comparison once."""
+        return distinct(self.statistics)
 
 
 def _inside(statistic: Statistic) -> bool:
@@ -65,11 +70,11 @@ def population_words(population: Population) -> str:
     """The weighted estimates of a variable in words."""
     errors = ", ".join(
         f"{each.words} {signed(100 * each.error)} {each.unit}"
-        for each in population.statistics
+        for each in population.estimates
         if math.isfinite(each.error) and not each.name.startswith(SHARE_OF)
     )
     points = f"{100 * population.ecdf_max:.1f} points"
-    band = f"{population.within} of {len(population.statistics)} estimates in the 95 % band"
+    band = f"{population.within} of {len(population.estimates)} estimates in the 95 % band"
     return f"{population.name} off by at most {points}{f' ({errors})' if errors else ''}, {band}"
 
 

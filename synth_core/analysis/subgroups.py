@@ -134,8 +134,8 @@ def by_group(
             own = survey.of(group.rows)
             both = weighted_statistics((real, own), [(each, own) for each in made], asked)
             weights = own.weights, own.weights
-        distance = ecdf_distance(real, made[0], weights)
+        distances = [ecdf_distance(real, each, weights).ecdf_max for each in made]
         accuracies.append(
-            GroupAccuracy(len(group.rows), replace(both[-1], name=group.name), distance.ecdf_max)
+            GroupAccuracy(len(group.rows), replace(both[-1], name=group.name), float(np.mean(distances)))
         )
     return accuracies

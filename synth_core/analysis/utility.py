@@ -5,6 +5,7 @@ All functions know NumPy only. Quantiles are NumPy's default (R type 7).
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -237,6 +238,23 @@ class Statistic:
     def unit(self) -> str:
         """What a hundred of an error are in: percent of the confidential value, or percentage points."""
         return "%" if self.instead is None else "points"
+
+
+def mean_of_sets(same: Sequence[Statistic]) -> Statistic:
+    """The mean of one statistic over data sets, and that of `instead`; an interval has the means of their ends."""
+    low, high = (float(np.mean([each.synthetic_interval[end] for each in same])) for end in (0, 1))
+    shares = [each.instead for each in same if each.instead is not None]
+    return replace(
+        same[0],
+        synthetic=float(np.mean([each.synthetic for each in same])),
+        synthetic_interval=(low, high),
+        instead=mean_of_sets(shares) if shares else None,
+    )
+
+
+def distinct(statistics: Iterable[Statistic]) -> tuple[Statistic, ...]:
+    """Statistics whose comparisons differ: the share at or below 0 stands once, for all percentiles at the zeros."""
+    return tuple({each.compared.name: each for each in reversed(list(statistics))}.values())[::-1]
 
 
 def statistic_name(percentile: float) -> str:

@@ -171,7 +171,7 @@ def print_table(analysis: Analysis, results: list[Result], out: Callable[[str], 
             out(f"  {flat.mechanism}: {flat.anchor}{clamped}")
         if flat.tuned:
             out(f"  {flat.mechanism}: " + ", ".join(f"{k} {v:.4g}" for k, v in flat.tuned.items()))
-    out(neighbour_words(result.point for result in results))
+    out(neighbour_words((result.point for result in results), settings.unit_column))
     if any(unfrozen):
         out(
             "* strict for given weights, but they come from this table; a frozen map makes it ε-DP (--risk-reference)"

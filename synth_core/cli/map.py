@@ -9,7 +9,8 @@ from typing import Any
 
 from synth_core.analysis.any_analysis import AnyAnalysis
 from synth_core.analysis.measures import percentile_of
-from synth_core.analysis.wording.guarantee_sentences import COVERS, neighbour_words
+from synth_core.analysis.settings import Settings
+from synth_core.analysis.wording.guarantee_sentences import covers_words, neighbour_words
 from synth_core.cli.compare import add_options
 from synth_core.cli.explored import open_explored
 from synth_core.cli.map_rivals import add_rivals, as_json, as_rows, check_rivals, notes, run_rivals
@@ -125,7 +126,7 @@ def run_map(args: argparse.Namespace) -> int:
         named = ("ecdf_max", "ecdf_avg", "mean", "q15", "median", "q90", args.measure)
         print(points_csv(shown, tuple(dict.fromkeys(named))), end="")
     else:
-        _print(shown, best, args.measure, others, several=bool(analysis.blocks))
+        _print(shown, best, args.measure, others, settings, several=bool(analysis.blocks))
         print(settings.whose_accuracy, end="\n" if settings.whose_accuracy else "")
     return 0
 
@@ -180,7 +181,12 @@ def _json(points: list[PointSummary], best: list[bool], measure: str) -> dict[st
 
 
 def _print(
-    points: list[PointSummary], best: list[bool], measure: str, others: list[RivalBand], several: bool
+    points: list[PointSummary],
+    best: list[bool],
+    measure: str,
+    others: list[RivalBand],
+    s: Settings,
+    several: bool,
 ) -> None:
     rows = [["mechanism", "settings", "ε", "guarantee", f"{measure}, median (5–95 %)", "frontier"]]
     for p, on_frontier in zip(points, best, strict=True):
@@ -199,8 +205,10 @@ def _print(
         print(line)
     print(f"Bands over {points[0].n_predictive} synthetic data sets of each fit; {FRONTIER_RULE}.")
     if several:
-        print(f"An error is the largest over the sensitive variables. {COVERS}.")
+        print(
+            f"An error is the largest over the sensitive variables. {covers_words(s.unit_column, s.unit_size)}"
+        )
     else:
-        print(neighbour_words(find_mechanism(p.mechanism) for p in points))
+        print(neighbour_words((find_mechanism(p.mechanism) for p in points), s.unit_column))
     for line in notes(others):
         print(line)

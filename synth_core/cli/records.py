@@ -15,7 +15,8 @@ from synth_core.analysis.records.numbers import NumberMeasures
 from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.analysis.records.result import PartResult, RecordsResult
 from synth_core.analysis.settings import MODEL_OPTIONS, Settings, make_settings
-from synth_core.analysis.wording.guarantee_sentences import COVERS
+from synth_core.analysis.utility import distinct
+from synth_core.analysis.wording.guarantee_sentences import covers_words, sets_words
 from synth_core.cli.compare_output import errors_json, number, population_json
 from synth_core.cli.data import load_anchor, load_reference, table_of
 from synth_core.cli.quoted import split_quoted, unquoted
@@ -219,9 +220,11 @@ def _print(analysis: RecordsAnalysis, results: list[RecordsResult]) -> None:
             print(f"  {result.mechanism}: {_of_disclosure(result.disclosure)}")
         for line in _read_beforehand(result):
             print(f"  {result.mechanism}{line}")
-    if any(result.guarantee.strict for result in results):
+    s = analysis.settings
+    if strict := [result.point for result in results if result.guarantee.strict]:
         print(
-            f"{COVERS}, per released data set, where the guarantee is strict; a changed value costs twice as much."
+            f"{covers_words(s.unit_column, s.unit_size)} That is where the guarantee is strict, {sets_words(strict)}; "
+            "a changed value costs twice as much."
         )
     if any(result.guarantee.strict and result.lipschitz_bounds.size for result in results):
         print("A block's ε is its share, not that variable's protection: later blocks are conditional on it.")
@@ -259,7 +262,7 @@ def _of_number(number: NumberMeasures) -> str:
     """Percentiles and the regression of a number in words."""
     errors = ", ".join(
         f"{each.words} {100 * each.error:+.1f} {each.unit}"
-        for each in number.statistics
+        for each in distinct(number.statistics)
         if math.isfinite(each.error)
     )
     said = f"{number.name}: {errors}."
@@ -298,6 +301,7 @@ def _part_row(part: PartResult) -> list[str]:
 
 def as_json(analysis: RecordsAnalysis, results: list[RecordsResult]) -> dict[str, Any]:
     """The documented JSON of whole records; later versions only add to it."""
+    covers = covers_words(analysis.settings.unit_column, analysis.settings.unit_size).removesuffix(".")
     return {
         "table": {
             "rows": analysis.table.rows,
@@ -306,15 +310,15 @@ def as_json(analysis: RecordsAnalysis, results: list[RecordsResult]) -> dict[str
             "predictors": list(analysis.predictors),
             "fingerprint": analysis.table.fingerprint,
         },
-        "results": [_result_json(result) for result in results],
+        "results": [_result_json(result, covers) for result in results],
     }
 
 
-def _result_json(result: RecordsResult) -> dict[str, Any]:
+def _result_json(result: RecordsResult, covers: str) -> dict[str, Any]:
     return {
         "mechanism": result.mechanism,
         "guarantee": result.guarantee.label,
-        "covers": COVERS if result.guarantee.strict else None,
+        "covers": covers if result.guarantee.strict else None,
         "lipschitz_bound": number(result.lipschitz_bound),
         "epsilon": number(result.epsilon),
         "blocks": [

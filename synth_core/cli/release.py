@@ -166,7 +166,8 @@ def run_plan(args: argparse.Namespace) -> int:
     plan, content = make_plan(analysis, result, replace(decision, alternatives=tuple(alternatives)))
     save_plan(plan, content, out)
     print(
-        f"Plan {out}: {plan.point.label}, {plan.guarantee.label}, target ε = {plan.target_epsilon:g} a data set"
+        f"Plan {out}: {plan.point.label}, {plan.guarantee.label}, target ε = {plan.target_epsilon:g} "
+        f"{plan.guarantee.sets_words}"
     )
     if plan.frozen is not None:
         print(f"Risk map, INTERNAL, keep it beside the plan: {plan.frozen.sha256}.riskmap.npz")

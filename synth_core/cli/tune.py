@@ -6,7 +6,7 @@ import argparse
 from dataclasses import replace
 from typing import Any
 
-from synth_core.analysis.wording.guarantee_sentences import COVERS
+from synth_core.analysis.wording.guarantee_sentences import covers_words
 from synth_core.cli.compare import add_options
 from synth_core.cli.explored import open_explored
 from synth_core.cli.map import add_sweep, say
@@ -117,8 +117,11 @@ def run_tune(args: argparse.Namespace) -> int:
             print(f"    {sure}")
         for variable in _variables(answer):
             print(f"    {_variable_text(variable)}")
+    s = analysis.settings
     if analysis.blocks:
-        print(f"An error is the largest over the sensitive variables. {COVERS}.")
+        print(
+            f"An error is the largest over the sensitive variables. {covers_words(s.unit_column, s.unit_size)}"
+        )
     print(DATA_DEPENDENT)
     return 0
 

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from synth_core.analysis.subgroups import GroupAccuracy
 from synth_core.analysis.summary import EcdfPoints, ResultSummary
-from synth_core.analysis.utility import Statistic, statistic_words
+from synth_core.analysis.utility import Statistic, distinct, statistic_words
 from synth_core.analysis.wording.headings import CATEGORY_FIGURES
 from synth_core.figures.categories import of_categories
 from synth_core.figures.palette import color, dash
@@ -201,7 +201,7 @@ class _Errors:
 
     @classmethod
     def of(cls, s: ResultSummary) -> Self:
-        return cls(s.mechanism, s.numbers.statistics, opacity(s))
+        return cls(s.mechanism, distinct(s.numbers.statistics), opacity(s))
 
 
 def errors_figure(

@@ -75,6 +75,11 @@ class Guarantee:
         """How many of the data sets of a release are charged."""
         return 1 if self.one_charge else datasets
 
+    @property
+    def sets_words(self) -> str:
+        """Of how many data sets of a release an ε is."""
+        return "for all data sets together" if self.one_charge else "a data set"
+
     def weakened_to(self, lesser: Guarantee) -> Guarantee:
         """A lesser promise of the same mechanism: about the same neighbours, charged and counted as this one is."""
         return replace(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import ROUND_CEILING, Context
 
 LARGE = 1e15  # beyond, a number is written with a power of ten
 
@@ -39,6 +40,18 @@ def signed(value: float, digits: int = 1) -> str:
     ('−1.8', '+0.25')
     """
     return f"{value:+.{digits}f}".replace("-", "−")
+
+
+def rounded_up(value: float, digits: int) -> str:
+    """A loss of privacy with so many digits, never less than it is.
+
+    Examples
+    --------
+    >>> rounded_up(1.125, 4), rounded_up(5.2203, 3), rounded_up(0.125, 3)
+    ('1.125', '5.23', '0.125')
+    """
+    text = f"{value:.12g}"  # what only the last bits of a float say is no loss
+    return f"{float(Context(prec=digits, rounding=ROUND_CEILING).create_decimal(text)):.{digits}g}"
 
 
 def percent(share: float, digits: int = 1) -> str:

@@ -3,9 +3,14 @@
 import numpy as np
 import pytest
 
-from synth_core.analysis.population import furthest_in_population, population_of, populations_words
+from synth_core.analysis.population import (
+    furthest_in_population,
+    population_of,
+    population_words,
+    populations_words,
+)
 from synth_core.analysis.survey_estimates import quantile_with_interval, standard_error, weighted_quantiles
-from synth_core.analysis.utility import ecdf_distance
+from synth_core.analysis.utility import AT_ZERO, ecdf_distance
 from synth_core.data.survey_weights import Survey
 
 
@@ -42,6 +47,17 @@ def test_shares_of_categories():
     said = "In the population, by w, msp is furthest off, by at most 35.0 points."  # a line, and not a list
     assert furthest_in_population([near, found]) == said
     assert furthest_in_population([found]) == populations_words([found])
+
+
+def test_the_share_at_the_zeros_counts_once_among_the_estimates():
+    """Of several percentiles at the zeros one share is compared."""
+    pay = np.concatenate([np.zeros(60), np.arange(1.0, 41.0)])
+    same = pay, Survey(np.ones(100))
+    found = population_of("pay", "w", same, [same], (10.0, 20.0, 50.0, 90.0))
+    assert len(found.statistics) == 5
+    assert [each.compared.name for each in found.estimates] == ["mean", AT_ZERO, "q90"]
+    assert population_words(found).count("share at or below 0") == 1
+    assert population_words(found).endswith("3 of 3 estimates in the 95 % band")
 
 
 def test_equal_weights_have_the_usual_standard_error():

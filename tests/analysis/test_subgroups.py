@@ -84,7 +84,8 @@ def test_accuracy_is_that_of_the_group_s_own_records(table, measure):
         assert (accuracy.statistic.name, accuracy.n_records) == (group.name, len(rows))
         assert accuracy.statistic.synthetic == alone.synthetic
         assert accuracy.statistic.confidential == alone.confidential
-        assert accuracy.ecdf_max == ecdf_distance(pay[rows], synthetic[0, rows]).ecdf_max
+        each = [ecdf_distance(pay[rows], made[rows]).ecdf_max for made in synthetic]
+        assert accuracy.ecdf_max == pytest.approx(np.mean(each)) and len(set(each)) > 1
 
 
 def test_without_groups_it_says_so():

@@ -184,6 +184,7 @@ def covered(mechanism, rule, known, factor=1.4):
 def test_coverage_in_words_and_as_a_figure():
     both = covered("measured", "u + b", True) + covered("weighted", "u", False, 3.2)
     first, second, last = coverage_in_words(both, 40)
+    assert "intervals by the survey weights w hold was not studied" in coverage_in_words(both, 40, "w")[2]
     assert first == (
         "Measured: of 100 intervals at 95 %, these hold what is true: 96 of means, 96 of regression coefficients "
         "(put together by u + b)."

@@ -69,8 +69,10 @@ def test_rules_are_those_of_the_mechanism(tmp_path):
     assert unweighted.combine(*STORED["one"]) == unweighted.combine(*STORED["one"], rule="u (1 + 2/m)")
     with pytest.raises(ValueError, match="No rule is known to hold"):
         module_of(tmp_path, "weighted").combine(*several)
-    wider = measured.combine(*several, factor=2.0)
-    assert wider.standard_error == pytest.approx(2 * measured.combine(*several).standard_error)
+    wider = measured.combine(*several, factor=2.0)  # measured for what software says, in which b is not
+    assert wider.standard_error == pytest.approx(2 * measured.combine(*several, rule="u").standard_error)
+    named = measured.combine(*several, rule="u + b", factor=2.0)
+    assert named.standard_error == pytest.approx(2 * measured.combine(*several).standard_error)
 
 
 @pytest.mark.parametrize(

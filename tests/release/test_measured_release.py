@@ -324,6 +324,10 @@ def test_coverage_says_that_a_frozen_risk_map_is_not_that_of_the_study(state, tm
     study = SimpleNamespace(run=lambda *given: found)
     released, tell = people(2).frame, lambda *given: None
     assert coverage_of(plan, released, study, cache, tell) == found
+    # Strata are in no file that leaves.
+    design = {"weight": "w", "weight_total": 90_000.0, "strata": "town"}
+    of_strata = plan.model_copy(update={"settings": plan.settings.model_copy(update=design)})
+    assert coverage_of(of_strata, released.assign(w=9.0), study, cache, tell) == found
     weighted = plan.model_copy(update={"frozen": "a map"})
     assert coverage_of(weighted, released, study, cache, tell).words == ("Half of them.", OWN_MAPS)
 

@@ -192,16 +192,23 @@ def changing_page():
 
     start_and_change(table)
     st.session_state[columns.SEEN] = 0
+    of = session.current().table.fingerprint
     sent = [
-        {"number": 1, "name": "income", "field": "share", "value": "60"},
-        {"number": 2, "name": "degree", "field": "may_be_missing", "value": True},
+        {"number": 1, "name": "income", "field": "share", "value": "60", "of": of},
+        {"number": 2, "name": "degree", "field": "may_be_missing", "value": True, "of": of},
+        {"number": 3, "name": "income", "field": "share", "value": "20", "of": "another table"},
     ]
-    for count in (1, 2, 2):  # the second comes with the first, and once more
+    for count in (
+        1,
+        2,
+        3,
+    ):  # the second comes with the first, the third is of a table that another tab has left
         st.session_state[columns.KEY] = {"changed": json.dumps(sent[:count])}
         columns._changed()
         if count == 1:
             columns._take("income", "share", "70")  # from elsewhere, since
     st.session_state["now"] = session.current()
+    st.session_state["said"] = st.session_state.get(f"message_{columns.PLACE}", "")
 
 
 def test_each_change_of_a_row_is_taken_once_in_order():
@@ -212,6 +219,7 @@ def test_each_change_of_a_row_is_taken_once_in_order():
     assert not app.exception
     blocks = {block.name: block for block in app.session_state["now"].choices.whole}
     assert (blocks["income"].share, blocks["degree"].missing) == (0.7, ())
+    assert "what was chosen for income was not taken" in app.session_state["said"]
 
 
 def test_a_kind_can_be_said_after_the_page_was_left(monkeypatch):

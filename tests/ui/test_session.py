@@ -199,6 +199,56 @@ def test_a_twin_that_the_browser_has_not_got_yet_takes_no_choice_back():
     assert AppTest.from_function(choosing).run(timeout=30).markdown[0].value == "0.3, then 0.7"
 
 
+def test_a_change_by_the_program_sends_nothing_again_that_it_did_not_change():
+    """It would move a slider back that is moved just then."""
+
+    def pinning():
+        import streamlit as st
+
+        from synth_core.ui.compare.scenarios import pin
+        from synth_core.ui.shared.widgets import slider_with_number
+        from synth_core.ui.state import session
+
+        session.take_over()
+        st.button("pin it", on_click=pin)
+        slider_with_number("Scale", "settings.scale", (0.0, 2.0), 0.05, "")
+        st.text([each.settings.scale for each in session.choices().scenarios])
+
+    at = AppTest.from_function(pinning).run(timeout=30)
+    at.button[0].click()
+    at.run(timeout=30)
+    assert at.text[0].value == "[1.0]"
+    assert not at.slider[0].proto.set_value and not at.number_input[0].proto.set_value
+    at.button[0].click()
+    at.slider[0].set_value(0.5)  # both with one run
+    at.run(timeout=30)
+    assert (at.slider[0].value, at.number_input[0].value) == (0.5, 0.5)
+
+
+def test_what_another_tab_removed_is_not_chosen_again():
+    """A run of this tab that began before it still shows the old choice."""
+
+    def picking():
+        import streamlit as st
+
+        from synth_core.ui.shared.widgets import pick
+        from synth_core.ui.state import session
+
+        session.take_over()
+        if st.session_state.get("another"):  # it chooses while this run goes on
+            browser = session.current()
+            changed = browser.choices.model_copy(update={"mechanisms": ("weighted",)})
+            browser.change(changed, True)
+        pick("multiselect", "Mechanisms", "mechanisms", ["unweighted", "weighted", "censored"])
+        st.text(session.choices().mechanisms)
+
+    at = AppTest.from_function(picking).run(timeout=30)
+    assert at.text[0].value == str(("unweighted", "weighted"))
+    at.session_state["another"] = True
+    at.run(timeout=30)
+    assert at.text[0].value == str(("weighted",)) and at.multiselect[0].value == ["weighted"]
+
+
 def test_an_undo_renews_the_widgets_of_what_it_changed():
     def undoing():
         import streamlit as st

@@ -5,7 +5,8 @@ Another intruder may know more, and a record of which nothing was found here is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,6 +74,18 @@ def attribute_disclosure(tables: DiscretisedTables, n_public: int) -> tuple[Attr
             )
         )
     return tuple(disclosures)
+
+
+def average_disclosure(sets: Sequence[tuple[AttributeDisclosure, ...]]) -> tuple[AttributeDisclosure, ...]:
+    """Means over data sets; what is of the confidential table alone is the same in all."""
+    return tuple(
+        replace(
+            same[0],
+            cap=float(np.mean([each.cap for each in same])),
+            disco=float(np.mean([each.disco for each in same])),
+        )
+        for same in zip(*sets, strict=True)
+    )
 
 
 def _counts(keys: Codes, codes: Codes, n_keys: int, n_codes: int) -> Array:

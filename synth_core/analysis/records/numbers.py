@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from synth_core.analysis.regression import coefficient_overlaps
 from synth_core.analysis.survey_estimates import weighted_quantiles, weighted_statistics
-from synth_core.analysis.utility import Statistic, statistics
+from synth_core.analysis.utility import Statistic, mean_of_sets, statistics
 from synth_core.data.earlier_variable import EarlierVariable
 from synth_core.data.survey_weights import Survey
 
@@ -169,17 +169,7 @@ def _mean(same: tuple[NumberMeasures, ...]) -> NumberMeasures:
     shown = [each.statistics for each in same if each.statistics]
     return replace(
         first,
-        statistics=tuple(
-            replace(
-                statistic[0],
-                synthetic=float(np.mean([each.synthetic for each in statistic])),
-                synthetic_interval=(
-                    float(np.mean([each.synthetic_interval[0] for each in statistic])),
-                    float(np.mean([each.synthetic_interval[1] for each in statistic])),
-                ),
-            )
-            for statistic in zip(*shown, strict=True)
-        ),
+        statistics=tuple(map(mean_of_sets, zip(*shown, strict=True))),
         overlap=None if first.overlap is None else float(np.mean([each.overlap for each in same])),
         meeting=None if first.meeting is None else float(np.mean([each.meeting for each in same])),
     )

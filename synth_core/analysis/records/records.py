@@ -31,6 +31,7 @@ from synth_core.analysis.records.blocks import (
     scales_in_words,
     settings_of_first,
 )
+from synth_core.analysis.records.disclosure import average_disclosure
 from synth_core.analysis.records.discretise import DiscretisedTables
 from synth_core.analysis.records.feasible import refusal
 from synth_core.analysis.records.judge import Judge
@@ -382,7 +383,7 @@ class RecordsAnalysis:
             measures,
             time.perf_counter() - started,
             average_numbers([each.numbers for each in judged]),
-            judged[0].disclosure,
+            average_disclosure([each.disclosure for each in judged]),
             self._population(drawn),
             self.settings.accuracy_by,
         )

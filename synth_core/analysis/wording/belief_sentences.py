@@ -6,7 +6,7 @@ import math
 
 from synth_core.mechanisms.composition import DELTA, epsilon_at
 from synth_core.mechanisms.guarantees import Guarantee, belief_after
-from synth_core.system.number_text import percent
+from synth_core.system.number_text import percent, rounded_up
 
 PRIOR = 0.01  # the suspicion that the sentence starts from
 
@@ -64,8 +64,8 @@ def rho_words(guarantee: Guarantee, epsilon: float) -> str:
     assert guarantee.rho is not None
     rho = guarantee.rho(epsilon)
     return (
-        f"ε = {epsilon_number(epsilon)} names ρ = {rho:.3g} (zCDP), which is (ε, δ)-DP with ε = {epsilon_at(rho):.3g} "
-        f"at δ = {DELTA:g}"
+        f"ε = {epsilon_number(epsilon)} names ρ = {rounded_up(rho, 4)} (zCDP), which is (ε, δ)-DP with "
+        f"ε = {rounded_up(epsilon_at(rho), 3)} at δ = {DELTA:g}"
     )
 
 
@@ -77,7 +77,7 @@ def rho_beside(rho: float) -> str:
     >>> rho_beside(0.125)
     'ρ = 0.125; 2.42 at δ = 1e-06'
     """
-    return f"ρ = {rho:.3g}; {epsilon_at(rho):.3g} at δ = {DELTA:g}"
+    return f"ρ = {rounded_up(rho, 4)}; {rounded_up(epsilon_at(rho), 3)} at δ = {DELTA:g}"
 
 
 def _guessed(guarantee: Guarantee, epsilon: float, values: str) -> str:

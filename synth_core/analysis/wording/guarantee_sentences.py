@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from synth_core.analysis.wording.belief_sentences import at_most, odds_factor, rho_words
-from synth_core.data.units import values_words
+from synth_core.data.units import unit_words, values_words
 from synth_core.mechanisms.catalogue import Mechanism
-from synth_core.mechanisms.guarantees import DECLARED_SPAN, REPLACED, WITHHELD, Guarantee, belief_after
+from synth_core.mechanisms.guarantees import (
+    DECLARED_SPAN,
+    REPLACED,
+    WITHHELD,
+    Guarantee,
+    Neighbour,
+    belief_after,
+)
 from synth_core.system.number_text import percent
 
 SEED = (
@@ -37,7 +44,7 @@ def about_weights(weighted: bool, reference: str, from_current: bool, anchored: 
     if not weighted:
         if anchored:
             return "All records of the fit have one weight c, so no record moves the weight of another."
-        return "It uses no weights, so nothing else of the table enters."
+        return "It uses no privacy weights, so nothing else of the table enters."
     if from_current and reference != "current":
         fixed = (
             "The span of the risk is declared"
@@ -74,8 +81,36 @@ OF_UNITS = {  # the same of units of several records
 }
 
 
-def neighbour_words(mechanisms: Iterable[Mechanism]) -> str:
+def covers_words(unit: str | None, size: int) -> str:
+    """Of whom a strict ε of several sensitive variables covers everything, in a sentence."""
+    return unit_words(unit, size) or f"{COVERS}."
+
+
+def sets_words(mechanisms: Iterable[Mechanism]) -> str:
+    """Of which data sets of a release ε is, of mechanisms that stand side by side.
+
+    Examples
+    --------
+    >>> from synth_core.mechanisms.catalogue import find_mechanism
+    >>> sets_words([find_mechanism("censored")]), sets_words([find_mechanism("measured")])
+    ('in each released data set', 'in all released data sets together')
+    >>> sets_words(map(find_mechanism, ("censored", "measured")))
+    'in each released data set (of Measured in all together)'
+    """
+    once = {mechanism.label: mechanism.charged(2) == 1 for mechanism in mechanisms}
+    if once and all(once.values()):
+        return "in all released data sets together"
+    together = " and ".join(label for label, one in once.items() if one)
+    return "in each released data set" + (f" (of {together} in all together)" if together else "")
+
+
+def neighbour_words(mechanisms: Iterable[Mechanism], unit: str | None = None) -> str:
     """What ε is for, of mechanisms that stand side by side.
+
+    Parameters
+    ----------
+    unit : str, optional
+        The column of units of several records that ε is for.
 
     Examples
     --------
@@ -86,14 +121,19 @@ def neighbour_words(mechanisms: Iterable[Mechanism]) -> str:
     "ε is for one record's value replaced, in each released data set."
     """
     labels: dict[str, list[str]] = {WITHHELD: [], REPLACED: []}
-    for mechanism in mechanisms:
+    shown = list(mechanisms)
+    for mechanism in shown:
         labels[mechanism.neighbour].append(mechanism.label.lower())
     first = WITHHELD if labels[WITHHELD] else REPLACED
-    said = f"ε is for {NEIGHBOURS[first]}, in each released data set."
+    said = f"ε is for {_whom(first, unit)}, {sets_words(shown)}."
     if labels[WITHHELD] and labels[REPLACED]:
         others = " and the ".join(dict.fromkeys(labels[REPLACED]))
         said += f" Of the {others} it is for one replaced: and there a strict mechanism has twice its ε."
     return said
+
+
+def _whom(neighbour: Neighbour, unit: str | None) -> str:
+    return NEIGHBOURS[neighbour] if unit is None else f"{values_words(unit)}{OF_UNITS[neighbour]}"
 
 
 def local_words(oscillation: float | None, joint: float | None, draws: float) -> str:
@@ -154,11 +194,7 @@ def explain(  # noqa: PLR0913 # each is another part of what is said
     if guarantee.secret_seed:
         lines.append(about_weights(weighted, reference, from_current, bool(anchor)))
     of_replacing = guarantee.neighbour == REPLACED
-    whom = (
-        NEIGHBOURS[guarantee.neighbour]
-        if unit is None
-        else f"{values_words(unit)}{OF_UNITS[guarantee.neighbour]}"
-    )
+    whom = _whom(guarantee.neighbour, unit)
     neighbour = f"ε = {epsilon:.4g} is for {whom}{' by any other' if of_replacing else ''}"
     if epsilon_replace and not of_replacing:
         neighbour += f"; for one replaced {'' if guarantee.strict else 'by another value of the table '}"

@@ -37,6 +37,10 @@ TRUTH_RECORDS = 400_000  # of the table that is taken for the population
 PERCENTILE = 90.0
 CLASSES = {"mean": "Mean", "share": "Share", "q90": "90th percentile", "slope": "Regression coefficients"}
 ANCHORS = ("pilot", "counts")  # made of each database
+UNWEIGHTED = (
+    "Every record counts once, in estimates and in what is true: how often intervals by the survey weights {} hold was "
+    "not studied."
+)
 LEAST_SHARE = 0.02  # of a category whose share is estimated
 
 
@@ -306,9 +310,9 @@ def study_coverage(
     kind = "records drawn from" if resampled else "databases like"
     title = f"Coverage of 95 % intervals: {kind} {analysis.table.name}, m = {s.datasets}"
     note = "Drawn from the table's own records: only of data that were released may it leave."
-    return replace(
-        like, name="coverage", title=title, cases=cases, note=note if resampled else like.note
-    ), truth
+    notes = (note if resampled else like.note, UNWEIGHTED.format(s.weight) if s.weight is not None else "")
+    said = " ".join(filter(None, notes))
+    return replace(like, name="coverage", title=title, cases=cases, note=said), truth
 
 
 @dataclass(frozen=True)
@@ -403,8 +407,14 @@ def compare_coverage(covered: Sequence[Covered]) -> list[Row]:
     return list(rows.values())
 
 
-def coverage_in_words(covered: Sequence[Covered], replicates: int) -> list[str]:
-    """For each point how many of 100 intervals of a file hold what is true, one sentence each."""
+def coverage_in_words(covered: Sequence[Covered], replicates: int, weight: str | None = None) -> list[str]:
+    """For each point how many of 100 intervals of a file hold what is true, one sentence each.
+
+    Parameters
+    ----------
+    weight : str, optional
+        The column of survey weights, which the study does not read.
+    """
     sentences = []
     for where in dict.fromkeys(each.where for each in covered):
         mine = [each for each in covered if each.where == where]
@@ -418,8 +428,10 @@ def coverage_in_words(covered: Sequence[Covered], replicates: int) -> list[str]:
         )
         sentences.append(f"{where}: of 100 intervals at 95 %, these hold what is true: {held} ({how}).")
     error = 100 * max((each.errors[each.rule] for each in covered), default=0.0)
+    unweighted = [UNWEIGHTED.format(weight)] if weight is not None else []
     return [
         *sentences,
+        *unweighted,
         f"From {replicates} simulated databases: the Monte Carlo error of each number is at most {math.ceil(error)}.",
     ]
 

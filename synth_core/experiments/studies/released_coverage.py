@@ -68,7 +68,7 @@ class ReleasedCoverage:
         covered = coverage_of(outcome, truth)
         return Coverage(
             replicates=self.replicates,
-            words=tuple(coverage_in_words(covered, self.replicates)),
+            words=tuple(coverage_in_words(covered, self.replicates, analysis.settings.weight)),
             lines=tuple(
                 CoverageLine(
                     title=each.title,

@@ -8,7 +8,7 @@ from typing import Literal
 
 from synth_core.analysis.result_numbers import ResultNumbers
 from synth_core.analysis.summary import ResultSummary
-from synth_core.analysis.utility import SHARE_OF
+from synth_core.analysis.utility import SHARE_OF, distinct
 from synth_core.analysis.wording.headings import RECORD_FIGURES
 from synth_core.figures.categories import of_categories
 from synth_core.figures.palette import color
@@ -73,7 +73,7 @@ def _shares_chart(summaries: list[ResultSummary], labels: dict[str, str], outcom
             labels[s.mechanism],
             color(s.mechanism),
             (),
-            tuple(100 * each.synthetic for each in s.numbers.statistics),
+            tuple(100 * each.synthetic for each in distinct(s.numbers.statistics)),
         )
         for s in summaries
         if not s.numbers.problems
@@ -112,7 +112,7 @@ def _ecdf_chart(summaries: list[ResultSummary], labels: dict[str, str], outcome:
 
 def errors_chart(summaries: list[ResultSummary], labels: dict[str, str]) -> Chart:
     """Errors of mean and percentiles, in percent."""
-    names = tuple(statistic_title(each) for each in summaries[0].numbers.statistics)
+    names = tuple(statistic_title(each) for each in distinct(summaries[0].numbers.statistics))
     return Chart(
         "bars",
         "Errors of the shares" if of_categories(summaries[0]) else "Errors of mean and percentiles",
@@ -124,7 +124,7 @@ def errors_chart(summaries: list[ResultSummary], labels: dict[str, str]) -> Char
                 labels[s.mechanism],
                 color(s.mechanism),
                 (),
-                tuple(percent_off(each, each.compared.synthetic) for each in s.numbers.statistics),
+                tuple(percent_off(each, each.compared.synthetic) for each in distinct(s.numbers.statistics)),
             )
             for s in summaries
             if not s.numbers.problems

@@ -46,7 +46,8 @@ def is_internal(plan: Plan) -> bool:
 def _decision(plan: Plan, internal: bool) -> Page:
     lines = [
         f"Decided by {printable(plan.decided_by, 200)} on {plan.created[:10]}: {plan.point.label}, "
-        f"{plan.terms.guarantee.label}, ε = {epsilon_number(plan.target_epsilon)} a data set.",
+        f"{plan.terms.guarantee.label}, ε = {epsilon_number(plan.target_epsilon)} "
+        f"{plan.terms.guarantee.sets_words}.",
         f"Why: {printable(plan.reason, limits.REASON_LENGTH)}",
         f"Settings were chosen on {printable(plan.tuned_on.name)}, {TUNED_ON[plan.tuned_on.kind]}, "
         f"{plan.tuned_on.rows:,} rows.",

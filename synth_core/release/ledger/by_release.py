@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from synth_core.mechanisms.composition import DELTA, epsilon_at
 from synth_core.release.ledger.balances import Entry, place_of
-from synth_core.system.number_text import percent
+from synth_core.system.number_text import percent, rounded_up
 
 ABOUT = "Accuracy by release, each beside its own table. INTERNAL: no ε covers it."
 
@@ -35,7 +35,7 @@ def by_release(entries: Sequence[Entry]) -> list[dict[str, str]]:
                 "Clamped": percent(clamped / n) if clamped is not None and n else "",
                 "ε": f"{own:g}",
                 "ε in all": f"{place.spent:g}" if place.pure else "–",  # some only name a ρ
-                f"ε at δ = {DELTA:g}": "–" if place.rho is None else f"{epsilon_at(place.rho):.3g}",
+                f"ε at δ = {DELTA:g}": "–" if place.rho is None else rounded_up(epsilon_at(place.rho), 3),
             }
         )
     return rows

@@ -7,6 +7,7 @@ import math
 from synth_core.errors import InputError
 from synth_core.mechanisms.composition import DELTA, Count, epsilon_at, rho_at
 from synth_core.release.ledger.balances import Balance, Place
+from synth_core.system.number_text import rounded_up
 
 ROUNDING = 1e-9  # a sum of decimals may miss a limit by its last bits
 _WHAT_TO_DO = (
@@ -118,7 +119,7 @@ def other_words(held: Balance | Place) -> str:
     """
     if held.count.delta is not None:
         return f"the sum of ε is {held.spent:g}" if held.pure else ""
-    return f"counted by zCDP, ε = {epsilon_at(held.rho):.3g} at δ = {DELTA:g}" if held.rho else ""
+    return f"counted by zCDP, ε = {rounded_up(epsilon_at(held.rho), 3)} at δ = {DELTA:g}" if held.rho else ""
 
 
 def left_words(held: Balance | Place) -> str:

@@ -26,7 +26,9 @@ def coverage_of(
     Their noise is their own: the secret of the release is not used for what everybody may repeat.
     """
     table = Table("the released data", released, confidential=False)
-    settings = Settings(**plan.settings.model_dump() | {"risk_reference": "current", "match_epsilon": None})
+    # Strata tell of standard errors by survey weights, and are in no file that leaves.
+    other = {"risk_reference": "current", "match_epsilon": None, "strata": None}
+    settings = Settings(**plan.settings.model_dump() | other)
     blocks = tuple(each.block for each in plan.blocks)
     found = study.run(
         analysis_of(table.with_missing(plan.missing), settings, blocks, cache, progress=progress),

@@ -31,7 +31,7 @@ from synth_core.analysis.settings import setting_name
 from synth_core.analysis.summary import density, ecdf_points, five_numbers
 from synth_core.analysis.utility import ecdf_distance, percentile_words
 from synth_core.analysis.wording.belief_sentences import at_most, odds_factor, suspicion
-from synth_core.analysis.wording.guarantee_sentences import COVERS, explain
+from synth_core.analysis.wording.guarantee_sentences import covers_words, explain
 from synth_core.analysis.wording.headings import in_plain_words
 from synth_core.data.units import unit_words, values_words
 from synth_core.mechanisms.catalogue import ADJUSTMENTS
@@ -51,7 +51,7 @@ from synth_core.release.report import charts
 from synth_core.release.report.audit_summary import Audited
 from synth_core.release.report.coverage_summary import Coverage
 from synth_core.system.characters import isolated, visible
-from synth_core.system.number_text import percent, significant
+from synth_core.system.number_text import percent, rounded_up, significant
 
 RECORD_MEASURES = {  # of whole records
     "k_marginal": "k-marginal score, 1000 at most",
@@ -107,8 +107,8 @@ def _loss(guarantee: Guarantee, epsilon: float, released: Released) -> dict[str,
     rho = rho_of(guarantee, epsilon, 1)
     assert rho is not None
     return {
-        "loss": f"ρ = {rho:.4g}",
-        "loss_beside": f"named by ε = {epsilon:.4g}; ε = {epsilon_at(rho):.3g} at δ = {DELTA:g}",
+        "loss": f"ρ = {rounded_up(rho, 4)}",
+        "loss_beside": f"named by ε = {epsilon:.4g}; ε = {rounded_up(epsilon_at(rho), 3)} at δ = {DELTA:g}",
     }
 
 
@@ -230,8 +230,9 @@ def public_report(
             "current" if standing.tuned_on == "confidential" else TUNED_ON[standing.tuned_on].split(",")[0],
             anchor=released.anchor,
             more=[
-                unit_words(plan.settings.unit_column, plan.settings.unit_size)
-                or (f"{COVERS}." if plan.blocks else "")
+                (covers_words if plan.blocks else unit_words)(
+                    plan.settings.unit_column, plan.settings.unit_size
+                )
             ],
             unit=plan.settings.unit_column,
         ),

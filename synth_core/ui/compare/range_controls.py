@@ -14,19 +14,21 @@ from synth_core.ui.state import session
 RELATIVE, BRACKETS = "Relative", "Brackets"
 FIRST_TAIL = (5.0, 0.2, 2.4)
 FIRST_BRACKETS = ((0.0, 25.0), (25.0, 50.0), (50.0, 100.0), (100.0, 1000.0))
-KIND, TAIL = session.WIDGET + "range_kind", session.WIDGET + "range_tail"
+KIND, TAIL = "settings.brackets", "settings.tail"  # the places that two switches are of
 
 
 def choose_range() -> None:
     """The range, its variant, and what else it depends on."""
     chosen = session.choices().settings
-    st.session_state.setdefault(KIND, BRACKETS if chosen.brackets else RELATIVE)
+    key = session.widget_key(KIND)
+    st.session_state.setdefault(key, BRACKETS if chosen.brackets else RELATIVE)
     kind = st.segmented_control(
         "Range",
         [RELATIVE, BRACKETS],
         required=True,
-        key=KIND,
+        key=key,
         on_change=_leave_brackets,
+        args=(key,),
         width="stretch",
         help="Relative to the value: from a to b times of it. Brackets: intervals with fixed ends.",
     )
@@ -45,15 +47,16 @@ def choose_range() -> None:
         st.caption(f"The ε of {find_mechanism(matched).label} is matched by the others.")
 
 
-def _leave_brackets() -> None:
+def _leave_brackets(key: str) -> None:
     """Widget callback: relative ranges count again; brackets count once they are used."""
-    if st.session_state[KIND] == RELATIVE:
-        session.put("settings.brackets", None)
+    if st.session_state.get(key) == RELATIVE and not session.is_late(KIND, key):
+        session.put(KIND, None)
 
 
-def _switch_tail() -> None:
+def _switch_tail(key: str) -> None:
     """Widget callback."""
-    session.put("settings.tail", FIRST_TAIL if st.session_state[TAIL] else None)
+    if key in st.session_state and not session.is_late(TAIL, key):
+        session.put(TAIL, FIRST_TAIL if st.session_state[key] else None)
 
 
 def choose_relative() -> None:
@@ -61,8 +64,9 @@ def choose_relative() -> None:
     slider_with_number("From a × value", "settings.range.0", (0.0, 1.0), 0.05, "Lower end of the range.")
     slider_with_number("To b × value", "settings.range.1", (1.0, 5.0), 0.05, "Upper end of the range.")
     tail = session.choices().settings.tail
-    st.session_state.setdefault(TAIL, tail is not None)
-    st.toggle("Another range in the upper tail", key=TAIL, on_change=_switch_tail)
+    key = session.widget_key(TAIL)
+    st.session_state.setdefault(key, tail is not None)
+    st.toggle("Another range in the upper tail", key=key, on_change=_switch_tail, args=(key,))
     if tail is not None:
         slider_with_number(
             "Top percent", "settings.tail.0", (0.5, 50.0), 0.5, "Records of the largest values."

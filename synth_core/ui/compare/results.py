@@ -80,7 +80,7 @@ def show_results(chosen: tuple[str, ...], pair: Pair = WORST_PAIR) -> None:
         return
     mechanisms = [find_mechanism(s.mechanism) for s in shown.summaries]
     if len({mechanism.neighbour for mechanism in mechanisms}) > 1:
-        st.caption(neighbour_words(mechanisms))
+        st.caption(session.plain(neighbour_words(mechanisms, session.settings().unit_column)))
     if shown.current:  # an older picture is of other records, perhaps
         show_intervals()
         inspect_record(shown.summaries, shown.clicked, subject)

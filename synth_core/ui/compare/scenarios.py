@@ -284,7 +284,8 @@ def edit(scenarios: tuple[Scenario, ...]) -> None:
     for i, one in enumerate(scenarios):
         # What is stored is given as the value and names the box: a box in a closed panel does not hear of a value that
         # the session sets, and would send an empty one.
-        name, note = f"scenario {i} named {one.name}", f"scenario {i} noted {one.note}"
+        own = _number_of(one.name)
+        name, note = f"scenario {own} named {one.name}", f"scenario {own} noted {one.note}"
         columns = st.columns([5, 2, 2, 2], vertical_alignment="bottom", gap="small")
         columns[0].text_input(
             f"Name of scenario {i + 1}",
@@ -292,16 +293,21 @@ def edit(scenarios: tuple[Scenario, ...]) -> None:
             key=name,
             max_chars=limits.SCENARIO_NAME,
             on_change=session.attempt,
-            args=("scenario", rename, i, name),
+            args=("scenario", rename, own, name),
         )
         buttons: tuple[tuple[str, Callable[..., None], tuple[Any, ...], bool], ...] = (
-            ("Earlier", move, (one, -1), i == 0),
-            ("Later", move, (one, 1), i == len(scenarios) - 1),
-            ("Delete", delete, (one,), False),
+            ("Earlier", move, (-1,), i == 0),
+            ("Later", move, (1,), i == len(scenarios) - 1),
+            ("Delete", delete, (), False),
         )
         for column, (label, action, args, off) in zip(columns[1:], buttons, strict=True):
             column.button(
-                label, key=f"{label} {i}", type="tertiary", disabled=off, on_click=action, args=args
+                label,
+                key=f"{label} {own}",
+                type="tertiary",
+                disabled=off,
+                on_click=session.attempt,
+                args=("scenario", action, own, *args),
             )
         st.text_input(
             f"Note on scenario {i + 1}",
@@ -309,37 +315,66 @@ def edit(scenarios: tuple[Scenario, ...]) -> None:
             key=note,
             max_chars=limits.REASON_LENGTH,
             placeholder="Proposed as the reason of a release plan",
-            on_change=session.choose,
-            args=(f"scenarios.{i}.note", note),
+            on_change=session.attempt,
+            args=("scenario", annotate, own, note),
         )
 
 
-def rename(i: int, box: str) -> None:
+def _numbers() -> dict[str, int]:
+    """Names of scenarios with a number of each that stays its own: what is clicked may be of a page before a change."""
+    numbers: dict[str, int] = st.session_state.setdefault("scenario_numbers", {})
+    return numbers
+
+
+def _number_of(name: str) -> int:
+    numbers = _numbers()
+    return numbers.setdefault(name, max(numbers.values(), default=0) + 1)
+
+
+def _numbered(number: int) -> tuple[list[Scenario], int]:
+    """The scenarios, and the place of one; raises InputError where another tab has left none of it."""
+    kept = list(session.choices().scenarios)
+    for i, each in enumerate(kept):
+        if _numbers().get(each.name) == number:
+            return kept, i
+    raise InputError("That scenario is not there any more: another tab has changed the scenarios.")
+
+
+def rename(number: int, box: str) -> None:
     """Widget callback: take the name in a box over; raises InputError for one that is taken or empty."""
     name, choices = str(st.session_state[box]).strip(), session.choices()
-    old = choices.scenarios[i]
+    kept, i = _numbered(number)
+    old = kept[i].name
     try:
         if not name:
             raise InputError("A scenario needs a name.")
-        if name != old.name and name in {each.name for each in choices.scenarios}:
+        if name != old and name in {each.name for each in kept}:
             raise InputError(f"There is a scenario '{name}' already.")
     except InputError:
-        st.session_state[box] = old.name
+        st.session_state[box] = old
         raise
-    named = [each.model_copy(update={"name": name}) if each is old else each for each in choices.scenarios]
-    _store(tuple(named), name if choices.beside == old.name else choices.beside)
+    _numbers().pop(old)
+    _numbers()[name] = number
+    kept[i] = kept[i].model_copy(update={"name": name})
+    _store(tuple(kept), name if choices.beside == old else choices.beside)
 
 
-def move(scenario: Scenario, by: int) -> None:
+def annotate(number: int, box: str) -> None:
+    """Widget callback: take the note in a box over."""
+    kept, i = _numbered(number)
+    kept[i] = kept[i].model_copy(update={"note": str(st.session_state[box])})
+    session.put("scenarios", tuple(kept))
+
+
+def move(number: int, by: int) -> None:
     """Button callback: one place earlier (-1) or later (1)."""
-    order = list(session.choices().scenarios)
-    i = order.index(scenario)
-    order.insert(i + by, order.pop(i))
-    _store(tuple(order), session.choices().beside)
+    kept, i = _numbered(number)
+    kept.insert(max(i + by, 0), kept.pop(i))
+    _store(tuple(kept), session.choices().beside)
 
 
-def delete(scenario: Scenario) -> None:
+def delete(number: int) -> None:
     """Button callback: forget a scenario; Undo brings it back."""
-    choices = session.choices()
-    left = tuple(each for each in choices.scenarios if each.name != scenario.name)
-    _store(left, None if choices.beside == scenario.name else choices.beside)
+    kept, i = _numbered(number)
+    beside, name = session.choices().beside, kept.pop(i).name
+    _store(tuple(kept), None if beside == name else beside)

@@ -84,6 +84,7 @@ def show(ready: Readiness, fits: Mapping[str, Fit]) -> None:
             "open": opened(),
             "records": len(browser.choices.whole) > 1,
             "table": str(browser.tables),
+            "of": browser.table.fingerprint,
             "seen": st.session_state.setdefault(SEEN, 0),
         },
         on_changed_change=_changed,
@@ -195,14 +196,23 @@ def _changed() -> None:
     for what in json.loads(st.session_state[KEY].get("changed") or "[]"):
         if what["number"] > st.session_state[SEEN]:
             st.session_state[SEEN] = what["number"]
-            session.attempt(PLACE, _take, what["name"], what["field"], what["value"])
+            session.attempt(PLACE, _take_shown, what["of"], what["name"], what["field"], what["value"])
 
 
-def _take(shown: str, field: str, value: Any) -> None:
+def _take_shown(of: str, shown: str, field: str, value: Any) -> None:
+    """What was chosen for a column of the table that was shown; raises InputError where that is in use no more."""
+    table = session.current().table
+    name = next((c.name for c in table.columns if visible(c.name) == shown), None)
+    if name is None or of != table.fingerprint:
+        raise InputError(
+            f"The table in use has changed since the columns were shown: it is {table.name} now, and what was "
+            f"chosen for {shown} was not taken."
+        )
+    _take(name, field, value)
+
+
+def _take(name: str, field: str, value: Any) -> None:
     browser = session.current()
-    name = next((c.name for c in browser.table.columns if visible(c.name) == shown), None)
-    if name is None:
-        return  # of a table that another tab has left
     if field == "open":
         open_column(name)
     elif field == "role":

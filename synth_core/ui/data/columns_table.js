@@ -126,7 +126,7 @@ export default function (component) {
   state.number = Math.max(state.number ?? 0, seen);
   state.waiting = (state.waiting ?? []).filter((what) => what.number > seen);
   state.changed = (what) => {
-    state.waiting.push({ ...what, number: ++state.number });
+    state.waiting.push({ ...what, number: ++state.number, of: data.of });
     setTriggerValue('changed', JSON.stringify(state.waiting));
   };
   const version = JSON.stringify(shown);

@@ -116,7 +116,7 @@ def _predictor(column: Column) -> None:
             column.name in chosen,
             key=key,
             on_change=_take_categorical,
-            args=(column.name,),
+            args=(column.name, key),
             help="A code such as 1 = single, 2 = married is not a quantity.",
         )
         if column.name in browser.table.codes_among([column.name]) and column.name not in chosen:
@@ -129,13 +129,13 @@ def _predictor(column: Column) -> None:
         )
 
 
-def _take_categorical(name: str) -> None:
-    """Widget callback: the other way round than now."""
-    if name not in session.choices().settings.predictors:
+def _take_categorical(name: str, key: str) -> None:
+    """Widget callback: whether a predictor's numbers are codes."""
+    if name not in session.choices().settings.predictors or key not in st.session_state:
         return  # of a table before
-    chosen = session.choices().settings.categorical
-    left = tuple(each for each in chosen if each != name)
-    session.change(session.choices().with_settings(categorical=left if name in chosen else (*chosen, name)))
+    left = tuple(each for each in session.choices().settings.categorical if each != name)
+    categorical = (*left, name) if st.session_state[key] else left
+    session.change(session.choices().with_settings(categorical=categorical))
 
 
 def _weight() -> None:

@@ -19,6 +19,7 @@ from synth_core.release.output.gate_check import WARN
 from synth_core.release.plan.plan import Plan
 from synth_core.system import limits
 from synth_core.system.characters import sentence
+from synth_core.system.number_text import rounded_up
 from synth_core.ui.release import release_actions, release_job
 from synth_core.ui.release.look import show_look
 from synth_core.ui.release.release_job import ICONS
@@ -275,7 +276,7 @@ def show_ledger(series: str) -> None:
     if balance.rho:
         other = f"{other_words(balance)}; " if other_words(balance) else ""
         st.caption(
-            f"The limit counts {balance.count.words}. {sentence(f'{other}ρ is {balance.rho:.4g}')} in all."
+            f"The limit counts {balance.count.words}. {sentence(f'{other}ρ is {rounded_up(balance.rho, 4)}')} in all."
         )
     if accuracy:
         st.caption(ABOUT)

@@ -17,6 +17,7 @@ from synth_core.mechanisms.likelihoods.measured import MEASURED_LAPLACE
 from synth_core.release.ledger.limit_room import check_room
 from synth_core.release.plan.plan import OF_BLOCKS, TUNED_ON, WARNINGS, Plan, TuningKind, has_rho, terms_of
 from synth_core.system import limits
+from synth_core.system.number_text import rounded_up
 from synth_core.ui.compare.briefing import POWERPOINT
 from synth_core.ui.compare.scenarios import proposed_reason
 from synth_core.ui.release import plan_actions, release_actions, release_job
@@ -25,6 +26,9 @@ from synth_core.ui.shared.widgets import own_number
 from synth_core.ui.state import session
 from synth_core.ui.state.session import plain
 
+TYPED = tuple(
+    f"plan_{name}" for name in ("reason", "who", "target", "decimals", "limit", "shuffle", "clamp", "units")
+)
 COUNTS = {"sum": "Sum of ε", "zcdp": "(ε, δ) through zCDP"}
 DELTAS = [float(f"1e-{digits}") for digits in range(12, 1, -1)]  # within limits.LIMIT_DELTA
 
@@ -47,6 +51,7 @@ def plan_step(plan: Plan | None) -> None:
 def plan_form() -> None:
     """Everything that is decided before the table to be released is looked at."""
     choices = session.choices()
+    _keep_typed()
     if choices.whole:
         names = plain(", ".join(block.name for block in choices.whole))
         st.info(
@@ -92,7 +97,7 @@ def plan_form() -> None:
         limits.EPSILON,
         None,
         0.5,
-        "plan_target",
+        "plan_target" if not strict else "its_own_target",
         b,
         placeholder=f"{choices.settings.epsilon:g}, its own" if strict else "measured",
         disabled=strict,
@@ -146,6 +151,18 @@ def plan_form() -> None:
     )
 
 
+def _keep_typed() -> None:
+    """Streamlit forgets the boxes of a page that is left: what was typed for this table comes back."""
+    kept = st.session_state.setdefault("typed_for_plans", {}).setdefault(
+        session.current().table.fingerprint, {}
+    )
+    for key in TYPED:
+        if key in st.session_state:
+            kept[key] = st.session_state[key]
+        elif kept.get(key) not in (None, ""):
+            st.session_state[key] = kept[key]
+
+
 def _counts(point: Mechanism, tuned_on: TuningKind | None) -> list[str]:
     """What the limit of a series can count: the sum of ε, and ρ where every release of the plan has one."""
     by_zcdp = tuned_on is not None and has_rho(point, tuned_on)
@@ -176,8 +193,9 @@ def _taken_line(point: Mechanism, tuned_on: TuningKind) -> bool:
         st.caption(f"One release takes **ε = {taken:.4g}** of the limit of {limit:g}.")
     else:
         rho = rho_of(guarantee, epsilon, settings.datasets)
+        assert rho is not None  # else a limit at δ counts nothing
         st.caption(
-            f"One release costs ρ = {rho:.4g}, which ε = {epsilon:g} names. The limit counts that as "
+            f"One release costs ρ = {rounded_up(rho, 4)}, which ε = {epsilon:g} names. The limit counts that as "
             f"**ε = {taken:.4g} at δ = {count.delta:g}** of {limit:g}."
         )
     if balance is not None and limit is not None:
@@ -270,8 +288,9 @@ def show_plan(plan: Plan) -> None:
     """What was decided, and its files."""
     s = plan.settings
     st.markdown(
-        f"**{plan.point.label}**, {plan.guarantee.label}, target **ε = {plan.target_epsilon:g}** a data set, "
-        f"m = {plan.datasets}, series **{plain(plan.series)}**{_limit(plan)}, {plain(plan.outcome_words)} on "
+        f"**{plan.point.label}**, {plan.guarantee.label}, target **ε = {plan.target_epsilon:g}** "
+        f"{plan.guarantee.sets_words}, m = {plan.datasets}, series **{plain(plan.series)}**{_limit(plan)}, "
+        f"{plain(plan.outcome_words)} on "
         f"{len(s.predictors)} predictors{_design(plan)}"
     )
     missing = f" Values that mean missing: {plain(', '.join(plan.missing))}." if plan.missing else ""

@@ -226,12 +226,11 @@ def pick(
 ) -> None:
     """A choice of one or of several; stored values that are no option any more are dropped."""
     key, chosen = key_of(place), value_at(session.choices(), place)
-    shown = st.session_state.get(key, chosen)
-    kept: Any
+    kept: Any  # of what is stored: what the widget still shows may be from before another tab's choice
     if isinstance(chosen, tuple):
-        kept = [value for value in shown if value in options]
+        kept = [value for value in chosen if value in options]
     else:
-        kept = shown if shown in options else options[0]
+        kept = chosen if chosen in options else options[0]
     if kept != (list(chosen) if isinstance(chosen, tuple) else chosen):
         session.put(place, kept, undoable=False)
     if st.session_state.get(key, kept) != kept:

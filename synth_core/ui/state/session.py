@@ -9,7 +9,7 @@ import secrets
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import numpy as np
@@ -148,9 +148,10 @@ def _in_step(act: Callable[[Browser], None], forget: bool) -> None:
     if playing is not None and browser.playing is None:
         renew(playing.place)
     if forget:
+        same = set[str]()
         if browser.tables == tables:  # with another table they are other widgets anyway
-            _renew_changed(before, browser.choices)
-        _forget_widgets()
+            same = _renew_changed(before, browser.choices)
+        _forget_widgets(same if in_step else set())
     if in_step:  # else `take_over` still has another tab's changes to take
         st.session_state["revision"] = browser.revision
 
@@ -177,16 +178,26 @@ def renew(place: str, twin: str = "") -> None:
     times[which] = times.get(which, 0) + 1
 
 
-def _renew_changed(before: Choices, after: Choices) -> None:
-    """Other widgets for the choices that the program changed: the browser may still send those of before."""
-    keys = [str(key) for key in st.session_state if str(key).startswith(WIDGET)]
-    places = {re.sub(r"[@#].*|_(?:slider|number)(?:#.*)?$", "", key.removeprefix(WIDGET)) for key in keys}
-    for place in places:
+def _place_of(key: str) -> str:
+    """The place of the choice that a widget shows, by its key."""
+    return re.sub(r"[@#].*|_(?:slider|number)(?:#.*)?$", "", key.removeprefix(WIDGET))
+
+
+def _renew_changed(before: Choices, after: Choices) -> set[str]:
+    """Other widgets for the choices that the program changed: the browser may still send those of before.
+
+    Returns the places of those that it did not change: set again, they would undo a click under way.
+    """
+    same = set()
+    for place in {_place_of(str(key)) for key in st.session_state if str(key).startswith(WIDGET)}:
         with contextlib.suppress(
             AttributeError, IndexError, TypeError, ValueError
         ):  # not all are of one choice
-            if value_at(before, place) != value_at(after, place):
+            if value_at(before, place) == value_at(after, place):
+                same.add(place)
+            else:
                 renew(place)
+    return same
 
 
 def is_late(place: str, widget: str, twin: str = "") -> bool:
@@ -202,10 +213,11 @@ def take_over() -> None:
         _forget_widgets()
 
 
-def _forget_widgets() -> None:
-    """Let every widget take its value from the choices again."""
+def _forget_widgets(but: Collection[str] = ()) -> None:
+    """Let every widget take its value from the choices again, but those of some places."""
     for key in [k for k in st.session_state if str(k).startswith((WIDGET, "shown_"))]:
-        del st.session_state[key]
+        if not (str(key).startswith(WIDGET) and _place_of(str(key)) in but):
+            del st.session_state[key]
 
 
 def change(changed: Choices, undoable: bool = True) -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from synth_core.analysis.records.disclosure import attribute_disclosure
+from synth_core.analysis.records.disclosure import attribute_disclosure, average_disclosure
 from synth_core.analysis.records.discretise import DiscretisedTables
 
 
@@ -40,3 +40,12 @@ def test_cases_by_hand():
     [itself] = attribute_disclosure(tables(mine, mine), 1)
     assert itself.disco == itself.disclosive == itself.cap == 1.0
     assert attribute_disclosure(tables(mine, mine), 0) == ()
+
+
+def test_of_several_data_sets_it_is_the_mean():
+    mine = [[0, 1], [0, 1], [1, 0], [2, 0]]
+    sets = [
+        attribute_disclosure(tables(mine, theirs), 1) for theirs in (mine, [[0, 1], [1, 1], [1, 1], [0, 1]])
+    ]
+    [found] = average_disclosure(sets)
+    assert (found.cap, found.disco, found.disclosive) == (0.75, 0.75, 1.0)

@@ -126,6 +126,9 @@ def test_means_over_data_sets(rng):
     [pay, _] = average_numbers(each)
     assert pay.overlap == pytest.approx(np.mean([e[0].overlap for e in each]))
     assert pay.statistics[3].synthetic == pytest.approx(np.mean([e[0].statistics[3].synthetic for e in each]))
+    at_zero = [e[0].statistics[1] for e in each]  # of which the share at or below 0 is compared
+    assert pay.statistics[1].instead and at_zero[0].error != at_zero[1].error
+    assert pay.statistics[1].error == pytest.approx(np.mean([s.error for s in at_zero]))
     assert average_numbers(each[:1]) == each[0]
 
 

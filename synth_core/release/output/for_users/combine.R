@@ -11,9 +11,10 @@
 #         "u + b": for data sets that share an error which each of them shows alone; with Student's t, for a few data sets
 #         tell b roughly.
 #         "u (1 + 2/m)": parameters drawn from their posterior (Raab, Nowok and Dibben 2016).
-#         By default the rule of this release.
+#         By default the rule of this release; with a factor "u", which it was measured for.
 # level   how many of such intervals are to hold the truth.
-# factor  what standard errors are multiplied by, where it was measured that they are too small or too large.
+# factor  what the standard errors of ordinary software (rule "u") are multiplied by, where it was measured that they are
+#         too small or too large: from coverage.csv, or a study of coverage.
 
 # The rules whose intervals held where this kind of synthesis was studied; "" where none did.
 RULE_OF_ONE <- ""
@@ -22,7 +23,7 @@ RULE_OF_SEVERAL <- ""
 combine <- function(estimates, variances, rule = "", level = 0.95, factor = 1) {
   m <- length(estimates)
   if (m == 0 || length(variances) != m) stop("One estimate and one variance of each data set, please.")
-  if (rule == "") rule <- if (m == 1) RULE_OF_ONE else RULE_OF_SEVERAL
+  if (rule == "") rule <- if (factor != 1) "u" else if (m == 1) RULE_OF_ONE else RULE_OF_SEVERAL
   within <- mean(variances)
   between <- if (m > 1) var(estimates) else 0
   total <- c(
@@ -32,7 +33,7 @@ combine <- function(estimates, variances, rule = "", level = 0.95, factor = 1) {
     "u (1 + 2/m)" = within * (1 + 2 / m)
   )
   if (rule == "") {
-    stop("No rule is known to hold for this release: its intervals are too short. Name a rule, and a factor ",
+    stop("No rule is known to hold for this release: its intervals are too short. Name a rule, or a factor ",
          "that standard errors are multiplied by, from a study of coverage.")
   }
   if (!rule %in% names(total)) stop("Unknown rule '", rule, "': one of ", paste(names(total), collapse = ", "), ".")

@@ -47,11 +47,12 @@ def combine(
         "u + b": for data sets that share an error which each of them shows alone; with Student's t, for a few data sets
         tell b roughly.
         "u (1 + 2/m)": parameters drawn from their posterior (Raab, Nowok and Dibben 2016).
-        By default the rule of this release.
+        By default the rule of this release; with a factor "u", which it was measured for.
     level : float
         How many of such intervals are to hold the truth.
     factor : float
-        What standard errors are multiplied by, where it was measured that they are too small or too large.
+        What the standard errors of ordinary software (rule "u") are multiplied by, where it was measured that they
+        are too small or too large: from coverage.csv, or a study of coverage.
 
     Raises
     ------
@@ -62,7 +63,7 @@ def combine(
     m = len(q)
     if not m or len(u) != m:
         raise ValueError("One estimate and one variance of each data set, please.")
-    rule = rule or (RULE_OF_ONE if m == 1 else RULE_OF_SEVERAL)
+    rule = rule or ("u" if factor != 1 else RULE_OF_ONE if m == 1 else RULE_OF_SEVERAL)
     within, between = fmean(u), variance(q) if m > 1 else 0.0
     total = {
         "u": within,
@@ -72,7 +73,7 @@ def combine(
     }
     if not rule:
         raise ValueError(
-            "No rule is known to hold for this release: its intervals are too short. Name a rule, and a factor "
+            "No rule is known to hold for this release: its intervals are too short. Name a rule, or a factor "
             "that standard errors are multiplied by, from a study of coverage."
         )
     if rule not in total:

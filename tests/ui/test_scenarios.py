@@ -1,0 +1,44 @@
+"""Scenarios under fast hands and in two tabs: what is typed or clicked is for the scenario that the page showed."""
+
+from streamlit.testing.v1 import AppTest
+
+
+def acting():
+    import streamlit as st
+
+    from synth_core.errors import InputError
+    from synth_core.ui.compare import scenarios
+    from synth_core.ui.state import session
+
+    def kept():
+        return [(each.name, each.note) for each in session.choices().scenarios]
+
+    session.use_example("beta", 60, 1)
+    for scale in (0.9, 0.5, 0.3):
+        session.put("settings.scale", scale)
+        scenarios.pin()
+    first, second, third = (scenarios._number_of(name) for name in "ABC")
+    st.session_state["box"] = "of B"  # typed, and Later clicked without leaving the box first
+    scenarios.annotate(second, "box")
+    scenarios.move(second, 1)
+    st.text(kept())
+    st.session_state["box"] = "Xx"
+    scenarios.rename(first, "box")
+    scenarios.delete(first)
+    st.text(kept())
+    st.session_state["box"] = "of A"
+    try:
+        scenarios.annotate(first, "box")
+    except InputError as error:
+        st.text(error)
+    scenarios.move(third, -1)
+    st.text(kept())
+
+
+def test_each_click_is_for_the_scenario_that_it_was_made_at():
+    at = AppTest.from_function(acting).run(timeout=30)
+    assert not at.exception
+    moved, deleted, gone, last = (each.value for each in at.text)
+    assert moved == str([("A", ""), ("C", ""), ("B", "of B")])
+    assert deleted == last == str([("C", ""), ("B", "of B")])
+    assert gone == "That scenario is not there any more: another tab has changed the scenarios."
