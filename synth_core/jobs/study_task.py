@@ -17,6 +17,7 @@ from synth_core.experiments.studies.coverage import (
     coverage_in_words,
     coverage_of,
     study_coverage,
+    weights_words,
 )
 from synth_core.experiments.studies.databases_like_mine import compare_like, local_bounds, study_like
 from synth_core.experiments.studies.report import StudyReport
@@ -123,7 +124,7 @@ def run_in_app(analysis: AnyAnalysis[Any], asked: StudyRequest) -> StudyAnswer:
     if truth is not None:
         rows, words = (
             compare_coverage(covered),
-            coverage_in_words(covered, asked.replicates, analysis.settings.weight),
+            coverage_in_words(covered, asked.replicates, weights_words(analysis.settings)),
         )
     elif asked.name == LIKE:
         rows, words = compare_like(outcome, local), like_in_words(outcome, local)

@@ -17,7 +17,10 @@ from numpy.typing import NDArray
 
 from synth_core.analysis.any_analysis import AnyAnalysis, AnyResult
 from synth_core.analysis.combining import RULES, as_normal, degrees_of_freedom, interval, pseudo_factor
+from synth_core.analysis.settings import Settings
+from synth_core.analysis.survey_estimates import quantile_with_interval, standard_error
 from synth_core.data.outcome import outcome_column
+from synth_core.data.survey_weights import Survey
 from synth_core.errors import InputError
 from synth_core.experiments.studies.databases_like_mine import (
     population_design,
@@ -37,9 +40,9 @@ TRUTH_RECORDS = 400_000  # of the table that is taken for the population
 PERCENTILE = 90.0
 CLASSES = {"mean": "Mean", "share": "Share", "q90": "90th percentile", "slope": "Regression coefficients"}
 ANCHORS = ("pilot", "counts")  # made of each database
-UNWEIGHTED = (
-    "Every record counts once, in estimates and in what is true: how often intervals by the survey weights {} hold was "
-    "not studied."
+UNWEIGHTED = "Every record counts once, in estimates and in what is true, whatever its survey weight {}."
+BY_WEIGHTS = (
+    "Estimates, and what is true, are of the population, by {}; variances are of records drawn one by one."
 )
 LEAST_SHARE = 0.02  # of a category whose share is estimated
 
@@ -59,6 +62,8 @@ class Estimated:
         The columns of the regression.
     categorical : tuple of str
         Those among them whose numbers are codes.
+    weight : str, optional
+        The column of survey weights that estimates go by; None: every record counts once.
     """
 
     name: str
@@ -66,6 +71,7 @@ class Estimated:
     categories: tuple[str, ...]
     others: tuple[str, ...]
     categorical: tuple[str, ...]
+    weight: str | None = None
 
     def of(self, frame: pd.DataFrame) -> dict[str, tuple[float, float]]:
         """Estimates by class and column, "mean:pay", each with its variance as ordinary software gives it.
@@ -73,36 +79,54 @@ class Estimated:
         Rows where the variable, or a column of the regression, is missing are left out, as software does.
         """
         there = frame[frame[self.name].notna()]
-        found: dict[str, tuple[float, float]] = {}
+        weights, found = self._weights(there), dict[str, tuple[float, float]]()
         if self.categories:
             text = there[self.name].astype(str)
             for category in self.categories:
-                found[f"share:{self.name} {category}"] = share_of((text == category).to_numpy())
+                found[f"share:{self.name} {category}"] = share_of((text == category).to_numpy(), weights)
         else:
             x = there[self.name].to_numpy(dtype=float)
-            found = {f"{kind}:{self.name}": each for kind, each in number_estimates(x, self.median).items()}
+            estimates = number_estimates(x, self.median, weights)
+            found = {f"{kind}:{self.name}": each for kind, each in estimates.items()}
         whole = there[there[list(self.others)].notna().all(axis=1)]
         first: Any = whole[self.name]
         first = first.astype(str) == self.categories[0] if self.categories else first
         names, columns = columns_of(whole[list(self.others)], self.categorical)
-        slopes = regression(first.to_numpy(dtype=float), columns)
+        slopes = regression(first.to_numpy(dtype=float), columns, self._weights(whole))
         # A level that nobody has tells nothing.
         given = [(b, v) if v > 0 else (np.nan, np.nan) for b, v in slopes]
         return found | {f"slope:{self.name} {n}": each for n, each in zip(names, given, strict=True)}
 
+    def _weights(self, frame: pd.DataFrame) -> Array | None:
+        return None if self.weight is None else frame[self.weight].to_numpy(dtype=float)
 
-def share_of(there: NDArray[np.bool_]) -> tuple[float, float]:
+
+def share_of(there: NDArray[np.bool_], weights: Array | None = None) -> tuple[float, float]:
     """A share and its variance."""
+    if weights is not None:
+        return _mean_of(there.astype(float), weights)
     share = float(there.mean())
     return share, share * (1 - share) / len(there)
 
 
-def number_estimates(x: Array, median: float) -> dict[str, tuple[float, float]]:
+def _mean_of(x: Array, weights: Array) -> tuple[float, float]:
+    """A weighted mean and its variance, by linearisation."""
+    return float(np.average(x, weights=weights)), standard_error(x, Survey(weights)) ** 2
+
+
+def number_estimates(x: Array, median: float, weights: Array | None = None) -> dict[str, tuple[float, float]]:
     """Mean, share of records up to a value, and 90th percentile of a number, with their variances.
 
     A percentile has Woodruff's interval.
     """
     n, p = len(x), PERCENTILE / 100
+    if weights is not None:
+        middle, (low, high) = quantile_with_interval(x, Survey(weights), p)
+        return {
+            "mean": _mean_of(x, weights),
+            "share": share_of(x <= median, weights),
+            "q90": (middle, ((high - low) / (2 * 1.96)) ** 2),
+        }
     half = 1.96 * np.sqrt(p * (1 - p) / n)
     low, high = np.quantile(x, [max(0.0, p - half), min(1.0, p + half)])
     return {
@@ -112,13 +136,17 @@ def number_estimates(x: Array, median: float) -> dict[str, tuple[float, float]]:
     }
 
 
-def regression(x: Array, columns: Array) -> list[tuple[float, float]]:
-    """Least squares coefficients on columns and a constant, with variances that allow unequal spreads (HC1)."""
+def regression(x: Array, columns: Array, weights: Array | None = None) -> list[tuple[float, float]]:
+    """Least squares coefficients on columns and a constant, with variances that allow unequal spreads (HC1).
+
+    With survey weights least squares are weighted, and the same variances are those of linearisation (Binder 1983).
+    """
     n = len(x)
     design = np.column_stack([np.ones(n), columns])
-    inverse = np.linalg.pinv(design.T @ design)
-    beta = inverse @ design.T @ x
-    scored = design * (x - design @ beta)[:, None]
+    weighed = design if weights is None else design * (weights / weights.mean())[:, None]
+    inverse = np.linalg.pinv(weighed.T @ design)
+    beta = inverse @ weighed.T @ x
+    scored = weighed * (x - design @ beta)[:, None]
     variance = np.diag(inverse @ (scored.T @ scored) @ inverse) * n / max(1, n - design.shape[1])
     return [(float(b), float(v)) for b, v in zip(beta[1:], variance[1:], strict=True)]
 
@@ -265,7 +293,9 @@ def population(analysis: AnyAnalysis[Any], index: int, resampled: bool = False) 
             shares = column.value_counts(normalize=True)
             categories = tuple(str(c) for c in own.outcome_categories if shares[c] >= LEAST_SHARE)
         others = (*s.predictors, *(other for other in analysis.outcomes if other != name))
-        estimated.append(Estimated(name, median, categories, others, s.categorical))
+        estimated.append(
+            Estimated(name, median, categories, others, s.categorical, s.weight if s.accuracy_by else None)
+        )
     values = {name: q for each in estimated for name, (q, _) in each.of(large).items() if np.isfinite(q)}
     return design, Truth(tuple(estimated), levels, values)
 
@@ -310,8 +340,7 @@ def study_coverage(
     kind = "records drawn from" if resampled else "databases like"
     title = f"Coverage of 95 % intervals: {kind} {analysis.table.name}, m = {s.datasets}"
     note = "Drawn from the table's own records: only of data that were released may it leave."
-    notes = (note if resampled else like.note, UNWEIGHTED.format(s.weight) if s.weight is not None else "")
-    said = " ".join(filter(None, notes))
+    said = " ".join(filter(None, (note if resampled else like.note, weights_words(s))))
     return replace(like, name="coverage", title=title, cases=cases, note=said), truth
 
 
@@ -407,13 +436,20 @@ def compare_coverage(covered: Sequence[Covered]) -> list[Row]:
     return list(rows.values())
 
 
-def coverage_in_words(covered: Sequence[Covered], replicates: int, weight: str | None = None) -> list[str]:
+def weights_words(s: Settings) -> str:
+    """Whose estimates are studied, in a sentence; empty without survey weights."""
+    if s.weight is None:
+        return ""
+    return (BY_WEIGHTS if s.accuracy_by else UNWEIGHTED).format(s.weight)
+
+
+def coverage_in_words(covered: Sequence[Covered], replicates: int, weights: str = "") -> list[str]:
     """For each point how many of 100 intervals of a file hold what is true, one sentence each.
 
     Parameters
     ----------
-    weight : str, optional
-        The column of survey weights, which the study does not read.
+    weights : str
+        Whose estimates they are, of `weights_words`.
     """
     sentences = []
     for where in dict.fromkeys(each.where for each in covered):
@@ -428,10 +464,9 @@ def coverage_in_words(covered: Sequence[Covered], replicates: int, weight: str |
         )
         sentences.append(f"{where}: of 100 intervals at 95 %, these hold what is true: {held} ({how}).")
     error = 100 * max((each.errors[each.rule] for each in covered), default=0.0)
-    unweighted = [UNWEIGHTED.format(weight)] if weight is not None else []
     return [
         *sentences,
-        *unweighted,
+        *filter(None, [weights]),
         f"From {replicates} simulated databases: the Monte Carlo error of each number is at most {math.ceil(error)}.",
     ]
 

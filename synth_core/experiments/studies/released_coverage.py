@@ -9,7 +9,13 @@ import numpy as np
 
 from synth_core.analysis.any_analysis import AnyAnalysis
 from synth_core.errors import InputError
-from synth_core.experiments.studies.coverage import ANCHORS, coverage_in_words, coverage_of, study_coverage
+from synth_core.experiments.studies.coverage import (
+    ANCHORS,
+    coverage_in_words,
+    coverage_of,
+    study_coverage,
+    weights_words,
+)
 from synth_core.experiments.studies.run_study import run_study
 from synth_core.release.plan.plan import Plan
 from synth_core.release.report.coverage_summary import Coverage, CoverageLine
@@ -68,7 +74,7 @@ class ReleasedCoverage:
         covered = coverage_of(outcome, truth)
         return Coverage(
             replicates=self.replicates,
-            words=tuple(coverage_in_words(covered, self.replicates, analysis.settings.weight)),
+            words=tuple(coverage_in_words(covered, self.replicates, weights_words(analysis.settings))),
             lines=tuple(
                 CoverageLine(
                     title=each.title,
