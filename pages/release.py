@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from synth_core.ui.release import gate, release_job, steps
+from synth_core.ui.release import gate, release_actions, release_job, steps
 from synth_core.ui.release.plan import plan_step
 from synth_core.ui.release.table import table_step
 from synth_core.ui.state.session import plain
@@ -12,15 +12,15 @@ with status:
     release_job.show_progress()
     if error := release_job.state().error:
         st.error(plain(error), icon=release_job.ICONS["failed"])
-now, at = release_job.state(), steps.standing()
+now, at, outcome = release_job.state(), steps.standing(), release_actions.outcome()
 steps.show_stepper(at)
 with steps.step(1, at):
     plan_step(now.plan)
 with steps.step(2, at):
     table_step(now.plan, now.table)
 with steps.step(3, at):
-    gate.checks_step(now.plan, now.table, now.outcome)
+    gate.checks_step(now.plan, now.table, outcome)
 with steps.step(4, at):
-    gate.release_step(now.plan, now.table, now.outcome)
+    gate.release_step(now.plan, now.table, outcome)
 with steps.step(5, at):
     gate.ledger_step(now.plan)

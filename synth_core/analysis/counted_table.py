@@ -28,12 +28,16 @@ class CountedTable:
 def counted_together(tables: Iterable[CountedTable], sensitive: Sequence[str]) -> list[dict[str, str]]:
     """A square of words: a row a sensitive column, a cell each column that it was counted with, and how.
 
+    Nothing where nothing was counted.
+
     Examples
     --------
     >>> counted_together([CountedTable(("age", "pay"), 12.0), CountedTable(("age", "sex", "pay"), 8.5)], ["pay"])
     [{'Sensitive': 'pay', 'age': '± 12, 1 triple', 'sex': '1 triple', 'pay': ''}]
     """
     kept = list(tables)
+    if not kept:
+        return []
     names = dict.fromkeys(name for each in kept for name in each.columns if name not in sensitive)
     columns = [*names, *sensitive]
     return [

@@ -65,7 +65,7 @@ def impossible_words(share: float, before: float | None = None) -> str:
     >>> impossible_words(0.0), impossible_words(0.0021)
     ('No record breaks a declared rule.', '0.21 % of the records break a declared rule.')
     >>> impossible_words(0.0, 0.093)
-    'No record breaks a declared rule; 9.3 % would, were the same fit drawn from without rules.'
+    'No record breaks a declared rule; 9.3 % would break one, were the same fit drawn from without rules.'
     """
     said = (
         "No record breaks a declared rule"
@@ -77,4 +77,4 @@ def impossible_words(share: float, before: float | None = None) -> str:
 
 def before_words(before: float) -> str:
     """What rules change: how many records would break one."""
-    return f"{percent(before, 1)} would, were the same fit drawn from without rules"
+    return f"{percent(before, 1)} would break one, were the same fit drawn from without rules"

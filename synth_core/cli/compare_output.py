@@ -226,8 +226,9 @@ def print_groups(
 
 def clamped_words(flat: ResultNumbers) -> str:
     """How many records an anchored likelihood clamped, and what too many of them mean."""
-    few = f"{flat.n_censored / flat.n_records:.2%} of the records were clamped at some draw"
-    return f" {clamped_warning(flat.n_censored, flat.n_records) or few}."
+    n_read = flat.n_records - flat.n_zero_weight  # without those of a pilot
+    few = f"{flat.n_censored / max(n_read, 1):.2%} of the records were clamped at some draw"
+    return f" {clamped_warning(flat.n_censored, n_read) or few}."
 
 
 def _unfrozen(result: Result, settings: Settings) -> bool:

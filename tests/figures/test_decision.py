@@ -156,8 +156,14 @@ def test_what_is_promised_is_what_a_release_promises(plan):
 def test_shares_of_epsilon_are_of_whole_variables(plan):
     """Of one that may be missing, whether it is and its value share: 95 % in all were told."""
     blocks = tuple(replace_missing(each) for each in plan.blocks)
-    rows = [row for page in decision_record(plan.model_copy(update={"blocks": blocks})) for row in page.rows]
-    said = [cells[1] for cells in rows if cells[0].startswith("Synthetic: ")]
+
+    def said_of(mechanism):
+        changed = plan.model_copy(update={"blocks": blocks, "mechanism": mechanism})
+        rows = [row for page in decision_record(changed) for row in page.rows]
+        return [cells[1] for cells in rows if cells[0].startswith("Synthetic: ")]
+
+    assert not any("of ε" in words for words in said_of(plan.mechanism))  # one measurement is of all
+    said = said_of("anchored")
     assert sum(float(re.search(r", ([0-9.]+) % of ε", words)[1]) for words in said) == pytest.approx(
         100.0, abs=0.11
     )

@@ -14,6 +14,7 @@ from synth_core.mechanisms.catalogue import guarantees
 from synth_core.mechanisms.composition import epsilon_at, rho_of
 from synth_core.release.ledger.ledger import Ledger
 from synth_core.release.state import private_directory
+from synth_core.system.number_text import rounded_up
 
 pytestmark = [pytest.mark.stan]
 EPSILON = 3.0
@@ -66,7 +67,7 @@ def test_months(series, capsys):
     balance = ledger.balance("monthly")
     assert balance.spent == 3 * EPSILON
     assert balance.rho == pytest.approx(3 * EPSILON**2 / 8)
-    assert f"{epsilon_at(2 * EPSILON**2 / 8):.3g} at δ" in report(series, 2)
+    assert f"{rounded_up(epsilon_at(2 * EPSILON**2 / 8), 3)} at δ" in report(series, 2)
     # An earlier release drawn again has what it had then as its anchor, whatever was released since.
     assert apply(series, 2, "--recompute") == 0, capsys.readouterr().err
     # What a release rests on must be what was released.
@@ -188,7 +189,8 @@ def test_months_under_a_limit_by_zcdp(series, capsys):
     (series / "plan.json").write_text(json.dumps(plan | {"limit": 17.0, "limit_delta": 1e-6}))
     assert apply(series, 1) == 0, capsys.readouterr().err
     reached = epsilon_at(EPSILON**2 / 8)
-    fact = f"<dd>ε = {reached:.4g} at δ = 1e-06<small>of at most 17, counted by zCDP; the sum of ε is {EPSILON:g}"
+    spent = f"<dd>ε = {rounded_up(reached, 4)} at δ = 1e-06"
+    fact = f"{spent}<small>of at most 17, counted by zCDP; the sum of ε is {EPSILON:g}"
     assert f"{fact}</small>" in report(series, 1)
     with zipfile.ZipFile(series / "out" / "monthly-001-INTERNAL.zip") as archive:
         assert (

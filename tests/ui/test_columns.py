@@ -296,7 +296,7 @@ def test_what_says_nothing_new_declares_nothing(monkeypatch):
     from synth_core.ui.data import codebook
 
     read = []
-    monkeypatch.setattr(codebook, "read_again", read.append)
+    monkeypatch.setattr(codebook.session, "read_again", read.append)
     monkeypatch.setattr("synth_core.ui.state.session.current", lambda: SimpleNamespace(table=table(BOOK)))
     codebook.declare("income", {"bounds": "0 to 1000000"})
     assert read == []

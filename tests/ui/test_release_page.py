@@ -17,14 +17,18 @@ pytestmark = pytest.mark.usefixtures("state")
 
 
 def page(plan, table, outcome):
-    from synth_core.ui.release import gate, release_job
+    import streamlit as st
+
+    from synth_core.ui.release import gate, release_actions, release_job
     from synth_core.ui.state import session
 
     session.take_over()
     desk = release_job.state()
     desk.plan, desk.table, desk.outcome = plan, table, outcome
-    gate.checks_step(plan, table, outcome)
-    gate.release_step(plan, table, outcome)
+    found = release_actions.outcome()  # as the page asks
+    st.session_state["counts"] = found is not None
+    gate.checks_step(plan, table, found)
+    gate.release_step(plan, table, found)
 
 
 def test_what_was_charged_is_not_said_to_be_charged(tmp_path):
@@ -45,8 +49,13 @@ def test_what_was_charged_is_not_said_to_be_charged(tmp_path):
     assert "internal" in after.tabs[2].label and "internal" in after.tabs[3].label
     asked = after.toggle(key="coverage_asked").set_value(True).run(timeout=60)
     assert not asked.exception and asked.number_input(key="coverage_databases").value == 50
-    another = after.text_input(key="release_label").set_value("second").run(timeout=60)
+    another = after.text_input(key="release_label first").set_value("second").run(timeout=60)
     assert "**ε = 100** is charged with them" in another.markdown[0].value and len(another.checkbox) == 1
+    # What was checked is of the first label: of the second nothing is to be released, confirmed or not.
+    another.checkbox[0].check().run(timeout=60)
+    assert not another.session_state["counts"] and [b.label for b in another.button] == ["Check"]
+    back = another.text_input(key="release_label second").set_value("first").run(timeout=60)
+    assert back.session_state["counts"] and "Release" in [b.label for b in back.button]
 
 
 def test_a_table_without_a_planned_column_is_refused_by_the_checks_and_not_by_the_page(tmp_path):

@@ -77,11 +77,12 @@ def plan_page():
     from synth_core.ui.state import session
 
     session.take_over()
-    table = session.current().table
     for name, value in (("reason", "r"), ("who", "w"), ("series", "s"), ("mechanism", "weighted")):
         st.session_state[f"plan_{name}"] = value
     st.button("Other", on_click=session.attempt, args=("plan", plan_actions.make_plan, "another table"))
-    st.button("Same", on_click=session.attempt, args=("plan", plan_actions.make_plan, table.fingerprint))
+    st.button(
+        "Same", on_click=session.attempt, args=("plan", plan_actions.make_plan, plan_actions.now_shown())
+    )
     session.show_message("plan")
 
 

@@ -104,6 +104,8 @@ class TableCheck:
     unlikely : Unlikely
     left_out : tuple of str
         Columns of too many values to be compared by.
+    n_datasets : int
+        Of which the first is that of the groups.
     """
 
     variables: tuple[VariableFit, ...]
@@ -111,6 +113,7 @@ class TableCheck:
     n_groups: int
     unlikely: Unlikely
     left_out: tuple[str, ...]
+    n_datasets: int = 1
 
 
 def check_result(analysis: AnyAnalysis[Any], result: AnyResult) -> TableCheck:
@@ -147,7 +150,7 @@ def check_coded(
     groups, n_groups = _groups(variables, tables)
     alone = unlikely(tables)
     fits = tuple(_fit(each, alone.values.get(each.name, ()), tables) for each in variables)
-    return TableCheck(fits, groups, n_groups, alone, left_out)
+    return TableCheck(fits, groups, n_groups, alone, left_out, len(variables[0].synthetic))
 
 
 def coded(

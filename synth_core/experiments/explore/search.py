@@ -54,9 +54,12 @@ class _Search:
         self.below: Trial | None = None
 
     def meets(self, trial: Trial) -> bool:
-        """Count a trial; whether enough of its data sets meet the target."""
+        """Count a trial; whether enough of its data sets meet the target.
+
+        On fresh data sets a setting is judged again: what was searched on flatters its own choice.
+        """
         self.tried += 1
-        if self.best is None or trial.share > self.best.share:
+        if self.best is None or trial.share > self.best.share or trial.at == self.best.at:
             self.best = trial
         return trial.share >= self._share
 

@@ -166,7 +166,8 @@ def verdict(answers: list[TuningAnswer], target: Target | EpsilonTarget) -> str:
     """The answer of all mechanisms in a sentence or two, one part for each guarantee."""
     best = best_answers(answers, target)
     if not best:
-        return f"{target_text(target)}: no setting of the chosen mechanisms reaches it."
+        what = "no setting" if all(a.point is None for a in answers) else "no setting that promises something"
+        return f"{target_text(target)}: {what} of the chosen mechanisms reaches it."
     return f"{target_text(target)}: {goal_text(target)}" + "; ".join(answer_text(a) for a in best) + "."
 
 

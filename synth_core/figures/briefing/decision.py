@@ -62,7 +62,8 @@ def _decision(plan: Plan, internal: bool) -> Page:
 def _settings(plan: Plan, internal: bool) -> list[Page]:
     """The settings that the mechanism reads, as the plan fixes them."""
     blocks = tuple(each.block for each in plan.blocks)
-    shares = dict(zip((block.name for block in blocks), shares_of(blocks), strict=True)) if blocks else {}
+    divided = blocks and plan.point.likelihood.samples  # else one measurement is of all
+    shares = dict(zip((block.name for block in blocks), shares_of(blocks), strict=True)) if divided else {}
     rows = [
         (
             f"Synthetic: {printable(name)}",
@@ -73,7 +74,7 @@ def _settings(plan: Plan, internal: bool) -> list[Page]:
     rows += [
         ("Kept as they are", ", ".join(map(printable, plan.kept)) or "none"),
         ("Mechanism", in_plain_words(plan.point) or plan.point.label),
-        ("ε of one data set", epsilon_number(plan.target_epsilon)),
+        (f"ε {plan.terms.guarantee.sets_words}", epsilon_number(plan.target_epsilon)),
         ("Data sets", f"{plan.datasets}"),
         ("Limit of the series", "none" if plan.limit is None else f"{plan.limit:g} for {plan.series}"),
         *((setting_name(name), setting_value(plan.settings, name)) for name in _moved(plan)),

@@ -32,7 +32,7 @@ def by_release(entries: Sequence[Entry]) -> list[dict[str, str]]:
                 "Day": entry.time[:10],
                 "Records": "" if n is None else f"{n:,}",
                 "ECDF max": "" if apart is None else f"{apart:.4f}",
-                "Clamped": percent(clamped / n) if clamped is not None and n else "",
+                "Clamped": percent(clamped / n) if clamped and n else "",
                 "ε": f"{own:g}",
                 "ε in all": f"{place.spent:g}" if place.pure else "–",  # some only name a ρ
                 f"ε at δ = {DELTA:g}": "–" if place.rho is None else rounded_up(epsilon_at(place.rho), 3),

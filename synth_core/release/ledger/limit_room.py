@@ -136,4 +136,4 @@ def left_words(held: Balance | Place) -> str:
 
 
 def _at(epsilon: float) -> str:
-    return f"{epsilon:.4g}"
+    return rounded_up(epsilon, 4)

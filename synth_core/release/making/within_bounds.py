@@ -59,7 +59,9 @@ def within_bounds(plan: Plan, table: Table) -> tuple[Table, int]:
         if (decided := decided_in(table.frame, settings)) is not None:  # public, and fitted by no term
             brought[decided.rows] = values[decided.rows]
         _require_same_unit(name, settings, values, brought)
-        changed = int((np.isfinite(values) & (brought != values)).sum())
-        if changed:
-            frame, moved = frame.assign(**{name: brought}), moved + changed
-    return (replace(table, frame=frame), moved) if moved else (table, 0)
+        there = np.isfinite(values)
+        if (there & (brought != values)).any():
+            frame = frame.assign(**{name: brought})
+        # A value on a bound is there already, whatever a family needs.
+        moved += int((there & (brought != values) & (values != np.clip(values, lower, upper))).sum())
+    return (table if frame is table.frame else replace(table, frame=frame)), moved

@@ -119,7 +119,7 @@ def rules_check(plan: Plan, synthetic: Synthetic, before: float | None = None) -
         columns = {each.name: (each.values[place][order], each.categories) for each in synthetic.variables}
         found += int(breaking(rules, frame, columns).sum())
     kept = f"kept by every record: {'; '.join(map(str, rules))}"
-    said = "" if before is None else f"; of the records {before_words(before)}"
+    said = "" if before is None else f"; {before_words(before)}"
     return check(
         FAIL if found else PASS,
         (f"broken by {found:,} synthetic records" if found else kept) + said,

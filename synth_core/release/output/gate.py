@@ -203,7 +203,9 @@ def _convergence(plan: Plan, fitted: Fitted) -> GateCheck:
         searched = not np.isnan([d.unseen for d in diagnostics]).any()
         text += " A search found no mode that the chains missed." if searched else f" {NO_SEARCH}"
     clamped = [
-        clamped_warning(each.n_censored, len(each.weights)) for each in fitted.result.fits if each.anchor
+        clamped_warning(each.n_censored, int((each.weights > 0).sum()))
+        for each in fitted.result.fits
+        if each.anchor
     ]
     warned = next((f"{each}." for each in clamped if each), "")
     warns = bool(warned) or NO_SEARCH in text

@@ -102,13 +102,13 @@ def _mechanism_words(plan: Plan) -> list[str]:
 def _loss(guarantee: Guarantee, epsilon: float, released: Released) -> dict[str, str]:
     """The privacy loss of a release, and what stands beside it: an ε that only names a ρ is none."""
     if guarantee.pure:
-        parts = f"{released.charged} × {epsilon:.4g}" if released.charged > 1 else ""
-        return {"loss": f"ε = {epsilon * released.charged:.4g}", "loss_beside": parts}
+        parts = f"{released.charged} × {epsilon:.6g}" if released.charged > 1 else ""
+        return {"loss": f"ε = {rounded_up(epsilon * released.charged, 4)}", "loss_beside": parts}
     rho = rho_of(guarantee, epsilon, 1)
     assert rho is not None
     return {
         "loss": f"ρ = {rounded_up(rho, 4)}",
-        "loss_beside": f"named by ε = {epsilon:.4g}; ε = {rounded_up(epsilon_at(rho), 3)} at δ = {DELTA:g}",
+        "loss_beside": f"named by ε = {epsilon:.6g}; ε = {rounded_up(epsilon_at(rho), 3)} at δ = {DELTA:g}",
     }
 
 
@@ -361,13 +361,14 @@ def _ecdf_chart(variable: Variable, confidential: NDArray[np.float64]) -> Markup
         share = np.searchsorted(sample, points.at, side="right") / len(sample)
         curves.append((name, np.array(points.at), share))
     distance = ecdf_distance(known, variable.present(0)).ecdf_max
+    of = f" to data set 1 of {len(variable.values)}" if len(variable.values) > 1 else ""
     return Markup(
         charts.steps(
             curves,
             variable.name,
             "share at or below",
             f"Distribution functions of {variable.name}, confidential and synthetic, each record once; the largest "
-            f"distance is {distance:.4f}.",
+            f"distance{of} is {distance:.4f}.",
         )
     )
 

@@ -9,7 +9,6 @@ import streamlit as st
 from synth_core.data.codebook import BETWEEN, SEPARATOR, Codebook, Entry, parse_codebook, spelled_out
 from synth_core.errors import InputError
 from synth_core.ui.data.roles import DECLARED_AS, PUBLIC, UNUSED, role_of
-from synth_core.ui.data.table import read_again
 from synth_core.ui.state import session
 from synth_core.ui.state.browser import Browser
 
@@ -34,7 +33,7 @@ def declare(name: str, cells: dict[str, Any]) -> None:
         raise InputError(f"Column '{name}': {_rule(error)}.") from None
     if changed.model_copy(update={"note": entry.note}) == entry:
         return  # a widget that is drawn anew may send what stands there already
-    read_again(used.declared_codebook.updated([changed]))
+    session.read_again(used.declared_codebook.updated([changed]))
 
 
 def attributes(entry: Entry, cells: dict[str, Any]) -> dict[str, Any]:
@@ -180,4 +179,4 @@ def _take_codebook() -> None:
     """Widget callback: read the table again by an uploaded codebook; raises InputError."""
     upload = st.session_state.get("codebook_file")
     if upload is not None:
-        read_again(parse_codebook(upload.getvalue(), upload.name))
+        session.read_again(parse_codebook(upload.getvalue(), upload.name))

@@ -10,11 +10,10 @@ from typing import Any
 
 import streamlit as st
 
-from synth_core.data.codebook import Codebook
 from synth_core.data.examples import EXAMPLES
 from synth_core.data.readers import DELIMITERS, ENCODINGS, SUFFIXES, ReadOptions
 from synth_core.system import limits
-from synth_core.ui.shared.uploads import choose_sheet, show_reading, take_upload, upload_of
+from synth_core.ui.shared.uploads import choose_sheet, show_reading, stop_reading, take_upload, upload_of
 from synth_core.ui.shared.widgets import own_number
 from synth_core.ui.state import session
 
@@ -78,7 +77,8 @@ def choose_example() -> None:
 
 
 def _use_example() -> None:
-    """Button callback."""
+    """Button callback: also in the place of a file that is still being read."""
+    stop_reading("file")
     chosen = st.session_state
     key: str = chosen["example"]
     if EXAMPLES[key].simulate:
@@ -118,25 +118,13 @@ def choose_file() -> None:
             )
 
 
-def read_again(codebook: Codebook) -> None:
-    """Read the table in use again by a codebook, which stays with it: its file, or its cells as written where the page
-    was left since, and the browser holds the file no more; raises InputError.
-    """
-    if upload_of("table_file", session.current().table) is not None:
-        _take_file(codebook=codebook)
-    else:
-        session.read_again(codebook)
-
-
-def _take_file(another: bool = False, codebook: Codebook | None = None) -> None:
+def _take_file(another: bool = False) -> None:
     """Widget callback: read the upload as the widgets say, and use it; nothing while there is none.
 
     Parameters
     ----------
     another : bool
         Whether it is another file. How the one before was read does not count for it, nor that it was public.
-    codebook : Codebook, optional
-        Declared entries; None keeps those of the same file.
     """
     chosen = st.session_state
     upload = chosen.get("table_file")
@@ -149,6 +137,6 @@ def _take_file(another: bool = False, codebook: Codebook | None = None) -> None:
     given: dict[str, Any] = {name: value for name, value in how.items() if value != DETECT}
     used = session.current().table
     before = ReadOptions() if another or used.name != upload.name else used.read_options
-    options = ReadOptions(**given, sheet=before.sheet, codebook=codebook or before.codebook)
+    options = ReadOptions(**given, sheet=before.sheet, codebook=before.codebook)
     confidential = bool(chosen.get("file_confidential", True))
     session.attempt("file", take_upload, "file", session.use_file, upload, options, confidential)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 
 import pandas as pd
@@ -9,6 +10,7 @@ import streamlit as st
 
 from synth_core.analysis.measures import measure_label
 from synth_core.analysis.wording.belief_sentences import epsilon_number
+from synth_core.errors import InputError
 from synth_core.experiments.explore.measures import Target
 from synth_core.experiments.explore.point import PointSummary
 from synth_core.experiments.explore.records_point import difference_of
@@ -30,6 +32,7 @@ from synth_core.experiments.explore.wording import (
     usable,
 )
 from synth_core.figures.explore import map_figure
+from synth_core.jobs.task import TaskInput
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system.cache import content_key
 from synth_core.system.characters import sentence
@@ -73,7 +76,7 @@ def _view(
     measure = asked.measure if asked is not None else "ecdf_max"
     with st.container(key="answer"):  # at least as high as its style says, so that nothing jumps
         if tuning is not None:
-            _answer(tuning)
+            _answer(tuning, asked)
         elif search_seconds is not None:
             _before_search(search_seconds)
     with st.container(key="map_status"):  # of one line as a rule, and of two where something failed
@@ -220,7 +223,7 @@ def _before_search(seconds: float) -> None:
     )
 
 
-def _answer(run: BackgroundRun) -> None:
+def _answer(run: BackgroundRun, now: MapRequest | None) -> None:
     """The answer of inverse tuning in one plain sentence, how sure it is, and where to go with it."""
     target, of = run.asked, f"{controls.is_of(run)}: "
     left, right = st.columns([8, 1.4], vertical_alignment="center")
@@ -262,8 +265,10 @@ def _answer(run: BackgroundRun) -> None:
         )
         more = f" With another guarantee: {'; '.join(answer_text(a) for a in others)}." if others else ""
         divided = f" {_divided(first.shares)}" if run.tasks[0].given.blocks else ""
-        left.caption(session.plain(f"{sentence(sure_text(first))}.{divided}{more}".strip()))
-        if right.button(
+        left.caption(
+            session.plain(f"{sentence(sure_text(first))}.{divided}{more}".strip()) + _since(run, now)
+        )
+        if _shown(run, now) and right.button(
             "Load into Compare",
             key="load_answer",
             width="stretch",
@@ -278,6 +283,17 @@ def _answer(run: BackgroundRun) -> None:
             if a.why:
                 st.markdown(session.plain(f"{find_mechanism(a.mechanism).label}: {a.why}"))
         st.caption(DATA_DEPENDENT)
+
+
+def _since(run: BackgroundRun, now: MapRequest | None) -> str:
+    """That the choices are others than those that a search was of; empty where they are the same."""
+    browser, given = session.current(), run.tasks[0].given
+    if now is not None:
+        with contextlib.suppress(InputError):  # nothing could be asked for as they are
+            same = TaskInput.of(browser.table, now.settings, browser.reference, now.subject.blocks)
+            if repr(same) == repr(given):
+                return ""
+    return " **The choices have changed since: find the settings again.**"
 
 
 def _divided(shares: dict[str, float]) -> str:

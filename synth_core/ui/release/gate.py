@@ -34,11 +34,15 @@ def checks_step(plan: Plan | None, table: Table | None, outcome: ReleaseOutcome 
         st.caption("First a plan and a table.")
         return
     a, c, b = st.columns([2, 1.5, 1], vertical_alignment="bottom")
+    label = release_job.state().label
+    key = f"release_label {label}"  # what is stored names the box: another tab may have stored another one
     a.text_input(
         "Label",
-        release_actions.FIRST_LABEL,
-        key="release_label",
+        label,
+        key=key,
         max_chars=limits.NAME_LENGTH,
+        on_change=release_actions.take_label,
+        args=(key,),
         help="A second release of the same table needs another label, and is charged again.",
     )
     if lost := release_actions.lost(plan, table):
@@ -97,7 +101,7 @@ def release_step(plan: Plan | None, table: Table | None, outcome: ReleaseOutcome
     if plan is None or table is None or outcome is None:
         st.caption("First the checks: they are of the data that is released.")
         return
-    if release_actions.release_obstacles(outcome.checks) and not outcome.archives:
+    if release_actions.release_obstacles(outcome) and not outcome.archives:
         st.caption("A check has failed: see step 3.")
         return
     show_warnings(outcome)
@@ -193,7 +197,7 @@ def show_checks(outcome: ReleaseOutcome) -> None:
         if check.overridable:
             st.text_input(
                 f"Override “{check.title}”, because",
-                key=f"override_{check.key}",
+                key=release_actions.override_key(outcome, check),
                 max_chars=1000,
                 help="The reason is shown in both reports: write nothing confidential.",
             )

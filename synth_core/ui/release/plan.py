@@ -26,9 +26,7 @@ from synth_core.ui.shared.widgets import own_number
 from synth_core.ui.state import session
 from synth_core.ui.state.session import plain
 
-TYPED = tuple(
-    f"plan_{name}" for name in ("reason", "who", "target", "decimals", "limit", "shuffle", "clamp", "units")
-)
+TYPED = "reason", "who", "target", "decimals", "limit", "count", "delta", "shuffle", "clamp", "units"
 COUNTS = {"sum": "Sum of ε", "zcdp": "(ε, δ) through zCDP"}
 DELTAS = [float(f"1e-{digits}") for digits in range(12, 1, -1)]  # within limits.LIMIT_DELTA
 
@@ -70,7 +68,6 @@ def plan_form() -> None:
     )
     if kept := plan_actions.rule_words(mechanism):
         a.caption(plain(kept))
-    table = session.current().table
     tuned_on = b.selectbox(
         "The table named above is",
         plan_actions.kinds(),
@@ -146,7 +143,7 @@ def plan_form() -> None:
         "Make the plan",
         type="primary",
         on_click=session.attempt,
-        args=("plan", plan_actions.make_plan, table.fingerprint),
+        args=("plan", plan_actions.make_plan, plan_actions.now_shown()),
         disabled=release_job.state().task is not None or not counted,
     )
 
@@ -156,7 +153,7 @@ def _keep_typed() -> None:
     kept = st.session_state.setdefault("typed_for_plans", {}).setdefault(
         session.current().table.fingerprint, {}
     )
-    for key in TYPED:
+    for key in (*(f"plan_{name}" for name in TYPED), plan_actions.series_key()):
         if key in st.session_state:
             kept[key] = st.session_state[key]
         elif kept.get(key) not in (None, ""):
@@ -317,7 +314,9 @@ def show_plan(plan: Plan) -> None:
         column.download_button(
             label, content, name, icon=":material/download:", on_click="ignore", width="stretch"
         )
-    columns[2].button("Another plan", on_click=plan_actions.forget_plan, width="stretch")
+    columns[2].button(
+        "Another plan", on_click=session.attempt, args=("plan", plan_actions.forget_plan), width="stretch"
+    )
     _record_row(plan)
 
 

@@ -21,9 +21,10 @@ from synth_core.release.plan.plan import OF_BLOCKS, Plan, TuningKind, of_blocks,
 from synth_core.release.plan.planning import Decision
 from synth_core.release.state import plans_directory
 from synth_core.system import limits
+from synth_core.system.cache import content_key
 from synth_core.ui.compare.briefing import pinned_chapters
 from synth_core.ui.compare.scenarios import pinned_as, present
-from synth_core.ui.release import release_job
+from synth_core.ui.release import release_actions, release_job
 from synth_core.ui.shared.subject import record_subject
 from synth_core.ui.state import session
 from synth_core.ui.state.browser import Desk
@@ -53,14 +54,16 @@ def make_plan(shown: str) -> None:
     Parameters
     ----------
     shown : str
-        Fingerprint of the table that the form named; another tab, or a slow page, may have changed it since.
+        What `now_shown` said with the form; another tab, or a slow page, may have changed it since.
     """
     form, browser = current_form(), session.current()
-    if browser.table.fingerprint != shown:
+    if not now_shown().startswith(shown.partition(" ")[0]):
         raise InputError(
             f"The table in use has changed since the form was shown: it is {browser.table.name} now. Look again, and "
             f"make the plan if that is the table that the settings were tuned on."
         )
+    if now_shown() != shown:
+        raise InputError("The settings have changed since the form was shown, in another tab. Look again.")
     tuned_on = st.session_state.get(tuned_on_key())
     if tuned_on is None:
         raise InputError(f"Say what kind of table {browser.table.name} is: the promise depends on it.")
@@ -87,6 +90,13 @@ def make_plan(shown: str) -> None:
         )
     given = TaskInput.of(browser.table, session.settings(), browser.reference, whole)
     release_job.start(PlanTask(given, form["mechanism"], decision=decision), "plan")
+
+
+def now_shown() -> str:
+    """A key of the table in use, and behind it one of the settings that a plan would take."""
+    browser, reference = session.current(), session.current().reference
+    chosen = browser.choices.settings, browser.choices.blocks, reference and reference.fingerprint
+    return f"{browser.table.fingerprint} {content_key(chosen=repr(chosen))}"
 
 
 def first_series() -> str:
@@ -151,6 +161,7 @@ def strict(mechanism: str) -> bool:
 
 def open_plan(plan_file: Any, map_file: Any) -> None:
     """Button callback: take a plan from its file, and its risk map if it was given."""
+    release_actions.require_idle()
     plan = parse_plan(plan_file.getvalue())
     if plan.frozen is not None:
         if map_file is not None:
@@ -172,4 +183,5 @@ def plan_files(plan: Plan) -> list[tuple[str, str, bytes]]:
 
 def forget_plan() -> None:
     """Button callback: clear the desk."""
+    release_actions.require_idle()
     session.current().desk = Desk()

@@ -24,27 +24,57 @@ from synth_core.release.plan.plan import Plan
 from synth_core.release.state import plans_directory
 from synth_core.ui.release import release_job
 
-FIRST_LABEL = "first"
-
 
 def confirmation() -> str:
     """The key of the box that confirms a charge: another plan, table or label asks again."""
     now = release_job.state()
     plan = "" if now.plan is None else now.plan.digest[:12]
     table = "" if now.table is None else now.table.fingerprint
-    return f"confirmed_{plan}_{table}_{st.session_state.get('release_label', FIRST_LABEL)}"
+    return f"confirmed_{plan}_{table}_{now.label}"
+
+
+def take_label(key: str) -> None:
+    """Widget callback: the label is the desk's, in every tab and after the page was left."""
+    if label := str(st.session_state.get(key, "")).strip():
+        release_job.state().label = label
+
+
+def request_id(plan: Plan, table: Table) -> str:
+    """The id of the release of this plan, table and label."""
+    key = f"id_of_{confirmation()}"
+    if key not in st.session_state:
+        st.session_state[key] = Request(plan, None, table, label=release_job.state().label).id
+    return str(st.session_state[key])
+
+
+def outcome() -> ReleaseOutcome | None:
+    """What the checks or the release found, of the plan, table and label on the desk; of others it says nothing."""
+    now = release_job.state()
+    if now.outcome is None or now.plan is None or now.table is None or not _has_columns(now.plan, now.table):
+        return None
+    return now.outcome if now.outcome.id == request_id(now.plan, now.table) else None
+
+
+def require_idle() -> None:
+    """Refuse to change what a job under way is of; raises InputError."""
+    if release_job.state().task is not None:
+        raise InputError(
+            "A plan or a release is under way, perhaps in another tab. Wait for it, or cancel it."
+        )
+
+
+def override_key(outcome: ReleaseOutcome, check: GateCheck) -> str:
+    """The key of the box that overrides a check: a reason is of one draw."""
+    return f"override_{outcome.id}_{check.key}"
 
 
 def charged(plan: Plan, table: Table) -> Reservation | None:
     """What was charged for the label that the page names; None if nothing was, or the ledger cannot be read."""
     if not _has_columns(plan, table):
         return None
-    key, label = f"id_of_{confirmation()}", st.session_state.get("release_label", FIRST_LABEL)
-    if key not in st.session_state:
-        st.session_state[key] = Request(plan, None, table, label=label).id
     try:
         with contextlib.closing(Ledger()) as ledger:
-            known = ledger.reservation(plan.series, st.session_state[key])
+            known = ledger.reservation(plan.series, request_id(plan, table))
     except FitError:
         return None
     return None if known is None or known.state == "cancelled" else known
@@ -84,9 +114,9 @@ def ask(dry_run: bool) -> None:
         raise InputError("Another tab has cleared the desk: make the plan and choose the table again.")
     if not may_draw(plan, table):
         raise InputError("Confirm the charge first.")
-    overrides = {}
-    for check in () if now.outcome is None else now.outcome.checks:
-        reason = st.session_state.get(f"override_{check.key}", "").strip()
+    overrides, found = {}, outcome()
+    for check in [] if found is None else found.checks:
+        reason = "" if found is None else _reason(found, check)
         if check.status == FAIL and check.overridable and reason:
             overrides[check.key] = words(reason, f"The reason for overriding '{check.title}'")
     wanted = not dry_run and st.session_state.get("coverage_asked")
@@ -103,18 +133,18 @@ def draw_more() -> None:
 
 
 def _start(plan: Plan, table: Table, coverage: int = 0, **asked: Any) -> None:
-    label = slug(st.session_state["release_label"], "The label of the release")
+    label = slug(release_job.state().label, "The label of the release")
     request = Request(plan, find_map(plan, [plans_directory()]), table, label=label, **asked)
     release_job.start(ReleaseTask.of(request, secrets.token_hex(4), coverage), "release")
 
 
-def release_obstacles(checks: tuple[GateCheck, ...]) -> list[GateCheck]:
+def _reason(outcome: ReleaseOutcome, check: GateCheck) -> str:
+    return str(st.session_state.get(override_key(outcome, check), "")).strip()
+
+
+def release_obstacles(outcome: ReleaseOutcome) -> list[GateCheck]:
     """Failed checks without a reason to override them."""
-    return [
-        c
-        for c in checks
-        if c.status == FAIL and not (c.overridable and st.session_state.get(f"override_{c.key}", "").strip())
-    ]
+    return [c for c in outcome.checks if c.status == FAIL and not (c.overridable and _reason(outcome, c))]
 
 
 def archives(outcome: ReleaseOutcome) -> list[tuple[str, bytes]]:

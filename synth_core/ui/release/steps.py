@@ -38,11 +38,10 @@ def _reached(now: Desk) -> int:
         return 1
     if now.table is None:
         return 2
-    if now.outcome is None or (
-        not now.outcome.archives and release_actions.release_obstacles(now.outcome.checks)
-    ):
+    outcome = release_actions.outcome()
+    if outcome is None or (not outcome.archives and release_actions.release_obstacles(outcome)):
         return 3
-    return 5 if now.outcome.archives else 4
+    return 5 if outcome.archives else 4
 
 
 def _subject(now: Desk) -> tuple[str, str]:

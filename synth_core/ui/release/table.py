@@ -13,8 +13,8 @@ from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.release.plan.plan import Plan
 from synth_core.system import limits
-from synth_core.ui.release import release_job
-from synth_core.ui.shared.uploads import choose_sheet, show_reading, take_upload
+from synth_core.ui.release import release_actions, release_job
+from synth_core.ui.shared.uploads import choose_sheet, show_reading, stop_reading, take_upload
 from synth_core.ui.shared.widgets import own_number
 from synth_core.ui.state import session
 from synth_core.ui.state.session import plain
@@ -64,6 +64,7 @@ def choose_table() -> None:
 
 def _take_file(upload: Any) -> None:
     """Button callback: a file, read by the plan's codebook."""
+    release_actions.require_idle()
     plan = release_job.state().plan
     codebook = Codebook() if plan is None or plan.codebook is None else plan.codebook
     take_upload("table", put_table, upload, ReadOptions(codebook=codebook))
@@ -90,6 +91,8 @@ def put_table(table: Table) -> None:
 
 def take_table(kind: str, seed: int = 1) -> None:
     """Button callback: a table that is there already goes on the desk."""
+    release_actions.require_idle()
+    stop_reading("table")
     if kind == "half":
         table = half()
     elif kind == "simulated":
