@@ -364,7 +364,7 @@ class Ledger:
             )
             if name != series and any(table & each for each in known):
                 raise InputError(
-                    f"This very table was released from under the series {name}: charge it there, so that its "
+                    f"Data were released from this very table under the series {name}: charge it there, so that its "
                     f"sum stays in one place."
                 )
 
