@@ -121,8 +121,8 @@ class Task(ABC, Generic[A]):
 
     @property
     def samples(self) -> bool:
-        """Whether it samples a posterior, as far as the task's mechanism tells."""
-        return not self.mechanism or find_mechanism(self.mechanism).likelihood.samples
+        """Whether a mechanism of ours that it runs samples a posterior."""
+        return any(find_mechanism(key).likelihood.samples for key in self.runs)
 
     def seconds_of(self, answer: Any) -> float | None:
         """What an answer cost when it was computed for this task; None where it was stored, or nobody measured it."""

@@ -27,6 +27,8 @@ def test_a_run_comes_back_as_plain_values_and_is_kept(tmp_path):
     table = load_example("beta", 200)
     first, second = tasks(table)
     assert first.background
+    [sample] = planned(["sample"], [], SETTINGS, 1, "rho", ())
+    assert not first.samples and not RivalTask.of(table, SETTINGS, sample).samples  # what it runs is none of ours
     assert first.key != second.key
     answers = []
     for place in ("a", "b"):

@@ -112,7 +112,7 @@ def test_a_series_may_begin_with_noisy_counts(series, capsys):
         assert line[-3:] == [
             f"{EPSILON:g}",
             f"{number * EPSILON:g}",
-            f"{epsilon_at(number * EPSILON**2 / 8):.3g}",
+            rounded_up(epsilon_at(number * EPSILON**2 / 8), 3),
         ]
 
 
