@@ -28,7 +28,9 @@ def test_a_run_comes_back_as_plain_values_and_is_kept(tmp_path):
     first, second = tasks(table)
     assert first.background
     [sample] = planned(["sample"], [], SETTINGS, 1, "rho", ())
-    assert not first.samples and not RivalTask.of(table, SETTINGS, sample).samples  # what it runs is none of ours
+    assert (
+        not first.samples and not RivalTask.of(table, SETTINGS, sample).samples
+    )  # what it runs is none of ours
     assert first.key != second.key
     answers = []
     for place in ("a", "b"):
