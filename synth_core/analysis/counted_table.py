@@ -34,6 +34,8 @@ def counted_together(tables: Iterable[CountedTable], sensitive: Sequence[str]) -
     --------
     >>> counted_together([CountedTable(("age", "pay"), 12.0), CountedTable(("age", "sex", "pay"), 8.5)], ["pay"])
     [{'Sensitive': 'pay', 'age': '± 12, 1 triple', 'sex': '1 triple', 'pay': ''}]
+    >>> counted_together([], ["pay"])
+    []
     """
     kept = list(tables)
     if not kept:

@@ -70,6 +70,11 @@ class VariableNumbers:
     diagnostics: Diagnostics | None
     problems: tuple[str, ...]
 
+    @property
+    def n_read(self) -> int:
+        """Records that the fit reads: those of a pilot have weight 0."""
+        return self.n_records - self.n_zero_weight
+
 
 @dataclass(frozen=True)
 class ResultNumbers:

@@ -226,9 +226,9 @@ def print_groups(
 
 def clamped_words(flat: ResultNumbers) -> str:
     """How many records an anchored likelihood clamped, and what too many of them mean."""
-    n_read = flat.n_records - flat.n_zero_weight  # without those of a pilot
-    few = f"{flat.n_censored / max(n_read, 1):.2%} of the records were clamped at some draw"
-    return f" {clamped_warning(flat.n_censored, n_read) or few}."
+    [own] = flat.variables
+    few = f"{own.n_censored / max(own.n_read, 1):.2%} of the records were clamped at some draw"
+    return f" {clamped_warning(own.n_censored, own.n_read) or few}."
 
 
 def _unfrozen(result: Result, settings: Settings) -> bool:

@@ -56,7 +56,7 @@ def _warnings(numbers: ResultNumbers) -> list[str]:
         hints.append(has_not_converged(list(numbers.problems)))
     for each in numbers.variables:
         of = f"{each.name}: " if each.name else ""
-        warning = clamped_warning(each.n_censored, each.n_records - each.n_zero_weight)  # a pilot is not read
+        warning = clamped_warning(each.n_censored, each.n_read)
         if each.anchor and warning:
             now = f", which is {each.tuned['c']:.3g} now" if "c" in each.tuned else ""
             where = f"open {each.name} on Data, then More of the mechanisms: c is of one variable"

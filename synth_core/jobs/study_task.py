@@ -122,10 +122,8 @@ def run_in_app(analysis: AnyAnalysis[Any], asked: StudyRequest) -> StudyAnswer:
     outcome = run_study(study, asked.replicates, asked.seed, SerialBackend(), analysis.cache, report)
     covered = [] if truth is None else coverage_of(outcome, truth)
     if truth is not None:
-        rows, words = (
-            compare_coverage(covered),
-            coverage_in_words(covered, asked.replicates, weights_words(analysis.settings)),
-        )
+        rows = compare_coverage(covered)
+        words = coverage_in_words(covered, asked.replicates, weights_words(analysis.settings))
     elif asked.name == LIKE:
         rows, words = compare_like(outcome, local), like_in_words(outcome, local)
     else:

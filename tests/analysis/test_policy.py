@@ -167,6 +167,9 @@ def test_a_percentile_at_the_zeros_is_judged_and_told_by_the_share_at_or_below_z
         failed = judge(Policy(percent=2.0, measure=measure), off)
         assert failed.reasons == ("share at or below 0 off by 2.2 > 2 points",)
     assert error_words(off, "q15") == "2.2 points high"
+    assert (
+        error_words(numbers(statistics=(at_zero(0.14, 0.14 + 3e-17),)), "q15") == "the same"
+    )  # a mean of shares
     assert error_sentence(off, "q15") == "The share at or below 0 is 2.2 points high."
     unsure = judge(Policy(percent=2.5, measure="q15"), numbers(statistics=(at_zero(0.14, 0.162, 0.01),)))
     assert unsure.passed and "may be off by up to 3.2 points" in unsure.doubt

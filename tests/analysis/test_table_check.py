@@ -11,6 +11,7 @@ from synth_core.analysis.check.table_check import SensitiveValues, TableCheck, c
 from synth_core.analysis.check.unlikely import ALPHA, FACTOR, unlikely
 from synth_core.analysis.check.words import groups_words, unlikely_words, variables_words
 from synth_core.analysis.records.discretise import DiscretisedTables, code_columns
+from synth_core.analysis.utility import distance_of
 
 
 def tables_of(rng, n=400, n_synthetic=900):
@@ -263,3 +264,16 @@ def test_columns_of_any_kind_and_empty_data_sets_are_compared(rng):
     assert (
         variables_words(same) == "x off by 0.0 points." and not same.unlikely.combinations and not same.groups
     )
+
+
+def test_the_distance_of_a_group_is_a_mean_over_all_data_sets():
+    """A first data set that is good hid two that are not, and a bad one hid two that are good."""
+    rng = np.random.default_rng(8)
+    sex, pay = rng.choice(["f", "m"], 2_000), rng.lognormal(3, 1, 2_000)
+    good, bad = pay * rng.uniform(0.99, 1.01, 2_000), pay * np.where(sex == "f", 3.0, 1.0)
+    public, alone = pd.DataFrame({"sex": sex}), distance_of(pay[sex == "f"], bad[sex == "f"], None).ecdf_max
+    for sets in ((good, bad, bad), (bad, good, good)):
+        found = check_table([SensitiveValues("pay", pay, np.stack(sets))], public)
+        [group] = found.groups
+        worst = sum(values is bad for values in sets)
+        assert group.value == "f" and group.distance == pytest.approx(worst * alone / 3, abs=0.01)

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from synth_core.cli import main
+from synth_core.cli.compare_output import clamped_words
 from synth_core.mechanisms.catalogue import MECHANISMS
+from tests import summary_numbers
 from tests.conftest import PYTHON, ROOT, shared_file
 
 pytestmark = pytest.mark.stan
@@ -242,3 +244,14 @@ def test_purge(tmp_path, monkeypatch, capsys):
     assert main(["purge"]) == 0
     assert results_cache().size() == 0
     assert "Deleted" in capsys.readouterr().out
+
+
+def test_the_records_of_a_pilot_are_no_base_of_the_share_that_is_clamped():
+    """5 of 501 records were 1.00 % and warned of nothing: 125 of them are the pilot's, and clamped by none."""
+    alone = summary_numbers.variable(n_records=501, n_zero_weight=125, n_censored=5)
+    said = clamped_words(summary_numbers.numbers([alone], mechanism="anchored", n_records=501))
+    assert said.startswith(" 1.4 % of the records were clamped at some draw")  # 5 of 376, rounded up
+    few = summary_numbers.variable(n_records=501, n_zero_weight=125, n_censored=3)
+    assert clamped_words(summary_numbers.numbers([few], mechanism="anchored", n_records=501)).startswith(
+        " 0.80%"
+    )

@@ -56,6 +56,8 @@ def test_what_was_charged_is_not_said_to_be_charged(tmp_path):
     assert not another.session_state["counts"] and [b.label for b in another.button] == ["Check"]
     back = another.text_input(key="release_label second").set_value("first").run(timeout=60)
     assert back.session_state["counts"] and "Release" in [b.label for b in back.button]
+    emptied = back.text_input(key="release_label first").set_value(" ").run(timeout=60)
+    assert emptied.text_input(key="release_label first").value == "first" and emptied.session_state["counts"]
 
 
 def test_a_table_without_a_planned_column_is_refused_by_the_checks_and_not_by_the_page(tmp_path):
@@ -185,3 +187,69 @@ def test_the_form_counts_what_the_series_has_spent(monkeypatch, epsilon_spent, r
     assert not at.exception
     assert any("**ε = 6** of the limit of 10" in each.value for each in at.caption)
     assert any("and this release needs 6" in each.value for each in at.warning) == refused
+
+
+def busy_page():
+    import streamlit as st
+
+    from synth_core.errors import InputError
+    from synth_core.ui.release import plan_actions, release_job, table
+    from synth_core.ui.state import session
+
+    desk = session.current().desk
+    desk.table, desk.task = session.current().table, object()
+    for action in (
+        plan_actions.forget_plan,
+        lambda: table.take_table("current"),
+        lambda: table._take_file(None),
+    ):
+        try:
+            action()
+        except InputError as error:
+            st.text(error)
+    desk.task = None
+    table.take_table("current")
+    plan_actions.forget_plan()
+    st.text(release_job.state().table)
+
+
+def test_what_a_job_is_of_is_not_changed_under_it():
+    """Checks of one table stood under another that was taken while they ran."""
+    at = AppTest.from_function(busy_page).run(timeout=30)
+    assert not at.exception
+    *refused, after = (each.value for each in at.text)
+    assert len(refused) == 3 and set(refused) == {
+        "A plan or a release is under way, perhaps in another tab. Wait for it, or cancel it."
+    }
+    assert after == "None"
+
+
+def kept_page():
+    import streamlit as st
+
+    from synth_core.ui.release import plan, plan_actions
+    from synth_core.ui.state import session
+
+    session.take_over()
+    if st.toggle("Release", True):
+        plan.plan_form()
+        st.session_state["form"] = plan_actions.current_form()
+
+
+def test_what_was_typed_for_a_plan_is_there_after_the_page_was_left():
+    at = AppTest.from_function(kept_page).run(timeout=60)
+    series = next(each for each in at.text_input if each.label == "Series")
+    series.set_value("mine")
+    at.text_area(key="plan_reason").set_value("because").run(timeout=60)
+    at.toggle[0].set_value(False).run(timeout=60)
+    at.toggle[0].set_value(True).run(timeout=60)
+    form = at.session_state["form"]
+    assert not at.exception and (form["series"], form["reason"]) == ("mine", "because")
+
+
+def test_a_target_that_was_typed_for_another_mechanism_is_not_shown_as_its_own():
+    at = AppTest.from_function(form_page, args=(None,)).run(timeout=60)
+    at.number_input(key="plan_target").set_value(3.0).run(timeout=60)
+    strict = AppTest.from_function(taken_page, args=("censored", "simulated", "sum")).run(timeout=60)
+    assert strict.number_input(key="its_own_target").value is None
+    assert strict.number_input(key="its_own_target").disabled

@@ -79,9 +79,11 @@ def plan_page():
     session.take_over()
     for name, value in (("reason", "r"), ("who", "w"), ("series", "s"), ("mechanism", "weighted")):
         st.session_state[f"plan_{name}"] = value
-    st.button("Other", on_click=session.attempt, args=("plan", plan_actions.make_plan, "another table"))
+    st.button("Other", on_click=session.attempt, args=("plan", plan_actions.make_plan, ("another table", "")))
+    shown = plan_actions.now_shown()
+    st.button("Same", on_click=session.attempt, args=("plan", plan_actions.make_plan, shown))
     st.button(
-        "Same", on_click=session.attempt, args=("plan", plan_actions.make_plan, plan_actions.now_shown())
+        "Older", on_click=session.attempt, args=("plan", plan_actions.make_plan, (shown[0], "other settings"))
     )
     session.show_message("plan")
 
@@ -92,6 +94,8 @@ def test_a_plan_is_refused_on_another_table_than_the_form_named_and_without_sayi
     assert "has changed since the form was shown: it is example" in at.error[0].value.replace("\\", "")
     at.button[1].click().run(timeout=30)
     assert "Say what kind of table example" in at.error[0].value.replace("\\", "")
+    at.button[2].click().run(timeout=30)
+    assert "The settings have changed since the form was shown" in at.error[0].value.replace("\\", "")
 
 
 def test_what_a_table_inherits():

@@ -104,8 +104,6 @@ class TableCheck:
     unlikely : Unlikely
     left_out : tuple of str
         Columns of too many values to be compared by.
-    n_datasets : int
-        Of which the first is that of the groups.
     """
 
     variables: tuple[VariableFit, ...]
@@ -113,7 +111,6 @@ class TableCheck:
     n_groups: int
     unlikely: Unlikely
     left_out: tuple[str, ...]
-    n_datasets: int = 1
 
 
 def check_result(analysis: AnyAnalysis[Any], result: AnyResult) -> TableCheck:
@@ -150,7 +147,7 @@ def check_coded(
     groups, n_groups = _groups(variables, tables)
     alone = unlikely(tables)
     fits = tuple(_fit(each, alone.values.get(each.name, ()), tables) for each in variables)
-    return TableCheck(fits, groups, n_groups, alone, left_out, len(variables[0].synthetic))
+    return TableCheck(fits, groups, n_groups, alone, left_out)
 
 
 def coded(
@@ -279,8 +276,8 @@ def _differs(counts: Sequence[int], sizes: tuple[int, int], n_tests: int) -> boo
 def _groups(
     variables: Sequence[SensitiveValues], tables: DiscretisedTables
 ) -> tuple[tuple[GroupFit, ...], int]:
-    """Groups of the records of either table by each other column; of synthetic tables the first is compared."""
-    n, n_synthetic = len(tables.confidential), variables[0].synthetic.shape[1]
+    """Groups of the records of either table by each other column; a distance is the mean over the synthetic tables."""
+    n, (n_datasets, n_synthetic) = len(tables.confidential), variables[0].synthetic.shape
     rows, rows_synthetic = (
         np.random.default_rng(0).permutation(size)[:MOST_RECORDS] for size in (n, n_synthetic)
     )
@@ -288,25 +285,33 @@ def _groups(
     n_tests = sum(tables.n_codes[column] for column in by) * len(variables)
     found, n_groups = [], 0
     for each in variables:
-        mine, theirs = each.confidential[rows], each.synthetic[0][rows_synthetic]
-        there, there_synthetic = ~np.isnan(mine), ~np.isnan(theirs)
+        mine, sets = each.confidential[rows], each.synthetic[:, rows_synthetic]
+        there = ~np.isnan(mine)
         for column in by:
             if tables.names[column] == each.name:
                 continue
-            codes, codes_synthetic = (
-                side[some, column]
-                for side, some in ((tables.confidential, rows), (tables.synthetic, rows_synthetic))
-            )
+            codes = tables.confidential[rows, column]
+            codes_synthetic = tables.synthetic[:, column].reshape(n_datasets, -1)[:, rows_synthetic]
             for code in range(tables.n_codes[column]):
                 own = mine[(codes == code) & there]
-                made = theirs[(codes_synthetic == code) & there_synthetic]
-                if min(len(own), len(made)) < MIN_GROUP:
+                within = (codes_synthetic == code) & ~np.isnan(sets)
+                made = [
+                    values[some] for values, some in zip(sets, within, strict=True) if some.sum() >= MIN_GROUP
+                ]
+                if len(own) < MIN_GROUP or not made:
                     continue
                 n_groups += 1
-                distance, limit = _distance(own, made, each.categories, ALPHA / n_tests)
+                apart = [_distance(own, values, each.categories, ALPHA / n_tests) for values in made]
+                distance, limit = np.mean(apart, axis=0)
                 if distance > max(GROUPS_WITHIN, limit):
                     value = tables.labels[column][code]
                     found.append(
-                        GroupFit(each.name, tables.names[column], value, int((codes == code).sum()), distance)
+                        GroupFit(
+                            each.name,
+                            tables.names[column],
+                            value,
+                            int((codes == code).sum()),
+                            float(distance),
+                        )
                     )
     return tuple(sorted(found, key=lambda group: -group.distance)), n_groups

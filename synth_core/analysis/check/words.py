@@ -64,11 +64,10 @@ def groups_words(check: TableCheck) -> str:
     """The groups that are furthest off."""
     if not check.n_groups:
         return "No group has enough records."
-    of = f" in data set 1 of {check.n_datasets}" if check.n_datasets > 1 else ""
     if not check.groups:
-        return f"All {check.n_groups:,} groups are within 10 points, or within chance{of}."
+        return f"All {check.n_groups:,} groups are within 10 points, or within chance."
     return (
-        f"{len(check.groups):,} of {check.n_groups:,} groups are off{of} by more than 10 points, such as: "
+        f"{len(check.groups):,} of {check.n_groups:,} groups are off by more than 10 points, such as: "
         f"{'; '.join(map(group_words, check.groups[:NAMED]))}."
     )
 

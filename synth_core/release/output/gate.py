@@ -203,8 +203,8 @@ def _convergence(plan: Plan, fitted: Fitted) -> GateCheck:
         searched = not np.isnan([d.unseen for d in diagnostics]).any()
         text += " A search found no mode that the chains missed." if searched else f" {NO_SEARCH}"
     clamped = [
-        clamped_warning(each.n_censored, int((each.weights > 0).sum()))
-        for each in fitted.result.fits
+        clamped_warning(each.n_censored, each.n_read)
+        for each in fitted.result.summary_numbers.variables
         if each.anchor
     ]
     warned = next((f"{each}." for each in clamped if each), "")

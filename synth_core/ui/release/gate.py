@@ -271,7 +271,7 @@ def show_ledger(series: str) -> None:
         left = None if balance.limit is None else max(balance.limit - balance.spent, 0.0)
         d.metric("Left", "–" if left is None else f"{left:g}")
     else:
-        b.metric(f"ε at δ = {delta:g}", f"{limit_spent(balance):.4g}")
+        b.metric(f"ε at δ = {delta:g}", rounded_up(limit_spent(balance), 4))
         d.metric(
             "Left for one more",
             f"ε ≤ {largest:g}" if largest else "nothing",

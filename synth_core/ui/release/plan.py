@@ -94,7 +94,7 @@ def plan_form() -> None:
         limits.EPSILON,
         None,
         0.5,
-        "plan_target" if not strict else "its_own_target",
+        "its_own_target" if strict else "plan_target",  # what was typed for another mechanism is not its
         b,
         placeholder=f"{choices.settings.epsilon:g}, its own" if strict else "measured",
         disabled=strict,
@@ -187,13 +187,13 @@ def _taken_line(point: Mechanism, tuned_on: TuningKind) -> bool:
             st.button(f"Take {instead.label}", on_click=_take_mechanism, args=(instead.key,))
         return False
     if count.delta is None:
-        st.caption(f"One release takes **ε = {taken:.4g}** of the limit of {limit:g}.")
+        st.caption(f"One release takes **ε = {rounded_up(taken, 4)}** of the limit of {limit:g}.")
     else:
         rho = rho_of(guarantee, epsilon, settings.datasets)
         assert rho is not None  # else a limit at δ counts nothing
         st.caption(
             f"One release costs ρ = {rounded_up(rho, 4)}, which ε = {epsilon:g} names. The limit counts that as "
-            f"**ε = {taken:.4g} at δ = {count.delta:g}** of {limit:g}."
+            f"**ε = {rounded_up(taken, 4)} at δ = {count.delta:g}** of {limit:g}."
         )
     if balance is not None and limit is not None:
         charged = (

@@ -21,7 +21,6 @@ from synth_core.release.plan.plan import OF_BLOCKS, Plan, TuningKind, of_blocks,
 from synth_core.release.plan.planning import Decision
 from synth_core.release.state import plans_directory
 from synth_core.system import limits
-from synth_core.system.cache import content_key
 from synth_core.ui.compare.briefing import pinned_chapters
 from synth_core.ui.compare.scenarios import pinned_as, present
 from synth_core.ui.release import release_actions, release_job
@@ -48,21 +47,21 @@ def tuned_on_key() -> str:
     return f"tuned_on_{session.current().table.fingerprint}"
 
 
-def make_plan(shown: str) -> None:
+def make_plan(shown: tuple[str, str]) -> None:
     """Button callback: start planning with what the form says now (a text may have come with the click).
 
     Parameters
     ----------
-    shown : str
+    shown : pair of str
         What `now_shown` said with the form; another tab, or a slow page, may have changed it since.
     """
     form, browser = current_form(), session.current()
-    if not now_shown().startswith(shown.partition(" ")[0]):
+    if shown[0] != browser.table.fingerprint:
         raise InputError(
             f"The table in use has changed since the form was shown: it is {browser.table.name} now. Look again, and "
             f"make the plan if that is the table that the settings were tuned on."
         )
-    if now_shown() != shown:
+    if shown != now_shown():
         raise InputError("The settings have changed since the form was shown, in another tab. Look again.")
     tuned_on = st.session_state.get(tuned_on_key())
     if tuned_on is None:
@@ -92,11 +91,11 @@ def make_plan(shown: str) -> None:
     release_job.start(PlanTask(given, form["mechanism"], decision=decision), "plan")
 
 
-def now_shown() -> str:
-    """A key of the table in use, and behind it one of the settings that a plan would take."""
-    browser, reference = session.current(), session.current().reference
-    chosen = browser.choices.settings, browser.choices.blocks, reference and reference.fingerprint
-    return f"{browser.table.fingerprint} {content_key(chosen=repr(chosen))}"
+def now_shown() -> tuple[str, str]:
+    """What a plan would be of: the fingerprint of the table in use, and the settings."""
+    browser = session.current()
+    reference = browser.reference and browser.reference.fingerprint
+    return browser.table.fingerprint, repr((browser.choices.settings, browser.choices.blocks, reference))
 
 
 def first_series() -> str:
@@ -138,12 +137,18 @@ def _alternatives(mechanism: str) -> tuple[Alternative, ...]:
 
 def rule_words(mechanism: str) -> str:
     """What the rule says of a mechanism, by its result on Compare; empty without a rule."""
-    choices = session.choices()
-    if not choices.policy.states:
+    policy, subject = session.choices().policy, record_subject()
+    if not policy.states:
         return ""
-    taken = next((each for each in _alternatives(mechanism) if each.chosen), None)
-    verdict = "no result yet: see Compare" if taken is None else taken.verdict
-    return f"The rule, {choices.policy.stated(session.settings().accuracy_by)}: {verdict}"
+    try:
+        alone = present(subject).model_copy(update={"mechanisms": (mechanism,)})
+    except InputError:  # the button says it
+        return ""
+    verdict = "no result yet: see Compare"
+    for chapter in (each.read(policy) for each in pinned_chapters([alone], subject)[0]):
+        for each in alternatives_of(chapter.numbers, chapter.settings.outcome, policy):
+            verdict = each.verdict
+    return f"The rule, {policy.stated(alone.settings.accuracy_by)}: {verdict}"
 
 
 def current_form() -> dict[str, Any]:

@@ -34,9 +34,9 @@ def confirmation() -> str:
 
 
 def take_label(key: str) -> None:
-    """Widget callback: the label is the desk's, in every tab and after the page was left."""
-    if label := str(st.session_state.get(key, "")).strip():
-        release_job.state().label = label
+    """Widget callback: the label is the desk's, in every tab and after the page was left; emptied, it stays."""
+    desk = release_job.state()
+    desk.label = st.session_state[key] = str(st.session_state.get(key, "")).strip() or desk.label
 
 
 def request_id(plan: Plan, table: Table) -> str:
@@ -114,11 +114,8 @@ def ask(dry_run: bool) -> None:
         raise InputError("Another tab has cleared the desk: make the plan and choose the table again.")
     if not may_draw(plan, table):
         raise InputError("Confirm the charge first.")
-    overrides, found = {}, outcome()
-    for check in [] if found is None else found.checks:
-        reason = "" if found is None else _reason(found, check)
-        if check.status == FAIL and check.overridable and reason:
-            overrides[check.key] = words(reason, f"The reason for overriding '{check.title}'")
+    found = outcome()
+    overrides = {} if found is None else _overrides(found)
     wanted = not dry_run and st.session_state.get("coverage_asked")
     coverage = int(st.session_state["coverage_databases"]) if wanted else 0
     _start(plan, table, coverage, overrides=overrides, dry_run=dry_run, audit=now.audit)
@@ -140,6 +137,15 @@ def _start(plan: Plan, table: Table, coverage: int = 0, **asked: Any) -> None:
 
 def _reason(outcome: ReleaseOutcome, check: GateCheck) -> str:
     return str(st.session_state.get(override_key(outcome, check), "")).strip()
+
+
+def _overrides(outcome: ReleaseOutcome) -> dict[str, str]:
+    """The reasons to override failed checks, by their keys; raises InputError for one that is none."""
+    return {
+        check.key: words(reason, f"The reason for overriding '{check.title}'")
+        for check in outcome.checks
+        if check.status == FAIL and check.overridable and (reason := _reason(outcome, check))
+    }
 
 
 def release_obstacles(outcome: ReleaseOutcome) -> list[GateCheck]:
