@@ -335,12 +335,12 @@ class AnchorBuilder:
         )
 
 
-def clamped_warning(clamped: int, n_records: int) -> str:
-    """What too many clamped records mean; empty where they are few."""
-    if clamped <= SHARE_WARNED * n_records:
+def clamped_warning(share: float) -> str:
+    """What a share of clamped records means, of those that the fit reads; empty where they are few."""
+    if share <= SHARE_WARNED:
         return ""
     return (
-        f"{math.ceil(1000 * clamped / n_records) / 10:.1f} % of the records were clamped at some draw: above "
+        f"{math.ceil(round(1000 * share, 9)) / 10:.1f} % of the records were clamped at some draw: above "
         f"{percent(SHARE_WARNED, 0)} the fit may sit in a mode of its own. Lower the weight c"
     )
 

@@ -75,6 +75,11 @@ class VariableNumbers:
         """Records that the fit reads: those of a pilot have weight 0."""
         return self.n_records - self.n_zero_weight
 
+    @property
+    def clamped(self) -> float:
+        """The share of the records read that were clamped at some draw."""
+        return self.n_censored / max(self.n_read, 1)
+
 
 @dataclass(frozen=True)
 class ResultNumbers:
@@ -215,6 +220,11 @@ class ResultNumbers:
     @property
     def n_censored(self) -> int:
         return max(each.n_censored for each in self.variables)
+
+    @property
+    def clamped(self) -> float:
+        """The largest over the variables."""
+        return max(each.clamped for each in self.variables)
 
     @property
     def synthetic(self) -> dict[str, float]:

@@ -227,8 +227,8 @@ def print_groups(
 def clamped_words(flat: ResultNumbers) -> str:
     """How many records an anchored likelihood clamped, and what too many of them mean."""
     [own] = flat.variables
-    few = f"{own.n_censored / max(own.n_read, 1):.2%} of the records were clamped at some draw"
-    return f" {clamped_warning(own.n_censored, own.n_read) or few}."
+    few = f"{own.clamped:.2%} of the records were clamped at some draw"
+    return f" {clamped_warning(own.clamped) or few}."
 
 
 def _unfrozen(result: Result, settings: Settings) -> bool:

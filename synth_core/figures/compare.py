@@ -56,15 +56,15 @@ def _warnings(numbers: ResultNumbers) -> list[str]:
         hints.append(has_not_converged(list(numbers.problems)))
     for each in numbers.variables:
         of = f"{each.name}: " if each.name else ""
-        warning = clamped_warning(each.n_censored, each.n_read)
+        warning = clamped_warning(each.clamped)
         if each.anchor and warning:
             now = f", which is {each.tuned['c']:.3g} now" if "c" in each.tuned else ""
             where = f"open {each.name} on Data, then More of the mechanisms: c is of one variable"
             place = where if each.name else "More of the mechanisms"
             hints.append(f"{of}{warning} around the anchor{now} ({place}).")
-        elif each.n_censored > MANY_CENSORED * each.n_records:
+        elif each.clamped > MANY_CENSORED:
             hints.append(
-                f"{of}{percent(each.n_censored / each.n_records, 0)} of the records are censored: ε is small for the "
+                f"{of}{percent(each.clamped, 0)} of the records are censored: ε is small for the "
                 "unit in which the density is taken; another unit (Data page) may serve better."
             )
     return hints

@@ -6,16 +6,16 @@ import math
 from collections.abc import Sequence
 
 from synth_core.analysis.measures import at_zeros, is_relative, measure_label, value_text
+from synth_core.analysis.wording.belief_sentences import epsilon_number
 from synth_core.experiments.explore.point import PointSummary
 from synth_core.experiments.explore.wording import (
     FRONTIER_RULE,
     band_text,
-    epsilon_text,
     finite,
     frontier_points,
     guarantee_label,
     knobs_text,
-    neighbour_text,
+    promise_text,
 )
 from synth_core.experiments.rivals.bands import RivalBand
 from synth_core.figures.palette import color, transparent
@@ -76,7 +76,7 @@ def _ends(axis_range: Layout) -> tuple[float, float]:
 def _hover(point: PointSummary, measure: str) -> str:
     lines = [
         f"<b>{find_mechanism(point.mechanism).label}</b>",
-        f"{epsilon_text(point)}, {neighbour_text(point)}",
+        f"ε = {epsilon_number(point.epsilon)} ({promise_text(point)})",
         knobs_text(point.knobs),
         f"{measure_label(measure)}: {band_text(point, measure)}",
     ]

@@ -18,6 +18,7 @@ from synth_core.experiments.explore.measures import Target
 from synth_core.experiments.explore.point import PointSummary
 from synth_core.experiments.explore.targets import EpsilonTarget, TuningAnswer
 from synth_core.mechanisms.catalogue import find_mechanism, guarantees
+from synth_core.mechanisms.guarantees import WITHHELD
 from synth_core.system.number_text import percent
 
 FRONTIER_RULE = "each guarantee has a frontier of its own, since an ε of one is not an ε of another"
@@ -28,8 +29,13 @@ DATA_DEPENDENT = (
 
 
 def guarantee_label(summary: PointSummary) -> str:
-    """The guarantee that stands beside an epsilon; points of one guarantee share a frontier."""
-    return guarantees()[summary.guarantee].label
+    """The guarantee that stands beside an epsilon; points of one share a frontier.
+
+    Neighbouring tables belong to it: an epsilon for a value replaced is not one for a value withheld, which is what all
+    mean that name none.
+    """
+    guarantee = guarantees()[summary.guarantee]
+    return guarantee.label if guarantee.neighbour == WITHHELD else promise_text(summary)
 
 
 def usable(point: PointSummary, measure: str) -> bool:
@@ -69,9 +75,10 @@ def epsilon_text(summary: PointSummary) -> str:
     return f"ε = {epsilon_number(summary.epsilon)} ({guarantee_label(summary)})"
 
 
-def neighbour_text(summary: PointSummary) -> str:
-    """What epsilon is for."""
-    return f"one value {find_mechanism(summary.mechanism).neighbour}"
+def promise_text(summary: PointSummary) -> str:
+    """The guarantee in full, with what epsilon is for."""
+    guarantee = guarantees()[summary.guarantee]
+    return f"{guarantee.label}, one value {guarantee.neighbour}"
 
 
 def band_text(summary: PointSummary, measure: str) -> str:

@@ -25,14 +25,14 @@ def by_release(entries: Sequence[Entry]) -> list[dict[str, str]]:
             continue
         place = place_of(entry.release, list(entries))
         own = sum(e.epsilon for e in entries if e.release == entry.release)
-        n, clamped, apart = (entry.details.get(name) for name in ("n", "n_censored", "ecdf_max"))
+        n, clamped, apart = (entry.details.get(name) for name in ("n", "clamped", "ecdf_max"))
         rows.append(
             {
                 "Release": str(place.number),
                 "Day": entry.time[:10],
                 "Records": "" if n is None else f"{n:,}",
                 "ECDF max": "" if apart is None else f"{apart:.4f}",
-                "Clamped": percent(clamped / n) if clamped and n else "",
+                "Clamped": "" if clamped is None else percent(clamped),
                 "ε": f"{own:g}",
                 "ε in all": f"{place.spent:g}" if place.pure else "–",  # some only name a ρ
                 f"ε at δ = {DELTA:g}": "–" if place.rho is None else rounded_up(epsilon_at(place.rho), 3),

@@ -202,12 +202,11 @@ def _convergence(plan: Plan, fitted: Fitted) -> GateCheck:
     if plan.point.rests_on_draw and diagnostics and not problems:
         searched = not np.isnan([d.unseen for d in diagnostics]).any()
         text += " A search found no mode that the chains missed." if searched else f" {NO_SEARCH}"
-    clamped = [
-        clamped_warning(each.n_censored, each.n_read)
+    warned = " ".join(
+        f"{each.name}: {warning}." if each.name else f"{warning}."
         for each in fitted.result.summary_numbers.variables
-        if each.anchor
-    ]
-    warned = next((f"{each}." for each in clamped if each), "")
+        if each.anchor and (warning := clamped_warning(each.clamped))
+    )
     warns = bool(warned) or NO_SEARCH in text
     return GateCheck(
         "convergence",

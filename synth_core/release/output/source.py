@@ -23,7 +23,7 @@ from synth_core.release.plan.plan import Plan
 from synth_core.system.number_text import percent
 
 Array = NDArray[np.float64]
-_KEPT = ("epsilon", "n_truncated", "n_censored", "ecdf_max", "ecdf_avg", "overlap")  # of `ResultNumbers`
+_KEPT = ("epsilon", "n_truncated", "ecdf_max", "ecdf_avg", "overlap")  # of `ResultNumbers`
 
 
 @dataclass(frozen=True)
@@ -85,6 +85,8 @@ def source_of(plan: Plan, analysis: AnyAnalysis[R], result: R) -> Source:
     likelihood, numbers, used = plan.point.likelihood, result.summary_numbers, analysis.used_rows
     analyses = analysis.analyses(likelihood.anchors)
     kept = {name: getattr(numbers, name) for name in _KEPT} | {"n": numbers.n_records}
+    if likelihood.clamps:
+        kept["clamped"] = numbers.clamped
     if numbers.joint is not None:
         kept["ecdf_avg"] = numbers.joint.association
     elif likelihood.anchors:

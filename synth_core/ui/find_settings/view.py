@@ -24,7 +24,7 @@ from synth_core.experiments.explore.wording import (
     goal_text,
     guarantee_label,
     knobs_text,
-    neighbour_text,
+    promise_text,
     points_csv,
     reached_text,
     sure_text,
@@ -354,7 +354,7 @@ def _panel(point: PointSummary | None, measure: str) -> None:
             return
         st.markdown(f"**{find_mechanism(point.mechanism).label}**")
         st.markdown(f"### {session.plain('ε = ' + epsilon_number(point.epsilon))}")
-        st.markdown(session.plain(f"{guarantee_label(point)}, {neighbour_text(point)}"))
+        st.markdown(session.plain(promise_text(point)))
         st.markdown(session.plain(knobs_text(point.knobs)))
         rows = {
             measure_label(m): band_text(point, m)
