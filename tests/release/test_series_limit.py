@@ -65,7 +65,9 @@ def test_twelve_months_pass_where_their_sum_would_not(ledger):
 def test_what_each_release_cost_and_how_near_it_came(ledger):
     for month in (1, 2):
         charge(ledger, f"m{month}", 0.5)
-        ledger.commit("monthly", f"m{month}", {"n": 1000, "clamped": 0.012 * (month - 1), "ecdf_max": 0.05 / month})
+        ledger.commit(
+            "monthly", f"m{month}", {"n": 1000, "clamped": 0.012 * (month - 1), "ecdf_max": 0.05 / month}
+        )
     charge(ledger, "open", 0.5)
     first, second = by_release(ledger.entries("monthly"))
     told = [first[name] for name in ("Release", "Records", "ECDF max", "Clamped", "ε", "ε in all")]

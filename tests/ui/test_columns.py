@@ -15,7 +15,14 @@ from synth_core.data.table import Table, read_table
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.ui.data import columns, roles
-from synth_core.ui.state.choices import OPENING, USUAL_MECHANISMS, USUAL_OF_UNITS, first_choices, unusual
+from synth_core.ui.state.choices import (
+    MAPPED,
+    OPENING,
+    USUAL_MECHANISMS,
+    USUAL_OF_UNITS,
+    first_choices,
+    unusual,
+)
 
 N = 90
 BOOK = Codebook(
@@ -244,9 +251,10 @@ def test_where_units_are_named_newcomers_see_mechanisms_that_take_them():
     used, chosen = table(), first_choices().opening(table())
     for usual in (USUAL_MECHANISMS, OPENING):
         named = roles.with_role(chosen.with_mechanisms(*usual), used, "hh", roles.UNIT)
-        assert named.mechanisms == USUAL_OF_UNITS
+        assert named.mechanisms == USUAL_OF_UNITS == named.explore.mechanisms
         assert not any("of a unit" in refusal(find_mechanism(key), named.settings) for key in USUAL_OF_UNITS)
-        assert roles.with_role(named, used, "hh", roles.UNUSED).mechanisms == USUAL_MECHANISMS
+        left = roles.with_role(named, used, "hh", roles.UNUSED)
+        assert (left.mechanisms, left.explore.mechanisms) == (USUAL_MECHANISMS, MAPPED)
         assert unusual(named.with_settings(epsilon=1.0)) == {}
     asked = chosen.with_mechanisms("weighted", "measured")
     assert roles.with_role(asked, used, "hh", roles.UNIT).mechanisms == ("weighted", "measured")

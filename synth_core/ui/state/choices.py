@@ -31,6 +31,7 @@ FIRST_EXAMPLE = "401ksubs"
 OPENING, OPENING_EPSILON = ("unweighted", "weighted", "anchored", "measured"), 1.0  # of the first example
 USUAL_MECHANISMS = ("unweighted", "weighted", "measured")  # of another table, at the same ε: strict too
 USUAL_OF_UNITS = ("anchored", "measured")  # where units of several are named, which others refuse
+MAPPED = ("unweighted", "weighted", "exponential", "count_weighted")  # at first, on the map
 MAY_BE_NONE = {
     "settings.match_epsilon",
     "settings.weight",
@@ -85,7 +86,7 @@ class ExploreChoices(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    mechanisms: tuple[str, ...] = ("unweighted", "weighted", "exponential", "count_weighted")
+    mechanisms: tuple[str, ...] = MAPPED
     swept: tuple[str, ...] = ("scale", "epsilon")
     sweeps: Sweeps = Sweeps()
     measure: str = "ecdf_max"
@@ -265,10 +266,17 @@ class Choices(BaseModel):
         units = self.settings.unit_column
         if (units is None) == (units_before is None):
             return self
+        mapped = (USUAL_OF_UNITS, MAPPED) if units is None else (MAPPED, USUAL_OF_UNITS)
+        changed = self
+        if self.explore.mechanisms == mapped[0]:
+            explore = self.explore.model_copy(update={"mechanisms": mapped[1]})
+            changed = self.model_copy(update={"explore": explore})
         if units is None:
-            return self.with_mechanisms(*USUAL_MECHANISMS) if self.mechanisms == USUAL_OF_UNITS else self
+            return (
+                changed.with_mechanisms(*USUAL_MECHANISMS) if self.mechanisms == USUAL_OF_UNITS else changed
+            )
         chosen = self.mechanisms not in (OPENING, USUAL_MECHANISMS)
-        return self if chosen else self.with_mechanisms(*USUAL_OF_UNITS)
+        return changed if chosen else changed.with_mechanisms(*USUAL_OF_UNITS)
 
     def for_table(
         self,
