@@ -31,7 +31,10 @@ def test_map_json_table_and_csv(capsys):
         assert p["guarantee"]
         assert p["utility"]["q05"] <= p["utility"]["median"] <= p["utility"]["q95"]
         assert not (p["mechanism"] == "unweighted" and p["on_frontier"])
-    assert {p["guarantee"] for p in found["points"] if p["on_frontier"]} == {"asymptotic DP", "ε-DP"}
+    assert {p["guarantee"] for p in found["points"] if p["on_frontier"]} == {
+        "asymptotic DP",
+        "ε-DP, one value replaced",
+    }
     status, out, _ = run(capsys, *asked, "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(out)))
     assert [float(r["epsilon"]) for r in rows] == [p["epsilon"] for p in found["points"]]
@@ -92,7 +95,7 @@ def test_tune_json_and_table(capsys):
     assert low < by_name["exponential"]["share_meeting_target"] < high
     status, out, _ = run(capsys, *asked, "epsilon=3")
     assert status == 0
-    assert "ε = 3 (ε-DP) with Histogram" in out
+    assert "ε = 3 (ε-DP, one value replaced) with Histogram" in out
     status, out, _ = run(capsys, *asked, "median<=0.0001%")
     assert status == 0
     assert "no setting of the chosen mechanisms reaches it" in out

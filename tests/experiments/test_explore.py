@@ -351,7 +351,7 @@ def test_the_figure_tells_guarantees_apart():
         "Range-averaged": ["triangle-up-open"],
     }
     assert all(
-        "(asymptotic DP)" in h
+        "(asymptotic DP, one value withheld)" in h
         for t in figure["traces"]
         if t["name"].startswith("Weighted")
         for h in t["hovertemplate"]

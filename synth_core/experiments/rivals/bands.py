@@ -16,7 +16,7 @@ from synth_core.mechanisms.catalogue import guarantees
 
 
 def strict_epsilons(points: list[PointSummary], measure: str) -> tuple[float, ...]:
-    """The epsilons of the strict frontier of a map, ascending; each once, to six digits."""
+    """The epsilons of the strict frontiers of a map, ascending; each once, to six digits."""
     epsilons = {
         float(f"{point.epsilon:.6g}")
         for kept in frontier_points(points, measure).values()

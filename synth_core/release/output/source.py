@@ -23,7 +23,7 @@ from synth_core.release.plan.plan import Plan
 from synth_core.system.number_text import percent
 
 Array = NDArray[np.float64]
-_KEPT = ("epsilon", "n_truncated", "ecdf_max", "ecdf_avg", "overlap")  # of `ResultNumbers`
+_KEPT = ("epsilon", "n_truncated", "n_censored", "ecdf_max", "ecdf_avg", "overlap")  # of `ResultNumbers`
 
 
 @dataclass(frozen=True)

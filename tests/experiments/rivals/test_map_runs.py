@@ -159,11 +159,12 @@ def test_only_the_strict_frontier_has_an_epsilon_for_rivals():
         point("none", 0.5, 0.001),
         point("censored", 2.0, 0.3),
         point("histogram", 2.00000001, 0.2),
-        point("anchored", 3.0, 0.25),  # beaten
+        point("anchored", 2.5, 0.35),  # beaten
+        point("anchored", 3.0, 0.25),  # more than at a smaller ε, which is of a value replaced
         point("anchored", 5.0, 0.1),
         point("anchored", 6.0, 0.05, problems=("R-hat",)),
     ]
-    assert strict_epsilons(points, "ecdf_max") == (2.0, 5.0)
+    assert strict_epsilons(points, "ecdf_max") == (2.0, 3.0, 5.0)
     assert strict_epsilons(points[:2], "ecdf_max") == ()
 
 
