@@ -85,7 +85,7 @@ class Utility:
 
     match_risk: Array
     true_match_rate: float
-    false_match_rate: float
+    false_match_rate: float | None
     ecdf_max: float
     ecdf_avg: float
     ecdf_location: float
@@ -131,10 +131,11 @@ def utility_of(
         compared = share_statistics(outcome, synthetic, categories, seed)
     known = [each for each in overlaps if each is not None]
     risks = [identification_risk(outcome, each, group, radius) for each in synthetic]
+    false = [r.false_match_rate for r in risks if r.false_match_rate is not None]
     return Utility(
         match_risk=np.mean([r.by_record for r in risks], axis=0),
         true_match_rate=float(np.mean([r.true_match_rate for r in risks])),
-        false_match_rate=float(np.mean([r.false_match_rate for r in risks])),
+        false_match_rate=float(np.mean(false)) if false else None,
         ecdf_max=float(np.mean([d.ecdf_max for d in distances])),
         ecdf_avg=float(np.mean([d.ecdf_avg for d in distances])),
         ecdf_location=distances[0].location,

@@ -26,13 +26,13 @@ class IdentificationRisk:
         the share of records that a random pick identifies.
     true_match_rate : float
         Share of records with exactly one match, their own.
-    false_match_rate : float
-        Among records with exactly one match, the share where it is another's.
+    false_match_rate : float or None
+        Among records with exactly one match, the share where it is another's; None where no record has.
     """
 
     by_record: Array
     true_match_rate: float
-    false_match_rate: float
+    false_match_rate: float | None
 
 
 def identification_risk(
@@ -58,7 +58,7 @@ def identification_risk(
     return IdentificationRisk(
         by_record,
         float((unique & own).mean()),
-        float((unique & ~own).sum() / unique.sum()) if unique.any() else 0.0,
+        float((unique & ~own).sum() / unique.sum()) if unique.any() else None,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from synth_core.system.number_text import percent
+from synth_core.system.number_text import ceiling, percent
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def measures_in_words(measures: Measures) -> str:
     said = (
         f"By any three columns it is as close to the table as a random sample of {percent(measures.sample_share)} "
         f"of its records. Worst kept is how {first} goes with {second}: off by at most "
-        f"{measures.worst_association:.2f} on a scale from 0 to 1."
+        f"{ceiling(measures.worst_association, 2)} on a scale from 0 to 1."
     )
     if measures.impossible is None:
         return said

@@ -10,7 +10,7 @@ import numpy as np
 
 from synth_core.analysis.survey_estimates import Sample, weighted_statistics
 from synth_core.analysis.utility import SHARE_OF, Statistic, distance_of, distinct
-from synth_core.system.number_text import signed
+from synth_core.system.number_text import ceiling, signed
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def population_words(population: Population) -> str:
         for each in population.estimates
         if math.isfinite(each.error) and not each.name.startswith(SHARE_OF)
     )
-    points = f"{100 * population.ecdf_max:.1f} points"
+    points = f"{ceiling(100 * population.ecdf_max, 1)} points"
     band = f"{population.within} of {len(population.estimates)} estimates in the 95 % band"
     return f"{population.name} off by at most {points}{f' ({errors})' if errors else ''}, {band}"
 
@@ -86,10 +86,8 @@ def furthest_in_population(populations: Sequence[Population]) -> str:
     if len(populations) < 2:
         return populations_words(populations)
     worst = max(populations, key=lambda each: each.ecdf_max)
-    return (
-        f"In the population, by {worst.weight}, {worst.name} is furthest off, by at most {100 * worst.ecdf_max:.1f} "
-        "points."
-    )
+    points = ceiling(100 * worst.ecdf_max, 1)
+    return f"In the population, by {worst.weight}, {worst.name} is furthest off, by at most {points} points."
 
 
 def populations_words(populations: Sequence[Population]) -> str:

@@ -62,7 +62,7 @@ class Result:
     outside: Array
     match_risk: Array
     true_match_rate: float
-    false_match_rate: float
+    false_match_rate: float | None
     epsilon_promised: float | None
     epsilon_replace: float | None
     n_truncated: int

@@ -38,8 +38,9 @@ def explained(numbers: ResultNumbers, settings: Settings) -> tuple[Guarantee, li
             guarantee.promise,
             f"Not promised: {guarantee.limits}",
             about_weights(mechanism.weighted, source, reads_current),
-            f"ε = {numbers.epsilon:.2f} is for everything sensitive about one record withheld, its row and its "
-            "predictors kept, over all combinations of the variables' draws. What replacing it costs is not measured.",
+            f"ε = {epsilon_number(numbers.epsilon)} is for everything sensitive about one record withheld, its row "
+            "and its predictors kept, over all combinations of the variables' draws. What replacing it costs is not "
+            "measured.",
             SEED,
         ]
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -21,7 +22,9 @@ from synth_core.system.number_text import declared
 Array = NDArray[np.float64]
 
 MAX_GROUPS = 12
-MIN_RECORDS = 20  # fewer say more of chance than of a mechanism: they are put together
+MIN_RECORDS = (
+    20  # fewer say more of chance than of a mechanism: they are put together, or left out where too few
+)
 OTHERS = "all others"
 FEW_VALUES = 8  # of a number: each is a group of its own
 
@@ -66,6 +69,15 @@ def groups_of(
     if kind != "number" or predictor in categorical or values.nunique() <= FEW_VALUES:
         return _by_value(values)
     return _by_quarter(values.to_numpy(dtype=float), predictor)
+
+
+def in_no_group(sizes: Iterable[int], n_records: int) -> str:
+    """How many records are in none, in a sentence; empty where all are in one."""
+    left_out = n_records - sum(sizes)
+    if not left_out:
+        return ""
+    are = "1 record is" if left_out == 1 else f"{left_out:,} records are"
+    return f"{are} in no group: fewer than {MIN_RECORDS} are alike, or the value is missing."
 
 
 def _by_value(values: pd.Series) -> list[Group]:

@@ -14,7 +14,7 @@ from synth_core.analysis.result import Result
 from synth_core.analysis.result_numbers import ResultNumbers
 from synth_core.analysis.result_sentences import above_target, explained, sentence
 from synth_core.analysis.settings import Settings
-from synth_core.analysis.subgroups import Group, GroupAccuracy, by_group
+from synth_core.analysis.subgroups import Group, GroupAccuracy, by_group, in_no_group
 from synth_core.analysis.utility import Statistic, statistic_name, statistic_words
 from synth_core.analysis.wording.guarantee_sentences import neighbour_words
 from synth_core.mechanisms.catalogue import find_mechanism
@@ -219,7 +219,11 @@ def print_groups(
                 ]
             )
     names = [f"error of the {statistic_words(name)}" for name in accuracies]
-    out(" ".join(filter(None, [f"Within groups of {by}:", results[0].summary_numbers.whose_accuracy])))
+    said = (
+        results[0].summary_numbers.whose_accuracy,
+        in_no_group([len(each.rows) for each in groups], analysis.n_records),
+    )
+    out(" ".join(filter(None, [f"Within groups of {by}:", *said])))
     for line in aligned([["group", "records", "mechanism", "ECDF max", *names], *lines]):
         out(line)
 

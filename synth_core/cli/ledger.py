@@ -13,6 +13,7 @@ from synth_core.release.ledger.by_release import ABOUT, by_release
 from synth_core.release.ledger.ledger import Ledger
 from synth_core.release.ledger.limit_room import left_words, limit_words, other_words, spent_words
 from synth_core.system import limits
+from synth_core.system.number_text import rounded_up
 from synth_core.system.text_table import aligned
 
 
@@ -58,7 +59,7 @@ def run_show(args: argparse.Namespace) -> int:
         strict = f"; ε = {b.strict:g} under a strict guarantee" if b.pure else ""
         print(f"{name}: releases: {b.releases}, {spent_words(b)}{limit}, {left_words(b)}{open_}{strict}")
         if b.rho:
-            print(f"  {'; '.join(filter(None, (other_words(b), f'ρ = {b.rho:.4g}')))}")
+            print(f"  {'; '.join(filter(None, (other_words(b), f'ρ = {rounded_up(b.rho, 4)}')))}")
         if args.series:
             entries = ledger.entries(name)
             rows = by_release(entries)

@@ -269,7 +269,7 @@ def _of_number(number: NumberMeasures) -> str:
     if number.overlap is None or number.meeting is None:
         return said
     return (
-        f"{said} Regression on all other columns: {round(number.meeting * number.n_coefficients)} of "
+        f"{said} Regression on all other columns: {number.meeting * number.n_coefficients:.3g} of "
         f"{number.n_coefficients} intervals meet, their mean overlap is {number.overlap:.2f}."
     )
 

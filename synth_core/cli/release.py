@@ -223,7 +223,7 @@ def run_apply(args: argparse.Namespace) -> int:
     from synth_core.experiments.studies.released_coverage import ReleasedCoverage
     from synth_core.release.making.drawing import Request
     from synth_core.release.making.outcome import CHECKED, MORE, REFUSED, REPEATED
-    from synth_core.release.making.releasing import publish, release, stays_charged
+    from synth_core.release.making.releasing import charge_words, publish, release, stays_charged
     from synth_core.release.plan.frozen_map import find_map
     from synth_core.release.state import plans_directory
 
@@ -246,15 +246,16 @@ def run_apply(args: argparse.Namespace) -> int:
     )
     study = None if args.coverage is None else ReleasedCoverage(args.coverage)
     outcome = release(request, study=study)
+    charge = charge_words(plan, outcome.epsilon)
     for check in outcome.checks:
         print_check(check)
     if outcome.state == REFUSED:
         failed = [c for c in outcome.checks if c.status == "failed"]
         why = "; ".join(f"{c.key}: {c.advice.removesuffix('.')}" for c in failed)
-        raise InputError(f"The gate refused the release: {why}. {stays_charged(outcome.epsilon)}")
+        raise InputError(f"The gate refused the release: {why}. {stays_charged(charge)}")
     if outcome.state == CHECKED:
         print(
-            f"The gate would let this release pass. Nothing was written. ε = {outcome.epsilon:g} is charged for the "
+            f"The gate would let this release pass. Nothing was written. {charge} is charged for the "
             f"draw that was looked at; releasing it under the same label costs nothing more."
         )
         return 0
@@ -269,7 +270,7 @@ def run_apply(args: argparse.Namespace) -> int:
     if outcome.state == MORE:
         print(f"{request.more_data_sets} more data sets of release {outcome.number}: nothing is charged")
         return 0
-    print(f"Release {outcome.number} of {request.name}: ε = {outcome.epsilon:g} charged")
+    print(f"Release {outcome.number} of {request.name}: {charge} charged")
     return 0
 
 

@@ -171,7 +171,7 @@ def _like(args: argparse.Namespace) -> tuple[Study, Any]:
     study = study_like(analysis, mechanisms, epsilons, scales, rows, replicates, sampler)
     check_study(study, replicates, args.seed)  # before the table's own fits are made
     local = local_bounds(analysis, study)
-    return study, lambda outcome: compare_like(outcome, local)
+    return study, lambda outcome: compare_like(outcome, local, epsilons)
 
 
 def _analysis(args: argparse.Namespace, table: Table) -> AnyAnalysis[Any]:

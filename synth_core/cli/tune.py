@@ -6,6 +6,7 @@ import argparse
 from dataclasses import replace
 from typing import Any
 
+from synth_core.analysis.wording.belief_sentences import epsilon_number
 from synth_core.analysis.wording.guarantee_sentences import covers_words
 from synth_core.cli.compare import add_options
 from synth_core.cli.explored import open_explored
@@ -144,7 +145,9 @@ def _variables(answer: TuningAnswer) -> list[dict[str, Any]]:
 
 def _variable_text(variable: dict[str, Any]) -> str:
     epsilon = (
-        "" if variable["share"] is None else f"ε = {variable['epsilon']:.3g} ({variable['share']:.1%}), "
+        ""
+        if variable["share"] is None
+        else f"ε = {epsilon_number(variable['epsilon'])} ({variable['share']:.1%}), "
     )
     return f"{variable['name']}: {epsilon}difference {variable['difference']:.3g} in the middle"
 

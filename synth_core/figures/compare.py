@@ -22,7 +22,7 @@ from synth_core.figures.privacy import bounds_figure, weights_figure
 from synth_core.figures.utility import ecdf_figure, quantiles_figure
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system import limits
-from synth_core.system.number_text import percent, signed
+from synth_core.system.number_text import ceiling, percent, signed
 
 MANY_CENSORED = 0.2
 
@@ -200,7 +200,7 @@ def _variable_row(variable: VariableNumbers, policy: Policy | None) -> dict[str,
     """The row of one variable among several; what the rule says of its accuracy, where it limits one."""
     bound, epsilon = variable.lipschitz_bound, variable.epsilon
     cells = {
-        "epsilon": "–" if epsilon is None else f"{epsilon:.2f}",
+        "epsilon": "–" if epsilon is None else ceiling(epsilon, 2),
         "gap": f"{100 * variable.ecdf_max:.1f} points",
         "delta": "–" if bound is None else f"{bound:.2f}",
     }

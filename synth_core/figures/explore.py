@@ -245,7 +245,9 @@ def map_figure(
         else ""
     )
     said = {
-        name: ", ".join(f"ε {p.epsilon:.2f} error {value_text(measure, p.bands[measure][1])}" for p in kept)
+        name: ", ".join(
+            f"ε {epsilon_number(p.epsilon)} error {value_text(measure, p.bands[measure][1])}" for p in kept
+        )
         for name, kept in best.items()
     }
     told = [f"{name}: {points}" for name, points in said.items()] + rivals_alt(others, measure)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from synth_core.analysis.subgroups import GroupAccuracy
+from synth_core.analysis.subgroups import GroupAccuracy, in_no_group
 from synth_core.analysis.summary import EcdfPoints, ResultSummary
 from synth_core.analysis.utility import Statistic, distinct, statistic_words
 from synth_core.analysis.wording.headings import CATEGORY_FIGURES
@@ -175,7 +175,12 @@ def subgroups_figure(
         lambda each: f"{each.name} ({sizes[each.name]:,})" + (", points" if each.instead else ""),
     )
     errors = [_Errors(s.mechanism, tuple(each.statistic for each in mine), opacity(s)) for s, mine in groups]
-    return errors_figure(words, errors, labels, None) | {"height": max(240, 60 + 42 * len(sizes))}
+    made = errors_figure(words, errors, labels, None)
+    missing = in_no_group([each.n_records for each in groups[0][1]], groups[0][0].numbers.n_records)
+    return made | {
+        "height": max(240, 60 + 42 * len(sizes)),
+        "reading": f"{made['reading']} {missing}".rstrip(),
+    }
 
 
 def percent_off(statistic: Statistic, value: float) -> float | None:

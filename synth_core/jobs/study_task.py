@@ -125,7 +125,7 @@ def run_in_app(analysis: AnyAnalysis[Any], asked: StudyRequest) -> StudyAnswer:
         rows = compare_coverage(covered)
         words = coverage_in_words(covered, asked.replicates, weights_words(analysis.settings))
     elif asked.name == LIKE:
-        rows, words = compare_like(outcome, local), like_in_words(outcome, local)
+        rows, words = compare_like(outcome, local, asked.epsilons), like_in_words(outcome, local)
     else:
         rows = NAMED_STUDIES[asked.name].compare(outcome)
         words = rows_in_words(rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from decimal import ROUND_CEILING, Context
+from decimal import ROUND_CEILING, Context, Decimal
 
 LARGE = 1e15  # beyond, a number is written with a power of ten
 
@@ -52,6 +52,20 @@ def rounded_up(value: float, digits: int) -> str:
     """
     text = f"{value:.12g}"  # what only the last bits of a float say is no loss
     return f"{float(Context(prec=digits, rounding=ROUND_CEILING).create_decimal(text)):.{digits}g}"
+
+
+def ceiling(value: float, decimals: int) -> str:
+    """A number with so many decimals that is never less than it is: a loss of privacy, or what is off by at most.
+
+    Examples
+    --------
+    >>> ceiling(8.462, 2), ceiling(0.1 + 0.2, 1), ceiling(30.4037, 1)
+    ('8.47', '0.3', '30.5')
+    """
+    if not math.isfinite(value):
+        return f"{value:g}"
+    text = f"{value:.12g}"  # what only the last bits of a float say is no loss
+    return f"{Decimal(text).quantize(Decimal(1).scaleb(-decimals), rounding=ROUND_CEILING):f}"
 
 
 def percent(share: float, digits: int = 1) -> str:

@@ -194,6 +194,7 @@ def covered(mechanism, rule, known, factor=1.4):
             0.02,
             factor,
             0.1,
+            0.02,
             rule,
             known,
         )

@@ -6,22 +6,23 @@ import math
 
 from synth_core.mechanisms.composition import DELTA, epsilon_at
 from synth_core.mechanisms.guarantees import Guarantee, belief_after
-from synth_core.system.number_text import percent, rounded_up
+from synth_core.system.number_text import ceiling, percent, rounded_up
 
 PRIOR = 0.01  # the suspicion that the sentence starts from
 
 
 def epsilon_number(epsilon: float) -> str:
-    """Epsilon with two decimals at most, more where it is small.
+    """Epsilon with two decimals at most, more where it is small; never less than it is.
 
     Examples
     --------
-    >>> epsilon_number(0.5), epsilon_number(8.468), epsilon_number(0.0123)
-    ('0.5', '8.47', '0.012')
+    >>> epsilon_number(0.5), epsilon_number(8.462), epsilon_number(0.0123), epsilon_number(1.125)
+    ('0.5', '8.47', '0.013', '1.13')
     """
     if epsilon < 0.1:
-        return f"{epsilon:.2g}"
-    return f"{epsilon:.2f}".rstrip("0").rstrip(".")
+        return rounded_up(epsilon, 2)
+    text = ceiling(epsilon, 2)
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def at_most(belief: float) -> str:

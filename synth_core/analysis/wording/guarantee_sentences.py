@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from scipy.special import betaincinv
+
 from synth_core.analysis.wording.belief_sentences import at_most, odds_factor, rho_words
 from synth_core.data.units import unit_words, values_words
 from synth_core.mechanisms.catalogue import Mechanism
@@ -15,7 +17,7 @@ from synth_core.mechanisms.guarantees import (
     Neighbour,
     belief_after,
 )
-from synth_core.system.number_text import percent
+from synth_core.system.number_text import ceiling, percent, rounded_up
 
 SEED = (
     "It holds for one exact draw of the posterior, made with secret random numbers. A chain only comes near it, and "
@@ -139,8 +141,8 @@ def _whom(neighbour: Neighbour, unit: str | None) -> str:
 def local_words(oscillation: float | None, joint: float | None, draws: float) -> str:
     """What one record does over the draws at hand, whatever the unit; empty where it was not measured.
 
-    If all of S independent draws stay within a range, at most 3/S of the posterior lies beyond it, with 95 %
-    confidence: (1 - p)^S = 0.05. Draws of a chain are worth as many as their effective size says.
+    What lies beyond the smallest and the largest of S independent draws has the law Beta(2, S - 1): with 95 %
+    confidence at most 4.74/S of the posterior. Draws of a chain are worth as many as their effective size says.
 
     Parameters
     ----------
@@ -159,10 +161,11 @@ def local_words(oscillation: float | None, joint: float | None, draws: float) ->
         "" if joint is None else f"{joint:.2f} nats as the weights of the others move with it",
     ]
     moved = oscillation is not None and joint is not None and joint > 1.01 * oscillation
+    beyond = f"{ceiling(100 * float(betaincinv(2, max(draws, 2.0) - 1, 0.95)), 2)} %"
     return (
         f"Over the draws, what one record's leaving changes varies by at most {' and '.join(filter(None, ways))}, "
-        f"whatever the unit of the value: a local figure. Up to {percent(3 / max(draws, 3.0), 2)} of the posterior may "
-        f"lie beyond draws that are worth {draws:,.0f} independent ones (95 % confidence)."
+        f"whatever the unit of the value: a local figure. Of one record named in advance up to {beyond} of the "
+        f"posterior may lie beyond draws that are worth {draws:,.0f} independent ones (95 % confidence)."
         + (" What is said with weights held says too little here: they move." if moved else "")
     )
 
@@ -195,13 +198,14 @@ def explain(  # noqa: PLR0913 # each is another part of what is said
         lines.append(about_weights(weighted, reference, from_current, bool(anchor)))
     of_replacing = guarantee.neighbour == REPLACED
     whom = _whom(guarantee.neighbour, unit)
-    neighbour = f"ε = {epsilon:.4g} is for {whom}{' by any other' if of_replacing else ''}"
+    neighbour = f"ε = {rounded_up(epsilon, 4)} is for {whom}{' by any other' if of_replacing else ''}"
     if epsilon_replace and not of_replacing:
         neighbour += f"; for one replaced {'' if guarantee.strict else 'by another value of the table '}"
-        neighbour += f"it is {epsilon_replace:.4g}"
+        neighbour += f"it is {rounded_up(epsilon_replace, 4)}"
     charged = guarantee.charged(datasets)
     if charged > 1:
-        neighbour += f". {datasets} data sets cost {datasets} × {epsilon:.4g} = {epsilon * datasets:.4g}"
+        cost = f"{datasets} × {rounded_up(epsilon, 4)} = {rounded_up(epsilon * datasets, 4)}"
+        neighbour += f". {datasets} data sets cost {cost}"
     elif datasets > 1:
         neighbour += f". {datasets} data sets cost what one costs: all are made of the same measurement"
     lines += [neighbour + ".", *filter(None, more)]

@@ -10,8 +10,9 @@ from typing import Any
 from synth_core.analysis.any_analysis import AnyAnalysis, AnyResult
 from synth_core.analysis.measures import ECDF_MAX
 from synth_core.analysis.records.blocks import Block, shares_of
+from synth_core.analysis.wording.belief_sentences import epsilon_number
 from synth_core.errors import InputError
-from synth_core.experiments.explore.measures import Target
+from synth_core.experiments.explore.measures import Target, within
 from synth_core.experiments.explore.targets import EpsilonTarget
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system.number_text import percent
@@ -51,7 +52,7 @@ class Share:
     @property
     def met(self) -> bool:
         """Whether what was asked is reached."""
-        return self.wanted is None or self.reached <= self.wanted
+        return self.wanted is None or bool(within(self.reached, self.wanted))
 
 
 @dataclass(frozen=True)
@@ -177,7 +178,7 @@ def divide(whole: AnyAnalysis[Any], mechanism: str, wanted: dict[str, float]) ->
 
     last = fitted(high)
     # What the largest epsilon does not reach, none does: it stays there, and is told.
-    open_ = [name for name in wanted if _distances(last)[name] <= wanted[name]]
+    open_ = [name for name in wanted if within(_distances(last)[name], wanted[name])]
     for _ in range(HALVINGS):
         if not open_:
             break
@@ -187,7 +188,7 @@ def divide(whole: AnyAnalysis[Any], mechanism: str, wanted: dict[str, float]) ->
         except InputError:  # an ε that is too small for an anchor reaches nothing
             distances = dict.fromkeys(open_, math.inf)
         for name in open_:
-            (high if distances[name] <= wanted[name] else low)[name] = middle[name]
+            (high if within(distances[name], wanted[name]) else low)[name] = middle[name]
     if open_:
         last = fitted(high)
     distances = _distances(last)
@@ -242,13 +243,14 @@ def _rounded(x: float) -> float:
 def division_words(division: Division) -> list[str]:
     """The division in plain sentences, a line a variable."""
     lines = [
-        f"ε = {division.epsilon:.3g} ({division.guarantee}) for a whole record, divided by what is asked of each "
-        "variable:"
+        f"ε = {epsilon_number(division.epsilon)} ({division.guarantee}) for a whole record, divided by what is asked "
+        "of each variable:"
     ]
     for each in division.shares:
         asked = "nothing asked" if each.wanted is None else f"at most {each.wanted:g} asked"
         said = "" if each.met else f": NOT reached, {WHY_NOT[each.reachable]}"
         lines.append(
-            f"{each.name}: ε = {each.epsilon:.3g} ({percent(each.share)}), difference {each.reached:.3g}, {asked}{said}"
+            f"{each.name}: ε = {epsilon_number(each.epsilon)} ({percent(each.share)}), "
+            f"difference {each.reached:.3g}, {asked}{said}"
         )
     return lines

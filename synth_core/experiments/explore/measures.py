@@ -21,6 +21,11 @@ WHOLE_PERCENTILES = tuple(float(p) for p in range(1, 100))
 _TARGET = re.compile(r"^\s*([a-z_0-9.]+)\s*<=?\s*([^%\s]+)\s*(%?)\s*$")
 
 
+def within(errors: Array | float, at_most: float) -> NDArray[np.bool_]:
+    """Whether an error is at most a limit: 8 of 100 is 0.08, though their difference in floating point is more."""
+    return np.less_equal(errors, at_most * (1 + 1e-9))
+
+
 @dataclass(frozen=True)
 class Target:
     """An accuracy to be reached: `measure` at most `at_most` in a share of the data sets."""
@@ -38,6 +43,10 @@ class Target:
                 f"The share of data sets that meet the target must lie between 0 and 1, both left out "
                 f"(given: {self.share})."
             )
+
+    def met(self, errors: Array | float) -> NDArray[np.bool_]:
+        """Which errors are at most what is asked; NaN meets nothing."""
+        return within(errors, self.at_most)
 
     @property
     def text(self) -> str:

@@ -18,6 +18,7 @@ from synth_core.analysis.any_analysis import AnyAnalysis
 from synth_core.analysis.measures import percentile_of
 from synth_core.analysis.settings import Settings
 from synth_core.analysis.solve_for_epsilon import solve_for_epsilon
+from synth_core.analysis.wording.belief_sentences import epsilon_number
 from synth_core.errors import InputError
 from synth_core.experiments.explore.knobs import settings_at
 from synth_core.experiments.explore.measures import Target
@@ -136,7 +137,7 @@ def _wanted(analysis: AnyAnalysis[Any], target: EpsilonTarget, steps: _SearchPro
     epsilon = analysis.with_settings(match_epsilon=None).run(other.key).epsilon
     if not limits.EPSILON[0] <= epsilon <= limits.EPSILON[1]:
         raise InputError(
-            f"{other.label} has ε = {epsilon:.3g} here, which is not between "
+            f"{other.label} has ε = {epsilon_number(epsilon)} here, which is not between "
             f"{limits.EPSILON[0]:g} and {limits.EPSILON[1]:g}."
         )
     return epsilon
@@ -191,7 +192,7 @@ def _to_accuracy(
             return Trial(x, x if knob == "epsilon" else math.nan, 0, count, False)
         points.setdefault(x, point)  # the bands of an answer are those of the map
         errors = point.draws(target.measure)
-        met = int(np.count_nonzero(errors <= target.at_most))  # NaN meets nothing
+        met = int(np.count_nonzero(target.met(errors)))
         return Trial(x, point.epsilon, met, len(errors), not point.problems)
 
     answer = smallest(
@@ -231,8 +232,8 @@ def _why(answer: Found, target: Target, points: dict[float, MapPoint]) -> str:
     if best.share == 0:
         return "No setting reaches it: at none of those tried does any data set."
     text = (
-        f"No setting reaches it: at best {percent(best.share)} of the data sets do, at ε = {best.epsilon:.2f}, "
-        f"and {100 * target.share:g} % are asked."
+        f"No setting reaches it: at best {percent(best.share)} of the data sets do, at "
+        f"ε = {epsilon_number(best.epsilon)}, and {100 * target.share:g} % are asked."
     )
     largest = points[max(points)]
     if largest.problems:

@@ -362,8 +362,8 @@ class Covered:
         Of intervals from the simulated databases themselves.
     factor : float
         What standard errors of ordinary software are to be multiplied by.
-    bias : float
-        In those standard errors.
+    bias, bias_error : float
+        In those standard errors, and its Monte Carlo error: of many estimates the largest.
     rule : str
         The rule of the mechanism for so many data sets; "u", what ordinary software does, where none is known.
     known : bool
@@ -379,6 +379,7 @@ class Covered:
     own_error: float
     factor: float
     bias: float
+    bias_error: float
     rule: str
     known: bool
 
@@ -402,7 +403,7 @@ def coverage_of(outcome: StudyOutcome, truth: Truth) -> list[Covered]:
                 own = _held(of, names, truth, "own", "own variance")
                 by_rule = {each: _held(of, names, truth, "estimate", each) for each in RULES}
                 by_rule = {each: there for each, h in by_rule.items() if (there := h[np.isfinite(h)]).size}
-                own, (factor, bias) = own[np.isfinite(own)], _factor(of, names, truth)
+                own, (factor, bias, bias_error) = own[np.isfinite(own)], _factor(of, names, truth)
                 if not (np.isfinite(factor) and own.size and (rule or "u") in by_rule):
                     continue  # no database, or no file of one, tells of it
                 covered.append(
@@ -416,6 +417,7 @@ def coverage_of(outcome: StudyOutcome, truth: Truth) -> list[Covered]:
                         _error(own),
                         factor,
                         bias,
+                        bias_error,
                         rule or "u",
                         bool(rule),
                     )
@@ -429,9 +431,10 @@ def compare_coverage(covered: Sequence[Covered]) -> list[Row]:
     for each in covered:
         own = shown(f"{each.title}: confidential table", f"{each.own:.2f}", each.own_error)
         rows.setdefault(own.quantity, own)
-        held = ", ".join(f"{rule} {share:.2f}" for rule, share in each.held.items())
-        said = f"{held}; multiply standard errors by {each.factor:.2f}; bias {each.bias:+.2f} standard errors"
-        row = shown(f"{each.title}: {each.where}", said, each.errors["u"])
+        held = ", ".join(f"{rule} {share:.2f} ± {each.errors[rule]:.2f}" for rule, share in each.held.items())
+        bias = f"{each.bias:+.2f} ± {each.bias_error:.2f}"
+        said = f"{held}; multiply standard errors by {each.factor:.2f}; bias {bias} standard errors"
+        row = shown(f"{each.title}: {each.where}", said, max(each.errors.values()))
         rows[row.quantity] = row
     return list(rows.values())
 
@@ -487,9 +490,12 @@ def _held(of: Of, names: list[str], truth: Truth, estimate: str, variance: str) 
         return np.asarray(np.where(told, held, 0.0).sum(axis=0) / told.sum(axis=0), dtype=float)
 
 
-def _factor(of: Of, names: list[str], truth: Truth) -> tuple[float, float]:
-    """Root mean squared error over the mean of u-bar's standard errors, and the bias over it; means of a class."""
-    factors, biases = [], []
+def _factor(of: Of, names: list[str], truth: Truth) -> tuple[float, float, float]:
+    """Root mean squared error over the mean of u-bar's standard errors, and the bias over it; means of a class.
+
+    The third is the bias's Monte Carlo error, the largest of the class: estimates of one database go together.
+    """
+    factors, biases, beside = [], [], []
     for name in names:
         error, variance = of(f"{name}|estimate") - truth.values[name], of(f"{name}|u")
         told = np.isfinite(error) & np.isfinite(variance)
@@ -498,7 +504,8 @@ def _factor(of: Of, names: list[str], truth: Truth) -> tuple[float, float]:
             continue
         factors.append(float(np.sqrt((error**2).mean())) / usual)
         biases.append(float(error.mean()) / usual)
-    return (float(np.mean(factors)), float(np.mean(biases))) if factors else (np.nan, np.nan)
+        beside.append(float(error.std()) / np.sqrt(len(error)) / usual)
+    return (float(np.mean(factors)), float(np.mean(biases)), max(beside)) if factors else (np.nan,) * 3
 
 
 def _error(held: Array) -> float:

@@ -265,13 +265,17 @@ def local_bounds(analysis: AnyAnalysis[Any], study: Study) -> dict[str, float]:
     return bounds
 
 
-def compare_like(outcome: StudyOutcome, local: dict[str, float] | None = None) -> list[Row]:
+def compare_like(
+    outcome: StudyOutcome, local: dict[str, float] | None = None, epsilons: Sequence[float] = ()
+) -> list[Row]:
     """Delta, its chance to exceed target and today's, the factor of safety and utility, point by point.
 
     Parameters
     ----------
     local : dict, optional
         From `local_bounds`: whether today's Delta would hold for another database of the kind.
+    epsilons : sequence of float, optional
+        Those asked for: of a mechanism whose epsilon is measured, how often each is exceeded.
     """
     rows = []
     for case in outcome.study.cases:
@@ -290,9 +294,12 @@ def compare_like(outcome: StudyOutcome, local: dict[str, float] | None = None) -
                         summary_error(delta, "median"),
                     )
                 )
-                target = point.changes["epsilon"] / 2
-                exceeded = exceedance(delta, target)
-                rows.append(shown(f"δ, Δ above {target:g}: {where}", exceeded.said()))
+                own = (point.changes["epsilon"],)
+                for epsilon in (
+                    own if "epsilon" in find_mechanism(point.mechanism).tuning else epsilons or own
+                ):
+                    exceeded = exceedance(delta, epsilon / 2)
+                    rows.append(shown(f"δ, Δ above {epsilon / 2:g}: {where}", exceeded.said()))
                 rows += _against_today(where, delta, (local or {}).get(point.label, float("nan")), case.rows)
                 kept = safety(delta, case.rows)
                 rows.append(shown(f"Global ε with s = {kept.factor:g}: {where}", kept.said))

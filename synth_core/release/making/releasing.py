@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from synth_core.analysis.fits import Progress
+from synth_core.analysis.wording.belief_sentences import rho_beside
 from synth_core.data.units import unit_words
 from synth_core.errors import Cancelled, FitError, InputError
 from synth_core.mechanisms.composition import SUM, not_counted, rho_of
@@ -34,6 +35,7 @@ from synth_core.release.making.outcome import CHECKED, REFUSED, RELEASED, REPEAT
 from synth_core.release.output import bundle, gate
 from synth_core.release.output.gate_check import GateCheck
 from synth_core.release.plan.frozen_map import load_maps
+from synth_core.release.plan.plan import Plan
 from synth_core.release.plan.schema import check_schema
 from synth_core.release.report.audit_summary import parse_audit
 from synth_core.release.report.coverage_summary import CoverageStudy
@@ -136,7 +138,8 @@ def _release(
         sums = {name: hashlib.sha256(content).hexdigest() for name, content in archives.items()}
         ledger.commit(series, request.id, run.kept | {"archives": sums})
     except BaseException as error:
-        words = _settle(ledger, series, request.id, error, run.drawn, reserved.epsilon)
+        charge = charge_words(plan, reserved.epsilon)
+        words = _settle(ledger, series, request.id, error, run.drawn, charge)
         if words:
             raise type(error)(f"{error} {words}") from None
         raise
@@ -145,9 +148,7 @@ def _release(
     return replace(outcome, look=run.look)
 
 
-def _settle(
-    ledger: Ledger, series: str, release: str, error: BaseException, drawn: bool, epsilon: float
-) -> str:
+def _settle(ledger: Ledger, series: str, release: str, error: BaseException, drawn: bool, charge: str) -> str:
     """Keep the charge of a run that ended with an error where its draw was seen, give it back else; what is said."""
     known, because = ledger.reservation(series, release), {"because": type(error).__name__}
     stopped = isinstance(error, Cancelled)
@@ -158,16 +159,27 @@ def _settle(
             ledger.cancel(series, release, because)
     elif stopped and known is not None and known.state == "looked":
         return (
-            f"Its draw was looked at, so ε = {epsilon:g} stays charged. The same label gives the same draw again, at "
-            "no further charge."
+            f"Its draw was looked at, so {charge} stays charged. The same label gives the same draw again, at no "
+            "further charge."
         )
-    return stays_charged(epsilon) if drawn and isinstance(error, InputError | FitError) else ""
+    return stays_charged(charge) if drawn and isinstance(error, InputError | FitError) else ""
 
 
-def stays_charged(epsilon: float) -> str:
+def named_by(plan: Plan) -> str:
+    """The ρ that the ε of a plan names, in brackets, where ε is no loss by itself; else empty."""
+    rho = None if plan.guarantee.pure else rho_of(plan.guarantee, plan.target_epsilon, plan.datasets)
+    return "" if rho is None else f" ({rho_beside(rho)})"
+
+
+def charge_words(plan: Plan, epsilon: float) -> str:
+    """What a release is charged."""
+    return f"ε = {epsilon:g}{named_by(plan)}"
+
+
+def stays_charged(charge: str) -> str:
     """Why a charge is not given back, for whoever was refused or has looked."""
     return (
-        f"A refusal tells of a draw from this table, so ε = {epsilon:g} stays charged. The same label gives the same "
+        f"A refusal tells of a draw from this table, so {charge} stays charged. The same label gives the same "
         f"draw again at no further charge; another label is another draw and another charge."
     )
 

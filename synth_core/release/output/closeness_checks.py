@@ -20,12 +20,19 @@ ADVICE = (
     "Compare other mechanisms, models, predictors or a larger ε, on a table that may be looked at, and make another "
     "plan. A release that is withheld for this counts as a refusal: it stays charged."
 )
+ONCE = " Each record counts once here, although accuracy is of the population."
 RULES = " What cannot be at all, declare as a rule (codebook, structural zeros): every record then keeps it."
 
 
-def closeness_checks(check: TableCheck) -> list[GateCheck]:
-    """A line for the variables, one for combinations of values, one for groups."""
-    line = partial(GateCheck, public=PUBLIC, published=INTERNAL)
+def closeness_checks(check: TableCheck, weighted: bool = False) -> list[GateCheck]:
+    """A line for the variables, one for combinations of values, one for groups.
+
+    Parameters
+    ----------
+    weighted : bool
+        Whether all other accuracy goes by survey weights, as these lines never do.
+    """
+    line, once = partial(GateCheck, public=PUBLIC, published=INTERNAL), ONCE if weighted else ""
     far, odd, groups = (
         any(fit.stands_out for fit in check.variables),
         check.unlikely.stands_out,
@@ -36,21 +43,21 @@ def closeness_checks(check: TableCheck) -> list[GateCheck]:
             "variables",
             "Fit of each variable",
             WARN if far else PASS,
-            variables_words(check),
+            variables_words(check) + once,
             advice=ADVICE if far else "",
         ),
         line(
             "combinations",
             "Unlikely combinations",
             WARN if odd else PASS,
-            unlikely_words(check) + left_out_words(check),
+            unlikely_words(check) + left_out_words(check) + once,
             advice=ADVICE + RULES if odd else "",
         ),
         line(
             "groups",
             "Accuracy of groups",
             WARN if groups else PASS,
-            groups_words(check),
+            groups_words(check) + once,
             advice=ADVICE if groups else "",
         ),
     ]
@@ -58,7 +65,7 @@ def closeness_checks(check: TableCheck) -> list[GateCheck]:
 
 def closeness_lines(analysis: AnyAnalysis[R], result: R) -> tuple[Closeness, ...]:
     """The lines of a result that is no release: what each is about, whether it warns, and its finding."""
-    lines = closeness_checks(check_result(analysis, result))
+    lines = closeness_checks(check_result(analysis, result), bool(analysis.settings.accuracy_by))
     return tuple(Closeness(line.title, line.status == WARN, line.finding) for line in lines)
 
 

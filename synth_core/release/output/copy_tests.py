@@ -54,10 +54,15 @@ class CopyTest:
 
 
 def precision_of(decimals: int | None, whole: bool) -> float:
-    """The step between released values; 0 where nothing is rounded."""
-    if whole:
-        return 1.0
-    return 0.0 if decimals is None else 10.0**-decimals
+    """The step between released values; 0 where nothing is rounded.
+
+    Examples
+    --------
+    >>> precision_of(2, False), precision_of(None, True), precision_of(-1, True), precision_of(None, False)
+    (0.01, 1.0, 10.0, 0.0)
+    """
+    step = 0.0 if decimals is None else 10.0**-decimals
+    return max(step, 1.0) if whole else step
 
 
 def _cells(values: Array, step: float) -> Array:

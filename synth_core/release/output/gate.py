@@ -162,7 +162,7 @@ def examine(
         bounds_check(synthetic, fitted.brought, fitted.guessed_range),
         rules_check(plan, synthetic, None if joint is None else joint.impossible_before),
         _map(fitted),
-        *closeness_checks(check),
+        *closeness_checks(check, bool(plan.settings.accuracy_by)),
     ]
     may = overridable(plan)
     return [

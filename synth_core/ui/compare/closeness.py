@@ -25,5 +25,3 @@ def show_closeness(summaries: list[ResultSummary]) -> None:
             for s in known
         ]
         st.table(pd.DataFrame(rows).set_index("Mechanism"))
-        if any(s.numbers.accuracy_by for s in known):
-            st.caption("Of the sample, each record once, although accuracy is of the population.")

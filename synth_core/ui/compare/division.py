@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from synth_core.analysis.wording.belief_sentences import epsilon_number
 from synth_core.experiments.explore.division import WHY_NOT, Division, check_division
 from synth_core.experiments.explore.wording import DATA_DEPENDENT
 from synth_core.jobs.task import TaskInput
@@ -122,7 +123,9 @@ def _result(run: Any) -> None:
     point = find_mechanism(answer.mechanism)
     unmet = [each for each in answer.shares if not each.met]
     left.markdown(
-        session.plain(f"ε = {answer.epsilon:.3g} ({answer.guarantee}) for a whole record, {point.label}, ")
+        session.plain(
+            f"ε = {epsilon_number(answer.epsilon)} ({answer.guarantee}) for a whole record, {point.label}, "
+        )
         + ("reaches what is asked." if not unmet else "does **not** reach all that is asked.")
     )
     if right.button("Use it", key="use_division", width="stretch", help="Sets ε and each variable's share."):
@@ -132,7 +135,7 @@ def _result(run: Any) -> None:
         pd.DataFrame(
             {
                 "Variable": each.name,
-                "ε": f"{each.epsilon:.3g}",
+                "ε": epsilon_number(each.epsilon),
                 "Share": percent(each.share),
                 "Largest difference": f"{each.reached:.3g}",
                 "Asked": "–" if each.wanted is None else f"at most {each.wanted:g}",

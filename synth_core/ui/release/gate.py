@@ -5,16 +5,14 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from synth_core.analysis.wording.belief_sentences import rho_beside
 from synth_core.analysis.wording.on_screen import on_screen
 from synth_core.data.table import Table
 from synth_core.errors import FitError
-from synth_core.mechanisms.composition import rho_of
 from synth_core.release.ledger.balances import Reservation
 from synth_core.release.ledger.by_release import ABOUT
 from synth_core.release.ledger.limit_room import largest_next, limit_spent, other_words
 from synth_core.release.making.outcome import MORE, REFUSED, REPEATED, ReleaseOutcome
-from synth_core.release.making.releasing import stays_charged
+from synth_core.release.making.releasing import charge_words, named_by, stays_charged
 from synth_core.release.output.gate_check import WARN
 from synth_core.release.plan.plan import Plan
 from synth_core.system import limits
@@ -69,7 +67,7 @@ def checks_step(plan: Plan | None, table: Table | None, outcome: ReleaseOutcome 
     )
     session.show_message("checks")
     if outcome is not None:
-        show_checks(outcome)
+        show_checks(plan, outcome)
 
 
 def _charge_words(plan: Plan, table: Table, known: Reservation | None) -> str:
@@ -77,7 +75,7 @@ def _charge_words(plan: Plan, table: Table, known: Reservation | None) -> str:
     of = f"to the series **{plain(plan.series)}** for {plain(table.name)}"
     if known is not None:
         return (
-            f"**ε = {known.epsilon:g}**{_named(plan)} was charged {of} under this label, on {known.time[:10]}. "
+            f"**ε = {known.epsilon:g}**{named_by(plan)} was charged {of} under this label, on {known.time[:10]}. "
             "Looking at the same draw again and releasing it cost nothing more; another label is another draw, and is "
             "charged."
         )
@@ -85,15 +83,9 @@ def _charge_words(plan: Plan, table: Table, known: Reservation | None) -> str:
     each = f" ({sets} data sets of {plan.target_epsilon:g} each)" if sets > 1 else ""
     return (
         "The checks look at the very data that would be released, and their findings tell of it. So "
-        f"**ε = {plan.target_epsilon * sets:g}**{each}{_named(plan)} is charged with them {of}: releasing it then "
+        f"**ε = {plan.target_epsilon * sets:g}**{each}{named_by(plan)} is charged with them {of}: releasing it then "
         "costs nothing more, and a refusal gives nothing back."
     )
-
-
-def _named(plan: Plan) -> str:
-    """What an ε names that is no loss by itself; empty where it is one."""
-    rho = None if plan.guarantee.pure else rho_of(plan.guarantee, plan.target_epsilon, plan.datasets)
-    return "" if rho is None else f" ({rho_beside(rho)})"
 
 
 def release_step(plan: Plan | None, table: Table | None, outcome: ReleaseOutcome | None) -> None:
@@ -131,7 +123,7 @@ def release_step(plan: Plan | None, table: Table | None, outcome: ReleaseOutcome
         st.caption("The privacy audit that was chosen on the page Robustness goes into the public report.")
     session.show_message("release")
     if made:
-        show_outcome(outcome, _named(plan))
+        show_outcome(outcome, named_by(plan))
         if plan.point.charged(2) == 1:
             _more_step()
 
@@ -176,7 +168,7 @@ def ledger_step(plan: Plan | None) -> None:
     show_ledger(plan.series)
 
 
-def show_checks(outcome: ReleaseOutcome) -> None:
+def show_checks(plan: Plan, outcome: ReleaseOutcome) -> None:
     """The gate's lines, and a place for the reason of an override."""
     table = pd.DataFrame(
         {
@@ -206,7 +198,7 @@ def show_checks(outcome: ReleaseOutcome) -> None:
                 f"{check.title}: this check cannot be overridden. {said(check.advice)}", icon=ICONS["failed"]
             )
     if outcome.state == REFUSED:
-        st.caption(stays_charged(outcome.epsilon))
+        st.caption(stays_charged(charge_words(plan, outcome.epsilon)))
     show_look(outcome)
 
 
