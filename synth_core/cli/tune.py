@@ -91,18 +91,18 @@ def run_tune(args: argparse.Namespace) -> int:
     analysis = analysis.with_settings(match_epsilon=None)
     searches = {key: variants_for(key, analysis.settings, sweeps) for key in keys}
     count = sum(len(variants) for variants in searches.values())
+    fits = {key: expected_fits(find_mechanism(key), analysis.settings, target) for key in searches}
     if count > limits.MAX_SEARCHES:
+        refits = sum(fits[key] * len(variants) for key, variants in searches.items())
         raise InputError(
-            f"This asks for {count:,} searches, about {count * expected_fits(target):,} refits; at most "
-            f"{limits.MAX_SEARCHES} are made at once. Sweep fewer settings."
+            f"This asks for {count:,} searches, about {refits:,} refits; at most {limits.MAX_SEARCHES} are made at "
+            "once. Sweep fewer settings."
         )
     if args.divide:
         check_divisible(analysis, keys, target)
     answers = []
     for key, variants in searches.items():
-        say(
-            f"{find_mechanism(key).label}: searches: {len(variants)}, of about {expected_fits(target)} refits each"
-        )
+        say(f"{find_mechanism(key).label}: searches: {len(variants)}, of about {fits[key]} refits each")
         under = analysis
         if args.divide:
             say(f"{find_mechanism(key).label}: dividing ε")
@@ -181,6 +181,7 @@ def _json(answers: list[TuningAnswer], target: Target | EpsilonTarget) -> dict[s
                 "share_meeting_target": a.share,
                 "share_interval_95": a.interval,
                 "fresh_data_sets": a.n,
+                "fits_of_fresh_data_sets": a.n_fits,
                 "epsilon_over_seeds": a.epsilon_seeds,
                 "below": a.below,
                 "refits": a.refits,

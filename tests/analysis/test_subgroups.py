@@ -6,7 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synth_core.analysis.subgroups import FEW_VALUES, MAX_GROUPS, MIN_RECORDS, OTHERS, by_group, groups_of
+from synth_core.analysis.subgroups import (
+    FEW_VALUES,
+    MAX_GROUPS,
+    MIN_RECORDS,
+    OTHERS,
+    by_group,
+    groups_of,
+    in_no_group,
+)
 from synth_core.analysis.utility import ecdf_distance, statistics
 from synth_core.data.design import select
 from synth_core.data.table import Table
@@ -50,6 +58,14 @@ def test_categories_and_few_numbers_are_groups_of_their_own(table):
         assert set(rows) == set(np.flatnonzero(region == name))
     assert [g.name for g in groups(table, "size")] == ["1", "2", "3", "4", "5"]
     assert len(of(table, "size").unique()) <= FEW_VALUES
+
+
+def test_records_in_no_group_are_counted(table):
+    """A remainder of fewer than 20 was left out without a word."""
+    left_out = N - 10 - sum(len(g.rows) for g in groups(table, "region"))
+    said = in_no_group((len(g.rows) for g in groups(table, "region")), N - 10)
+    assert left_out and said.startswith(f"{left_out} records are in no group: fewer than 20 are alike")
+    assert in_no_group((len(g.rows) for g in groups(table, "age")), N - 10) == ""
 
 
 def test_many_categories_are_put_together(table):

@@ -177,6 +177,13 @@ def test_bad_input_is_said_in_words(bad, words):
         bad()
 
 
+def test_a_data_set_at_the_limit_meets_it():
+    """A difference of 8 in 100 is more than 0.08 in floating point, and was counted as missing it."""
+    errors = np.array([0.5 - 0.42, 0.08, 0.09, np.nan])
+    assert errors[0] > 0.08
+    assert Target("ecdf_max", 0.08).met(errors).tolist() == [True, True, False, False]
+
+
 def test_targets_as_written():
     assert read_target("q97.5 <= 2%", 0.8) == Target("q97.5", 0.02, 0.8)
     assert percentile_of("median") == 50

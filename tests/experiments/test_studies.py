@@ -235,4 +235,8 @@ def test_databases_like_the_analysts(cache, tmp_path):
     rows = compare_like(outcome, local)
     assert sum("today" in row.quantity for row in rows) == 2 * 6
     assert any(row.quantity.startswith("δ, Δ above 2: Weighted-e, ε = 4") for row in rows)
+    asked = [row.quantity for row in compare_like(outcome, local, (4.0, 3.0))]
+    for target in ("1.5", "2"):  # of a measured ε every target asked for, of one that is set its own
+        assert f"δ, Δ above {target}: Weighted, c = 1" in asked
+    assert sum(name.startswith("δ, Δ above 1.5: Weighted-e") for name in asked) == 2
     assert outcome.values("n = 100", "Weighted-e, ε = 4, c = 0.8", "epsilon").shape == (2,)

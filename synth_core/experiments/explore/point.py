@@ -1,12 +1,13 @@
 """A point of the map: one mechanism at one setting, its epsilon, and how utility varies.
 
-Utility of one release varies with the posterior draw and the noise. A point therefore measures
-many posterior predictive data sets of the *same* exact fit (the histogram: repeated noise); this
-needs no refit, because a result knows the weights of its fit, and the fit is cached.
+Utility of one release varies with the posterior draw and the noise. A point therefore measures many posterior
+predictive data sets: of the *same* exact fit, which needs no refit, since a result knows the weights of its fit and
+the fit is cached; where a release draws noise or a pilot before its fit, of several fits, each with its own.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +22,7 @@ from synth_core.experiments.explore.measures import WHOLE_PERCENTILES
 from synth_core.experiments.explore.records_point import ruler_of
 from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
 from synth_core.mechanisms.guarantees import Guarantee, WeightsFrom
+from synth_core.system import limits
 from synth_core.system.cache import content_key
 from synth_core.system.code_version import code_version
 from synth_core.system.entries import get_or_compute
@@ -31,14 +33,36 @@ CODE = tuple(
     f"experiments/explore/{name}.py" for name in ("measures", "point", "records_point")
 )  # that decides a point
 PREDICTIVE = 100  # data sets a point is measured on
+SETS_PER_FIT = 25  # at most, where each fit has noise or a pilot of its own
+NEXT_SEED = 7919  # between the seeds of fits
 MIN_PREDICTIVE = 25
 _RECORDS_AT_MOST = 20_000_000  # over all data sets of a point
 FOR_BANDS, FOR_CHECKS = 41, 42  # streams of random numbers: what was searched on is not what confirms
+FITS_OF_STREAM = {FOR_BANDS: 0, FOR_CHECKS: 1000}  # where the seeds of a stream's fits begin
 
 
 def predictive_count(n_records: int, wanted: int = PREDICTIVE) -> int:
     """Data sets to measure: fewer where each is large, at least 25."""
     return max(min(wanted, _RECORDS_AT_MOST // max(n_records, 1)), min(wanted, MIN_PREDICTIVE))
+
+
+def draws_anew(mechanism: Mechanism, settings: Settings) -> bool:
+    """Whether a release draws noise or a pilot that its data sets share, so that those of one fit tell of one draw."""
+    if mechanism.likelihood.anchors:
+        pilot = settings.anchor == "pilot" or (settings.reads_series and not settings.reads_counts)
+        return settings.reads_counts or (pilot and settings.pilot_share > 0)
+    guarantee = mechanism.likelihood.guarantee
+    return guarantee is not None and guarantee.one_charge
+
+
+def fits_of_point(mechanism: Mechanism, settings: Settings, count: int = PREDICTIVE) -> int:
+    """How many fits so many data sets of a point are of."""
+    return max(math.ceil(count / SETS_PER_FIT), 1) if draws_anew(mechanism, settings) else 1
+
+
+def next_seed(seed: int, number: int) -> int:
+    """The seed of another fit of the same settings."""
+    return (seed + NEXT_SEED * number) % limits.SEED[1]
 
 
 @dataclass(frozen=True)
@@ -86,6 +110,10 @@ class MapPoint:
     names : tuple of str
         Utility measures.
     errors : array of shape (n_predictive, n_measures)
+    fit : array of int of shape (n_predictive,)
+        Which fit each data set is of.
+    n_failed : int
+        Data sets of fits that had not converged, which are not among them; 0 where none had.
     seconds : float
         What the point cost when it was computed.
     """
@@ -102,6 +130,8 @@ class MapPoint:
     problems: tuple[str, ...]
     names: tuple[str, ...]
     errors: Array
+    fit: NDArray[np.int64]
+    n_failed: int
     seconds: float
     cached: bool = False
 
@@ -197,10 +227,20 @@ def run_point(
         result = analysis.run(key)
         names, measure = ruler_of(analysis, percentiles_for(settings, extra))
         wanted = predictive_count(analysis.n_records * len(result.fits), count)
-        errors = []
-        for j, columns in enumerate(analysis.draw(result, ((stream, j) for j in range(wanted)))):
-            errors.append(measure(columns))
-            analysis.progress("measuring predictive data sets", (j + 1) / wanted)
+        parts = np.array_split(np.arange(wanted), fits_of_point(mechanism, settings, wanted))
+        errors, fit, n_failed = [], [], 0
+        for number, sets in enumerate(parts):
+            at, found = analysis, result
+            if len(parts) > 1:  # none of them is of a fit of another stream
+                at = analysis.with_settings(seed=next_seed(settings.seed, number + FITS_OF_STREAM[stream]))
+                found = at.run(key)
+            if found.problems and not result.problems:
+                n_failed += len(sets)
+                continue
+            for j, columns in zip(sets, at.draw(found, ((stream, int(j)) for j in sets)), strict=True):
+                errors.append(measure(columns))
+                fit.append(number)
+                analysis.progress("measuring predictive data sets", (j + 1) / wanted)
         numbers = result.summary_numbers
         return MapPoint(
             mechanism=key,
@@ -214,7 +254,9 @@ def run_point(
             tuned=numbers.tuned,
             problems=numbers.problems,
             names=names,
-            errors=np.array(errors),
+            errors=np.array(errors).reshape(-1, len(names)),
+            fit=np.array(fit),
+            n_failed=n_failed,
             seconds=numbers.seconds,
         )
 

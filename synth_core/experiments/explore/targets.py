@@ -53,6 +53,8 @@ class TuningAnswer:
     share, interval, n : float or None
         Of `n` fresh predictive data sets the share that meets the target, its 95 % interval
         (Clopper-Pearson); None for an epsilon target.
+    n_fits : int
+        How many fits they are of, each with noise or a pilot of its own; 1 where a release draws none.
     epsilon_seeds : (float, float) or None
         Smallest and largest epsilon of the same settings over sampler seeds; None where epsilon
         is promised, not measured.
@@ -78,6 +80,7 @@ class TuningAnswer:
     refits: int = 0
     why: str = ""
     shares: dict[str, float] = field(default_factory=dict)
+    n_fits: int = 1
 
     @property
     def reached(self) -> PointSummary:

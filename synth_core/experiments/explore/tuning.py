@@ -28,13 +28,15 @@ from synth_core.experiments.explore.point import (
     PREDICTIVE,
     MapPoint,
     PointSummary,
+    fits_of_point,
+    next_seed,
     run_point,
 )
 from synth_core.experiments.explore.search import Found, Trial, smallest
 from synth_core.experiments.explore.sweep import Sweep, combinations, values_for
 from synth_core.experiments.explore.targets import EpsilonTarget, TuningAnswer
 from synth_core.experiments.explore.wording import knobs_text
-from synth_core.experiments.proportions import clopper_pearson
+from synth_core.experiments.proportions import clopper_pearson, clustered_interval
 from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
 from synth_core.system import limits
 from synth_core.system.number_text import percent
@@ -81,9 +83,13 @@ def variants_for(key: str, settings: Settings, sweeps: Iterable[Sweep]) -> tuple
     return tuple(combinations(values_for(mechanism, settings, swept), settings))
 
 
-def expected_fits(target: Target | EpsilonTarget) -> int:
+def expected_fits(mechanism: Mechanism, settings: Settings, target: Target | EpsilonTarget) -> int:
     """About how many refits one search takes."""
-    return (GRID_STEPS + 6 if isinstance(target, Target) else 5) + OTHER_SEEDS
+    each = fits_of_point(mechanism, settings)
+    if isinstance(target, EpsilonTarget):
+        return 5 * each + OTHER_SEEDS
+    last = fits_of_point(mechanism, settings, CHECKS)
+    return (GRID_STEPS + 6) * each + (last if last > 1 else OTHER_SEEDS)
 
 
 def tune(
@@ -104,7 +110,9 @@ def tune(
     """
     mechanism = find_mechanism(key)
     knob = main_knob(mechanism)
-    steps = _SearchProgress(analysis, mechanism.label, expected_fits(target) * len(variants))
+    steps = _SearchProgress(
+        analysis, mechanism.label, expected_fits(mechanism, analysis.settings, target) * len(variants)
+    )
     watched = analysis.reporting(steps)
     wanted = _wanted(watched, target, steps) if isinstance(target, EpsilonTarget) else None
     answers = []
@@ -179,6 +187,7 @@ def _to_accuracy(
     analysis: AnyAnalysis[Any], mechanism: Mechanism, knob: str | None, target: Target, steps: _SearchProgress
 ) -> TuningAnswer:
     points: dict[float, MapPoint] = {}
+    checks: dict[float, MapPoint] = {}
     refused: list[InputError] = []
     extra = _extra(target.measure)
 
@@ -191,9 +200,11 @@ def _to_accuracy(
             refused.append(error)
             return Trial(x, x if knob == "epsilon" else math.nan, 0, count, False)
         points.setdefault(x, point)  # the bands of an answer are those of the map
+        if stream == FOR_CHECKS:
+            checks[x] = point
         errors = point.draws(target.measure)
         met = int(np.count_nonzero(target.met(errors)))
-        return Trial(x, point.epsilon, met, len(errors), not point.problems)
+        return Trial(x, point.epsilon, met, len(errors) + point.n_failed, not point.problems)
 
     answer = smallest(
         [1.0] if knob is None else _grid(analysis, mechanism, knob),
@@ -206,18 +217,28 @@ def _to_accuracy(
         raise refused[-1]
     if answer.trial is None:
         return TuningAnswer(mechanism.key, None, share=answer.best.share, why=_why(answer, target, points))
-    point = points[answer.trial.at]
+    point, check = points[answer.trial.at], checks[answer.trial.at]
     under = analysis if knob is None else analysis.with_settings(**{knob: answer.trial.at})
     return TuningAnswer(
         mechanism.key,
         _derived(point.summary(), mechanism),
         answer.trial.share,
-        clopper_pearson(answer.trial.met, answer.trial.n),
+        _interval(check, target, answer.trial),
         answer.trial.n,
         _over_seeds(under, mechanism, point, steps),
         None if answer.below is None else (answer.below.epsilon, answer.below.share),
         None if answer.below is None else answer.below.at,
+        n_fits=len(np.unique(check.fit)),
     )
+
+
+def _interval(check: MapPoint, target: Target, trial: Trial) -> tuple[float, float]:
+    """The interval of the share that meets the target; data sets of one fit go together."""
+    fits, place = np.unique(check.fit, return_inverse=True)
+    if len(fits) < 2:
+        return clopper_pearson(trial.met, trial.n)
+    met = np.bincount(place, weights=target.met(check.draws(target.measure)))
+    return clustered_interval(met, np.bincount(place))
 
 
 def _derived(summary: PointSummary, mechanism: Mechanism) -> PointSummary:
@@ -254,7 +275,7 @@ def _over_seeds(
     epsilons = [point.epsilon]
     for other in range(1, OTHER_SEEDS + 1):
         steps.begin(f"with another sampler seed ({other} of {OTHER_SEEDS})")
-        seed = (analysis.settings.seed + 7919 * other) % limits.SEED[1]
+        seed = next_seed(analysis.settings.seed, other)
         epsilons.append(analysis.with_settings(seed=seed).run(mechanism.key).epsilon)
     return min(epsilons), max(epsilons)
 

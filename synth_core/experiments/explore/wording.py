@@ -114,8 +114,9 @@ def sure_text(answer: TuningAnswer) -> str:
     parts = []
     if answer.interval is not None and answer.share is not None:
         low, high = answer.interval
+        of = f" of {answer.n_fits} fits, each with noise or a pilot of its own," if answer.n_fits > 1 else ""
         parts.append(
-            f"{percent(answer.share)} of {answer.n} fresh data sets meet it (95 % interval {percent(low)} to "
+            f"{percent(answer.share)} of {answer.n} fresh data sets{of} meet it (95 % interval {percent(low)} to "
             f"{percent(high)})"
         )
     if answer.epsilon_seeds is not None:

@@ -181,7 +181,7 @@ def _button(asked: MapRequest, wanted: Target | EpsilonTarget) -> None:
     searches = {m: variants_for(m, asked.settings, asked.sweeps) for m in asked.mechanisms}
     count = sum(len(v) for v in searches.values())
     if count > limits.MAX_SEARCHES:
-        fits = count * expected_fits(wanted)
+        fits = sum(len(v) * _fits_of(m, asked, wanted) for m, v in searches.items())
         raise InputError(
             f"This asks for {count:,} searches, about {fits:,} refits; at most {limits.MAX_SEARCHES} searches are "
             f"made at once. Sweep fewer settings beside c and ε."
@@ -199,8 +199,12 @@ def seconds_of_search(asked: MapRequest, wanted: Target | EpsilonTarget) -> floa
     """About how long the search takes, in seconds."""
     each = seconds_each(asked.subject, asked.settings, asked.mechanisms)
     searches = {m: len(variants_for(m, asked.settings, asked.sweeps)) for m in asked.mechanisms}
-    fits = sum(count * expected_fits(wanted) * each[m] for m, count in searches.items())
-    return fits / min(manager().n_lanes, len(searches))
+    seconds = sum(count * _fits_of(m, asked, wanted) * each[m] for m, count in searches.items())
+    return seconds / min(manager().n_lanes, len(searches))
+
+
+def _fits_of(key: str, asked: MapRequest, wanted: Target | EpsilonTarget) -> int:
+    return expected_fits(find_mechanism(key), asked.settings, wanted)
 
 
 def _may_be_divided(wanted: Target | EpsilonTarget) -> bool:
