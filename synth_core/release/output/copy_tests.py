@@ -3,21 +3,23 @@
 Own values. Given the predictors, a synthetic value is drawn independently of the record's own value. The
 number of records that got their own value back, at the released precision, is compared with what chance gives.
 Where few values are released, categories or small counts, that is a sum of chances by multinomial logits of the
-predictors, of own and of synthetic values: one of the two has to be right. Of many values, synthetic ones are
-exchangeable among records of nearly the same expected value whose two values lie in one class of amounts, and are
-permuted among them.
+predictors and of pairs of them, of own and of synthetic values: one of the two has to be right. Of many values, what
+synthetic ones have beyond their expected value is exchangeable among records of nearly the same one whose two values
+lie in one class of amounts, and is permuted among them.
 
 Borrowed values. A confidential value that one record alone has is a fingerprint. A synthesizer
 draws from a density that is smooth at the scale of the released precision, so it hits the set of
-such values about as often as the same set moved by a few units of that precision. More hits
-than that means that values were handed over (a hot deck, a bootstrap, a memorising model).
+such values about as often as the same set moved by a few units of that precision, to where values do not heap. More
+hits than that means that values were handed over (a hot deck, a bootstrap, a memorising model).
 
 Both are one-sided Poisson tests at the level `limits.COPY_ALPHA`, shared by the data sets, with one coincidence
-granted for nothing: a sum of independent chances has no heavier tail than a Poisson variable.
+granted for nothing: a sum of independent chances has no heavier tail than a Poisson variable. What blocks tell of
+chance errs itself: two standard errors of it are granted too.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,14 +33,16 @@ from synth_core.system import limits
 
 Array = NDArray[np.float64]
 
-BLOCK = 20  # neighbours among which synthetic values are permuted
+BLOCK = 8  # neighbours among which synthetic values are permuted: of more, expected values differ
 FEW_CELLS, CLASSES = 30, 8  # distinct values that have a chance each; classes of amounts where there are more
 STEPS = 128  # of a predictor, ages one by one: no curve of low degree follows a school grade by age
 PARAMETERS = 2_000  # of steps over all predictors and cells: fewer steps where there are more of these
+PAIRED, PAIRS = 4, 250  # steps of a predictor that are paired with those of others; pairs, the most even ones
 FOLDS = 5  # chances are those that the other folds tell
 RIDGE = 0.1  # a larger one shrinks both chances of a record alike, and what it takes from them is no chance
 MOST_RECORDS = 20_000  # chosen at random, of rounded values: enough to find one in twenty handed over
 SHIFTS = np.array([s for s in range(-10, 11) if s], dtype=float)
+HEAP = 5  # times as many values as around it, and as many more, make a cell a heap
 FULL_PRECISION = 1e-9  # relative: two values closer than this count as one where nothing is rounded
 
 
@@ -107,9 +111,11 @@ def copy_tests(
     return _worst("own values", own, m), _worst("borrowed values", borrowed, m)
 
 
-def _worst(name: str, found: list[tuple[int, float]], m: int) -> CopyTest:
+def _worst(name: str, found: list[tuple[int, float, float]], m: int) -> CopyTest:
+    """The smallest p of coincidences seen, expected, and granted."""
     tests = [
-        (float(scipy.stats.poisson.sf(seen - 1, expected + 1.0)), seen, expected) for seen, expected in found
+        (float(scipy.stats.poisson.sf(seen - 1, expected + granted)), seen, expected)
+        for seen, expected, granted in found
     ]
     p, seen, expected = min(tests)
     return CopyTest(name, seen, expected, p, p < limits.COPY_ALPHA / m)
@@ -122,10 +128,10 @@ def _own_values(
     step: float,
     edges: tuple[float, ...],
     rng: np.random.Generator,
-) -> tuple[int, float]:
-    """Records with their own value, and how many there are on average if it is drawn by the predictors alone."""
+) -> tuple[int, float, float]:
+    """Records with their own value, how many there are on average if predictors alone tell it, and what is granted."""
     if not len(synthetic):  # no record has both
-        return 0, 0.0
+        return 0, 0.0, 1.0
     some = rng.permutation(len(synthetic))[:MOST_RECORDS] if step > 0 else slice(None)
     confidential, synthetic, design = confidential[some], synthetic[some], design[some]
     target, released = _cells(confidential, step), _cells(synthetic, step)
@@ -134,25 +140,39 @@ def _own_values(
     if len(kinds) <= FEW_CELLS:
         own, synthetic_cell = np.searchsorted(kinds, target), np.searchsorted(kinds, released)
         chances = _expected_of_few(own, synthetic_cell, design, len(kinds), rng)
-        return int(((released == target) & usable).sum()), float(chances[usable].sum())
+        return int(((released == target) & usable).sum()), float(chances[usable].sum()), 1.0
     # Among neighbours of one class, own and synthetic value: what predictors say beyond it is little.
     bounds = np.unique(np.quantile(target, np.arange(1, CLASSES) / CLASSES))
     class_of = np.searchsorted(bounds, target)
     comparable = (class_of == np.searchsorted(bounds, released)) & usable
     for place in range(CLASSES):  # in a class of one cell, such as zeros, all coincide
         comparable &= (class_of != place) | (len(np.unique(target[class_of == place])) > 1)
-    fitted = design @ np.linalg.lstsq(design, synthetic, rcond=None)[0]
+    ranks = scipy.stats.rankdata(
+        synthetic
+    )  # amounts grow with the predictors by a curve that is not asked for
+    index = design @ np.linalg.lstsq(design, ranks, rcond=None)[0]
     # Records of equal predictors come in random order, so that blocks do not follow the table's.
-    order = np.lexsort((rng.random(len(fitted)), fitted, class_of))
+    order = np.lexsort((rng.random(len(index)), index, class_of))
     order = order[comparable[order]]
-    target, released = target[order], released[order]
+    target, released, index, class_of = target[order], released[order], index[order], class_of[order]
+    fitted = np.zeros(len(order))
+    for place in np.unique(class_of) if step > 0 else ():  # on a relative grid nothing coincides by chance
+        here = class_of == place
+        slope = (
+            np.cov(index[here], released[here])[0, 1] / np.var(index[here], ddof=1)
+            if np.ptp(index[here])
+            else 0.0
+        )
+        fitted[here] = slope * (index[here] - index[here].mean())
     expected = 0.0
     for start in range(0, len(order), BLOCK * 1000):  # every pair within a block, exactly
         rows = slice(start, start + BLOCK * 1000)
-        x, y = _blocks(target[rows]), _blocks(released[rows])
-        pairs = (x[:, :, None] == y[:, None, :]).sum(axis=(1, 2))
-        expected += float((pairs / np.isfinite(x).sum(axis=1)).sum())
-    return int((released == target).sum()), expected
+        x, y, f = _blocks(target[rows]), _blocks(released[rows]), _blocks(fitted[rows])
+        shifts = np.round(f[:, :, None] - f[:, None, :]) if step > 0 else 0.0
+        same = x[:, :, None] == y[:, None, :] + shifts
+        others = same.sum(axis=(1, 2)) - (x == y).sum(axis=1)  # a value's own record tells nothing of chance
+        expected += float((others / np.maximum(np.isfinite(x).sum(axis=1) - 1, 1)).sum())
+    return int((released == target).sum()), expected, 1.0 + 2 * math.sqrt(2 * expected / BLOCK)
 
 
 def _expected_of_few(
@@ -180,14 +200,33 @@ def _expected_of_few(
 
 
 def _regressors(design: Array, most: int) -> Array:
-    """Columns of the design, standardised, and steps of those of more than two values: one a value, or a quantile."""
+    """Columns of the design, standardised, steps of those of more than two values (values or quantiles), and pairs.
+
+    Pairs are products of coarser steps of two columns: where columns act together, no sum of theirs tells.
+    """
     some = design[:, np.ptp(design, axis=0) > 0]
     parts = [np.ones((len(design), 1)), (some - some.mean(axis=0)) / some.std(axis=0)]
     numbers = [column for column in some.T if len(np.unique(column)) > 2]
     for column in numbers:
         step = binned(column, min(STEPS, max(most // len(numbers), 3)))
         parts.append((step[:, None] == np.arange(step.max() + 1)).astype(float))
-    return np.hstack(parts)
+    return np.hstack([*parts, _pairs(some, min(most, PAIRS))])
+
+
+def _pairs(columns: Array, most: int) -> Array:
+    """Products of the steps of two columns, of at most so many pairs: those that tell records apart most evenly."""
+    coarse = [binned(column, PAIRED) for column in columns.T]
+    steps = np.hstack(
+        [
+            np.empty((len(columns), 0)),
+            *((c[:, None] == np.arange(1, c.max() + 1)).astype(float) for c in coarse),
+        ]
+    )
+    both = np.triu(steps.T @ steps, k=1)
+    evenness = np.minimum(both, len(columns) - both)
+    first, second = np.unravel_index(np.argsort(-evenness, axis=None, kind="stable")[:most], both.shape)
+    told = evenness[first, second] > 0
+    return steps[:, first[told]] * steps[:, second[told]]
 
 
 def _chances(regressors: Array, codes: NDArray[np.intp], n_cells: int, others: Array) -> Array:
@@ -216,13 +255,28 @@ def _blocks(values: NDArray[Any]) -> Array:
 
 def _borrowed_values(
     confidential: Array, synthetic: Array, step: float, edges: tuple[float, ...]
-) -> tuple[int, float]:
-    """Synthetic values that one confidential record alone has, and how many of a moved set."""
+) -> tuple[int, float, float]:
+    """Synthetic values that one confidential record alone has, and how many of that set moved to where none heap."""
     cells, counts = np.unique(_cells(confidential[~np.isin(confidential, edges)], step), return_counts=True)
     alone = cells[counts == 1]
     released = _cells(synthetic[~np.isin(synthetic, edges)], step)
-    if step > 0:
-        moved = [np.isin(released, alone + shift).sum() for shift in SHIFTS]
-    else:
-        moved = [np.isin(released, _cells(alone * (1 + shift * 1e-7), step)).sum() for shift in SHIFTS]
-    return int(np.isin(released, alone).sum()), float(np.mean(moved))
+    places, hits = np.unique(released, return_counts=True)
+    heaps = _heaps(cells, counts)
+    found, smooth = np.zeros((2, len(alone)))
+    for shift in SHIFTS:
+        moved = alone + shift if step > 0 else _cells(alone * (1 + shift * 1e-7), step)
+        told = ~np.isin(moved, heaps) if step > 0 else np.ones(len(alone), dtype=bool)
+        place = np.minimum(np.searchsorted(places, moved), len(places) - 1)
+        found += np.where(told & (places[place] == moved), hits[place], 0) if len(places) else 0
+        smooth += told
+    chances = found / np.maximum(smooth, 1)
+    return int(np.isin(released, alone).sum()), float(chances.sum()), 1.0
+
+
+def _heaps(cells: Array, counts: NDArray[np.int64]) -> Array:
+    """Cells that many more records share than those around them, such as zero or round amounts."""
+    total = np.concatenate([[0], np.cumsum(counts)])
+    reach = np.abs(SHIFTS).max()
+    first, last = np.searchsorted(cells, cells - reach), np.searchsorted(cells, cells + reach, side="right")
+    around = (total[last] - total[first] - counts) / len(SHIFTS)
+    return cells[counts > HEAP * (1 + around)]
