@@ -123,7 +123,7 @@ def sure_text(answer: TuningAnswer) -> str:
         low, high = answer.epsilon_seeds
         parts.append(f"over sampler seeds ε is {epsilon_number(low)} to {epsilon_number(high)}")
     elif answer.point is not None:
-        parts.append("ε is exact: it is promised, not measured")
+        parts.append("ε is exact: it is set, not measured")
     if answer.below is not None:
         epsilon, share = answer.below
         fewer = f"only {percent(share)} do" if share else "none does, or it cannot be fitted"
