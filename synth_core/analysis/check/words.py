@@ -66,9 +66,9 @@ def groups_words(check: TableCheck) -> str:
         return "No group has enough records."
     if not check.groups:
         return f"All {check.n_groups:,} groups are within 10 points, or within chance."
+    are = "is" if len(check.groups) == 1 else "are"
     return (
-        f"{len(check.groups):,} of {check.n_groups:,} groups {'is' if len(check.groups) == 1 else 'are'} off by more than 10 "
-        "points, such as: "
+        f"{len(check.groups):,} of {check.n_groups:,} groups {are} off by more than 10 points, such as: "
         f"{'; '.join(map(group_words, check.groups[:NAMED]))}."
     )
 
