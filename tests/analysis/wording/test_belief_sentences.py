@@ -122,3 +122,10 @@ def test_zcdp_is_said_in_right_guesses_and_its_epsilon_and_delta_stand_beside():
     )
     lines = explain(measured, 1.0, None, 1, False, "current", False)
     assert "ε = 1 names ρ = 0.125 (zCDP), which is (ε, δ)-DP with ε = 2.42 at δ = 1e-06." in lines
+
+
+def test_no_loss_is_said_to_be_less_than_it_is():
+    """ε = 1.125 was 1.12 in the public report, and three of 30.4037 were 91.21."""
+    assert "At ε = 1.13 " in suspicion(guarantees()["anchored"], 1.125, 2.25)
+    said = " ".join(explain(guarantees()["asymptotic"], 30.4037, 35.00004, 3, True, "current"))
+    assert "ε = 30.41 is for" in said and "it is 35.01" in said and "3 × 30.41 = 91.22" in said
