@@ -14,12 +14,11 @@ from synth_core.experiments.audit.neighbour_runs import PARAMETERS
 from synth_core.experiments.audit.neighbours import RELATIONS
 from synth_core.mechanisms.catalogue import Mechanism
 from synth_core.system import limits
+from synth_core.system.number_text import ceiling
 
 NEIGHBOURS = (1, 3)  # that are tried for a line, see `neighbours.worst_records`
-STATISTICS = (
-    5,
-    2 + PARAMETERS + 5,
-)  # of a run: of the density ratio and parameters, and of the synthetic values
+# Of a run, at fewest and at most: of the density ratio, of parameters, and of synthetic values, of categories one.
+STATISTICS = (2, 2 + PARAMETERS + 5)
 EACH_VARIABLE = 4  # more of the synthetic values of whole records, for each sensitive variable
 ROUNDED_TO = 1_000
 
@@ -56,7 +55,7 @@ class Power:
             else f"even {limits.AUDIT_RUNS[1]:,} would not do"
         )
         if self.claim >= self.at_most:
-            return f"too weak to test {claim} with {runs}, which show at most {self.at_most:.1f}; {needs}"
+            return f"too weak to test {claim} with {runs}, which show at most {ceiling(self.at_most, 1)}; {needs}"
         return (
             f"perhaps too weak to test {claim} with {runs}, which surely show {self.surely:.1f} only; {needs}"
         )
@@ -89,7 +88,7 @@ def power(claim: float, runs: int, lines: int, confidence: float = 0.95, variabl
     Examples
     --------
     >>> power(8.0, 2_000, 4).words
-    'too weak to test ε = 8 with 2,000 runs, which show at most 4.9; needs about 58,000'
+    'too weak to test ε = 8 with 2,000 runs, which show at most 5.1; needs about 58,000'
     """
     error = (1 - confidence) / lines
 

@@ -54,7 +54,9 @@ def _subject(now: Desk) -> tuple[str, str]:
         words = f"Planned on **{plain(now.plan.tuned_on.name)}**; no table to be released yet"
     else:
         of = _models([settings.model for settings in now.plan.outcomes.values()])
-        words = f"To be released: **{plain(now.table.name)}**, planned on {plain(now.plan.tuned_on.name)}"
+        outcome = release_actions.outcome()
+        what = "Released" if outcome is not None and outcome.archives else "To be released"
+        words = f"{what}: **{plain(now.table.name)}**, planned on {plain(now.plan.tuned_on.name)}"
     return words, of
 
 
