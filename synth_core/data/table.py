@@ -16,15 +16,11 @@ import pyarrow
 from synth_core.data.cells import readable, spell
 from synth_core.data.codebook import Codebook, Entry, declared_categories
 from synth_core.data.column import NO_CATEGORY, Column, category_places, describe
+from synth_core.data.meaning import without_marks
 from synth_core.data.missing import by_column, checked_markers, without_markers
-from synth_core.data.readers import (
-    ReadOptions,
-    cell_text,
-    read_again,
-    read_frame,
-    reader_errors_in_words,
-    without_marks,
-)
+from synth_core.data.readers import read_again, read_frame, reader_errors_in_words
+from synth_core.data.reading import Read, ReadOptions
+from synth_core.data.typed_file import cell_text, is_read, spelled, texts_alone
 from synth_core.errors import InputError
 from synth_core.system.characters import one_line, visible
 from synth_core.system.number_text import declared
@@ -238,6 +234,11 @@ class Table:
         if name in self.questions:
             raise InputError(self.questions[name])
 
+    def numbers_kept_as_text(self, name: str) -> bool:
+        """Whether a typed file keeps the numbers of a column as text, and nobody declared that they are numbers."""
+        typed = self.read_options.delimiter is None
+        return typed and name in self.written and self.declared_codebook.get(name) is None
+
     def with_missing(self, markers: Iterable[str]) -> Table:
         """A copy in which these values mean missing too; the fingerprint changes with a cell that does.
 
@@ -252,19 +253,25 @@ class Table:
         marks = (*missing, *self._other_spellings(missing))
         frame = without_markers(self.frame, marks, self._decimal_signs)
         again: dict[str, pd.Series] = {}  # texts that may be numbers without their marks, and in two ways
-        entries, questions = [], dict(self.questions)
+        entries, questions, written = [], dict(self.questions), dict(self.written)
         for name, texts in by_column(missing, list(frame.columns)).items():
             text = not pd.api.types.is_numeric_dtype(self.frame[name])
             marked = frame[name].isna().sum() > self.frame[name].isna().sum()
-            if text and marked and name in self.written and self.declared_codebook.get(name) is None:
-                again[name], entry, question = without_marks(
-                    name, self.written[name], texts, self.read_options
-                )
-                entries.append(entry)
-                if question:
-                    questions[name] = question
+            if text and marked and self.declared_codebook.get(name) is None:
+                cells = self.written[name] if name in self.written else spelled(self.frame[name])
+                found = without_marks(name, cells, texts, self.read_options)
+                if name not in self.written and not is_read(found, self.frame[name]):
+                    again[name] = self.frame[name].mask(frame[name].isna())
+                    continue
+                again[name] = found.values if found.numbers else self.frame[name].mask(frame[name].isna())
+                written |= {name: cells} if texts_alone(self.frame[name]) else {}
+                entries.append(found.entry)
+                if found.question:
+                    questions[name] = found.question
         codebook = self.codebook.updated(entries)
-        changed = replace(self, frame=frame, missing=missing, codebook=codebook, questions=questions)
+        changed = replace(
+            self, frame=frame, missing=missing, codebook=codebook, questions=questions, written=written
+        )
         if not again:
             return changed
         # What has become numbers may hold a mark in another spelling.
@@ -371,7 +378,8 @@ def declared_again(table: Table, codebook: Codebook) -> Table:
     declared = table.declared_codebook.updated(known.columns)
     if declared.digest == table.declared_codebook.digest:
         return table
-    read = read_again(table.frame, table.written, table.name, replace(table.read_options, codebook=declared))
+    before = Read(table.frame, table.read_options, table.codebook, table.written, labelled=table.labelled)
+    read = read_again(before, table.name, replace(table.read_options, codebook=declared))
     return replace(
         table,
         frame=read.frame,
