@@ -22,7 +22,7 @@ from synth_core.errors import InputError
 from synth_core.system import limits
 
 PARQUET = ".parquet"
-EXACT_DIGITS = 15  # of a decimal number, which a floating-point number keeps
+WHOLE_NUMBERS = 2**53  # beyond, a floating-point number would round them
 STATISTICAL = (".dta", ".sav", ".zsav", ".sas7bdat", ".xpt")
 
 
@@ -91,7 +91,7 @@ def _exact_frame(table: Any) -> pd.DataFrame:
         values = table.column(column)
         if pa.types.is_integer(values.type) and values.null_count:
             ends = pc.min_max(values).as_py()
-            if max(-(ends["min"] or 0), ends["max"] or 0) > 2**53:  # a floating-point number would round it
+            if max(-(ends["min"] or 0), ends["max"] or 0) > WHOLE_NUMBERS:
                 kind = "UInt64" if pa.types.is_unsigned_integer(values.type) else "Int64"
                 frame[column] = pd.array(values.to_pandas(integer_object_nulls=True), dtype=kind)
         elif pa.types.is_float32(values.type):
@@ -107,15 +107,21 @@ def _of_single(series: pd.Series) -> pd.Series:
 
 
 def _decimals(values: Any) -> Any:
-    """Decimals as numbers; as text where a number of 64 bits would be another one."""
-    import pyarrow as pa
+    """Decimals as the numbers that are written so; as text where whole numbers are too large for that.
 
-    try:
-        numbers = values.cast(pa.int64() if values.type.scale <= 0 else pa.float64())
-        same = values.type.precision <= EXACT_DIGITS or numbers.cast(values.type).equals(values)
-    except pa.ArrowInvalid:
-        same = False
-    return numbers if same else values.cast(pa.string())
+    Through text, for Arrow's own conversion to floating-point numbers is off by a last digit: 8661.13 is none then.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    texts = values.cast(pa.string())
+    if values.type.scale <= 0:
+        try:
+            return values.cast(pa.int64())
+        except pa.ArrowInvalid:
+            return texts
+    numbers = texts.cast(pa.float64())
+    return texts if pc.any(pc.greater(pc.abs(numbers), WHOLE_NUMBERS)).as_py() else numbers
 
 
 def binary_data(column: str, name: str) -> str:

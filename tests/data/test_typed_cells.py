@@ -74,6 +74,22 @@ def test_a_decimal_that_a_number_holds_is_one():
     np.testing.assert_array_equal(table.frame["n"], np.arange(N) / 4)
 
 
+@pytest.mark.parametrize("kind", [pa.decimal128(8, 2), pa.decimal128(38, 18), pa.decimal128(17, 2)])
+def test_decimals_are_the_numbers_that_are_written_so(kind):
+    """8661.13 became 8661.130000000001, which is no missing mark and no category, and 18 decimals became text."""
+    cells = [decimal.Decimal(int(x)).scaleb(-2) for x in np.random.default_rng(2).integers(10, 999_999, 300)]
+    table = parquet(n=pa.array([*cells, decimal.Decimal("99.99")], kind))
+    np.testing.assert_array_equal(table.frame["n"], [*map(float, cells), 99.99])
+    assert table.with_missing(["99.99"]).frame["n"].isna().iloc[-1]
+
+
+def test_decimals_that_were_computed_are_numbers():
+    table = parquet(
+        n=pa.array([decimal.Decimal(f"{i / 7:.18f}") for i in range(1, N)], pa.decimal128(38, 18))
+    )
+    np.testing.assert_allclose(table.frame["n"], np.arange(1, N) / 7, rtol=1e-15)
+
+
 def test_codes_with_an_empty_label_stay_codes_and_are_not_missing(tmp_path):
     labels = {"sex": {1: "", 2: "female"}}
     table = statistical("dta", tmp_path, pd.DataFrame({"sex": [1, 2] * 20}), variable_value_labels=labels)
