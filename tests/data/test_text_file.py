@@ -79,6 +79,28 @@ def test_a_stray_quotation_mark_is_refused_by_its_line(closing):
         read_table(text(rows=rows), "t.csv")
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {9: '10,"Smith,15', 29: '30,"Jones,45'},
+        {9: '10,"Smith,15', 10: '11,Jones",16.5'},
+        {9: '10,",15', 10: '11,",16.5'},
+        {i: f'{i + 1},",{i}' for i in range(9, 13)},
+    ],
+)
+def test_rows_that_stray_marks_join_are_refused_whatever_ends_the_lines(end, changed):
+    rows = [changed.get(i, row) for i, row in enumerate(ROWS)]
+    with pytest.raises(InputError, match="quotation mark in line 11 of"):
+        read_table(text(rows=rows, end=end), "t.csv")
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_a_mark_within_a_text_is_a_sign_whatever_ends_the_lines(end):
+    rows = [*ROWS[:19], '20,5" pipe,30.0', *ROWS[20:]]
+    assert check(text(rows=rows, end=end)).frame["b"].iloc[19] == '5" pipe'
+
+
 def test_a_quoted_cell_that_goes_on_behind_its_mark_is_refused_by_its_line():
     """Marks with a backslash: the cell would be `a \\word\\" or two"`. Marks in a cell without them are a text."""
     rows = [*ROWS]
