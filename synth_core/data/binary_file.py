@@ -153,7 +153,7 @@ def read_statistical(content: bytes, suffix: str, name: str, encoding: str | Non
             raw, _ = _reader(suffix)(path, usecols=times, disable_datetime_conversion=True, **_encoding(used))
             frame[times] = raw[times].apply(_hours)
     labels = {
-        column: {_code(code): str(label) for code, label in of.items()}
+        column: {_code(code): str(label).strip() for code, label in of.items()}
         for column, of in about.variable_value_labels.items()
     }
     labelled: set[str] = set()
@@ -161,9 +161,9 @@ def read_statistical(content: bytes, suffix: str, name: str, encoding: str | Non
         if suffix == ".dta" and about.readstat_variable_types.get(column) == "float":
             frame[column] = _of_single(frame[column])
         if column in about.variable_value_labels and suffix == ".dta":
-            named = _labelled(frame[column], about.variable_value_labels[column])
-            labelled |= set() if named is frame[column] else {column}
-            frame[column] = named
+            codes = frame[column]
+            frame[column] = named = _labelled(codes, about.variable_value_labels[column])
+            labelled |= set() if named is codes else {column}
         if frame[column].dtype == object:
             frame[column] = _plain(frame[column])
         elif pd.api.types.is_numeric_dtype(frame[column]):

@@ -138,7 +138,9 @@ def select(
 def _predictor(table: Table, name: str, as_category: bool) -> pd.Series:
     column = table.column(name)
     table.check_use(name, kept=True)
-    if not as_category:
+    if as_category:
+        table.check_codes(name)
+    else:
         table.checked_number(name)
         _refuse_texts_of_numbers(table, name)
     series = table.frame[name].reset_index(drop=True)

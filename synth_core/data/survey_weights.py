@@ -61,6 +61,7 @@ def check_strata(table: Table, name: str) -> None:
     """Refuse a column that names no stratum of some record; raises InputError with the row."""
     table.column(name)
     table.check_use(name, kept=True)
+    table.check_codes(name)
     missing = np.flatnonzero(table.frame[name].isna().to_numpy())
     if missing.size:
         lacking = "1 record has" if missing.size == 1 else f"{missing.size:,} records have"

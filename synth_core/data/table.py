@@ -13,14 +13,15 @@ import numpy as np
 import pandas as pd
 import pyarrow
 
+from synth_core.data.categories import NO_CATEGORY, category_places, check_told_apart
 from synth_core.data.cells import readable, spell
 from synth_core.data.codebook import Codebook, Entry, declared_categories
-from synth_core.data.column import NO_CATEGORY, Column, category_places, describe
+from synth_core.data.column import Column, describe
 from synth_core.data.meaning import without_marks
 from synth_core.data.missing import by_column, checked_markers, without_markers
 from synth_core.data.readers import read_again, read_frame, reader_errors_in_words
 from synth_core.data.reading import Read, ReadOptions
-from synth_core.data.typed_file import cell_text, is_read, spelled, texts_alone
+from synth_core.data.typed_file import cell_text, is_read, labels_of, spelled, texts_alone
 from synth_core.errors import InputError
 from synth_core.system.characters import one_line, visible
 from synth_core.system.number_text import declared
@@ -212,22 +213,16 @@ class Table:
         return (found, rule) if found.any() else None
 
     def category_places(self, name: str, categories: tuple[str, ...]) -> np.ndarray:
-        """Places of a column's values among categories, `NO_CATEGORY` of other values, missing as NaN.
-
-        A category may be declared as the file writes it, such as 10.10, or None among numbers, where nobody said that
-        this means missing.
-        """
-        codes, cells = category_places(self.frame[name], categories), self.written.get(name)
-        other = ~(codes >= 0)
-        if cells is None or not other.any():
-            return codes
-        entry = self.declared_codebook.get(name)
+        """Places of a column's values among categories; see `categories.category_places`."""
+        entry, labels = self.declared_codebook.get(name), self.labelled.get(name, {})
         marks = {*by_column(self.missing, list(self.frame.columns)).get(name, ())}
         marks |= set() if entry is None else set(entry.missing)
-        place = {category: i for i, category in enumerate(categories) if category not in marks}
-        texts = cells.filter(pyarrow.array(other)).to_pandas().str.strip()
-        codes[other] = texts.map(place).astype(float).fillna(pd.Series(codes[other]))
-        return codes
+        codes = {label: code for code, label in labels.items()}
+        return category_places(self.frame[name], categories, self.written.get(name), marks, codes)
+
+    def check_codes(self, name: str) -> None:
+        """Refuse numbers as codes where only their spelling may tell them apart; raises InputError."""
+        check_told_apart(self.frame[name], self.written.get(name), name)
 
     def checked_number(self, name: str) -> None:
         """Refuse a column whose numbers can be read in two ways; raises InputError with both."""
@@ -260,10 +255,10 @@ class Table:
             if text and marked and self.declared_codebook.get(name) is None:
                 cells = self.written[name] if name in self.written else spelled(self.frame[name])
                 found = without_marks(name, cells, texts, self.read_options)
+                again[name] = self.frame[name].mask(frame[name].isna())
                 if name not in self.written and not is_read(found, self.frame[name]):
-                    again[name] = self.frame[name].mask(frame[name].isna())
                     continue
-                again[name] = found.values if found.numbers else self.frame[name].mask(frame[name].isna())
+                again[name] = found.values if found.numbers else again[name]
                 written |= {name: cells} if texts_alone(self.frame[name]) else {}
                 entries.append(found.entry)
                 if found.question:
@@ -279,11 +274,14 @@ class Table:
         return replace(changed, frame=without_markers(frame.assign(**again), marks, changed._decimal_signs))
 
     def _other_spellings(self, markers: tuple[str, ...]) -> list[str]:
-        """Markers of single columns: the label of a code, and a number as its column writes it without its signs."""
+        """Markers of single columns: the label of a code, a label's code, a number without the signs of its column."""
         found = []
         for name, texts in by_column(markers, list(self.frame.columns)).items():
-            entry, labels = self.codebook.get(name), self.labelled.get(name, {})
-            found += [f"{name}={labels[text]}" for text in texts if text in labels]
+            entry = self.codebook.get(name)
+            labels = self.labelled.get(name, {})
+            codes = {} if entry is None else dict(zip(entry.labels, entry.categories, strict=False))
+            found += [f"{name}={said}" for said in labels_of(texts, labels)]
+            found += [f"{name}={codes[text]}" for text in texts if text in codes]
             if entry is not None and entry.kind == "number" and entry.thousands:
                 numbers = pyarrow.array(texts, pyarrow.string())
                 numbers = numbers.filter(readable(numbers, entry.numerals))

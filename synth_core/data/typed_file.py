@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -11,11 +12,11 @@ import pyarrow
 import pyarrow.compute as pc
 
 from synth_core.data.binary_file import TypedColumns, binary_data
-from synth_core.data.cells import COMMA_GROUP, POINT_GROUP, Distinct, look_at
+from synth_core.data.cells import COMMA_GROUP, POINT_GROUP, Distinct, look_at, readable
 from synth_core.data.codebook import Codebook, Entry
 from synth_core.data.column import FEW_CODES
 from synth_core.data.meaning import Meaning, meanings, not_numbers
-from synth_core.data.missing import without_markers
+from synth_core.data.missing import as_number, without_markers
 from synth_core.data.reading import Read, ReadOptions
 from synth_core.errors import InputError
 from synth_core.system.characters import one_line
@@ -24,9 +25,10 @@ from synth_core.system.characters import one_line
 def of_typed(typed: TypedColumns, name: str, options: ReadOptions) -> Read:
     """The columns of a typed file, each of one kind; raises InputError for lists and binary data."""
     frame = typed.frame
+    labelled = {column: typed.labels[column] for column in frame.columns if column in typed.labelled}
     for i, column in enumerate(frame.columns):
-        if _may_hold_texts(frame.iloc[:, i]):
-            frame.isetitem(i, _stripped(frame.iloc[:, i], column, name).array)
+        cells = _prepared(frame.iloc[:, i], column, name, labelled.get(column, {}))
+        frame.isetitem(i, cells.array)
     texts = {
         column: Distinct.of(spelled(frame[column]))
         for column in frame.columns
@@ -38,7 +40,11 @@ def of_typed(typed: TypedColumns, name: str, options: ReadOptions) -> Read:
     for column in frame.columns:
         cells, declared = frame[column], options.codebook.get(column)
         if declared is not None:
-            frame[column] = _as_declared(cells, declared)
+            labels = labelled.get(column, {})
+            cells = _codes(cells, labels) if _by_codes(declared, labels) else cells
+            frame[column] = values = _as_declared(cells, declared, labels)
+            if pd.api.types.is_numeric_dtype(values) and _may_hold_texts(cells) and texts_alone(cells):
+                written[column] = spelled(cells)
             entries.append(declared)
         elif column in found and is_read(found[column], cells):
             entries.append(found[column].entry)
@@ -50,8 +56,16 @@ def of_typed(typed: TypedColumns, name: str, options: ReadOptions) -> Read:
         else:
             cells = frame[column] = _of_one_kind(cells) if _may_hold_texts(cells) else cells
             entries.append(_described(column, cells, typed.labels.get(column, {})))
-    labelled = {column: typed.labels[column] for column in frame.columns if column in typed.labelled}
     return Read(frame, options, Codebook(columns=tuple(entries)), written, questions, labelled)
+
+
+def _prepared(cells: pd.Series, column: str, name: str, labels: Mapping[str, str]) -> pd.Series:
+    """Cells without surrounding space; logical values as texts, and codes as their labels."""
+    if _may_hold_texts(cells):
+        return _stripped(cells, column, name)
+    if pd.api.types.is_bool_dtype(cells):
+        return pd.Series(np.where(cells, "TRUE", "FALSE"), dtype="str")
+    return cells.map(cell_text, na_action="ignore").map(labels) if labels else cells
 
 
 def _may_hold_texts(cells: pd.Series) -> bool:
@@ -106,6 +120,8 @@ def _stripped(cells: pd.Series, column: str, name: str) -> pd.Series:
         raise InputError(binary_data(column, name))
     cells = cells.map(lambda cell: cell.strip() if isinstance(cell, str) else cell, na_action="ignore")
     blank = cells.map(lambda cell: isinstance(cell, str) and not cell).astype(bool)
+    if pd.api.types.infer_dtype(cells, skipna=True) == "boolean":
+        return cells.map(cell_text, na_action="ignore").astype("str")
     return cells.mask(blank).infer_objects() if blank.any() else cells
 
 
@@ -136,18 +152,37 @@ def cell_text(cell: object) -> str:
     return str(cell)
 
 
-def _as_declared(cells: pd.Series, declared: Entry) -> pd.Series:
+def _by_codes(declared: Entry, labels: Mapping[str, str]) -> bool:
+    """Whether a column that has become its labels is declared a number, and the labels are none: its codes are."""
+    texts = pyarrow.array(list(labels.values()), pyarrow.string())
+    return (
+        bool(labels) and declared.kind == "number" and not pc.all(readable(texts, declared.numerals)).as_py()
+    )
+
+
+def _codes(cells: pd.Series, labels: Mapping[str, str]) -> pd.Series:
+    return pd.to_numeric(cells.map({label: code for code, label in labels.items()}))
+
+
+def labels_of(marks: Iterable[str], labels: Mapping[str, str]) -> list[str]:
+    """The labels of those of these texts that are a code, in whatever spelling: 9.0 for 9."""
+    numbers = {as_number(code): label for code, label in labels.items() if as_number(code) is not None}
+    found = (labels.get(mark, numbers.get(as_number(mark))) for mark in marks)
+    return [label for label in found if label is not None]
+
+
+def _as_declared(cells: pd.Series, declared: Entry, labels: Mapping[str, str]) -> pd.Series:
     """A typed column of the kind that its codebook declares, its missing marks empty."""
     if declared.kind == "number" and pd.api.types.is_numeric_dtype(cells):
-        return without_markers(cells.to_frame(), declared.missing).iloc[:, 0]
+        codes = [code for code, label in labels.items() if label in declared.missing]
+        return without_markers(cells.to_frame(), (*declared.missing, *codes)).iloc[:, 0]
     if declared.kind == "date":
         return cells
+    marks = (*declared.missing, *labels_of(declared.missing, labels))
     if declared.kind != "number":
-        return Distinct.of(spelled(cells.map(cell_text, na_action="ignore").astype("str"))).texts(
-            declared.missing
-        )
-    distinct = Distinct.of(spelled(cells))
-    finding = look_at(distinct, "", declared.numerals)
+        return Distinct.of(spelled(cells.map(cell_text, na_action="ignore").astype("str"))).texts(marks)
+    distinct, numerals = Distinct.of(spelled(cells)), replace(declared.numerals, missing=marks)
+    finding = look_at(distinct, "", numerals)
     if finding.kind == "empty":
         return pd.Series(np.full(len(cells), np.nan))
     numbers = None if finding.numerals is None else distinct.numbers(finding.numerals)
