@@ -147,11 +147,10 @@ def read_statistical(content: bytes, suffix: str, name: str, encoding: str | Non
     with _path_of(content, suffix) as path:
         about, used = _metadata(path, suffix, name, encoding)
         check_size(about.number_rows or 0, about.number_columns or 0, name)
-        frame, about = _reader(suffix)(path, **_encoding(used))
+        frame = _with_dates(path, suffix, used, list(about.column_names))
         times = [column for column in frame.columns if _are_times(frame[column])]
         if times:  # a reader takes those of 24 hours or more for times of a day
-            raw, _ = _reader(suffix)(path, usecols=times, disable_datetime_conversion=True, **_encoding(used))
-            frame[times] = raw[times].apply(_hours)
+            frame[times] = _without_dates(path, suffix, used, times)[times].apply(_hours)
     labels = {
         column: {_code(code): str(label).strip() for code, label in of.items()}
         for column, of in about.variable_value_labels.items()
@@ -169,6 +168,23 @@ def read_statistical(content: bytes, suffix: str, name: str, encoding: str | Non
         elif pd.api.types.is_numeric_dtype(frame[column]):
             frame[column] = _dates(frame[column], suffix, about.original_variable_types.get(column) or "")
     return TypedColumns(frame, labels, frozenset(labelled), used)
+
+
+def _with_dates(path: str, suffix: str, encoding: str | None, columns: list[str]) -> pd.DataFrame:
+    """These columns, dates as such; those of which one lies beyond the calendar as the numbers that the file holds."""
+    try:
+        return _reader(suffix)(path, usecols=columns, **_encoding(encoding))[0]
+    except OverflowError:
+        if len(columns) < 2:
+            return _without_dates(path, suffix, encoding, columns)
+    half = len(columns) // 2
+    parts = [_with_dates(path, suffix, encoding, part) for part in (columns[:half], columns[half:])]
+    return pd.concat(parts, axis=1)
+
+
+def _without_dates(path: str, suffix: str, encoding: str | None, columns: list[str]) -> pd.DataFrame:
+    read = _reader(suffix)(path, usecols=columns, disable_datetime_conversion=True, **_encoding(encoding))
+    return read[0]
 
 
 def _are_times(series: pd.Series) -> bool:
@@ -208,12 +224,14 @@ def _dates(numbers: pd.Series, suffix: str, written_as: str) -> pd.Series:
             return numbers
         months = numbers * _STATA_MONTHS[written_as[:3]]
         parts = pd.DataFrame({"year": 1960 + months // 12, "month": 1 + months % 12, "day": 1})
-        return pd.to_datetime(parts, errors="coerce")
+        found = pd.to_datetime(parts, errors="coerce")
+        return found if found.notna().equals(numbers.notna()) else numbers
     formats, seconds, origin = _COUNTS[".sav" if suffix in (".sav", ".zsav") else ".sas"]
     if not re.fullmatch(formats, written_as, re.I):
         return numbers
     since = pd.to_timedelta(numbers * seconds, unit="s", errors="coerce")
-    return (pd.Timestamp(origin) + since).dt.normalize()
+    found = (pd.Timestamp(origin) + since).dt.normalize()
+    return found if found.notna().equals(numbers.notna()) else numbers
 
 
 def check_size(rows: int, columns: int, name: str) -> None:
@@ -260,7 +278,7 @@ def _metadata(path: str, suffix: str, name: str, encoding: str | None) -> tuple[
     for candidate in (encoding,) if encoding else (None, "cp1252", "latin-1"):
         try:
             _, about = _reader(suffix)(path, metadataonly=True, **_encoding(candidate))
-            _reader(suffix)(path, row_limit=0, **_encoding(candidate))
+            _without_dates(path, suffix, candidate, list(about.column_names))
             return about, candidate
         except UnicodeDecodeError:
             continue

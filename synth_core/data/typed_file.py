@@ -147,7 +147,7 @@ def cell_text(cell: object) -> str:
         return cell_text(float(str(cell)))
     if isinstance(cell, pd.Timestamp) and cell == cell.normalize() and cell.tz is None:
         return cell.date().isoformat()
-    if isinstance(cell, float | np.floating) and float(cell).is_integer() and abs(float(cell)) < 1e15:
+    if isinstance(cell, float | np.floating) and float(cell).is_integer() and abs(float(cell)) <= 2**53:
         return str(int(cell))
     return str(cell)
 

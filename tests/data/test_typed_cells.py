@@ -14,6 +14,7 @@ import pytest
 
 from synth_core.data.table import read_table
 from synth_core.errors import InputError
+from tests.support.typed_files import typed
 
 N = 40
 DAYS = [datetime.date(2024, 1, 1 + i % 28) for i in range(N)]
@@ -110,3 +111,30 @@ def test_a_title_above_two_columns_of_a_sheet_is_left_out(above):
 def test_two_columns_of_which_one_has_no_name_are_not_a_title_and_a_header():
     with pytest.raises(InputError, match=r"Column 2 of t\.xlsx has no name"):
         workbook(["inc"], *[[f"p{i}", f"q{i}"] for i in range(N)])
+
+
+@pytest.mark.parametrize(
+    ("suffix", "kind", "beyond", "usual"),
+    [
+        (".sav", "DATE11", 1e12, 1.5e10),
+        (".sav", "MOYR8", 1e15, 1.5e10),
+        (".dta", "%td", 9_999_999, 15_000),
+        (".dta", "%tm", 99_999_999, 500),
+        (".xpt", "DATE9", -999_999, 15_000),
+        (".xpt", "MONYY7", 1e9, 15_000),
+    ],
+)
+def test_a_date_beyond_the_calendar_leaves_its_column_numbers_and_the_others_dates(
+    suffix, kind, beyond, usual
+):
+    """It made the whole file unreadable, or a missing cell without a word."""
+    frame = {"n": range(N), "day": [usual] * (N - 1) + [beyond], "ok": [usual] * N, "x": range(N)}
+    table = typed(suffix, frame, variable_format={"day": kind, "ok": kind})
+    assert table.column("ok").kind == "date" and list(table.frame) == list(frame)
+    assert list(table.frame["day"]) == frame["day"]
+
+
+@pytest.mark.parametrize("suffix", [".sav", ".dta", ".xpt"])
+def test_codes_of_sixteen_digits_leave_as_whole_numbers(suffix):
+    codes = [1_234_567_890_123_456.0 + i for i in range(N)]
+    assert written(typed(suffix, {"n": range(N), "code": codes}), "code") == [f"{code:.0f}" for code in codes]
