@@ -87,15 +87,15 @@ def _exact_frame(table: Any) -> pd.DataFrame:
     import pyarrow.compute as pc
 
     frame = table.to_pandas(ignore_metadata=True)
-    for column in table.schema.names:
-        values = table.column(column)
+    for place in range(table.num_columns):  # a name may stand twice, which is said later
+        values = table.column(place)
         if pa.types.is_integer(values.type) and values.null_count:
             ends = pc.min_max(values).as_py()
             if max(-(ends["min"] or 0), ends["max"] or 0) > WHOLE_NUMBERS:
                 kind = "UInt64" if pa.types.is_unsigned_integer(values.type) else "Int64"
-                frame[column] = pd.array(values.to_pandas(integer_object_nulls=True), dtype=kind)
+                frame.isetitem(place, pd.array(values.to_pandas(integer_object_nulls=True), dtype=kind))
         elif pa.types.is_float32(values.type):
-            frame[column] = _of_single(frame[column])
+            frame.isetitem(place, _of_single(frame.iloc[:, place]))
     return frame
 
 
@@ -294,13 +294,8 @@ def _code(code: object) -> str:
 def _labelled(series: pd.Series, of: Mapping[Any, Any]) -> pd.Series:
     """The labels of a Stata column, where every code that occurs has one of its own."""
     labels = {code: str(label).strip() for code, label in of.items()}
-    if (
-        "" in labels.values()
-        or len(set(labels.values())) < len(labels)
-        or not series.dropna().isin(list(labels)).all()
-    ):
-        return series
-    return series.map(labels)
+    found = [labels.get(code, "") for code in series.dropna().unique()]
+    return series.map(labels) if all(found) and len(set(found)) == len(found) else series
 
 
 def _plain(series: pd.Series) -> pd.Series:

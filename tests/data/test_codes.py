@@ -69,6 +69,12 @@ def test_categories_are_declared_by_code_or_label(categories):
     select(declared, "n", ("edu",))
 
 
+def test_labels_that_only_codes_share_which_do_not_occur_leave_the_column_labelled():
+    labels = {"edu": EDU["edu"] | {8: "Unknown", 9: "Unknown", 7: ""}}
+    assert set(education(labels=labels).frame["edu"]) == set(EDU["edu"].values())
+    assert set(education(labels=labels, codes=(1, 2, 8, 9)).frame["edu"]) == {1, 2, 8, 9}
+
+
 def test_labels_that_are_no_numbers_give_way_to_their_codes_where_a_number_is_declared():
     labels = {"age": {20 + i: f"{20 + i} years" for i in range(10)}}
     columns = {"n": np.arange(N) ** 2, "age": [20 + i % 10 for i in range(N)]}

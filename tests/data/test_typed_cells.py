@@ -138,3 +138,15 @@ def test_a_date_beyond_the_calendar_leaves_its_column_numbers_and_the_others_dat
 def test_codes_of_sixteen_digits_leave_as_whole_numbers(suffix):
     codes = [1_234_567_890_123_456.0 + i for i in range(N)]
     assert written(typed(suffix, {"n": range(N), "code": codes}), "code") == [f"{code:.0f}" for code in codes]
+
+
+def test_a_column_name_that_stands_twice_in_a_parquet_file_is_named():
+    stream = io.BytesIO()
+    columns = [
+        pa.array([1, None, 2**60]),
+        pa.array([1.5, 2.5, 3.5], pa.float32()),
+        pa.array([1, None, 2**61]),
+    ]
+    pq.write_table(pa.table(columns, names=["age", "x", "age"]), stream)
+    with pytest.raises(InputError, match="'age' stands more than once"):
+        read_table(stream.getvalue(), "t.parquet")
