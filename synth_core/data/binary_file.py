@@ -10,7 +10,7 @@ import io
 import os
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -268,23 +268,42 @@ def _reader(suffix: str) -> Any:
 
 
 def _encoding(encoding: str | None) -> dict[str, str]:
-    return (
-        {} if encoding is None else {"encoding": {"cp1252": "WINDOWS-1252"}.get(encoding, encoding.upper())}
-    )
+    return {} if encoding is None else {"encoding": re.sub(r"^CP(?=125)", "WINDOWS-", encoding.upper())}
 
 
 def _metadata(path: str, suffix: str, name: str, encoding: str | None) -> tuple[Any, str | None]:
     """What the file says of itself, and the encoding that its texts are in: transport files of SAS do not say."""
+    import pyreadstat
+
     for candidate in (encoding,) if encoding else (None, "cp1252", "latin-1"):
         try:
             _, about = _reader(suffix)(path, metadataonly=True, **_encoding(candidate))
-            _without_dates(path, suffix, candidate, list(about.column_names))
-            return about, candidate
-        except UnicodeDecodeError:
+            frame = _without_dates(path, suffix, candidate, list(about.column_names))
+        except (UnicodeDecodeError, pyreadstat.ReadstatError) as error:
+            if isinstance(error, pyreadstat.ReadstatError) and "convert string" not in str(error):
+                raise
             continue
+        if candidate is not None and encoding is None:
+            _check_one_encoding(frame, about, candidate, name)
+        return about, candidate
     raise InputError(
         f"The texts of {name} cannot be decoded as {encoding}; choose another encoding (--encoding)."
     )
+
+
+def _check_one_encoding(frame: pd.DataFrame, about: Any, found: str, name: str) -> None:
+    """Refuse texts in two encodings: by the one that was found, those in UTF-8 would become other letters."""
+    labels = {str(label) for of in about.variable_value_labels.values() for label in of.values()}
+    texts = (
+        frame[column].dropna().unique() for column in frame.columns if frame[column].dtype.kind not in "iuf"
+    )
+    for text in (*labels, *(text for each in texts for text in each if isinstance(text, str))):
+        with suppress(UnicodeError):
+            if text.encode(found).decode() != text:
+                raise InputError(
+                    f"The texts of {name} are in several encodings, UTF-8 and another. Save the file in one, or say "
+                    "which it is (--encoding; in the app, How to read a text file)."
+                )
 
 
 def _code(code: object) -> str:

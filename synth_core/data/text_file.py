@@ -20,7 +20,7 @@ from synth_core.errors import InputError
 from synth_core.system import limits
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
-ENCODINGS = ("utf-8", "cp1252", "latin-1", "utf-16")
+ENCODINGS = ("utf-8", "cp1252", "latin-1", "utf-16", "cp1250", "cp1251", "cp1253", "cp1254", "cp1257")
 _NUMBER = re.compile(r"^[+-]?[\d.,' ]*\d[\d.,' ]*$")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+$")
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\r?\n', re.I)  # Excel's
