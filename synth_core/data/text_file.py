@@ -81,6 +81,7 @@ def _with_line_feeds(text: str) -> str:
 
     One within a quoted cell is part of it, and stays, unless no line ends otherwise: stray marks are found by line.
     """
+    text = text.replace("\r\r\n", "\r\n")  # written twice over by a program that adds them
     if not re.search(r"\r(?!\n)", text):
         return text
     if "\n" not in text:
@@ -209,6 +210,8 @@ def _cells(text: str, delimiter: str, n_columns: int, name: str, above: int) -> 
         text = re.sub(rf'(?m)(^|{re.escape(delimiter)}) +(?=")', r"\1", text)
     if not text or text.isspace():
         raise InputError(f"The file {name} has a header but no rows.")
+    if n_columns == 1:  # an empty line is an empty cell, but for those at the end
+        text = text.rstrip("\r\n") + "\n"
     labels = [str(i) for i in range(n_columns)]
     content = text.encode()
     wrong: list[tuple[int | None, int]] = []
@@ -224,7 +227,10 @@ def _cells(text: str, delimiter: str, n_columns: int, name: str, above: int) -> 
                 use_threads=threads, column_names=labels, block_size=max(1 << 20, min(len(content), 1 << 24))
             ),
             pyarrow.csv.ParseOptions(
-                delimiter=delimiter, newlines_in_values=spans_lines, invalid_row_handler=refuse
+                delimiter=delimiter,
+                newlines_in_values=spans_lines,
+                ignore_empty_lines=n_columns > 1,
+                invalid_row_handler=refuse,
             ),
             pyarrow.csv.ConvertOptions(
                 column_types=dict.fromkeys(labels, pyarrow.string()), strings_can_be_null=False

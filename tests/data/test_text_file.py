@@ -126,3 +126,12 @@ def test_a_row_of_another_length_is_refused_by_its_number(row, cells):
 def test_a_column_without_a_name_is_refused_and_not_invented():
     with pytest.raises(InputError, match=r"Column 1 of .* has no name"):
         read_table(text(header=",b,c"), "t.csv")
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\r\r\n"])
+def test_an_empty_line_is_an_empty_cell_where_there_is_one_column(end):
+    """These records were gone: missing ones were not counted, and rows were numbered wrongly."""
+    cells = ["" if i % 20 == 3 else f"{i}.5" for i in range(40)]
+    table = check(text("pay", cells, end) + end.encode(), ("pay",))
+    assert table.frame["pay"].isna().sum() == 2 and table.frame["pay"].iloc[39] == 39.5
+    check(text(rows=[*ROWS[:19], "", *ROWS[19:]], end=end))  # in a wider file it is no record
