@@ -14,6 +14,7 @@ from pathlib import PurePath
 
 import pandas as pd
 import pyarrow
+import pyarrow.compute as pc
 
 from synth_core.data.binary_file import PARQUET, STATISTICAL, TypedColumns, read_parquet, read_statistical
 from synth_core.data.cells import Distinct
@@ -113,10 +114,11 @@ def read_again(read: Read, name: str, options: ReadOptions) -> Read:
 
 def _of_text(content: bytes, name: str, options: ReadOptions) -> Read:
     read = read_text(content, name, options.delimiter, options.encoding)
-    names = _checked_names(read.names, name)
+    kept = [i for i, each in enumerate(read.names) if each or pc.any(pc.not_equal(read.cells[i], "")).as_py()]
+    names = _checked_names(read.names, name, kept)
     _check_rows(len(read.cells[0]), name)
     used = replace(options, delimiter=read.delimiter, encoding=read.encoding)
-    return _of_cells(dict(zip(names, read.cells, strict=True)), used)
+    return _of_cells(dict(zip(names, [read.cells[i] for i in kept], strict=True)), used)
 
 
 def _of_cells(written: dict[str, pyarrow.Array], options: ReadOptions) -> Read:
@@ -130,10 +132,13 @@ def _of_cells(written: dict[str, pyarrow.Array], options: ReadOptions) -> Read:
 
 
 def _of_typed(typed: TypedColumns, name: str, options: ReadOptions) -> Read:
-    names = _checked_names([str(column) for column in typed.frame.columns], name)
+    given = [str(column) for column in typed.frame.columns]
+    kept = [i for i, each in enumerate(given) if each.strip() or typed.frame.iloc[:, i].notna().any()]
+    names = _checked_names(given, name, kept)
     _check_rows(len(typed.frame), name)
-    typed.frame.columns = pd.Index(names, dtype=object)
-    return of_typed(typed, name, replace(options, delimiter=None))
+    frame = typed.frame if len(kept) == len(given) else typed.frame.iloc[:, kept].copy()
+    frame.columns = pd.Index(names, dtype=object)
+    return of_typed(replace(typed, frame=frame), name, replace(options, delimiter=None))
 
 
 def _check_rows(rows: int, name: str) -> None:
@@ -143,11 +148,14 @@ def _check_rows(rows: int, name: str) -> None:
         raise InputError(f"The file {name} has a header but no rows.")
 
 
-def _checked_names(given: list[str], file: str) -> list[str]:
-    """Names on one line; every column has one of its own, all of which can be seen."""
-    names = [one_line(str(column)) for column in given]
-    check_columns(len(names), file)
-    for i, column in enumerate(names, 1):
+def _checked_names(given: list[str], file: str, kept: list[int]) -> list[str]:
+    """Names on one line, of the columns that are kept; each has one of its own, all of which can be seen.
+
+    A column without a name and without a value is none: a delimiter ends each line, or a table begins at B3.
+    """
+    check_columns(len(given), file)
+    names = [one_line(given[i]) for i in kept]
+    for i, column in zip((i + 1 for i in kept), names, strict=True):
         if not column.strip():
             raise InputError(f"Column {i} of {file} has no name; give every column a name.")
         if found := unseen(column):

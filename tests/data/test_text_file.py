@@ -135,3 +135,9 @@ def test_an_empty_line_is_an_empty_cell_where_there_is_one_column(end):
     table = check(text("pay", cells, end) + end.encode(), ("pay",))
     assert table.frame["pay"].isna().sum() == 2 and table.frame["pay"].iloc[39] == 39.5
     check(text(rows=[*ROWS[:19], "", *ROWS[19:]], end=end))  # in a wider file it is no record
+
+
+def test_a_delimiter_at_the_end_of_each_line_makes_no_column():
+    check(text("a,b,c,", [f"{row}," for row in ROWS]))
+    with pytest.raises(InputError, match=r"Column 4 of t\.csv has no name"):
+        check(text("a,b,c,", [f"{row}," for row in ROWS[1:]] + [f"{ROWS[0]},remark"]))
