@@ -77,7 +77,8 @@ def read_parquet(content: bytes, name: str) -> TypedColumns:
         elif pa.types.is_date(values.type):
             table = table.set_column(place, column, values.cast(pa.timestamp("ms")))
         elif pa.types.is_time(values.type):
-            table = table.set_column(place, column, values.cast(pa.string()))
+            texts = pc.replace_substring_regex(values.cast(pa.string()), r"\.0+$", "")
+            table = table.set_column(place, column, texts)
     return TypedColumns(_exact_frame(table))
 
 
@@ -206,32 +207,45 @@ def _hours(seconds: pd.Series) -> pd.Series:
 
 
 # Formats of dates that pyreadstat leaves numbers, how many seconds one counts, and from when.
-_COUNTS: dict[str, tuple[str, int, str]] = {
-    ".sav": (r"(MOYR|QYR|WKYR)\d*", 1, "1582-10-14"),
+_COUNTS = {
+    ".sav": ((r"(MOYR|QYR|WKYR)\d*", 1, "1582-10-14"),),
     ".sas": (
-        r"(MONYY|MMYY|YYMM|YYMON|YYQ|YYQR|QTR|MONTH|MONNAME|YEAR|WEEKDATE)\w?[\d.]*",
-        86_400,
-        "1960-01-01",
+        (
+            r"(MONYY|MMYY|YYMM|YYMON|YYQ|YYQR|QTR|MONTH|MONNAME|YEAR|WEEKDATE|JULIAN|WORDDATE|NLDATE|EURDF..)\w?[\d.]*",
+            86_400,
+            "1960-01-01",
+        ),
+        (r"DT(DATE|MONYY|WKDATX|YEAR|YYQC)[\d.]*", 1, "1960-01-01"),
     ),
+    ".dta": ((r"%-?td.*", 86_400, "1960-01-01"),),
 }
-_STATA_MONTHS = {"%tm": 1, "%tq": 3}  # of a period, which are counted from 1960
+_STATA_MONTHS = {"m": 1, "q": 3, "h": 6}  # of a period, which are counted from 1960
+_STATA_WEEKS = 52  # of a year: the last has the days that are left
 
 
 def _dates(numbers: pd.Series, suffix: str, written_as: str) -> pd.Series:
-    """Numbers that the file shows as months, quarters or weeks as the dates that they are; others as they are."""
-    if suffix == ".dta":
-        if written_as[:3] not in _STATA_MONTHS:
-            return numbers
-        months = numbers * _STATA_MONTHS[written_as[:3]]
-        parts = pd.DataFrame({"year": 1960 + months // 12, "month": 1 + months % 12, "day": 1})
-        found = pd.to_datetime(parts, errors="coerce")
-        return found if found.notna().equals(numbers.notna()) else numbers
-    formats, seconds, origin = _COUNTS[".sav" if suffix in (".sav", ".zsav") else ".sas"]
-    if not re.fullmatch(formats, written_as, re.I):
+    """Numbers that the file shows as days, weeks, months or quarters as the dates that they are; others as they are."""
+    found = _of_period(numbers, written_as) if suffix == ".dta" else None
+    kind = {".sav": ".sav", ".zsav": ".sav", ".dta": ".dta"}.get(suffix, ".sas")
+    for formats, seconds, origin in _COUNTS[kind]:
+        if re.fullmatch(formats, written_as, re.I):
+            since = pd.to_timedelta(numbers * seconds, unit="s", errors="coerce")
+            found = (pd.Timestamp(origin) + since).dt.normalize()
+    if found is None or not found.notna().equals(numbers.notna()):
         return numbers
-    since = pd.to_timedelta(numbers * seconds, unit="s", errors="coerce")
-    found = (pd.Timestamp(origin) + since).dt.normalize()
-    return found if found.notna().equals(numbers.notna()) else numbers
+    return found if found.dropna().dt.year.between(1, datetime.MAXYEAR).all() else numbers
+
+
+def _of_period(numbers: pd.Series, written_as: str) -> pd.Series | None:
+    """The first days of Stata's periods, of which a year has so many; None for another format."""
+    period = re.match(r"%-?t([wmqh])", written_as)
+    if period is None:
+        return None
+    weeks = period[1] == "w"
+    months = numbers * _STATA_MONTHS.get(period[1], 0)
+    year = 1960 + (numbers // _STATA_WEEKS if weeks else months // 12)
+    first = pd.to_datetime(pd.DataFrame({"year": year, "month": 1 + months % 12, "day": 1}), errors="coerce")
+    return first + pd.to_timedelta(7 * (numbers % _STATA_WEEKS), unit="D") if weeks else first
 
 
 def check_size(rows: int, columns: int, name: str) -> None:

@@ -146,7 +146,7 @@ def _predictor(table: Table, name: str, as_category: bool) -> pd.Series:
     series = table.frame[name].reset_index(drop=True)
     if column.kind == "empty":
         raise InputError(f"Predictor '{name}' has no values.")
-    if column.kind == "date":
+    if column.kind == "date" and (pd.api.types.is_datetime64_any_dtype(series) or not as_category):
         raise InputError(f"Predictor '{name}' holds dates; turn it into a number or a category.")
     if as_category or column.kind == "text" or pd.api.types.is_bool_dtype(series):
         if column.distinct > limits.MAX_LEVELS:

@@ -182,3 +182,29 @@ def test_other_encodings_can_be_said(encoding):
     transport = transport.replace(b"x" * len(word), word.encode(encoding))
     for content, name in ((text, "t.csv"), (transport, "t.xpt")):
         assert set(read_table(content, name, ReadOptions(encoding=encoding)).frame["city"]) == {word}
+
+
+@pytest.mark.parametrize(
+    ("suffix", "kind", "number", "day"),
+    [
+        (".dta", "%-td", 15_000, "2001-01-25"),
+        (".dta", "%tw", 52 * 41 + 3, "2001-01-22"),
+        (".dta", "%th", 83, "2001-07-01"),
+        (".xpt", "JULIAN7", 15_000, "2001-01-25"),
+        (".xpt", "WORDDATE", 15_000, "2001-01-25"),
+        (".xpt", "DTMONYY7", 1_296_000_000, "2001-01-25"),
+        (".xpt", "DTDATE9", 1_296_000_000, "2001-01-25"),
+    ],
+)
+def test_days_and_periods_in_more_formats_are_dates(suffix, kind, number, day):
+    table = typed(suffix, {"n": range(N), "day": [float(number)] * N}, variable_format={"day": kind})
+    assert table.column("day").kind == "date" and set(table.frame["day"]) == {pd.Timestamp(day)}
+
+
+def test_days_beside_days_as_text_are_dates():
+    days = [DAYS[i] if i % 2 else DAYS[i].isoformat() for i in range(N)]
+    assert typed(".xlsx", {"n": range(N), "day": days}).column("day").kind == "date"
+
+
+def test_a_time_of_parquet_has_no_empty_fraction():
+    assert set(parquet(t=pa.array([datetime.time(8, 22)] * N)).frame["t"]) == {"08:22:00"}
