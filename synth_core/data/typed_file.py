@@ -177,7 +177,7 @@ def _as_declared(cells: pd.Series, declared: Entry, labels: Mapping[str, str]) -
         codes = [code for code, label in labels.items() if label in declared.missing]
         return without_markers(cells.to_frame(), (*declared.missing, *codes)).iloc[:, 0]
     if declared.kind == "date":
-        return cells
+        return _of_one_kind(cells)
     marks = (*declared.missing, *labels_of(declared.missing, labels))
     if declared.kind != "number":
         return Distinct.of(spelled(cells.map(cell_text, na_action="ignore").astype("str"))).texts(marks)

@@ -203,7 +203,11 @@ def test_days_and_periods_in_more_formats_are_dates(suffix, kind, number, day):
 
 def test_days_beside_days_as_text_are_dates():
     days = [DAYS[i] if i % 2 else DAYS[i].isoformat() for i in range(N)]
-    assert typed(".xlsx", {"n": range(N), "day": days}).column("day").kind == "date"
+    columns = {"n": range(N), "day": days}
+    table = typed(".xlsx", columns)
+    later = typed(".xlsx", columns, ReadOptions(codebook=table.codebook_of(["day"])))
+    for each in (table, later):
+        assert each.column("day").kind == "date" and set(map(type, each.frame["day"])) == {str}
 
 
 def test_a_time_of_parquet_has_no_empty_fraction():
