@@ -43,7 +43,11 @@ def add_reading(command: Any, plan_says_missing: bool = False) -> None:
     option = command.add_argument
     option("--sheet", metavar="NAME", help="of an Excel workbook (default: its first)")
     option("--delimiter", choices=tuple(WORDS_OF_DELIMITERS), help="of a text file (default: found out)")
-    option("--encoding", choices=ENCODINGS, help="of a text file or a SAS file (default: found out)")
+    option(
+        "--encoding",
+        choices=ENCODINGS,
+        help="of a text, SPSS, Stata or SAS file (default: found out)",
+    )
     if plan_says_missing:
         return
     option(

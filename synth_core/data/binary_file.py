@@ -10,7 +10,7 @@ import io
 import os
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,7 +22,7 @@ from synth_core.errors import InputError
 from synth_core.system import limits
 
 PARQUET = ".parquet"
-EXACT_DIGITS = 15  # of a decimal number, which a floating-point number keeps
+WHOLE_NUMBERS = 2**53  # beyond, a floating-point number would round them
 STATISTICAL = (".dta", ".sav", ".zsav", ".sas7bdat", ".xpt")
 
 
@@ -77,7 +77,8 @@ def read_parquet(content: bytes, name: str) -> TypedColumns:
         elif pa.types.is_date(values.type):
             table = table.set_column(place, column, values.cast(pa.timestamp("ms")))
         elif pa.types.is_time(values.type):
-            table = table.set_column(place, column, values.cast(pa.string()))
+            texts = pc.replace_substring_regex(values.cast(pa.string()), r"\.0+$", "")
+            table = table.set_column(place, column, texts)
     return TypedColumns(_exact_frame(table))
 
 
@@ -87,15 +88,15 @@ def _exact_frame(table: Any) -> pd.DataFrame:
     import pyarrow.compute as pc
 
     frame = table.to_pandas(ignore_metadata=True)
-    for column in table.schema.names:
-        values = table.column(column)
+    for place in range(table.num_columns):  # a name may stand twice, which is said later
+        values = table.column(place)
         if pa.types.is_integer(values.type) and values.null_count:
             ends = pc.min_max(values).as_py()
-            if max(-(ends["min"] or 0), ends["max"] or 0) > 2**53:  # a floating-point number would round it
+            if max(-(ends["min"] or 0), ends["max"] or 0) > WHOLE_NUMBERS:
                 kind = "UInt64" if pa.types.is_unsigned_integer(values.type) else "Int64"
-                frame[column] = pd.array(values.to_pandas(integer_object_nulls=True), dtype=kind)
+                frame.isetitem(place, pd.array(values.to_pandas(integer_object_nulls=True), dtype=kind))
         elif pa.types.is_float32(values.type):
-            frame[column] = _of_single(frame[column])
+            frame.isetitem(place, _of_single(frame.iloc[:, place]))
     return frame
 
 
@@ -107,15 +108,21 @@ def _of_single(series: pd.Series) -> pd.Series:
 
 
 def _decimals(values: Any) -> Any:
-    """Decimals as numbers; as text where a number of 64 bits would be another one."""
-    import pyarrow as pa
+    """Decimals as the numbers that are written so; as text where whole numbers are too large for that.
 
-    try:
-        numbers = values.cast(pa.int64() if values.type.scale <= 0 else pa.float64())
-        same = values.type.precision <= EXACT_DIGITS or numbers.cast(values.type).equals(values)
-    except pa.ArrowInvalid:
-        same = False
-    return numbers if same else values.cast(pa.string())
+    Through text, for Arrow's own conversion to floating-point numbers is off by a last digit: 8661.13 is none then.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    texts = values.cast(pa.string())
+    if values.type.scale <= 0:
+        try:
+            return values.cast(pa.int64())
+        except pa.ArrowInvalid:
+            return texts
+    numbers = texts.cast(pa.float64())
+    return texts if pc.any(pc.greater(pc.abs(numbers), WHOLE_NUMBERS)).as_py() else numbers
 
 
 def binary_data(column: str, name: str) -> str:
@@ -141,13 +148,12 @@ def read_statistical(content: bytes, suffix: str, name: str, encoding: str | Non
     with _path_of(content, suffix) as path:
         about, used = _metadata(path, suffix, name, encoding)
         check_size(about.number_rows or 0, about.number_columns or 0, name)
-        frame, about = _reader(suffix)(path, **_encoding(used))
+        frame = _with_dates(path, suffix, used, list(about.column_names))
         times = [column for column in frame.columns if _are_times(frame[column])]
         if times:  # a reader takes those of 24 hours or more for times of a day
-            raw, _ = _reader(suffix)(path, usecols=times, disable_datetime_conversion=True, **_encoding(used))
-            frame[times] = raw[times].apply(_hours)
+            frame[times] = _without_dates(path, suffix, used, times)[times].apply(_hours)
     labels = {
-        column: {_code(code): str(label) for code, label in of.items()}
+        column: {_code(code): str(label).strip() for code, label in of.items()}
         for column, of in about.variable_value_labels.items()
     }
     labelled: set[str] = set()
@@ -155,14 +161,31 @@ def read_statistical(content: bytes, suffix: str, name: str, encoding: str | Non
         if suffix == ".dta" and about.readstat_variable_types.get(column) == "float":
             frame[column] = _of_single(frame[column])
         if column in about.variable_value_labels and suffix == ".dta":
-            named = _labelled(frame[column], about.variable_value_labels[column])
-            labelled |= set() if named is frame[column] else {column}
-            frame[column] = named
+            codes = frame[column]
+            frame[column] = named = _labelled(codes, about.variable_value_labels[column])
+            labelled |= set() if named is codes else {column}
         if frame[column].dtype == object:
             frame[column] = _plain(frame[column])
         elif pd.api.types.is_numeric_dtype(frame[column]):
             frame[column] = _dates(frame[column], suffix, about.original_variable_types.get(column) or "")
     return TypedColumns(frame, labels, frozenset(labelled), used)
+
+
+def _with_dates(path: str, suffix: str, encoding: str | None, columns: list[str]) -> pd.DataFrame:
+    """These columns, dates as such; those of which one lies beyond the calendar as the numbers that the file holds."""
+    try:
+        return _reader(suffix)(path, usecols=columns, **_encoding(encoding))[0]
+    except OverflowError:
+        if len(columns) < 2:
+            return _without_dates(path, suffix, encoding, columns)
+    half = len(columns) // 2
+    parts = [_with_dates(path, suffix, encoding, part) for part in (columns[:half], columns[half:])]
+    return pd.concat(parts, axis=1)
+
+
+def _without_dates(path: str, suffix: str, encoding: str | None, columns: list[str]) -> pd.DataFrame:
+    read = _reader(suffix)(path, usecols=columns, disable_datetime_conversion=True, **_encoding(encoding))
+    return read[0]
 
 
 def _are_times(series: pd.Series) -> bool:
@@ -184,30 +207,45 @@ def _hours(seconds: pd.Series) -> pd.Series:
 
 
 # Formats of dates that pyreadstat leaves numbers, how many seconds one counts, and from when.
-_COUNTS: dict[str, tuple[str, int, str]] = {
-    ".sav": (r"(MOYR|QYR|WKYR)\d*", 1, "1582-10-14"),
+_COUNTS = {
+    ".sav": ((r"(MOYR|QYR|WKYR)\d*", 1, "1582-10-14"),),
     ".sas": (
-        r"(MONYY|MMYY|YYMM|YYMON|YYQ|YYQR|QTR|MONTH|MONNAME|YEAR|WEEKDATE)\w?[\d.]*",
-        86_400,
-        "1960-01-01",
+        (
+            r"(MONYY|MMYY|YYMM|YYMON|YYQ|YYQR|QTR|MONTH|MONNAME|YEAR|WEEKDATE|JULIAN|WORDDATE|NLDATE|EURDF..)\w?[\d.]*",
+            86_400,
+            "1960-01-01",
+        ),
+        (r"DT(DATE|MONYY|WKDATX|YEAR|YYQC)[\d.]*", 1, "1960-01-01"),
     ),
+    ".dta": ((r"%-?td.*", 86_400, "1960-01-01"),),
 }
-_STATA_MONTHS = {"%tm": 1, "%tq": 3}  # of a period, which are counted from 1960
+_STATA_MONTHS = {"m": 1, "q": 3, "h": 6}  # of a period, which are counted from 1960
+_STATA_WEEKS = 52  # of a year: the last has the days that are left
 
 
 def _dates(numbers: pd.Series, suffix: str, written_as: str) -> pd.Series:
-    """Numbers that the file shows as months, quarters or weeks as the dates that they are; others as they are."""
-    if suffix == ".dta":
-        if written_as[:3] not in _STATA_MONTHS:
-            return numbers
-        months = numbers * _STATA_MONTHS[written_as[:3]]
-        parts = pd.DataFrame({"year": 1960 + months // 12, "month": 1 + months % 12, "day": 1})
-        return pd.to_datetime(parts, errors="coerce")
-    formats, seconds, origin = _COUNTS[".sav" if suffix in (".sav", ".zsav") else ".sas"]
-    if not re.fullmatch(formats, written_as, re.I):
+    """Numbers that the file shows as days, weeks, months or quarters as the dates that they are; others as they are."""
+    found = _of_period(numbers, written_as) if suffix == ".dta" else None
+    kind = {".sav": ".sav", ".zsav": ".sav", ".dta": ".dta"}.get(suffix, ".sas")
+    for formats, seconds, origin in _COUNTS[kind]:
+        if re.fullmatch(formats, written_as, re.I):
+            since = pd.to_timedelta(numbers * seconds, unit="s", errors="coerce")
+            found = (pd.Timestamp(origin) + since).dt.normalize()
+    if found is None or not found.notna().equals(numbers.notna()):
         return numbers
-    since = pd.to_timedelta(numbers * seconds, unit="s", errors="coerce")
-    return (pd.Timestamp(origin) + since).dt.normalize()
+    return found if found.dropna().dt.year.between(1, datetime.MAXYEAR).all() else numbers
+
+
+def _of_period(numbers: pd.Series, written_as: str) -> pd.Series | None:
+    """The first days of Stata's periods, of which a year has so many; None for another format."""
+    period = re.match(r"%-?t([wmqh])", written_as)
+    if period is None:
+        return None
+    weeks = period[1] == "w"
+    months = numbers * _STATA_MONTHS.get(period[1], 0)
+    year = 1960 + (numbers // _STATA_WEEKS if weeks else months // 12)
+    first = pd.to_datetime(pd.DataFrame({"year": year, "month": 1 + months % 12, "day": 1}), errors="coerce")
+    return first + pd.to_timedelta(7 * (numbers % _STATA_WEEKS), unit="D") if weeks else first
 
 
 def check_size(rows: int, columns: int, name: str) -> None:
@@ -244,23 +282,42 @@ def _reader(suffix: str) -> Any:
 
 
 def _encoding(encoding: str | None) -> dict[str, str]:
-    return (
-        {} if encoding is None else {"encoding": {"cp1252": "WINDOWS-1252"}.get(encoding, encoding.upper())}
-    )
+    return {} if encoding is None else {"encoding": re.sub(r"^CP(?=125)", "WINDOWS-", encoding.upper())}
 
 
 def _metadata(path: str, suffix: str, name: str, encoding: str | None) -> tuple[Any, str | None]:
     """What the file says of itself, and the encoding that its texts are in: transport files of SAS do not say."""
+    import pyreadstat
+
     for candidate in (encoding,) if encoding else (None, "cp1252", "latin-1"):
         try:
             _, about = _reader(suffix)(path, metadataonly=True, **_encoding(candidate))
-            _reader(suffix)(path, row_limit=0, **_encoding(candidate))
-            return about, candidate
-        except UnicodeDecodeError:
+            frame = _without_dates(path, suffix, candidate, list(about.column_names))
+        except (UnicodeDecodeError, pyreadstat.ReadstatError) as error:
+            if isinstance(error, pyreadstat.ReadstatError) and "convert string" not in str(error):
+                raise
             continue
+        if candidate is not None and encoding is None:
+            _check_one_encoding(frame, about, candidate, name)
+        return about, candidate
     raise InputError(
         f"The texts of {name} cannot be decoded as {encoding}; choose another encoding (--encoding)."
     )
+
+
+def _check_one_encoding(frame: pd.DataFrame, about: Any, found: str, name: str) -> None:
+    """Refuse texts in two encodings: by the one that was found, those in UTF-8 would become other letters."""
+    labels = {str(label) for of in about.variable_value_labels.values() for label in of.values()}
+    texts = (
+        frame[column].dropna().unique() for column in frame.columns if frame[column].dtype.kind not in "iuf"
+    )
+    for text in (*labels, *(text for each in texts for text in each if isinstance(text, str))):
+        with suppress(UnicodeError):
+            if text.encode(found).decode() != text:
+                raise InputError(
+                    f"The texts of {name} are in several encodings, UTF-8 and another. Save the file in one, or say "
+                    "which it is (--encoding; in the app, How to read a text file)."
+                )
 
 
 def _code(code: object) -> str:
@@ -270,13 +327,8 @@ def _code(code: object) -> str:
 def _labelled(series: pd.Series, of: Mapping[Any, Any]) -> pd.Series:
     """The labels of a Stata column, where every code that occurs has one of its own."""
     labels = {code: str(label).strip() for code, label in of.items()}
-    if (
-        "" in labels.values()
-        or len(set(labels.values())) < len(labels)
-        or not series.dropna().isin(list(labels)).all()
-    ):
-        return series
-    return series.map(labels)
+    found = [labels.get(code, "") for code in series.dropna().unique()]
+    return series.map(labels) if all(found) and len(set(found)) == len(found) else series
 
 
 def _plain(series: pd.Series) -> pd.Series:

@@ -30,13 +30,17 @@ SPACE_GROUPS = rf"^[+-]?[1-9]\d{{0,2}}([{SPACES}]\d{{3}})+([.,]\d+)?$"
 NO_CODE = r"^([+-]|0?\.|\d{3,}\.\d|\d+\.\d{3,}|.*[eE])"
 LEADING_ZERO = r"^[+-]?0\d"
 WHOLE = r"^-?\d+$"
-DATES = (
-    r"^\d{4}-\d{1,2}-\d{1,2}([ T]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?$",
-    r"^\d{4}/\d{1,2}/\d{1,2}$",
-    r"^\d{1,2}\.\d{1,2}\.(\d{4}|\d{2})$",
-    r"^\d{1,2}[/-]\d{1,2}[/-](\d{4}|\d{2})$",
-    r"(?i)^\d{1,2}[ -]?(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[ -]?\d{2,4}$",
+_MONTH = "(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
+_DAY = (
+    r"\d{4}-\d{1,2}-\d{1,2}",
+    r"\d{4}[/.]\d{1,2}[/.]\d{1,2}",
+    r"\d{1,2}\.\d{1,2}\.(\d{4}|\d{2})",
+    r"\d{1,2}[/-]\d{1,2}[/-](\d{4}|\d{2})",
+    rf"\d{{1,2}}[ -]?{_MONTH}[ -]?\d{{2,4}}",
+    rf"{_MONTH}\.? \d{{1,2}},? \d{{4}}",
 )
+_TIME = r"[ T:]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[ap]m)?(Z|[+-]\d{2}:?\d{2})?"
+DATE = rf"(?i)^({'|'.join(_DAY)})({_TIME})?$"
 # Among numbers these are no value, whoever wrote the file; among texts they may be one (the country NA).
 MISSING_AMONG_NUMBERS = frozenset(
     {
@@ -118,9 +122,8 @@ def look_at(column: Distinct, delimiter: str, how: Numerals | None = None) -> Fi
     finding = _with_signs(numbers, rest, marks)
     if finding is not None:
         return finding
-    for pattern in DATES:
-        if not len(numbers) and _all(rest, pattern):
-            return Finding("date", reason="every cell is written as a date")
+    if not len(numbers) and _all(rest, DATE):
+        return Finding("date", reason="every cell is written as a date")
     return Finding("text")
 
 

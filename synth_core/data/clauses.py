@@ -74,7 +74,8 @@ class Clause:
             return np.asarray(_any([compare(cells, number) for number in numbers]) & ~np.isnan(cells))
         self._require_equality()
         texts = series.map(cell_word, na_action="ignore")
-        return np.asarray(_any([compare(texts, value) for value in self.values]) & series.notna(), dtype=bool)
+        words = map(cell_word, self.values)
+        return np.asarray(_any([compare(texts, word) for word in words]) & series.notna(), dtype=bool)
 
     def of_values(
         self, values: Array, categories: tuple[str, ...] | None, beside: Array | None = None
@@ -181,10 +182,11 @@ def _number(text: str) -> float | None:
 
 
 def cell_word(value: object) -> str:
-    """A cell as a rule names it: 1 and 1.0 are "1"."""
+    """A cell as a rule names it: 1 and 1.0 are "1", and TRUE is so in every spelling."""
     if isinstance(value, float | np.floating) and value % 1 == 0:
         return str(int(value))
-    return str(value).strip()
+    text = str(value).strip()
+    return text.upper() if text.lower() in ("true", "false") else text
 
 
 def is_name(token: str) -> bool:

@@ -11,7 +11,6 @@ import pandas as pd
 from synth_core.data.codebook import Entry
 from synth_core.data.missing import lone_text
 
-NO_CATEGORY = -1.0  # the code of a value that is no declared category
 OF_A_CODE = 5  # records, at least, that have the same code: amounts of one size hardly repeat
 FEW_CODES = 10  # an integer column with at most so many distinct values may be a category
 _ID_NAME = re.compile(
@@ -78,26 +77,3 @@ def _names_records(series: pd.Series, name: str, distinct: int) -> bool:
     """Whether whole numbers number the records: by their name, or one for each record and in the table's order."""
     counted = distinct == len(series) and (series.is_monotonic_increasing or series.is_monotonic_decreasing)
     return bool(_ID_NAME.search(name)) or counted
-
-
-def category_places(series: pd.Series, categories: tuple[str, ...]) -> np.ndarray:
-    """Places among the categories, `NO_CATEGORY` of other values, missing as NaN."""
-    present = series.notna().to_numpy()
-    values = series[present]
-    # Among objects 1 and True are one to pandas, and two to a reader.
-    index, kinds = (np.arange(len(values)), values) if values.dtype == object else pd.factorize(values)
-    place = {category: float(i) for i, category in enumerate(categories)}
-    codes = np.full(len(series), np.nan)
-    found = [next((place[each] for each in _spellings(kind) if each in place), NO_CATEGORY) for kind in kinds]
-    codes[present] = np.array(found, dtype=float)[index]
-    return codes
-
-
-def _spellings(value: object) -> tuple[str, ...]:
-    """A category as files write it: a code 1 as 1 or, beside blanks, 1.0, and a logical value in three ways."""
-    if isinstance(value, bool | np.bool_):
-        return str(value), str(value).upper(), str(value).lower()
-    if isinstance(value, float | np.floating) and value % 1 == 0:
-        return (str(int(value)),)
-    text = str(value).strip()
-    return text, re.sub(r"^([+-]?\d+)\.0+$", r"\1", text)

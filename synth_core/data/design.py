@@ -138,13 +138,15 @@ def select(
 def _predictor(table: Table, name: str, as_category: bool) -> pd.Series:
     column = table.column(name)
     table.check_use(name, kept=True)
-    if not as_category:
+    if as_category:
+        table.check_codes(name)
+    else:
         table.checked_number(name)
-        _refuse_mixed(table, name)
+        _refuse_texts_of_numbers(table, name)
     series = table.frame[name].reset_index(drop=True)
     if column.kind == "empty":
         raise InputError(f"Predictor '{name}' has no values.")
-    if column.kind == "date":
+    if column.kind == "date" and (pd.api.types.is_datetime64_any_dtype(series) or not as_category):
         raise InputError(f"Predictor '{name}' holds dates; turn it into a number or a category.")
     if as_category or column.kind == "text" or pd.api.types.is_bool_dtype(series):
         if column.distinct > limits.MAX_LEVELS:
@@ -174,8 +176,13 @@ def _predictor(table: Table, name: str, as_category: bool) -> pd.Series:
     return series
 
 
-def _refuse_mixed(table: Table, name: str) -> None:
-    """Refuse numbers among which a few cells are none: as categories they would be as many as there are numbers."""
+def _refuse_texts_of_numbers(table: Table, name: str) -> None:
+    """Refuse texts that may be amounts or categories: numbers kept as text, or among which a few cells are none."""
+    if table.numbers_kept_as_text(name):
+        raise InputError(
+            f"Predictor '{name}' can be read in two ways: its cells are numbers, and the file keeps them as text, as "
+            "codes are kept. Say which: declare it a number in the codebook (page Data), or a category (--categorical)."
+        )
     column, series = table.column(name), table.frame[name]
     few = column.distinct <= FEW_CODES
     if column.kind != "text" or few or table.declared_codebook.get(name) is not None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from synth_core.data.column import NO_CATEGORY
+from synth_core.data.categories import NO_CATEGORY
 from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.system import limits

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from synth_core.data.outcome import check_exact
+from synth_core.data.outcome import SMALLEST, check_exact
 from synth_core.data.table import Table
 from synth_core.errors import InputError
 
@@ -61,6 +61,7 @@ def check_strata(table: Table, name: str) -> None:
     """Refuse a column that names no stratum of some record; raises InputError with the row."""
     table.column(name)
     table.check_use(name, kept=True)
+    table.check_codes(name)
     missing = np.flatnonzero(table.frame[name].isna().to_numpy())
     if missing.size:
         lacking = "1 record has" if missing.size == 1 else f"{missing.size:,} records have"
@@ -87,13 +88,16 @@ def read_weights(table: Table, name: str, rows: Rows) -> Array:
     table.checked_number(name)
     series = table.frame[name]
     if column.kind not in ("number", "code"):
-        raise InputError(f"Survey weights are numbers, and column '{name}' holds something else.")
+        other = pd.to_numeric(series.astype("object"), errors="coerce").isna() & series.notna()
+        where = f" (first in row {int(np.argmax(other)) + 1:,})" if other.any() else ""
+        raise InputError(f"Survey weights are numbers, and column '{name}' holds something else{where}.")
     check_exact(series, name)
     values = series.to_numpy(dtype=float, na_value=np.nan)
     for wrong, said in (
         (np.isnan(values), "are missing"),
         (np.isinf(values), "are infinite"),
         (values <= 0, "are 0 or below"),
+        (values < SMALLEST, "are nearer to 0 than any weight"),
     ):
         at = np.flatnonzero(wrong & rows)
         if at.size:

@@ -13,18 +13,15 @@ import numpy as np
 import pandas as pd
 import pyarrow
 
+from synth_core.data.categories import NO_CATEGORY, category_places, check_told_apart
 from synth_core.data.cells import readable, spell
 from synth_core.data.codebook import Codebook, Entry, declared_categories
-from synth_core.data.column import NO_CATEGORY, Column, category_places, describe
+from synth_core.data.column import Column, describe
+from synth_core.data.meaning import without_marks
 from synth_core.data.missing import by_column, checked_markers, without_markers
-from synth_core.data.readers import (
-    ReadOptions,
-    cell_text,
-    read_again,
-    read_frame,
-    reader_errors_in_words,
-    without_marks,
-)
+from synth_core.data.readers import read_again, read_frame, reader_errors_in_words
+from synth_core.data.reading import Read, ReadOptions
+from synth_core.data.typed_file import cell_text, is_read, labels_of, spelled, texts_alone
 from synth_core.errors import InputError
 from synth_core.system.characters import one_line, visible
 from synth_core.system.number_text import declared
@@ -216,27 +213,26 @@ class Table:
         return (found, rule) if found.any() else None
 
     def category_places(self, name: str, categories: tuple[str, ...]) -> np.ndarray:
-        """Places of a column's values among categories, `NO_CATEGORY` of other values, missing as NaN.
-
-        A category may be declared as the file writes it, such as 10.10, or None among numbers, where nobody said that
-        this means missing.
-        """
-        codes, cells = category_places(self.frame[name], categories), self.written.get(name)
-        other = ~(codes >= 0)
-        if cells is None or not other.any():
-            return codes
-        entry = self.declared_codebook.get(name)
+        """Places of a column's values among categories; see `categories.category_places`."""
+        entry, labels = self.declared_codebook.get(name), self.labelled.get(name, {})
         marks = {*by_column(self.missing, list(self.frame.columns)).get(name, ())}
         marks |= set() if entry is None else set(entry.missing)
-        place = {category: i for i, category in enumerate(categories) if category not in marks}
-        texts = cells.filter(pyarrow.array(other)).to_pandas().str.strip()
-        codes[other] = texts.map(place).astype(float).fillna(pd.Series(codes[other]))
-        return codes
+        codes = {label: code for code, label in labels.items()}
+        return category_places(self.frame[name], categories, self.written.get(name), marks, codes)
+
+    def check_codes(self, name: str) -> None:
+        """Refuse numbers as codes where only their spelling may tell them apart; raises InputError."""
+        check_told_apart(self.frame[name], self.written.get(name), name)
 
     def checked_number(self, name: str) -> None:
         """Refuse a column whose numbers can be read in two ways; raises InputError with both."""
         if name in self.questions:
             raise InputError(self.questions[name])
+
+    def numbers_kept_as_text(self, name: str) -> bool:
+        """Whether a typed file keeps the numbers of a column as text, and nobody declared that they are numbers."""
+        typed = self.read_options.delimiter is None
+        return typed and name in self.written and self.declared_codebook.get(name) is None
 
     def with_missing(self, markers: Iterable[str]) -> Table:
         """A copy in which these values mean missing too; the fingerprint changes with a cell that does.
@@ -252,19 +248,25 @@ class Table:
         marks = (*missing, *self._other_spellings(missing))
         frame = without_markers(self.frame, marks, self._decimal_signs)
         again: dict[str, pd.Series] = {}  # texts that may be numbers without their marks, and in two ways
-        entries, questions = [], dict(self.questions)
+        entries, questions, written = [], dict(self.questions), dict(self.written)
         for name, texts in by_column(missing, list(frame.columns)).items():
             text = not pd.api.types.is_numeric_dtype(self.frame[name])
             marked = frame[name].isna().sum() > self.frame[name].isna().sum()
-            if text and marked and name in self.written and self.declared_codebook.get(name) is None:
-                again[name], entry, question = without_marks(
-                    name, self.written[name], texts, self.read_options
-                )
-                entries.append(entry)
-                if question:
-                    questions[name] = question
+            if text and marked and self.declared_codebook.get(name) is None:
+                cells = self.written[name] if name in self.written else spelled(self.frame[name])
+                found = without_marks(name, cells, texts, self.read_options)
+                again[name] = self.frame[name].mask(frame[name].isna())
+                if name not in self.written and not is_read(found, self.frame[name]):
+                    continue
+                again[name] = found.values if found.numbers else again[name]
+                written |= {name: cells} if texts_alone(self.frame[name]) else {}
+                entries.append(found.entry)
+                if found.question:
+                    questions[name] = found.question
         codebook = self.codebook.updated(entries)
-        changed = replace(self, frame=frame, missing=missing, codebook=codebook, questions=questions)
+        changed = replace(
+            self, frame=frame, missing=missing, codebook=codebook, questions=questions, written=written
+        )
         if not again:
             return changed
         # What has become numbers may hold a mark in another spelling.
@@ -272,11 +274,14 @@ class Table:
         return replace(changed, frame=without_markers(frame.assign(**again), marks, changed._decimal_signs))
 
     def _other_spellings(self, markers: tuple[str, ...]) -> list[str]:
-        """Markers of single columns: the label of a code, and a number as its column writes it without its signs."""
+        """Markers of single columns: the label of a code, a label's code, a number without the signs of its column."""
         found = []
         for name, texts in by_column(markers, list(self.frame.columns)).items():
-            entry, labels = self.codebook.get(name), self.labelled.get(name, {})
-            found += [f"{name}={labels[text]}" for text in texts if text in labels]
+            entry = self.codebook.get(name)
+            labels = self.labelled.get(name, {})
+            codes = {} if entry is None else dict(zip(entry.labels, entry.categories, strict=False))
+            found += [f"{name}={said}" for said in labels_of(texts, labels)]
+            found += [f"{name}={codes[text]}" for text in texts if text in codes]
             if entry is not None and entry.kind == "number" and entry.thousands:
                 numbers = pyarrow.array(texts, pyarrow.string())
                 numbers = numbers.filter(readable(numbers, entry.numerals))
@@ -371,7 +376,8 @@ def declared_again(table: Table, codebook: Codebook) -> Table:
     declared = table.declared_codebook.updated(known.columns)
     if declared.digest == table.declared_codebook.digest:
         return table
-    read = read_again(table.frame, table.written, table.name, replace(table.read_options, codebook=declared))
+    before = Read(table.frame, table.read_options, table.codebook, table.written, labelled=table.labelled)
+    read = read_again(before, table.name, replace(table.read_options, codebook=declared))
     return replace(
         table,
         frame=read.frame,

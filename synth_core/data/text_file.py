@@ -20,10 +20,11 @@ from synth_core.errors import InputError
 from synth_core.system import limits
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
-ENCODINGS = ("utf-8", "cp1252", "latin-1", "utf-16")
+ENCODINGS = ("utf-8", "cp1252", "latin-1", "utf-16", "cp1250", "cp1251", "cp1253", "cp1254", "cp1257")
 _NUMBER = re.compile(r"^[+-]?[\d.,' ]*\d[\d.,' ]*$")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+$")
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\r?\n', re.I)  # Excel's
+_QUOTED_OR_RETURN = re.compile(r'(?<![^,;|\s])"(?:[^"]++|"")*+"(?=[,;|\s]|\Z)|\r(?!\n)')
 SAMPLE_CHARACTERS, SAMPLE_LINES = 1 << 20, 100
 
 
@@ -78,18 +79,14 @@ def read_text(content: bytes, name: str, delimiter: str | None, encoding: str | 
 def _with_line_feeds(text: str) -> str:
     """The text with a line feed where a line ends with a carriage return alone, as old Macintosh programs wrote it.
 
-    One within quotation marks is part of a cell, and stays.
+    One within a quoted cell is part of it, and stays, unless no line ends otherwise: stray marks are found by line.
     """
+    text = text.replace("\r\r\n", "\r\n")  # written twice over by a program that adds them
     if not re.search(r"\r(?!\n)", text):
         return text
-    quoted = False
-
-    def end(found: re.Match[str]) -> str:
-        nonlocal quoted
-        quoted ^= found[0] == '"'
-        return "\n" if found[0] == "\r" and not quoted else found[0]
-
-    return re.sub(r'"|\r(?!\n)', end, text)
+    if "\n" not in text:
+        return text.replace("\r", "\n")
+    return re.sub(_QUOTED_OR_RETURN, lambda found: "\n" if found[0] == "\r" else found[0], text)
 
 
 def _lines(text: str) -> list[str]:
@@ -213,6 +210,8 @@ def _cells(text: str, delimiter: str, n_columns: int, name: str, above: int) -> 
         text = re.sub(rf'(?m)(^|{re.escape(delimiter)}) +(?=")', r"\1", text)
     if not text or text.isspace():
         raise InputError(f"The file {name} has a header but no rows.")
+    if n_columns == 1:  # an empty line is an empty cell, but for those at the end
+        text = text.rstrip("\r\n") + "\n"
     labels = [str(i) for i in range(n_columns)]
     content = text.encode()
     wrong: list[tuple[int | None, int]] = []
@@ -228,7 +227,10 @@ def _cells(text: str, delimiter: str, n_columns: int, name: str, above: int) -> 
                 use_threads=threads, column_names=labels, block_size=max(1 << 20, min(len(content), 1 << 24))
             ),
             pyarrow.csv.ParseOptions(
-                delimiter=delimiter, newlines_in_values=spans_lines, invalid_row_handler=refuse
+                delimiter=delimiter,
+                newlines_in_values=spans_lines,
+                ignore_empty_lines=n_columns > 1,
+                invalid_row_handler=refuse,
             ),
             pyarrow.csv.ConvertOptions(
                 column_types=dict.fromkeys(labels, pyarrow.string()), strings_can_be_null=False
@@ -270,16 +272,17 @@ def _check_quotes(text: str, delimiter: str, n_columns: int, name: str, above: i
         _check_within(content, marks, line_of, ends, delimiter, name, above)
         return False
     reader = csv.reader(
-        io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True, strict=True
+        io.StringIO(text, newline="\n"), delimiter=delimiter, skipinitialspace=True, strict=True
     )
     before = 0
     try:
         for row in reader:
-            spans = reader.line_num - before > 1
-            if spans and (
-                any(_holds_rows(cell, delimiter, n_columns) for cell in row) or _ends_a_row(row, delimiter)
-            ):
-                raise csv.Error
+            if reader.line_num - before > 1:
+                lines = [_line(content, ends, place) for place in range(before, reader.line_num)]
+                if any(_holds_rows(cell, delimiter, n_columns) for cell in row) or _are_rows(
+                    lines, delimiter, n_columns
+                ):
+                    raise csv.Error
             before = reader.line_num
     except csv.Error:
         raise InputError(
@@ -304,11 +307,12 @@ def _check_within(
     behind = np.where(marks + 1 < len(content), content[(marks + 1) % len(content)], ord("\n"))
     inside = ~np.isin(before, beside) & ~np.isin(behind, beside)
     for line in np.unique(line_of[inside]):
-        first = ends[line - 1] + 1 if line else 0
-        last = ends[line] if line < len(ends) else len(content)
         try:
-            cells = content[first:last].tobytes().decode().rstrip("\r")
-            list(csv.reader([cells], delimiter=delimiter, skipinitialspace=True, strict=True))
+            list(
+                csv.reader(
+                    [_line(content, ends, line)], delimiter=delimiter, skipinitialspace=True, strict=True
+                )
+            )
         except csv.Error:
             raise InputError(
                 f"A quotation mark in line {above + line + 1:,} of {name} is not closed where its cell ends. Write a "
@@ -321,10 +325,18 @@ def _holds_rows(cell: str, delimiter: str, n_columns: int) -> bool:
     return n_columns > 1 and any(line.count(delimiter) == n_columns - 1 for line in inner)
 
 
-def _ends_a_row(row: list[str], delimiter: str) -> bool:
-    """Whether the last line of the last cell is a row by itself: as many cells, numbers where this row has them."""
-    if "\n" not in row[-1]:
-        return False
-    cells = row[-1].rsplit("\n", 1)[1].split(delimiter)
-    numbers = [i for i, cell in enumerate(row[:-1]) if _NUMBER.match(cell.strip())]
-    return len(cells) == len(row) and bool(numbers) and all(_NUMBER.match(cells[i].strip()) for i in numbers)
+def _are_rows(lines: list[str], delimiter: str, n_columns: int) -> bool:
+    """Whether lines of one record are rows by themselves: as many cells, with numbers where the first one has them."""
+    first, *others = ([cell.strip() for cell in line.split(delimiter)] for line in lines)
+    numbers = [i for i, cell in enumerate(first) if _NUMBER.match(cell)]
+    return bool(numbers) and any(
+        len(first) == len(cells) == n_columns and all(_NUMBER.match(cells[i]) for i in numbers)
+        for cells in others
+    )
+
+
+def _line(content: np.ndarray, ends: np.ndarray, place: int) -> str:
+    """A line of the encoded text, without what ends it."""
+    first = ends[place - 1] + 1 if place else 0
+    last = ends[place] if place < len(ends) else len(content)
+    return content[first:last].tobytes().decode().rstrip("\r")

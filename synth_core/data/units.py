@@ -51,6 +51,7 @@ def check_units(table: Table, name: str, size: int) -> None:
             f"Column '{name}' is declared sensitive in the codebook, and who belongs to a unit, and how many they are, "
             "is public: name other units."
         )
+    table.check_codes(name)
     units = table.frame[name]
     absent = units.isna().to_numpy()
     if absent.any():

@@ -127,11 +127,33 @@ def test_the_last_row_counts_as_much_as_the_first():
 
 
 @pytest.mark.parametrize(
-    "cell", ["2024-01-31", "2024-01-31 12:30", "31.01.2024", "31/01/24", "1-Jan-2024", "2024/1/31"]
+    "cell",
+    [
+        "2024-01-31",
+        "2024-01-31 12:30",
+        "31.01.2024",
+        "31/01/24",
+        "1-Jan-2024",
+        "2024/1/31",
+        "1/31/2024 0:00",
+        "31/01/2024 10:15",
+        "31.01.2024 10:15",
+        "2024/01/31 00:00",
+        "31JAN2024:10:15:00",
+        "1/31/2024 12:00:00 AM",
+        "2024.01.31",
+        "January 31, 2024",
+    ],
 )
 def test_dates_are_said_to_be_dates(cell):
     with pytest.raises(InputError, match="holds dates"):
         numeric_outcome(column([cell] * 40), "x")
+
+
+def test_codes_that_look_like_dates_can_be_called_categories():
+    table = column(repeated("1.1.01", "1.2.01", "2.1.01"), beside=[str(i * i) for i in range(45)])
+    assert table.column("x").kind == "date"
+    assert select(table, "y", ("x",), ("x",)).records.design.shape[1] == 3
 
 
 def test_space_beside_a_category_makes_no_other_one_and_leaves_as_it_came():

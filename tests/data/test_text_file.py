@@ -79,6 +79,28 @@ def test_a_stray_quotation_mark_is_refused_by_its_line(closing):
         read_table(text(rows=rows), "t.csv")
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {9: '10,"Smith,15', 29: '30,"Jones,45'},
+        {9: '10,"Smith,15', 10: '11,Jones",16.5'},
+        {9: '10,",15', 10: '11,",16.5'},
+        {i: f'{i + 1},",{i}' for i in range(9, 13)},
+    ],
+)
+def test_rows_that_stray_marks_join_are_refused_whatever_ends_the_lines(end, changed):
+    rows = [changed.get(i, row) for i, row in enumerate(ROWS)]
+    with pytest.raises(InputError, match="quotation mark in line 11 of"):
+        read_table(text(rows=rows, end=end), "t.csv")
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_a_mark_within_a_text_is_a_sign_whatever_ends_the_lines(end):
+    rows = [*ROWS[:19], '20,5" pipe,30.0', *ROWS[20:]]
+    assert check(text(rows=rows, end=end)).frame["b"].iloc[19] == '5" pipe'
+
+
 def test_a_quoted_cell_that_goes_on_behind_its_mark_is_refused_by_its_line():
     """Marks with a backslash: the cell would be `a \\word\\" or two"`. Marks in a cell without them are a text."""
     rows = [*ROWS]
@@ -104,3 +126,18 @@ def test_a_row_of_another_length_is_refused_by_its_number(row, cells):
 def test_a_column_without_a_name_is_refused_and_not_invented():
     with pytest.raises(InputError, match=r"Column 1 of .* has no name"):
         read_table(text(header=",b,c"), "t.csv")
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\r\r\n"])
+def test_an_empty_line_is_an_empty_cell_where_there_is_one_column(end):
+    """These records were gone: missing ones were not counted, and rows were numbered wrongly."""
+    cells = ["" if i % 20 == 3 else f"{i}.5" for i in range(40)]
+    table = check(text("pay", cells, end) + end.encode(), ("pay",))
+    assert table.frame["pay"].isna().sum() == 2 and table.frame["pay"].iloc[39] == 39.5
+    check(text(rows=[*ROWS[:19], "", *ROWS[19:]], end=end))  # in a wider file it is no record
+
+
+def test_a_delimiter_at_the_end_of_each_line_makes_no_column():
+    check(text("a,b,c,", [f"{row}," for row in ROWS]))
+    with pytest.raises(InputError, match=r"Column 4 of t\.csv has no name"):
+        check(text("a,b,c,", [f"{row}," for row in ROWS[1:]] + [f"{ROWS[0]},remark"]))

@@ -12,8 +12,10 @@ import pyarrow.parquet as pq
 import pyreadstat
 import pytest
 
+from synth_core.data.readers import ReadOptions
 from synth_core.data.table import read_table
 from synth_core.errors import InputError
+from tests.support.typed_files import typed, typed_bytes
 
 N = 40
 DAYS = [datetime.date(2024, 1, 1 + i % 28) for i in range(N)]
@@ -74,6 +76,22 @@ def test_a_decimal_that_a_number_holds_is_one():
     np.testing.assert_array_equal(table.frame["n"], np.arange(N) / 4)
 
 
+@pytest.mark.parametrize("kind", [pa.decimal128(8, 2), pa.decimal128(38, 18), pa.decimal128(17, 2)])
+def test_decimals_are_the_numbers_that_are_written_so(kind):
+    """8661.13 became 8661.130000000001, which is no missing mark and no category, and 18 decimals became text."""
+    cells = [decimal.Decimal(int(x)).scaleb(-2) for x in np.random.default_rng(2).integers(10, 999_999, 300)]
+    table = parquet(n=pa.array([*cells, decimal.Decimal("99.99")], kind))
+    np.testing.assert_array_equal(table.frame["n"], [*map(float, cells), 99.99])
+    assert table.with_missing(["99.99"]).frame["n"].isna().iloc[-1]
+
+
+def test_decimals_that_were_computed_are_numbers():
+    table = parquet(
+        n=pa.array([decimal.Decimal(f"{i / 7:.18f}") for i in range(1, N)], pa.decimal128(38, 18))
+    )
+    np.testing.assert_allclose(table.frame["n"], np.arange(1, N) / 7, rtol=1e-15)
+
+
 def test_codes_with_an_empty_label_stay_codes_and_are_not_missing(tmp_path):
     labels = {"sex": {1: "", 2: "female"}}
     table = statistical("dta", tmp_path, pd.DataFrame({"sex": [1, 2] * 20}), variable_value_labels=labels)
@@ -94,3 +112,103 @@ def test_a_title_above_two_columns_of_a_sheet_is_left_out(above):
 def test_two_columns_of_which_one_has_no_name_are_not_a_title_and_a_header():
     with pytest.raises(InputError, match=r"Column 2 of t\.xlsx has no name"):
         workbook(["inc"], *[[f"p{i}", f"q{i}"] for i in range(N)])
+
+
+@pytest.mark.parametrize(
+    ("suffix", "kind", "beyond", "usual"),
+    [
+        (".sav", "DATE11", 1e12, 1.5e10),
+        (".sav", "MOYR8", 1e15, 1.5e10),
+        (".dta", "%td", 9_999_999, 15_000),
+        (".dta", "%tm", 99_999_999, 500),
+        (".xpt", "DATE9", -999_999, 15_000),
+        (".xpt", "MONYY7", 1e9, 15_000),
+    ],
+)
+def test_a_date_beyond_the_calendar_leaves_its_column_numbers_and_the_others_dates(
+    suffix, kind, beyond, usual
+):
+    """It made the whole file unreadable, or a missing cell without a word."""
+    frame = {"n": range(N), "day": [usual] * (N - 1) + [beyond], "ok": [usual] * N, "x": range(N)}
+    table = typed(suffix, frame, variable_format={"day": kind, "ok": kind})
+    assert table.column("ok").kind == "date" and list(table.frame) == list(frame)
+    assert list(table.frame["day"]) == frame["day"]
+
+
+@pytest.mark.parametrize("suffix", [".sav", ".dta", ".xpt"])
+def test_codes_of_sixteen_digits_leave_as_whole_numbers(suffix):
+    codes = [1_234_567_890_123_456.0 + i for i in range(N)]
+    assert written(typed(suffix, {"n": range(N), "code": codes}), "code") == [f"{code:.0f}" for code in codes]
+
+
+def test_a_column_name_that_stands_twice_in_a_parquet_file_is_named():
+    stream = io.BytesIO()
+    columns = [
+        pa.array([1, None, 2**60]),
+        pa.array([1.5, 2.5, 3.5], pa.float32()),
+        pa.array([1, None, 2**61]),
+    ]
+    pq.write_table(pa.table(columns, names=["age", "x", "age"]), stream)
+    with pytest.raises(InputError, match="'age' stands more than once"):
+        read_table(stream.getvalue(), "t.parquet")
+
+
+CITIES = {"n": [1.0, 2.0] * (N // 2), "city": ["Zxrich", "Gxnf"] * (N // 2)}
+NAMES = {"n": {1: "Bxle", 2: "Bern"}}
+
+
+@pytest.mark.parametrize("other", [(b"Zxrich", "Zürich"), (b"Bxle", "Bâle")])
+def test_texts_of_spss_that_are_not_in_utf_8_are_read_as_windows_1252(other):
+    """A value label or a text that is not what the file says made it unreadable."""
+    content = typed_bytes(".sav", pd.DataFrame(CITIES), variable_value_labels=NAMES)
+    table = read_table(content.replace(other[0], other[1].encode("cp1252")), "t.sav")
+    assert table.read_options.encoding == "cp1252"
+    assert other[1] in {*table.frame["city"], *table.codebook.get("n").labels}
+
+
+def test_texts_of_spss_in_two_encodings_are_refused_until_one_is_said():
+    content = typed_bytes(".sav", pd.DataFrame(CITIES), variable_value_labels=NAMES)
+    content = content.replace(b"Zxrich", "Zürich".encode("cp1252")).replace(b"Bxle", "Bâle".encode()[:4])
+    with pytest.raises(InputError, match="several encodings"):
+        read_table(content, "t.sav")
+    assert "Zürich" in set(read_table(content, "t.sav", ReadOptions(encoding="cp1252")).frame["city"])
+
+
+@pytest.mark.parametrize("encoding", ["cp1250", "cp1251"])
+def test_other_encodings_can_be_said(encoding):
+    word = {"cp1250": "Łódź", "cp1251": "Москва"}[encoding]
+    text = ("n,city\n" + f"1,{word}\n" * N).encode(encoding)
+    transport = typed_bytes(".xpt", pd.DataFrame({"n": range(N), "city": ["x" * len(word)] * N}))
+    transport = transport.replace(b"x" * len(word), word.encode(encoding))
+    for content, name in ((text, "t.csv"), (transport, "t.xpt")):
+        assert set(read_table(content, name, ReadOptions(encoding=encoding)).frame["city"]) == {word}
+
+
+@pytest.mark.parametrize(
+    ("suffix", "kind", "number", "day"),
+    [
+        (".dta", "%-td", 15_000, "2001-01-25"),
+        (".dta", "%tw", 52 * 41 + 3, "2001-01-22"),
+        (".dta", "%th", 83, "2001-07-01"),
+        (".xpt", "JULIAN7", 15_000, "2001-01-25"),
+        (".xpt", "WORDDATE", 15_000, "2001-01-25"),
+        (".xpt", "DTMONYY7", 1_296_000_000, "2001-01-25"),
+        (".xpt", "DTDATE9", 1_296_000_000, "2001-01-25"),
+    ],
+)
+def test_days_and_periods_in_more_formats_are_dates(suffix, kind, number, day):
+    table = typed(suffix, {"n": range(N), "day": [float(number)] * N}, variable_format={"day": kind})
+    assert table.column("day").kind == "date" and set(table.frame["day"]) == {pd.Timestamp(day)}
+
+
+def test_days_beside_days_as_text_are_dates():
+    days = [DAYS[i] if i % 2 else DAYS[i].isoformat() for i in range(N)]
+    columns = {"n": range(N), "day": days}
+    table = typed(".xlsx", columns)
+    later = typed(".xlsx", columns, ReadOptions(codebook=table.codebook_of(["day"])))
+    for each in (table, later):
+        assert each.column("day").kind == "date" and set(map(type, each.frame["day"])) == {str}
+
+
+def test_a_time_of_parquet_has_no_empty_fraction():
+    assert set(parquet(t=pa.array([datetime.time(8, 22)] * N)).frame["t"]) == {"08:22:00"}

@@ -93,3 +93,11 @@ def test_cells_are_whole_however_a_sheet_is_cut(monkeypatch):
     monkeypatch.setattr("synth_core.data.workbook._PART", 64)
     assert read_table(BOOK, "t.xlsx", ReadOptions(sheet="Pay 2025")).rows == 12
     test_formulas_without_stored_results_are_refused_and_not_read_as_missing("=1+1")
+
+
+def test_a_table_that_does_not_begin_in_the_first_column_is_read():
+    stream = io.BytesIO()
+    frame = pd.DataFrame({"n": range(40), "pay": [1.5, 2.5] * 20})
+    frame.to_excel(stream, index=False, startcol=1, startrow=2)
+    table = read_table(stream.getvalue(), "t.xlsx")
+    assert list(table.frame) == ["n", "pay"] and table.rows == 40

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from synth_core.data.codebook import Codebook, Entry, Kind
-from synth_core.data.readers import cell_text
+from synth_core.data.typed_file import cell_text
 from synth_core.models import family
 from synth_core.release.plan.column_schema import ColumnSchema
 from synth_core.release.plan.plan import Plan

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from synth_core.analysis.settings import Settings
-from synth_core.data.column import NO_CATEGORY
+from synth_core.data.categories import NO_CATEGORY
 from synth_core.data.outcome import numeric_outcome
 from synth_core.data.table import Table
 from synth_core.errors import InputError
