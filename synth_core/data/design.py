@@ -142,7 +142,7 @@ def _predictor(table: Table, name: str, as_category: bool) -> pd.Series:
         table.check_codes(name)
     else:
         table.checked_number(name)
-        _refuse_texts_of_numbers(table, name)
+        _refuse_mixed(table, name)
     series = table.frame[name].reset_index(drop=True)
     if column.kind == "empty":
         raise InputError(f"Predictor '{name}' has no values.")
@@ -176,13 +176,8 @@ def _predictor(table: Table, name: str, as_category: bool) -> pd.Series:
     return series
 
 
-def _refuse_texts_of_numbers(table: Table, name: str) -> None:
-    """Refuse texts that may be amounts or categories: numbers kept as text, or among which a few cells are none."""
-    if table.numbers_kept_as_text(name):
-        raise InputError(
-            f"Predictor '{name}' can be read in two ways: its cells are numbers, and the file keeps them as text, as "
-            "codes are kept. Say which: declare it a number in the codebook (page Data), or a category (--categorical)."
-        )
+def _refuse_mixed(table: Table, name: str) -> None:
+    """Refuse numbers among which a few cells are none: as categories they would be as many as there are numbers."""
     column, series = table.column(name), table.frame[name]
     few = column.distinct <= FEW_CODES
     if column.kind != "text" or few or table.declared_codebook.get(name) is not None:

@@ -229,11 +229,6 @@ class Table:
         if name in self.questions:
             raise InputError(self.questions[name])
 
-    def numbers_kept_as_text(self, name: str) -> bool:
-        """Whether a typed file keeps the numbers of a column as text, and nobody declared that they are numbers."""
-        typed = self.read_options.delimiter is None
-        return typed and name in self.written and self.declared_codebook.get(name) is None
-
     def with_missing(self, markers: Iterable[str]) -> Table:
         """A copy in which these values mean missing too; the fingerprint changes with a cell that does.
 

@@ -47,11 +47,13 @@ def of_typed(typed: TypedColumns, name: str, options: ReadOptions) -> Read:
                 written[column] = spelled(cells)
             entries.append(declared)
         elif column in found and is_read(found[column], cells):
-            entries.append(found[column].entry)
+            entry = found[column].entry
             if found[column].question:
                 questions[column] = found[column].question
             if found[column].numbers and texts_alone(cells):
                 written[column] = spelled(cells)
+                entry = entry.model_copy(update={"note": f"{entry.note}, kept as text: codes, perhaps"})
+            entries.append(entry)
             frame[column] = found[column].values if found[column].numbers else _of_one_kind(cells)
         else:
             cells = frame[column] = _of_one_kind(cells) if _may_hold_texts(cells) else cells
