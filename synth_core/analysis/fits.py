@@ -282,9 +282,9 @@ class Fits:
         alone = ~(width > 0)
         if alone.any():
             raise InputError(
-                f"The sensitive range of {alone.sum():,} records holds their own value alone (first in row "
-                f"{int(np.argmax(alone)) + 1} of the complete rows): nothing about it would be protected. Widen the "
-                f"range, or use brackets."
+                f"The sensitive range of {alone.sum():,} records holds their own value alone "
+                f"({self.model.records.first_row(alone)}): nothing about it would be protected. Widen the range, or "
+                f"use brackets."
             )
         return ranges
 
@@ -373,10 +373,9 @@ class Fits:
             mass = evaluated.interval_mass(draws, lower, upper, rows)
             empty = ~(mass > 0).all(axis=0)
             if empty.any():
-                row = int(np.arange(n)[rows][np.argmax(empty)]) + 1
+                row = self.model.records.row(int(np.arange(n)[rows][np.argmax(empty)]))
                 raise InputError(
-                    f"The sensitive range of row {row} of the complete rows has no probability under "
-                    f"the model; widen the range."
+                    f"The sensitive range of {row} has no probability under the model; widen the range."
                 )
             return truncated_terms(terms, mass, multiplier[rows] if printed else None)
 

@@ -132,7 +132,8 @@ def select(
         )
     if decided is not None:
         decided = replace(decided, rows=decided.rows & used)
-    return Selection(Records(values, design, names, steps), complete, dropped_by, transform, public, decided)
+    records = Records(values, design, names, steps, table.rows_of_file[complete])
+    return Selection(records, complete, dropped_by, transform, public, decided)
 
 
 def _predictor(table: Table, name: str, as_category: bool) -> pd.Series:

@@ -150,7 +150,8 @@ def half_of(table: Table, which: int) -> Table:
     order = np.random.default_rng(20260101).permutation(table.rows)
     rows = np.sort(order[: table.rows // 2] if which == 1 else order[table.rows // 2 :])
     frame = table.frame.iloc[rows].reset_index(drop=True)
-    return replace(table, name=f"{table.name}, half {which}", frame=frame)
+    numbers = table.rows_of_file[rows]
+    return replace(table, name=f"{table.name}, half {which}", frame=frame, row_numbers=numbers)
 
 
 def other_half(table: Table) -> Table | None:

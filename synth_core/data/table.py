@@ -45,6 +45,8 @@ class Table:
         Of a column that can be read in two ways, both, in words: it cannot be used before somebody says which.
     labelled : dict
         Of a column whose codes have become their labels, the label of each code.
+    row_numbers : array of int of shape (n_rows,), or None
+        Of a table from which rows were left out, which rows of the file these are, from 1.
     """
 
     name: str
@@ -56,6 +58,13 @@ class Table:
     written: dict[str, pyarrow.Array] = field(default_factory=dict, compare=False, repr=False)
     questions: dict[str, str] = field(default_factory=dict, compare=False)
     labelled: dict[str, dict[str, str]] = field(default_factory=dict, compare=False, repr=False)
+    row_numbers: np.ndarray | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def rows_of_file(self) -> np.ndarray:
+        """The number of each row in its file, from 1."""
+        known = self.row_numbers
+        return np.arange(1, self.rows + 1) if known is None or len(known) != self.rows else known
 
     @property
     def rows(self) -> int:

@@ -42,12 +42,23 @@ class Records:
     steps : array of shape (n_columns,), optional
         What a column but the first differs by in a comparison that a prior can speak of: a category and another one, or
         two standard deviations of a number (Gelman 2008). None: all are numbers.
+    rows : array of int of shape (n_records,), optional
+        Their rows in the file, from 1, for errors.
     """
 
     outcome: Array
     design: Array
     design_names: tuple[str, ...]
     steps: Array | None = None
+    rows: NDArray[np.int64] | None = None
+
+    def row(self, place: int) -> str:
+        """Where a record stands, for an error: "row 11" of the file, or its place among the complete rows."""
+        return f"row {place + 1} of the complete rows" if self.rows is None else f"row {self.rows[place]:,}"
+
+    def first_row(self, refused: NDArray[np.bool_]) -> str:
+        """Where the first refused value stands, for an error: "first in row 11"."""
+        return f"first in {self.row(int(np.argmax(refused)))}"
 
     @property
     def n(self) -> int:
@@ -91,11 +102,6 @@ class Records:
         distinct, row_of = self.distinct_design
         used, index = np.unique(row_of[rows], return_inverse=True)
         return coefficients @ distinct[used].T, index
-
-
-def first_row(refused: NDArray[np.bool_]) -> str:
-    """Where the first refused value stands, for an error: "first in row 4 of the complete rows"."""
-    return f"first in row {int(np.argmax(refused)) + 1} of the complete rows"
 
 
 def parted(uniform: Array, shares: Array) -> tuple[NDArray[np.int64], Array]:

@@ -22,7 +22,6 @@ from synth_core.models.base import (
     Proposal,
     Records,
     distinct_columns,
-    first_row,
 )
 from synth_core.models.beta_coordinates import ClampedBeta
 from synth_core.system.number_text import declared
@@ -49,7 +48,7 @@ class BetaFamily(Model):
             raise InputError(
                 f"The {self.label} model needs every value strictly between the declared bounds "
                 f"{declared(lower)} and {declared(upper)}; {outside.sum():,} of {records.n:,} values are not "
-                f"({first_row(outside)}). "
+                f"({records.first_row(outside)}). "
                 f"Declare wider bounds, or choose another model."
             )
         self.scaled = scaled

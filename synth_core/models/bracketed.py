@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from synth_core.errors import InputError
 from synth_core.mechanisms.bounds import Rows
-from synth_core.models.base import Array, Draws, Options, Records, first_row
+from synth_core.models.base import Array, Draws, Options, Records
 from synth_core.models.ordered import OrderedLogit
 from synth_core.system.number_text import declared
 
@@ -52,7 +52,7 @@ class Bracketed(OrderedLogit):
         if outside.any():
             raise InputError(
                 f"{outside.sum():,} values lie outside the declared edges, {declared(self.edges[0])} to "
-                f"{declared(self.edges[-1])} ({first_row(outside)})."
+                f"{declared(self.edges[-1])} ({self.records.first_row(outside)})."
             )
         return codes_of(self.edges, outcome)
 

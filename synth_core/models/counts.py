@@ -20,7 +20,6 @@ from synth_core.models.base import (
     Proposal,
     Records,
     distinct_columns,
-    first_row,
 )
 from synth_core.models.coordinates import penalised_estimate, row_sums, whitening
 
@@ -41,7 +40,7 @@ class CountModel(Model):
         if bad.any():
             raise InputError(
                 f"The {self.label} model needs whole numbers from 0, and {bad.sum():,} of {records.n:,} "
-                f"values are not ({first_row(bad)})."
+                f"values are not ({records.first_row(bad)})."
             )
         self.rows, self.row_of = records.distinct_design
 

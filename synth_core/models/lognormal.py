@@ -74,7 +74,7 @@ class Lognormal(Model):
         self.transformation = self._transformation(options)
         self.normal: Rows = self._normal_records()
         rows = np.arange(records.n)[self.normal]
-        self.transformation.check(records.outcome[self.normal], rows, records.n, self.label)
+        self.transformation.check(records, rows, self.label)
         self.response, self.log_slope = np.zeros((2, records.n))
         self.response[self.normal] = self.transformation.forward(records.outcome[self.normal])
         self.log_slope[self.normal] = self.transformation.log_slope(records.outcome[self.normal])

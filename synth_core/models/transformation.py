@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from synth_core.errors import InputError
+from synth_core.models.base import Records
 from synth_core.system.number_text import declared
 
 Array = NDArray[np.float64]
@@ -53,8 +54,9 @@ class Transformation:
             return np.log(self.unit / self.asinh_scale) - 0.5 * np.log1p((values / self.asinh_scale) ** 2)
         return -self.forward(values)
 
-    def check(self, values: Array, rows: NDArray[np.int64], total: int, label: str) -> None:
-        """Refuse values outside the support, naming how many and the first row."""
+    def check(self, records: Records, places: NDArray[np.int64], label: str) -> None:
+        """Refuse values outside the support, of the records at these places, naming how many and the first row."""
+        values = records.outcome[places]
         bad = ~(values + self.offset > 0) if self.kind == "log" else np.zeros(len(values), dtype=bool)
         if bad.any():
             offset = f" even after adding {declared(self.offset)}" if self.offset else ""
@@ -67,8 +69,8 @@ class Transformation:
                 else "Take two-part regression, in which zeros have a probability of their own, or give an offset."
             )
             raise InputError(
-                f"The {label} model takes logarithms, and {bad.sum():,} of {total:,} values are {what}{offset} "
-                f"(first in row {int(rows[np.argmax(bad)]) + 1} of the complete rows). {advice}"
+                f"The {label} model takes logarithms, and {bad.sum():,} of {records.n:,} values are {what}{offset} "
+                f"(first in {records.row(int(places[np.argmax(bad)]))}). {advice}"
             )
 
     @property

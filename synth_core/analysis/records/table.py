@@ -111,7 +111,8 @@ def whole_records(
     for block in blocks:
         if frame[block.name].isna().all():
             raise InputError(f"Block '{block.name}' has no value in the complete rows.")
-    return WholeRecords(Table(table.name, frame, table.confidential), kept, dropped_by)
+    numbers = np.flatnonzero(kept) + 1
+    return WholeRecords(Table(table.name, frame, table.confidential, row_numbers=numbers), kept, dropped_by)
 
 
 def _check_rules(

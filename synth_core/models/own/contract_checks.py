@@ -107,9 +107,9 @@ class Examiner:
                 raise Broken(f"{name} must have one element a record (N), in the records' order.")
             if bad.any():
                 raise Broken(
-                    f"{name} is not finite for {bad.sum():,} of {values.shape[1]:,} records (first in row "
-                    f"{int(np.argmax(bad)) + 1} of the complete rows): a division by zero, a logarithm of zero, or "
-                    f"a value outside the model's support."
+                    f"{name} is not finite for {bad.sum():,} of {values.shape[1]:,} records "
+                    f"({self.model.records.first_row(np.asarray(bad))}): a division by zero, a logarithm of zero, or a "
+                    f"value outside the model's support."
                 )
         self.x_rep = quantities["x_rep"][-1] * self.model.unit
         self.whole = quantities["log_lik"]

@@ -64,7 +64,7 @@ class OwnProgram(Model):
             if bad.any():
                 raise InputError(
                     f"The program declares x as whole numbers, and {bad.sum():,} of {records.n:,} values are "
-                    f"not (first in row {int(np.argmax(bad)) + 1} of the complete rows)."
+                    f"not ({records.first_row(bad)})."
                 )
 
     alike = None  # a program may tell records apart by anything
@@ -146,10 +146,9 @@ class OwnProgram(Model):
         log_lik = self.generate(draws, self.data_of(rows), ("log_lik",))["log_lik"]
         bad = np.isnan(log_lik).any(axis=0)
         if bad.any():
-            row = int(np.arange(self.records.n)[rows][np.argmax(bad)]) + 1
+            row = self.records.row(int(np.arange(self.records.n)[rows][np.argmax(bad)]))
             raise FitError(
-                f"The program's log_lik is not a number for {bad.sum():,} records under some draw (first in row "
-                f"{row} of the complete rows)."
+                f"The program's log_lik is not a number for {bad.sum():,} records under some draw (first in {row})."
             )
         return log_lik
 
