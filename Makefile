@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
   $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 
-TESTS := -n 3  # one more than two cores have: some tests wait, for a page or a process
+TESTS := -n auto --maxprocesses 4
 
 # Else every process, of tests and of the app, compiles the whole program again: 5 seconds each.
 unexport PYTHONDONTWRITEBYTECODE
@@ -28,8 +28,8 @@ app: $(VENV)/run.stamp
 test: setup $(VENV)/dev.stamp
 	@$(BIN)/python -m pytest $(TESTS)
 
-test-full: setup $(VENV)/dev.stamp
-	@$(BIN)/python -m pytest $(TESTS) -m "not long"
+test-full: test
+	@$(BIN)/python -m pytest $(TESTS) -m "slow and not long"
 
 test-long: setup $(VENV)/dev.stamp
 	@$(BIN)/python -m pytest $(TESTS) -m long
