@@ -138,6 +138,12 @@ def test_databases_are_independent_records_of_one_population(analysis):
     assert made["z"].nunique() < 300
 
 
+def shares(said):
+    """The share of intervals that hold by rule: "u 0.74 ± 0.05, u + b 0.95 ± 0.03; multiply …"."""
+    parts = (part.split(" ± ")[0].rsplit(" ", 1) for part in said.split(";")[0].split(", "))
+    return {rule: float(share) for rule, share in parts}
+
+
 @pytest.mark.stan
 @pytest.mark.slow
 def test_confidential_intervals_hold_and_unweighted_ones_by_their_rule(analysis):
@@ -148,9 +154,7 @@ def test_confidential_intervals_hold_and_unweighted_ones_by_their_rule(analysis)
     rows = {row.quantity: row.ours for row in compare_coverage(coverage_of(outcome, truth))}
     assert float(rows["Mean: confidential table"]) > 0.95 - 3 * 0.028
     said = rows["Regression coefficients: Unweighted"]
-    covered = {
-        part.rsplit(" ", 1)[0]: float(part.rsplit(" ", 1)[1]) for part in said.split(";")[0].split(", ")
-    }
+    covered = shares(said)
     assert covered["u"] < 0.85  # 0.74 is expected: intervals of half-width 1.96 / sqrt(3)
     assert stats.norm.cdf(1.96 / np.sqrt(3)) * 2 - 1 == pytest.approx(covered["u"], abs=0.17)
     assert covered["u (1 + 2/m)"] > 0.95 - 3 * 0.028
@@ -262,8 +266,7 @@ def test_intervals_of_measured_records_hold_by_u_plus_b():
     rows = {row.quantity: row.ours for row in compare_coverage(coverage_of(outcome, truth))}
     for kind in ("Mean", "Share", "90th percentile", "Regression coefficients"):
         assert float(rows[f"{kind}: confidential table"]) > 0.95 - 3 * 0.05
-        said = rows[f"{kind}: Measured, ε = 2"].split(";")[0].split(", ")
-        covered = {part.rsplit(" ", 1)[0]: float(part.rsplit(" ", 1)[1]) for part in said}
+        covered = shares(rows[f"{kind}: Measured, ε = 2"])
         assert "pseudo posterior" not in covered  # no posterior is sampled, and no weights are there
         assert covered["u + b"] > 0.95 - 3 * 0.05 and covered["u + b"] >= covered["u"]
 

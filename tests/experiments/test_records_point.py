@@ -163,6 +163,8 @@ def test_a_search_of_measured_records_begins_where_each_part_may_be_fitted(cache
     analysis = RecordsAnalysis(lacking, (SEX, pay), COMMON, cache, noise=SeededNoise(1))
     monkeypatch.setattr(tuning, "GRID_STEPS", 4)
     monkeypatch.setattr(search, "TOLERANCE", 0.2)
+    monkeypatch.setattr(tuning, "PREDICTIVE", 25)  # of one fit, and
+    monkeypatch.setattr(tuning, "CHECKS", 50)  # of two: each has noise of its own
     answer = tune(analysis, "measured", Target("ecdf_max", 0.2, 0.9))
     assert answer.share >= 0.9 and answer.point.epsilon >= analysis.least_epsilon > 0.05
 
