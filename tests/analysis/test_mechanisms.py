@@ -273,7 +273,7 @@ def test_permuting_records_permutes_results(kept):
 
 def test_zero_mass_names_the_row(kept):
     analysis = beta(kept, rows=100, range=(1.0, 1.0 + 2e-16))
-    with pytest.raises(InputError, match=r"row \d+ of the complete rows"):
+    with pytest.raises(InputError, match=r"range of row \d+ has no probability"):
         analysis.run("range_truncated")
 
 
