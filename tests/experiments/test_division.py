@@ -8,6 +8,7 @@ import pytest
 
 from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.records.records import RecordsAnalysis
+from synth_core.analysis.wording.belief_sentences import epsilon_number
 from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.experiments.explore.division import HALVINGS, RANGE, check_division, divide, division_words
@@ -81,7 +82,7 @@ def test_what_no_epsilon_reaches_is_said_and_does_not_stop_the_others():
     assert work.met and 1.0 <= work.epsilon <= 1.01 * STEP
     assert pay.met and 2.0 <= pay.epsilon <= 2.02 * STEP
     said = division_words(found)
-    assert said[0].startswith(f"ε = {found.epsilon:.3g} (ε-DP) for a whole record")
+    assert said[0].startswith(f"ε = {epsilon_number(found.epsilon)} (ε-DP) for a whole record")
     assert "sex: ε = 20 " in said[1] and "NOT reached, with more ε neither" in said[1]
     assert "NOT" not in said[2]
 
