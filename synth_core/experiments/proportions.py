@@ -5,6 +5,8 @@ Over arrays of counts at once: `scipy.stats.binomtest` gives the same limits, on
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
@@ -51,7 +53,7 @@ def clopper_pearson(count: float, trials: float, confidence: float = 0.95) -> tu
 
 
 def clustered_interval(
-    counts: NDArray[np.int64], trials: NDArray[np.int64], confidence: float = 0.95
+    counts: NDArray[Any], trials: NDArray[Any], confidence: float = 0.95
 ) -> tuple[float, float]:
     """The interval of a probability of trials that come in clusters, which go together.
 

@@ -15,7 +15,7 @@ from synth_core.experiments.explore.point import FOR_CHECKS, draws_anew, run_poi
 from synth_core.experiments.explore.search import Trial, smallest
 from synth_core.experiments.explore.sweep import Sweep
 from synth_core.experiments.explore.targets import EpsilonTarget, TuningAnswer, read_spec
-from synth_core.experiments.explore.tuning import NEAR, _rounded_down, tune, variants_for
+from synth_core.experiments.explore.tuning import NEAR, _interval, _rounded_down, tune, variants_for
 from synth_core.experiments.explore.wording import band_text, best_answers, reached_text, sure_text, verdict
 from synth_core.experiments.proportions import clustered_interval
 from synth_core.mechanisms.catalogue import find_mechanism
@@ -249,6 +249,16 @@ def test_data_sets_of_a_point_are_of_several_fits_where_a_release_draws_noise(ke
     assert np.std(of_fits) > 2 * spread  # the noise moves all data sets of a fit alike
     assert len(set(np.round(of_fits, 12))) == 6  # no fit confirms itself
     assert np.unique(run_point(analysis, "weighted", 30).fit).tolist() == [0]
+
+
+def test_fits_that_failed_count_as_missing_the_target_in_the_interval_too(kept):
+    """The interval was of the others alone, and need not have held the share beside it."""
+    asked = make_settings(outcome="x", model="beta", bounds=(0.0, 1.0), epsilon=0.5)
+    check = run_point(Analysis(load_example("beta", 200), asked, kept), "measured", 75)
+    two_failed, target = replace(check, failed=(25, 25)), Target("ecdf_max", 10.0)
+    low, high = _interval(two_failed, target, Trial(0.5, 0.5, 75, 125))
+    assert two_failed.n_fits == 5 and low < 75 / 125 < high < 1
+    assert _interval(check, target, Trial(0.5, 0.5, 75, 75))[1] == 1.0
 
 
 @pytest.mark.parametrize(

@@ -112,8 +112,8 @@ class MapPoint:
     errors : array of shape (n_predictive, n_measures)
     fit : array of int of shape (n_predictive,)
         Which fit each data set is of.
-    n_failed : int
-        Data sets of fits that had not converged, which are not among them; 0 where none had.
+    failed : tuple of int
+        Of each fit that had not converged how many data sets it was to have: they are not among these.
     seconds : float
         What the point cost when it was computed.
     """
@@ -131,7 +131,7 @@ class MapPoint:
     names: tuple[str, ...]
     errors: Array
     fit: NDArray[np.int64]
-    n_failed: int
+    failed: tuple[int, ...]
     seconds: float
     cached: bool = False
 
@@ -142,6 +142,16 @@ class MapPoint:
     @property
     def guarantee(self) -> Guarantee:
         return self.point.guarantee(self.weights_from, self.tuned)
+
+    @property
+    def n_failed(self) -> int:
+        """Data sets of fits that had not converged."""
+        return sum(self.failed)
+
+    @property
+    def n_fits(self) -> int:
+        """Fits that its data sets were to be of."""
+        return len(np.unique(self.fit)) + len(self.failed)
 
     def draws(self, measure: str) -> Array:
         """The errors of one measure, of shape (n_predictive,)."""
@@ -228,14 +238,14 @@ def run_point(
         names, measure = ruler_of(analysis, percentiles_for(settings, extra))
         wanted = predictive_count(analysis.n_records * len(result.fits), count)
         parts = np.array_split(np.arange(wanted), fits_of_point(mechanism, settings, wanted))
-        errors, fit, n_failed = [], [], 0
+        errors, fit, failed = [], [], []
         for number, sets in enumerate(parts):
             at, found = analysis, result
             if len(parts) > 1:  # none of them is of a fit of another stream
                 at = analysis.with_settings(seed=next_seed(settings.seed, number + FITS_OF_STREAM[stream]))
                 found = at.run(key)
             if found.problems and not result.problems:
-                n_failed += len(sets)
+                failed.append(len(sets))
                 continue
             for j, columns in zip(sets, at.draw(found, ((stream, int(j)) for j in sets)), strict=True):
                 errors.append(measure(columns))
@@ -256,7 +266,7 @@ def run_point(
             names=names,
             errors=np.array(errors).reshape(-1, len(names)),
             fit=np.array(fit),
-            n_failed=n_failed,
+            failed=tuple(failed),
             seconds=numbers.seconds,
         )
 

@@ -228,17 +228,18 @@ def _to_accuracy(
         _over_seeds(under, mechanism, point, steps),
         None if answer.below is None else (answer.below.epsilon, answer.below.share),
         None if answer.below is None else answer.below.at,
-        n_fits=len(np.unique(check.fit)),
+        n_fits=check.n_fits,
     )
 
 
 def _interval(check: MapPoint, target: Target, trial: Trial) -> tuple[float, float]:
-    """The interval of the share that meets the target; data sets of one fit go together."""
-    fits, place = np.unique(check.fit, return_inverse=True)
-    if len(fits) < 2:
+    """The interval of the share that meets the target; data sets of a fit go together, of a failed one none meets it."""
+    if check.n_fits < 2:
         return clopper_pearson(trial.met, trial.n)
+    _, place = np.unique(check.fit, return_inverse=True)
     met = np.bincount(place, weights=target.met(check.draws(target.measure)))
-    return clustered_interval(met, np.bincount(place))
+    none = np.zeros(len(check.failed))
+    return clustered_interval(np.append(met, none), np.append(np.bincount(place), check.failed))
 
 
 def _derived(summary: PointSummary, mechanism: Mechanism) -> PointSummary:
