@@ -16,7 +16,14 @@ from synth_core.experiments.explore.search import Trial, smallest
 from synth_core.experiments.explore.sweep import Sweep
 from synth_core.experiments.explore.targets import EpsilonTarget, TuningAnswer, read_spec
 from synth_core.experiments.explore.tuning import NEAR, _interval, _rounded_down, tune, variants_for
-from synth_core.experiments.explore.wording import band_text, best_answers, reached_text, sure_text, verdict
+from synth_core.experiments.explore.wording import (
+    band_text,
+    best_answers,
+    promise_text,
+    reached_text,
+    sure_text,
+    verdict,
+)
 from synth_core.experiments.proportions import clustered_interval
 from synth_core.mechanisms.catalogue import find_mechanism
 from tests.summary_numbers import map_point
@@ -229,6 +236,20 @@ def test_what_missed_below_is_told_by_its_setting():
     assert "with c = 0.29, the next smaller tried, ε is 0.89, and only 85.0 % do" in below
     strict = replace(answer, mechanism="anchored", below=(0.29, 0.0), epsilon_seeds=None)
     assert "with target ε = 0.29, the next smaller tried, none does" in sure_text(strict)
+
+
+def test_an_answer_of_a_value_replaced_is_no_answer_of_one_withheld():
+    """An ε that was found by looking at data is no guarantee, and still the histogram's is of a value replaced."""
+    points = [map_point(name, "data_derived", e) for name, e in (("histogram", 1.0), ("measured", 2.0))]
+    answers = [TuningAnswer(each.mechanism, each) for each in points]
+    assert best_answers(answers, Target("ecdf_max", 0.1)) == answers
+    assert [promise_text(each) for each in points] == [
+        "ε taken from these data, one value replaced",
+        "ε taken from these data, one value withheld",
+    ]
+    assert "ε = 1 (ε taken from these data, one value replaced) with Histogram" in verdict(
+        answers, Target("ecdf_max", 0.1)
+    )
 
 
 def test_a_band_is_not_told_as_a_limit():

@@ -233,7 +233,7 @@ def _to_accuracy(
 
 
 def _interval(check: MapPoint, target: Target, trial: Trial) -> tuple[float, float]:
-    """The interval of the share that meets the target; data sets of a fit go together, of a failed one none meets it."""
+    """The interval of the share that meets the target; data sets of a fit go together, none of a failed one does."""
     if check.n_fits < 2:
         return clopper_pearson(trial.met, trial.n)
     _, place = np.unique(check.fit, return_inverse=True)

@@ -34,8 +34,8 @@ def guarantee_label(summary: PointSummary) -> str:
     Neighbouring tables belong to it: an epsilon for a value replaced is not one for a value withheld, which is what all
     mean that name none.
     """
-    guarantee = guarantees()[summary.guarantee]
-    return guarantee.label if guarantee.neighbour == WITHHELD else promise_text(summary)
+    withheld = find_mechanism(summary.mechanism).neighbour == WITHHELD
+    return guarantees()[summary.guarantee].label if withheld else promise_text(summary)
 
 
 def usable(point: PointSummary, measure: str) -> bool:
@@ -76,9 +76,8 @@ def epsilon_text(summary: PointSummary) -> str:
 
 
 def promise_text(summary: PointSummary) -> str:
-    """The guarantee in full, with what epsilon is for."""
-    guarantee = guarantees()[summary.guarantee]
-    return f"{guarantee.label}, one value {guarantee.neighbour}"
+    """The guarantee in full, with what epsilon is for: the mechanism says that, whatever looking at data leaves."""
+    return f"{guarantees()[summary.guarantee].label}, one value {find_mechanism(summary.mechanism).neighbour}"
 
 
 def band_text(summary: PointSummary, measure: str) -> str:

@@ -152,7 +152,8 @@ def test_bands_are_means_with_two_standard_errors():
 
 def test_only_the_strict_frontier_has_an_epsilon_for_rivals():
     def point(guarantee, epsilon, error, **more):
-        return map_point("weighted", guarantee, epsilon, error, **more)
+        mechanism = "histogram" if guarantee == "histogram" else "weighted"
+        return map_point(mechanism, guarantee, epsilon, error, **more)
 
     points = [
         point("asymptotic", 1.0, 0.01),
