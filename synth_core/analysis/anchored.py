@@ -35,7 +35,7 @@ from synth_core.mechanisms.censoring import Censoring
 from synth_core.models import Draws
 from synth_core.models.bracketed import Bracketed
 from synth_core.system import limits
-from synth_core.system.number_text import percent
+from synth_core.system.number_text import ceiling, percent
 
 Array = NDArray[np.float64]
 
@@ -340,7 +340,7 @@ def clamped_warning(share: float) -> str:
     if share <= SHARE_WARNED:
         return ""
     return (
-        f"{math.ceil(round(1000 * share, 9)) / 10:.1f} % of the records were clamped at some draw: above "
+        f"{ceiling(100 * share, 1)} % of the records were clamped at some draw: above "
         f"{percent(SHARE_WARNED, 0)} the fit may sit in a mode of its own. Lower the weight c"
     )
 

@@ -22,9 +22,7 @@ from synth_core.system.number_text import declared
 Array = NDArray[np.float64]
 
 MAX_GROUPS = 12
-MIN_RECORDS = (
-    20  # fewer say more of chance than of a mechanism: they are put together, or left out where too few
-)
+MIN_RECORDS = 20  # fewer say more of chance than of a mechanism: put together, or left out if still too few
 OTHERS = "all others"
 FEW_VALUES = 8  # of a number: each is a group of its own
 

@@ -113,6 +113,7 @@ def _question(column: str, finding: Finding) -> str:
 
 
 def not_numbers(column: str, distinct: Distinct, declared: Entry) -> str:
+    """Why a column that is declared a number is none, for an error: how many cells, and the first row."""
     texts = distinct.texts((*declared.missing, *MISSING_AMONG_NUMBERS))
     fine = readable(pyarrow.array(texts, pyarrow.string(), from_pandas=True), declared.numerals)
     bad = ~fine.fill_null(True).to_numpy(zero_copy_only=False)

@@ -83,6 +83,7 @@ def _arrow(cells: pd.Series) -> pyarrow.Array:
 
 
 def texts_alone(cells: pd.Series) -> bool:
+    """Whether a column's cells are texts, and none is a number or a date."""
     return cells.dtype != object or pd.api.types.infer_dtype(cells, skipna=True) == "string"
 
 
@@ -96,9 +97,8 @@ def is_read(meaning: Meaning, cells: pd.Series) -> bool:
 
 def spelled(cells: pd.Series) -> pyarrow.Array:
     """Typed cells as texts; a number among them has no sign that could be read in two ways: 12.5 is 125e-1."""
-    return _arrow(cells if texts_alone(cells) else cells.map(_without_signs, na_action="ignore")).fill_null(
-        ""
-    )
+    texts = cells if texts_alone(cells) else cells.map(_without_signs, na_action="ignore")
+    return _arrow(texts).fill_null("")
 
 
 def _without_signs(cell: object) -> str:
@@ -198,8 +198,7 @@ def _described(column: str, cells: pd.Series, labels: Mapping[str, str]) -> Entr
         return Entry(column=column, kind="unused", note="no values")
     if pd.api.types.is_datetime64_any_dtype(cells):
         return Entry(column=column, kind="date", note="dates in the file")
-    numeric = pd.api.types.is_numeric_dtype(cells) and not pd.api.types.is_bool_dtype(cells)
-    if numeric:
+    if pd.api.types.is_numeric_dtype(cells):  # logical values have become texts
         said = f"the file labels {len(labels)} of its codes" if labels else "numbers in the file"
         names = tuple(map(one_line, labels.values()))
         return Entry(column=column, kind="number", note=said, categories=tuple(labels), labels=names)

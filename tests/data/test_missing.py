@@ -1,7 +1,5 @@
 """Values that mean missing: as pandas would read them, in every format; what is proposed; what is refused."""
 
-import io
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,6 +10,7 @@ from synth_core.data.table import Table, open_table, read_table
 from synth_core.errors import InputError
 from synth_core.system import limits
 from tests.conftest import shared_file
+from tests.support.typed_files import file_bytes
 
 FRAME = pd.DataFrame(
     {
@@ -39,14 +38,7 @@ def test_real_markers_are_read_as_pandas_reads_them():
 
 @pytest.mark.parametrize("kind", ["csv", "xlsx", "parquet"])
 def test_every_format_gives_the_same_numbers(kind):
-    stream = io.BytesIO()
-    if kind == "csv":
-        FRAME.to_csv(stream, index=False)
-    elif kind == "xlsx":
-        FRAME.to_excel(stream, index=False)
-    else:
-        FRAME.to_parquet(stream)
-    found = read_table(stream.getvalue(), f"t.{kind}").with_missing(["N", "-9"]).frame
+    found = read_table(file_bytes(f".{kind}", FRAME), f"t.{kind}").with_missing(["N", "-9"]).frame
     np.testing.assert_array_equal(found["pay"], [12.5, np.nan, np.nan, np.nan, np.nan, 3] * 4)
     np.testing.assert_array_equal(found["count"], [1, np.nan, 3, 4, -90, 6] * 4)
     np.testing.assert_array_equal(found["rate"], [0.5, np.nan, 1.5, 2.5, 3.5, 4.5] * 4)

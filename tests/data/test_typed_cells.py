@@ -15,7 +15,7 @@ import pytest
 from synth_core.data.readers import ReadOptions
 from synth_core.data.table import read_table
 from synth_core.errors import InputError
-from tests.support.typed_files import typed, typed_bytes
+from tests.support.typed_files import file_bytes, typed
 
 N = 40
 DAYS = [datetime.date(2024, 1, 1 + i % 28) for i in range(N)]
@@ -160,14 +160,14 @@ NAMES = {"n": {1: "Bxle", 2: "Bern"}}
 @pytest.mark.parametrize("other", [(b"Zxrich", "Zürich"), (b"Bxle", "Bâle")])
 def test_texts_of_spss_that_are_not_in_utf_8_are_read_as_windows_1252(other):
     """A value label or a text that is not what the file says made it unreadable."""
-    content = typed_bytes(".sav", pd.DataFrame(CITIES), variable_value_labels=NAMES)
+    content = file_bytes(".sav", pd.DataFrame(CITIES), variable_value_labels=NAMES)
     table = read_table(content.replace(other[0], other[1].encode("cp1252")), "t.sav")
     assert table.read_options.encoding == "cp1252"
     assert other[1] in {*table.frame["city"], *table.codebook.get("n").labels}
 
 
 def test_texts_of_spss_in_two_encodings_are_refused_until_one_is_said():
-    content = typed_bytes(".sav", pd.DataFrame(CITIES), variable_value_labels=NAMES)
+    content = file_bytes(".sav", pd.DataFrame(CITIES), variable_value_labels=NAMES)
     content = content.replace(b"Zxrich", "Zürich".encode("cp1252")).replace(b"Bxle", "Bâle".encode()[:4])
     with pytest.raises(InputError, match="several encodings"):
         read_table(content, "t.sav")
@@ -178,7 +178,7 @@ def test_texts_of_spss_in_two_encodings_are_refused_until_one_is_said():
 def test_other_encodings_can_be_said(encoding):
     word = {"cp1250": "Łódź", "cp1251": "Москва"}[encoding]
     text = ("n,city\n" + f"1,{word}\n" * N).encode(encoding)
-    transport = typed_bytes(".xpt", pd.DataFrame({"n": range(N), "city": ["x" * len(word)] * N}))
+    transport = file_bytes(".xpt", pd.DataFrame({"n": range(N), "city": ["x" * len(word)] * N}))
     transport = transport.replace(b"x" * len(word), word.encode(encoding))
     for content, name in ((text, "t.csv"), (transport, "t.xpt")):
         assert set(read_table(content, name, ReadOptions(encoding=encoding)).frame["city"]) == {word}

@@ -1,4 +1,4 @@
-"""Tables in the bytes of each typed format, for tests."""
+"""Tables in the bytes of each format, for tests."""
 
 import io
 import os
@@ -17,9 +17,11 @@ WRITERS = {
 }
 
 
-def typed_bytes(suffix, frame, **more):
+def file_bytes(suffix, frame, **more):
     stream = io.BytesIO()
-    if suffix == ".parquet":
+    if suffix == ".csv":
+        frame.to_csv(stream, index=False)
+    elif suffix == ".parquet":
         frame.to_parquet(stream, index=False)
     elif suffix == ".xlsx":
         frame.to_excel(stream, index=False)
@@ -34,4 +36,4 @@ def typed_bytes(suffix, frame, **more):
 
 def typed(suffix, columns, options=ReadOptions(), **more):
     """The table that is read from a file of this format."""
-    return read_table(typed_bytes(suffix, pd.DataFrame(columns), **more), f"t{suffix}", options)
+    return read_table(file_bytes(suffix, pd.DataFrame(columns), **more), f"t{suffix}", options)

@@ -294,10 +294,8 @@ def compare_like(
                         summary_error(delta, "median"),
                     )
                 )
-                own = (point.changes["epsilon"],)
-                for epsilon in (
-                    own if "epsilon" in find_mechanism(point.mechanism).tuning else epsilons or own
-                ):
+                set_ = "epsilon" in find_mechanism(point.mechanism).tuning
+                for epsilon in (point.changes["epsilon"],) if set_ or not epsilons else epsilons:
                     exceeded = exceedance(delta, epsilon / 2)
                     rows.append(shown(f"δ, Δ above {epsilon / 2:g}: {where}", exceeded.said()))
                 rows += _against_today(where, delta, (local or {}).get(point.label, float("nan")), case.rows)

@@ -147,9 +147,7 @@ def _own_values(
     comparable = (class_of == np.searchsorted(bounds, released)) & usable
     for place in range(CLASSES):  # in a class of one cell, such as zeros, all coincide
         comparable &= (class_of != place) | (len(np.unique(target[class_of == place])) > 1)
-    ranks = scipy.stats.rankdata(
-        synthetic
-    )  # amounts grow with the predictors by a curve that is not asked for
+    ranks = scipy.stats.rankdata(synthetic)  # amounts follow predictors by a curve that is not asked for
     index = design @ np.linalg.lstsq(design, ranks, rcond=None)[0]
     # Records of equal predictors come in random order, so that blocks do not follow the table's.
     order = np.lexsort((rng.random(len(index)), index, class_of))
@@ -158,18 +156,14 @@ def _own_values(
     fitted = np.zeros(len(order))
     for place in np.unique(class_of) if step > 0 else ():  # on a relative grid nothing coincides by chance
         here = class_of == place
-        slope = (
-            np.cov(index[here], released[here])[0, 1] / np.var(index[here], ddof=1)
-            if np.ptp(index[here])
-            else 0.0
-        )
-        fitted[here] = slope * (index[here] - index[here].mean())
+        apart = index[here] - index[here].mean()
+        if apart.any():
+            fitted[here] = apart * (apart @ released[here]) / (apart @ apart)
     expected = 0.0
     for start in range(0, len(order), BLOCK * 1000):  # every pair within a block, exactly
         rows = slice(start, start + BLOCK * 1000)
         x, y, f = _blocks(target[rows]), _blocks(released[rows]), _blocks(fitted[rows])
-        shifts = np.round(f[:, :, None] - f[:, None, :]) if step > 0 else 0.0
-        same = x[:, :, None] == y[:, None, :] + shifts
+        same = x[:, :, None] == y[:, None, :] + np.round(f[:, :, None] - f[:, None, :])
         others = same.sum(axis=(1, 2)) - (x == y).sum(axis=1)  # a value's own record tells nothing of chance
         expected += float((others / np.maximum(np.isfinite(x).sum(axis=1) - 1, 1)).sum())
     return int((released == target).sum()), expected, 1.0 + 2 * math.sqrt(2 * expected / BLOCK)
@@ -215,13 +209,10 @@ def _regressors(design: Array, most: int) -> Array:
 
 def _pairs(columns: Array, most: int) -> Array:
     """Products of the steps of two columns, of at most so many pairs: those that tell records apart most evenly."""
-    coarse = [binned(column, PAIRED) for column in columns.T]
-    steps = np.hstack(
-        [
-            np.empty((len(columns), 0)),
-            *((c[:, None] == np.arange(1, c.max() + 1)).astype(float) for c in coarse),
-        ]
-    )
+    parts = [np.empty((len(columns), 0))]
+    for step in (binned(column, PAIRED) for column in columns.T):
+        parts.append((step[:, None] == np.arange(1, step.max() + 1)).astype(float))
+    steps = np.hstack(parts)
     both = np.triu(steps.T @ steps, k=1)
     evenness = np.minimum(both, len(columns) - both)
     first, second = np.unravel_index(np.argsort(-evenness, axis=None, kind="stable")[:most], both.shape)

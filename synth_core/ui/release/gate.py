@@ -46,7 +46,7 @@ def checks_step(plan: Plan | None, table: Table | None, outcome: ReleaseOutcome 
     if lost := release_actions.lost(plan, table):
         st.warning(plain(lost), icon=":material/warning:")
     known = release_actions.charged(plan, table)
-    st.markdown(_charge_words(plan, table, known))
+    st.markdown(_look_words(plan, table, known))
     if known is None:
         c.checkbox(
             "Yes, charge it",
@@ -70,7 +70,7 @@ def checks_step(plan: Plan | None, table: Table | None, outcome: ReleaseOutcome 
         show_checks(plan, outcome)
 
 
-def _charge_words(plan: Plan, table: Table, known: Reservation | None) -> str:
+def _look_words(plan: Plan, table: Table, known: Reservation | None) -> str:
     """What a look at the gate will be charged, or was."""
     of = f"to the series **{plain(plan.series)}** for {plain(table.name)}"
     if known is not None:

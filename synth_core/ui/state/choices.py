@@ -266,17 +266,15 @@ class Choices(BaseModel):
         units = self.settings.unit_column
         if (units is None) == (units_before is None):
             return self
-        mapped = (USUAL_OF_UNITS, MAPPED) if units is None else (MAPPED, USUAL_OF_UNITS)
-        changed = self
-        if self.explore.mechanisms == mapped[0]:
-            explore = self.explore.model_copy(update={"mechanisms": mapped[1]})
-            changed = self.model_copy(update={"explore": explore})
-        if units is None:
-            return (
-                changed.with_mechanisms(*USUAL_MECHANISMS) if self.mechanisms == USUAL_OF_UNITS else changed
-            )
-        chosen = self.mechanisms not in (OPENING, USUAL_MECHANISMS)
-        return changed if chosen else changed.with_mechanisms(*USUAL_OF_UNITS)
+        usual: dict[tuple[str, ...], tuple[str, ...]] = {USUAL_OF_UNITS: USUAL_MECHANISMS}
+        mapped: dict[tuple[str, ...], tuple[str, ...]] = {USUAL_OF_UNITS: MAPPED}
+        if units is not None:
+            usual = {OPENING: USUAL_OF_UNITS, USUAL_MECHANISMS: USUAL_OF_UNITS}
+            mapped = {MAPPED: USUAL_OF_UNITS}
+        of_map = mapped.get(self.explore.mechanisms, self.explore.mechanisms)
+        explore = self.explore.model_copy(update={"mechanisms": of_map})
+        changed = self.model_copy(update={"explore": explore})
+        return changed.with_mechanisms(*usual.get(self.mechanisms, self.mechanisms))
 
     def for_table(
         self,
