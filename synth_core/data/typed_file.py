@@ -52,7 +52,7 @@ def of_typed(typed: TypedColumns, name: str, options: ReadOptions) -> Read:
                 questions[column] = found[column].question
             if found[column].numbers and texts_alone(cells):
                 written[column] = spelled(cells)
-                entry = entry.model_copy(update={"note": f"{entry.note}, kept as text: codes, perhaps"})
+                entry = entry.model_copy(update={"note": f"kept as text: {entry.note}, perhaps codes"})
             entries.append(entry)
             frame[column] = found[column].values if found[column].numbers else _of_one_kind(cells)
         else:

@@ -240,7 +240,8 @@ def map_figure(
         for p in sorted(drawn, key=lambda p: (order.index(p.mechanism), p.epsilon))
     ] + rival_rows(others, measure)
     bar = (
-        f"A bar holds 90 % of {drawn[0].n_predictive} synthetic data sets drawn from one exact fit. "
+        f"A bar holds 90 % of {drawn[0].n_predictive} synthetic data sets: of one exact fit, or of several where "
+        "a release draws noise or a pilot. "
         if drawn
         else ""
     )

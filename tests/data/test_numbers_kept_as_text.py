@@ -73,7 +73,7 @@ def test_a_predictor_of_numbers_kept_as_text_is_one_as_in_a_text_file_and_that_i
     columns = {"pay": AMOUNTS + np.arange(N) ** 2, "age": [str(20 + i % 15) for i in range(N)]}
     table = typed(suffix, columns)
     assert select(table, "pay", ("age",)).records.design.shape[1] == 2
-    assert table.codebook.get("age").note == "whole numbers, kept as text: codes, perhaps"
+    assert table.codebook.get("age").note == "kept as text: whole numbers, perhaps codes"
     assert select(table, "pay", ("age",), ("age",)).records.design.shape[1] == 15
     for kind, width in (("number", 2), ("category", 15)):
         book = Codebook(columns=(Entry(column="age", kind=kind),))
