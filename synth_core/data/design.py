@@ -138,12 +138,7 @@ def select(
 
 def _predictor(table: Table, name: str, as_category: bool) -> pd.Series:
     column = table.column(name)
-    table.check_use(name, kept=True)
-    if as_category:
-        table.check_codes(name)
-    else:
-        table.checked_number(name)
-        _refuse_mixed(table, name)
+    check_predictor(table, name, as_category)
     series = table.frame[name].reset_index(drop=True)
     if column.kind == "empty":
         raise InputError(f"Predictor '{name}' has no values.")
@@ -177,11 +172,25 @@ def _predictor(table: Table, name: str, as_category: bool) -> pd.Series:
     return series
 
 
+def check_predictor(table: Table, name: str, as_category: bool = False) -> None:
+    """Refuse a column that cannot be a predictor as its file was read; raises InputError that says why."""
+    table.check_use(name, kept=True)
+    if as_category:
+        table.check_codes(name)
+    else:
+        table.checked_number(name)
+        _refuse_mixed(table, name)
+
+
 def _refuse_mixed(table: Table, name: str) -> None:
-    """Refuse numbers among which a few cells are none: as categories they would be as many as there are numbers."""
+    """Refuse numbers among which a few cells are none: as categories they would be as many as there are numbers.
+
+    Of a file: a table that is made of one that was read has only columns that were found good there.
+    """
     column, series = table.column(name), table.frame[name]
     few = column.distinct <= FEW_CODES
-    if column.kind != "text" or few or table.declared_codebook.get(name) is not None:
+    declared = table.codebook.get(name) is None or table.declared_codebook.get(name) is not None
+    if column.kind != "text" or few or declared:
         return
     there = series.notna().to_numpy()
     other = there & pd.to_numeric(series.astype("object"), errors="coerce").isna().to_numpy()

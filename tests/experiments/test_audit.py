@@ -12,7 +12,7 @@ from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.anchor import Anchor
 from synth_core.analysis.settings import make_settings
 from synth_core.data.examples import load_example
-from synth_core.data.table import Table
+from synth_core.data.table import Table, read_table
 from synth_core.errors import Cancelled, InputError
 from synth_core.experiments.audit import neighbour_runs
 from synth_core.experiments.audit.audit import AuditRequest, run_audit
@@ -60,6 +60,19 @@ def small(noise=None, **changes):
     table, reference = outlier_table(1, 100, 1e-5), outlier_table(2, 500)
     return Analysis(table, make_settings(**values), MemoryCache(), reference=reference,
                       noise=noise or SeededNoise(1, 2))  # fmt: skip
+
+
+@pytest.mark.parametrize("value", [None, 0.0])
+def test_a_neighbour_of_codes_keeps_those_that_a_number_would_merge(value):
+    codes = ("10.1", "10.10", "47.11")
+    text = "\n".join(["code", *(codes[i % 3] for i in range(60)), ""]).encode()
+    settings = make_settings(outcome="code", model="categorical", categories=codes)
+    analysis = Analysis(read_table(text, "t.csv"), settings, MemoryCache())
+    neighbour = changed(analysis, 1, value)
+    there = [list(codes).index(code) for code in neighbour.frame["code"]]
+    expected = [i % 3 for i in range(60)]
+    expected[1:2] = [] if value is None else [0]
+    assert there == expected
 
 
 def audited(analysis, mechanism, runs=2_000):

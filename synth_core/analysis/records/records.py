@@ -201,7 +201,10 @@ class RecordsAnalysis:
         self, table: Table, weight: str | None = None, unit: str | None = None, strata: str | None = None
     ) -> WholeRecords:
         """The whole records of a table, which has to keep the rules; with weights, units and strata, where read."""
-        return whole_records(table, self.blocks, self.predictors, self.rules, weight, unit, strata)
+        categorical = self.settings.categorical
+        return whole_records(
+            table, self.blocks, self.predictors, self.rules, weight, unit, strata, categorical
+        )
 
     def dividing(self, epsilons: dict[str, float]) -> RecordsAnalysis:
         """An analysis with these epsilons of the variables, whose sum is that of a record."""

@@ -131,16 +131,18 @@ def neighbours(
 
 def changed(analysis: Analysis, row: int, value: float | None) -> Table:
     """The table without the complete row `row`, or with another outcome in it."""
-    table, outcome = analysis.table, analysis.settings.outcome
+    table, outcome, categories = (
+        analysis.table,
+        analysis.settings.outcome,
+        analysis.settings.outcome_categories,
+    )
     place = int(np.flatnonzero(analysis.selection.complete)[row])
-    if value is None:
-        frame = table.frame.drop(table.frame.index[place]).reset_index(drop=True)
-    else:
-        categories = analysis.settings.outcome_categories
-        values = outcome_values(table, outcome, categories).copy()
+    values = outcome_values(table, outcome, categories).copy()
+    if value is not None:
         values[place] = value
-        frame = table.frame.copy()
-        frame[outcome] = outcome_column(values, categories)
+    frame = table.frame.assign(**{outcome: outcome_column(values, categories)})  # labels: 10.1 is not 10.10
+    if value is None:
+        frame = frame.drop(frame.index[place]).reset_index(drop=True)
     return Table("a neighbouring table", frame, table.confidential)
 
 
