@@ -274,7 +274,8 @@ class Fits:
                 f"{self.model.label}: categories have no order, so a sensitive range says nothing of them. Take a "
                 f"mechanism of the whole range."
             )
-        ranges = intervals(self.model.records.outcome, s.range, s.tail, s.brackets, self.tail_from)
+        records = self.model.records
+        ranges = intervals(records.outcome, s.range, s.tail, s.brackets, self.tail_from, records.first_row)
         width = ranges[:, 1] - ranges[:, 0]
         if self.model.discrete:
             lower, upper = self.model.whole_ends(*ranges.T)
@@ -283,7 +284,7 @@ class Fits:
         if alone.any():
             raise InputError(
                 f"The sensitive range of {alone.sum():,} records holds their own value alone "
-                f"({self.model.records.first_row(alone)}): nothing about it would be protected. Widen the range, or "
+                f"({records.first_row(alone)}): nothing about it would be protected. Widen the range, or "
                 f"use brackets."
             )
         return ranges

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -120,6 +121,7 @@ def intervals(
     tail: Tail | None = None,
     brackets: Brackets | None = None,
     tail_from: float | None = None,
+    first_row: Callable[[NDArray[np.bool_]], str] | None = None,
 ) -> Array:
     """The sensitive range of every record, of shape (n_records, 2).
 
@@ -135,11 +137,13 @@ def intervals(
         `relative` and `tail`.
     tail_from : float, optional
         Where the tail starts, frozen on another table; None takes the quantile of `outcome`.
+    first_row : callable, optional
+        Says in which row the first of these records stands; see `Records.first_row`.
 
     Raises
     ------
     InputError
-        If a record lies in no bracket, naming its row.
+        If a record lies in no bracket, naming its row where that is known.
     """
     if brackets is not None:
         check_brackets(brackets)
@@ -148,10 +152,8 @@ def intervals(
         index[outcome == edges[-1]] = len(brackets) - 1
         outside = (index < 0) | (index >= len(brackets))
         if outside.any():
-            raise InputError(
-                f"{outside.sum():,} records lie in no bracket (first in row "
-                f"{int(np.argmax(outside)) + 1} of the complete rows)."
-            )
+            where = "" if first_row is None else f" ({first_row(outside)})"
+            raise InputError(f"{outside.sum():,} records lie in no bracket{where}.")
         return np.column_stack([edges[index], edges[index + 1]])
     check_range(*relative)
     factors = np.tile(np.asarray(relative, dtype=float), (len(outcome), 1))

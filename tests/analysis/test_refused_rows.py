@@ -27,3 +27,11 @@ def test_a_refused_value_is_named_by_its_row_in_the_file(tmp_path, model, as_blo
     analysis = analysis_of(table, settings, blocks, Cache(tmp_path))
     with pytest.raises(InputError, match=r"first in row 11\)"):
         _ = analysis.analyses(False)[0].model
+
+
+def test_a_value_in_no_bracket_is_named_by_its_row_in_the_file(tmp_path):
+    table = Table("t.csv", pd.DataFrame({"pay": [np.nan, *range(1, 41)]}))
+    settings = make_settings(outcome="pay", model="lognormal", brackets=((0.5, 10.0), (10.0, 20.0)))
+    [analysis] = analysis_of(table, settings, (), Cache(tmp_path)).analyses(False)
+    with pytest.raises(InputError, match=r"20 records lie in no bracket \(first in row 22\)"):
+        analysis.fits.intervals()

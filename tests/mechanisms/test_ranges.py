@@ -41,7 +41,7 @@ def test_brackets():
         intervals(np.array([0.0, 4.9, 5.0, 20.0]), (0.4, 1.8), brackets=brackets),
         [[0, 5], [0, 5], [5, 20], [5, 20]],
     )
-    with pytest.raises(InputError, match="row 2"):
+    with pytest.raises(InputError, match="1 records lie in no bracket"):
         intervals(np.array([1.0, 21.0]), (0.4, 1.8), brackets=brackets)
 
 
