@@ -374,14 +374,15 @@ def test_a_value_far_from_a_guess_is_brought_to_eight_spreads_whatever_it_is(sto
         far = frame.copy()
         far.loc[3, "x"] = value
         table, moved = within_bounds(asked.plan, Table("far", far))
-        assert moved == 1 and table.frame["x"][3] == pytest.approx(end, rel=1e-9)
+        assert moved.sum() == 1 and table.frame["x"][3] == pytest.approx(end, rel=1e-9)
         np.testing.assert_array_equal(table.frame["x"].drop(3), frame["x"].drop(3))
     if options:
         far.loc[3, "x"] = 0.0  # of a zero part: no far value
-        assert within_bounds(asked.plan, Table("far", far))[1] == 0
+        assert not within_bounds(asked.plan, Table("far", far))[1].any()
     with pytest.raises(InputError, match="guess is of another unit"):
         within_bounds(asked.plan, Table("cents", frame.assign(x=frame["x"] * 1e8)))
     if not options:
+        far.loc[7, "x"], far.loc[7, "z"] = 9.9e8, np.nan  # left out, so nothing of it is fitted
         outcome = release(replace(asked, table=Table("far", far), dry_run=True))
         [bounds] = [c for c in outcome.checks if c.key == "bounds"]
         assert "1 confidential values beyond 8 guessed spreads" in bounds.finding
@@ -400,7 +401,7 @@ def test_a_value_beyond_its_declared_bounds_is_brought_to_them_whatever_it_is(st
         far = frame.copy()
         far.loc[3, "x"] = value
         table, moved = within_bounds(asked.plan, Table("far", far))
-        assert moved == 1
+        assert moved.sum() == 1
         drawn.append(table.frame["x"].to_numpy())
         np.testing.assert_array_equal(np.delete(drawn[-1], 3), np.delete(frame["x"].to_numpy(), 3))
     np.testing.assert_array_equal(drawn[0], drawn[1])
@@ -411,7 +412,7 @@ def test_a_value_beyond_its_declared_bounds_is_brought_to_them_whatever_it_is(st
         1e6  # on the bound: none is beyond it, and a family that takes no bound still gets it inside
     )
     table, moved = within_bounds(asked.plan, Table("on", on))
-    assert moved == 0 and (table.frame["x"][3] < 1e6) == (model == "beta")
+    assert not moved.any() and (table.frame["x"][3] < 1e6) == (model == "beta")
     if model != "beta":  # of which a chain needs longer
         outcome = release(replace(asked, table=Table("far", far), dry_run=True))
         [bounds] = [c for c in outcome.checks if c.key == "bounds"]

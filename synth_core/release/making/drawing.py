@@ -159,7 +159,7 @@ class ReleaseRun:
             If the table does not fit the model, or a fit fails.
         """
         request, reserved, ledger = self.request, self.reserved, self.ledger
-        self.table, brought = within_bounds(self.plan, request.table)
+        self.table, moved = within_bounds(self.plan, request.table)
         # A cache of its own: a killed run continues here, and nothing of the secret stays elsewhere.
         analysis = self._analysis(Cache(working_directory(request.id)))
         check_rounded(analysis, self.plan)
@@ -184,7 +184,7 @@ class ReleaseRun:
             self.plan.standing(request.table),
             replace(
                 self.source.fitted,
-                brought=brought,
+                brought=int(moved[analysis.used_rows.complete].sum()),
                 guessed_range=any(
                     s.bounds is None and declared_range(self.plan, s) is not None
                     for s in self.plan.outcomes.values()

@@ -44,9 +44,9 @@ def _require_same_unit(name: str, settings: Settings, values: Array, brought: Ar
         )
 
 
-def within_bounds(plan: Plan, table: Table) -> tuple[Table, int]:
-    """The table as it is fitted, and how many of its values were moved. Confidential, both."""
-    frame, moved = table.frame, 0
+def within_bounds(plan: Plan, table: Table) -> tuple[Table, NDArray[np.int64]]:
+    """The table as it is fitted, and how many values of each row were moved. Confidential, both."""
+    frame, moved = table.frame, np.zeros(table.rows, dtype=np.int64)
     for name, settings in plan.outcomes.items():
         declared = declared_range(plan, settings)
         if declared is None:
@@ -63,5 +63,5 @@ def within_bounds(plan: Plan, table: Table) -> tuple[Table, int]:
         if (there & (brought != values)).any():
             frame = frame.assign(**{name: brought})
         # A value on a bound is there already, whatever a family needs.
-        moved += int((there & (brought != values) & (values != np.clip(values, lower, upper))).sum())
+        moved += there & (brought != values) & (values != np.clip(values, lower, upper))
     return (table if frame is table.frame else replace(table, frame=frame)), moved
