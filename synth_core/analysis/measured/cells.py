@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -28,6 +29,7 @@ BOUNDED_CELLS = 20  # of a number of which bounds are declared and no edges
 FEW_VALUES = 20  # of a public number, each a cell of its own; one of more values is cut at its own quantiles
 PUBLIC_CELLS = 10
 FREE, PRESENT = -1, -2
+_LEADING_NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?(?!\.?\d)")
 WHOLE = 2520  # parts of a unit that counts as one record: noise is added to whole numbers; 1 to 10 divide it
 MAYBE_ORDERED = 4  # categories from which on their declared order may be one
 
@@ -326,9 +328,6 @@ def cell_names(column: pd.Series, codes: Codes) -> list[str]:
 
 
 def _leading_number(text: str) -> float:
-    digits = ""
-    for character in text:
-        if not (character.isdigit() or (character == "." and digits)):
-            break
-        digits += character
-    return float(digits.rstrip(".")) if digits.rstrip(".") else math.nan
+    """The number that a band begins with, as in 15-17; NaN where there is none, nor one alone, as in 31.12.2024."""
+    found = _LEADING_NUMBER.match(text)
+    return float(found[0]) if found else math.nan

@@ -209,6 +209,15 @@ def test_bands_of_text_are_in_their_order():
     assert public_codes(pd.Series([10, 2, 10]), True)[0].tolist() == [0, 1, 0]
 
 
+@pytest.mark.parametrize(
+    "texts", [["31.12.2024", "1.2.2024", "3.5.2023"], ["10.1.1", "10.1.2", "7"], ["2²", "²", "3"]]
+)
+def test_categories_that_begin_as_a_number_does_and_are_none_are_categories(texts):
+    """Days, codes of three levels and raised digits ended the fit with a traceback."""
+    codes, n, ordered = public_codes(pd.Series(texts), False)
+    assert (len(set(codes)), n, ordered) == (3, 3, False)
+
+
 def test_named_tables_are_counted_and_no_others(rng):
     """At the price of the whole budget; a sensitive column in none of them is counted alone."""
     public, codes, values = side(rng)
