@@ -194,16 +194,16 @@ def _are_times(series: pd.Series) -> bool:
     return len(present) > 0 and series.dtype == object and bool(times.all())
 
 
+def hours_text(all_seconds: float) -> str:
+    """A time as hours, minutes and seconds, of which there may be more than 24 hours."""
+    minutes, rest = divmod(abs(all_seconds), 60)
+    hours, minutes = divmod(int(minutes), 60)
+    sign = "-" if all_seconds < 0 else ""
+    return f"{sign}{hours:02d}:{minutes:02d}:{rest:09.6f}".removesuffix(".000000")
+
+
 def _hours(seconds: pd.Series) -> pd.Series:
-    """Times as hours, minutes and seconds, of which there may be more than 24 hours."""
-
-    def text(all_seconds: float) -> str:
-        minutes, rest = divmod(abs(all_seconds), 60)
-        hours, minutes = divmod(int(minutes), 60)
-        sign = "-" if all_seconds < 0 else ""
-        return f"{sign}{hours:02d}:{minutes:02d}:{rest:09.6f}".removesuffix(".000000")
-
-    return seconds.astype(float).map(text, na_action="ignore").astype(object)
+    return seconds.astype(float).map(hours_text, na_action="ignore").astype(object)
 
 
 # Formats of dates that pyreadstat leaves numbers, how many seconds one counts, and from when.

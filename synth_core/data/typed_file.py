@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from decimal import Decimal
@@ -11,7 +12,7 @@ import pandas as pd
 import pyarrow
 import pyarrow.compute as pc
 
-from synth_core.data.binary_file import TypedColumns, binary_data
+from synth_core.data.binary_file import TypedColumns, binary_data, hours_text
 from synth_core.data.cells import COMMA_GROUP, POINT_GROUP, Distinct, look_at, readable
 from synth_core.data.codebook import Codebook, Entry
 from synth_core.data.column import FEW_CODES
@@ -62,11 +63,13 @@ def of_typed(typed: TypedColumns, name: str, options: ReadOptions) -> Read:
 
 
 def _prepared(cells: pd.Series, column: str, name: str, labels: Mapping[str, str]) -> pd.Series:
-    """Cells without surrounding space; logical values as texts, and codes as their labels."""
+    """Cells without surrounding space; logical values and times as texts, and codes as their labels."""
     if _may_hold_texts(cells):
         return _stripped(cells, column, name)
     if pd.api.types.is_bool_dtype(cells):
         return pd.Series(np.where(cells, "TRUE", "FALSE"), dtype="str")
+    if pd.api.types.is_timedelta64_dtype(cells):
+        return cells.map(cell_text, na_action="ignore").astype("str")
     return cells.map(cell_text, na_action="ignore").map(labels) if labels else cells
 
 
@@ -110,7 +113,10 @@ def _without_signs(cell: object) -> str:
 
 
 def _stripped(cells: pd.Series, column: str, name: str) -> pd.Series:
-    """Cells of objects without surrounding space, blank ones missing; raises InputError for lists and binary data."""
+    """Cells of objects without surrounding space, blank ones missing, times as texts, as other formats have them.
+
+    Raises InputError for lists and binary data.
+    """
     if cells.dtype != object:
         texts = pc.utf8_trim_whitespace(_arrow(cells))
         return pd.Series(
@@ -120,11 +126,17 @@ def _stripped(cells: pd.Series, column: str, name: str) -> pd.Series:
         raise InputError(f"Column '{column}' of {name} holds lists; give it one value a cell.")
     if any(isinstance(c, bytes | bytearray | memoryview) for c in cells):
         raise InputError(binary_data(column, name))
-    cells = cells.map(lambda cell: cell.strip() if isinstance(cell, str) else cell, na_action="ignore")
+    cells = cells.map(
+        lambda cell: cell.strip() if isinstance(cell, str) else _time_text(cell), na_action="ignore"
+    )
     blank = cells.map(lambda cell: isinstance(cell, str) and not cell).astype(bool)
     if pd.api.types.infer_dtype(cells, skipna=True) == "boolean":
         return cells.map(cell_text, na_action="ignore").astype("str")
     return cells.mask(blank).infer_objects() if blank.any() else cells
+
+
+def _time_text(cell: object) -> object:
+    return cell_text(cell) if isinstance(cell, datetime.time | datetime.timedelta) else cell
 
 
 def _of_one_kind(cells: pd.Series) -> pd.Series:
@@ -147,8 +159,10 @@ def cell_text(cell: object) -> str:
         return str(cell).upper()  # as spreadsheets and R write it
     if isinstance(cell, np.float32):
         return cell_text(float(str(cell)))
-    if isinstance(cell, pd.Timestamp) and cell == cell.normalize() and cell.tz is None:
+    if isinstance(cell, datetime.datetime) and cell.tzinfo is None and cell == pd.Timestamp(cell).normalize():
         return cell.date().isoformat()
+    if isinstance(cell, datetime.timedelta):
+        return hours_text(cell.total_seconds())
     if isinstance(cell, float | np.floating) and float(cell).is_integer() and abs(float(cell)) <= 2**53:
         return str(int(cell))
     return str(cell)

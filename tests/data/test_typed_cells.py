@@ -212,3 +212,29 @@ def test_days_beside_days_as_text_are_dates():
 
 def test_a_time_of_parquet_has_no_empty_fraction():
     assert set(parquet(t=pa.array([datetime.time(8, 22)] * N)).frame["t"]) == {"08:22:00"}
+
+
+TIMES = {
+    "of a day": ([datetime.time(3, i % 4) for i in range(N)], ["03:00:00", "03:01:00", "03:02:00"]),
+    "of more than a day": (
+        [datetime.timedelta(hours=24 + i % 4) for i in range(N)],
+        ["24:00:00", "25:00:00", "26:00:00"],
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", TIMES)
+def test_times_of_a_workbook_and_durations_of_a_parquet_file_are_texts_as_in_other_formats(kind):
+    """They stayed objects, of which a plan could not be written: a traceback."""
+    times, texts = TIMES[kind]
+    tables = [workbook(["t", "x"], *[[each, i] for i, each in enumerate(times)])]
+    if kind != "of a day":
+        tables.append(parquet(t=pa.array(times, pa.duration("us")), x=pa.array(range(N))))
+    for table in tables:
+        assert [type(cell) for cell in table.frame["t"]] == [str] * N
+        assert list(table.frame["t"][:3]) == written(table, "t")[:3] == texts
+
+
+def test_days_beside_a_text_leave_as_days():
+    table = workbook(["d", "x"], *[[day if i else "unknown", i] for i, day in enumerate(DAYS)])
+    assert written(table, "d")[:2] == ["unknown", "2024-01-02"]
