@@ -51,6 +51,8 @@ def of_typed(typed: TypedColumns, name: str, options: ReadOptions) -> Read:
             entry = found[column].entry
             if found[column].question:
                 questions[column] = found[column].question
+            if found[column].numbers and _spelled_apart(found[column], cells):
+                written[column] = _arrow(cells.map(cell_text, na_action="ignore")).fill_null("")
             if found[column].numbers and texts_alone(cells):
                 written[column] = spelled(cells)
                 entry = entry.model_copy(update={"note": f"kept as text: {entry.note}, perhaps codes"})
@@ -96,6 +98,15 @@ def is_read(meaning: Meaning, cells: pd.Series) -> bool:
         return bool(meaning.question) or meaning.entry.kind == "date"
     few = meaning.values.nunique() <= FEW_CODES and bool((meaning.values.dropna() % 1 == 0).all())
     return not few or not texts_alone(cells)
+
+
+def _spelled_apart(meaning: Meaning, cells: pd.Series) -> bool:
+    """Whether numbers beside texts may be codes that only their spelling tells apart: 10.10, a text, and 10.1.
+
+    They have the signs of a number, so read again as texts they are the same numbers.
+    """
+    plain = meaning.entry.decimal == "." and not meaning.entry.thousands
+    return plain and not texts_alone(cells) and bool((meaning.values.dropna() % 1 != 0).any())
 
 
 def spelled(cells: pd.Series) -> pyarrow.Array:

@@ -12,8 +12,9 @@ import pyarrow.parquet as pq
 import pyreadstat
 import pytest
 
+from synth_core.data.codebook import Codebook, Entry
 from synth_core.data.readers import ReadOptions
-from synth_core.data.table import read_table
+from synth_core.data.table import declared_again, read_table
 from synth_core.errors import InputError
 from tests.support.typed_files import file_bytes, typed
 
@@ -238,3 +239,16 @@ def test_times_of_a_workbook_and_durations_of_a_parquet_file_are_texts_as_in_oth
 def test_days_beside_a_text_leave_as_days():
     table = workbook(["d", "x"], *[[day if i else "unknown", i] for i, day in enumerate(DAYS)])
     assert written(table, "d")[:2] == ["unknown", "2024-01-02"]
+
+
+def test_codes_that_a_workbook_keeps_partly_as_texts_are_told_apart():
+    """10.10, a text, and 10.1, a number, became one code, and left as 10.1."""
+    cells = ["10.10", 10.1, 10.2, "10.20"]
+    table = workbook(["x", "nace"], *[[i, cells[i % 4]] for i in range(N)])
+    assert written(table, "nace")[:4] == ["10.10", "10.1", "10.2", "10.20"]
+    assert pd.api.types.is_numeric_dtype(table.frame["nace"])
+    with pytest.raises(InputError, match=r"10\.1 and 10\.10, which may be one code or two"):
+        table.check_codes("nace")
+    assert set(table.category_places("nace", ("10.1", "10.10", "10.2", "10.20"))) == {0, 1, 2, 3}
+    declared = declared_again(table, Codebook(columns=(Entry(column="nace", kind="category"),)))
+    assert set(declared.frame["nace"]) == {"10.10", "10.1", "10.2", "10.20"}
