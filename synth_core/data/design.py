@@ -100,7 +100,7 @@ def select(
     if len(set(predictors)) != len(predictors):
         raise InputError("A predictor stands more than once.")
     values = outcome_values(table, outcome, categories)
-    columns = {name: _predictor(table, name, name in categorical) for name in predictors}
+    columns = {name: predictor_values(table, name, name in categorical) for name in predictors}
     used = ~np.isnan(values)
     if decided is not None:
         used |= decided.rows
@@ -136,9 +136,15 @@ def select(
     return Selection(records, complete, dropped_by, transform, public, decided)
 
 
-def _predictor(table: Table, name: str, as_category: bool) -> pd.Series:
+def predictor_values(table: Table, name: str, as_category: bool) -> pd.Series:
+    """The numbers or categories of a predictor, missing as NaN; raises InputError where they are not to be used so."""
     column = table.column(name)
-    check_predictor(table, name, as_category)
+    table.check_use(name, kept=True)
+    if as_category:
+        table.check_codes(name)
+    else:
+        table.checked_number(name)
+        _refuse_mixed(table, name)
     series = table.frame[name].reset_index(drop=True)
     if column.kind == "empty":
         raise InputError(f"Predictor '{name}' has no values.")
@@ -172,25 +178,15 @@ def _predictor(table: Table, name: str, as_category: bool) -> pd.Series:
     return series
 
 
-def check_predictor(table: Table, name: str, as_category: bool = False) -> None:
-    """Refuse a column that cannot be a predictor as its file was read; raises InputError that says why."""
-    table.check_use(name, kept=True)
-    if as_category:
-        table.check_codes(name)
-    else:
-        table.checked_number(name)
-        _refuse_mixed(table, name)
-
-
 def _refuse_mixed(table: Table, name: str) -> None:
     """Refuse numbers among which a few cells are none: as categories they would be as many as there are numbers.
 
-    Of a file: a table that is made of one that was read has only columns that were found good there.
+    A table that was not read from a file has no entry: it was made of one that was looked at.
     """
     column, series = table.column(name), table.frame[name]
     few = column.distinct <= FEW_CODES
-    declared = table.codebook.get(name) is None or table.declared_codebook.get(name) is not None
-    if column.kind != "text" or few or declared:
+    of_a_file = table.codebook.get(name) is not None
+    if column.kind != "text" or few or not of_a_file or table.declared_codebook.get(name) is not None:
         return
     there = series.notna().to_numpy()
     other = there & pd.to_numeric(series.astype("object"), errors="coerce").isna().to_numpy()

@@ -12,7 +12,7 @@ from synth_core.analysis.presence import PRESENCE, missing_name
 from synth_core.analysis.records.blocks import Block, settings_alone
 from synth_core.data.agreement import check_agreement
 from synth_core.data.decided import Declared
-from synth_core.data.design import check_predictor
+from synth_core.data.design import predictor_values
 from synth_core.data.outcome import check_rows, outcome_column, outcome_values
 from synth_core.data.rules import Rule, check_conditions, check_table
 from synth_core.data.survey_weights import check_strata, read_weights
@@ -53,7 +53,7 @@ def whole_records(
     weight: str | None = None,
     unit: str | None = None,
     strata: str | None = None,
-    categorical: Sequence[str] = (),
+    categorical: tuple[str, ...] = (),
 ) -> WholeRecords:
     """Read the sensitive variables as declared; rows are complete but for what may be missing.
 
@@ -67,8 +67,8 @@ def whole_records(
         Column of units of several records: their sizes in this table are kept, whoever of them is left out.
     strata : str, optional
         Column of the strata of the sample.
-    categorical : sequence of str
-        Numeric predictors to be read as categories.
+    categorical : tuple of str
+        Numeric predictors that are categories.
 
     Raises
     ------
@@ -84,8 +84,7 @@ def whole_records(
     }
     check_conditions(rules, predictors, before, [b.name for b in blocks if "categories" not in b.options])
     for name in predictors:
-        table.column(name)
-        check_predictor(table, name, name in categorical)
+        predictor_values(table, name, name in categorical)  # here, where rows and cells are those of the file
         columns[name] = table.frame[name].reset_index(drop=True)
         absent = columns[name].isna().to_numpy()
         dropped_by[name], kept = int(absent.sum()), kept & ~absent
@@ -114,8 +113,8 @@ def whole_records(
     for block in blocks:
         if frame[block.name].isna().all():
             raise InputError(f"Block '{block.name}' has no value in the complete rows.")
-    made = Table(table.name, frame, table.confidential, row_numbers=table.rows_of_file[kept])
-    return WholeRecords(made, kept, dropped_by)
+    numbers = np.flatnonzero(kept) + 1
+    return WholeRecords(Table(table.name, frame, table.confidential, row_numbers=numbers), kept, dropped_by)
 
 
 def _check_rules(

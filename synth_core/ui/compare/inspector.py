@@ -70,7 +70,7 @@ def _of_one(i: int) -> str:
 def _of_all(i: int, subject: Subject) -> str:
     """The values of a record: what is sensitive, and what is kept."""
     table, predictors = session.current().table, session.settings().predictors
-    records = whole_records(table, subject.blocks, predictors)
+    records = whole_records(table, subject.blocks, predictors, categorical=session.settings().categorical)
 
     row = records.table.frame.iloc[i]
 

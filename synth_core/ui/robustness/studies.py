@@ -131,8 +131,8 @@ def _records(subject: Subject) -> int:
     """How many complete records there are."""
     if not subject.blocks:
         return session.outcome().size
-    browser, predictors = session.current(), session.settings().predictors
-    return whole_records(browser.table, subject.blocks, predictors).table.rows
+    table, s = session.current().table, session.settings()
+    return whole_records(table, subject.blocks, s.predictors, categorical=s.categorical).table.rows
 
 
 def whole(text: str) -> tuple[int, ...]:
