@@ -6,7 +6,7 @@ A marker is written as its text, for every column, or as COLUMN=TEXT, for one.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 import numpy as np
 import pandas as pd
@@ -31,7 +31,10 @@ def checked_markers(markers: Iterable[str]) -> tuple[str, ...]:
 
 
 def without_markers(
-    frame: pd.DataFrame, markers: Iterable[str], decimal: str | Mapping[str, str] = "."
+    frame: pd.DataFrame,
+    markers: Iterable[str],
+    decimal: str | Mapping[str, str] = ".",
+    texts: Collection[str] = (),
 ) -> pd.DataFrame:
     """The frame with every marked cell empty; a column of text that then holds only numbers becomes one of numbers.
 
@@ -41,6 +44,8 @@ def without_markers(
         A number is met in every spelling, a text letter by letter but for surrounding space.
     decimal : str or mapping
         Decimal sign of numbers that were read as text, of all columns or of each.
+    texts : collection of str
+        Columns of text that stay so, whatever is left: those that were declared no number.
 
     Returns
     -------
@@ -52,11 +57,11 @@ def without_markers(
     InputError
         If a marker names a column that the frame does not have.
     """
-    texts = by_column(markers, list(frame.columns))
     changed = {}
-    for name, marked in texts.items():
+    for name, marked in by_column(markers, list(frame.columns)).items():
         series = frame[name]
-        cleared = _without(series, marked, decimal if isinstance(decimal, str) else decimal.get(name, "."))
+        sign = decimal if isinstance(decimal, str) else decimal.get(name, ".")
+        cleared = _without(series, marked, sign, name in texts)
         if cleared is not series:
             changed[name] = cleared
     return frame.assign(**changed) if changed else frame
@@ -93,14 +98,14 @@ def _parted(marker: str, columns: list[str]) -> tuple[str, bool, str]:
     return "", False, marker
 
 
-def _without(series: pd.Series, texts: list[str], decimal: str) -> pd.Series:
+def _without(series: pd.Series, texts: list[str], decimal: str, stays: bool) -> pd.Series:
     if pd.api.types.is_bool_dtype(series) or pd.api.types.is_datetime64_any_dtype(series):
         return series
     if not pd.api.types.is_numeric_dtype(series):
         marked = cell_texts(series).isin(texts).to_numpy(dtype=bool)
         if not marked.any():
             return series
-        series = _as_numbers(series.mask(marked), decimal)
+        series = series.mask(marked) if stays else _as_numbers(series.mask(marked), decimal)
         if not pd.api.types.is_numeric_dtype(series):
             return series
     numbers = [number for text in texts if (number := as_number(text, decimal)) is not None]

@@ -250,7 +250,8 @@ class Table:
         if missing == self.missing:
             return self
         marks = (*missing, *self._other_spellings(missing))
-        frame = without_markers(self.frame, marks, self._decimal_signs)
+        declared = {entry.column for entry in self.declared_codebook.columns if entry.kind != "number"}
+        frame = without_markers(self.frame, marks, self._decimal_signs, declared)
         again: dict[str, pd.Series] = {}  # texts that may be numbers without their marks, and in two ways
         entries, questions, written = [], dict(self.questions), dict(self.written)
         for name, texts in by_column(missing, list(frame.columns)).items():
@@ -275,7 +276,8 @@ class Table:
             return changed
         # What has become numbers may hold a mark in another spelling.
         marks = (*missing, *changed._other_spellings(missing))
-        return replace(changed, frame=without_markers(frame.assign(**again), marks, changed._decimal_signs))
+        signs = changed._decimal_signs
+        return replace(changed, frame=without_markers(frame.assign(**again), marks, signs, declared))
 
     def _other_spellings(self, markers: tuple[str, ...]) -> list[str]:
         """Markers of single columns: the label of a code, a label's code, a number without the signs of its column."""

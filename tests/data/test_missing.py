@@ -4,13 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from synth_core.data.codebook import Codebook, Entry
 from synth_core.data.missing import markers_of
 from synth_core.data.readers import ReadOptions
 from synth_core.data.table import Table, open_table, read_table
 from synth_core.errors import InputError
 from synth_core.system import limits
 from tests.conftest import shared_file
-from tests.support.typed_files import file_bytes
+from tests.support.typed_files import file_bytes, typed
 
 FRAME = pd.DataFrame(
     {
@@ -115,3 +116,15 @@ def test_markers_that_cannot_be_meant_are_refused(markers, message):
 
 def test_a_plan_keeps_the_markers_of_its_own_columns():
     assert markers_of(["N", "pay=-9", "rate=0"], ["pay"], FRAME.columns) == ("N", "pay=-9")
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".xlsx", ".parquet", ".sav", ".dta", ".xpt"])
+@pytest.mark.parametrize("codes", [("01", "02"), ("1", "2")])
+@pytest.mark.parametrize("marker", ["N", "area=N"])
+def test_a_declared_category_stays_one_where_values_mean_missing(suffix, codes, marker):
+    """Codes became numbers, one slope for all, once the letters among them meant missing."""
+    cells = [(*codes, "N")[i % 3] for i in range(30)]
+    options = ReadOptions(codebook=Codebook(columns=(Entry(column="area", kind="category"),)))
+    read = typed(suffix, {"pay": range(30), "area": cells}, options).with_missing([marker])
+    assert (read.column("area").kind, read.column("area").missing) == ("text", 10)
+    assert set(read.frame["area"].dropna()) == set(codes)
