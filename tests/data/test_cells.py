@@ -5,7 +5,6 @@ import pytest
 
 from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.records.table import whole_records
-from synth_core.data.codebook import Codebook, Entry
 from synth_core.data.design import select
 from synth_core.data.outcome import numeric_outcome
 from synth_core.data.readers import ReadOptions
@@ -183,30 +182,3 @@ def test_a_predictor_of_numbers_and_a_few_words_is_not_taken_for_categories(othe
         select(table, "inc", ("age",))
     assert select(table.with_missing(others), "inc", ("age",)).records.design.shape[1] == 2
     assert select(table, "inc", ("age",), ("age",)).records.design.shape[1] > 40  # somebody says so
-
-
-def mixed_codes(options=ReadOptions()):
-    """A predictor of numbers and a few words, as diagnoses are."""
-    codes = [str(i % 40) for i in range(195)] + ["V01"] * 5
-    content = "\n".join(["pay,code", *(f"{1000 + i},{code}" for i, code in enumerate(codes)), ""]).encode()
-    return read_table(content, "t.csv", options)
-
-
-def test_a_column_declared_of_categories_is_one_in_whole_records_too():
-    """The parts of whole records are tables of their own, which know no codebook."""
-    pay = [Block("pay", "lognormal", {}, None)]
-    with pytest.raises(InputError, match="'code' holds numbers, and 5 of its 200 cells are none"):
-        whole_records(mixed_codes(), pay, ("code",))
-    declared = mixed_codes(ReadOptions(codebook=Codebook(columns=(Entry(column="code", kind="category"),))))
-    for table in (declared, mixed_codes()):
-        records = whole_records(table, pay, ("code",), categorical=("code",)).table
-        assert select(records, "pay", ("code",), ("code",)).records.design.shape[1] == 41
-    assert (
-        select(whole_records(declared, pay, ("code",)).table, "pay", ("code",)).records.design.shape[1] == 41
-    )
-
-
-def test_codes_that_a_number_merges_are_refused_in_whole_records_too():
-    table = column(repeated("10.10", "10.1", "47.11"), beside=[str(900 + i) for i in range(45)])
-    with pytest.raises(InputError, match="'x' can be read in two ways"):
-        whole_records(table, [Block("y", "lognormal", {}, None)], ("x",), categorical=("x",))

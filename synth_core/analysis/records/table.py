@@ -113,8 +113,8 @@ def whole_records(
     for block in blocks:
         if frame[block.name].isna().all():
             raise InputError(f"Block '{block.name}' has no value in the complete rows.")
-    numbers = np.flatnonzero(kept) + 1
-    return WholeRecords(Table(table.name, frame, table.confidential, row_numbers=numbers), kept, dropped_by)
+    made = Table(table.name, frame, table.confidential, row_numbers=table.rows_of_file[kept])
+    return WholeRecords(made, kept, dropped_by)
 
 
 def _check_rules(
