@@ -167,7 +167,7 @@ def ten_million(n: int | None = None) -> list[Line]:
     from synth_core.mechanisms.fast_bounds import bounds_by_extremes
     from synth_core.mechanisms.weights import count_weights, isolation_risk
     from synth_core.models import build_model
-    from synth_core.models.base import Records
+    from synth_core.models.records import Records
 
     rng = np.random.default_rng(1)
     outcome = np.clip(rng.beta(0.5, 3, n), 1e-12, 1 - 1e-12)

@@ -17,7 +17,7 @@ from synth_core.engine.sampling import Sampler, sample
 from synth_core.engine.stan_data import write_data
 from synth_core.engine.toolchain import compile_program
 from synth_core.models import Model, Refit, build_model, zero_part
-from synth_core.models.base import Records
+from synth_core.models.records import Records
 
 HERE = Path(__file__).parent
 SAMPLER = Sampler(1, 1000, 1000, 1)

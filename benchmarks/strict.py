@@ -20,7 +20,7 @@ from synth_core.data.examples import load_example
 from synth_core.engine.sampling import Posterior, Sampler, sample
 from synth_core.mechanisms.censoring import Censoring
 from synth_core.models import Model, build_model
-from synth_core.models.base import Records
+from synth_core.models.records import Records
 
 COLUMNS = ("age", "marr", "male", "fsize", "e401k")
 

@@ -12,16 +12,24 @@ from synth_core.models import Records
 from synth_core.system.cache import Cache
 
 ROOT = Path(__file__).parent.parent
+ALONE = ("tests/test_benchmarks.py",)
 SHARED_DATA = ROOT.parent / "shared" / "data"
 
 
 @pytest.hookimpl(optionalhook=True)  # of xdist, which may be switched off
 def pytest_xdist_make_scheduler(config, log):
-    """A file's tests share a process, so what they share is made once: a browser and its server too."""
+    """A file's tests share a process, so what they share is made once: a browser and its server too.
+
+    Those of `ALONE` share nothing and come last: each worker takes the next of them.
+    """
     from xdist.scheduler import LoadFileScheduling
 
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return nodeid if nodeid.startswith(ALONE) else super()._split_scope(nodeid)
+
     config.option.loadscopereorder = False  # browsers are early, and what fills the end is the short examples
-    return LoadFileScheduling(config, log)
+    return Scheduling(config, log)
 
 
 def pytest_collection_finish():

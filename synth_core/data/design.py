@@ -14,7 +14,7 @@ from synth_core.data.earlier_variable import EarlierVariable
 from synth_core.data.outcome import check_exact, check_rows, outcome_values
 from synth_core.data.table import Table
 from synth_core.errors import InputError
-from synth_core.models.base import Records
+from synth_core.models.records import Records
 from synth_core.system import limits
 from synth_core.system.characters import unseen
 

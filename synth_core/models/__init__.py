@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from synth_core.errors import InputError
-from synth_core.models.base import Draws, Model, Options, Proposal, Records, Refit
+from synth_core.models.base import Draws, Model, Options, Proposal, Refit
 from synth_core.models.beta import Beta
 from synth_core.models.beta_regression import BetaRegression
 from synth_core.models.bracketed import Bracketed
@@ -19,6 +19,7 @@ from synth_core.models.lognormal import Lognormal
 from synth_core.models.mixture import Mixture
 from synth_core.models.ordered import OrderedLogit
 from synth_core.models.own import OwnProgram
+from synth_core.models.records import Records
 from synth_core.models.two_part import TwoPart
 
 # The analyst's own program stands outside: it is no family until its source is given.

@@ -12,18 +12,9 @@ from synth_core.errors import InputError
 from synth_core.mechanisms.bounds import Rows
 from synth_core.mechanisms.censoring import Censoring
 from synth_core.mechanisms.fast_bounds import LinearFamily
-from synth_core.models.base import (
-    GUESS_STEPS,
-    OPEN,
-    Array,
-    Draws,
-    Model,
-    Options,
-    Proposal,
-    Records,
-    distinct_columns,
-)
+from synth_core.models.base import GUESS_STEPS, OPEN, Array, Draws, Model, Options, Proposal
 from synth_core.models.beta_coordinates import ClampedBeta
+from synth_core.models.records import Records, distinct_columns
 from synth_core.system.number_text import declared
 
 LAMBDA_LOWER, LAMBDA_SHAPE = 0.1, 1.5

@@ -9,9 +9,10 @@ from synth_core.engine.stan_data import StanData
 from synth_core.mechanisms.bounds import Rows
 from synth_core.mechanisms.censoring import Censoring
 from synth_core.mechanisms.fast_bounds import LinearFamily
-from synth_core.models.base import Array, Draws, Options, Proposal, Records
+from synth_core.models.base import Array, Draws, Options, Proposal
 from synth_core.models.beta import LAMBDA_LOWER, LAMBDA_SHAPE, SHARE_BOUNDS, BetaFamily
 from synth_core.models.coordinates import penalised_estimate, row_sums, whitening
+from synth_core.models.records import Records
 
 SLOPE_SCALE = 2.5
 

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from synth_core.errors import InputError
 from synth_core.mechanisms.bounds import Rows
-from synth_core.models.base import Array, Draws, Options, Records
+from synth_core.models.base import Array, Draws, Options
 from synth_core.models.ordered import OrderedLogit
+from synth_core.models.records import Records
 from synth_core.system.number_text import declared
 
 

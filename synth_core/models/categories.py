@@ -16,8 +16,9 @@ from synth_core.engine.stan_data import StanData
 from synth_core.errors import InputError
 from synth_core.mechanisms.bounds import BLOCK_ELEMENTS, Rows
 from synth_core.mechanisms.censoring import Censoring
-from synth_core.models.base import Array, Draws, Model, Options, Records, parted
+from synth_core.models.base import Array, Draws, Model, Options, parted
 from synth_core.models.coordinates import row_sums
+from synth_core.models.records import Records
 from synth_core.system.plain_paths import plain
 
 INTERCEPT_SCALE, STEP_SCALE = 5.0, 2.5

@@ -12,16 +12,9 @@ from synth_core.errors import InputError
 from synth_core.mechanisms.bounds import Rows
 from synth_core.mechanisms.censoring import Censoring
 from synth_core.mechanisms.fast_bounds import LinearFamily
-from synth_core.models.base import (
-    Array,
-    Draws,
-    Model,
-    Options,
-    Proposal,
-    Records,
-    distinct_columns,
-)
+from synth_core.models.base import Array, Draws, Model, Options, Proposal
 from synth_core.models.coordinates import penalised_estimate, row_sums, whitening
+from synth_core.models.records import Records, distinct_columns
 
 SLOPE_SCALE = 5.0
 MEAN_SHAPE, MEAN_RATE = 1.0, 1e-3

@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from synth_core.engine.stan_data import StanData
-from synth_core.models.base import Array, distinct_columns
+from synth_core.models.base import Array
+from synth_core.models.records import distinct_columns
 from synth_core.system.plain_paths import plain
 
 FEW_VALUES = 64  # of a column, for it to be kept by combination

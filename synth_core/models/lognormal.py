@@ -25,15 +25,14 @@ from synth_core.models.base import (
     Model,
     Options,
     Proposal,
-    Records,
     Refit,
-    distinct_columns,
     normal_of_half,
     short,
 )
 from synth_core.models.clamp_screening import Terms, settle
 from synth_core.models.clamped_mode import ClampedNormal, factor_of_covariance, spread_of_log_sigma
 from synth_core.models.coordinates import row_sums, solve_penalised
+from synth_core.models.records import Records, distinct_columns
 from synth_core.models.transformation import Transformation
 from synth_core.models.zero_part import empty_zero_part
 from synth_core.system.number_text import declared

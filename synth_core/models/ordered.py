@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from synth_core.engine.stan_data import StanData
 from synth_core.mechanisms.bounds import BLOCK_ELEMENTS, Rows
 from synth_core.mechanisms.censoring import Censoring
-from synth_core.models.base import Array, Draws, Options, Records
+from synth_core.models.base import Array, Draws, Options
 from synth_core.models.categories import OfCategories
 from synth_core.models.coordinates import category_contrasts, penalised_shares
 from synth_core.models.design_parts import design_parts
 from synth_core.models.ordered_coordinates import gaps, log_interval, log_shares, penalised_cuts
+from synth_core.models.records import Records
 
 SHARE_SCALE, LOCATION_SCALE, SPREAD_SCALE = 5.0, 2.5, 0.5
 ROOT_2 = np.sqrt(2.0)

@@ -11,7 +11,8 @@ from synth_core.engine.stan_data import StanData
 from synth_core.errors import InputError
 from synth_core.mechanisms.bounds import Rows
 from synth_core.mechanisms.censoring import Censoring
-from synth_core.models.base import Array, Draws, Model, Options, Records
+from synth_core.models.base import Array, Draws, Model, Options
+from synth_core.models.records import Records
 
 
 class PerRecordModel(Model):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from synth_core.errors import InputError
-from synth_core.models.base import Records
+from synth_core.models.records import Records
 from synth_core.system.number_text import declared
 
 Array = NDArray[np.float64]

@@ -10,9 +10,10 @@ from synth_core.engine.stan_data import StanData
 from synth_core.mechanisms.bounds import Rows
 from synth_core.mechanisms.censoring import Censoring
 from synth_core.mechanisms.fast_bounds import LinearFamily
-from synth_core.models.base import Array, Draws, Model, Options, Proposal, Records, parted
+from synth_core.models.base import Array, Draws, Model, Options, Proposal, parted
 from synth_core.models.bracketed import with_zero_alone
 from synth_core.models.lognormal import Lognormal
+from synth_core.models.records import Records
 from synth_core.models.transformation import Transformation
 from synth_core.models.zero_part import ZeroPart
 

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from synth_core.engine.stan_data import StanData
 from synth_core.mechanisms.bounds import Rows
 from synth_core.mechanisms.censoring import Censoring
-from synth_core.models.base import Array, Draws, Records, distinct_columns
+from synth_core.models.base import Array, Draws
 from synth_core.models.coordinates import penalised_estimate, row_sums, whitening
 from synth_core.models.gauss_rule import quadrature_rows
+from synth_core.models.records import Records, distinct_columns
 from synth_core.system.plain_paths import plain
 
 SLOPE_SCALE = 2.5

@@ -9,7 +9,7 @@ from synth_core.mechanisms import fast_bounds
 from synth_core.mechanisms.bounds import lipschitz_bounds
 from synth_core.mechanisms.fast_bounds import LinearFamily, bounds_by_extremes, facing
 from synth_core.models import build_model
-from synth_core.models.base import Records
+from synth_core.models.records import Records
 
 
 def some_weights(kind, n, rng):

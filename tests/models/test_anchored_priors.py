@@ -11,7 +11,7 @@ import pytest
 
 from synth_core.mechanisms.censoring import Censoring
 from synth_core.models import build_model
-from synth_core.models.base import Records
+from synth_core.models.records import Records
 
 N, CODES = 60, tuple("abcd")
 LINK = {  # a family's options, and the place of its slopes among the scales, for k of them

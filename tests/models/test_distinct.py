@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from synth_core.models.base import distinct_columns
+from synth_core.models.records import distinct_columns
 
 
 @pytest.mark.parametrize("shape", [(200, 3), (200, 1), (1, 2), (0, 3), (5, 0)])

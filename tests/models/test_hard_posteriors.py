@@ -5,8 +5,8 @@ import pytest
 
 from synth_core.engine.sampling import Sampler, sample
 from synth_core.models import build_model
-from synth_core.models.base import Records
 from synth_core.models.coordinates import covariance_factor, solve_penalised
+from synth_core.models.records import Records
 
 
 def design_of(numbers, groups):

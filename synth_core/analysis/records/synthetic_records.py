@@ -11,7 +11,8 @@ from synth_core.analysis.drawing import Drawing, balanced_values, possible_value
 from synth_core.analysis.presence import PRESENCE, missing_name
 from synth_core.analysis.records.blocks import Part
 from synth_core.data.decided import Decided, must_be_missing, must_be_present, possible
-from synth_core.models.base import Draws, Model, Records
+from synth_core.models.base import Draws, Model
+from synth_core.models.records import Records
 
 Array = NDArray[np.float64]
 

@@ -13,20 +13,12 @@ from synth_core.engine.sampling import Start
 from synth_core.engine.stan_data import StanData
 from synth_core.mechanisms.bounds import BLOCK_ELEMENTS, Rows
 from synth_core.mechanisms.censoring import Censoring
-from synth_core.models.base import (
-    Array,
-    Draws,
-    Options,
-    Proposal,
-    Records,
-    Refit,
-    distinct_columns,
-    parted,
-)
+from synth_core.models.base import Array, Draws, Options, Proposal, Refit, parted
 from synth_core.models.coordinates import row_sums
 from synth_core.models.lognormal import LOG_ROOT_2PI, normal_mass
 from synth_core.models.mixture.em import MAX_RECORDS, MixtureEstimate, fit_mixture
 from synth_core.models.mixture.pilot import RATE, Pilot, run_pilot, standardise
+from synth_core.models.records import Records, distinct_columns
 from synth_core.models.two_part import TwoPart
 from synth_core.models.zero_part import empty_zero_part
 

@@ -17,10 +17,11 @@ from synth_core.engine.stan_data import StanData
 from synth_core.errors import FitError, InputError
 from synth_core.mechanisms.bounds import Rows
 from synth_core.mechanisms.censoring import Censoring
-from synth_core.models.base import Array, Draws, Model, Options, Records, Refit
+from synth_core.models.base import Array, Draws, Model, Options, Refit
 from synth_core.models.own import sandbox
 from synth_core.models.own.quantities import Words, generate, log_target, words_of
 from synth_core.models.own.source import inspect
+from synth_core.models.records import Records
 from synth_core.system import limits
 
 

@@ -28,7 +28,7 @@ import scipy
 from numpy.typing import NDArray
 
 from synth_core.analysis.balanced_drawing import binned
-from synth_core.models.base import distinct_columns
+from synth_core.models.records import distinct_columns
 from synth_core.system import limits
 
 Array = NDArray[np.float64]

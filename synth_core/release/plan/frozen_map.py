@@ -30,7 +30,7 @@ from synth_core.mechanisms.catalogue import Mechanism
 from synth_core.mechanisms.ranges import tail_start
 from synth_core.mechanisms.schemes import SCHEMES
 from synth_core.models import OwnProgram, build_model, family
-from synth_core.models.base import Records
+from synth_core.models.records import Records
 from synth_core.release.plan.plan import FrozenFile, Plan
 from synth_core.system import files, limits
 

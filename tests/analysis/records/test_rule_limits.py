@@ -18,10 +18,10 @@ from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.mechanisms.noise import SeededNoise
 from synth_core.models import Options
-from synth_core.models.base import Records
 from synth_core.models.categorical import Categorical
 from synth_core.models.counts import Poisson
 from synth_core.models.lognormal import Lognormal
+from synth_core.models.records import Records
 from synth_core.release.output.dataset import synthetic_data
 from synth_core.release.output.source import KeptColumns
 from synth_core.release.plan.planning import make_plan

@@ -7,7 +7,7 @@ from scipy.special import logsumexp
 from synth_core.data.earlier_variable import EarlierVariable
 from synth_core.mechanisms.censoring import Censoring, weighted_terms
 from synth_core.models import build_model
-from synth_core.models.base import Records
+from synth_core.models.records import Records
 
 EPSILON, SHARES, C = 1.0, (0.4, 0.6), 0.7
 FIRST = EarlierVariable("first", ("a", "b"))
