@@ -16,8 +16,6 @@ from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.experiments.studies.coverage import (
     Covered,
-    Estimated,
-    columns_of,
     compare_coverage,
     coverage_in_words,
     coverage_of,
@@ -26,6 +24,7 @@ from synth_core.experiments.studies.coverage import (
     weights_words,
 )
 from synth_core.experiments.studies.run_study import run_study
+from synth_core.experiments.studies.user_estimates import Estimated, columns_of
 from synth_core.figures.coverage import coverage_figure
 from synth_core.system.backend import open_backend
 from synth_core.system.backend.base import SerialBackend

@@ -39,11 +39,7 @@ _NUMBERS = (
     "ecdf_avg",
     "overlap",
 )  # of `ResultNumbers`
-CODE = (
-    "experiments/studies/extra_measures.py",
-    "experiments/studies/replicate.py",
-    "experiments/studies/study.py",
-)  # that decides a replicate's numbers
+CODE = ("experiments/studies",)  # that decides a replicate's numbers: what is simulated, and what is measured
 EARLIER = "earlier"
 # The fit to an earlier table is made once: longer, so that it is not refused for a short chain's convergence.
 EARLIER_SAMPLER = {"chains": 4, "draws": 2000, "warmup": 1000}
