@@ -35,15 +35,8 @@ from synth_core.system.entries import get_or_compute
 
 Array = NDArray[np.float64]
 
-CODE = (  # that decides a run
-    *(
-        f"experiments/rivals/{name}.py"
-        for name in ("map_runs", "budget", "cells", "declared_cells", "graphical")
-    ),
-    *(f"experiments/rivals/{name}.py" for name in ("problem", "registry", "simple")),
-    "experiments/explore/measures.py",
-    "experiments/explore/records_point.py",
-)
+# That decides a run.
+CODE = ("experiments/rivals", "experiments/explore/measures.py", "experiments/explore/records_point.py")
 MAX_RUNS = 1_000  # asked for at once
 
 
