@@ -134,7 +134,9 @@ def new_page(chromium, server, request):
     contexts, problems = [], []
 
     def open_page(path="/", theme="light"):
-        context = chromium.new_context(viewport={"width": 1440, "height": 900}, color_scheme=theme, reduced_motion="reduce")
+        context = chromium.new_context(
+            viewport={"width": 1440, "height": 900}, color_scheme=theme, reduced_motion="reduce"
+        )
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(30_000)

@@ -407,7 +407,7 @@ def test_at_two_thousand_records_censoring_with_weights_from_the_table_exceeds_i
     assert current.epsilon_lower > 4.0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("span", [None, (0.0, 15.0)])
 def test_at_two_thousand_records_a_declared_span_leaves_nothing_to_be_seen(span):
     """With the table's own span the joint local figure says that more than 2Δ is there, and the audit finds it."""

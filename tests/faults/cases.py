@@ -485,11 +485,14 @@ CASES = [
     ),
     Case("command killed", "study", killed_command),
     Case("app killed", "map", killed_app),
-    *(Case("results disk full", a, full_results(a), by_hand=a == "map") for a in WORK),
-    *(Case("working disk full", a, full_working(a)) for a in ("comparison", "map", "release")),
+    *(Case("results disk full", a, full_results(a), by_hand=a != "comparison") for a in WORK),
+    *(
+        Case("working disk full", a, full_working(a), by_hand=a == "map")
+        for a in ("comparison", "map", "release")
+    ),
     Case("state disk full", "release", full_state),
-    *(Case("cache read-only", a, read_only(a), a == "comparison") for a in WORK),
-    *(Case("cache entries corrupted", a, corrupt_entries(a), by_hand=a == "map") for a in WORK),
+    *(Case("cache read-only", a, read_only(a), a == "comparison", a != "comparison") for a in WORK),
+    *(Case("cache entries corrupted", a, corrupt_entries(a), by_hand=a != "comparison") for a in WORK),
     Case("runs.sqlite corrupted", "list of runs", corrupt_runs, True),
     Case("ledger.sqlite corrupted", "ledger", corrupt_ledger, True),
     Case("no toolchain", "comparison", no_toolchain, True),

@@ -43,7 +43,10 @@ def samplers(server):
     return found
 
 
-@pytest.mark.parametrize("own_place", [True, False], ids=["TMPDIR", "shared memory"])
+@pytest.mark.parametrize(
+    "own_place",
+    [pytest.param(True, id="TMPDIR", marks=pytest.mark.long), pytest.param(False, id="shared memory")],
+)
 def test_nothing_is_left_once_the_next_server_has_started(tmp_path, own_place):
     temporary = tmp_path / "temporary"
     temporary.mkdir()
