@@ -41,6 +41,10 @@ _DAY = (
 )
 _TIME = r"[ T:]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[ap]m)?(Z|[+-]\d{2}:?\d{2})?"
 DATE = rf"(?i)^({'|'.join(_DAY)})({_TIME})?$"
+# A number in any spelling that a column may have.
+ANY_NUMBER = "|".join(
+    f"({each})" for each in (NUMBER, INFINITE, COMMA_DECIMAL, COMMA_GROUPS, POINT_GROUPS, SPACE_GROUPS)
+)
 # Among numbers these are no value, whoever wrote the file; among texts they may be one (the country NA).
 MISSING_AMONG_NUMBERS = frozenset(
     {
@@ -209,6 +213,15 @@ def readable(texts: pyarrow.Array, how: Numerals) -> pyarrow.Array:
     sign = _thousands(how)
     groups = rf"^[+-]?\d{{1,3}}({sign}\d{{2,3}})*{sign}\d{{3}}({re.escape(how.decimal)}\d*)?([eE][+-]?\d+)?$"
     return pc.and_(fine, pc.or_(pc.invert(_matches(texts, sign)), _matches(texts, groups)))
+
+
+def written_as(cells: pd.Series, pattern: str) -> NDArray[np.bool_]:
+    """Which cells of a column are written so, `ANY_NUMBER` or `DATE`, of shape (n_rows,); an empty one is not."""
+    texts = pyarrow.array(
+        cells.astype("object").map(str, na_action="ignore"), pyarrow.string(), from_pandas=True
+    )
+    found = _matches(pc.utf8_trim_whitespace(texts), pattern).fill_null(False)
+    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=bool)
 
 
 def _thousands(how: Numerals) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from synth_core.data.cells import ANY_NUMBER, written_as
 from synth_core.data.codebook import Entry
 from synth_core.data.missing import lone_text
 
@@ -67,7 +68,7 @@ def describe(series: pd.Series, name: str, entry: Entry | None = None) -> Column
         return Column(name, "date", missing, distinct, note)
     counts = present.astype(str).value_counts(sort=False)  # each text is read once, however often it stands
     token, rows = lone_text(counts.index, counts.to_numpy())
-    bad = int(counts[pd.to_numeric(counts.index.to_series(), errors="coerce").isna().to_numpy()].sum())
+    bad = int(counts[~written_as(counts.index.to_series(), ANY_NUMBER)].sum())
     if 0 < bad < 0.5 * len(present) or token:
         note = f"{bad:,} cells are not numbers"
     return Column(name, "text", missing, distinct, note, lone_text=token, lone_rows=rows)

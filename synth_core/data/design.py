@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from synth_core.data.cells import ANY_NUMBER, DATE, written_as
 from synth_core.data.column import FEW_CODES
 from synth_core.data.decided import Decided
 from synth_core.data.earlier_variable import EarlierVariable
@@ -179,7 +180,7 @@ def predictor_values(table: Table, name: str, as_category: bool) -> pd.Series:
 
 
 def _refuse_mixed(table: Table, name: str) -> None:
-    """Refuse numbers among which a few cells are none: as categories they would be as many as there are numbers.
+    """Refuse numbers or dates among which a few cells are none: as categories they would be as many as they are.
 
     A table that was not read from a file has no entry: it was made of one that was looked at.
     """
@@ -189,12 +190,21 @@ def _refuse_mixed(table: Table, name: str) -> None:
     if column.kind != "text" or few or not of_a_file or table.declared_codebook.get(name) is not None:
         return
     there = series.notna().to_numpy()
-    other = there & pd.to_numeric(series.astype("object"), errors="coerce").isna().to_numpy()
+    numbers, dates = written_as(series, ANY_NUMBER), written_as(series, DATE)
+    word, alike = ("dates", dates) if dates.sum() > numbers.sum() else ("numbers", numbers)
+    other = there & ~alike
     if 0 < other.sum() < 0.5 * there.sum():
         raise InputError(
-            f"Predictor '{name}' holds numbers, and {other.sum():,} of its {table.rows:,} cells are none (first in row "
+            f"Predictor '{name}' holds {word}, and {other.sum():,} of its {table.rows:,} cells are none (first in row "
             f"{int(np.argmax(other)) + 1:,}). If they mean missing, name them (page Data, or --missing); if the column "
             "is one of categories, declare it so in the codebook (page Data; --categorical)."
+        )
+    plain = pd.to_numeric(series.astype("object"), errors="coerce").notna().to_numpy()
+    if not other.any() and (there & ~plain).any():
+        raise InputError(
+            f"Predictor '{name}' holds numbers that are written in several ways, some with a comma or in groups (first "
+            f"in row {int(np.argmax(there & ~plain)) + 1:,}). Write them alike; if the column is one of categories, "
+            "declare it so in the codebook (page Data; --categorical)."
         )
 
 

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 import numpy as np
 import pandas as pd
 
+from synth_core.data.cells import ANY_NUMBER, written_as
 from synth_core.errors import InputError
 from synth_core.system import limits
 
@@ -160,7 +161,7 @@ def lone_text(texts: pd.Index, counts: np.ndarray) -> tuple[str, int]:
         How often each stands.
     """
     plain = pd.Series(texts.astype(str)).str.strip()
-    wrong = pd.to_numeric(plain, errors="coerce").isna().to_numpy()
+    wrong = ~written_as(plain, ANY_NUMBER)
     tokens = plain[wrong].unique()
     if len(tokens) != 1 or wrong.all() or not 0 < len(tokens[0]) <= LONGEST_TOKEN:
         return "", 0

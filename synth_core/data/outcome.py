@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from synth_core.data.categories import NO_CATEGORY
+from synth_core.data.cells import ANY_NUMBER, written_as
 from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.system import limits
@@ -55,8 +56,8 @@ def numeric_outcome(table: Table, name: str) -> np.ndarray:
         values = series.to_numpy(dtype=float, na_value=np.nan)
     else:
         values = pd.to_numeric(series.astype("object"), errors="coerce").to_numpy(dtype=float)
-        bad = np.isnan(values) & series.notna().to_numpy()
-        if np.isnan(values).all():
+        bad = _no_numbers(series, values)
+        if bad.sum() == series.notna().sum():
             plain = " Choose another."
             if series.astype("str").str.contains(r"\d").any():
                 plain = (
@@ -90,6 +91,13 @@ def numeric_outcome(table: Table, name: str) -> np.ndarray:
     if column.distinct == 1:
         raise InputError(f"Column '{name}' is constant: there is nothing to synthesize.")
     return values
+
+
+def _no_numbers(series: pd.Series, values: np.ndarray) -> np.ndarray:
+    """Which texts are no number in any spelling, of shape (n_rows,); without such, those in another than `values`."""
+    bad = np.isnan(values) & series.notna().to_numpy()
+    other = bad & ~written_as(series, ANY_NUMBER)
+    return other if other.any() else bad
 
 
 def category_codes(table: Table, name: str, categories: tuple[str, ...]) -> np.ndarray:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from synth_core.data.cells import ANY_NUMBER, written_as
 from synth_core.data.outcome import SMALLEST, check_exact
 from synth_core.data.table import Table
 from synth_core.errors import InputError
@@ -88,7 +89,7 @@ def read_weights(table: Table, name: str, rows: Rows) -> Array:
     table.checked_number(name)
     series = table.frame[name]
     if column.kind not in ("number", "code"):
-        other = pd.to_numeric(series.astype("object"), errors="coerce").isna() & series.notna()
+        other = series.notna().to_numpy() & ~written_as(series, ANY_NUMBER)
         where = f" (first in row {int(np.argmax(other)) + 1:,})" if other.any() else ""
         raise InputError(f"Survey weights are numbers, and column '{name}' holds something else{where}.")
     check_exact(series, name)

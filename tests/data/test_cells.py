@@ -8,6 +8,7 @@ from synth_core.analysis.records.table import whole_records
 from synth_core.data.design import select
 from synth_core.data.outcome import numeric_outcome
 from synth_core.data.readers import ReadOptions
+from synth_core.data.survey_weights import read_weights
 from synth_core.data.table import read_table
 from synth_core.errors import InputError
 
@@ -182,3 +183,43 @@ def test_a_predictor_of_numbers_and_a_few_words_is_not_taken_for_categories(othe
         select(table, "inc", ("age",))
     assert select(table.with_missing(others), "inc", ("age",)).records.design.shape[1] == 2
     assert select(table, "inc", ("age",), ("age",)).records.design.shape[1] > 40  # somebody says so
+
+
+OTHERS = [
+    (lambda i: f"{20 + i},5", "k.A.", "numbers"),
+    (lambda i: f"{20_000 + 17 * i:,}", "refused", "numbers"),
+    (lambda i: f"{20_000 + 17 * i:,}".replace(",", " "), "(12 345)", "numbers"),
+    (lambda i: f"{20_000 + 17 * i:,}".replace(",", "."), "-", "numbers"),
+    (lambda i: f"{1 + i % 28:02d}.{1 + i // 28:02d}.2024", "unknown", "dates"),
+]
+
+
+def with_another(cell, other):
+    rows = [f"{1000 + i};{other if i in (30, 45) else cell(i)}" for i in range(60)]
+    return read_table("\n".join(["pay;x", *rows, ""]).encode(), "t.csv")
+
+
+@pytest.mark.parametrize(("cell", "other", "word"), OTHERS)
+def test_a_predictor_of_numbers_in_any_spelling_or_dates_with_a_few_texts_is_refused_by_row(
+    cell, other, word
+):
+    """With a decimal comma or signs of thousands each became a category of its own, silently."""
+    table = with_another(cell, other)
+    with pytest.raises(InputError, match=rf"'x' holds {word}, and 2 of its 60 .* none \(first in row 31\)"):
+        select(table, "pay", ("x",))
+    assert select(table, "pay", ("x",), ("x",)).records.design.shape[1] > 28  # somebody says so
+    if word == "numbers":
+        with pytest.raises(InputError, match=r"2 of its 60 cells are not \(first in row 31\)"):
+            numeric_outcome(table, "x")
+        with pytest.raises(InputError, match=r"Survey weights are numbers.*\(first in row 31\)"):
+            read_weights(table, "x", np.ones(60, bool))
+        assert table.column("x").lone_text == other
+
+
+def test_a_predictor_of_numbers_that_are_written_in_several_ways_is_refused_by_row():
+    table = read_table(
+        "\n".join(["pay;x", *(f"{i};{i},5" if i == 40 else f"{i};{i}.7" for i in range(1, 61))]).encode(),
+        "t.csv",
+    )
+    with pytest.raises(InputError, match=r"written in several ways.*first in row 40"):
+        select(table, "pay", ("x",))
