@@ -36,7 +36,7 @@ class TypedColumns:
     labels : dict
         Of a column, what each of its codes is called.
     labelled : frozenset of str
-        Columns whose codes have become their labels.
+        Columns whose codes become their labels, or are shown with leading zeros.
     encoding : str, optional
         Of its texts, where it was not as the format says.
     """
@@ -167,8 +167,24 @@ def read_statistical(content: bytes, suffix: str, name: str, encoding: str | Non
         if frame[column].dtype == object:
             frame[column] = _plain(frame[column])
         elif pd.api.types.is_numeric_dtype(frame[column]):
-            frame[column] = _dates(frame[column], suffix, about.original_variable_types.get(column) or "")
+            written_as = about.original_variable_types.get(column) or ""
+            frame[column] = _dates(frame[column], suffix, written_as)
+            zeros = _ZEROS.fullmatch(written_as) if column not in labels else None
+            if zeros and (shown := with_zeros(frame[column], int(zeros[zeros.lastindex or 0]))):
+                labels[column] = shown
+                labelled.add(column)
     return TypedColumns(frame, labels, frozenset(labelled), used)
+
+
+def with_zeros(codes: pd.Series, digits: int) -> dict[str, str]:
+    """Of codes that a file shows filled up with zeros, how each is shown: 01 of 1; empty where none is."""
+    present = codes.dropna()
+    if not pd.api.types.is_numeric_dtype(present) or pd.api.types.is_bool_dtype(present):
+        return {}
+    whole = (present >= 0) & (present % 1 == 0) & (present < 10.0**digits)
+    if not whole.all() or not (present < 10.0 ** (digits - 1)).any():
+        return {}
+    return {str(code): f"{code:0{digits}d}" for code in map(int, present.unique())}
 
 
 def _with_dates(path: str, suffix: str, encoding: str | None, columns: list[str]) -> pd.DataFrame:
@@ -219,6 +235,8 @@ _COUNTS = {
     ),
     ".dta": ((r"%-?td.*", 86_400, "1960-01-01"),),
 }
+# Formats of whole numbers with leading zeros, of SPSS, SAS and Stata.
+_ZEROS = re.compile(r"N(\d+)(?:\.0)?|Z(\d+)\.?0?|%-?0(\d+)\.0[fg]")
 _STATA_MONTHS = {"m": 1, "q": 3, "h": 6}  # of a period, which are counted from 1960
 _STATA_WEEKS = 52  # of a year: the last has the days that are left
 

@@ -65,8 +65,8 @@ def read_frame(content: bytes, name: str, options: ReadOptions = ReadOptions()) 
         if suffix in TEXT_SUFFIXES:
             found = _of_text(_gunzip(content) if suffix == ".gz" else content, name, options)
         elif suffix == WORKBOOK:
-            frame, sheet, sheets = read_sheet(content, name, options.sheet)
-            found = _of_typed(TypedColumns(frame), name, replace(options, sheet=sheet, sheets=sheets))
+            typed, sheet, sheets = read_sheet(content, name, options.sheet)
+            found = _of_typed(typed, name, replace(options, sheet=sheet, sheets=sheets))
         elif suffix == PARQUET:
             found = _of_typed(read_parquet(content, name), name, options)
         else:

@@ -6,25 +6,28 @@ import io
 import re
 import zipfile
 from collections.abc import Iterator
+from typing import Any
 
 import pandas as pd
 
+from synth_core.data.binary_file import TypedColumns, with_zeros
 from synth_core.errors import InputError
 from synth_core.system import limits
 from synth_core.system.characters import one_line, visible
 
 TITLE_ROWS = 20  # above the header, at most
+SHOWN_ROWS = 100  # whose formats are looked at
 _CELL = re.compile(rb'<c [^>]*?r="([A-Z]{1,4})([0-9]{1,8})"')
 _FORMULA_ALONE = re.compile(rb"<c ([^>]*)>\s*<f(?:[^>]*/>|[^>]*>[^<]*</f>)\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>")
 _PART = 1 << 22
 
 
-def read_sheet(content: bytes, name: str, sheet: str | None) -> tuple[pd.DataFrame, str, tuple[str, ...]]:
+def read_sheet(content: bytes, name: str, sheet: str | None) -> tuple[TypedColumns, str, tuple[str, ...]]:
     """A sheet's cells; without a name, those of the first sheet that has a row below its header.
 
     Returns
     -------
-    frame : pandas.DataFrame
+    typed : TypedColumns
     sheet : str
         The one that was read.
     sheets : tuple of str
@@ -48,12 +51,32 @@ def read_sheet(content: bytes, name: str, sheet: str | None) -> tuple[pd.DataFra
             listed = ", ".join(list(shown)[:20]) + (", …" if len(shown) > 20 else "")
             raise InputError(f"The workbook {name} has no sheet '{sheet}'. It has: {listed}.")
         for chosen in (sheet,) if sheet is not None else shown:
+            labels: dict[str, dict[str, str]] = {}
             frame = _table(
                 book.parse(shown[chosen], header=None, dtype=object, keep_default_na=False, na_values=[""])
             )
             if len(frame):
+                labels = {
+                    one_line(frame.columns[place]): shown_as
+                    for place, digits in _digits(book.book[shown[chosen]]).items()
+                    if (shown_as := with_zeros(frame.iloc[:, place], digits))
+                }
                 break
-    return frame, chosen, tuple(shown)
+    return TypedColumns(frame, labels, frozenset(labels)), chosen, tuple(shown)
+
+
+def _digits(sheet: Any) -> dict[int, int]:
+    """How many digits columns of numbers are filled up to with zeros, by their place: of their first cells all."""
+    formats: dict[int, set[str]] = {}
+    for row in sheet.iter_rows(max_row=SHOWN_ROWS):
+        for place, cell in enumerate(row):
+            if isinstance(cell.value, int | float):
+                formats.setdefault(place, set()).add(cell.number_format)
+    return {
+        place: len(next(iter(found)))
+        for place, found in formats.items()
+        if len(found) == 1 and re.fullmatch("00+", next(iter(found)))
+    }
 
 
 def _table(cells: pd.DataFrame) -> pd.DataFrame:
