@@ -22,7 +22,7 @@ from synth_core.system import limits
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
 ENCODINGS = ("utf-8", "cp1252", "latin-1", "utf-16", "cp1250", "cp1251", "cp1253", "cp1254", "cp1257")
 _NUMBER = re.compile(r"^[+-]?[\d.,' ]*\d[\d.,' ]*$")
-_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+$")
+_COMMAS_IN_NUMBER = re.compile(r"[+-]?(\d+,\d+|\d{1,3}(,\d{3})+(\.\d+)?)$")
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\r?\n', re.I)  # Excel's
 _QUOTED_OR_RETURN = re.compile(r'(?<![^,;|\s])"(?:[^"]++|"")*+"(?=[,;|\s]|\Z)|\r(?!\n)')
 SAMPLE_CHARACTERS, SAMPLE_LINES = 1 << 20, 100
@@ -52,6 +52,7 @@ class TextColumns:
 def read_text(content: bytes, name: str, delimiter: str | None, encoding: str | None) -> TextColumns:
     """Columns of text of a delimited file; raises InputError naming the line of what is wrong."""
     text, encoding = _decode(content, name, encoding)
+    text = text.rstrip("\x1a")  # the end of a file, of DOS
     if not text or text.isspace():
         raise InputError(f"The file {name} is empty.")
     text = _with_line_feeds(text.lstrip("\ufeff"))
@@ -152,7 +153,8 @@ def _detect_delimiter(text: str) -> str:
     first, *others = [
         line.strip() for line in _lines(text[:SAMPLE_CHARACTERS])[:SAMPLE_LINES] if line.strip()
     ]
-    if "," not in first and others and all(_DECIMAL_COMMA.match(line) for line in others):
+    with_commas = [line for line in others if "," in line]
+    if "," not in first and with_commas and all(map(_COMMAS_IN_NUMBER.match, with_commas)):
         return ";"  # one column of numbers
     scores: dict[str, tuple[float, int]] = {}
     for delimiter in DELIMITERS:
@@ -179,7 +181,8 @@ def _header(text: str, delimiter: str) -> tuple[list[str], int]:
     ends = 0
     for row in reader:
         first, ends = first or row, ends or reader.line_num
-        title = sum(bool(cell.strip()) for cell in row) <= 1 and (width > 2 or len(row) < width)
+        alone = sum(bool(cell.strip()) for cell in row) <= 1
+        title = alone and (width > 2 or len(row) < width or (width == 2 and _is_padded(row, rows)))
         title |= wordy and len(row) < width
         if not title or reader.line_num > SAMPLE_LINES:
             if len(row) != width or reader.line_num > SAMPLE_LINES:
@@ -187,6 +190,14 @@ def _header(text: str, delimiter: str) -> tuple[list[str], int]:
             return row, reader.line_num
     assert first is not None
     return first, ends
+
+
+def _is_padded(row: list[str], rows: list[list[str]]) -> bool:
+    """Whether a row of two columns is a title that a spreadsheet filled up, or empty: below it stand names of both."""
+    if row not in rows or not any(map(str.strip, row)):
+        return row in rows
+    below = [each for each in rows[rows.index(row) + 1 :] if any(map(str.strip, each))]
+    return bool(row[0].strip() and below) and _are_names(below[0], below[1:])
 
 
 def _are_names(row: list[str], below: list[list[str]]) -> bool:

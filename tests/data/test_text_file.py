@@ -40,8 +40,35 @@ def test_lines_above_the_header_are_left_out(above):
     check(above.encode() + text())
 
 
-def test_a_title_above_two_columns_is_left_out():
-    check(text("a,b", [f"{i},{i}" for i in range(1, 41)]).replace(b"a,b", b"Table 4\na,b", 1), ("a", "b"))
+@pytest.mark.parametrize("title", ["Table 4", "Table 4,", "Table 4,\n,"])
+def test_a_title_above_two_columns_is_left_out(title):
+    """A spreadsheet fills it up with delimiters."""
+    check(f"{title}\n".encode() + text("a,b", [f"{i},{i}" for i in range(1, 41)]), ("a", "b"))
+
+
+def test_a_second_column_without_a_name_makes_no_title_of_the_header():
+    with pytest.raises(InputError, match=r"Column 2 of .* has no name"):
+        read_table(text("a,", [f"n{i},{i}" for i in range(1, 41)]), "t.csv")
+
+
+@pytest.mark.parametrize("end", ["\x1a", "\r\n\x1a\x1a"])
+def test_the_mark_that_ends_a_file_of_dos_is_no_row(end):
+    check(text() + end.encode())
+
+
+@pytest.mark.parametrize(
+    ("cell", "missing", "first"),
+    [
+        ("{:d},5", "NA", 1.5),
+        ("{:d},5", "", 1.5),
+        ("1,{:03d},000", "NA", 1_001_000),
+        ("1,{:03d},000.5", "", 1_001_000.5),
+    ],
+)
+def test_one_column_of_numbers_with_commas_is_one(cell, missing, first):
+    """Its first row became the header, or a mark of a missing value made two columns of it."""
+    table = check(text("pay", [missing if i == 7 else cell.format(i) for i in range(1, 41)]), ("pay",))
+    assert table.frame["pay"].iloc[0] == first and table.column("pay").missing == 1
 
 
 def test_a_separator_line_says_the_delimiter():
