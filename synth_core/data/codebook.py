@@ -32,7 +32,7 @@ KINDS: tuple[Kind, ...] = ("number", "category", "ordered", "date", "identifier"
 LONGEST_RANGE = 1_000  # categories that "1 to 12" may stand for
 SEPARATOR = "|"  # of several texts in one cell of a codebook that is a CSV file
 BETWEEN = " to "  # two bounds there
-Role = Literal["sensitive", "public", "weight", "unit"]
+Role = Literal["", "sensitive", "public", "weight", "unit"]
 
 
 class Entry(BaseModel):
@@ -69,7 +69,7 @@ class Entry(BaseModel):
     unit: str = ""
     bounds: tuple[float, float] | None = None
     rules: RuleTexts = ()
-    role: Literal[""] | Role = ""
+    role: Role = ""
     note: str = ""
 
     @model_validator(mode="after")
@@ -202,7 +202,7 @@ def parse_codebook(content: bytes, name: str) -> Codebook:
     suffix = Path(name).suffix.lower()
     try:
         if suffix == ".csv":
-            return _of_rows(content.decode("utf-8-sig"), name)
+            return _of_rows(_text(content), name)
         if suffix == ".xml":
             from synth_core.data.ddi import ddi_entries
 
@@ -222,6 +222,14 @@ def parse_codebook(content: bytes, name: str) -> Codebook:
             raise InputError(f"The codebook {name} holds one list, 'columns', and nothing else.")
         return _checked(found["columns"], name)
     return _checked(_of_nist(found, name), name)
+
+
+def _text(content: bytes) -> str:
+    """A codebook's text in UTF-8, or as a spreadsheet program of Western Europe saves a CSV file."""
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return content.decode("cp1252")
 
 
 class _Twice(ValueError):
@@ -263,11 +271,16 @@ def _checked(entries: Iterable[Mapping[str, Any]], name: str) -> Codebook:
 
 
 def _of_rows(text: str, name: str) -> Codebook:
-    """A CSV with the names of an entry's attributes as its header; several texts are parted by |, bounds by "to"."""
-    rows = csv.DictReader(io.StringIO(text))
+    """A CSV with the names of an entry's attributes as its header; several texts are parted by |, bounds by "to".
+
+    Where a decimal comma is used, spreadsheet programs write semicolons between its cells.
+    """
+    header = text.partition("\n")[0]
+    rows = csv.DictReader(io.StringIO(text), delimiter=";" if ";" in header and "," not in header else ",")
     if "column" not in (rows.fieldnames or ()):
         raise InputError(f"The codebook {name} needs a column named 'column', and one named 'kind'.")
-    return _checked([_entry_of(row, name, line) for line, row in enumerate(rows, 2)], name)
+    found = [_entry_of(row, name, line) for line, row in enumerate(rows, 2)]
+    return _checked(filter(None, found), name)  # a row of empty cells, as a spreadsheet may end with, is none
 
 
 def _entry_of(row: Mapping[str, str | None], name: str, line: int) -> dict[str, Any]:
@@ -278,7 +291,7 @@ def _entry_of(row: Mapping[str, str | None], name: str, line: int) -> dict[str, 
         if value is None or value == "":
             continue
         if key in ("missing", "categories", "labels", "rules"):
-            found[key] = tuple(value.split(SEPARATOR))
+            found[key] = tuple(map(str.strip, value.split(SEPARATOR)))
         elif key == "bounds":
             found[key] = tuple(part.strip() for part in value.split(BETWEEN.strip()))
         else:

@@ -56,6 +56,10 @@ def test_a_file_that_breaks_its_codebook_is_refused_by_row_and_without_the_value
         ('{"columns": [{"column": "a", "categories": ["x", "x"]}]}', "a category stands twice"),
         ('{"columns": [{"column": "a", "bounds": [2, 1]}]}', "lower bound is not below"),
         ('{"columns": [{"column": "a", "weight": 3}]}', "weight"),
+        (
+            '{"columns": [{"column": "a", "role": "Public"}]}',
+            "role: .* 'sensitive', 'public', 'weight' or 'unit'",
+        ),
         ('{"columns": [{"column": "a", "column": "b"}]}', "'column' stands twice"),
         ('{"columns": "a"}', "one list"),
         ("[1]", "no JSON object"),
@@ -94,6 +98,14 @@ def test_every_way_to_write_a_codebook():
     edu, inc, weight = parse_codebook(ddi.encode(), "study.xml").columns
     assert (edu.kind, edu.categories, edu.missing) == ("category", ("1", "2"), ("N",))
     assert (inc.kind, inc.bounds, weight.role) == ("number", (0, 500), "weight")
+
+
+def test_a_codebook_that_a_spreadsheet_saved_is_read():
+    """With semicolons, spaces beside the bars, empty rows and letters of Windows-1252 it was refused."""
+    rows = "column;kind;decimal;categories;labels\r\ngröße;ordered;;1 | 2;klein | groß\r\ninc;number;,;;\r\n;;;;\r\n"
+    size, inc = parse_codebook(rows.encode("cp1252"), "b.csv").columns
+    assert (size.column, size.categories, size.labels) == ("größe", ("1", "2"), ("klein", "groß"))
+    assert (inc.decimal, parse_codebook(rows.encode("utf-8-sig"), "b.csv").columns) == (",", (size, inc))
 
 
 def test_xml_that_would_unfold_is_refused():
