@@ -76,16 +76,19 @@ def run(args: argparse.Namespace) -> int:
     print(PROMISE)
     if path is not None:
         written = table.as_written(list(table.frame.columns), rows)
-        written[added] = [f"{each:.10g}" for each in found.weights]
+        entry = table.codebook.get(args.weight)
+        sign = "." if entry is None else entry.decimal  # a file has one
+        written[added] = [f"{each:.10g}".replace(".", sign) for each in found.weights]
         show_or_write(written.to_csv(index=False).rstrip("\n"), path)
     return 0
 
 
 def read_margins(table: Table, path: str) -> tuple[Margin, ...]:
     """The totals that a file declares, each with what it is of; raises InputError that names the row."""
-    frame = open_table(path).frame
-    if tuple(frame.columns) != COLUMNS:
+    totals = open_table(path)
+    if tuple(totals.frame.columns) != COLUMNS:
         raise InputError(f"The file of totals has the columns {', '.join(COLUMNS)}, in this order.")
+    frame = totals.frame.assign(value=_cells(totals, "value"))
     margins = [
         _margin(table, place, row.column, row.value, row.total)
         for place, row in enumerate(frame.itertuples(index=False), start=2)
@@ -114,8 +117,18 @@ def _margin(table: Table, line: int, column: Any, value: Any, total: Any) -> Mar
         return Margin(f"the sum of {name}", values.to_numpy(dtype=float), number)
     if number < 0:
         raise InputError(f"Line {line} of the totals: a number of records is not below 0.")
-    same = (values.map(_text) == _text(value)).to_numpy()
-    return Margin(f"{name} = {_text(value)}", same.astype(float), number)
+    same = (_cells(table, name) == value).to_numpy()
+    if (
+        not same.any()
+    ):  # 10.10 and 10.1 are two codes, unless the file writes another spelling of the one that is named
+        same = (values.map(_text) == _text(value)).to_numpy()
+    return Margin(f"{name} = {value}", same.astype(float), number)
+
+
+def _cells(table: Table, name: str) -> pd.Series:
+    """The cells of a column as its file writes them, without surrounding space; empty ones missing."""
+    cells = table.as_written([name], np.ones(table.rows, dtype=bool))[name]
+    return cells.map(lambda cell: str(cell).strip() or None, na_action="ignore")
 
 
 def _text(value: Any) -> str:

@@ -119,3 +119,29 @@ def test_a_released_file_is_calibrated_from_the_command_line(tmp_path, capsys):
         assert why in capsys.readouterr().err
     assert main([*given, " "]) == 2
     assert "only public totals cost no ε" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("rows", "value", "moved"),
+    [
+        (["10.1;2,5", "10.10;1,5"] * 20, "10.1", 20),  # two codes, where a codebook says so
+        (["01;2,5", "02;1,5"] * 20, "01", 20),
+        (["1.0;2,5", "2.0;1,5"] * 20, "1", 20),
+        (["TRUE;2,5", "NA;1,5"] * 20, "NA", 20),
+    ],
+)
+def test_a_total_is_of_the_code_that_it_names_and_weights_keep_their_decimal_sign(
+    rows, value, moved, tmp_path, capsys
+):
+    """The total of 10.1 was of 10.10 too, 01 was called 1, and the new weights had a point beside commas."""
+    data, totals, book, out = (tmp_path / name for name in ("d.csv", "t.csv", "b.csv", "o.csv"))
+    data.write_text("\n".join(["code;w", *rows, ""]))
+    totals.write_text(f"column,value,total\ncode,{value},90\n")
+    book.write_text('column,kind,decimal\ncode,category,\nw,number,","\n')
+    given = ["calibrate", str(data), "--weight", "w", "--totals", str(totals), "--published", "here"]
+    assert main([*given, "--codebook", str(book), "--out", str(out)]) == 0
+    assert f"code = {value}: " in capsys.readouterr().out
+    found = pd.read_csv(out, dtype={"code": str}, decimal=",", keep_default_na=False)
+    assert found["w_calibrated"].dtype == float and len(found) == 40
+    assert found.loc[~np.isclose(found["w"], found["w_calibrated"]), "code"].nunique() == 1
+    assert (found["w"] != found["w_calibrated"]).sum() == moved
