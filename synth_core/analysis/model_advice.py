@@ -206,6 +206,11 @@ def _beyond(features: OutcomeFeatures, settings: dict[str, Any]) -> list[str]:
         )
     if features.at_top > LARGE_SPIKE * features.n:
         more.append("None of the models has a part of its own for so large a spike: it will not fit well.")
+    if features.at_bottom:
+        more.append(
+            "If the smallest value marks missing ones, name it among those that mean missing (page Data; --missing): "
+            "another model may then be proposed."
+        )
     if features.heap:
         more.append(
             "Synthetic values do not heap on round numbers; round them in the plan, or in what is published."

@@ -31,6 +31,8 @@ class OutcomeFeatures:
         Whole numbers from zero up to some hundreds.
     at_top : int
         Records of the largest value where they are a spike, as of a top code; else 0.
+    at_bottom : int
+        The same of the smallest value, where it is below zero or some value is not whole: small counts are many.
     heap, heaped : float
         The largest power of ten whose multiples are far too many, and their share of the values that are not zero;
         0 where there is none.
@@ -49,6 +51,7 @@ class OutcomeFeatures:
     inside_unit: bool
     counts: bool
     at_top: int
+    at_bottom: int
     heap: float
     heaped: float
     skewness: float
@@ -72,6 +75,10 @@ class OutcomeFeatures:
             )
         if self.at_top:
             sentences.append(f"{self.at_top:,} records share the largest value, as with a top code.")
+        if self.at_bottom:
+            sentences.append(
+                f"{self.at_bottom:,} records share the smallest value, as with a bottom code or a mark of missing ones."
+            )
         if self.heap:
             sentences.append(
                 f"{percent(self.heaped, 0)} of the values that are not zero are multiples of {declared(self.heap)}."
@@ -96,6 +103,7 @@ def outcome_features(values: NDArray[np.float64]) -> OutcomeFeatures:
         inside_unit=bool(((values > 0) & (values < 1)).all()),
         counts=whole and bool((values >= 0).all()) and float(values.max()) <= LARGEST_COUNT and not heap,
         at_top=_at_top(values),
+        at_bottom=_at_top(-values) if values.min() < 0 or (values.min() > 0 and not whole) else 0,
         heap=heap,
         heaped=heaped,
         skewness=_kelly(values),

@@ -138,8 +138,18 @@ def test_what_is_not_there_is_not_recognised(rng):
     """Smooth values have neither heaps nor a top code: 200 samples, none mistaken."""
     for _ in range(200):
         found = outcome_features(np.round(np.exp(rng.normal(9, 1, 500))))
-        assert (found.heap, found.at_top, found.zeros, found.losses) == (0, 0, 0, 0)
+        assert (found.heap, found.at_top, found.at_bottom, found.zeros, found.losses) == (0, 0, 0, 0, 0)
         assert found.log_skewness < 0.3  # its standard error at 500 records is about 0.07
+
+
+@pytest.mark.parametrize(("code", "shared"), [(-9, 100), (-99_999, 100), (0.01, 100), (0, 0), (1, 0)])
+def test_a_code_that_many_records_share_at_the_lower_end_is_said(rng, code, shared):
+    """-9 of a fifth of the records were losses without a word; zeros and small counts are many of themselves."""
+    values = np.round(np.exp(rng.normal(9, 1, 500)), 2 if code == 0.01 else 0)
+    values[:100] = code
+    said = " ".join(advise_table(Table("t", pd.DataFrame({"pay": values})), "pay").reasons)
+    assert outcome_features(values).at_bottom == shared
+    assert ("100 records share the smallest value" in said) == ("--missing" in said) == bool(shared)
 
 
 @pytest.mark.parametrize(
