@@ -91,7 +91,9 @@ def read_weights(table: Table, name: str, rows: Rows) -> Array:
     if column.kind not in ("number", "code"):
         other = series.notna().to_numpy() & ~written_as(series, ANY_NUMBER)
         where = f" (first in row {int(np.argmax(other)) + 1:,})" if other.any() else ""
-        raise InputError(f"Survey weights are numbers, and column '{name}' holds something else{where}.")
+        zeros = column.kind == "text" and not other.any()
+        what = "what may be codes: declare it a number in the codebook" if zeros else f"something else{where}"
+        raise InputError(f"Survey weights are numbers, and column '{name}' holds {what}.")
     check_exact(series, name)
     values = series.to_numpy(dtype=float, na_value=np.nan)
     for wrong, said in (

@@ -23,6 +23,10 @@ ALL = np.ones(4, dtype=bool)
         (["a", "b", "c", "d"], "holds something else"),
         ([1.0, 2.0, "none", 7654.0], r"holds something else \(first in row 3\)"),
         ([None, None, None, None], "holds something else"),
+        (
+            ["0012.50", "0001.00", "0007.25", "7654.00"],
+            "holds what may be codes: declare it a number in the codebook",
+        ),
     ],
 )
 def test_weights_that_are_none_are_refused_by_row_and_without_a_value(weights, why):
