@@ -44,23 +44,23 @@ def of_typed(typed: TypedColumns, name: str, options: ReadOptions) -> Read:
             labels = labelled.get(column, {})
             cells = _codes(cells, labels) if _by_codes(declared, labels) else cells
             frame[column] = values = _as_declared(cells, declared, labels)
-            if pd.api.types.is_numeric_dtype(values) and _may_hold_texts(cells) and texts_alone(cells):
-                written[column] = spelled(cells)
+            as_texts = _as_texts(values, cells, declared)
             entries.append(declared)
         elif column in found and is_read(found[column], cells):
             entry = found[column].entry
             if found[column].question:
                 questions[column] = found[column].question
-            if found[column].numbers and _spelled_apart(found[column], cells):
-                written[column] = _arrow(cells.map(cell_text, na_action="ignore")).fill_null("")
+            as_texts = _as_texts(found[column].values, cells, entry)
             if found[column].numbers and texts_alone(cells):
-                written[column] = spelled(cells)
                 entry = entry.model_copy(update={"note": f"kept as text: {entry.note}, perhaps codes"})
             entries.append(entry)
             frame[column] = found[column].values if found[column].numbers else _of_one_kind(cells)
         else:
+            as_texts = None
             cells = frame[column] = _of_one_kind(cells) if _may_hold_texts(cells) else cells
             entries.append(_described(column, cells, typed.labels.get(column, {})))
+        if as_texts is not None:
+            written[column] = as_texts
     return Read(frame, options, Codebook(columns=tuple(entries)), written, questions, labelled)
 
 
@@ -100,13 +100,18 @@ def is_read(meaning: Meaning, cells: pd.Series) -> bool:
     return not few or not texts_alone(cells)
 
 
-def _spelled_apart(meaning: Meaning, cells: pd.Series) -> bool:
-    """Whether numbers beside texts may be codes that only their spelling tells apart: 10.10, a text, and 10.1.
+def _as_texts(values: pd.Series, cells: pd.Series, how: Entry) -> pyarrow.Array | None:
+    """Cells as the file writes them, where numbers were read of texts; None where numbers tell the same.
 
-    They have the signs of a number, so read again as texts they are the same numbers.
+    Beside numbers texts may be codes that only their spelling tells apart: 10.10, a text, and 10.1. Of other signs than
+    a number's they are not kept, for read again as texts they would be other numbers.
     """
-    plain = meaning.entry.decimal == "." and not meaning.entry.thousands
-    return plain and not texts_alone(cells) and bool((meaning.values.dropna() % 1 != 0).any())
+    if not pd.api.types.is_numeric_dtype(values) or not _may_hold_texts(cells):
+        return None
+    if texts_alone(cells):
+        return spelled(cells)
+    apart = how.decimal == "." and not how.thousands and bool((values.dropna() % 1 != 0).any())
+    return _arrow(cells.map(cell_text, na_action="ignore")).fill_null("") if apart else None
 
 
 def spelled(cells: pd.Series) -> pyarrow.Array:

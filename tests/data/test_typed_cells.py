@@ -250,5 +250,9 @@ def test_codes_that_a_workbook_keeps_partly_as_texts_are_told_apart():
     with pytest.raises(InputError, match=r"10\.1 and 10\.10, which may be one code or two"):
         table.check_codes("nace")
     assert set(table.category_places("nace", ("10.1", "10.10", "10.2", "10.20"))) == {0, 1, 2, 3}
+    number = Codebook(columns=(Entry(column="nace", kind="number"),))  # as a plan has it of a later table
+    later = typed(".xlsx", {"x": range(N), "nace": cells * 10}, ReadOptions(codebook=number))
+    for same in (later, declared_again(table, number)):
+        assert written(same, "nace")[:4] == ["10.10", "10.1", "10.2", "10.20"]
     declared = declared_again(table, Codebook(columns=(Entry(column="nace", kind="category"),)))
     assert set(declared.frame["nace"]) == {"10.10", "10.1", "10.2", "10.20"}
