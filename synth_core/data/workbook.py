@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from synth_core.data.binary_file import TypedColumns, with_zeros
+from synth_core.data.typed_file import cell_text
 from synth_core.errors import InputError
 from synth_core.system import limits
 from synth_core.system.characters import one_line, visible
@@ -51,18 +52,29 @@ def read_sheet(content: bytes, name: str, sheet: str | None) -> tuple[TypedColum
             listed = ", ".join(list(shown)[:20]) + (", …" if len(shown) > 20 else "")
             raise InputError(f"The workbook {name} has no sheet '{sheet}'. It has: {listed}.")
         for chosen in (sheet,) if sheet is not None else shown:
-            labels: dict[str, dict[str, str]] = {}
             frame = _table(
                 book.parse(shown[chosen], header=None, dtype=object, keep_default_na=False, na_values=[""])
             )
             if len(frame):
-                labels = {
-                    one_line(frame.columns[place]): shown_as
-                    for place, digits in _digits(book.book[shown[chosen]]).items()
-                    if (shown_as := with_zeros(frame.iloc[:, place], digits))
-                }
                 break
+        labels = _shown_codes(frame, _digits(book.book[shown[chosen]])) if len(frame) else {}
     return TypedColumns(frame, labels, frozenset(labels)), chosen, tuple(shown)
+
+
+def _shown_codes(frame: pd.DataFrame, digits: dict[int, int]) -> dict[str, dict[str, str]]:
+    """Of columns of codes with leading zeros, how each code is shown; beside texts, such as N, they become so here."""
+    found = {}
+    for place, width in digits.items():
+        cells = frame.iloc[:, place]
+        codes = cells.map(lambda cell: cell if isinstance(cell, int | float) else None, na_action="ignore")
+        shown = with_zeros(pd.to_numeric(codes), width)
+        if not shown:
+            continue
+        found[one_line(frame.columns[place])] = shown
+        if cells.dtype == object:
+            texts = codes.map(cell_text, na_action="ignore").map(shown)
+            frame.isetitem(place, cells.mask(codes.notna(), texts).array)
+    return found
 
 
 def _digits(sheet: Any) -> dict[int, int]:
@@ -101,7 +113,7 @@ def _header(frame: pd.DataFrame) -> tuple[list[str], int]:
         several[:] = True
     row = next((row for row in range(min(len(frame), TITLE_ROWS)) if several.iloc[row]), 0)
     cells = zip(frame.iloc[row], filled.iloc[row], strict=True)
-    return ["" if not there else str(cell).strip() for cell, there in cells], row + 1
+    return ["" if not there else cell_text(cell).strip() for cell, there in cells], row + 1
 
 
 def _names_below_a_title(frame: pd.DataFrame, several: pd.Series) -> bool:

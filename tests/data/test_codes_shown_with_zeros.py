@@ -1,5 +1,6 @@
 """Codes that a typed file keeps as numbers and shows with leading zeros are codes, as in a text file."""
 
+import datetime
 import io
 
 import numpy as np
@@ -56,3 +57,31 @@ def test_they_are_numbers_where_they_are_declared_so(suffix):
 )
 def test_numbers_that_are_shown_without_stay_numbers(suffix, shown):
     assert table(suffix, shown=shown).column("area").kind == "code"
+
+
+@pytest.mark.parametrize("text", ["N", "unknown area"])
+def test_they_are_so_beside_texts_of_a_workbook(text):
+    book, stream = openpyxl.Workbook(), io.BytesIO()
+    for row in [["pay", "area"], *[[i, text if i == 5 else code] for i, code in enumerate(CODES)]]:
+        book.active.append(row)
+    for cell in book.active["B"][1:]:
+        cell.number_format = "00"
+    book.save(stream)
+    read = read_table(stream.getvalue(), "t.xlsx")
+    assert list(read.as_written(["area"], np.ones(40, bool))["area"][:6]) == [
+        "01",
+        "02",
+        "36",
+        "09",
+        "01",
+        text,
+    ]
+    assert read.with_missing(["9", text]).column("area").missing == 11
+
+
+def test_days_and_logical_values_in_a_header_are_names_as_they_are_shown():
+    book, stream = openpyxl.Workbook(), io.BytesIO()
+    for row in [["pay", datetime.date(2024, 3, 1), True, 2019], *[[i, i, i, i] for i in range(40)]]:
+        book.active.append(row)
+    book.save(stream)
+    assert list(read_table(stream.getvalue(), "t.xlsx").frame) == ["pay", "2024-03-01", "TRUE", "2019"]
