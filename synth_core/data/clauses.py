@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -74,8 +74,10 @@ class Clause:
             return np.asarray(_any([compare(cells, number) for number in numbers]) & ~np.isnan(cells))
         self._require_equality()
         texts = series.map(cell_word, na_action="ignore")
-        words = map(cell_word, self.values)
-        return np.asarray(_any([compare(texts, word) for word in words]) & series.notna(), dtype=bool)
+        known = set(texts.dropna())
+        same = (texts.isin(_spellings(cell_word(value), known)).to_numpy(dtype=bool) for value in self.values)
+        found = _any([each if self.comparison == "=" else ~each for each in same])
+        return np.asarray(found & series.notna().to_numpy(), dtype=bool)
 
     def of_values(
         self, values: Array, categories: tuple[str, ...] | None, beside: Array | None = None
@@ -160,6 +162,14 @@ class Clause:
 
 def _any(rows: Sequence[Rows]) -> Rows:
     return np.asarray(reduce(operator.or_, rows))
+
+
+def _spellings(word: str, known: Collection[str]) -> Collection[str]:
+    """The texts of a column that a value names: itself, or the same number where the column writes it as 01 or 1.0."""
+    number = _number(word)
+    if word in known or number is None:
+        return [word]
+    return [text for text in known if _number(text) == number]
 
 
 def _mark(column: str) -> str:

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from synth_core.data.agreement import check_agreement
+from synth_core.data.clauses import Clause
 from synth_core.data.codebook import Codebook, Entry, parse_codebook
 from synth_core.data.decided import Declared, decided
 from synth_core.data.declared import declared_rules
@@ -61,6 +62,25 @@ def test_an_empty_cell_fulfils_no_condition_and_texts_are_compared_as_written():
     assert either.holds(PEOPLE).tolist() == [False, False, True, False, False]
     with pytest.raises(InputError, match="only numbers can be compared so"):
         read_rule('"age group" < 15 -> PAY missing').holds(PEOPLE)
+
+
+@pytest.mark.parametrize(
+    ("cells", "value", "where"),
+    [
+        (["01", "02", "10"], "1", [True, False, False]),  # a code of an SPSS file that is shown as 01
+        (["1.0", "2.0", "x"], "1", [True, False, False]),
+        (["01", "1", "10"], "1", [False, True, False]),  # two codes
+        (["10.1", "10.10", "x"], "10.1", [True, False, False]),
+        (["a", "b", None], "1", [False, False, False]),
+    ],
+)
+def test_a_value_is_met_as_it_is_written_or_else_as_the_same_number(cells, value, where):
+    """A rule of 1 held nowhere where the file writes 01, without a word."""
+    series = pd.Series(cells, dtype=object)
+    assert Clause("x", "=", (value,)).of_cells(series).tolist() == where
+    there = series.notna().tolist()
+    expected = [known and not found for known, found in zip(there, where, strict=True)]
+    assert Clause("x", "!=", (value,)).of_cells(series).tolist() == expected
 
 
 def test_what_two_rules_decide_must_agree():
