@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from formulaic import ModelSpec
 
 
+_MONEY_OR_PERCENT = "%€$£¥ \u00a0"
+
+
 @dataclass(frozen=True)
 class Selection:
     """Complete rows of a table for one outcome and its predictors.
@@ -199,12 +202,18 @@ def _refuse_mixed(table: Table, name: str) -> None:
             f"{int(np.argmax(other)) + 1:,}). If they mean missing, name them (page Data, or --missing); if the column "
             "is one of categories, declare it so in the codebook (page Data; --categorical)."
         )
-    plain = pd.to_numeric(series.astype("object"), errors="coerce").notna().to_numpy()
-    if not other.any() and (there & ~plain).any():
+    if other.any():
+        bare = series.map(lambda cell: str(cell).strip(_MONEY_OR_PERCENT), na_action="ignore")
+        odd, said = written_as(bare, ANY_NUMBER) & ~numbers, "with a sign of a currency or of percent"
+        odd &= odd.sum() > 0.5 * there.sum()
+    else:
+        plain = pd.to_numeric(series.astype("object"), errors="coerce").notna().to_numpy()
+        odd, said = there & (numbers & ~plain), "in several ways, some with a comma or in groups"
+    if odd.any():
         raise InputError(
-            f"Predictor '{name}' holds numbers that are written in several ways, some with a comma or in groups (first "
-            f"in row {int(np.argmax(there & ~plain)) + 1:,}). Write them alike; if the column is one of categories, "
-            "declare it so in the codebook (page Data; --categorical)."
+            f"Predictor '{name}' holds numbers that are written {said} (first in row {int(np.argmax(odd)) + 1:,}). "
+            "Write them alike and without signs; if the column is one of categories, declare it so in the codebook "
+            "(page Data; --categorical)."
         )
 
 

@@ -223,3 +223,14 @@ def test_a_predictor_of_numbers_that_are_written_in_several_ways_is_refused_by_r
     )
     with pytest.raises(InputError, match=r"written in several ways.*first in row 40"):
         select(table, "pay", ("x",))
+
+
+@pytest.mark.parametrize("cell", ["{:d}.5 %", "{:d},5%", "$ {:d}", "{:d}.000 €", "-{:d}%"])
+def test_a_predictor_of_numbers_with_signs_is_refused_and_one_of_codes_with_letters_is_not(cell):
+    """Each percentage was a category of its own, silently."""
+    rows = [f"{1000 + i};{cell.format(10 + i % 25)};D{i % 25}" for i in range(60)]
+    table = read_table("\n".join(["pay;x;district", *rows, ""]).encode(), "t.csv")
+    with pytest.raises(InputError, match=r"with a sign of a currency or of percent \(first in row 1\)"):
+        select(table, "pay", ("x",))
+    assert select(table, "pay", ("x",), ("x",)).records.design.shape[1] == 25  # somebody says so
+    assert select(table, "pay", ("district",)).records.design.shape[1] == 25
