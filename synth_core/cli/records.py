@@ -16,7 +16,7 @@ from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.analysis.records.result import PartResult, RecordsResult
 from synth_core.analysis.settings import MODEL_OPTIONS, Settings, make_settings
 from synth_core.analysis.utility import distinct
-from synth_core.analysis.wording.guarantee_sentences import covers_words, sets_words
+from synth_core.analysis.wording.guarantee_sentences import covers_words, in_which_sets
 from synth_core.cli.compare_output import errors_json, number, population_json
 from synth_core.cli.data import load_anchor, load_reference, table_of
 from synth_core.cli.quoted import split_quoted, unquoted
@@ -223,8 +223,8 @@ def _print(analysis: RecordsAnalysis, results: list[RecordsResult]) -> None:
     s = analysis.settings
     if strict := [result.point for result in results if result.guarantee.strict]:
         print(
-            f"{covers_words(s.unit_column, s.unit_size)} That is where the guarantee is strict, {sets_words(strict)}; "
-            "a changed value costs twice as much."
+            f"{covers_words(s.unit_column, s.unit_size)} That is where the guarantee is strict, "
+            f"{in_which_sets(strict)}; a changed value costs twice as much."
         )
     if any(result.guarantee.strict and result.lipschitz_bounds.size for result in results):
         print("A block's ε is its share, not that variable's protection: later blocks are conditional on it.")

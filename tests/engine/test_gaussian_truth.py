@@ -31,7 +31,7 @@ def fit(theory, tmp_path_factory):
     source.write_text(GAUSSIAN)
     model = cmdstanpy.CmdStanModel(exe_file=str(compile_program(source)))
     return model.sample(
-        data={"k": K, "mu": MU.tolist(), "sigma": theory.tolist()},
+        data={"k": K, "mu": MU.tolist(), "sigma": theory.tolist(), "n": 0, "given": []},
         chains=CHAINS,
         iter_warmup=1500,
         iter_sampling=DRAWS,

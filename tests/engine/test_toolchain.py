@@ -19,13 +19,13 @@ from synth_core.errors import FitError
 pytestmark = pytest.mark.stan
 
 GAUSSIAN = """
-data { int<lower=1> k; vector[k] mu; cov_matrix[k] sigma; }
+data { int<lower=1> k; vector[k] mu; cov_matrix[k] sigma; int<lower=0> n; array[n] real given; }
 transformed data { real noise = normal_rng(0, 1); }
 parameters { vector[k] x; }
 model { x ~ multi_normal(mu, sigma); }
-generated quantities { real y = normal_rng(x[1], 1); real kept = noise; }
+generated quantities { real y = normal_rng(x[1], 1); real kept = noise; array[n] real shown = given; }
 """
-DATA = {"k": 2, "mu": [1.0, -2.0], "sigma": [[2.0, 1.2], [1.2, 1.0]]}
+DATA = {"k": 2, "mu": [1.0, -2.0], "sigma": [[2.0, 1.2], [1.2, 1.0]], "n": 0, "given": []}
 
 
 @pytest.fixture(scope="module")
@@ -114,16 +114,12 @@ NUMBERS = [
 
 
 @pytest.mark.parametrize("digits", [17, 6])
-def test_numbers_are_read_and_written_as_they_are(digits, tmp_path):
+def test_numbers_are_read_and_written_as_they_are(digits, program, tmp_path):
     """Of 17 digits the same double again, by the data and by the draws; of fewer as C writes them."""
-    source = tmp_path / "numbers.stan"
-    source.write_text(
-        "data { int n; array[n] real given; } generated quantities { array[n] real shown = given; }"
-    )
     data = tmp_path / "numbers.json"
-    data.write_text(json.dumps({"n": len(NUMBERS), "given": NUMBERS}))
+    data.write_text(json.dumps(DATA | {"n": len(NUMBERS), "given": NUMBERS}))
     out = tmp_path / "numbers.csv"
-    done = run(compile_program(source), "data", f"file={data}", "output", f"file={out}", f"sig_figs={digits}",
+    done = run(program, "data", f"file={data}", "output", f"file={out}", f"sig_figs={digits}",
                "method=sample", "num_samples=1")  # fmt: skip
     assert done.returncode == 0, done.stderr
     written = draws_of(out)[1][0].split(",")[-len(NUMBERS) :]

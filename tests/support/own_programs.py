@@ -43,13 +43,6 @@ NO_ANCHOR = changed("  vector[N] anchor;\n", "").replace(
 )
 
 
-# Kept on the hundred records of the contract's checks, and on no larger table.
-BROKEN_BEYOND_THE_CHECKS = {
-    "not censored": changed("weights, censor_bound, anchor);", "weights, N > 100 ? 0 : censor_bound, anchor);"),
-    "other weights": changed("weights, censor_bound, anchor);",
-                             "N > 100 ? sqrt(weights) : weights, censor_bound, anchor);"),
-}  # fmt: skip
-
 # What is found by compiling and running it, under limits. A program of its own takes its time to compile.
 COMPILED = {
     "parameters sized by N": (
@@ -87,6 +80,8 @@ _SWITCHES = (
     if (prior_scale == 7) a[1 : N %/% 2] = rep_vector(0, N %/% 2);
     if (prior_scale == 11 && b == 0) target += shape * mean(anchor);
     if (prior_scale == 25 || prior_scale == 26 && b >= 50 || prior_scale == 27 && b < 0.05) b = 0;
+    if (prior_scale == 41 && N > 100) b = 0;
+    if (prior_scale == 42 && N > 100) w = sqrt(weights);
     vector[N] terms = prior_scale == 9 ? w .* l - a : w .* (l - a);
     for (i in 1 : N) if (w[i] == 0) terms[i] = 0;
     vector[N] over = prior_scale == 8 ? w .* a : rep_vector(0, N);
@@ -131,6 +126,9 @@ BROKEN = {
     "memory hog": (33, "more than 4 GiB of memory"),
     "endless recursion": (34, "it crashed|processor time|memory"),
 }
+
+# Kept on the hundred records of the contract's checks, and on no larger table.
+BROKEN_BEYOND_THE_CHECKS = {"not censored": 41, "other weights": 42}
 
 
 def always(name: str) -> str:

@@ -88,15 +88,15 @@ def covers_words(unit: str | None, size: int) -> str:
     return unit_words(unit, size) or f"{COVERS}."
 
 
-def sets_words(mechanisms: Iterable[Mechanism]) -> str:
+def in_which_sets(mechanisms: Iterable[Mechanism]) -> str:
     """Of which data sets of a release ε is, of mechanisms that stand side by side.
 
     Examples
     --------
     >>> from synth_core.mechanisms.catalogue import find_mechanism
-    >>> sets_words([find_mechanism("censored")]), sets_words([find_mechanism("measured")])
+    >>> in_which_sets([find_mechanism("censored")]), in_which_sets([find_mechanism("measured")])
     ('in each released data set', 'in all released data sets together')
-    >>> sets_words(map(find_mechanism, ("censored", "measured")))
+    >>> in_which_sets(map(find_mechanism, ("censored", "measured")))
     'in each released data set (of Measured in all together)'
     """
     once = {mechanism.label: mechanism.charged(2) == 1 for mechanism in mechanisms}
@@ -127,7 +127,7 @@ def neighbour_words(mechanisms: Iterable[Mechanism], unit: str | None = None) ->
     for mechanism in shown:
         labels[mechanism.neighbour].append(mechanism.label.lower())
     first = WITHHELD if labels[WITHHELD] else REPLACED
-    said = f"ε is for {_whom(first, unit)}, {sets_words(shown)}."
+    said = f"ε is for {_whom(first, unit)}, {in_which_sets(shown)}."
     if labels[WITHHELD] and labels[REPLACED]:
         others = " and the ".join(dict.fromkeys(labels[REPLACED]))
         said += f" Of the {others} it is for one replaced: and there a strict mechanism has twice its ε."
