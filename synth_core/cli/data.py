@@ -73,12 +73,16 @@ def add_reading(command: Any, plan_says_missing: bool = False) -> None:
 
 def table_of(args: argparse.Namespace, data: str) -> Table:
     """The table that `data` names, read as the options of `add_simulated` and `add_reading` say."""
-    table = load_data(data, args.rows, args.data_seed, options_of(args), getattr(args, "missing", ()))
-    if unknown := table.entries_without_column:
+    as_read = load_data(data, args.rows, args.data_seed, options_of(args))
+    if unknown := as_read.entries_without_column:
         print(
-            f"! the codebook has entries of columns that {table.name} does not have: {', '.join(unknown)}",
+            f"! the codebook has entries of columns that {as_read.name} does not have: {', '.join(unknown)}",
             file=sys.stderr,
         )
+    missing = getattr(args, "missing", ())
+    table = as_read.with_missing(missing)
+    if unmet := as_read.unmet(missing):
+        print(f"! no cell of {table.name} is {' or '.join(unmet)}: nothing is missing by it", file=sys.stderr)
     return table
 
 

@@ -279,6 +279,16 @@ class Table:
         signs = changed._decimal_signs
         return replace(changed, frame=without_markers(frame.assign(**again), marks, signs, declared))
 
+    def unmet(self, markers: Iterable[str]) -> list[str]:
+        """Which of these marks no cell has, neither alone nor beside the others."""
+
+        def empty(marks: Iterable[str]) -> int:
+            return int(self.with_missing(marks).frame.isna().to_numpy().sum())
+
+        given = checked_markers(markers)
+        none, every = empty(()), empty(given) if given else 0
+        return [m for m in given if empty([m]) == none and empty([o for o in given if o != m]) == every]
+
     def _other_spellings(self, markers: tuple[str, ...]) -> list[str]:
         """Markers of single columns: the label of a code, a label's code, a number without the signs of its column."""
         found = []

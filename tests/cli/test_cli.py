@@ -235,6 +235,13 @@ def test_bracket_file(tmp_path):
     assert "gap" in done.stderr
 
 
+def test_a_mark_that_no_cell_has_is_said(tmp_path, capsys):
+    path = tmp_path / "t.csv"
+    path.write_text("pay\n" + "\n".join(f"{1 + i / 7:.2f}" for i in range(60)) + "\nN\n")
+    assert main(["advise", str(path), "--outcome", "pay", "--missing", "N", "Refsued"]) == 0
+    assert "no cell of t.csv is Refsued" in capsys.readouterr().err
+
+
 def test_purge(tmp_path, monkeypatch, capsys):
     from synth_core.system.cache import results_cache
 

@@ -128,3 +128,10 @@ def test_a_declared_category_stays_one_where_values_mean_missing(suffix, codes, 
     read = typed(suffix, {"pay": range(30), "area": cells}, options).with_missing([marker])
     assert (read.column("area").kind, read.column("area").missing) == ("text", 10)
     assert set(read.frame["area"].dropna()) == set(codes)
+
+
+def test_a_mark_that_no_cell_has_is_named():
+    """A mistyped one changed nothing, without a word."""
+    found = table()
+    assert found.unmet(["N", "-9"]) == found.unmet(["-9", "-9.0"]) == found.unmet([]) == []
+    assert found.unmet(["N", "Refused", "pay=-8", "count=N"]) == ["Refused", "pay=-8", "count=N"]

@@ -48,3 +48,23 @@ def test_several_variables_are_ready_beside_a_frozen_risk_map():
     at = AppTest.from_function(frozen_reference).run(timeout=30)
     assert not at.exception
     assert at.markdown[0].value == "9275"
+
+
+def mistyped_mark():
+    import pandas as pd
+
+    from synth_core.data.table import Table
+    from synth_core.ui.data.missing import choose_missing
+    from synth_core.ui.state import session
+
+    session.take_over()
+    frame = pd.DataFrame({"pay": [*range(1, 21), -9]})
+    session.use_table(Table("t.csv", frame), session.choices())
+    session.use_missing(["-9", "Refsued"])
+    choose_missing()
+
+
+def test_a_mark_that_no_cell_has_is_said_where_it_was_chosen():
+    at = AppTest.from_function(mistyped_mark).run(timeout=30)
+    assert not at.exception
+    assert [each.value for each in at.caption] == ["No cell of the table is **Refsued**."]

@@ -30,6 +30,18 @@ def choose_missing() -> None:
         "one column only. The values go into settings files and plans, so that a release reads its table the same way.",
     )
     session.show_message(PLACE)
+    if unmet := _unmet():
+        st.caption(f"No cell of the table is {' or '.join(f'**{session.plain(mark)}**' for mark in unmet)}.")
+
+
+def _unmet() -> list[str]:
+    """Chosen values that no cell has, found once for each choice."""
+    browser = session.current()
+    table = browser.table
+    key = f"unmet_{browser.as_read.fingerprint}_{table.missing}"
+    if table.missing and key not in st.session_state:
+        st.session_state[key] = browser.as_read.unmet(table.missing)
+    return list(st.session_state.get(key, []))
 
 
 def propose() -> bool:
