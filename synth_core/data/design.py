@@ -17,7 +17,7 @@ from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.models.records import Records
 from synth_core.system import limits
-from synth_core.system.characters import unseen
+from synth_core.system.characters import seen, unseen
 
 if TYPE_CHECKING:
     from formulaic import ModelSpec
@@ -161,12 +161,7 @@ def predictor_values(table: Table, name: str, as_category: bool) -> pd.Series:
                 f"{limits.MAX_LEVELS} can be used. Group them, or leave the column out."
             )
         series = series.astype("object").where(series.notna(), None).astype("category")
-        for level in series.cat.categories:
-            if character := unseen(str(level)):
-                raise InputError(
-                    f"Predictor '{name}' has a category with a character that cannot be seen ({character}, first in "
-                    f"row {int(np.argmax(series == level)) + 1:,}). Correct it, or leave the column out."
-                )
+        _check_looks(series, name)
     else:
         check_exact(series, name)
         numbers = series.to_numpy(dtype=float, na_value=np.nan)
@@ -180,6 +175,24 @@ def predictor_values(table: Table, name: str, as_category: bool) -> pd.Series:
             raise InputError(f"Predictor '{name}' has values of about {largest:.0e}; give it another unit.")
         series = pd.Series(numbers)
     return series
+
+
+def _check_looks(series: pd.Series, name: str) -> None:
+    """Refuse categories that are not to be told by looking at them; raises InputError with a row."""
+    looks: set[str] = set()
+    for level in series.cat.categories:
+        row = int(np.argmax(series == level)) + 1
+        if character := unseen(str(level)):
+            raise InputError(
+                f"Predictor '{name}' has a category with a character that cannot be seen ({character}, first in "
+                f"row {row:,}). Correct it, or leave the column out."
+            )
+        if seen(str(level)) in looks:
+            raise InputError(
+                f"Predictor '{name}' has two categories that look alike, of other letters or spaces (one of them first "
+                f"in row {row:,}). Write them alike, or leave the column out."
+            )
+        looks.add(seen(str(level)))
 
 
 def _refuse_mixed(table: Table, name: str) -> None:

@@ -18,6 +18,17 @@ def _is_unseen(character: str) -> bool:
     return character in _EMBEDDING | _NO_WIDTH or unicodedata.category(character) in _UNSEEN
 
 
+def seen(text: str) -> str:
+    """A text as it looks: of letters with one spelling, and with single spaces.
+
+    Examples
+    --------
+    >>> seen("Ko\\u0308ln") == seen("Köln"), seen("A\\u00a0b") == seen("A  b")
+    (True, True)
+    """
+    return unicodedata.normalize("NFC", " ".join(text.split()))
+
+
 def unseen(text: str) -> str:
     """The first character that cannot be seen or that turns the text after it round, as "U+202E"; or empty.
 

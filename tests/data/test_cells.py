@@ -234,3 +234,12 @@ def test_a_predictor_of_numbers_with_signs_is_refused_and_one_of_codes_with_lett
         select(table, "pay", ("x",))
     assert select(table, "pay", ("x",), ("x",)).records.design.shape[1] == 25  # somebody says so
     assert select(table, "pay", ("district",)).records.design.shape[1] == 25
+
+
+@pytest.mark.parametrize("pair", [("Köln", "Ko\u0308ln"), ("North East", "North\u00a0East"), ("A b", "A  b")])
+def test_categories_that_look_alike_are_no_two_categories_of_a_predictor(pair):
+    """Files that were put together from two systems have both; each became a category, without a word."""
+    cells = [pair[i % 5 == 3] for i in range(45)]
+    table = column(cells, beside=[str(900 + i) for i in range(45)])
+    with pytest.raises(InputError, match=r"'x' has two categories that look alike.* row [14]\)"):
+        select(table, "y", ("x",))
