@@ -25,7 +25,6 @@ def test_a_cleared_box_gets_its_value_back(new_page):
     expect(page.locator("input[type=range]").first).to_have_value("0.7")
 
 
-@pytest.mark.journey
 def test_names_from_a_file_are_only_names(new_page, tmp_path):
     """new_page fails on any request that leaves the server."""
     page = new_page("/data")

@@ -92,6 +92,7 @@ def test_a_long_reading_ends_at_its_limit(monkeypatch):
     assert time.monotonic() - started < 15
 
 
+@pytest.mark.slow
 def test_one_that_is_stopped_or_left_leaves_no_process():
     content = workbook(1_000_000)
     for act, words in ((Reading.close, "cancelled"), (lambda reading: time.sleep(2), "page was left")):
@@ -111,6 +112,7 @@ def test_a_reader_that_crashes_is_a_sentence():
         reading.table()
 
 
+@pytest.mark.slow
 def test_the_reader_does_not_outlive_its_server():
     code = (
         "import os, sys, time\n"

@@ -94,6 +94,7 @@ def test_a_number_of_records_chosen_for_another_model_is_left_out_on_the_screen(
     assert choices.checked(model="own", program=GAMMA).anchor_records is None
 
 
+@pytest.mark.slow
 def test_declared_values_are_parameters_of_the_program_or_refused(rng, cache):
     model = build_model("own", records(rng), program=GAMMA)
     assert model.accepts({"beta": np.array([[1.0, 0.5]]), "shape": np.array([2.0])})
