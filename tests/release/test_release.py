@@ -474,6 +474,19 @@ def test_a_look_at_the_gate_is_charged_and_its_release_costs_nothing_more(reques
     assert [c.finding for c in looked.checks][1:] == [c.finding for c in outcome.checks][1:]
 
 
+def test_a_limit_that_was_lowered_below_a_charge_is_said_and_forbids_no_release_of_it(request_, state):
+    """The gate said "passed" of ε = 8 of 5, and the public report that the limit allows it."""
+    release(replace(request_, dry_run=True))
+    Ledger().set_limit("series", 5.0, "less for all", "the board")
+    outcome = release(request_)
+    [budget] = [check for check in outcome.checks if check.key == "ledger"]
+    assert (budget.status, budget.public_status) == (gate.WARN, gate.WARN)
+    assert "the limit is 5 now and allows less than what is spent" in budget.finding
+    assert "the limit was lowered since" in budget.public
+    report = read(outcome, "releasable")["report.html"].decode()
+    assert budget.public in report and "the limit allows it" not in report
+
+
 def test_the_histogram_is_released_once_with_one_noise(store, state):
     asked = planned(store, "histogram", bounds=(0.0, 1e6))
     asked = replace(asked, plan=asked.plan)

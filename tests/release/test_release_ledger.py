@@ -14,6 +14,7 @@ from synth_core.errors import InputError
 from synth_core.mechanisms.composition import Count
 from synth_core.release.ledger.balances import NewLimit
 from synth_core.release.ledger.ledger import Ledger
+from synth_core.release.ledger.limit_room import over_limit
 from synth_core.release.run_store import UNNAMED_KEPT, RunStore, compare_runs
 from synth_core.release.state import StateError
 from tests.support.ledger_race import race
@@ -45,6 +46,15 @@ def test_charges_add_up_and_the_limit_holds(ledger):
     ledger.reserve("income", "r3", 1.0, details("3"))
     assert ledger.balance("income").spent == pytest.approx(10)
     assert ledger.verify() == {"income": 8}
+
+
+def test_what_is_spent_beyond_a_limit_that_was_lowered_is_said(ledger):
+    ledger.reserve("income", "r", 10.0, DETAILS)
+    assert over_limit(ledger.balance("income")) == ""
+    ledger.set_limit("income", 5.0, "less", "tester")
+    assert over_limit(ledger.balance("income")).startswith(
+        "the limit is 5 now and allows less than what is spent"
+    )
 
 
 def test_tenths_fill_a_limit_of_one(tmp_path):

@@ -35,7 +35,7 @@ def check_room(others: Balance, epsilon: float, rho: float | None, guarantee: st
     series, limit, delta = others.series, others.limit, others.count.delta
     if limit is None:
         raise InputError(f"The series {series} has no limit yet: set one (--limit, or `ledger limit`).")
-    most = limit + ROUNDING * max(1.0, limit)
+    most = _most(limit)
     if delta is None:
         if others.spent + epsilon > most:
             raise InputError(
@@ -56,6 +56,17 @@ def check_room(others: Balance, epsilon: float, rho: float | None, guarantee: st
             f"{_at(limit_spent(others))} is spent or reserved, and with this release it would be {_at(reached)}; "
             f"{left_words(others)}. {_WHAT_TO_DO}"
         )
+
+
+def over_limit(held: Balance) -> str:
+    """That more is spent than the limit allows now, in words: it was lowered since. Empty where it allows it."""
+    if held.limit is None or limit_spent(held) <= _most(held.limit):
+        return ""
+    return f"the limit is {limit_words(held)} now and allows less than what is spent: it was lowered after the charge"
+
+
+def _most(limit: float) -> float:
+    return limit + ROUNDING * max(1.0, limit)
 
 
 def check_count(balance: Balance, asked: Count | None) -> Count:

@@ -24,7 +24,7 @@ from synth_core.mechanisms.composition import Count
 from synth_core.models import family
 from synth_core.release.ledger.balances import Reservation
 from synth_core.release.ledger.ledger import Ledger
-from synth_core.release.ledger.limit_room import spent_words
+from synth_core.release.ledger.limit_room import over_limit, spent_words
 from synth_core.release.making.coverage import coverage_of
 from synth_core.release.making.kept_noise import end_noise, kept_noise
 from synth_core.release.making.series_anchor import last_releases
@@ -193,7 +193,7 @@ class ReleaseRun:
             ),
             self.synthetic,
             self.check,
-            gate.ledger_check(finding, reserved.warnings),
+            gate.ledger_check(finding, reserved.warnings, over_limit(balance)),
             request.overrides,
             self.source.anchor,
         )

@@ -173,16 +173,24 @@ def examine(
     ]
 
 
-def ledger_check(finding: str, warnings: tuple[str, ...]) -> GateCheck:
-    """What the ledger said when it reserved the charge; it warns of columns and records that were charged elsewhere."""
+def ledger_check(finding: str, warnings: tuple[str, ...], lowered: str = "") -> GateCheck:
+    """What the ledger said when it reserved the charge; it warns of columns and records that were charged elsewhere.
+
+    Parameters
+    ----------
+    lowered : str
+        That the limit was lowered below the charge since, which forbids no release of what was charged.
+    """
     return GateCheck(
         "ledger",
         "Budget and ledger",
-        WARN if warnings else PASS,
-        "; ".join([finding, *(warning.removesuffix(".") for warning in warnings)]),
-        "The ledger holds and the limit allows it.",
+        WARN if warnings or lowered else PASS,
+        "; ".join(filter(None, [finding, lowered, *(warning.removesuffix(".") for warning in warnings)])),
+        "The ledger holds and the limit allowed it when it was charged; the limit was lowered since."
+        if lowered
+        else "The ledger holds and the limit allows it.",
         "Charge tables of the same people under one series." if warnings else "",
-        published=PASS,
+        published=WARN if lowered else PASS,
     )
 
 

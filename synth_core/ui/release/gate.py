@@ -10,7 +10,7 @@ from synth_core.data.table import Table
 from synth_core.errors import FitError
 from synth_core.release.ledger.balances import Reservation
 from synth_core.release.ledger.by_release import ABOUT
-from synth_core.release.ledger.limit_room import largest_next, limit_spent, other_words
+from synth_core.release.ledger.limit_room import largest_next, limit_spent, other_words, over_limit
 from synth_core.release.making.outcome import MORE, REFUSED, REPEATED, ReleaseOutcome
 from synth_core.release.making.releasing import charge_words, named_by, stays_charged
 from synth_core.release.output.gate_check import WARN
@@ -269,6 +269,8 @@ def show_ledger(series: str) -> None:
             f"ε ≤ {largest:g}" if largest else "nothing",
             help="The largest ε of one more data set; with Laplace noise, as a histogram has it, half of it.",
         )
+    if lowered := over_limit(balance):
+        st.warning(plain(f"{sentence(lowered)} Nothing more can be charged."), icon=ICONS["warning"])
     if balance.rho:
         other = f"{other_words(balance)}; " if other_words(balance) else ""
         st.caption(
