@@ -65,6 +65,9 @@ def test_a_table_without_a_planned_column_is_refused_by_the_checks_and_not_by_th
     other = replace(table, frame=table.frame.drop(columns="pay"))
     shown = AppTest.from_function(page, args=(plan, other, None)).run(timeout=60)
     assert not shown.exception and len(shown.checkbox) == 1
+    shown.checkbox[0].check().run(timeout=60)
+    shown.button[0].click().run(timeout=60)  # whose request is named after the columns: a KeyError once
+    assert not shown.exception and "column 'pay' is missing" in shown.error[0].value.replace("\\", "")
 
 
 def test_the_very_table_that_a_plan_calls_historical_is_said_before_anything_is_charged(tmp_path):

@@ -21,6 +21,7 @@ from synth_core.release.making.outcome import ReleaseOutcome
 from synth_core.release.output.gate_check import FAIL, GateCheck
 from synth_core.release.plan.frozen_map import find_map
 from synth_core.release.plan.plan import Plan
+from synth_core.release.plan.schema import check_schema
 from synth_core.release.state import plans_directory
 from synth_core.ui.release import release_job
 
@@ -132,6 +133,7 @@ def draw_more() -> None:
 def _start(plan: Plan, table: Table, coverage: int = 0, **asked: Any) -> None:
     label = slug(release_job.state().label, "The label of the release")
     request = Request(plan, find_map(plan, [plans_directory()]), table, label=label, **asked)
+    check_schema(plan, request.table)  # the name of the task is of the columns of the plan
     release_job.start(ReleaseTask.of(request, secrets.token_hex(4), coverage), "release")
 
 
