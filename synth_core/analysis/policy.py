@@ -103,6 +103,11 @@ class Policy(BaseModel):
         kept |= {} if limit is None else {variable: limit}
         return self.model_copy(update={"by_variable": tuple(kept.items())})
 
+    def alone(self, variable: str) -> Policy:
+        """The rule of one of several variables that is seen alone: its own limit is that of all."""
+        own = dict(self.by_variable).get(variable, self.percent)
+        return self.model_copy(update={"percent": own, "by_variable": ()})
+
     @property
     def unit(self) -> str:
         """What the limits of accuracy are in."""

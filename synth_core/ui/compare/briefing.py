@@ -145,8 +145,10 @@ def present_chapter(shown: Shown, subject: Subject) -> Chapter:
     """What is on the screen; under the name of the scenario that it is, else without one."""
     assert shown.settings is not None
     same = pinned_as(present())
-    name, policy = "" if same is None else same.name, session.choices().policy
-    return Chapter(name, "", subject.settings(shown.settings), shown.summaries, policy, subject.blocks)
+    name = "" if same is None else same.name
+    return Chapter(
+        name, "", subject.settings(shown.settings), shown.summaries, subject.policy, subject.blocks
+    )
 
 
 def with_present(pinned: Sequence[PinnedChapter], now: Chapter | None) -> list[Chapter]:

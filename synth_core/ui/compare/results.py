@@ -92,7 +92,7 @@ def show_results(chosen: tuple[str, ...], pair: Pair = WORST_PAIR) -> None:
                 shown.missing if shown.current else {},  # an older picture is of other choices
                 shown.settings or session.settings(),
                 session.current().table.name,
-                session.choices().policy,
+                subject.policy,
             ),
             "whole-records-internal.csv" if subject.blocks else "comparison-internal.csv",
             "text/csv",

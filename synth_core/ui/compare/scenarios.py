@@ -111,14 +111,14 @@ def decision_bar() -> ComparedChoice | None:
 
 def _words(beside: Scenario | None, same: Scenario | None, now: Scenario | None) -> str:
     """What is seen: the rule, and how the present choices differ from what is beside them."""
-    policy, parts = session.choices().policy, []
+    policy, parts = shown_subject().policy, []
     if policy.states:
         parts.append(f"**Rule**: {session.plain(policy.stated(session.choices().settings.accuracy_by))}.")
     if policy.guarantee == "strict" and session.current().table.confidential:
         parts.append(CHOSEN_HERE)
     if beside is not None and beside is same:
         parts.append(f"This is **{session.plain(beside.name)}**: move a slider and see what changes.")
-    elif beside is not None and now is not None:
+    elif beside is not None and now is not None and not of_other_variables(beside):
         changes = changed_settings(beside.settings, now.settings)
         changes += changed_blocks(*([each.block for each in one.blocks] for one in (beside, now)))
         shown = "; ".join(changes[:4]) + (f"; {len(changes) - 4} more" if len(changes) > 4 else "")
@@ -272,9 +272,7 @@ def stage() -> Stage | None:
         "note": playing.words if playing else here.note if here else "",
         "names": [each.name for each in choices.scenarios],
         "stops": len(choices.scenarios) + (here is None or UNPINNED in st.session_state),
-        "rule": f"Rule: {choices.policy.stated(choices.settings.accuracy_by)}"
-        if choices.policy.states
-        else "",
+        "rule": f"Rule: {subject.policy.stated(s.accuracy_by)}" if subject.policy.states else "",
     }
     return Stage(words, partial(session.attempt, "scenario", step))
 

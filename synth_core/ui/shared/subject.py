@@ -8,6 +8,7 @@ from typing import Any
 
 import streamlit as st
 
+from synth_core.analysis.policy import Policy
 from synth_core.analysis.records.blocks import Block, common_of, settings_of_first, shares_of
 from synth_core.analysis.records.feasible import refusal
 from synth_core.analysis.settings import Settings
@@ -51,7 +52,7 @@ class Subject:
         missing: Mapping[str, str],
     ) -> list[dict[str, Any]]:
         """The rows of the table, and why others are missing."""
-        beside = promises(summaries, settings, session.choices().policy, under_caption=True)
+        beside = promises(summaries, settings, self.policy, under_caption=True)
         return results(summaries, labels, beside, missing)
 
     def caption(self, s: ResultSummary) -> str:
@@ -87,6 +88,12 @@ class Subject:
         reference = session.current().reference is not None
         words = {key: refusal(find_mechanism(key), settings, self.blocks, reference) for key in mechanisms}
         return {key: why for key, why in words.items() if why}
+
+    @property
+    def policy(self) -> Policy:
+        """The rule as it is of these variables: of one of several that is seen alone, with its own limit."""
+        choices = session.choices()
+        return choices.policy if self.blocks else choices.policy.alone(choices.settings.outcome)
 
     @property
     def names(self) -> str:
