@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from synth_core.analysis.wording.belief_sentences import epsilon_number
+from synth_core.errors import InputError
 from synth_core.experiments.explore.division import WHY_NOT, Division, check_division
 from synth_core.experiments.explore.wording import DATA_DEPENDENT
 from synth_core.jobs.task import TaskInput
@@ -62,7 +63,7 @@ def _panel(chosen: tuple[str, ...], polling: bool) -> None:
     )
     session.show_message(RUN)
     if run is not None:
-        _result(run)
+        _result(run, wanted)
 
 
 def _asked() -> dict[str, float]:
@@ -97,13 +98,27 @@ def _asked() -> dict[str, float]:
 
 def _start(mechanism: str, wanted: dict[str, float]) -> None:
     """Button callback."""
-    browser, blocks = session.current(), session.choices().whole
-    check_division(blocks, mechanism, wanted)
-    given = TaskInput.of(browser.table, session.settings(), browser.reference, blocks)
-    background.start(RUN, [DivisionTask(given, mechanism, wanted=wanted)], (mechanism, wanted))
+    check_division(session.choices().whole, mechanism, wanted)
+    background.start(RUN, [DivisionTask(_given(), mechanism, wanted=wanted)], (_searched(), wanted))
 
 
-def _result(run: Any) -> None:
+def _given() -> TaskInput:
+    """What a search reads; raises InputError."""
+    browser = session.current()
+    return TaskInput.of(browser.table, session.settings(), browser.reference, session.choices().whole)
+
+
+def _searched() -> str:
+    """What a search is of, but for what it looks for: ε and its shares. Empty where nothing could be asked for."""
+    try:
+        given = _given()
+    except InputError:
+        return ""
+    blocks = tuple(replace(block, share=None) for block in given.blocks)
+    return repr(replace(given.changed(epsilon=1.0), blocks=blocks))
+
+
+def _result(run: Any, wanted: dict[str, float]) -> None:
     """How far the search is, or what it found."""
     left, right = st.columns([6, 1], vertical_alignment="center")
     if run.running:
@@ -127,6 +142,11 @@ def _result(run: Any) -> None:
             f"ε = {epsilon_number(answer.epsilon)} ({answer.guarantee}) for a whole record, {point.label}, "
         )
         + ("reaches what is asked." if not unmet else "does **not** reach all that is asked.")
+        + (
+            ""
+            if run.asked == (_searched(), wanted)
+            else " **The choices have changed since: find it again.**"
+        )
     )
     if right.button("Use it", key="use_division", width="stretch", help="Sets ε and each variable's share."):
         _use(answer)

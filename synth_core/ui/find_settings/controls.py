@@ -239,6 +239,13 @@ def _start_coarse(asked: MapRequest) -> None:
     background.start(MAP_RUN, map_tasks(_coarse(asked)), COARSE)
 
 
+def is_coarse_map_of(run: BackgroundRun, asked: MapRequest | None) -> bool:
+    """Whether a run has the few points that would be begun with now: of other settings they are no part of the map."""
+    if asked is None:
+        return False
+    return {task.key for task in map_tasks(_coarse(asked))} <= {task.key for task in run.tasks}
+
+
 def subject_words(asked: MapRequest) -> str:
     """The sensitive variables that are asked about, as `is_of` says them."""
     names = asked.subject.names

@@ -80,7 +80,7 @@ def _view(
         elif search_seconds is not None:
             _before_search(search_seconds)
     with st.container(key="map_status"):  # of one line as a rule, and of two where something failed
-        _status(filling, key, measure)
+        _status(filling, asked, key, measure)
     if others is not None:
         with st.container(height=48, border=False, key="rivals_status"):
             rivals.status()
@@ -166,7 +166,9 @@ def _answer_points(run: BackgroundRun | None) -> list[PointSummary]:
     return [replace(a.point, id=f"answer-{a.mechanism}") for a in answers if a.point is not None]
 
 
-def _status(run: BackgroundRun | None, key: tuple[str, ...] | None, measure: str) -> None:
+def _status(
+    run: BackgroundRun | None, asked: MapRequest | None, key: tuple[str, ...] | None, measure: str
+) -> None:
     """How far the map is; what failed; whether it is the one that is asked for."""
     if run is None:
         return
@@ -200,10 +202,11 @@ def _status(run: BackgroundRun | None, key: tuple[str, ...] | None, measure: str
     text += f"{total} points, each an exact refit. {whose}".rstrip()
     if bad:
         text += f" Not converged: {bad}, drawn hollow and on no frontier."
-    if run.asked == controls.COARSE:
-        text += " A coarse map to begin with: *Fill the map* adds the others."
-    elif key is not None and run.asked != key:
+    coarse = run.asked == controls.COARSE
+    if key is not None and not (controls.is_coarse_map_of(run, asked) if coarse else run.asked == key):
         text += " **The choices have changed since: fill the map again.**"
+    elif coarse:
+        text += " A coarse map to begin with: *Fill the map* adds the others."
     left.caption(text)
     right.button(
         "Refine",
@@ -287,11 +290,11 @@ def _answer(run: BackgroundRun, now: MapRequest | None) -> None:
 
 def _since(run: BackgroundRun, now: MapRequest | None) -> str:
     """That the choices are others than those that a search was of; empty where they are the same."""
-    browser, given = session.current(), run.tasks[0].given
+    browser = session.current()
     if now is not None:
         with contextlib.suppress(InputError):  # nothing could be asked for as they are
             same = TaskInput.of(browser.table, now.settings, browser.reference, now.subject.blocks)
-            if repr(same) == repr(given):
+            if background.reads(run, same):
                 return ""
     return " **The choices have changed since: find the settings again.**"
 

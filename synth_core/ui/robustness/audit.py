@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import pandas as pd
@@ -141,16 +142,36 @@ def _start(plan: Plan | None, chosen: Any, runs: int) -> None:
         given = TaskInput.of(browser.table, session.settings())
         task = AuditTask(given, asked=AuditRequest((plan.mechanism,), runs), plan=plan)
     else:
-        given = TaskInput.of(browser.table, session.settings(), browser.reference, browser.choices.whole)
-        task = AuditTask(given, asked=AuditRequest(tuple(chosen), runs))
+        task = AuditTask(_given(), asked=AuditRequest(tuple(chosen), runs))
     browser.desk.audit = ""
-    background.start(KIND, [task])
+    background.start(KIND, [task], None if plan is None else plan.digest)
+
+
+def _given() -> TaskInput:
+    """What an audit of mechanisms of Compare reads; raises InputError."""
+    browser = session.current()
+    return TaskInput.of(browser.table, session.settings(), browser.reference, browser.choices.whole)
+
+
+def _say_age(run: BackgroundRun, plan: Plan | None) -> None:
+    """Say that an audit is of another plan than the one on the desk, or of other choices than those of now."""
+    if run.asked is not None:  # a plan brings settings of its own
+        if plan is not None and run.asked == plan.digest:
+            return
+        words = "It is of another plan than the one on the desk."
+    else:
+        with contextlib.suppress(InputError):  # nothing could be asked for as they are
+            if background.reads(run, _given()):
+                return
+        words = "The choices have changed since: this is of those from before."
+    st.warning(f"{words} Run the audit again.", icon=":material/history:")
 
 
 def _show(run: BackgroundRun, plan: Plan | None) -> None:
     audit: AuditAnswer | None = watch(KIND, run, "Stopped; finished lines are kept.")
     if audit is None:
         return
+    _say_age(run, plan)
     _verdict(audit.rows)
     st.dataframe(_frame(audit.rows), hide_index=True, width="stretch")
     st.caption(MEANING)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import asdict
 from typing import Any
 
@@ -145,9 +146,14 @@ def whole(text: str) -> tuple[int, ...]:
 
 def start(run_kind: str, settings: Settings, asked: StudyRequest) -> None:
     """Button callback."""
+    background.start(run_kind, [_task(settings, asked)], asked)
+
+
+def _task(settings: Settings, asked: StudyRequest) -> StudyTask:
+    """A study on the table in use: a paper's reads nothing of it."""
     browser, mine = session.current(), asked.name in OF_TABLE.values()
     blocks, reference = (record_subject().blocks, browser.reference) if mine else ((), None)
-    background.start(run_kind, [StudyTask.of(browser.table, settings, asked, blocks, reference)], asked)
+    return StudyTask.of(browser.table, settings, asked, blocks, reference)
 
 
 def show_run(run_kind: str, run: BackgroundRun) -> None:
@@ -157,6 +163,7 @@ def show_run(run_kind: str, run: BackgroundRun) -> None:
         return
     title, *rest = answer.heading
     st.markdown(f"**{session.plain(title)}**")
+    _say_age(run)
     if answer.words:
         st.info("  \n".join(session.plain(line) for line in answer.words), icon=":material/fact_check:")
     st.caption(session.plain(" · ".join(rest)))
@@ -182,6 +189,19 @@ def show_run(run_kind: str, run: BackgroundRun) -> None:
             violins = [v for v in violins if v.case == case]
         board([], [study_figure(violins, measure)], f"study{run.jobs[0].key[:12]}{measure}{case}", False)
     st.dataframe(as_table(answer.rows), hide_index=True, height=420)
+
+
+def _say_age(run: BackgroundRun) -> None:
+    """Say that a study of the table is of other choices than those of now, which its words call today's."""
+    if run.asked.name not in OF_TABLE.values():
+        return
+    with contextlib.suppress(InputError):  # nothing could be asked for as they are
+        if background.reads(run, _task(session.settings(), run.asked).given):
+            return
+    st.warning(
+        "The choices have changed since: this is of those from before. Run the study again.",
+        icon=":material/history:",
+    )
 
 
 def as_table(rows: list[Row]) -> pd.DataFrame:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from synth_core.jobs.task import Task
+from synth_core.jobs.task import Task, TaskInput
 from synth_core.ui.server.manager import manager
 from synth_core.ui.state import session
 from synth_core.ui.state.browser import BackgroundRun
@@ -52,6 +52,11 @@ def resume(kind: str) -> None:
         return
     manager().forget(_owner(kind), run.jobs)
     start(kind, run.tasks, run.asked)
+
+
+def reads(run: BackgroundRun, given: TaskInput) -> bool:
+    """Whether a run is of these tables, settings and variables."""
+    return repr(run.tasks[0].given) == repr(given)
 
 
 def keep_alive() -> None:
