@@ -78,7 +78,8 @@ def choose_relative() -> None:
 def edit_brackets() -> None:
     """A small editor, or a file."""
     upload = st.file_uploader("Brackets from a file", type=["csv"], help="Two columns: lower, upper.")
-    start = session.choices().settings.brackets or FIRST_BRACKETS
+    used = session.choices().settings.brackets
+    start = used or FIRST_BRACKETS
     frame = st.data_editor(
         pd.DataFrame(start, columns=["lower", "upper"], dtype=float),
         num_rows="dynamic",
@@ -90,7 +91,10 @@ def edit_brackets() -> None:
         if upload is not None:
             brackets = read_brackets(upload.getvalue().decode("utf-8", errors="replace"))
         else:
-            brackets = tuple(sorted((float(a), float(b)) for a, b in frame.dropna().to_numpy()))
+            rows = frame.dropna(how="all")
+            if rows.isna().any(axis=None):
+                raise InputError("A bracket has a lower and an upper end: fill in both, or clear the row.")
+            brackets = tuple(sorted((float(a), float(b)) for a, b in rows.to_numpy()))
             check_brackets(brackets)
     except InputError as error:
         st.error(session.said(error), icon=":material/error:")
@@ -98,3 +102,7 @@ def edit_brackets() -> None:
     st.button(
         "Use these brackets", type="primary", on_click=session.put, args=("settings.brackets", brackets)
     )
+    of_file = "The file counts, and not the rows above. " if upload is not None else ""
+    unused = "Not in use yet: the results are of other ranges." if brackets != used else ""
+    if of_file or unused:
+        st.caption(of_file + unused)
