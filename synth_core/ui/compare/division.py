@@ -167,6 +167,10 @@ def _result(run: Any, wanted: dict[str, float]) -> None:
     )
     for problem in answer.problems:
         st.caption(session.plain(f"A fit has not converged: {problem}"))
+    st.caption(
+        "The differences are of one draw, and a release is another one: *Find settings* says in how many of a hundred "
+        "data sets they stay within what is asked."
+    )
     st.caption(DATA_DEPENDENT)
 
 
