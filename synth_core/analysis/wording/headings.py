@@ -33,7 +33,9 @@ COLUMNS = {  # of the results, in the order of the screen
     "guarantee": Word(
         "Guarantee", "Guarantee", "What is promised, about whom, and what is not. Press it to read."
     ),
-    "verdict": Word("By the rule", "Rule", "Whether ε and accuracy keep the rule that was stated."),
+    "verdict": Word(
+        "By the rule", "Rule", "Whether ε and the accuracy of what was drawn keep the stated rule."
+    ),
     "worst": Word(
         "Furthest off",
         "Furthest off",

@@ -25,7 +25,8 @@ def rule_popover() -> None:
     policy, s = session.choices().policy, session.choices().settings
     with st.popover("Rule", icon=":material/rule:"):
         st.caption(
-            "What a release must meet. State it before you look at results; each row then passes or fails."
+            "What a release must meet. State it before you look at results; each row then passes or fails by what was "
+            "drawn here. *Find settings* says in how many of a hundred data sets."
         )
         _limit(
             "ε of all data sets together, at most",
