@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from synth_core.system.number_text import ceiling
 from tests.browser.conftest import Server, follow, painted, pick, set_role, settled, upload
 from tests.cli.test_cli import cli
 
@@ -67,7 +68,7 @@ def test_numbers_of_the_command_line_a_dragged_c_and_a_long_refit_that_is_cancel
     version = painted(page)
     done = cli("compare", "example:401ksubs", "--format", "json")
     assert done.returncode == 0, done.stderr
-    assert epsilons(page) == [round(r["epsilon"], 2) for r in json.loads(done.stdout)["results"]]
+    assert epsilons(page) == [float(ceiling(r["epsilon"], 2)) for r in json.loads(done.stdout)["results"]]
     page.evaluate("document.querySelectorAll('.board .plot').forEach((p, i) => p.mark = i)")
     before, epsilon = page.evaluate(SHAPES), epsilons(page)
     slider(page).focus()

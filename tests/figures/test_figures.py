@@ -12,14 +12,17 @@ from synth_core.analysis.policy import Verdict
 from synth_core.analysis.result import Result
 from synth_core.analysis.summary import CURVE_POINTS, EcdfSummary, ecdf_points
 from synth_core.analysis.utility import AT_ZERO, Statistic, ecdf_distance, statistics
+from synth_core.analysis.wording.belief_sentences import epsilon_number
 from synth_core.engine.sampling import Diagnostics
-from synth_core.figures.compare import compare_figures, results
+from synth_core.figures.compare import compare_figures, epsilon_text, results
 from synth_core.figures.palette import color, dash
 from synth_core.figures.parts import Other
 from synth_core.figures.privacy import bounds_figure
 from synth_core.figures.ranges import interval_figure, outside_figure
 from synth_core.figures.utility import ecdf_figure, quantiles_figure
 from synth_core.mechanisms.catalogue import MECHANISMS
+from synth_core.system.number_text import ceiling
+from tests.summary_numbers import numbers
 from tests.support.summaries import summary, with_numbers, with_variable
 
 NOT_CONVERGED = ("R-hat is 1.2",)
@@ -116,8 +119,15 @@ def test_each_epsilon_stands_beside_its_guarantee_and_the_best_are_marked(summar
     for row, shown in zip(rows, summaries, strict=True):
         assert row["guarantee"]["label"]
         epsilon = shown.numbers.epsilon
-        twice = "" if MECHANISMS[shown.mechanism].charged(2) == 1 else f" × 2 = {2 * epsilon:.2f}"
-        assert row["cells"]["epsilon"]["text"] == f"{epsilon:.2f}{twice}"
+        twice = "" if MECHANISMS[shown.mechanism].charged(2) == 1 else f" × 2 = {ceiling(2 * epsilon, 2)}"
+        assert row["cells"]["epsilon"]["text"] == f"{ceiling(epsilon, 2)}{twice}"
+
+
+def test_an_epsilon_of_the_table_is_that_of_its_sentence_and_never_less_than_it_is():
+    """The table rounded to the nearest: a row of 6.00 was said to have gone to 6.01, and to fail a rule of 6."""
+    for sets, text in ((1, "6.01"), (3, "6.01 × 3 = 18.01")):
+        known = numbers(epsilon=6.0013, n_datasets=sets)
+        assert epsilon_text(known) == text and text.endswith(epsilon_number(known.total_epsilon))
 
 
 def errors_of(summaries, *errors):
