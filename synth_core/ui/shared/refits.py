@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -145,7 +145,7 @@ def show(
     # As high as a bar of progress, so that nothing jumps; why something failed may take more lines.
     failed = any(job.state == "failed" for job in jobs) and not pending
     with st.container(height="content" if failed else 54, border=False, key="fits_status"):
-        _status(jobs, beside_jobs, picture, subject)
+        _status(jobs, beside_jobs, picture, subject, "" if beside is None else beside.name)
     missing = picture.missing
     if last is not None and not (picture.complete and finished) and not brings_news(jobs, last):
         picture, settings = last_picture(last), last.settings
@@ -179,8 +179,14 @@ def _request(tasks: list[Task[Any]], others: list[Task[Any]]) -> tuple[list[Job]
     return jobs[: len(tasks)], jobs[len(tasks) :]
 
 
-def _status(jobs: list[Job], others: list[Job], picture: Picture, subject: Subject) -> None:
-    """Above the picture: how far it is, why a part is missing, or what it is of."""
+def _status(jobs: list[Job], others: list[Job], picture: Picture, subject: Subject, beside: str) -> None:
+    """Above the picture: how far it is, why a part is missing, or what it is of.
+
+    Parameters
+    ----------
+    beside : str
+        The name of the choices that the `others` are of, which have no rows that could say why.
+    """
     everything = list({job.key: job for job in [*jobs, *others]}.values())
     failed = {job.key: job for job in everything if job.state == "failed"}
     again = (session.owner(), everything)
@@ -191,12 +197,8 @@ def _status(jobs: list[Job], others: list[Job], picture: Picture, subject: Subje
         left.info("Cancelled. What is faint below is older.", icon=":material/cancel:")
         right.button("Run again", width="stretch", on_click=manager().forget, args=again)
     elif failed:
-        reasons = {job.error for job in failed.values()}
-        words = next(iter(reasons))
-        if len(failed) < len(everything) or len(reasons) > 1:
-            names = [find_mechanism(job.task.mechanism).label for job in failed.values()]
-            names = list(dict.fromkeys(names))
-            words = f"No result: {', '.join(names)}. {'Its row' if len(names) == 1 else 'Each row'} below says why."
+        own = {job.key for job in jobs}
+        words = _why_failed(jobs, [job for key, job in failed.items() if key not in own], beside)
         left, right = st.columns([8, 1], vertical_alignment="center")
         if picture.summaries:  # others are there: what they show is news, and this is not
             left.markdown(f"{subject.caption(picture.summaries[0])} · {session.said(words)}")
@@ -205,6 +207,26 @@ def _status(jobs: list[Job], others: list[Job], picture: Picture, subject: Subje
         right.button("Run again", width="stretch", on_click=manager().forget, args=again)
     elif picture.summaries:
         st.markdown(subject.caption(picture.summaries[0]))
+
+
+def _why_failed(jobs: list[Job], others: list[Job], beside: str) -> str:
+    """Which mechanisms have no result, and why where no row says it; the `others`, of what is beside, have failed."""
+    own = [job for job in jobs if job.state == "failed"]
+    reasons, parts = {job.error for job in own}, []
+    if own and len(own) == len(jobs) and len(reasons) == 1:
+        parts += reasons
+    elif own:
+        rows = "Its row" if len(own) == 1 else "Each row"
+        parts.append(f"No result: {_labels(own)}. {rows} below says why.")
+    for reason in dict.fromkeys(job.error for job in others):
+        parts.append(
+            f"No result under {beside}: {_labels(job for job in others if job.error == reason)}. {reason}"
+        )
+    return " ".join(parts)
+
+
+def _labels(jobs: Iterable[Job]) -> str:
+    return ", ".join(dict.fromkeys(find_mechanism(job.task.mechanism).label for job in jobs))
 
 
 @dataclass(frozen=True)
