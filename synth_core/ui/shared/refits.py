@@ -212,7 +212,7 @@ def _status(jobs: list[Job], others: list[Job], picture: Picture, subject: Subje
 def _why_failed(jobs: list[Job], others: list[Job], beside: str) -> str:
     """Which mechanisms have no result, and why where no row says it; the `others`, of what is beside, have failed."""
     own = [job for job in jobs if job.state == "failed"]
-    reasons, parts = {job.error for job in own}, []
+    reasons, parts = {job.error for job in own}, list[str]()
     if own and len(own) == len(jobs) and len(reasons) == 1:
         parts += reasons
     elif own:
