@@ -9,10 +9,13 @@ from streamlit.testing.v1 import AppTest
 from synth_core.analysis.records.blocks import Block
 from synth_core.experiments.audit.audit import AuditRequest
 from synth_core.experiments.explore.division import Division
+from synth_core.experiments.explore.measures import Target
+from synth_core.experiments.explore.targets import TuningAnswer
 from synth_core.jobs.audit_task import AuditAnswer
 from synth_core.jobs.job import Job
 from synth_core.jobs.study_task import StudyAnswer, StudyRequest
-from synth_core.jobs.tasks import AuditTask, DivisionTask
+from synth_core.jobs.task import TaskInput
+from synth_core.jobs.tasks import AuditTask, DivisionTask, TuneTask
 from synth_core.ui.compare import division
 from synth_core.ui.find_settings import controls, view
 from synth_core.ui.robustness import audit, studies
@@ -35,6 +38,15 @@ def coarse_map():
     return finished(tasks, map_point(), controls.COARSE)
 
 
+def a_search():
+    """Of a goal that nothing reaches: another model may."""
+    asked = controls.choose_map()
+    given = TaskInput.of(session.current().table, asked.settings, None, asked.subject.blocks)
+    target = Target("ecdf_max", 0.05, 0.9)
+    task = TuneTask(given, "weighted", target=target)
+    return finished([task], TuningAnswer("weighted", None, why="No setting reaches it."), target)
+
+
 def study():
     asked = StudyRequest("like", 5, 1, ("weighted",), (5.0,), (60,))
     answer = StudyAnswer(["Databases", "R = 5"], ["today's ε = 8.47"], [], [], {})
@@ -54,9 +66,10 @@ def a_division():
     return finished([task], Division("measured", (), 2.5, "zCDP", 7, ()), (division._searched(), WANTED))
 
 
-BEGIN = {"map": coarse_map, "study": study, "audit": an_audit, "division": a_division}
+BEGIN = {"map": coarse_map, "search": a_search, "study": study, "audit": an_audit, "division": a_division}
 SHOW = {
     "map": lambda run: view._status(run, controls.choose_map(), ("key",), "ecdf_max"),
+    "search": lambda run: view._answer(run, controls.choose_map()),
     "study": studies._say_age,
     "audit": lambda run: audit._say_age(run, None),
     "division": lambda run: division._result(run, st.session_state.get("wanted", WANTED)),
@@ -86,10 +99,11 @@ def said(at):
 
 
 @pytest.mark.parametrize(
-    ("kind", "own"), [("map", "scale"), ("study", None), ("audit", None), ("division", "epsilon")]
+    ("kind", "own"),
+    [("map", "scale"), ("search", None), ("study", None), ("audit", None), ("division", "epsilon")],
 )
 def test_numbers_of_other_choices_say_so(kind, own):
-    """A coarse map without the predictor, "today's ε" of another c and a claim of it were shown without a word."""
+    """A coarse map without the predictor, a goal that nothing reached, "today's ε" of another c: without a word."""
     at = AppTest.from_function(page, args=(kind,)).run(timeout=60)
     assert not said(at)
     if own:  # what is swept or searched for may be another

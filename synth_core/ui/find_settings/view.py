@@ -259,7 +259,7 @@ def _answer(run: BackgroundRun, now: MapRequest | None) -> None:
             session.plain(f"{of}{target_text(target)}: no setting of {whose} reaches it."),
             icon=":material/block:",
         )
-        left.caption(session.plain(_whole_answers([answer_text(a) for a in answers])))
+        left.caption(session.plain(_whole_answers([answer_text(a) for a in answers])) + _since(run, now))
     else:
         first, *others = best
         left.markdown(
