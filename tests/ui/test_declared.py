@@ -23,15 +23,15 @@ BOOK = Codebook(
 )
 
 
-def table(book=BOOK):
-    rng = np.random.default_rng(2)
+def table(book=BOOK, seed=2):
+    rng = np.random.default_rng(seed)
     rows = [
         f"{i};r{i};{f'{rng.uniform(0.5, 8):.2f}'.replace('.', ',')};{rng.choice(['low', 'high'])};"
         f"{rng.integers(20, 90)}"
         for i in range(60)
     ]
     text = "\n".join(["person;remark;wealth;work;age", *rows, ""])
-    return read_table(text.encode(), "mine.csv", ReadOptions(codebook=book))
+    return read_table(text.encode(), "mine.csv", ReadOptions(codebook=book or Codebook()))
 
 
 def page():
@@ -207,3 +207,43 @@ def test_cells_of_the_table_of_columns_as_attributes():
     assert attributes(entry, {"decimal": BLANK, "kind": "number"}) == {"kind": "number"}
     with pytest.raises(InputError, match="0 to 100"):
         attributes(entry, {"bounds": "9"})
+
+
+def frozen_page():
+    import streamlit as st
+
+    from synth_core.ui.state import session
+    from tests.ui.conftest import start_and_change
+    from tests.ui.test_declared import table
+
+    if st.session_state.pop("freeze", False):
+        session.attempt("reference", session.use_reference, table(None, seed=3))
+    if scale := st.session_state.pop("scale", None):
+        session.change(session.choices().with_settings(scale=scale))
+    start_and_change(table)
+    st.session_state["inherited"] = session.current().inherited
+    session.show_message("reference")
+    session.show_message("columns")
+    reference = session.current().reference
+    st.session_state["kinds"] = [
+        None if each is None else each.codebook.get("age").kind
+        for each in (session.current().table, reference)
+    ]
+
+
+def test_a_table_that_risks_are_frozen_on_is_read_as_the_one_in_use_and_stays_with_another_reading_of_it():
+    """Another kind of a column put it aside without a word, and weights were those of the table again; read by itself
+    its columns were "a number in one table and a category in the other", which nobody could change.
+    """
+    app = AppTest.from_function(frozen_page, default_timeout=30)
+    app.session_state["book"] = ()
+    app.run()
+    assert not app.exception and app.session_state["kinds"] == ["number", None]
+    app.session_state["freeze"] = True
+    assert app.run().session_state["kinds"] == ["number", "number"]
+    app.session_state["scale"] = 0.3
+    change(app, "age", "kind", "category")
+    assert not app.exception and not app.error and app.session_state["kinds"] == ["category", "category"]
+    assert app.session_state["inherited"] == {}  # "kept from the table before", it was said
+    app.session_state["freeze"] = True
+    assert app.run().session_state["kinds"] == ["category", "category"]

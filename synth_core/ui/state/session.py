@@ -303,7 +303,12 @@ def use_file(table: Table) -> None:
 
 def read_again(codebook: Codebook) -> None:
     """Read the cells of the table in use, as its file wrote them, by these entries too; raises InputError."""
-    use_file(declared_again(current().as_read, codebook))
+    browser = current()
+    after = declared_again(browser.as_read, codebook)
+    reference, inherited = _reference_by(after), browser.inherited
+    use_file(after)
+    use_reference(reference)
+    browser.inherited = inherited  # what was chosen was chosen on this table
 
 
 def use_codebook(codebook: Codebook | None) -> None:
@@ -313,9 +318,10 @@ def use_codebook(codebook: Codebook | None) -> None:
         return
     after = declared_again(browser.as_read, codebook)
     if after is not browser.as_read:
-        marks = browser.table.missing
+        marks, reference = browser.table.missing, _reference_by(after)
         use_table(after, choices())
         use_missing(marks)
+        use_reference(reference)
 
 
 def use_missing(markers: Iterable[str]) -> None:
@@ -334,8 +340,24 @@ def end_demo() -> None:
 
 
 def use_reference(table: Table | None) -> None:
-    """Freeze the risk map on a table, or make weights from the current one again."""
-    _in_step(lambda browser: browser.use_reference(table), forget=False)
+    """Freeze the risk map on a table, which is read as the one in use is declared, or make weights from the current
+    one again; raises InputError.
+    """
+    read = None if table is None else _read_as(current().table, table)
+    _in_step(lambda browser: browser.use_reference(read), forget=False)
+
+
+def _reference_by(after: Table) -> Table | None:
+    """The table that the risk map is frozen on, read as another reading of the table in use; raises InputError."""
+    reference = current().reference
+    return None if reference is None else _read_as(after, reference)
+
+
+def _read_as(table: Table, reference: Table) -> Table:
+    try:
+        return declared_again(reference, table.declared_codebook)
+    except InputError as error:
+        raise InputError(f"The table that the risk map is frozen on, {reference.name}: {error}") from None
 
 
 def use_settings(kept: Settings, mechanisms: list[str] | tuple[str, ...], **more: Any) -> None:
