@@ -59,11 +59,13 @@ def ceiling(value: float, decimals: int) -> str:
 
     Examples
     --------
-    >>> ceiling(8.462, 2), ceiling(0.1 + 0.2, 1), ceiling(30.4037, 1)
-    ('8.47', '0.3', '30.5')
+    >>> ceiling(8.462, 2), ceiling(0.1 + 0.2, 1), ceiling(30.4037, 1), ceiling(1.5e300, 2)
+    ('8.47', '0.3', '30.5', '1.5e+300')
     """
     if not math.isfinite(value):
         return f"{value:g}"
+    if abs(value) >= LARGE:
+        return rounded_up(value, 6)
     text = f"{value:.12g}"  # what only the last bits of a float say is no loss
     return f"{Decimal(text).quantize(Decimal(1).scaleb(-decimals), rounding=ROUND_CEILING):f}"
 
