@@ -58,7 +58,9 @@ def of_typed(typed: TypedColumns, name: str, options: ReadOptions) -> Read:
         else:
             as_texts = None
             cells = frame[column] = _of_one_kind(cells) if _may_hold_texts(cells) else cells
-            entries.append(_described(column, cells, typed.labels.get(column, {})))
+            entries.append(
+                _described(column, cells, {} if column in labelled else typed.labels.get(column, {}))
+            )
         if as_texts is not None:
             written[column] = as_texts
     return Read(frame, options, Codebook(columns=tuple(entries)), written, questions, labelled)
@@ -228,8 +230,11 @@ def _described(column: str, cells: pd.Series, labels: Mapping[str, str]) -> Entr
         return Entry(column=column, kind="unused", note="no values")
     if pd.api.types.is_datetime64_any_dtype(cells):
         return Entry(column=column, kind="date", note="dates in the file")
+    names = tuple(map(one_line, labels.values()))
     if pd.api.types.is_numeric_dtype(cells):  # logical values have become texts
         said = f"the file labels {len(labels)} of its codes" if labels else "numbers in the file"
-        names = tuple(map(one_line, labels.values()))
         return Entry(column=column, kind="number", note=said, categories=tuple(labels), labels=names)
+    if labels and set(cells.dropna()) <= set(labels):
+        said = "text in the file, which labels its codes"
+        return Entry(column=column, kind="category", note=said, categories=tuple(labels), labels=names)
     return Entry(column=column, kind="category", note="text in the file")

@@ -114,3 +114,26 @@ def test_logical_values_are_met_in_three_spellings(suffix, blank):
             )
             assert select(each, "n", ("emp",)).transform.levels == {"emp": ("FALSE", "TRUE")}
     assert table.with_missing(["FALSE"]).frame["emp"].isna().sum() == 10 + blank
+
+
+def test_codes_that_are_texts_have_the_labels_of_their_file():
+    """SPSS labels texts too; the labels were lost, and a mark by a label met no cell."""
+    columns = {
+        "n": np.arange(N) ** 2,
+        "sex": ["F", "M", "R", "M"] * (N // 4),
+        "area": ["A", "B", "C", "D"] * (N // 4),
+    }
+    labels = {"sex": {"F": "Female", "M": "Male", "R": "Refused"}, "area": {"A": "North"}}
+    table = typed(".sav", columns, variable_value_labels=labels)
+    entry = table.codebook.get("sex")
+    assert (entry.kind, entry.categories, entry.labels) == (
+        "category",
+        ("F", "M", "R"),
+        ("Female", "Male", "Refused"),
+    )
+    assert table.codebook.get("area").categories == ()  # some of its codes have none
+    assert list(table.frame["sex"][:4]) == ["F", "M", "R", "M"]
+    assert (
+        not table.unmet(["sex=Refused"])
+        and table.with_missing(["Refused"]).frame["sex"].isna().sum() == N // 4
+    )
