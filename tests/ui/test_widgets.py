@@ -24,6 +24,17 @@ def test_a_browser_that_never_got_a_value_shows_it_all_the_same():
     assert [w.proto.default for w in widgets] == [[0.5], 0.5, 1000, [0, 1]]
 
 
+def test_a_slider_and_its_box_show_every_digit_that_counts():
+    """A typed c of 0.123 was computed with and shown as 0.12, a tolerance of 0.005 as 0.01."""
+    at = AppTest.from_function(page).run(timeout=30)
+    slider, box = at.slider[0], at.number_input[0]
+    assert (slider.proto.format, box.proto.format) == ("%.2f", "%.2f")
+    at.number_input[0].set_value(0.123).run(timeout=30)
+    slider, box = at.slider[0], at.number_input[0]
+    assert (slider.value, box.value) == (0.123, 0.123)
+    assert (slider.proto.format, box.proto.format) == ("%.3f", "%.3f")
+
+
 def test_what_the_user_chose_meanwhile_stays():
     at = AppTest.from_function(page).run(timeout=30)
     at.slider[0].set_value(0.5)

@@ -56,6 +56,7 @@ def slider_with_number(label: str, place: str, bounds: tuple[float, float], step
     value = float(value_at(session.choices(), place))
     lower, upper = min(bounds[0], value), max(bounds[1], value)  # a point of the map may lie outside
     slider, box = (session.widget_key(place, twin) for twin in TWINS)
+    form = _digits(value)
     left, right = st.columns([5, 3], vertical_alignment="bottom", gap="small")
     left.slider(
         label,
@@ -63,6 +64,7 @@ def slider_with_number(label: str, place: str, bounds: tuple[float, float], step
         upper,
         _give(slider, value),
         step=step,
+        format=form,
         key=slider,
         help=help,
         on_change=session.choose,
@@ -75,12 +77,17 @@ def slider_with_number(label: str, place: str, bounds: tuple[float, float], step
         _give(box, value),
         step=step,
         key=box,
-        format="%.2f",
+        format=form,
         label_visibility="collapsed",
         on_change=_choose_within,
         args=(place, (lower, upper), box, *reversed(TWINS)),
     )
     say_refusal(box)
+
+
+def _digits(value: float) -> str:
+    """A format with two decimals, and with more where the value has them: what is shown is what counts."""
+    return f"%.{max(2, len(f'{value:.6f}'.rstrip('0').partition('.')[2]))}f"
 
 
 def number(
