@@ -485,7 +485,9 @@ class Analysis:
         )
         population = None
         if s.accuracy_by and survey is not None:
-            population = Population(s.outcome, s.accuracy_by, utility.ecdf_max, utility.statistics)
+            population = Population(
+                s.outcome, s.accuracy_by, utility.ecdf_max, utility.statistics, len(synthetic)
+            )
         elif s.weight is not None and survey is not None:
             confidential, *sets = ((each, survey) for each in (self.model.records.outcome, *synthetic))
             population = population_of(

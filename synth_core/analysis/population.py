@@ -10,7 +10,7 @@ import numpy as np
 
 from synth_core.analysis.survey_estimates import Sample, weighted_statistics
 from synth_core.analysis.utility import SHARE_OF, Statistic, distance_of, distinct
-from synth_core.system.number_text import ceiling, signed
+from synth_core.system.number_text import ceiling, over_data_sets, signed
 
 
 @dataclass(frozen=True)
@@ -25,12 +25,19 @@ class Population:
         The largest difference of the weighted distribution functions; of categories the total variation distance.
     statistics : tuple of Statistic
         Weighted mean and percentiles, or shares of categories, with design-based 95 % intervals.
+    n_datasets : int
     """
 
     name: str
     weight: str
     ecdf_max: float
     statistics: tuple[Statistic, ...]
+    n_datasets: int = 1
+
+    @property
+    def off(self) -> str:
+        """The distance in words."""
+        return f"at most {ceiling(100 * self.ecdf_max, 1)} points{over_data_sets(self.n_datasets)}"
 
     @property
     def within(self) -> int:
@@ -63,7 +70,7 @@ def population_of(
         for theirs, own in synthetic
     ]
     found = weighted_statistics(confidential, synthetic, percentiles, categories)
-    return Population(name, weight, float(np.mean(gaps)), found)
+    return Population(name, weight, float(np.mean(gaps)), found, len(gaps))
 
 
 def population_words(population: Population) -> str:
@@ -73,9 +80,8 @@ def population_words(population: Population) -> str:
         for each in population.estimates
         if math.isfinite(each.error) and not each.name.startswith(SHARE_OF)
     )
-    points = f"{ceiling(100 * population.ecdf_max, 1)} points"
     band = f"{population.within} of {len(population.estimates)} estimates in the 95 % band"
-    return f"{population.name} off by at most {points}{f' ({errors})' if errors else ''}, {band}"
+    return f"{population.name} off by {population.off}{f' ({errors})' if errors else ''}, {band}"
 
 
 def furthest_in_population(populations: Sequence[Population]) -> str:
@@ -86,8 +92,7 @@ def furthest_in_population(populations: Sequence[Population]) -> str:
     if len(populations) < 2:
         return populations_words(populations)
     worst = max(populations, key=lambda each: each.ecdf_max)
-    points = ceiling(100 * worst.ecdf_max, 1)
-    return f"In the population, by {worst.weight}, {worst.name} is furthest off, by at most {points} points."
+    return f"In the population, by {worst.weight}, {worst.name} is furthest off, by {worst.off}."
 
 
 def populations_words(populations: Sequence[Population]) -> str:

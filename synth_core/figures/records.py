@@ -25,7 +25,7 @@ from synth_core.figures.parts import (
     table,
 )
 from synth_core.figures.privacy import bounds_figure
-from synth_core.system.number_text import signed
+from synth_core.system.number_text import ceiling, over_data_sets, signed
 
 PAIRS = 6  # that are shown, the worst first
 MAPS = 4  # mechanisms whose cells are shown side by side
@@ -118,7 +118,11 @@ def variables_figure(
             **legend_above(),
         },
         table(["Variable", "Mechanism", "Off by (points)"], rows),
-        "; ".join(f"{labels[s.mechanism]}: at most {100 * s.numbers.ecdf_max:.1f} points" for s in summaries),
+        "; ".join(
+            f"{labels[s.mechanism]}: at most {ceiling(100 * s.numbers.ecdf_max, 1)} points"
+            f"{over_data_sets(s.numbers.n_datasets)}"
+            for s in summaries
+        ),
     )
 
 

@@ -70,6 +70,28 @@ def ceiling(value: float, decimals: int) -> str:
     return f"{Decimal(text).quantize(Decimal(1).scaleb(-decimals), rounding=ROUND_CEILING):f}"
 
 
+def floored(value: float, decimals: int) -> str:
+    """A number with so many decimals that is never more than it is: what something is at least.
+
+    Examples
+    --------
+    >>> floored(0.2599, 2), floored(0.3, 1), floored(-1.234, 2)
+    ('0.25', '0.3', '-1.24')
+    """
+    return ceiling(-value, decimals).removeprefix("-") if value >= 0 else f"-{ceiling(-value, decimals)}"
+
+
+def over_data_sets(number: int) -> str:
+    """What follows an error of several data sets: it is their mean, and one of them may be further off.
+
+    Examples
+    --------
+    >>> over_data_sets(1), over_data_sets(3)
+    ('', ' on average over the 3 data sets')
+    """
+    return f" on average over the {number} data sets" if number > 1 else ""
+
+
 def percent(share: float, digits: int = 1) -> str:
     """A share in percent.
 

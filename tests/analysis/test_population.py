@@ -40,11 +40,13 @@ def test_shares_of_categories():
     assert [each.confidential for each in found.statistics] == pytest.approx([0.6, 0.2, 0.2])
     assert found.ecdf_max == pytest.approx(0.35)  # 0.6 for 0.25
     assert populations_words([found, found]) == (
-        "In the population, by w: msp off by at most 35.0 points, 3 of 3 estimates in the 95 % band; msp "
-        "off by at most 35.0 points, 3 of 3 estimates in the 95 % band."
+        "In the population, by w: msp off by at most 35.0 points on average over the 2 data sets, 3 of 3 estimates in "
+        "the 95 % band; msp off by at most 35.0 points on average over the 2 data sets, 3 of 3 estimates in the "
+        "95 % band."
     )
     near = population_of("edu", "w", (codes, weights), [(codes, weights)], (), ("a", "b", "c"))
-    said = "In the population, by w, msp is furthest off, by at most 35.0 points."  # a line, and not a list
+    # A line, and not a list.
+    said = "In the population, by w, msp is furthest off, by at most 35.0 points on average over the 2 data sets."
     assert furthest_in_population([near, found]) == said
     assert furthest_in_population([found]) == populations_words([found])
 

@@ -227,6 +227,12 @@ def test_the_sentence_names_both_figures_and_what_may_lie_beyond():
     assert local_words(None, None, 0) == ""
 
 
+def test_what_varies_by_at_most_is_never_less_than_it_is():
+    found = re.findall(r"([\d.]+) nats", local_words(0.6401, 1.2049, 2000.7))
+    assert [float(each) for each in found] == [0.65, 1.21]
+    assert "worth 2,000 independent" in local_words(0.6401, 1.2049, 2000.7)
+
+
 def test_what_may_lie_beyond_follows_the_effective_size_and_not_the_number_of_draws(kept, rng):
     result = analysis_of(regression(rng, 120), kept).run("weighted")
     fewer = replace(result, diagnostics=replace(result.diagnostics, ess_bulk=120.0, ess_tail=100.0))

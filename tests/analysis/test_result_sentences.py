@@ -1,5 +1,7 @@
 """The sentence of a mechanism: what it says of privacy and accuracy, and when it says nothing."""
 
+import re
+
 import pytest
 
 from synth_core.analysis.joint_measures import Measures
@@ -43,7 +45,7 @@ def test_privacy_then_accuracy():
         (WORST, "Furthest off is the 90th percentile: 9.9 % low.", 0.099),
         (
             ECDF_MAX,
-            "The share of records at or below a value is off by at most 4.5 percentage points.",
+            "The share of records at or below a value is off by at most 4.6 percentage points.",
             0.0451,
         ),
         (ECDF_AVG, "The distribution functions differ by 0.00067 on average, squared.", 0.00067),
@@ -53,6 +55,17 @@ def test_accuracy_by_each_measure(measure, text, error):
     assert error_sentence(numbers(), measure) == text
     found = furthest(numbers(), measure)
     assert (None if found is None else found.size) == pytest.approx(error)
+
+
+@pytest.mark.parametrize("distance", [0.0451, 0.09991, 0.1201, 0.30, 1 / 3])
+def test_off_by_at_most_is_never_less_than_it_is(distance):
+    text = error_sentence(numbers(ecdf_max=distance), ECDF_MAX)
+    assert 0 <= float(re.search(r"at most ([\d.]+) percentage points.", text)[1]) - 100 * distance < 1
+
+
+def test_the_mean_of_several_data_sets_is_no_bound_of_each():
+    text = error_sentence(numbers(ecdf_max=0.12, n_datasets=3), ECDF_MAX)
+    assert text.endswith("at most 12 percentage points on average over the 3 data sets.")
 
 
 def test_an_error_of_nothing_is_said_in_words():

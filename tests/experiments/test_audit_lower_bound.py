@@ -12,6 +12,7 @@ from synth_core.experiments.audit.lower_bound import (
     epsilon_lower,
     measure,
 )
+from synth_core.experiments.audit.report import cell
 
 
 def test_detectable_is_the_bound_of_an_event_that_always_and_never_happens():
@@ -19,6 +20,12 @@ def test_detectable_is_the_bound_of_an_event_that_always_and_never_happens():
     assert detectable((500, 500), 0.05) == pytest.approx(math.log(exact / (1 - exact)))
     assert detectable((500, 500), 0.05, delta=0.5) < detectable((500, 500), 0.05)
     assert epsilon_lower((0, 500), (500, 500), 0.05) == 0.0
+
+
+@pytest.mark.parametrize("value", [0.0, 0.2599, 0.4805, 1.995, 2.0, 6.1])
+def test_a_lower_bound_is_never_shown_larger_than_it_is_and_a_claim_never_smaller(value):
+    assert -1e-12 <= value - float(cell("Lower bound", value)) < 0.01
+    assert -1e-12 <= float(cell("Claimed ε", value)) - value < 0.01
 
 
 @pytest.mark.parametrize("likelier_on_first", [True, False])

@@ -3,6 +3,7 @@
 import io
 import json
 import zipfile
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from synth_core.cli import main
 from synth_core.data.codebook import parse_codebook
 from synth_core.data.readers import ReadOptions
 from synth_core.data.table import read_table
+from synth_core.release.output.bundle import dictionary_rows
 
 pytestmark = pytest.mark.stan
 
@@ -75,3 +77,16 @@ def test_the_codebook_reads_the_release_back(released):
     assert metadata["pay"]["sdtype"] == "numerical" and metadata["emp"]["sdtype"] == "categorical"
     again = parse_codebook(contents["dictionary-nist.json"], "dictionary.json")
     assert again.get("work").missing == ("N",) and set(again.get("work").categories) == {"yes", "no"}
+
+
+def test_declared_bounds_stand_in_the_dictionary_with_all_of_their_digits():
+    """A value that was moved to its bound may lie beyond a rounded one."""
+    column = SimpleNamespace(name="pay", role="outcome", kind="number", whole=False, levels=())
+    plan = SimpleNamespace(
+        blocks=(),
+        columns=[column],
+        decimals_of=lambda name: 2,
+        outcomes={"pay": SimpleNamespace(bounds=(-12345.678, 1234567.0))},
+    )
+    low, high = dictionary_rows(plan)[0]["values"].split(" to ")
+    assert (float(low), float(high)) == (-12345.678, 1234567.0)

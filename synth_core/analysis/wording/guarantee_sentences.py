@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 from scipy.special import betaincinv
@@ -157,15 +158,15 @@ def local_words(oscillation: float | None, joint: float | None, draws: float) ->
     if oscillation is None and joint is None:
         return ""
     ways = [
-        "" if oscillation is None else f"{oscillation:.2f} nats with all weights held",
-        "" if joint is None else f"{joint:.2f} nats as the weights of the others move with it",
+        "" if oscillation is None else f"{ceiling(oscillation, 2)} nats with all weights held",
+        "" if joint is None else f"{ceiling(joint, 2)} nats as the weights of the others move with it",
     ]
     moved = oscillation is not None and joint is not None and joint > 1.01 * oscillation
     beyond = f"{ceiling(100 * float(betaincinv(2, max(draws, 2.0) - 1, 0.95)), 2)} %"
     return (
         f"Over the draws, what one record's leaving changes varies by at most {' and '.join(filter(None, ways))}, "
         f"whatever the unit of the value: a local figure. Of one record named in advance up to {beyond} of the "
-        f"posterior may lie beyond draws that are worth {draws:,.0f} independent ones (95 % confidence)."
+        f"posterior may lie beyond draws that are worth {math.floor(draws):,} independent ones (95 % confidence)."
         + (" What is said with weights held says too little here: they move." if moved else "")
     )
 

@@ -10,17 +10,19 @@ from synth_core.experiments.audit.audit import NONE, Audit
 from synth_core.experiments.audit.verdict import EXCEEDED, VIOLATED, removed
 from synth_core.release.output.bundle import csv_bytes
 from synth_core.system.json_text import json_text
+from synth_core.system.number_text import ceiling, floored
 from synth_core.system.text_table import aligned
 
 AuditRow = dict[str, str | float | None]  # by the headings of the table
 FORMATS = ("table", "json", "csv", "markdown")
+CLAIMED, LOWER = "Claimed ε", "Lower bound"
 COLUMNS = (
     "Mechanism",
     "Weights from",
     "Neighbour",
-    "Claimed ε",
+    CLAIMED,
     "Guarantee",
-    "Lower bound",
+    LOWER,
     "Largest seen",
     "Detectable",
     "Verdict",
@@ -71,10 +73,15 @@ def rows(audit: Audit) -> list[AuditRow]:
     ]
 
 
-def _cell(value: Any) -> str:
-    if value is None:
+def cell(heading: str, value: Any) -> str:
+    """A cell of the table: a claim is never shown smaller than it is, and a lower bound never larger."""
+    if value is None or value != value:
         return "not finite"
-    return f"{value:.2f}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    if heading == CLAIMED:
+        return ceiling(value, 2)
+    return floored(value, 2) if heading == LOWER else f"{value:.2f}"
 
 
 def notes(audit: Audit) -> list[str]:
@@ -97,7 +104,7 @@ def render(audit: Audit, form: str) -> str:
         return json_text(audit.as_dict())
     if form == "csv":
         return to_csv(audit).decode().rstrip("\n")
-    cells = [[_cell(v) for v in row.values()] for row in rows(audit)]
+    cells = [[cell(heading, v) for heading, v in row.items()] for row in rows(audit)]
     if form == "markdown":
         table = [COLUMNS, ["---"] * len(COLUMNS), *cells]
         body = ["| " + " | ".join(row) + " |" for row in table]

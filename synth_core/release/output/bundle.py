@@ -105,7 +105,9 @@ def dictionary_rows(plan: Plan) -> list[dict[str, str]]:
                 if column.role == "unit"
                 else "kept as it is: declared not sensitive",
                 "type": kind,
-                "values": f"{bounds[0]:g} to {bounds[1]:g}" if bounds else ", ".join(map(str, column.levels)),
+                "values": f"{bounds[0]:.12g} to {bounds[1]:.12g}"
+                if bounds
+                else ", ".join(map(str, column.levels)),
             }
         )
     return rows

@@ -86,7 +86,7 @@ def bounds_check(synthetic: Synthetic, brought: int = 0, guessed: bool = False) 
         low, high = variable.bounds
         outside = int(((variable.values < low) | (variable.values > high)).sum())
         if outside:
-            found.append(f"{outside:,} synthetic values lie beyond {low:g} and {high:g}")
+            found.append(f"{outside:,} synthetic values lie beyond {low:.12g} and {high:.12g}")
     moved = f"; {synthetic.moved:,} synthetic values were moved to them" if synthetic.moved else ""
     text = "; ".join(found) or f"respected{moved}"
     advice = "Plan to move such values to the bounds (--clamp)." if found else ""

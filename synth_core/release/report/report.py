@@ -51,7 +51,7 @@ from synth_core.release.report import charts
 from synth_core.release.report.audit_summary import Audited
 from synth_core.release.report.coverage_summary import Coverage
 from synth_core.system.characters import isolated, visible
-from synth_core.system.number_text import percent, rounded_up, significant
+from synth_core.system.number_text import ceiling, floored, percent, rounded_up, significant
 
 RECORD_MEASURES = {  # of whole records
     "k_marginal": "k-marginal score, 1000 at most",
@@ -77,9 +77,14 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.filters["number"] = significant
+    environment.filters |= {"loss": _loss_number, "ceiling": ceiling, "floored": floored}
     environment.globals["combination_words"] = combination_words
     environment.filters["short"] = lambda value: f"{value:.4g}" if isinstance(value, float) else value
     return environment
+
+
+def _loss_number(epsilon: float, digits: int = 6) -> str:
+    return rounded_up(epsilon, digits)
 
 
 def versions() -> dict[str, str]:
@@ -102,13 +107,13 @@ def _mechanism_words(plan: Plan) -> list[str]:
 def _loss(guarantee: Guarantee, epsilon: float, released: Released) -> dict[str, str]:
     """The privacy loss of a release, and what stands beside it: an ε that only names a ρ is none."""
     if guarantee.pure:
-        parts = f"{released.charged} × {epsilon:.6g}" if released.charged > 1 else ""
+        parts = f"{released.charged} × {rounded_up(epsilon, 6)}" if released.charged > 1 else ""
         return {"loss": f"ε = {rounded_up(epsilon * released.charged, 4)}", "loss_beside": parts}
     rho = rho_of(guarantee, epsilon, 1)
     assert rho is not None
     return {
         "loss": f"ρ = {rounded_up(rho, 4)}",
-        "loss_beside": f"named by ε = {epsilon:.6g}; ε = {rounded_up(epsilon_at(rho), 3)} at δ = {DELTA:g}",
+        "loss_beside": f"named by ε = {rounded_up(epsilon, 6)}; ε = {rounded_up(epsilon_at(rho), 3)} at δ = {DELTA:g}",
     }
 
 

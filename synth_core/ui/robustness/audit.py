@@ -11,7 +11,7 @@ import streamlit as st
 from synth_core.errors import InputError
 from synth_core.experiments.audit.audit import AuditRequest
 from synth_core.experiments.audit.power import n_lines, power
-from synth_core.experiments.audit.report import MEANING, AuditRow
+from synth_core.experiments.audit.report import CLAIMED, LOWER, MEANING, AuditRow, cell
 from synth_core.experiments.audit.verdict import BEYOND, CONSISTENT, EXCEEDED, NOT_JUDGED, VIOLATED
 from synth_core.jobs.audit_task import AuditAnswer
 from synth_core.jobs.task import TaskInput
@@ -227,8 +227,8 @@ def _verdict(rows: list[AuditRow]) -> None:
 def _frame(rows: list[AuditRow]) -> pd.DataFrame:
     shown = pd.DataFrame(rows)
     shown["Verdict"] = [f"{SIGNS[v]} {v}" for v in shown["Verdict"]]
-    for name in ("Claimed ε", "Lower bound", "Largest seen", "Detectable"):
-        shown[name] = shown[name].map(lambda v: "not finite" if v is None or v != v else f"{v:.2f}")
+    for name in (CLAIMED, LOWER, "Largest seen", "Detectable"):
+        shown[name] = [cell(name, value) for value in shown[name]]
     return shown
 
 
