@@ -38,7 +38,7 @@ class Bounds:
     @property
     def lipschitz_bounds(self) -> Array:
         """Delta_i = max over draws of |t_si|, in nats, of shape (n_records,)."""
-        return np.maximum(self.highest, -self.lowest)
+        return np.maximum(self.highest, -self.lowest) + 0.0  # no -0
 
     @property
     def oscillations(self) -> Array:

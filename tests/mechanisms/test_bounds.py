@@ -52,6 +52,12 @@ def test_growth_ends_at_delta_and_never_falls(rng):
     assert growth[9] == np.abs(matrix[:10]).max()
 
 
+def test_weights_of_zero_give_a_delta_of_zero_without_a_sign(rng):
+    matrix = rng.normal(size=(7, 5))
+    bounds = lipschitz_bounds(lambda rows: matrix[:, rows].copy(), 5, 7, np.zeros(5))
+    assert f"{bounds.lipschitz_bound:g}" == "0" and f"{2 * bounds.lipschitz_bounds[0]:.3f}" == "0.000"
+
+
 def test_an_infinite_term_shows():
     matrix = np.array([[0.0, -np.inf]])
     assert lipschitz_bounds(lambda rows: matrix[:, rows].copy(), 2, 1).lipschitz_bound == np.inf
